@@ -1,0 +1,22 @@
+# A room is one static library built from src/<name>/*.cpp. Files ending in _test.cpp go into the
+# room's test program, hone_<name>_test. A room may use only the rooms named in DEPENDS; the order of
+# rooms in src/CMakeLists.txt is the order of data, and tests/check_rooms.py holds includes to it.
+function(hone_room name)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.c)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  add_library(hone_${name} STATIC ${sources})
+  target_include_directories(hone_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  foreach(room IN LISTS ROOM_DEPENDS)
+    target_link_libraries(hone_${name} PUBLIC hone_${room})
+  endforeach()
+  target_link_libraries(hone_${name} PUBLIC ${ROOM_LIBRARIES})
+  if(HONE_TESTS AND tests)
+    add_executable(hone_${name}_test ${tests})
+    target_link_libraries(hone_${name}_test PRIVATE hone_${name} GTest::gtest_main GTest::gmock)
+    target_compile_definitions(hone_${name}_test PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    gtest_discover_tests(hone_${name}_test TEST_PREFIX "${name}." PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
+endfunction()

@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/text.h"
+
+namespace hone {
+namespace {
+
+Result<int> Half(int value) {
+  if (value % 2 != 0) return Error{ErrorKind::kInvalid, "odd"};
+  return value / 2;
+}
+
+Result<int> Quarter(int value) {
+  HONE_ASSIGN_OR_RETURN(int half, Half(value).WithContext("first half"));
+  HONE_ASSIGN_OR_RETURN(int quarter, Half(half).WithContext("second half"));
+  return quarter;
+}
+
+TEST(Result, CarriesAValueOrAnErrorWithTheContextOfEveryLevel) {
+  EXPECT_EQ(*Quarter(8), 2);
+  EXPECT_EQ(Quarter(6).error().message, "second half: odd");
+  EXPECT_EQ(Quarter(5).error().message, "first half: odd");
+}
+
+TEST(Text, SplitsAndJoinsWithoutLosingEmptyParts) {
+  EXPECT_THAT(Split("a,,b", ','), testing::ElementsAre("a", "", "b"));
+  EXPECT_THAT(Lines("a\r\nb\n"), testing::ElementsAre("a", "b"));
+  EXPECT_EQ(Join({"a", "b"}, ", "), "a, b");
+  EXPECT_EQ(Trim("  a b\n"), "a b");
+  EXPECT_EQ(ReplaceAll("aXbX", "X", "YX"), "aYXbYX");
+}
+
+TEST(Text, SpeaksInHumanUnits) {
+  EXPECT_EQ(HumanBytes(312), "312 B");
+  EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
+  EXPECT_EQ(HumanSeconds(0.00085), "850 us");
+  EXPECT_EQ(HumanSeconds(130), "2 min 10 s");
+  EXPECT_EQ(HumanNumber(0.000412), "4.12e-04");
+}
+
+TEST(Text, MakesHostileTextSafeForATerminal) {
+  EXPECT_EQ(SafeForTerminal("a\x1b[31mb\x07\tc\n"), "a[31mb\tc\n");
+  EXPECT_EQ(SafeForTerminal("x\xC2\x9B"
+                            "31m"),
+            "x31m");
+  EXPECT_EQ(ValidUtf8("ok\xFF\xC0\x80"), "ok\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(ValidUtf8("h\xC3\xB6ne"), "h\xC3\xB6ne");
+}
+
+TEST(Text, FindsTheWordThatWasMeant) {
+  EXPECT_EQ(ClosestWord("bnech", {"bench", "show", "doctor"}), "bench");
+  EXPECT_EQ(ClosestWord("zzzzzz", {"bench", "show"}), "");
+}
+
+TEST(Json, ReadersFallBackInsteadOfThrowing) {
+  const Json value = *ParseJson(R"({"a":"x","n":3,"f":2.5,"b":true})");
+  EXPECT_EQ(GetString(value, "a"), "x");
+  EXPECT_EQ(GetString(value, "n", "none"), "none");
+  EXPECT_EQ(GetInt(value, "f"), 2);
+  EXPECT_EQ(GetNumber(value, "missing", 7), 7);
+  EXPECT_TRUE(GetBool(value, "b"));
+  EXPECT_EQ(GetString(*ParseJson("[1]"), "a", "none"), "none");
+  EXPECT_FALSE(ParseJson("{").ok());
+  EXPECT_EQ(DumpJson(Json{{"k", "\xFF"}}), "{\"k\":\"\xEF\xBF\xBD\"}");
+}
+
+TEST(Files, RefuseFoldersDevicesAndOversizedFiles) {
+  TempFolder folder = *TempFolder::Make("hone-test-");
+  EXPECT_THAT(ReadFile(folder.path()).error().message, testing::HasSubstr("is a folder"));
+  EXPECT_THAT(ReadFile("/dev/zero").error().message, testing::HasSubstr("not a regular file"));
+  EXPECT_EQ(ReadFile(folder.path() / "none").error().kind, ErrorKind::kNotFound);
+  ASSERT_TRUE(WriteFileAtomic(folder.path() / "big", std::string(2000, 'x')).ok());
+  EXPECT_THAT(ReadFile(folder.path() / "big", 1000).error().message, testing::HasSubstr("larger than"));
+  EXPECT_EQ(ReadFile(folder.path() / "big")->size(), 2000u);
+}
+
+TEST(Files, WriteKeepsTheModeAndLeavesNoTemporaryBehind) {
+  TempFolder folder = *TempFolder::Make("hone-test-");
+  const fs::path file = folder.path() / "secret";
+  ASSERT_TRUE(WriteFileAtomic(file, "one", 0600).ok());
+  ASSERT_TRUE(WriteFileAtomic(file, "two", 0600).ok());
+  EXPECT_EQ(*ReadFile(file), "two");
+  struct stat info {};
+  ASSERT_EQ(stat(file.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+}
+
+TEST(Files, TheTemporaryFolderVanishesWithItsOwner) {
+  fs::path path;
+  {
+    TempFolder folder = *TempFolder::Make("hone-test-");
+    path = folder.path();
+    TempFolder moved = std::move(folder);
+    EXPECT_TRUE(fs::exists(path));
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(Ids, HashesAsSha256sumDoes) {
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_NE(RandomHex(8), RandomHex(8));
+  EXPECT_EQ(RandomHex(8).size(), 16u);
+}
+
+TEST(Ids, RandomStaysBelowItsBound) {
+  Random random(1);
+  for (int i = 0; i < 1000; ++i) EXPECT_LT(random.Below(7), 7u);
+  EXPECT_EQ(random.Below(0), 0u);
+}
+
+TEST(Clock, DeadlinesPass) {
+  EXPECT_TRUE(Deadline::After(-1).passed());
+  EXPECT_FALSE(Deadline::Never().passed());
+  EXPECT_EQ(Deadline::Never().poll_ms(), -1);
+  EXPECT_GT(Deadline::After(10).poll_ms(), 9000);
+}
+
+}  // namespace
+}  // namespace hone

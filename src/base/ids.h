@@ -1,0 +1,29 @@
+// Randomness from the kernel and content hashes. Seeds must be secret from candidates, so nothing here is
+// derived from the time or a process id.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+uint64_t RandomU64();
+// 2*bytes lower-case hexadecimal digits.
+std::string RandomHex(size_t bytes);
+// SHA-256 in hexadecimal, as sha256sum prints it.
+std::string Sha256(std::string_view content);
+
+// A small, fast generator for choices inside one measurement (which call to check, which order to run in).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t Next();
+  // Uniform in [0, bound).
+  uint64_t Below(uint64_t bound);
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace hone
