@@ -13,7 +13,9 @@ int64_t NowNs() {
   return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-int64_t UnixSeconds() { return static_cast<int64_t>(time(nullptr)); }
+int64_t UnixSeconds() {
+  return static_cast<int64_t>(time(nullptr));
+}
 
 std::string UtcTimestamp() {
   const time_t now = time(nullptr);
@@ -29,9 +31,13 @@ Deadline Deadline::After(double seconds) {
   return Deadline(NowNs() + static_cast<int64_t>(seconds * 1e9));
 }
 
-Deadline Deadline::Never() { return Deadline(std::numeric_limits<int64_t>::max()); }
+Deadline Deadline::Never() {
+  return Deadline(std::numeric_limits<int64_t>::max());
+}
 
-bool Deadline::passed() const { return NowNs() >= at_ns_; }
+bool Deadline::passed() const {
+  return NowNs() >= at_ns_;
+}
 
 double Deadline::seconds_left() const {
   if (at_ns_ == std::numeric_limits<int64_t>::max()) return 1e18;

@@ -11,29 +11,11 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace hone {
 
 namespace {
-
-// Closes on every path; close(2) itself may report a full disk, which is why writers call Close().
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  int Close() {
-    const int fd = fd_;
-    fd_ = -1;
-    return close(fd);
-  }
-
- private:
-  int fd_;
-};
 
 std::string EnvOr(const char* name, const std::string& fallback) {
   const char* value = std::getenv(name);
@@ -43,7 +25,7 @@ std::string EnvOr(const char* name, const std::string& fallback) {
 }  // namespace
 
 Result<std::string> ReadFile(const fs::path& path, size_t max_bytes) {
-  Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return ErrnoError("cannot read " + path.string());
   struct stat info {};
   if (fstat(fd.get(), &info) != 0) return ErrnoError("cannot read " + path.string());
@@ -60,15 +42,16 @@ Result<std::string> ReadFile(const fs::path& path, size_t max_bytes) {
     if (got == 0) return content;
     content.append(buffer, static_cast<size_t>(got));
     if (content.size() > max_bytes)
-      return Error{ErrorKind::kInvalid, fmt::format("{} is larger than {}; that is more than Hone reads", path.string(),
-                                                    HumanBytes(static_cast<double>(max_bytes)))};
+      return Error{ErrorKind::kInvalid,
+                   fmt::format("{} is larger than {}; that is more than Hone reads", path.string(),
+                               HumanBytes(static_cast<double>(max_bytes)))};
   }
 }
 
 Status WriteFileAtomic(const fs::path& path, std::string_view content, unsigned mode) {
   const std::string temporary = fmt::format("{}.{}.tmp", path.string(), RandomHex(6));
   {
-    Descriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (fd.get() < 0) return ErrnoError("cannot write " + path.string());
     while (!content.empty()) {
       const ssize_t put = write(fd.get(), content.data(), content.size());
@@ -97,8 +80,10 @@ Status WriteFileAtomic(const fs::path& path, std::string_view content, unsigned 
 Status MakeFolders(const fs::path& path, unsigned mode) {
   std::error_code code;
   if (fs::is_directory(path, code)) return Ok();
-  if (path.has_parent_path() && path.parent_path() != path) HONE_RETURN_IF_ERROR(MakeFolders(path.parent_path(), mode));
-  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return ErrnoError("cannot make the folder " + path.string());
+  if (path.has_parent_path() && path.parent_path() != path)
+    HONE_RETURN_IF_ERROR(MakeFolders(path.parent_path(), mode));
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST)
+    return ErrnoError("cannot make the folder " + path.string());
   return Ok();
 }
 
@@ -108,7 +93,9 @@ Result<TempFolder> TempFolder::Make(const std::string& prefix) {
   return TempFolder(fs::path(pattern));
 }
 
-TempFolder::TempFolder(TempFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+TempFolder::TempFolder(TempFolder&& other) noexcept : path_(std::move(other.path_)) {
+  other.path_.clear();
+}
 
 TempFolder& TempFolder::operator=(TempFolder&& other) noexcept {
   std::swap(path_, other.path_);
@@ -120,7 +107,9 @@ TempFolder::~TempFolder() {
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
-fs::path HomeFolder() { return EnvOr("HOME", "/root"); }
+fs::path HomeFolder() {
+  return EnvOr("HOME", "/root");
+}
 
 fs::path CacheFolder() {
   const std::string own = EnvOr("HONE_CACHE", "");
@@ -140,7 +129,8 @@ fs::path OwnExecutable() {
 }
 
 fs::path FindProgram(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? fs::path(name) : fs::path();
+  if (name.find('/') != std::string::npos)
+    return access(name.c_str(), X_OK) == 0 ? fs::path(name) : fs::path();
   for (const std::string& folder : Split(EnvOr("PATH", "/usr/local/bin:/usr/bin:/bin"), ':')) {
     const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
     std::error_code code;

@@ -64,7 +64,9 @@ class [[nodiscard]] Result {
 };
 
 using Status = Result<Unit>;
-inline Status Ok() { return Unit{}; }
+inline Status Ok() {
+  return Unit{};
+}
 
 // "Permission denied" and the like for the current errno, with what was being done.
 Error ErrnoError(const std::string& doing);
@@ -74,15 +76,14 @@ Error ErrnoError(const std::string& doing);
 #define HONE_CONCAT_INNER(a, b) a##b
 #define HONE_CONCAT(a, b) HONE_CONCAT_INNER(a, b)
 
-#define HONE_RETURN_IF_ERROR(expr)                               \
-  do {                                                           \
-    if (auto hone_status = (expr); !hone_status.ok())            \
-      return std::move(hone_status).error();                     \
+#define HONE_RETURN_IF_ERROR(expr)                                                           \
+  do {                                                                                       \
+    if (auto hone_status = (expr); !hone_status.ok()) return std::move(hone_status).error(); \
   } while (false)
 
 #define HONE_ASSIGN_OR_RETURN(lhs, expr) \
   HONE_ASSIGN_OR_RETURN_IMPL(HONE_CONCAT(hone_result_, __LINE__), lhs, expr)
-#define HONE_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)      \
-  auto tmp = (expr);                                    \
-  if (!tmp.ok()) return std::move(tmp).error();         \
+#define HONE_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \
+  auto tmp = (expr);                               \
+  if (!tmp.ok()) return std::move(tmp).error();    \
   lhs = std::move(tmp).value()

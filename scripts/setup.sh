@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# Gets what Hone needs on this machine: Debian packages to build and test it, and a Python with torch when
+# the user has none. Safe to run again at any time (it takes well under a second when nothing is missing)
+# and safe to interrupt: Hone's own Python is made under a temporary name and renamed when complete.
+#
+#   scripts/setup.sh            what a build needs, then a Python with torch
+#   scripts/setup.sh build      only what a build needs
+#   scripts/setup.sh test       what a build and the tests need
+#   scripts/setup.sh python     only a Python with torch
+set -euo pipefail
+
+root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+data=${HONE_DATA:-${XDG_DATA_HOME:-${HOME:?HOME is not set}/.local/share}/hone}
+
+build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libsqlite3-dev libseccomp-dev
+  libmd-dev libtree-sitter-dev bubblewrap python3 python3-venv python3-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy shellcheck)
+
+torch_spec=(torch==2.11.0 numpy)
+uv_spec=uv==0.13.7
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+missing_packages() {
+  local package installed
+  installed=" $(dpkg-query -W -f '${db:Status-Status}=${Package} ' "$@" 2>/dev/null || true)"
+  for package in "$@"; do
+    [[ $installed == *" installed=$package "* ]] || printf '%s\n' "$package"
+  done
+}
+
+need_packages() {
+  local missing as_root=()
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    command -v g++ >/dev/null && command -v cmake >/dev/null && command -v ninja >/dev/null && return
+    fail "this is not Debian or Ubuntu; install what these packages hold and run again: $*"
+  fi
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+      as_root=(sudo)
+    else
+      fail "these packages are missing and only root can install them: apt-get install ${missing[*]}"
+    fi
+  fi
+  say "installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}" ||
+    fail "apt-get could not install ${missing[*]}"
+}
+
+# Through Hone's eyes (src/process/python.cpp): isolated first, then with what isolation hides.
+has_torch() {
+  "$1" -I -c '
+import importlib.util, os, site, sys
+hidden = os.environ.get("PYTHONPATH", "").split(os.pathsep) + [site.getusersitepackages()]
+sys.path += [path for path in hidden if path]
+spec = importlib.util.find_spec("torch")
+sys.exit(sys.version_info < (3, 8) or spec is None or spec.origin is None)' >/dev/null 2>&1
+}
+
+own_python_is_current() {
+  [[ -x $data/python/bin/python3 && $(cat "$data/python/hone-made" 2>/dev/null) == "${torch_spec[*]}" ]]
+}
+
+need_python() {
+  if [[ -n ${HONE_PYTHON:-} ]]; then
+    has_torch "$HONE_PYTHON" || say "HONE_PYTHON=$HONE_PYTHON has no torch; Hone will not run candidates with it"
+    return 0
+  fi
+  own_python_is_current && return
+  local interpreter
+  for interpreter in ${VIRTUAL_ENV:+"$VIRTUAL_ENV/bin/python3"} python3; do
+    if command -v "$interpreter" >/dev/null && has_torch "$interpreter"; then
+      say "using the torch of $(command -v "$interpreter")"
+      return
+    fi
+  done
+  mkdir -p "$data"
+  exec 8>"$data/.setup.lock"
+  flock -n 8 || { say "waiting for another set-up to finish" && flock 8; }
+  own_python_is_current || make_python
+  exec 8>&-
+}
+
+# A base interpreter that can make environments; the system's own first, because it stays where it is.
+base_python() {
+  local interpreter
+  for interpreter in /usr/bin/python3 python3; do
+    if "$interpreter" -c 'import ensurepip, venv' >/dev/null 2>&1; then
+      printf '%s\n' "$interpreter"
+      return
+    fi
+  done
+  return 1
+}
+
+install_torch() {
+  local env=$1 cache=$2
+  # uv takes seconds where pip takes minutes. Its cache lies beside the environment, so that files are
+  # linked rather than copied, and goes away with the temporary folder.
+  if "$env/bin/python3" -m pip install -q --disable-pip-version-check --no-cache-dir "$uv_spec" &&
+    UV_CACHE_DIR=$cache UV_HTTP_TIMEOUT=${UV_HTTP_TIMEOUT:-180} \
+      "$env/bin/uv" pip install -q --compile-bytecode --python "$env/bin/python3" "${torch_spec[@]}"; then
+    return
+  fi
+  say "uv did not manage; trying pip, which takes some minutes"
+  "$env/bin/python3" -m pip install -q --no-cache-dir "${torch_spec[@]}" && return
+  say "torch as pinned is not to be had for this Python; taking the newest that is"
+  "$env/bin/python3" -m pip install -q --no-cache-dir torch numpy
+}
+
+make_python() {
+  local base temporary began=$SECONDS
+  base=$(base_python) || fail "no python3 that can make environments; install python3-venv and run again"
+  rm -rf "$data"/.setup-python.*
+  temporary=$(mktemp -d "$data/.setup-python.XXXXXX")
+  # shellcheck disable=SC2064  # the folder of this very call
+  trap "rm -rf '$temporary'" EXIT
+  trap 'exit 130' INT TERM HUP
+  say "making Hone's own Python with ${torch_spec[*]} in $data/python (about 5 GB)"
+  "$base" -m venv "$temporary/python"
+  install_torch "$temporary/python" "$temporary/cache" ||
+    fail "torch could not be installed; give Hone another interpreter with HONE_PYTHON or --python"
+  "$temporary/python/bin/python3" -I -c 'import torch; torch.ones(2) @ torch.ones(2)' ||
+    fail "the installed torch does not work on this machine"
+  # Scripts name the folder they were installed into.
+  { grep -rlIF "$temporary/python" "$temporary/python/bin" "$temporary/python/pyvenv.cfg" || true; } |
+    xargs -r sed -i "s|$temporary/python|$data/python|g"
+  printf '%s\n' "${torch_spec[*]}" >"$temporary/python/hone-made"
+  [[ ! -e $data/python ]] || mv "$data/python" "$temporary/old"
+  mv "$temporary/python" "$data/python"
+  rm -rf "$temporary"
+  say "made $data/python in $((SECONDS - began)) s"
+}
+
+need_grammars() {
+  [[ ! -x $root/scripts/fetch_grammars.sh ]] || "$root/scripts/fetch_grammars.sh"
+}
+
+case ${1:-all} in
+  all)
+    need_packages "${build_packages[@]}"
+    need_grammars
+    need_python
+    ;;
+  build)
+    need_packages "${build_packages[@]}"
+    need_grammars
+    ;;
+  test)
+    need_packages "${build_packages[@]}" "${test_packages[@]}"
+    need_grammars
+    ;;
+  python) need_python ;;
+  -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" ;;
+  *) fail "unknown request '$1'; see scripts/setup.sh --help" ;;
+esac

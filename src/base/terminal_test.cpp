@@ -1,0 +1,27 @@
+#include "base/terminal.h"
+
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+TEST(Style, WrapsTextOnlyWhenColourIsOn) {
+  EXPECT_EQ(Style(false).Red("no"), "no");
+  EXPECT_EQ(Style(true).Red("no"), "\033[31mno\033[0m");
+  EXPECT_EQ(Style(true).Bold(""), "");
+}
+
+TEST(Terminal, AFileIsNeverColoured) {
+  FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  EXPECT_FALSE(IsTerminal(file));
+  EXPECT_FALSE(UseColour(file));
+  std::fclose(file);
+}
+
+TEST(Terminal, WidthIsUsableEverywhere) {
+  EXPECT_GE(TerminalWidth(), 20);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,156 @@
+#include "cli/bench_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "base/interrupt.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/live_line.h"
+#include "evaluation/evaluator.h"
+#include "evaluation/provenance.h"
+#include "report/verdict_report.h"
+#include "store/store.h"
+#include "verdict/verdict.h"
+
+namespace hone {
+
+namespace {
+
+struct BenchFlags : JudgeFlags {
+  std::string task;
+  std::vector<std::string> candidates;
+  bool json = false;
+  bool verbose = false;
+  bool no_save = false;
+  bool from_stdin = false;
+};
+
+// Saving is a service to the user; failing to must not cost the verdict.
+void Save(const OrderedJson& record, const Verdict& verdict, const ReferenceSession& session,
+          const CandidateFile& candidate) {
+  VerdictRecord row;
+  row.created = record["provenance"]["time"].get<std::string>();
+  row.task = session.task().name;
+  row.candidate = candidate.path.string();
+  row.target = session.options().target;
+  row.device = record["provenance"]["device"].get<std::string>();
+  row.verdict = verdict.verdict;
+  row.reason = verdict.reason;
+  row.vs_best = verdict.vs_best.estimate;
+  row.vs_eager = verdict.vs_eager.estimate;
+  row.json = DumpJson(record);
+  Result<Store> store = Store::Open();
+  const Result<int64_t> id = store.ok() ? store->Save(row) : Result<int64_t>(store.error());
+  if (!id.ok()) fmt::print(stderr, "hone: the verdict below was not saved: {}\n", id.error().message);
+}
+
+class Bench {
+ public:
+  explicit Bench(const BenchFlags& flags) : flags_(flags), line_(LiveLine::Choose(flags.json)) {}
+
+  Result<int> Run() {
+    HONE_ASSIGN_OR_RETURN(TaskFile task, LoadTaskFile(flags_.task));
+    std::vector<CandidateFile> candidates;
+    for (const std::string& path : flags_.candidates) {
+      HONE_ASSIGN_OR_RETURN(CandidateFile candidate, LoadCandidateFile(path));
+      candidates.push_back(std::move(candidate));
+    }
+    HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags_));
+    Stopwatch watch;
+    // The candidate's interpreter imports torch while the reference does its work.
+    HONE_ASSIGN_OR_RETURN(session_,
+                          ReferenceSession::Open(std::move(task), options,
+                                                 line_.AsProgress(fs::path(flags_.task).stem().string())));
+    evaluator_ = std::make_unique<Evaluator>(*session_);
+    prepared_s_ = watch.seconds();
+    for (size_t i = 0; i < candidates.size(); ++i)
+      HONE_RETURN_IF_ERROR(One(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));
+    if (flags_.from_stdin) HONE_RETURN_IF_ERROR(FromStdin());
+    return worst_;
+  }
+
+ private:
+  Status One(const CandidateFile& candidate, bool another_follows) {
+    HONE_ASSIGN_OR_RETURN(const Measurement measurement,
+                          evaluator_->Evaluate(candidate, another_follows, line_.AsProgress(candidate.name)));
+    const Verdict verdict = Judge(measurement, ContextOf(*session_));
+    OrderedJson record = ToJson(verdict);
+    record["card"] = ToJson(session_->card());
+    record["provenance"] = Provenance(*session_, candidate, measurement);
+    record["provenance"]["prepare_seconds"] = prepared_s_;
+    if (flags_.verbose || !flags_.json) record["measurement"] = ToJson(measurement);
+    if (!flags_.no_save) Save(record, verdict, *session_, candidate);
+    line_.Clear();
+    if (flags_.json) {
+      fmt::print("{}\n", DumpJson(record));
+    } else {
+      const Json plain = *ParseJson(DumpJson(record));
+      fmt::print("{}", VerdictText(plain, Style(stdout), flags_.verbose));
+    }
+    std::fflush(stdout);
+    if (!verdict.accepted()) worst_ = kExitRejected;
+    return Ok();
+  }
+
+  // One path per line, one verdict per line: a judge that stays warm for a program that writes kernels.
+  Status FromStdin() {
+    std::string path;
+    while (!Interrupted() && std::getline(std::cin, path)) {
+      if (Trim(path).empty()) continue;
+      const Result<CandidateFile> candidate = LoadCandidateFile(std::string(Trim(path)));
+      if (!candidate.ok()) {
+        Report(candidate.error());
+        if (flags_.json) fmt::print("{}\n", DumpJson(Json{{"error", candidate.error().message}}));
+        std::fflush(stdout);
+        worst_ = kExitCannot;
+        continue;
+      }
+      HONE_RETURN_IF_ERROR(One(*candidate, true));
+    }
+    return Ok();
+  }
+
+  BenchFlags flags_;
+  LiveLine line_;
+  std::unique_ptr<ReferenceSession> session_;
+  std::unique_ptr<Evaluator> evaluator_;
+  double prepared_s_ = 0;
+  int worst_ = kExitAccepted;
+};
+
+}  // namespace
+
+void AddBenchCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "bench", "Judge a candidate: correct or not and why, and how much faster than the best of PyTorch");
+  auto flags = std::make_shared<BenchFlags>();
+  command->add_option("TASK", flags->task, "Task file with Model, get_inputs, get_init_inputs")->required();
+  command->add_option("CANDIDATE", flags->candidates, "Files with ModelNew; several share one reference");
+  command->add_flag("--json", flags->json, "One JSON object per candidate and line");
+  command->add_flag("-v,--verbose", flags->verbose, "Everything that was measured");
+  command->add_flag("--no-save", flags->no_save, "Do not put the verdict into the store");
+  command->add_flag("--stdin", flags->from_stdin,
+                    "Then read candidate paths from standard input, one per line");
+  AddJudgeFlags(command, flags.get());
+  command->footer(
+      "Exit code: 0 accepted, 1 not accepted, 2 usage, 3 Hone could not do its job.\n"
+      "Examples:\n"
+      "  hone bench tasks/39_GRU.py my_gru.py\n"
+      "  hone bench tasks/39_GRU.py a.py b.py c.py --json | jq .speedup\n"
+      "  ls candidates/*.py | hone bench tasks/39_GRU.py --stdin --json");
+  command->callback([flags, exit_code] {
+    if (flags->candidates.empty() && !flags->from_stdin) {
+      *exit_code = Report(Error{
+          ErrorKind::kUsage, "bench needs at least one CANDIDATE file (or --stdin); try: hone bench --help"});
+      return;
+    }
+    const Result<int> code = Bench(*flags).Run();
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone

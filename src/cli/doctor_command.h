@@ -1,0 +1,20 @@
+// `hone doctor`: one screen of what this machine has, and for each missing thing what it would give and
+// the command that gets it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/json.h"
+#include "base/terminal.h"
+#include "cli/doctor_facts.h"
+
+namespace hone {
+
+// Exit code 0 when `hone bench --target cpu` could run here, else 3.
+void AddDoctorCommand(CLI::App& app, int* exit_code);
+
+std::string DoctorText(const DoctorFacts& facts, const Style& style);
+OrderedJson DoctorJson(const DoctorFacts& facts);
+
+}  // namespace hone

@@ -1,0 +1,72 @@
+// The hone program: one subcommand per file, one exit code per kind of end (see ExitCode).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/bench_command.h"
+#include "cli/common.h"
+#include "cli/completion_command.h"
+#include "cli/doctor_command.h"
+#include "cli/runs_command.h"
+#include "cli/show_command.h"
+#include "process/sandbox_exec.h"
+#include "process/tree.h"
+
+namespace hone {
+namespace {
+
+int Usage(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  fmt::print(stderr, "hone: {}\n", SafeForTerminal(error.what()));
+  if (app.get_subcommands().empty() && argc > 1) {
+    std::vector<std::string> known;
+    for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+    const std::string meant = ClosestWord(argv[1], known);
+    if (!meant.empty() && meant != argv[1]) fmt::print(stderr, "hone: did you mean `hone {}`?\n", meant);
+  }
+  fmt::print(stderr, "hone: see `hone --help`\n");
+  return kExitUsage;
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app{
+      "Hone takes a PyTorch module and gives back a faster one that is proven to compute the same thing."};
+  app.name("hone");
+  app.set_version_flag("--version", "hone " HONE_VERSION);
+  app.require_subcommand(1);
+  app.footer("Start with `hone doctor`, then `hone bench TASK CANDIDATE`.");
+  int exit_code = kExitCannot;
+  AddBenchCommand(app, &exit_code);
+  AddShowCommand(app, &exit_code);
+  AddRunsCommand(app, &exit_code);
+  AddDoctorCommand(app, &exit_code);
+  AddCompletionCommand(app, &exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    return app.exit(done);
+  } catch (const CLI::ParseError& error) {
+    return Usage(app, error, argc, argv);
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace hone
+
+int main(int argc, char** argv) {
+  hone::RunSandboxExecIfAsked(argc, argv);
+  hone::InstallInterruptHandler();
+  hone::BecomeSubreaper();
+  try {
+    const int code = hone::Run(argc, argv);
+    hone::KillStrays({});
+    return code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hone: a bug in hone: %s\n", error.what());
+    return hone::kExitCannot;
+  }
+}

@@ -1,0 +1,59 @@
+#include "cli/runs_command.h"
+
+#include <fmt/format.h>
+
+#include "base/terminal.h"
+#include "cli/common.h"
+#include "store/store.h"
+
+namespace hone {
+
+namespace {
+
+Result<int> List(int most, bool json) {
+  HONE_ASSIGN_OR_RETURN(Store store, Store::Open());
+  HONE_ASSIGN_OR_RETURN(const std::vector<VerdictRecord> records, store.Verdicts(most));
+  const Style style(stdout);
+  if (records.empty() && !json) fmt::print(stderr, "hone: no verdicts yet; try: hone bench TASK CANDIDATE\n");
+  for (const VerdictRecord& record : records) {
+    if (json) {
+      fmt::print("{}\n", DumpJson(OrderedJson{{"id", fmt::format("V{}", record.id)},
+                                              {"created", record.created},
+                                              {"task", record.task},
+                                              {"candidate", record.candidate},
+                                              {"target", record.target},
+                                              {"device", record.device},
+                                              {"verdict", record.verdict},
+                                              {"reason", record.reason},
+                                              {"vs_best", record.vs_best},
+                                              {"vs_eager", record.vs_eager}}));
+      continue;
+    }
+    const std::string speed = record.vs_best > 0 ? fmt::format("{:.2f}x", record.vs_best) : "-";
+    fmt::print("V{:<6} {}  {:<26} {:<14} {:<18} {:>8}  {}\n", record.id, record.created, record.task,
+               record.verdict, record.reason, speed, fs::path(record.candidate).filename().string());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddRunsCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand("runs", "List stored verdicts, the newest first");
+  struct Flags {
+    int most = 30;
+    bool json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  command->add_option("-n,--most", flags->most, "How many")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "One JSON object per line");
+  command->footer("Examples:\n  hone runs\n  hone runs -n 100 --json | jq 'select(.verdict==\"accepted\")'");
+  command->callback([flags, exit_code] {
+    const Result<int> code = List(flags->most, flags->json);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone

@@ -1,0 +1,10 @@
+// `hone runs`: what the store remembers, the newest first.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace hone {
+
+void AddRunsCommand(CLI::App& app, int* exit_code);
+
+}  // namespace hone

@@ -1,0 +1,113 @@
+#include "cli/show_command.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/live_line.h"
+#include "evaluation/provenance.h"
+#include "report/verdict_report.h"
+#include "store/store.h"
+
+namespace hone {
+
+namespace {
+
+struct ShowFlags : JudgeFlags {
+  std::string what;
+  bool json = false;
+  bool verbose = false;
+};
+
+// "V12" -> 12; 0 when it is something else.
+int64_t VerdictNumber(const std::string& text) {
+  int64_t number = 0;
+  if (text.size() < 2 || (text[0] != 'V' && text[0] != 'v')) return 0;
+  const auto [end, code] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+  return code == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+Result<int> ShowVerdict(const ShowFlags& flags, int64_t number) {
+  HONE_ASSIGN_OR_RETURN(Store store, Store::Open());
+  HONE_ASSIGN_OR_RETURN(const VerdictRecord record, store.Verdict(number));
+  if (flags.json) {
+    fmt::print("{}\n", record.json);
+  } else {
+    HONE_ASSIGN_OR_RETURN(const Json json, ParseJson(record.json));
+    fmt::print("V{}  {}\n{}", record.id, record.created, VerdictText(json, Style(stdout), flags.verbose));
+  }
+  return 0;
+}
+
+Result<int> ShowTask(const ShowFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(TaskFile task, LoadTaskFile(flags.what));
+  HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags));
+  LiveLine line(LiveLine::Choose(true));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<ReferenceSession> session,
+                        ReferenceSession::Open(std::move(task), options, line.AsProgress(task.name)));
+  line.Clear();
+  Json mutants = Json::array();
+  for (const MutantResult& mutant : session->mutants())
+    mutants.push_back({{"name", mutant.name},
+                       {"times_over_limit", mutant.error},
+                       {"regime", mutant.regime},
+                       {"told_apart", mutant.told_apart}});
+  if (flags.json) {
+    Json json = {
+        {"task", session->task().name},
+        {"card", ToJson(session->card())},
+        {"mutants", mutants},
+        {"device", options.device == "cuda" ? GetString(session->facts(), "device_name") : CpuName()},
+        {"stateful", session->stateful()},
+        {"random_in_forward", session->random_in_forward()},
+        {"limit", session->WidestLimit()},
+        {"eager_us", session->eager_us()}};
+    fmt::print("{}\n", DumpJson(json, 2));
+    return 0;
+  }
+  const Style style(stdout);
+  fmt::print("{}  on {}\n{}", style.Bold(session->task().name),
+             options.device == "cuda" ? GetString(session->facts(), "device_name") : CpuName(),
+             CardText(session->card()));
+  fmt::print("  {:<14}{}\n", "PyTorch",
+             options.device == "cuda"
+                 ? fmt::format("{} per call", HumanSeconds(session->eager_us() * 1e-6))
+                 : fmt::format("{} per call with {} threads", HumanSeconds(session->eager_us() * 1e-6),
+                               session->threads()));
+  fmt::print("  {:<14}{} (PyTorch's own error against {}: {})\n", "error limit",
+             HumanNumber(session->WidestLimit()), session->truth_note(),
+             HumanNumber(session->WidestReferenceError()));
+  if (session->stateful()) fmt::print("  {:<14}keeps state between calls\n", "module");
+  if (session->random_in_forward()) fmt::print("  {:<14}draws random numbers in forward\n", "module");
+  fmt::print("  {:<14}wrong ways to compute it, and how far over the limit they come out\n", "audit");
+  for (const MutantResult& mutant : session->mutants())
+    fmt::print("    {:<38} {:>10}x  {}\n", mutant.name, HumanNumber(mutant.error),
+               mutant.told_apart ? "told apart (" + mutant.regime + ")" : style.Red("not told apart"));
+  return 0;
+}
+
+}  // namespace
+
+void AddShowCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command =
+      app.add_subcommand("show", "Show a task's card and what it can tell apart, or a stored verdict");
+  auto flags = std::make_shared<ShowFlags>();
+  command->add_option("WHAT", flags->what, "A task file, or the number of a verdict such as V12")->required();
+  command->add_flag("--json", flags->json, "As JSON");
+  command->add_flag("-v,--verbose", flags->verbose, "Everything that was measured");
+  AddJudgeFlags(command, flags.get());
+  command->footer("Examples:\n  hone show tasks/39_GRU.py\n  hone show V12 --json");
+  command->callback([flags, exit_code] {
+    std::error_code ignored;
+    const int64_t number = VerdictNumber(flags->what);
+    const Result<int> code =
+        number > 0 && !fs::exists(flags->what, ignored) ? ShowVerdict(*flags, number) : ShowTask(*flags);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone

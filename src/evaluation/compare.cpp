@@ -1,0 +1,131 @@
+#include "evaluation/compare.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace hone {
+
+namespace {
+
+template <class T>
+T Load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+double HalfToDouble(uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const int mantissa = bits & 1023;
+  double value = exponent == 0    ? std::ldexp(mantissa, -24)
+                 : exponent == 31 ? (mantissa == 0 ? INFINITY : NAN)
+                                  : std::ldexp(1024 + mantissa, exponent - 25);
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+double Bf16ToDouble(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+// Calls visit(function element -> double, numbers per element) with the decoder of the dtype; complex
+// numbers are read as pairs.
+template <class Visit>
+auto WithDecoder(Dtype dtype, const std::byte* data, Visit visit) {
+  switch (dtype) {
+    case Dtype::kF16:
+      return visit([data](size_t i) { return HalfToDouble(Load<uint16_t>(data + 2 * i)); });
+    case Dtype::kBf16:
+      return visit([data](size_t i) { return Bf16ToDouble(Load<uint16_t>(data + 2 * i)); });
+    case Dtype::kF32:
+    case Dtype::kC64:
+      return visit([data](size_t i) { return static_cast<double>(Load<float>(data + 4 * i)); });
+    case Dtype::kF64:
+    case Dtype::kC128:
+      return visit([data](size_t i) { return Load<double>(data + 8 * i); });
+    case Dtype::kU8:
+    case Dtype::kBool:
+      return visit([data](size_t i) { return static_cast<double>(Load<uint8_t>(data + i)); });
+    case Dtype::kI8:
+      return visit([data](size_t i) { return static_cast<double>(Load<int8_t>(data + i)); });
+    case Dtype::kI16:
+      return visit([data](size_t i) { return static_cast<double>(Load<int16_t>(data + 2 * i)); });
+    case Dtype::kI32:
+      return visit([data](size_t i) { return static_cast<double>(Load<int32_t>(data + 4 * i)); });
+    case Dtype::kI64:
+      break;
+  }
+  return visit([data](size_t i) { return static_cast<double>(Load<int64_t>(data + 8 * i)); });
+}
+
+bool IsComplex(Dtype dtype) {
+  return dtype == Dtype::kC64 || dtype == Dtype::kC128;
+}
+
+size_t CountPoison(Dtype dtype, std::span<const std::byte> bytes) {
+  const size_t size = DtypeSize(dtype);
+  if (size < 4 && !IsFloating(dtype)) return 0;  // 127 is an everyday number there
+  unsigned char pattern[16];
+  std::memset(pattern, kPoisonByte, sizeof pattern);
+  size_t count = 0;
+  for (size_t at = 0; at + size <= bytes.size(); at += size)
+    if (std::memcmp(bytes.data() + at, pattern, size) == 0) ++count;
+  return count;
+}
+
+}  // namespace
+
+double ElementAt(Dtype dtype, std::span<const std::byte> bytes, size_t index) {
+  const size_t number = IsComplex(dtype) ? 2 * index : index;
+  return WithDecoder(dtype, bytes.data(), [&](auto element) { return element(number); });
+}
+
+Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
+                 std::span<const std::byte> truth) {
+  Distance distance;
+  distance.elements = bytes.size() / DtypeSize(dtype);
+  distance.poisoned = CountPoison(dtype, bytes);
+  const size_t numbers = distance.elements * (IsComplex(dtype) ? 2 : 1);
+  if (numbers == 0) return distance;
+  double difference_squared = 0, truth_squared = 0, worst = 0;
+  size_t differing = 0;
+  WithDecoder(dtype, bytes.data(), [&](auto element) {
+    WithDecoder(truth_dtype, truth.data(), [&](auto expected) {
+      for (size_t i = 0; i < numbers; ++i) {
+        const double want = expected(i);
+        const double got = element(i);
+        if (!std::isfinite(got) || !std::isfinite(want)) {
+          // The truth itself may be infinite or NaN; then the same must come back.
+          const bool same = (std::isnan(want) && std::isnan(got)) || want == got;
+          if (!same) {
+            ++distance.non_finite;
+            ++differing;
+            distance.worst_at = i;
+          }
+          continue;
+        }
+        const double off = std::abs(got - want);
+        if (off != 0) ++differing;
+        difference_squared += off * off;
+        truth_squared += want * want;
+        if (off > worst) {
+          worst = off;
+          distance.worst_at = i;
+        }
+      }
+    });
+  });
+  if (IsComplex(dtype)) distance.worst_at /= 2;
+  if (!IsFloating(dtype)) {
+    distance.relative = static_cast<double>(differing) / static_cast<double>(numbers);
+    distance.worst = worst;
+    return distance;
+  }
+  const double norm = std::sqrt(truth_squared);
+  const double rms = norm / std::sqrt(static_cast<double>(numbers));
+  distance.relative = norm > 0 ? std::sqrt(difference_squared) / norm : std::sqrt(difference_squared);
+  distance.worst = rms > 0 ? worst / rms : worst;
+  return distance;
+}
+
+}  // namespace hone

@@ -1,0 +1,29 @@
+// Numbers against numbers: how far an output is from the float64 truth. Done by the parent on raw bytes,
+// in double precision, for every element.
+#pragma once
+
+#include "evaluation/tensor_tree.h"
+
+namespace hone {
+
+// Memory that nobody wrote holds this byte throughout (the worker arranges it).
+inline constexpr unsigned char kPoisonByte = 0x7F;
+
+struct Distance {
+  double relative = 0;    // ||y - t|| / ||t||; absolute when ||t|| is 0
+  double worst = 0;       // max |y - t| / rms(t); absolute when rms(t) is 0
+  size_t non_finite = 0;  // NaN or infinity where the truth is finite
+  size_t poisoned = 0;    // elements that still hold the poison
+  size_t elements = 0;
+  size_t worst_at = 0;  // flat index of the worst element
+};
+
+// Both leaves must have the same number of elements. Integers and booleans count as different or equal:
+// relative is then the fraction that differs.
+Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
+                 std::span<const std::byte> truth);
+
+// Element `index` as a number (the real part of a complex one).
+double ElementAt(Dtype dtype, std::span<const std::byte> bytes, size_t index);
+
+}  // namespace hone

@@ -1,0 +1,367 @@
+#include "evaluation/contest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "evaluation/device_lock.h"
+
+namespace hone {
+
+namespace {
+
+constexpr int kLeastRounds = 7;
+constexpr int kMostRounds = 24;
+constexpr int kMostSets = 1024;
+// A rung this much slower than the best one at first sight is not timed again.
+constexpr double kHopeless = 1.3;
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+// One of the two processes, with what is specific to it.
+struct Contest::Side {
+  WorkerProcess& worker;
+  bool is_candidate;
+};
+
+struct Contest::Inputs {
+  TensorTree base;
+  std::vector<uint64_t> rolls;
+};
+
+int Contest::SetsAtMost() const {
+  const double room = session_.options().device == "cuda" ? 4e9 : 5e8;
+  const double bytes = static_cast<double>(session_.card().input_bytes + session_.card().output_bytes) + 1;
+  return static_cast<int>(std::clamp(room / bytes, 2.0, static_cast<double>(kMostSets)));
+}
+
+void Contest::Activate(bool candidate) {
+  (candidate ? session_.worker() : candidate_).Freeze();
+  (candidate ? candidate_ : session_.worker()).Thaw();
+}
+
+Result<WorkerReply> Contest::Ask(Side& side, const std::string& verb, Json message,
+                                 const std::vector<int>& descriptors) {
+  message["slot"] = "default";
+  const double deadline = side.is_candidate ? session_.CallDeadline() + 60 : 600;
+  HONE_ASSIGN_OR_RETURN(WorkerReply reply, side.worker.Call(verb, std::move(message), descriptors, deadline));
+  if (reply.ok()) return reply;
+  if (!side.is_candidate)
+    return Error{ErrorKind::kInvalid,
+                 "the reference failed while it was timed: " + SafeForTerminal(reply.failure->message)};
+  *stop_ = Stop{"timing", *reply.failure};
+  return reply;
+}
+
+// The first case's inputs with some elements exchanged, and an offset per set by which the worker turns
+// them: cheap to make on the device, different in every call, and within the task's own range of values.
+Result<Contest::Inputs> Contest::FreshInputs() {
+  const Case& one = session_.cases()[random_.Below(static_cast<uint64_t>(
+      std::count_if(session_.cases().begin(), session_.cases().end(),
+                    [](const Case& c) { return c.instance == 0 && c.variant.empty(); })))];
+  std::vector<std::byte> bytes(one.inputs.blob.bytes().begin(), one.inputs.blob.bytes().end());
+  uint64_t longest = 2;
+  if (perturb_) {
+    for (const TensorLeaf& leaf : one.inputs.leaves) {
+      const uint64_t count = leaf.elements();
+      const size_t size = DtypeSize(leaf.dtype);
+      if (!IsFloating(leaf.dtype) || count < 2) continue;
+      longest = std::max(longest, count);
+      for (uint64_t swaps = std::min<uint64_t>(2048, count / 8 + 1); swaps > 0; --swaps) {
+        std::byte* a = bytes.data() + leaf.offset + random_.Below(count) * size;
+        std::byte* b = bytes.data() + leaf.offset + random_.Below(count) * size;
+        std::swap_ranges(a, a + size, b);
+      }
+    }
+  }
+  Inputs inputs;
+  HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Of("timed", bytes));
+  HONE_ASSIGN_OR_RETURN(inputs.base, ParseTree(one.inputs.description, std::move(blob), "input"));
+  for (int i = 0; i < sets_; ++i) inputs.rolls.push_back(perturb_ ? 1 + random_.Below(longest - 1) : 0);
+  return inputs;
+}
+
+Result<bool> Contest::Load(Side& side, const Inputs& inputs, std::vector<double>* seconds) {
+  HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
+                        Ask(side, "put_batch", {{"tree", inputs.base.description}, {"rolls", inputs.rolls}},
+                            {inputs.base.blob.fd()}));
+  if (!reply.ok()) return false;
+  if (seconds != nullptr) seconds->push_back(reply.seconds());
+  return true;
+}
+
+Result<bool> Contest::PlanCounts() {
+  Side reference{session_.worker(), false};
+  Side own{candidate_, true};
+  const double target_us = session_.options().device == "cuda" ? 8e3 : 2.5e4;
+  const int most = SetsAtMost();
+  HONE_ASSIGN_OR_RETURN(Inputs inputs, FreshInputs());
+
+  double call_us = 1e30;
+  Activate(true);
+  HONE_ASSIGN_OR_RETURN(const bool loaded, Load(own, inputs, nullptr));
+  if (!loaded) return false;
+  for (int i = 0; i < 4; ++i) {
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(own, "block", {{"batch", true}, {"count", 1}}, {}));
+    if (!reply.ok()) return false;
+    if (i > 0) call_us = std::min(call_us, reply.seconds() * 1e6);
+    if (call_us > 5e5) break;
+  }
+  timing_.contestants.clear();
+  auto add = [&](const std::string& name, double us) {
+    Contestant one;
+    one.name = name;
+    one.long_count =
+        static_cast<int>(std::clamp(target_us / std::max(us, 1.0), 2.0, static_cast<double>(most)));
+    one.short_count = std::max(1, one.long_count / 4);
+    timing_.contestants.push_back(one);
+    sets_ = std::max(sets_, one.long_count);
+  };
+  sets_ = 1;
+  add("candidate", call_us);
+  double best_us = 1e30;
+  for (const Rung& rung : session_.rungs())
+    if (rung.available) best_us = std::min(best_us, rung.call_us);
+  for (const Rung& rung : session_.rungs())
+    if (rung.available && (rung.name == "eager" || rung.call_us < kHopeless * best_us))
+      add(rung.name, rung.call_us);
+
+  // The reference must be able to take turned inputs; a module with structured ones may not.
+  Activate(false);
+  HONE_ASSIGN_OR_RETURN(const bool taken, Load(reference, inputs, nullptr));
+  if (!taken) return false;
+  HONE_ASSIGN_OR_RETURN(
+      const WorkerReply tried,
+      reference.worker.Call("block", {{"slot", "default"}, {"batch", true}, {"count", 1}}, {}, 600));
+  if (!tried.ok()) perturb_ = false;
+  return true;
+}
+
+Result<bool> Contest::Blocks(Side& side, Contestant& one, uint64_t seed) {
+  BlockPair pair;
+  const bool short_first = random_.Below(2) == 0;
+  for (const bool is_short : {short_first, !short_first}) {
+    HONE_ASSIGN_OR_RETURN(const WorkerReply ready, Ask(side, "before_block", {{"seed", seed}}, {}));
+    if (!ready.ok()) return false;
+    const int count = is_short ? one.short_count : one.long_count;
+    Json message = {{"batch", true}, {"count", count}};
+    if (!side.is_candidate) message["rung"] = one.name;
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(side, "block", message, {}));
+    if (!reply.ok()) return false;
+    (is_short ? pair.short_s : pair.long_s) = reply.seconds();
+    if (!is_short) {
+      pair.event_us_per_call = GetNumber(reply.body, "event_us") / count;
+      if (side.is_candidate && !asked_.empty()) {
+        HONE_ASSIGN_OR_RETURN(const bool right, FetchAnswers(side));
+        if (!right) return false;
+      }
+    }
+  }
+  one.rounds.push_back(pair);
+  return true;
+}
+
+// Right after the long block: what the clock saw must be what is handed over.
+Result<bool> Contest::FetchAnswers(Side& side) {
+  answers_.clear();
+  for (const int call : asked_) {
+    HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("timed answer"));
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(side, "fetch", {{"call", call}}, {blob.fd()}));
+    if (!reply.ok()) return false;
+    candidate_fetch_.push_back(reply.seconds());
+    Result<TensorTree> tree = ParseTree(GetMember(reply.body, "tree"), std::move(blob), "output");
+    if (!tree.ok()) {
+      *stop_ = Stop{"timing", WorkerFailure{FailureKind::kProtocol, "", tree.error().message, ""}};
+      return false;
+    }
+    answers_.push_back(std::move(*tree));
+  }
+  return true;
+}
+
+// PyTorch's answers to the same calls. A module that keeps state or draws must go through the whole block;
+// for all others the calls that were asked for are enough.
+Status Contest::ExpectedAnswers(Side& side, uint64_t seed) {
+  expected_.clear();
+  const bool in_sequence = session_.stateful() || session_.random_in_forward();
+  if (in_sequence && !asked_.empty()) {
+    HONE_RETURN_IF_ERROR(Ask(side, "before_block", {{"seed", seed}}, {}));
+    HONE_RETURN_IF_ERROR(Ask(
+        side, "block",
+        {{"batch", true}, {"count", *std::max_element(asked_.begin(), asked_.end()) + 1}, {"rung", "eager"}},
+        {}));
+  }
+  for (const int call : asked_) {
+    HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("expected answer"));
+    if (!in_sequence) {
+      HONE_RETURN_IF_ERROR(Ask(side, "before_block", {{"seed", seed}}, {}));
+      HONE_RETURN_IF_ERROR(
+          Ask(side, "block", {{"batch", true}, {"first", call}, {"count", 1}, {"rung", "eager"}}, {}));
+    }
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
+                          Ask(side, "fetch", {{"call", in_sequence ? call : 0}}, {blob.fd()}));
+    reference_fetch_.push_back(reply.seconds());
+    HONE_ASSIGN_OR_RETURN(TensorTree tree,
+                          ParseTree(GetMember(reply.body, "tree"), std::move(blob), "output"));
+    expected_.push_back(std::move(tree));
+  }
+  return Ok();
+}
+
+void Contest::CompareAnswers() {
+  for (size_t i = 0; i < answers_.size() && i < expected_.size(); ++i) {
+    ++timing_.answers_checked;
+    double over = answers_[i].leaves.size() == expected_[i].leaves.size() ? 0 : 1e9;
+    for (size_t k = 0; k < answers_[i].leaves.size() && k < expected_[i].leaves.size(); ++k) {
+      const TensorLeaf& got = answers_[i].leaves[k];
+      const TensorLeaf& want = expected_[i].leaves[k];
+      if (got.shape != want.shape || got.dtype != want.dtype) {
+        over = 1e9;
+        continue;
+      }
+      const Distance distance =
+          Compare(got.dtype, answers_[i].Bytes(got), want.dtype, expected_[i].Bytes(want));
+      // Both sides are rounded here, and the inputs differ from the judged ones: twice the limit.
+      const double limit = std::max(2 * session_.LimitFor(0, k).relative, 1e-30);
+      over = std::max(over, distance.non_finite > 0 ? 1e9 : distance.relative / limit);
+    }
+    if (over >= timing_.worst_answer) {
+      timing_.worst_answer = over;
+      timing_.worst_answer_at = fmt::format("call {} of a timed block", asked_[i] + 1);
+    }
+  }
+}
+
+Result<bool> Contest::OneRound(bool thorough) {
+  HONE_ASSIGN_OR_RETURN(const Inputs inputs, FreshInputs());
+  const uint64_t seed = RandomU64() >> 12;
+  Side reference{session_.worker(), false};
+  Side own{candidate_, true};
+  asked_.clear();
+  const int calls = timing_.contestants[0].long_count;
+  for (int i = 0; i < (thorough ? std::min(calls, 4) : 1); ++i)
+    asked_.push_back(static_cast<int>(random_.Below(static_cast<uint64_t>(calls))));
+
+  const bool candidate_first = random_.Below(2) == 0;
+  for (const bool candidates_turn : {candidate_first, !candidate_first}) {
+    Activate(candidates_turn);
+    Side& side = candidates_turn ? own : reference;
+    HONE_ASSIGN_OR_RETURN(const bool loaded,
+                          Load(side, inputs, candidates_turn ? &candidate_load_ : &reference_load_));
+    if (!loaded) return false;
+    for (size_t i = 0; i < timing_.contestants.size(); ++i) {
+      if ((i == 0) != candidates_turn) continue;
+      HONE_ASSIGN_OR_RETURN(const bool timed, Blocks(side, timing_.contestants[i], seed));
+      if (!timed) return false;
+    }
+    if (!candidates_turn) HONE_RETURN_IF_ERROR(ExpectedAnswers(side, seed));
+  }
+  CompareAnswers();
+  return true;
+}
+
+Result<bool> Contest::Rounds(const Progress& progress) {
+  const Stopwatch watch;
+  // One round to warm everything up and to see how long a round takes.
+  HONE_ASSIGN_OR_RETURN(const bool warmed, OneRound(true));
+  if (!warmed) return false;
+  const double round_s = watch.seconds();
+  for (Contestant& one : timing_.contestants) one.rounds.clear();
+  const double budget_s = session_.options().device == "cuda" ? 3.0 : 1.4;
+  const int rounds = static_cast<int>(
+      std::clamp(budget_s / round_s, static_cast<double>(kLeastRounds), static_cast<double>(kMostRounds)));
+  const int thorough = static_cast<int>(random_.Below(static_cast<uint64_t>(rounds)));
+  for (int round = 0; round < rounds; ++round) {
+    progress("timing side by side", round, rounds);
+    HONE_ASSIGN_OR_RETURN(const bool timed, OneRound(round == thorough));
+    if (!timed) return false;
+  }
+  timing_.candidate_fetch_s = Median(candidate_fetch_);
+  timing_.reference_fetch_s = Median(reference_fetch_);
+  timing_.candidate_load_s = Median(candidate_load_);
+  timing_.reference_load_s = Median(reference_load_);
+  timing_.input_sets = perturb_ ? sets_ : 1;
+  timing_.seconds += watch.seconds();
+  return true;
+}
+
+// A call that finds nothing in the L2 cache: with a flush before it, less the flush alone.
+Result<bool> Contest::Cold() {
+  if (session_.options().device != "cuda") return true;
+  const int64_t flush = std::max<int64_t>(2 * GetInt(session_.facts(), "l2_bytes"), 128 << 20);
+  for (size_t i = 0; i < timing_.contestants.size(); ++i) {
+    Contestant& one = timing_.contestants[i];
+    Side side{i == 0 ? candidate_ : session_.worker(), i == 0};
+    Activate(i == 0);
+    std::vector<double> found;
+    const int count = std::min(one.long_count, 10);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      double seconds[2] = {0, 0};
+      for (const bool empty : {true, false}) {
+        Json message = {{"batch", true}, {"count", count}, {"flush", flush}, {"empty", empty}};
+        if (i != 0) message["rung"] = one.name;
+        HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(side, "block", message, {}));
+        if (!reply.ok()) return false;
+        seconds[empty ? 0 : 1] = reply.seconds();
+      }
+      found.push_back((seconds[1] - seconds[0]) / count * 1e6);
+    }
+    one.cold_us = std::max(0.0, Median(found));
+  }
+  return true;
+}
+
+Result<std::optional<Timing>> Contest::Run(const Progress& progress, std::optional<Stop>* stop) {
+  stop_ = stop;
+  HONE_ASSIGN_OR_RETURN(const DeviceLock alone, DeviceLock::Take(session_.options().device, progress));
+  timing_.eager_alone_us = session_.eager_us();
+  // Whatever happens, nobody is left stopped.
+  struct ThawBoth {
+    WorkerProcess &a, &b;
+    ~ThawBoth() {
+      a.Thaw();
+      b.Thaw();
+    }
+  } thaw{session_.worker(), candidate_};
+
+  HONE_ASSIGN_OR_RETURN(const bool planned, PlanCounts());
+  if (!planned) return std::optional<Timing>();
+  HONE_ASSIGN_OR_RETURN(bool timed, Rounds(progress));
+  if (!timed) return std::optional<Timing>();
+
+  double best_us = 1e30;
+  for (size_t i = 1; i < timing_.contestants.size(); ++i)
+    best_us = std::min(best_us, timing_.contestants[i].MedianUs());
+  const bool ahead = timing_.contestants[0].MedianUs() < best_us;
+  const bool answers_right = timing_.worst_answer <= 1;
+  const std::string& policy = session_.options().compile_rung;
+  if (answers_right && (policy == "always" || (policy == "auto" && ahead)) &&
+      timing_.Find("compile") == nullptr) {
+    Activate(false);
+    HONE_RETURN_IF_ERROR(session_.PrepareCompile(best_us, progress));
+    const auto& rungs = session_.rungs();
+    const auto compiled =
+        std::find_if(rungs.begin(), rungs.end(), [](const Rung& rung) { return rung.name == "compile"; });
+    if (compiled != rungs.end() && compiled->available && compiled->call_us < kHopeless * best_us) {
+      HONE_ASSIGN_OR_RETURN(const bool again, PlanCounts());
+      if (!again) return std::optional<Timing>();
+      HONE_ASSIGN_OR_RETURN(timed, Rounds(progress));
+      if (!timed) return std::optional<Timing>();
+    }
+  }
+  HONE_ASSIGN_OR_RETURN(const bool cold, Cold());
+  if (!cold) return std::optional<Timing>();
+  return std::optional<Timing>(timing_);
+}
+
+}  // namespace hone

@@ -1,0 +1,444 @@
+#include "evaluation/evaluator.h"
+
+#include <fmt/format.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "evaluation/contest.h"
+#include "process/tree.h"
+
+namespace hone {
+
+namespace {
+
+constexpr int kRepeats = 20;
+constexpr double kImportDeadlineS = 300;  // compiling with nvcc happens here
+constexpr int kProcessLimit = 256;        // ninja and nvcc start a few dozen
+
+int64_t CandidateMemoryLimit() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  const double total = static_cast<double>(info.totalram) * info.mem_unit;
+  return static_cast<int64_t>(0.6 * total);
+}
+
+// Threads that only burn time, so that a candidate's own threads meet another schedule.
+class BusyCores {
+ public:
+  BusyCores() {
+    const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    for (int i = 0; i < std::min(cores, 8); ++i)
+      threads_.emplace_back([this] {
+        while (!stop_.load(std::memory_order_relaxed)) spin_.fetch_add(1, std::memory_order_relaxed);
+      });
+  }
+  ~BusyCores() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> spin_{0};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+WorkerOptions CandidateOptions(const SessionOptions& options, const fs::path& private_folder) {
+  WorkerOptions worker;
+  worker.python = options.python;
+  worker.role = "candidate";
+  worker.device = options.device;
+  worker.sandbox = options.sandbox;
+  worker.private_folder = private_folder;
+  worker.interpret_triton = options.interpret_triton;
+  worker.memory_limit_bytes = CandidateMemoryLimit();
+  worker.process_limit = kProcessLimit;
+  return worker;
+}
+
+Result<std::unique_ptr<Evaluator::Seat>> Evaluator::StartSeat() {
+  HONE_ASSIGN_OR_RETURN(TempFolder folder, TempFolder::Make("hone-candidate-"));
+  auto seat = std::make_unique<Seat>(Seat{std::move(folder), nullptr});
+  HONE_ASSIGN_OR_RETURN(seat->worker,
+                        WorkerProcess::Start(CandidateOptions(session_.options(), seat->folder.path())));
+  return seat;
+}
+
+Status Evaluator::Prewarm() {
+  if (spare_) return Ok();
+  HONE_ASSIGN_OR_RETURN(spare_, StartSeat());
+  return Ok();
+}
+
+Result<std::unique_ptr<Evaluator::Seat>> Evaluator::TakeSeat() {
+  if (spare_) return std::move(spare_);
+  return StartSeat();
+}
+
+// One candidate on its way through the phases. Every phase returns false when the evaluation is over.
+struct Evaluator::Check {
+  ReferenceSession& session;
+  const CandidateFile& candidate;
+  WorkerProcess& worker;
+  const fs::path& folder;
+  const Progress& progress;
+  Measurement m;
+  std::vector<size_t> answer_bytes;
+
+  // The reply, or nothing when the candidate failed and the measurement now says how.
+  Result<std::optional<WorkerReply>> Ask(const std::string& phase, const std::string& verb, Json message,
+                                         const std::vector<int>& descriptors, double seconds) {
+    HONE_ASSIGN_OR_RETURN(WorkerReply reply, worker.Call(verb, std::move(message), descriptors, seconds));
+    if (reply.ok()) return std::optional<WorkerReply>(std::move(reply));
+    m.stop = Stop{phase, *reply.failure};
+    return std::optional<WorkerReply>();
+  }
+
+  Result<bool> Import() {
+    progress("importing the candidate", 0, 0);
+    HONE_ASSIGN_OR_RETURN(const auto hello, Ask("start", "hello", Json::object(), {}, 180));
+    if (!hello)
+      return Error{ErrorKind::kUnavailable, "the candidate's interpreter did not start: " +
+                                                m.stop->failure.message + "\n" + m.stop->failure.detail};
+    worker.ForgetAttempts();
+    if (session.threads() > 0 && session.options().device == "cpu") {
+      HONE_ASSIGN_OR_RETURN(const auto set, Ask("start", "threads", {{"count", session.threads()}}, {}, 60));
+      if (!set) return false;
+    }
+    HONE_ASSIGN_OR_RETURN(const fs::path copy, CopyInto(candidate, folder));
+    HONE_ASSIGN_OR_RETURN(
+        const auto loaded,
+        Ask("import", "load", {{"path", copy.string()}, {"name", "hone_candidate"}, {"class", "ModelNew"}},
+            {}, kImportDeadlineS));
+    if (!loaded) return false;
+    m.has_class = GetBool(loaded->body, "has_class");
+    if (!m.has_class) {
+      std::vector<std::string> names;
+      for (const Json& name : GetMember(loaded->body, "names"))
+        if (name.is_string()) names.push_back(SafeForTerminal(name.get<std::string>()));
+      m.class_hint = Join(names, ", ");
+      return false;
+    }
+    return true;
+  }
+
+  Result<bool> Build() {
+    for (const Instance& instance : session.instances()) {
+      progress("building " + instance.slot, 0, 0);
+      Json message = {{"slot", instance.slot}, {"class", "ModelNew"}, {"seed", instance.seed}};
+      std::vector<int> descriptors;
+      if (session.init_inputs_opaque()) {
+        const fs::path copy = folder / "hone_task_file.py";
+        HONE_RETURN_IF_ERROR(WriteFileAtomic(copy, session.task().source));
+        message["init_file"] = copy.string();
+      } else {
+        message["init"] = session.init_inputs().description;
+        descriptors.push_back(session.init_inputs().blob.fd());
+      }
+      HONE_ASSIGN_OR_RETURN(const auto built, Ask("build", "build", message, descriptors, kImportDeadlineS));
+      if (!built) return false;
+      HONE_ASSIGN_OR_RETURN(const auto taken, Ask("weights", "take_weights",
+                                                  {{"slot", instance.slot},
+                                                   {"names", instance.weight_names},
+                                                   {"tree", instance.weights.description}},
+                                                  {instance.weights.blob.fd()}, kImportDeadlineS));
+      if (!taken) return false;
+      m.weights_how = GetString(taken->body, "how");
+      auto list = [&](const char* key, std::vector<std::string>* out) {
+        out->clear();
+        const Json& names = GetMember(taken->body, key);
+        for (size_t i = 0; i < names.size() && i < 20; ++i)
+          if (names[i].is_string()) out->push_back(SafeForTerminal(names[i].get<std::string>()));
+      };
+      list("missing", &m.weights_missing);
+      list("unexpected", &m.weights_unexpected);
+      if (session.stateful()) {
+        HONE_ASSIGN_OR_RETURN(const auto kept, Ask("build", "snapshot", {{"slot", instance.slot}}, {}, 60));
+        if (!kept) return false;
+      }
+    }
+    return true;
+  }
+
+  Result<bool> Put(const Case& one, const std::string& name, bool in_place) {
+    HONE_ASSIGN_OR_RETURN(const auto put,
+                          Ask("trial", "put_inputs",
+                              {{"inputs", name}, {"tree", one.inputs.description}, {"in_place", in_place}},
+                              {one.inputs.blob.fd()}, 120));
+    return put.has_value();
+  }
+
+  // One checked call; nothing when the candidate failed.
+  Result<std::optional<TensorTree>> Call(const std::string& phase, const Case& one, const std::string& inputs,
+                                         bool busy, TensorTree* inputs_after) {
+    HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("answer"));
+    HONE_ASSIGN_OR_RETURN(SharedBlob after, SharedBlob::Create("after"));
+    std::vector<int> descriptors = {out.fd()};
+    if (inputs_after != nullptr) descriptors.push_back(after.fd());
+    HONE_ASSIGN_OR_RETURN(const auto reply, Ask(phase, "run",
+                                                {{"slot", session.instances()[one.instance].slot},
+                                                 {"inputs", inputs},
+                                                 {"seed", one.call_seed},
+                                                 {"poison", true},
+                                                 {"busy", busy},
+                                                 {"output_bytes", answer_bytes}},
+                                                descriptors, session.CallDeadline()));
+    if (!reply) return std::optional<TensorTree>();
+    m.candidate_seconds += reply->seconds();
+    Result<TensorTree> tree = ParseTree(GetMember(reply->body, "tree"), std::move(out), "output");
+    if (tree.ok() && inputs_after != nullptr) {
+      Result<TensorTree> kept = ParseTree(GetMember(reply->body, "inputs_after"), std::move(after), "input");
+      if (kept.ok())
+        *inputs_after = std::move(*kept);
+      else
+        tree = std::move(kept).error();
+    }
+    if (!tree.ok()) {
+      m.stop = Stop{phase, WorkerFailure{FailureKind::kProtocol, "", tree.error().message, ""}};
+      return std::optional<TensorTree>();
+    }
+    return std::optional<TensorTree>(std::move(*tree));
+  }
+
+  Trial Judge(const Case& one, const TensorTree& answer, const TensorTree& inputs_after) {
+    Trial trial;
+    trial.case_id = one.id;
+    if (answer.leaves.size() != one.expected.leaves.size()) {
+      trial.shape_problem = fmt::format("returns {} where {} is expected", answer.structure.substr(0, 200),
+                                        one.expected.structure.substr(0, 200));
+      return trial;
+    }
+    for (size_t i = 0; i < answer.leaves.size(); ++i) {
+      const TensorLeaf& leaf = answer.leaves[i];
+      const TensorLeaf& expected = one.expected.leaves[i];
+      if (leaf.shape != expected.shape) {
+        trial.shape_problem = fmt::format("{} has shape {} where {} is expected", leaf.path,
+                                          ShapeText(leaf.shape), ShapeText(expected.shape));
+        return trial;
+      }
+      if (leaf.dtype != expected.dtype) {
+        trial.dtype_problem = fmt::format("{} is {} where {} is expected", leaf.path, DtypeName(leaf.dtype),
+                                          DtypeName(expected.dtype));
+        return trial;
+      }
+    }
+    if (answer.structure != one.expected.structure) {
+      trial.shape_problem = fmt::format("returns {} where {} is expected", answer.structure.substr(0, 200),
+                                        one.expected.structure.substr(0, 200));
+      return trial;
+    }
+    bool wrong = false;
+    for (size_t i = 0; i < answer.leaves.size(); ++i) {
+      const TensorLeaf& leaf = answer.leaves[i];
+      const TensorLeaf& exact = one.truth.leaves[i];
+      LeafTrial judged;
+      judged.path = leaf.path;
+      judged.limit = session.LimitFor(one.instance, i);
+      judged.distance = Compare(leaf.dtype, answer.Bytes(leaf), exact.dtype, one.truth.Bytes(exact));
+      if (!IsFloating(leaf.dtype)) {
+        // PyTorch's own answer is right as well: float64 may break a tie the other way.
+        const Distance own = Compare(leaf.dtype, answer.Bytes(leaf), one.expected.leaves[i].dtype,
+                                     one.expected.Bytes(one.expected.leaves[i]));
+        if (own.relative == 0) judged.distance.relative = judged.distance.worst = 0;
+      }
+      wrong = wrong || judged.distance.relative > judged.limit.relative || judged.distance.non_finite > 0;
+      trial.leaves.push_back(judged);
+    }
+    if (wrong) trial.stale_of = StaleOf(one, answer);
+    for (size_t i = 0; i < one.inputs.leaves.size(); ++i) {
+      const bool same = i < inputs_after.leaves.size() &&
+                        inputs_after.leaves[i].bytes == one.inputs.leaves[i].bytes &&
+                        std::ranges::equal(inputs_after.Bytes(inputs_after.leaves[i]),
+                                           one.inputs.Bytes(one.inputs.leaves[i]));
+      trial.input_modified = trial.input_modified || !same;
+    }
+    return trial;
+  }
+
+  // The right answer to another question: a cache spoke.
+  std::string StaleOf(const Case& one, const TensorTree& answer) const {
+    for (const Case& other : session.cases()) {
+      if (other.id == one.id || other.truth.leaves.size() != answer.leaves.size()) continue;
+      bool same = true;
+      for (size_t i = 0; same && i < answer.leaves.size(); ++i) {
+        const TensorLeaf& leaf = answer.leaves[i];
+        const TensorLeaf& exact = other.truth.leaves[i];
+        same = leaf.elements() == exact.elements() && leaf.elements() > 0 &&
+               Compare(leaf.dtype, answer.Bytes(leaf), exact.dtype, other.truth.Bytes(exact)).relative <=
+                   session.LimitFor(other.instance, i).relative;
+      }
+      if (same) return other.id;
+    }
+    return "";
+  }
+
+  // Cases of different instances take turns in the same input buffers, so that an answer remembered by
+  // address, by call or for the first instance shows; the first case comes again in fresh buffers.
+  Result<bool> Trials() {
+    std::vector<const Case*> order;
+    const auto& cases = session.cases();
+    for (size_t round = 0; round < cases.size(); ++round)
+      for (size_t instance = 0; instance < session.instances().size(); ++instance) {
+        size_t seen = 0;
+        for (const Case& one : cases)
+          if (one.instance == instance && seen++ == round) order.push_back(&one);
+      }
+    order.push_back(&cases[0]);
+    for (size_t i = 0; i < order.size(); ++i) {
+      const Case& one = *order[i];
+      progress("checking", static_cast<int>(i), static_cast<int>(order.size()));
+      answer_bytes.clear();
+      for (const TensorLeaf& leaf : one.expected.leaves) answer_bytes.push_back(leaf.bytes);
+      const bool last = i + 1 == order.size();
+      const std::string buffer = last ? "again" : one.variant.empty() ? "trial" : one.id;
+      const bool in_place = !last && one.variant.empty() && i > 0;
+      HONE_ASSIGN_OR_RETURN(const bool put, Put(one, buffer, in_place));
+      if (!put) return false;
+      TensorTree after;
+      HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> answer,
+                            Call("trial", one, buffer, false, &after));
+      if (!answer) return false;
+      m.trials.push_back(Judge(one, *answer, after));
+      if (Bad(m.trials.back())) return false;
+    }
+    return true;
+  }
+
+  static bool Bad(const Trial& trial) {
+    if (!trial.shape_problem.empty() || !trial.dtype_problem.empty() || trial.input_modified) return true;
+    for (const LeafTrial& leaf : trial.leaves)
+      if (leaf.distance.relative > leaf.limit.relative || leaf.distance.worst > leaf.limit.worst ||
+          leaf.distance.non_finite > 0 || leaf.distance.poisoned > 0)
+        return true;
+    return false;
+  }
+
+  Result<bool> Repeat() {
+    const Case& one = session.cases()[0];
+    HONE_ASSIGN_OR_RETURN(const bool put, Put(one, "repeat", false));
+    if (!put) return false;
+    Repeats repeats;
+    std::optional<TensorTree> first;
+    for (int i = 0; i < kRepeats; ++i) {
+      progress("repeating the same inputs", i, kRepeats);
+      const bool busy = i % 2 == 1;
+      std::optional<BusyCores> burners;
+      if (busy && session.options().device == "cpu") burners.emplace();
+      HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> answer, Call("repeat", one, "repeat", busy, nullptr));
+      if (!answer) return false;
+      ++repeats.count;
+      repeats.busy += busy ? 1 : 0;
+      if (!first) {
+        first = std::move(answer);
+        continue;
+      }
+      bool same = answer->leaves.size() == first->leaves.size();
+      double spread = same ? 0 : 1;
+      for (size_t k = 0; k < answer->leaves.size() && k < first->leaves.size(); ++k) {
+        const TensorLeaf& a = first->leaves[k];
+        const TensorLeaf& b = answer->leaves[k];
+        if (a.bytes != b.bytes || a.dtype != b.dtype) {
+          same = false;
+          spread = 1;
+        } else if (std::memcmp(first->Bytes(a).data(), answer->Bytes(b).data(), a.bytes) != 0) {
+          same = false;
+          const Distance distance = Compare(b.dtype, answer->Bytes(b), a.dtype, first->Bytes(a));
+          spread = std::max(spread, distance.non_finite > 0 ? 1.0 : distance.relative);
+        }
+      }
+      repeats.distinct += same ? 0 : 1;
+      repeats.spread = std::max(repeats.spread, spread);
+    }
+    double limit = 0;
+    for (size_t k = 0; k < one.expected.leaves.size(); ++k) {
+      const double epsilon = Epsilon(one.expected.leaves[k].dtype);
+      // Sums taken in another order differ by a few ulp; a race differs by whatever it read.
+      limit = std::max({limit, 8 * epsilon, session.LimitFor(one.instance, k).relative / 16});
+    }
+    repeats.spread_limit = limit;
+    m.repeats = repeats;
+    return repeats.spread <= limit;
+  }
+
+  Result<bool> Inspect() {
+    HONE_ASSIGN_OR_RETURN(const auto tampering, Ask("profile", "tampering", Json::object(), {}, 60));
+    if (!tampering) return false;
+    const Json& changed = GetMember(tampering->body, "changed");
+    for (size_t i = 0; i < changed.size() && i < 20; ++i)
+      if (changed[i].is_string()) m.tampering.push_back(SafeForTerminal(changed[i].get<std::string>()));
+    m.attempts = worker.Attempts();
+    return m.tampering.empty() && m.attempts.empty();
+  }
+
+  Result<bool> ProfileCall() {
+    if (session.options().interpret_triton) return true;
+    progress("counting launches", 0, 0);
+    HONE_ASSIGN_OR_RETURN(const auto reply,
+                          Ask("profile", "profile", {{"slot", "default"}, {"inputs", "again"}}, {}, 300));
+    if (!reply) return false;
+    Profile profile;
+    profile.launches = GetInt(reply->body, "launches", -1);
+    profile.own_us = GetNumber(reply->body, "own_us");
+    profile.library_us = GetNumber(reply->body, "library_us");
+    profile.kernels = GetMember(reply->body, "kernels");
+    m.profile = profile;
+    return true;
+  }
+
+  Result<bool> Time() {
+    if (session.options().interpret_triton) {
+      m.speed_not_judged =
+          "no GPU here: the kernels ran in Triton's interpreter, which says nothing about speed";
+      return true;
+    }
+    Contest contest(session, worker);
+    HONE_ASSIGN_OR_RETURN(std::optional<Timing> timing, contest.Run(progress, &m.stop));
+    m.timing = std::move(timing);
+    return m.timing.has_value();
+  }
+};
+
+Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool another_follows,
+                                        const Progress& progress) {
+  Stopwatch watch;
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Seat> seat, TakeSeat());
+  const fs::path folder = seat->folder.path();
+  Check check{session_, candidate, *seat->worker, folder, progress, {}, {}};
+  using Phase = Result<bool> (Check::*)();
+  Status prewarmed = Ok();
+  for (const Phase phase : {&Check::Import, &Check::Build, &Check::Trials, &Check::Repeat, &Check::Inspect,
+                            &Check::ProfileCall, &Check::Time}) {
+    HONE_ASSIGN_OR_RETURN(const bool go_on, (check.*phase)());
+    if (phase == &Check::Import && another_follows) prewarmed = Prewarm();
+    if (phase == &Check::Repeat && spare_) {
+      // Whatever still imports now would disturb the timing.
+      HONE_RETURN_IF_ERROR(spare_->worker->Call("hello", 180));
+    }
+    if (!go_on) break;
+  }
+  HONE_RETURN_IF_ERROR(std::move(prewarmed));
+  Measurement m = std::move(check.m);
+  if (m.attempts.empty()) m.attempts = seat->worker->Attempts();
+  seat->worker->Thaw();
+  seat->worker->Kill();
+  if (m.stop && session_.options().device == "cuda") {
+    // After a killed GPU worker the device must show that it still computes.
+    HONE_ASSIGN_OR_RETURN(const Json canary, session_.worker().Require("canary").WithContext(
+                                                 "the GPU no longer works after this candidate"));
+    if (!GetBool(canary, "right"))
+      return Error{ErrorKind::kUnavailable,
+                   "the GPU computes wrongly after this candidate; reset it before going on"};
+  }
+  m.seconds = watch.seconds();
+  return m;
+}
+
+}  // namespace hone

@@ -1,0 +1,114 @@
+#include "evaluation/measurement.h"
+
+#include <algorithm>
+
+namespace hone {
+
+namespace {
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+Json ToJson(const WorkerFailure& failure) {
+  static const char* const kNames[] = {"exception", "unreadable", "exited",    "signalled",
+                                       "timeout",   "memory",     "processes", "protocol"};
+  return {{"kind", kNames[static_cast<int>(failure.kind)]},
+          {"type", failure.type},
+          {"message", failure.message},
+          {"detail", failure.detail}};
+}
+
+Json ToJson(const Trial& trial) {
+  Json leaves = Json::array();
+  for (const LeafTrial& leaf : trial.leaves)
+    leaves.push_back({{"path", leaf.path},
+                      {"distance", hone::ToJson(leaf.distance)},
+                      {"limit", leaf.limit.relative},
+                      {"worst_limit", leaf.limit.worst}});
+  return {{"case", trial.case_id},
+          {"shape_problem", trial.shape_problem},
+          {"dtype_problem", trial.dtype_problem},
+          {"stale_of", trial.stale_of},
+          {"input_modified", trial.input_modified},
+          {"outputs", leaves}};
+}
+
+Json ToJson(const Timing& timing) {
+  Json contestants = Json::array();
+  for (const Contestant& one : timing.contestants)
+    contestants.push_back({{"name", one.name},
+                           {"median_us", one.MedianUs()},
+                           {"cold_us", one.cold_us},
+                           {"short_count", one.short_count},
+                           {"long_count", one.long_count},
+                           {"round_us", one.CallUs()}});
+  return {{"contestants", contestants},
+          {"candidate_fetch_s", timing.candidate_fetch_s},
+          {"reference_fetch_s", timing.reference_fetch_s},
+          {"candidate_load_s", timing.candidate_load_s},
+          {"reference_load_s", timing.reference_load_s},
+          {"eager_alone_us", timing.eager_alone_us},
+          {"answers_checked", timing.answers_checked},
+          {"worst_answer", timing.worst_answer},
+          {"input_sets", timing.input_sets},
+          {"seconds", timing.seconds}};
+}
+
+}  // namespace
+
+std::vector<double> Contestant::CallUs() const {
+  std::vector<double> values;
+  for (const BlockPair& pair : rounds) values.push_back(pair.CallUs(short_count, long_count));
+  return values;
+}
+
+double Contestant::MedianUs() const {
+  return Median(CallUs());
+}
+
+const Contestant* Timing::Find(const std::string& name) const {
+  for (const Contestant& one : contestants)
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
+Json ToJson(const Distance& distance) {
+  return {{"relative", distance.relative},     {"worst", distance.worst},
+          {"non_finite", distance.non_finite}, {"unwritten", distance.poisoned},
+          {"elements", distance.elements},     {"worst_at", distance.worst_at}};
+}
+
+Json ToJson(const Measurement& m) {
+  Json json;
+  json["stop"] = m.stop ? Json{{"phase", m.stop->phase}, {"failure", ToJson(m.stop->failure)}} : Json();
+  json["weights"] = {
+      {"how", m.weights_how}, {"missing", m.weights_missing}, {"unexpected", m.weights_unexpected}};
+  json["trials"] = Json::array();
+  for (const Trial& trial : m.trials) json["trials"].push_back(ToJson(trial));
+  if (m.repeats)
+    json["repeats"] = {{"count", m.repeats->count},
+                       {"busy", m.repeats->busy},
+                       {"distinct", m.repeats->distinct},
+                       {"spread", m.repeats->spread},
+                       {"spread_limit", m.repeats->spread_limit}};
+  if (m.profile)
+    json["profile"] = {{"launches", m.profile->launches},
+                       {"own_us", m.profile->own_us},
+                       {"library_us", m.profile->library_us},
+                       {"kernels", m.profile->kernels}};
+  if (m.timing) json["timing"] = ToJson(*m.timing);
+  json["tampering"] = m.tampering;
+  json["attempts"] = m.attempts;
+  json["notes"] = m.notes;
+  json["seconds"] = m.seconds;
+  json["reference_seconds"] = m.reference_seconds;
+  json["candidate_seconds"] = m.candidate_seconds;
+  json["stdout"] = m.stdout_tail;
+  return json;
+}
+
+}  // namespace hone

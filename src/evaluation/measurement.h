@@ -1,0 +1,114 @@
+// What an evaluation saw, and nothing about what it means: the verdict room draws the conclusions. All of
+// it was observed by the parent, except where a field says that a worker reported it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "evaluation/compare.h"
+#include "evaluation/reference_session.h"
+#include "evaluation/worker.h"
+
+namespace hone {
+
+struct LeafTrial {
+  std::string path;
+  Distance distance;
+  Limit limit;
+};
+
+struct Trial {
+  std::string case_id;
+  std::string shape_problem;  // "output[0] has shape [1, 2] where [2, 1] is expected"
+  std::string dtype_problem;
+  std::string stale_of;  // the earlier case whose answer came back instead
+  bool input_modified = false;
+  std::vector<LeafTrial> leaves;
+};
+
+struct Repeats {
+  int count = 0;
+  int busy = 0;       // of these, with the device or the cores kept busy
+  int distinct = 0;   // different answers, bit by bit, beside the first
+  double spread = 0;  // largest relative distance from the first answer
+  double spread_limit = 0;
+};
+
+// One block pair of one contestant in one round; times by the host's clock.
+struct BlockPair {
+  double short_s = 0;
+  double long_s = 0;
+  double event_us_per_call = 0;  // device events, reported by the worker
+  double CallUs(int short_count, int long_count) const {
+    return (long_s - short_s) / (long_count - short_count) * 1e6;
+  }
+};
+
+struct Contestant {
+  std::string name;  // "candidate", "eager", "cudagraph", ...
+  int short_count = 1;
+  int long_count = 2;
+  std::vector<BlockPair> rounds;
+  double cold_us = 0;  // with the L2 cache flushed before every call; 0: not measured
+
+  std::vector<double> CallUs() const;
+  double MedianUs() const;
+};
+
+struct Timing {
+  std::vector<Contestant> contestants;  // the candidate first
+  double candidate_fetch_s = 0;         // median time to hand over one timed answer
+  double reference_fetch_s = 0;
+  double candidate_load_s = 0;  // median time to take a round's inputs
+  double reference_load_s = 0;
+  double eager_alone_us = 0;  // before the candidate's process did anything
+  int answers_checked = 0;    // timed answers compared with the reference's
+  double worst_answer = 0;    // largest distance of a timed answer, relative to its limit
+  std::string worst_answer_at;
+  int input_sets = 0;  // different inputs within a block
+  double seconds = 0;
+
+  const Contestant* Find(const std::string& name) const;
+};
+
+// Where an evaluation ended early, and how.
+struct Stop {
+  std::string phase;  // "start", "import", "build", "weights", "trial", "repeat", "profile", "timing"
+  WorkerFailure failure;
+};
+
+struct Profile {
+  int64_t launches = -1;
+  double own_us = 0;
+  double library_us = 0;
+  Json kernels = Json::array();
+};
+
+struct Measurement {
+  std::optional<Stop> stop;
+  bool has_class = true;
+  std::string class_hint;   // names the file defines instead of ModelNew
+  std::string weights_how;  // "state_dict" or "load_reference"
+  std::vector<std::string> weights_missing;
+  std::vector<std::string> weights_unexpected;
+  std::vector<Trial> trials;
+  std::optional<Repeats> repeats;
+  std::vector<std::string> tampering;  // replaced timers and comparisons
+  std::vector<std::string> attempts;   // what the sandbox stopped
+  std::optional<Profile> profile;
+  std::optional<Timing> timing;
+  std::string speed_not_judged;  // why there is no timing although everything else passed
+  std::vector<std::string> notes;
+  double seconds = 0;
+  double reference_seconds = 0;  // spent in the reference's own compute
+  double candidate_seconds = 0;
+  std::string stdout_tail;
+};
+
+// Everything, for `--verbose`, the store and the reports.
+Json ToJson(const Measurement& measurement);
+Json ToJson(const Distance& distance);
+
+}  // namespace hone

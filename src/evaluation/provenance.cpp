@@ -1,0 +1,116 @@
+#include "evaluation/provenance.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+namespace hone {
+
+namespace {
+
+// Clocks, temperature and driver as nvidia-smi sees them right after the timing.
+Json GpuState() {
+  ChildSpec spec;
+  spec.argv = {
+      "nvidia-smi",
+      "--query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw,persistence_mode",
+      "--format=csv,noheader,nounits"};
+  spec.env = CurrentEnvironment();
+  const Result<ExitReport> report = RunProgram(spec, Deadline::After(10));
+  if (!report.ok() || report->code != 0) return {};
+  const std::vector<std::string> lines = Lines(report->out);
+  if (lines.empty()) return {};
+  Json state;
+  static const char* const kNames[] = {"name",          "driver",  "sm_clock_mhz", "memory_clock_mhz",
+                                       "temperature_c", "power_w", "persistence"};
+  const std::vector<std::string> fields = Split(lines[0], ',');
+  for (size_t i = 0; i < fields.size() && i < 7; ++i) state[kNames[i]] = std::string(Trim(fields[i]));
+  return state;
+}
+
+std::string CpuInfo(const std::string& key) {
+  const Result<std::string> text = ReadFile("/proc/cpuinfo");
+  if (!text.ok()) return "";
+  for (const std::string& line : Lines(*text))
+    if (StartsWith(line, key)) return std::string(Trim(line.substr(line.find(':') + 1)));
+  return "";
+}
+
+}  // namespace
+
+std::string CpuName() {
+  return CpuInfo("model name");
+}
+
+OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& candidate,
+                       const Measurement& measurement) {
+  const Json& facts = session.facts();
+  OrderedJson json;
+  json["hone"] = HONE_VERSION;
+  json["time"] = UtcTimestamp();
+  json["task"] = {{"name", session.task().name},
+                  {"path", session.task().path.string()},
+                  {"sha256", session.task().sha256}};
+  json["candidate"] = {
+      {"name", candidate.name}, {"path", candidate.path.string()}, {"sha256", candidate.sha256}};
+  json["target"] = session.options().target;
+  json["device"] = session.options().device == "cuda" ? GetString(facts, "device_name") : CpuName();
+  utsname system{};
+  uname(&system);
+  json["system"] = std::string(system.sysname) + " " + system.release + " " + system.machine;
+  json["cores"] = sysconf(_SC_NPROCESSORS_ONLN);
+  if (session.options().device == "cuda")
+    json["gpu"] = GpuState();
+  else
+    json["cpu_mhz"] = CpuInfo("cpu MHz");
+  json["python"] = facts.value("python", "");
+  json["torch"] = facts.value("torch", "");
+  json["triton"] = facts.value("triton", "");
+  json["facts"] = facts;
+  json["threads"] = session.threads();
+  json["sandbox"] = Describe(session.options().sandbox);
+  json["truth"] = session.truth_note();
+  json["precision"] =
+      session.options().precision.empty() ? "as PyTorch's default run" : session.options().precision;
+  double load[3] = {0, 0, 0};
+  if (getloadavg(load, 3) == 3) json["load_average"] = {load[0], load[1], load[2]};
+  json["seeds"] = Json::array();
+  for (const Case& one : session.cases())
+    json["seeds"].push_back({{"case", one.id},
+                             {"regime", session.instances()[one.instance].regime},
+                             {"weights", session.instances()[one.instance].seed},
+                             {"inputs", one.input_seed},
+                             {"call", one.call_seed}});
+  json["limits"] = Json::array();
+  for (size_t instance = 0; instance < session.instances().size(); ++instance)
+    for (size_t leaf = 0; leaf < session.cases()[0].expected.leaves.size(); ++leaf) {
+      const Limit limit = session.LimitFor(instance, leaf);
+      json["limits"].push_back({{"weights", session.instances()[instance].slot},
+                                {"output", session.cases()[0].expected.leaves[leaf].path},
+                                {"relative", limit.relative},
+                                {"worst", limit.worst}});
+    }
+  json["ladder"] = Json::array();
+  for (const Rung& rung : session.rungs())
+    json["ladder"].push_back({{"name", rung.name},
+                              {"available", rung.available},
+                              {"why_not", rung.why_not},
+                              {"first_look_us", rung.call_us},
+                              {"error", rung.error}});
+  json["mutants"] = Json::array();
+  for (const MutantResult& mutant : session.mutants())
+    json["mutants"].push_back({{"name", mutant.name},
+                               {"times_over_limit", mutant.error},
+                               {"regime", mutant.regime},
+                               {"told_apart", mutant.told_apart}});
+  json["stateful"] = session.stateful();
+  json["random_in_forward"] = session.random_in_forward();
+  json["seconds"] = measurement.seconds;
+  return json;
+}
+
+}  // namespace hone

@@ -1,0 +1,17 @@
+// Where a verdict comes from: enough to repeat it and to doubt it.
+#pragma once
+
+#include "base/json.h"
+#include "candidate/candidate_file.h"
+#include "evaluation/measurement.h"
+#include "evaluation/reference_session.h"
+
+namespace hone {
+
+OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& candidate,
+                       const Measurement& measurement);
+
+// The first "model name" of /proc/cpuinfo.
+std::string CpuName();
+
+}  // namespace hone

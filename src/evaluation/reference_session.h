@@ -1,0 +1,150 @@
+// Everything about a task that does not depend on a candidate: the reference worker, the cases (inputs,
+// PyTorch's own answer, the float64 truth), the limits that follow from them, what the task can tell apart,
+// its card, and the rungs of the baseline ladder. Prepared once, used for every candidate of the task.
+//
+// Expected values stay in this process. Seeds are drawn from the kernel and shown only in the verdict.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluation/compare.h"
+#include "evaluation/progress.h"
+#include "evaluation/worker.h"
+#include "task/card.h"
+#include "task/task_file.h"
+
+namespace hone {
+
+struct SessionOptions {
+  PythonInfo python;
+  std::string target = "cpu";     // "cuda", "triton" or "cpu", as asked
+  std::string device = "cpu";     // "cuda" or "cpu", as found
+  bool interpret_triton = false;  // --target triton without a GPU
+  std::string precision;          // "", "fp32", "tf32" or "bf16"
+  int trials = 5;                 // cases at the least
+  SandboxLevel sandbox = SandboxLevel::kNone;
+  double timeout_s = 0;               // per call of a candidate; 0: derived from the reference
+  std::string compile_rung = "auto";  // "auto", "always" or "never"
+};
+
+// How far an output may be from the truth.
+struct Limit {
+  double relative = 0;
+  double worst = 0;
+};
+
+struct Instance {
+  std::string slot;    // "default" or "stress"
+  std::string regime;  // "" for the task's own weights
+  uint64_t seed = 0;
+  TensorTree weights;
+  std::vector<std::string> weight_names;
+};
+
+struct Case {
+  std::string id;  // "default#1", "stress#2", "variant one_step"
+  size_t instance = 0;
+  std::string variant;
+  uint64_t input_seed = 0;
+  uint64_t call_seed = 0;
+  TensorTree inputs;
+  TensorTree expected;                    // PyTorch's own default run
+  TensorTree truth;                       // float64
+  std::vector<Distance> reference_error;  // per output
+};
+
+struct MutantResult {
+  std::string name;
+  double error = 0;    // the largest over regimes, relative to the limit there
+  std::string regime;  // where it showed most
+  bool told_apart = false;
+};
+
+struct Rung {
+  std::string name;
+  bool available = false;
+  std::string why_not;
+  double call_us = 0;  // first look; the verdict rests on interleaved blocks
+  double error = 0;    // relative, against the truth
+};
+
+class ReferenceSession {
+ public:
+  static Result<std::unique_ptr<ReferenceSession>> Open(TaskFile task, SessionOptions options,
+                                                        const Progress& progress);
+
+  const TaskFile& task() const { return task_; }
+  const SessionOptions& options() const { return options_; }
+  const Card& card() const { return card_; }
+  const Ceilings& ceilings() const { return ceilings_; }
+  const std::vector<Case>& cases() const { return cases_; }
+  const std::vector<Instance>& instances() const { return instances_; }
+  const std::vector<MutantResult>& mutants() const { return mutants_; }
+  const std::vector<Rung>& rungs() const { return rungs_; }
+  const TensorTree& init_inputs() const { return init_inputs_; }
+  bool init_inputs_opaque() const { return init_opaque_; }
+  bool stateful() const { return stateful_; }
+  bool random_in_forward() const { return random_; }
+  int threads() const { return threads_; }
+  const Json& facts() const { return facts_; }
+  const std::string& truth_note() const { return truth_note_; }
+  double eager_us() const { return eager_us_; }
+  int64_t reference_launches() const { return launches_; }
+  WorkerProcess& worker() { return *worker_; }
+
+  // For one output of one instance: the error PyTorch itself makes, doubled, never under a few ulp.
+  Limit LimitFor(size_t instance, size_t leaf) const;
+  // The largest relative limit that was used; what the summary prints.
+  double WidestLimit() const;
+  double WidestReferenceError() const;
+
+  // Prepares torch.compile when it is wanted; slow, so only asked for when it can change a verdict. What it
+  // was worth against the best other rung is remembered per task, device and library versions, and where it
+  // was clearly behind it is not prepared again.
+  Status PrepareCompile(double best_other_us, const Progress& progress);
+  // How long one call of a candidate may take.
+  double CallDeadline() const;
+
+ private:
+  ReferenceSession() = default;
+  Status Start(const Progress& progress);
+  Status BuildInstance(const std::string& slot, const std::string& regime);
+  Status AddCase(size_t instance, const std::string& id, const std::string& variant);
+  Result<TensorTree> Run(const std::string& slot, const std::string& inputs, uint64_t seed,
+                         const Json& extra = Json::object());
+  Status DetectState();
+  Status ChooseStress(const Progress& progress);
+  Status Audit(const Progress& progress);
+  Status ChooseThreads();
+  Status PrepareRung(const std::string& name);
+  Status MeasureCeilings(const Progress& progress);
+  Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);
+  bool Accurate(const Case& candidate) const;
+
+  TaskFile task_;
+  SessionOptions options_;
+  std::unique_ptr<WorkerProcess> worker_;
+  Json facts_;
+  Card card_;
+  Ceilings ceilings_;
+  TensorTree init_inputs_;
+  bool init_opaque_ = false;
+  bool has_stress_ = false;
+  std::vector<std::string> variants_;
+  std::vector<Instance> instances_;
+  std::vector<Case> cases_;
+  std::vector<MutantResult> mutants_;
+  std::vector<Rung> rungs_;
+  bool stateful_ = false;
+  bool random_ = false;
+  bool lean_ = false;  // weights too large to keep several copies
+  int threads_ = 0;
+  int64_t launches_ = -1;
+  double eager_us_ = 0;
+  std::string truth_note_ = "float64";
+};
+
+}  // namespace hone

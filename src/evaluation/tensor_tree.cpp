@@ -1,0 +1,157 @@
+#include "evaluation/tensor_tree.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <limits>
+
+#include "base/text.h"
+
+namespace hone {
+
+namespace {
+
+struct DtypeRow {
+  Dtype dtype;
+  const char* name;
+  size_t size;
+  double epsilon;
+};
+
+constexpr std::array<DtypeRow, 12> kDtypes = {{
+    {Dtype::kF16, "float16", 2, 9.765625e-4},
+    {Dtype::kBf16, "bfloat16", 2, 7.8125e-3},
+    {Dtype::kF32, "float32", 4, std::numeric_limits<float>::epsilon()},
+    {Dtype::kF64, "float64", 8, std::numeric_limits<double>::epsilon()},
+    {Dtype::kC64, "complex64", 8, std::numeric_limits<float>::epsilon()},
+    {Dtype::kC128, "complex128", 16, std::numeric_limits<double>::epsilon()},
+    {Dtype::kU8, "uint8", 1, 0},
+    {Dtype::kI8, "int8", 1, 0},
+    {Dtype::kI16, "int16", 2, 0},
+    {Dtype::kI32, "int32", 4, 0},
+    {Dtype::kI64, "int64", 8, 0},
+    {Dtype::kBool, "bool", 1, 0},
+}};
+
+const DtypeRow& Row(Dtype dtype) {
+  for (const DtypeRow& row : kDtypes)
+    if (row.dtype == dtype) return row;
+  return kDtypes[2];
+}
+
+constexpr int kMaxDepth = 32;
+constexpr size_t kMaxLeaves = 4096;
+
+class Parser {
+ public:
+  Parser(size_t blob_bytes, TensorTree* tree) : blob_bytes_(blob_bytes), tree_(tree) {}
+
+  Status Visit(const Json& node, const std::string& path, int depth) {
+    const std::string kind = GetString(node, "kind");
+    std::string& out = tree_->structure;
+    if (depth > kMaxDepth) return Bad("too deep");
+    if (kind == "tensor") return Tensor(node, path);
+    if (kind == "value") {
+      out += ValidUtf8(DumpJson(GetMember(node, "value")));
+      return Ok();
+    }
+    if (kind == "opaque") {
+      out += "<" + ValidUtf8(GetString(node, "type")) + ">";
+      return Ok();
+    }
+    if (kind != "tuple" && kind != "list" && kind != "dict") return Bad("unknown kind");
+    const Json& items = GetMember(node, "items");
+    const Json& keys = GetMember(node, "keys");
+    if (!items.is_array() || (kind == "dict" && (!keys.is_array() || keys.size() != items.size())))
+      return Bad("no items");
+    // A tuple and a list hold the same things; models mix them freely, so they compare as equal.
+    out += kind == "dict" ? "{" : "(";
+    for (size_t i = 0; i < items.size(); ++i) {
+      std::string inner = fmt::format("{}[{}]", path, i);
+      if (i != 0) out += ", ";
+      if (kind == "dict") {
+        const std::string key = keys[i].is_string() ? ValidUtf8(keys[i].get<std::string>()) : "?";
+        inner = fmt::format("{}['{}']", path, key);
+        out += key + ": ";
+      }
+      HONE_RETURN_IF_ERROR(Visit(items[i], inner, depth + 1));
+    }
+    out += kind == "dict" ? "}" : ")";
+    return Ok();
+  }
+
+ private:
+  static Status Bad(const std::string& why) {
+    return Error{ErrorKind::kInvalid, "a worker described its tensors wrongly (" + why + ")"};
+  }
+
+  Status Tensor(const Json& node, const std::string& path) {
+    TensorLeaf leaf;
+    leaf.path = path;
+    HONE_ASSIGN_OR_RETURN(leaf.dtype, ParseDtype(GetString(node, "dtype")));
+    const Json& shape = GetMember(node, "shape");
+    if (!shape.is_array() || shape.size() > 64) return Bad("shape");
+    uint64_t elements = 1;
+    for (const Json& extent : shape) {
+      if (!extent.is_number_integer()) return Bad("shape");
+      const int64_t size = extent.get<int64_t>();
+      if (size < 0 || (size > 0 && elements > (uint64_t{1} << 48) / static_cast<uint64_t>(size)))
+        return Bad("shape");
+      leaf.shape.push_back(size);
+      elements *= static_cast<uint64_t>(size);
+    }
+    const int64_t offset = GetInt(node, "offset", -1);
+    const int64_t bytes = GetInt(node, "bytes", -1);
+    if (offset < 0 || bytes < 0 || static_cast<uint64_t>(bytes) != elements * DtypeSize(leaf.dtype))
+      return Bad("size");
+    leaf.offset = static_cast<size_t>(offset);
+    leaf.bytes = static_cast<size_t>(bytes);
+    if (leaf.offset > blob_bytes_ || leaf.bytes > blob_bytes_ - leaf.offset) return Bad("offset");
+    if (tree_->leaves.size() >= kMaxLeaves) return Bad("too many tensors");
+    if (leaf.bytes == 0) leaf.offset = 0;
+    tree_->leaves.push_back(std::move(leaf));
+    tree_->structure += "tensor";
+    return Ok();
+  }
+
+  size_t blob_bytes_;
+  TensorTree* tree_;
+};
+
+}  // namespace
+
+Result<Dtype> ParseDtype(const std::string& name) {
+  for (const DtypeRow& row : kDtypes)
+    if (name == row.name) return row.dtype;
+  return Error{ErrorKind::kInvalid, "unknown dtype " + ValidUtf8(name)};
+}
+
+const char* DtypeName(Dtype dtype) {
+  return Row(dtype).name;
+}
+size_t DtypeSize(Dtype dtype) {
+  return Row(dtype).size;
+}
+double Epsilon(Dtype dtype) {
+  return Row(dtype).epsilon;
+}
+bool IsFloating(Dtype dtype) {
+  return Row(dtype).epsilon > 0;
+}
+
+Result<TensorTree> ParseTree(const Json& description, SharedBlob blob, const std::string& root_name) {
+  HONE_RETURN_IF_ERROR(blob.Seal());
+  TensorTree tree;
+  tree.description = description;
+  Parser parser(blob.bytes().size(), &tree);
+  HONE_RETURN_IF_ERROR(parser.Visit(description, root_name, 0));
+  tree.blob = std::move(blob);
+  return tree;
+}
+
+std::string ShapeText(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+}  // namespace hone

@@ -1,0 +1,52 @@
+// Trees of tensors as they cross the wire: a JSON description and one sealed memory file. The description
+// comes from a process that may be hostile, so every offset and size in it is checked here, once; behind
+// ParseTree the leaves can be trusted to lie inside their bytes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "process/shared_blob.h"
+
+namespace hone {
+
+enum class Dtype { kF16, kBf16, kF32, kF64, kC64, kC128, kU8, kI8, kI16, kI32, kI64, kBool };
+Result<Dtype> ParseDtype(const std::string& name);
+const char* DtypeName(Dtype dtype);
+size_t DtypeSize(Dtype dtype);
+bool IsFloating(Dtype dtype);  // complex counts
+// Distance from 1 to the next larger number; 0 for integers.
+double Epsilon(Dtype dtype);
+
+struct TensorLeaf {
+  std::string path;  // "output", "output[1]", "output['h']"
+  Dtype dtype = Dtype::kF32;
+  std::vector<int64_t> shape;
+  size_t offset = 0;
+  size_t bytes = 0;
+  size_t elements() const { return bytes / DtypeSize(dtype); }
+};
+
+struct TensorTree {
+  Json description;
+  std::vector<TensorLeaf> leaves;
+  // The tree without tensors' contents, for comparing two sides: "(tensor, [tensor, 3])".
+  std::string structure;
+  SharedBlob blob;
+
+  std::span<const std::byte> Bytes(const TensorLeaf& leaf) const {
+    return blob.bytes().subspan(leaf.offset, leaf.bytes);
+  }
+  size_t total_bytes() const { return blob.bytes().size(); }
+};
+
+// Seals the blob and checks the description against it.
+Result<TensorTree> ParseTree(const Json& description, SharedBlob blob, const std::string& root_name);
+
+std::string ShapeText(const std::vector<int64_t>& shape);
+
+}  // namespace hone

@@ -1,0 +1,107 @@
+// One Python worker, reference or candidate, from start to end. A call either brings a reply or says how
+// the worker failed; what a candidate does wrong is a WorkerFailure, never an Error. The clock readings in
+// a reply are the host's, taken around the message.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "process/python.h"
+#include "process/sandbox.h"
+
+namespace hone {
+
+struct WorkerOptions {
+  PythonInfo python;
+  std::string role;            // "reference" or "candidate"
+  std::string device = "cpu";  // "cpu" or "cuda"
+  SandboxLevel sandbox = SandboxLevel::kNone;
+  std::vector<fs::path> readable;  // beyond Python's own folders
+  fs::path private_folder;         // a candidate's home; may be empty for the reference
+  bool interpret_triton = false;
+  int64_t memory_limit_bytes = 0;  // 0: no limit
+  int process_limit = 0;           // 0: no limit
+};
+
+enum class FailureKind {
+  kException,
+  kUnreadable,
+  kExited,
+  kSignalled,
+  kTimeout,
+  kMemory,
+  kProcesses,
+  kProtocol
+};
+
+struct WorkerFailure {
+  FailureKind kind = FailureKind::kException;
+  std::string type;     // of the exception
+  std::string message;  // one sentence or the exception's text
+  std::string detail;   // traceback, or the last words on stderr
+};
+
+struct WorkerReply {
+  Json body;
+  int64_t sent_ns = 0;
+  int64_t received_ns = 0;
+  std::optional<WorkerFailure> failure;
+
+  bool ok() const { return !failure.has_value(); }
+  double seconds() const { return static_cast<double>(received_ns - sent_ns) * 1e-9; }
+};
+
+class WorkerProcess {
+ public:
+  // Returns at once; the interpreter imports torch meanwhile.
+  static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerOptions& options);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+
+  // An Error only when Hone itself was interrupted or broke.
+  Result<WorkerReply> Call(const std::string& verb, Json message, const std::vector<int>& descriptors,
+                           double seconds);
+  Result<WorkerReply> Call(const std::string& verb, double seconds) {
+    return Call(verb, Json::object(), {}, seconds);
+  }
+  // The reference worker's failures are Hone's: turns a failure into an Error that says so.
+  Result<Json> Require(const std::string& verb, Json message = Json::object(),
+                       const std::vector<int>& descriptors = {}, double seconds = 600);
+
+  bool alive();
+  void Kill();
+  void Freeze();
+  void Thaw();
+  // Sentences about what it tried that it may not; empty without a sandbox.
+  std::vector<std::string> Attempts() const;
+  void ForgetAttempts();
+  std::string LastWords();
+  pid_t pid() const { return started_.child->pid(); }
+
+ private:
+  WorkerProcess() = default;
+  void Watch(int64_t memory_limit, int process_limit);
+  WorkerFailure Died();
+
+  SandboxedChild started_;
+  Channel channel_;
+  std::string role_;
+  bool ready_ = false;
+  bool frozen_ = false;
+  std::optional<WorkerFailure> dead_;
+  std::mutex limit_mutex_;
+  std::optional<WorkerFailure> over_limit_;
+  std::atomic<bool> stop_{false};
+  std::thread watcher_;
+};
+
+// The embedded worker written out where an interpreter can read it; once per process.
+Result<fs::path> WorkerFolder();
+
+}  // namespace hone

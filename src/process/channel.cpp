@@ -1,0 +1,150 @@
+#include "process/channel.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/interrupt.h"
+
+namespace hone {
+
+namespace {
+
+constexpr char kMagic[4] = {'H', 'N', 'E', '1'};
+constexpr size_t kMaxBody = 64u << 20;
+
+struct Header {
+  char magic[4];
+  uint32_t descriptors;
+  uint64_t body_size;
+};
+
+// Waits for readability; Ok, kTimeout or kInterrupted.
+Status WaitReadable(int fd, Deadline deadline) {
+  while (true) {
+    pollfd polls[2] = {{fd, POLLIN, 0}, {InterruptFd(), POLLIN, 0}};
+    const int ready = poll(polls, 2, deadline.poll_ms());
+    if (ready < 0 && errno != EINTR) return ErrnoError("cannot wait for a worker");
+    if (Interrupted()) return InterruptedError();
+    if (ready > 0 && polls[0].revents != 0) return Ok();
+    if (deadline.passed()) return Error{ErrorKind::kTimeout, "no answer in time"};
+  }
+}
+
+}  // namespace
+
+Result<Channel::Pair> Channel::MakePair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return ErrnoError("cannot make a socket pair");
+  return Pair{Channel(UniqueFd(ends[0])), UniqueFd(ends[1])};
+}
+
+Result<int64_t> Channel::Send(const Json& body, const std::vector<int>& descriptors) {
+  const std::string text = DumpJson(body);
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.descriptors = static_cast<uint32_t>(descriptors.size());
+  header.body_size = text.size();
+  std::string frame(reinterpret_cast<const char*>(&header), sizeof header);
+  frame += text;
+
+  iovec part{frame.data(), frame.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))] = {};
+  if (!descriptors.empty()) {
+    if (descriptors.size() > 8) return Error{ErrorKind::kInternal, "too many descriptors in one message"};
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
+    cmsghdr* attached = CMSG_FIRSTHDR(&message);
+    attached->cmsg_level = SOL_SOCKET;
+    attached->cmsg_type = SCM_RIGHTS;
+    attached->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(attached), descriptors.data(), descriptors.size() * sizeof(int));
+  }
+  const int64_t sent_ns = NowNs();
+  while (part.iov_len != 0) {
+    const ssize_t put = sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return Error{ErrorKind::kNotFound, "the worker is gone"};
+    part.iov_base = static_cast<char*>(part.iov_base) + put;
+    part.iov_len -= static_cast<size_t>(put);
+    message.msg_control = nullptr;  // descriptors go with the first byte only
+    message.msg_controllen = 0;
+  }
+  return sent_ns;
+}
+
+Status Channel::ReadExactly(char* data, size_t size, Deadline deadline, int64_t* first_byte_ns) {
+  while (size != 0) {
+    HONE_RETURN_IF_ERROR(WaitReadable(fd_.get(), deadline));
+    if (first_byte_ns != nullptr && *first_byte_ns == 0) *first_byte_ns = NowNs();
+    // recv drops any descriptor that a hostile peer attached.
+    const ssize_t got = recv(fd_.get(), data, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return Error{ErrorKind::kNotFound, "the worker is gone"};
+    data += got;
+    size -= static_cast<size_t>(got);
+  }
+  return Ok();
+}
+
+Result<Message> Channel::Receive(Deadline deadline) {
+  Header header{};
+  Message message;
+  HONE_RETURN_IF_ERROR(
+      ReadExactly(reinterpret_cast<char*>(&header), sizeof header, deadline, &message.received_ns));
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.descriptors != 0 ||
+      header.body_size > kMaxBody)
+    return Error{ErrorKind::kInvalid, "the worker's channel carried something that is not a frame"};
+  std::string text(header.body_size, '\0');
+  HONE_RETURN_IF_ERROR(ReadExactly(text.data(), text.size(), deadline, nullptr));
+  Result<Json> body = ParseJson(text);
+  if (!body.ok() || !body->is_object())
+    return Error{ErrorKind::kInvalid, "the worker's channel carried a frame that is not JSON"};
+  message.body = std::move(*body);
+  return message;
+}
+
+Result<UniqueFd> Channel::ReceiveDescriptor(Deadline deadline) {
+  HONE_RETURN_IF_ERROR(WaitReadable(fd_.get(), deadline));
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t got = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
+  const cmsghdr* attached = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (attached == nullptr || attached->cmsg_type != SCM_RIGHTS)
+    return Error{ErrorKind::kInvalid, "no descriptor arrived"};
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(attached), sizeof descriptor);
+  return UniqueFd(descriptor);
+}
+
+bool SendDescriptor(int socket, int descriptor) {
+  char byte = 'd';
+  iovec part{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* attached = CMSG_FIRSTHDR(&message);
+  attached->cmsg_level = SOL_SOCKET;
+  attached->cmsg_type = SCM_RIGHTS;
+  attached->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(attached), &descriptor, sizeof descriptor);
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+}
+
+}  // namespace hone

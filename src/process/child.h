@@ -1,0 +1,76 @@
+// A child process: argv only (no shell), its own process group, output captured up to a cap, and an end
+// that is always collected. A Child is passive; whoever owns it decides how long to wait.
+//
+// Killing means the whole tree below the child, not only the child: see tree.h.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/result.h"
+
+namespace hone {
+
+struct ChildSpec {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;                  // the whole environment, "NAME=value"
+  fs::path folder;                               // working folder; empty: the parent's
+  std::vector<std::pair<int, int>> descriptors;  // {descriptor here, number there}
+  size_t output_cap = 256 * 1024;                // bytes kept of each of stdout and stderr
+};
+
+struct ExitReport {
+  int code = -1;   // exit code, or -1 after a signal
+  int signal = 0;  // the signal that ended it, or 0
+  bool timed_out = false;
+  std::string out;
+  std::string err;
+  double seconds = 0;
+};
+
+class Child {
+ public:
+  static Result<std::unique_ptr<Child>> Spawn(const ChildSpec& spec);
+  ~Child();  // kills the tree if it still runs
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool running();
+  // Waits until it ends, the deadline passes or Ctrl-C; true when it has ended.
+  bool WaitUntil(Deadline deadline);
+  void Kill();
+  // What it printed so far, the first half and the last half of the cap.
+  std::string out() const;
+  std::string err() const;
+  // Valid once it has ended.
+  ExitReport report() const;
+
+ private:
+  struct Drain;
+  Child(pid_t pid, std::unique_ptr<Drain> drain);
+  void Reap(int status);
+
+  pid_t pid_;
+  bool ended_ = false;
+  ExitReport report_;
+  Stopwatch started_;
+  std::unique_ptr<Drain> drain_;
+};
+
+// Runs to its end or to the deadline; past it the tree is killed and timed_out is set. An Error only when
+// the program could not be started or Hone was interrupted.
+Result<ExitReport> RunProgram(const ChildSpec& spec, Deadline deadline);
+
+// The parent's environment as "NAME=value" lines.
+std::vector<std::string> CurrentEnvironment();
+// Replaces or adds one variable.
+void SetVariable(std::vector<std::string>& env, const std::string& name, const std::string& value);
+
+}  // namespace hone

@@ -1,0 +1,14 @@
+// The last step before a candidate's worker runs: `hone` starts itself with a hidden first word, gives up
+// what a candidate must not have, hands the seccomp listener to the parent, and becomes the worker.
+// It is a program of its own because none of this is safe between fork and exec in a threaded parent.
+#pragma once
+
+namespace hone {
+
+inline constexpr char kSandboxExecWord[] = "__sandbox-exec";
+
+// When argv is `hone __sandbox-exec FD seccomp|landlock [r PATH|w PATH]... -- PROGRAM...`, does the above and
+// never returns (exit code 126 with a sentence on stderr when it fails). Otherwise returns at once.
+void RunSandboxExecIfAsked(int argc, char** argv);
+
+}  // namespace hone

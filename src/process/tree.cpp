@@ -1,0 +1,179 @@
+#include "process/tree.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "base/interrupt.h"
+
+namespace hone {
+
+namespace {
+
+struct Entry {
+  pid_t parent = 0;
+  char state = '?';
+};
+
+// /proc/<pid>/stat: the name in parentheses may hold anything, so reading starts after the last ')'.
+bool ReadStat(pid_t pid, Entry* entry) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return false;
+  char text[1024];
+  const size_t size = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  text[size] = '\0';
+  const char* after = std::strrchr(text, ')');
+  if (after == nullptr) return false;
+  long parent = 0;
+  if (std::sscanf(after + 1, " %c %ld", &entry->state, &parent) != 2) return false;
+  entry->parent = static_cast<pid_t>(parent);
+  return true;
+}
+
+std::map<pid_t, Entry> ReadTable() {
+  std::map<pid_t, Entry> table;
+  DIR* folder = opendir("/proc");
+  if (folder == nullptr) return table;
+  while (const dirent* item = readdir(folder)) {
+    const pid_t pid = static_cast<pid_t>(std::strtol(item->d_name, nullptr, 10));
+    Entry entry;
+    if (pid > 0 && ReadStat(pid, &entry)) table[pid] = entry;
+  }
+  closedir(folder);
+  return table;
+}
+
+std::vector<pid_t> Below(const std::map<pid_t, Entry>& table, pid_t root) {
+  std::vector<pid_t> members;
+  if (table.count(root) != 0) members.push_back(root);
+  std::multimap<pid_t, pid_t> children;
+  for (const auto& [pid, entry] : table) children.emplace(entry.parent, pid);
+  for (size_t i = 0; i < members.size(); ++i) {
+    const auto [first, last] = children.equal_range(members[i]);
+    for (auto it = first; it != last; ++it) members.push_back(it->second);
+  }
+  return members;
+}
+
+// The kernel's own list of children, where it keeps one: some microseconds instead of a walk over /proc.
+void ReadChildren(pid_t pid, std::vector<pid_t>* children) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/task", pid);
+  DIR* folder = opendir(path);
+  if (folder == nullptr) return;  // it is gone: no children
+  while (const dirent* item = readdir(folder)) {
+    if (item->d_name[0] == '.') continue;
+    char list[128];
+    std::snprintf(list, sizeof list, "/proc/%d/task/%.20s/children", pid, item->d_name);
+    std::FILE* file = std::fopen(list, "re");
+    if (file == nullptr) continue;
+    int child = 0;
+    while (std::fscanf(file, "%d", &child) == 1) children->push_back(child);
+    std::fclose(file);
+  }
+  closedir(folder);
+}
+
+bool KernelListsChildren() {
+  static const bool known = [] {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+    return access(path, R_OK) == 0;
+  }();
+  return known;
+}
+
+int64_t ResidentPages(pid_t pid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/statm", pid);
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return 0;
+  long long resident = 0;
+  const int got = std::fscanf(file, "%*s %lld", &resident);
+  std::fclose(file);
+  return got == 1 ? resident : 0;
+}
+
+}  // namespace
+
+std::vector<pid_t> ProcessTree(pid_t root) {
+  if (!KernelListsChildren()) return Below(ReadTable(), root);
+  std::vector<pid_t> members = {root};
+  for (size_t i = 0; i < members.size(); ++i) ReadChildren(members[i], &members);
+  return members;
+}
+
+void FreezeTree(pid_t root) {
+  for (int pass = 0; pass < 50; ++pass) {
+    bool all_stopped = true;
+    for (pid_t pid : ProcessTree(root)) {
+      Entry entry;
+      if (!ReadStat(pid, &entry) || std::strchr("TtZX", entry.state) != nullptr) continue;
+      all_stopped = false;
+      kill(pid, SIGSTOP);
+    }
+    if (all_stopped) return;
+    usleep(200);
+  }
+}
+
+void ThawTree(pid_t root) {
+  for (pid_t pid : ProcessTree(root)) kill(pid, SIGCONT);
+}
+
+void KillTree(pid_t root) {
+  for (int pass = 0; pass < 100; ++pass) {
+    bool alive = false;
+    const std::vector<pid_t> members = ProcessTree(root);
+    for (pid_t pid : members) {
+      Entry entry;
+      if (!ReadStat(pid, &entry) || entry.state == 'Z' || entry.state == 'X') continue;
+      alive = true;
+      kill(pid, SIGSTOP);
+    }
+    // Children first: once the root is gone its descendants belong to someone else.
+    for (auto it = members.rbegin(); it != members.rend(); ++it) kill(*it, SIGKILL);
+    if (!alive) return;
+    usleep(500);
+  }
+}
+
+TreeUsage UsageOfTree(pid_t root) {
+  static const long kPage = sysconf(_SC_PAGESIZE);
+  TreeUsage usage;
+  for (pid_t pid : ProcessTree(root)) {
+    ++usage.processes;
+    usage.resident_bytes += ResidentPages(pid) * kPage;
+  }
+  return usage;
+}
+
+void BecomeSubreaper() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+void KillStrays(const std::vector<pid_t>& keep) {
+  for (int pass = 0; pass < 20; ++pass) {
+    bool found = false;
+    for (const auto& [pid, entry] : ReadTable()) {
+      if (entry.parent != getpid() || std::find(keep.begin(), keep.end(), pid) != keep.end()) continue;
+      found = true;
+      KillTree(pid);
+      waitpid(pid, nullptr, 0);
+    }
+    if (!found) return;
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,146 @@
+#include "report/verdict_report.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/text.h"
+
+namespace hone {
+
+namespace {
+
+std::string Headline(const Json& record, const Style& style) {
+  const std::string verdict = GetString(record, "verdict");
+  const std::string reason = GetString(record, "reason");
+  std::string word = verdict == "accepted"   ? style.Green(style.Bold("accepted"))
+                     : verdict == "rejected" ? style.Red(style.Bold("rejected"))
+                                             : style.Yellow(style.Bold("no difference"));
+  if (verdict == "rejected") word += ": " + style.Bold(reason);
+  if (reason == "speed-not-judged") word = style.Yellow(style.Bold("correct, speed not judged"));
+  const Json& provenance = GetMember(record, "provenance");
+  return fmt::format("{}  {} for {}", word, GetString(GetMember(provenance, "candidate"), "name"),
+                     GetString(GetMember(provenance, "task"), "name"));
+}
+
+std::string GateLine(const Json& record, const Style& style) {
+  std::vector<std::string> passed, failed, skipped;
+  const Json& gates = GetMember(record, "gates");
+  if (gates.is_object())
+    for (const auto& [name, state] : gates.items()) {
+      const std::string text = state.is_string() ? state.get<std::string>() : "";
+      (text == "pass" ? passed : text == "fail" ? failed : skipped).push_back(name);
+    }
+  std::string line = fmt::format("{} passed", passed.size());
+  if (!failed.empty()) line += ", " + style.Red("failed: " + Join(failed, " "));
+  if (!skipped.empty()) line += style.Dim(", not reached: " + Join(skipped, " "));
+  return line;
+}
+
+std::string AuditLine(const Json& record, const Style& style) {
+  const Json& audit = GetMember(record, "task_audit");
+  const int64_t total = GetInt(audit, "mutants");
+  const Json& blind = GetMember(audit, "blind_spots");
+  const int64_t missed = blind.is_array() ? static_cast<int64_t>(blind.size()) : 0;
+  if (total == 0) return "no mutants apply";
+  if (GetBool(audit, "blind"))
+    return style.Red(
+        fmt::format("this task is blind: it tells none of {} wrong ways to compute it apart; a verdict on it "
+                    "proves little",
+                    total));
+  std::string line = fmt::format("tells {} of {} wrong ways to compute it apart", total - missed, total);
+  if (missed > 0) {
+    std::vector<std::string> names;
+    for (const Json& name : blind)
+      if (name.is_string()) names.push_back(name.get<std::string>());
+    line += style.Yellow("; blind to: " + Join(names, ", "));
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string NextStep(const std::string& reason) {
+  static const std::map<std::string, std::string> kSteps = {
+      {"build-failed", "fix the compiler's first message above"},
+      {"import-failed", "run `python CANDIDATE` by itself until it imports"},
+      {"crashed", "the last lines of its error output are in --verbose"},
+      {"timeout", "check for a loop or a barrier that can wait for ever; --timeout gives it longer"},
+      {"out-of-memory", "free buffers between calls, or test on a machine with more memory"},
+      {"wrong-output",
+       "compare with the reference on one small input; the failing case and its seeds are in --json"},
+      {"wrong-shape", "return exactly the reference's structure and shapes"},
+      {"wrong-dtype", "return the reference's dtype"},
+      {"non-finite", "look for a division, an exp or an uninitialised accumulator"},
+      {"unwritten-output", "check the grid and the masks at the edges of the output"},
+      {"input-modified", "clone an input before writing to it"},
+      {"nondeterministic", "look for a missing barrier or blocks that exchange data inside one launch"},
+      {"stale-result", "compute on every call; do not key a cache on addresses or call counts"},
+      {"weights-not-transferred",
+       "keep the reference's parameter names and shapes, or offer load_reference(state_dict)"},
+      {"timer-tampering", "remove the replacement of timers or comparisons"},
+      {"unsynchronised", "finish all work on the current stream before forward returns"},
+      {"too-fast", "no honest call can be this fast: see which work is skipped"},
+      {"escaped", "keep to the folder in $HOME and use no network; nothing else is needed to compute"},
+      {"slower", "see `hone show TASK` for the floor; launches and serial steps usually tell why"},
+      {"no-difference", "nothing to gain here, or nothing gained: PyTorch can stay"},
+      {"speed-not-judged", "run the same command on a machine with a GPU"},
+      {"faster", "the file is ready to use; `--json` holds the provenance to cite"},
+  };
+  const auto it = kSteps.find(reason);
+  return it == kSteps.end() ? "" : it->second;
+}
+
+std::string VerdictText(const Json& record, const Style& style, bool verbose) {
+  std::string text = Headline(record, style) + "\n";
+  auto line = [&](const char* label, const std::string& value) {
+    text += fmt::format("  {} {}\n", style.Dim(fmt::format("{:<9}", label)),
+                        ReplaceAll(value, "\n", "\n            "));
+  };
+  if (GetString(record, "verdict") != "accepted") line("why", SafeForTerminal(GetString(record, "detail")));
+  const Json& speed = GetMember(record, "speedup");
+  if (speed.is_object()) {
+    const Json& interval = GetMember(speed, "ci95");
+    line("speed-up",
+         fmt::format("{} vs {}, the best of PyTorch here (95% interval {:.3g} to {:.3g}); {:.3g}x vs eager",
+                     style.Bold(fmt::format("{:.3g}x", GetNumber(speed, "vs_best"))),
+                     GetString(speed, "best_baseline"),
+                     interval.is_array() && interval.size() == 2 ? interval[0].get<double>() : 0,
+                     interval.is_array() && interval.size() == 2 ? interval[1].get<double>() : 0,
+                     GetNumber(speed, "vs_eager")));
+    line("time",
+         fmt::format("{} per call; {} {}; floor {}", HumanSeconds(GetNumber(speed, "candidate_us") * 1e-6),
+                     GetString(speed, "best_baseline"), HumanSeconds(GetNumber(speed, "best_us") * 1e-6),
+                     HumanSeconds(GetNumber(GetMember(record, "card"), "floor_us") * 1e-6)));
+  }
+  const Json& error = GetMember(record, "error");
+  line("error",
+       fmt::format("{} against float64; the limit is {} (PyTorch itself: {})",
+                   HumanNumber(GetNumber(error, "candidate")), HumanNumber(GetNumber(error, "limit")),
+                   HumanNumber(GetNumber(error, "reference"))));
+  if (GetMember(record, "kind").is_string()) {
+    const Json& launches = GetMember(record, "launches");
+    line("kind",
+         fmt::format(
+             "{} ({} {} per forward, PyTorch {})", GetString(record, "kind"), GetInt(launches, "candidate"),
+             GetString(GetMember(record, "provenance"), "target") == "cpu" ? "library operators" : "kernels",
+             GetInt(launches, "reference")));
+  }
+  line("gates", GateLine(record, style));
+  line("task", AuditLine(record, style));
+  const Json& provenance = GetMember(record, "provenance");
+  line("where", fmt::format("{}, torch {}, sandbox {}, {}", GetString(provenance, "device"),
+                            GetString(provenance, "torch"), GetString(provenance, "sandbox"),
+                            HumanSeconds(GetNumber(provenance, "seconds"))));
+  if (GetString(provenance, "sandbox") == "none")
+    line("warning",
+         style.Yellow("no sandbox was in force: install bubblewrap before judging files you do not trust"));
+  for (const Json& note : GetMember(record, "notes"))
+    if (note.is_string()) line("note", SafeForTerminal(note.get<std::string>()));
+  const std::string next = NextStep(GetString(record, "reason"));
+  if (!next.empty()) line("next", next);
+  if (verbose) text += "\n" + SafeForTerminal(DumpJson(record, 2)) + "\n";
+  return text;
+}
+
+}  // namespace hone

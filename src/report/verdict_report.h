@@ -1,0 +1,17 @@
+// A verdict for a person: one screen, the answer first, and what to do next last.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "base/terminal.h"
+
+namespace hone {
+
+// `record` is what `bench --json` prints, so that a stored verdict reads the same as a fresh one.
+std::string VerdictText(const Json& record, const Style& style, bool verbose);
+
+// What a person can do about this reason; one sentence.
+std::string NextStep(const std::string& reason);
+
+}  // namespace hone

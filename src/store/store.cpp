@@ -1,0 +1,173 @@
+#include "store/store.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace hone {
+
+namespace {
+
+// Step i takes the schema from version i to i + 1.
+constexpr const char* kMigrations[] = {
+    R"sql(
+      CREATE TABLE verdict (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        created TEXT NOT NULL,
+        task TEXT NOT NULL,
+        candidate TEXT NOT NULL,
+        target TEXT NOT NULL,
+        device TEXT NOT NULL,
+        verdict TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        vs_best REAL NOT NULL,
+        vs_eager REAL NOT NULL,
+        json TEXT NOT NULL
+      );
+      CREATE INDEX verdict_by_task ON verdict(task, id);
+    )sql",
+};
+constexpr int kVersion = sizeof kMigrations / sizeof *kMigrations;
+
+class Statement {
+ public:
+  Statement(sqlite3* handle, const char* sql) : handle_(handle) {
+    ok_ = sqlite3_prepare_v2(handle, sql, -1, &statement_, nullptr) == SQLITE_OK;
+  }
+  Statement(const Statement&) = delete;
+  ~Statement() { sqlite3_finalize(statement_); }
+  bool ok() const { return ok_; }
+  void Bind(int index, const std::string& text) {
+    sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  }
+  void Bind(int index, double value) { sqlite3_bind_double(statement_, index, value); }
+  void Bind(int index, int64_t value) { sqlite3_bind_int64(statement_, index, value); }
+  int Step() { return sqlite3_step(statement_); }
+  std::string Text(int column) {
+    const unsigned char* text = sqlite3_column_text(statement_, column);
+    return text == nullptr ? ""
+                           : std::string(reinterpret_cast<const char*>(text),
+                                         static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+  double Number(int column) { return sqlite3_column_double(statement_, column); }
+  int64_t Integer(int column) { return sqlite3_column_int64(statement_, column); }
+
+ private:
+  sqlite3* handle_;
+  sqlite3_stmt* statement_ = nullptr;
+  bool ok_;
+};
+
+Error SqlError(sqlite3* handle, const std::string& doing) {
+  const int code = sqlite3_errcode(handle);
+  std::string message = doing + ": " + sqlite3_errmsg(handle);
+  if (code == SQLITE_FULL) message += " (free some space; nothing that was stored is lost)";
+  return Error{ErrorKind::kIo, message};
+}
+
+VerdictRecord Read(Statement& row) {
+  VerdictRecord record;
+  record.id = row.Integer(0);
+  record.created = row.Text(1);
+  record.task = row.Text(2);
+  record.candidate = row.Text(3);
+  record.target = row.Text(4);
+  record.device = row.Text(5);
+  record.verdict = row.Text(6);
+  record.reason = row.Text(7);
+  record.vs_best = row.Number(8);
+  record.vs_eager = row.Number(9);
+  record.json = row.Text(10);
+  return record;
+}
+
+constexpr char kColumns[] =
+    "id, created, task, candidate, target, device, verdict, reason, vs_best, vs_eager, json";
+
+}  // namespace
+
+void Store::Closer::operator()(sqlite3* handle) const {
+  sqlite3_close(handle);
+}
+Store::Store(sqlite3* handle) : handle_(handle) {}
+Store::Store(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Result<Store> Store::Open(const fs::path& path) {
+  HONE_RETURN_IF_ERROR(MakeFolders(path.parent_path()));
+  sqlite3* handle = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  Store store(handle);
+  if (code != SQLITE_OK) return SqlError(handle, "cannot open the store " + path.string());
+  sqlite3_busy_timeout(handle, 10'000);
+  HONE_RETURN_IF_ERROR(
+      store.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;")
+          .WithContext("the store " + path.string()));
+  HONE_RETURN_IF_ERROR(store.Migrate().WithContext("the store " + path.string()));
+  return store;
+}
+
+Status Store::Execute(const char* sql) {
+  if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return SqlError(handle_.get(), "cannot write");
+  return Ok();
+}
+
+Status Store::Migrate() {
+  auto version = [&]() -> int {
+    Statement query(handle_.get(), "PRAGMA user_version");
+    return query.ok() && query.Step() == SQLITE_ROW ? static_cast<int>(query.Integer(0)) : -1;
+  };
+  if (version() == kVersion) return Ok();
+  // Taken before the version is read again: another process may be migrating as well.
+  HONE_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
+  const int found = version();
+  if (found < 0 || found > kVersion) {
+    (void)Execute("ROLLBACK").ok();
+    return Error{
+        ErrorKind::kInvalid,
+        fmt::format("its schema has version {}, this hone knows {}: use a newer hone", found, kVersion)};
+  }
+  for (int step = found; step < kVersion; ++step) HONE_RETURN_IF_ERROR(Execute(kMigrations[step]));
+  HONE_RETURN_IF_ERROR(Execute(fmt::format("PRAGMA user_version = {}", kVersion).c_str()));
+  return Execute("COMMIT");
+}
+
+Result<int64_t> Store::Save(const VerdictRecord& record) {
+  Statement insert(handle_.get(),
+                   "INSERT INTO verdict (created, task, candidate, target, device, verdict, reason, vs_best, "
+                   "vs_eager, json) VALUES (?,?,?,?,?,?,?,?,?,?)");
+  if (!insert.ok()) return SqlError(handle_.get(), "cannot save the verdict");
+  int index = 1;
+  for (const std::string* text : {&record.created, &record.task, &record.candidate, &record.target,
+                                  &record.device, &record.verdict, &record.reason})
+    insert.Bind(index++, *text);
+  insert.Bind(index++, record.vs_best);
+  insert.Bind(index++, record.vs_eager);
+  insert.Bind(index, record.json);
+  if (insert.Step() != SQLITE_DONE) return SqlError(handle_.get(), "cannot save the verdict");
+  return static_cast<int64_t>(sqlite3_last_insert_rowid(handle_.get()));
+}
+
+Result<VerdictRecord> Store::Verdict(int64_t id) {
+  Statement query(handle_.get(), fmt::format("SELECT {} FROM verdict WHERE id = ?", kColumns).c_str());
+  if (!query.ok()) return SqlError(handle_.get(), "cannot read the store");
+  query.Bind(1, id);
+  if (query.Step() != SQLITE_ROW)
+    return Error{ErrorKind::kNotFound, fmt::format("there is no verdict V{} in the store", id)};
+  return Read(query);
+}
+
+Result<std::vector<VerdictRecord>> Store::Verdicts(int most) {
+  Statement query(handle_.get(),
+                  fmt::format("SELECT {} FROM verdict ORDER BY id DESC LIMIT ?", kColumns).c_str());
+  if (!query.ok()) return SqlError(handle_.get(), "cannot read the store");
+  query.Bind(1, static_cast<int64_t>(most));
+  std::vector<VerdictRecord> records;
+  int code = SQLITE_ROW;
+  while ((code = query.Step()) == SQLITE_ROW) records.push_back(Read(query));
+  if (code != SQLITE_DONE) return SqlError(handle_.get(), "cannot read the store");
+  return records;
+}
+
+}  // namespace hone

@@ -1,0 +1,55 @@
+// The store: one SQLite file that remembers every verdict with its provenance. Several Hone processes may
+// write at once (WAL); the schema carries a version and is migrated forward, never backward.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/result.h"
+
+struct sqlite3;
+
+namespace hone {
+
+struct VerdictRecord {
+  int64_t id = 0;
+  std::string created;  // UTC
+  std::string task;
+  std::string candidate;
+  std::string target;
+  std::string device;
+  std::string verdict;
+  std::string reason;
+  double vs_best = 0;
+  double vs_eager = 0;
+  std::string json;  // the whole verdict as `bench --json` printed it
+};
+
+class Store {
+ public:
+  // <data folder>/hone.db, made when it is not there.
+  static Result<Store> Open(const fs::path& path = DataFolder() / "hone.db");
+  Store(Store&&) noexcept;
+  ~Store();
+
+  // Returns the id.
+  Result<int64_t> Save(const VerdictRecord& record);
+  Result<VerdictRecord> Verdict(int64_t id);
+  // The newest first.
+  Result<std::vector<VerdictRecord>> Verdicts(int most);
+
+ private:
+  struct Closer {
+    void operator()(sqlite3* handle) const;
+  };
+  explicit Store(sqlite3* handle);
+  Status Migrate();
+  Status Execute(const char* sql);
+  std::unique_ptr<sqlite3, Closer> handle_;
+};
+
+}  // namespace hone

@@ -1,0 +1,154 @@
+#include "task/card.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace hone {
+
+namespace {
+
+std::map<std::string, int64_t> Counts(const Json& json) {
+  std::map<std::string, int64_t> counts;
+  if (json.is_object())
+    for (const auto& [name, count] : json.items())
+      if (count.is_number_integer()) counts[name] = count.get<int64_t>();
+  return counts;
+}
+
+std::vector<TensorShape> Shapes(const Json& json) {
+  std::vector<TensorShape> shapes;
+  if (!json.is_array()) return shapes;
+  for (const Json& item : json) {
+    TensorShape shape;
+    shape.dtype = GetString(item, "dtype", GetString(item, "type", "?"));
+    const Json& extents = GetMember(item, "shape");
+    if (extents.is_array())
+      for (const Json& extent : extents)
+        if (extent.is_number_integer()) shape.shape.push_back(extent.get<int64_t>());
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+Json ShapesToJson(const std::vector<TensorShape>& shapes) {
+  Json json = Json::array();
+  for (const TensorShape& shape : shapes) json.push_back({{"dtype", shape.dtype}, {"shape", shape.shape}});
+  return json;
+}
+
+std::string ShapeText(const std::vector<TensorShape>& shapes) {
+  std::vector<std::string> parts;
+  for (const TensorShape& shape : shapes)
+    parts.push_back(fmt::format("{} [{}]", shape.dtype, fmt::join(shape.shape, ", ")));
+  return parts.empty() ? "none" : Join(parts, ", ");
+}
+
+std::string CountText(const std::map<std::string, int64_t>& counts, size_t most) {
+  std::vector<std::pair<std::string, int64_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < sorted.size() && i < most; ++i)
+    parts.push_back(fmt::format("{} x{}", sorted[i].first, sorted[i].second));
+  if (sorted.size() > most) parts.push_back(fmt::format("{} more kinds", sorted.size() - most));
+  return parts.empty() ? "none" : Join(parts, ", ");
+}
+
+}  // namespace
+
+Ceilings CeilingsFromJson(const Json& json) {
+  Ceilings ceilings;
+  ceilings.memory_bytes_per_s = GetNumber(json, "memory_bytes_per_s");
+  ceilings.cache_bytes_per_s = GetNumber(json, "cache_bytes_per_s");
+  for (const char* dtype : {"float64", "float32", "tf32", "bfloat16", "float16"}) {
+    const double rate = GetNumber(json, (std::string(dtype) + "_flops_per_s").c_str());
+    if (rate > 0) ceilings.flops_per_s[dtype] = rate;
+  }
+  return ceilings;
+}
+
+int64_t Card::operator_calls() const {
+  int64_t total = 0;
+  for (const auto& [name, count] : operators) total += count;
+  return total;
+}
+
+Card CardFromJson(const Json& json) {
+  Card card;
+  card.modules = Counts(GetMember(json, "modules"));
+  card.operators = Counts(GetMember(json, "operators"));
+  card.inputs = Shapes(GetMember(json, "inputs"));
+  card.outputs = Shapes(GetMember(json, "outputs"));
+  card.parameters = GetInt(json, "parameters");
+  card.weight_bytes = GetInt(json, "weight_bytes");
+  card.input_bytes = GetInt(json, "input_bytes");
+  card.output_bytes = GetInt(json, "output_bytes");
+  card.flops = GetNumber(json, "flops");
+  card.serial_chain = GetInt(json, "serial_chain");
+  card.launches = GetInt(json, "launches", -1);
+  return card;
+}
+
+Json ToJson(const Card& card) {
+  return {{"modules", card.modules},
+          {"operators", card.operators},
+          {"inputs", ShapesToJson(card.inputs)},
+          {"outputs", ShapesToJson(card.outputs)},
+          {"parameters", card.parameters},
+          {"weight_bytes", card.weight_bytes},
+          {"input_bytes", card.input_bytes},
+          {"output_bytes", card.output_bytes},
+          {"least_bytes", card.least_bytes()},
+          {"flops", card.flops},
+          {"operator_calls", card.operator_calls()},
+          {"serial_chain", card.serial_chain},
+          {"launches", card.launches >= 0 ? Json(card.launches) : Json()},
+          {"floor_us", card.floor_us},
+          {"floor_bound", card.floor_bound}};
+}
+
+void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed) {
+  const std::string dtype = card->outputs.empty() ? "float32" : card->outputs[0].dtype;
+  double rate = 0;
+  for (const std::string& name : {dtype, std::string("float32")})
+    if (rate == 0 && ceilings.flops_per_s.count(name) != 0) rate = ceilings.flops_per_s.at(name);
+  if (tf32_allowed && dtype == "float32" && ceilings.flops_per_s.count("tf32") != 0)
+    rate = std::max(rate, ceilings.flops_per_s.at("tf32"));
+  const double arithmetic_us = rate > 0 ? card->flops / rate * 1e6 : 0;
+  const double bandwidth = ceilings.memory_bytes_per_s;
+  const double memory_us = bandwidth > 0 ? static_cast<double>(card->least_bytes()) / bandwidth * 1e6 : 0;
+  card->floor_us = std::max(arithmetic_us, memory_us);
+  card->floor_bound = arithmetic_us > memory_us ? "arithmetic" : "memory";
+}
+
+double ImpossibleBelowUs(const Card& card, const Ceilings& ceilings) {
+  const double rate = std::max(ceilings.cache_bytes_per_s, ceilings.memory_bytes_per_s);
+  if (rate <= 0) return 0;
+  return static_cast<double>(card.input_bytes + card.output_bytes) / (2 * rate) * 1e6;
+}
+
+std::string CardText(const Card& card) {
+  std::string text;
+  auto line = [&](const char* label, const std::string& value) {
+    text += fmt::format("  {:<14}{}\n", label, value);
+  };
+  line("inputs", ShapeText(card.inputs));
+  line("outputs", ShapeText(card.outputs));
+  line("modules", CountText(card.modules, 8));
+  line("parameters",
+       fmt::format("{} ({})", card.parameters, HumanBytes(static_cast<double>(card.weight_bytes))));
+  line("operators", fmt::format("{} calls: {}", card.operator_calls(), CountText(card.operators, 8)));
+  line("arithmetic", fmt::format("{:.3g} GFLOP", card.flops / 1e9));
+  line("least bytes", HumanBytes(static_cast<double>(card.least_bytes())));
+  line("serial chain", fmt::format("{} dependent operators", card.serial_chain));
+  line("launches",
+       card.launches >= 0 ? fmt::format("{} per forward", card.launches) : "not counted: no GPU here");
+  line("floor", fmt::format("{} ({} bound, at this device's measured ceilings)",
+                            HumanSeconds(card.floor_us * 1e-6), card.floor_bound));
+  return text;
+}
+
+}  // namespace hone

@@ -1,0 +1,56 @@
+// The task card: what one forward costs and the least time this device could need for it. The facts come
+// from the reference worker, the ceilings were measured on this device; the floor is derived here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace hone {
+
+struct Ceilings {
+  double memory_bytes_per_s = 0;
+  double cache_bytes_per_s = 0;
+  std::map<std::string, double> flops_per_s;  // by dtype, and "tf32"
+};
+Ceilings CeilingsFromJson(const Json& json);
+
+struct TensorShape {
+  std::string dtype;
+  std::vector<int64_t> shape;
+};
+
+struct Card {
+  std::map<std::string, int64_t> modules;
+  std::map<std::string, int64_t> operators;
+  std::vector<TensorShape> inputs;
+  std::vector<TensorShape> outputs;
+  int64_t parameters = 0;
+  int64_t weight_bytes = 0;
+  int64_t input_bytes = 0;
+  int64_t output_bytes = 0;
+  double flops = 0;
+  int64_t serial_chain = 0;
+  int64_t launches = -1;  // per forward, counted by the profiler on a GPU; -1: not counted
+  double floor_us = 0;
+  std::string floor_bound;  // "arithmetic" or "memory"
+
+  int64_t least_bytes() const { return weight_bytes + input_bytes + output_bytes; }
+  int64_t operator_calls() const;
+};
+
+Card CardFromJson(const Json& json);
+Json ToJson(const Card& card);
+// Sets floor_us and floor_bound. Counts arithmetic at the fastest rate the precision limit allows: TF32 when
+// the reference itself may use it.
+void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed);
+// Below this no honest call can be, whatever the algorithm: every input and output byte at cache speed, with
+// a margin of two, because a library copy does not reach the cache's best.
+double ImpossibleBelowUs(const Card& card, const Ceilings& ceilings);
+
+// For `hone show TASK`.
+std::string CardText(const Card& card);
+
+}  // namespace hone

@@ -1,0 +1,24 @@
+// A task on disk: the user's PyTorch module in the KernelBench convention. Loading checks only what can be
+// known without running it; whether it has a Model is for the reference worker to find out.
+#pragma once
+
+#include <string>
+
+#include "base/files.h"
+#include "base/result.h"
+
+namespace hone {
+
+struct TaskFile {
+  fs::path path;     // absolute
+  std::string name;  // "39_GRU"
+  std::string source;
+  std::string sha256;
+};
+
+Result<TaskFile> LoadTaskFile(const fs::path& path);
+
+// Shared by tasks and candidates: a text file of at most 4 MiB without NUL bytes.
+Result<std::string> ReadPythonFile(const fs::path& path, const std::string& what);
+
+}  // namespace hone

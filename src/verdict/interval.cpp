@@ -1,0 +1,42 @@
+#include "verdict/interval.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/ids.h"
+
+namespace hone {
+
+double MedianOf(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+Interval RatioInterval(const std::vector<double>& numerator, const std::vector<double>& denominator,
+                       double process_spread) {
+  const size_t rounds = std::min(numerator.size(), denominator.size());
+  Interval interval;
+  if (rounds == 0) return interval;
+  auto ratio = [](double top, double bottom) { return bottom > 0 ? top / bottom : 0; };
+  interval.estimate = ratio(MedianOf(numerator), MedianOf(denominator));
+  // Always the same resamples: the same measurement gives the same verdict.
+  Random random(0x486F6E65);
+  constexpr int kResamples = 4000;
+  std::vector<double> found(kResamples), top(rounds), bottom(rounds);
+  for (double& value : found) {
+    for (size_t i = 0; i < rounds; ++i) {
+      const size_t pick = random.Below(rounds);
+      top[i] = numerator[pick];
+      bottom[i] = denominator[pick];
+    }
+    value = ratio(MedianOf(top), MedianOf(bottom));
+  }
+  std::sort(found.begin(), found.end());
+  interval.low = found[static_cast<size_t>(0.025 * kResamples)] / (1 + process_spread);
+  interval.high = found[static_cast<size_t>(0.975 * kResamples)] * (1 + process_spread);
+  return interval;
+}
+
+}  // namespace hone

@@ -1,0 +1,23 @@
+// How sure a ratio is. Rounds are resampled in pairs (a slow moment hits both sides of its round), the
+// ratio of medians is taken each time, and the middle 95% are the interval. What rounds cannot show, the
+// difference between one pair of processes and the next, is added as a fixed width that was measured by
+// judging PyTorch against itself (bench/README.md).
+#pragma once
+
+#include <vector>
+
+namespace hone {
+
+struct Interval {
+  double estimate = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// numerator[i] and denominator[i] belong to the same round. `process_spread`: 0.01 widens by 1% on each side.
+Interval RatioInterval(const std::vector<double>& numerator, const std::vector<double>& denominator,
+                       double process_spread);
+
+double MedianOf(std::vector<double> values);
+
+}  // namespace hone

@@ -1,0 +1,443 @@
+#include "verdict/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/text.h"
+
+namespace hone {
+
+namespace {
+
+// Nothing: the gate is passed. Otherwise the reject reason and its detail.
+struct Finding {
+  std::string reason;
+  std::string detail;
+};
+using GateResult = std::optional<Finding>;
+
+bool Mentions(const WorkerFailure& failure, std::initializer_list<const char*> words) {
+  const std::string text = ToLower(failure.type + " " + failure.message);
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
+}
+
+bool IsBuildFailure(const WorkerFailure& failure) {
+  return Mentions(failure,
+                  {"compileerror", "compilationerror", "error building extension", "nvrtc", "error compiling",
+                   "ninja: build stopped", "compilation failed", "ptxas", "outofresources"});
+}
+
+bool IsOutOfMemory(const WorkerFailure& failure) {
+  return Mentions(failure, {"outofmemoryerror", "out of memory", "memoryerror", "can't allocate memory",
+                            "cannot allocate memory", "defaultcpuallocator", "std::bad_alloc"});
+}
+
+std::string FailureText(const WorkerFailure& failure) {
+  std::string text = failure.type.empty() ? failure.message : failure.type + ": " + failure.message;
+  return SafeForTerminal(text.empty() ? "it gave no message" : text);
+}
+
+Finding StopFinding(const Stop& stop) {
+  const WorkerFailure& failure = stop.failure;
+  const std::string text = FailureText(failure);
+  const std::string where = " (while: " + stop.phase + ")";
+  switch (failure.kind) {
+    case FailureKind::kTimeout:
+      return {"timeout", text + where};
+    case FailureKind::kMemory:
+      return {"out-of-memory", text};
+    case FailureKind::kProcesses:
+      return {"escaped", text};
+    case FailureKind::kProtocol:
+      return {"escaped", text + ": only the worker may speak on that channel"};
+    case FailureKind::kUnreadable:
+      return {"unsynchronised",
+              "it returned " + text + "; outputs must be plain tensors whose bytes can be read at once"};
+    case FailureKind::kExited:
+      return {"crashed", text + where};
+    case FailureKind::kSignalled:
+      // The kernel's out-of-memory killer says SIGKILL, and so does nothing else here.
+      if (Contains(text, "signal 9"))
+        return {"out-of-memory", text + where + "; most likely the system ran out of memory"};
+      return {"crashed", text + where};
+    case FailureKind::kException:
+      break;
+  }
+  if (IsOutOfMemory(failure)) return {"out-of-memory", text + where};
+  if (IsBuildFailure(failure)) return {"build-failed", text};
+  if (stop.phase == "import") return {"import-failed", text};
+  if (stop.phase == "weights") return {"weights-not-transferred", text};
+  return {"crashed", text + where};
+}
+
+GateResult BuildGate(const Measurement& m) {
+  if (m.stop && (m.stop->phase == "start" || m.stop->phase == "import" || m.stop->phase == "build" ||
+                 m.stop->phase == "weights"))
+    return StopFinding(*m.stop);
+  if (!m.has_class)
+    return Finding{"import-failed",
+                   "it defines no class ModelNew" +
+                       (m.class_hint.empty() ? std::string() : "; it defines " + m.class_hint)};
+  return {};
+}
+
+GateResult SandboxGate(const Measurement& m) {
+  if (!m.attempts.empty()) return Finding{"escaped", "it " + Join(m.attempts, "; it ")};
+  if (m.stop &&
+      (m.stop->failure.kind == FailureKind::kProtocol || m.stop->failure.kind == FailureKind::kProcesses))
+    return StopFinding(*m.stop);
+  return {};
+}
+
+GateResult TimerGate(const Measurement& m) {
+  if (m.tampering.empty()) return {};
+  return Finding{"timer-tampering", "it replaced " + Join(m.tampering, ", ")};
+}
+
+GateResult ShapeGate(const Measurement& m) {
+  for (const Trial& trial : m.trials)
+    if (!trial.shape_problem.empty())
+      return Finding{"wrong-shape", trial.case_id + ": " + trial.shape_problem};
+  return {};
+}
+
+GateResult DtypeGate(const Measurement& m) {
+  for (const Trial& trial : m.trials)
+    if (!trial.dtype_problem.empty())
+      return Finding{"wrong-dtype", trial.case_id + ": " + trial.dtype_problem};
+  return {};
+}
+
+GateResult WrittenGate(const Measurement& m) {
+  for (const Trial& trial : m.trials)
+    for (const LeafTrial& leaf : trial.leaves)
+      if (leaf.distance.poisoned > 0)
+        return Finding{"unwritten-output",
+                       fmt::format("{}: {} of {} elements of {} were never written", trial.case_id,
+                                   leaf.distance.poisoned, leaf.distance.elements, leaf.path)};
+  return {};
+}
+
+GateResult FiniteGate(const Measurement& m) {
+  for (const Trial& trial : m.trials)
+    for (const LeafTrial& leaf : trial.leaves)
+      if (leaf.distance.non_finite > 0)
+        return Finding{"non-finite", fmt::format("{}: {} of {} elements of {} are NaN or infinite where "
+                                                 "PyTorch's are not (first at flat index {})",
+                                                 trial.case_id, leaf.distance.non_finite,
+                                                 leaf.distance.elements, leaf.path, leaf.distance.worst_at)};
+  return {};
+}
+
+GateResult FreshGate(const Measurement& m) {
+  for (const Trial& trial : m.trials)
+    if (!trial.stale_of.empty())
+      return Finding{
+          "stale-result",
+          fmt::format("{}: it returned the answer to {}; answers must not be remembered between calls",
+                      trial.case_id, trial.stale_of)};
+  return {};
+}
+
+GateResult InputGate(const Measurement& m) {
+  for (const Trial& trial : m.trials)
+    if (trial.input_modified)
+      return Finding{"input-modified",
+                     trial.case_id + ": the caller's inputs are not what they were before the call"};
+  return {};
+}
+
+bool OverLimit(const LeafTrial& leaf) {
+  return leaf.distance.relative > leaf.limit.relative || leaf.distance.worst > leaf.limit.worst;
+}
+
+GateResult CorrectGate(const Measurement& m) {
+  for (const Trial& trial : m.trials)
+    for (const LeafTrial& leaf : trial.leaves) {
+      if (!OverLimit(leaf)) continue;
+      const bool by_norm = leaf.distance.relative > leaf.limit.relative;
+      const std::string text =
+          by_norm ? fmt::format("{}: {} is off by {} of its norm, the limit is {}", trial.case_id, leaf.path,
+                                HumanNumber(leaf.distance.relative), HumanNumber(leaf.limit.relative))
+                  : fmt::format("{}: element {} of {} is off by {} of the typical size, the limit is {}",
+                                trial.case_id, leaf.distance.worst_at, leaf.path,
+                                HumanNumber(leaf.distance.worst), HumanNumber(leaf.limit.worst));
+      if (!m.weights_missing.empty())
+        return Finding{"weights-not-transferred",
+                       text + "; these parameters of the reference found no place in ModelNew: " +
+                           Join(m.weights_missing, ", ") +
+                           ". Keep the reference's names and shapes or offer load_reference(state_dict)"};
+      return Finding{"wrong-output", text};
+    }
+  return {};
+}
+
+GateResult RunGate(const Measurement& m) {
+  if (m.stop && (m.stop->phase == "trial" || m.stop->phase == "repeat" || m.stop->phase == "profile" ||
+                 m.stop->phase == "timing"))
+    return StopFinding(*m.stop);
+  return {};
+}
+
+GateResult DeterminismGate(const Measurement& m) {
+  if (!m.repeats || m.repeats->spread <= m.repeats->spread_limit) return {};
+  return Finding{"nondeterministic",
+                 fmt::format("{} of {} repeats on the same inputs gave another answer, up to {} apart; "
+                             "reordered rounding explains {}",
+                             m.repeats->distinct, m.repeats->count - 1, HumanNumber(m.repeats->spread),
+                             HumanNumber(m.repeats->spread_limit))};
+}
+
+GateResult TimedAnswersGate(const Measurement& m) {
+  if (!m.timing || m.timing->worst_answer <= 1) return {};
+  return Finding{"stale-result", fmt::format("{} gave a wrong answer ({}x over the limit) although the same "
+                                             "kind of call was right when it was not timed",
+                                             m.timing->worst_answer_at, HumanNumber(m.timing->worst_answer))};
+}
+
+GateResult SynchronisedGate(const Measurement& m) {
+  if (!m.timing) return {};
+  const Timing& t = *m.timing;
+  const double call_s = t.contestants[0].MedianUs() * 1e-6;
+  double reference_s = 1e30;
+  for (size_t i = 1; i < t.contestants.size(); ++i)
+    reference_s = std::min(reference_s, t.contestants[i].MedianUs() * 1e-6);
+  const double fetch_extra = t.candidate_fetch_s - t.reference_fetch_s;
+  if (fetch_extra > std::max({0.25 * reference_s, 2 * t.reference_fetch_s, 2e-3}))
+    return Finding{"unsynchronised",
+                   fmt::format("handing over a finished answer takes {} longer than for PyTorch: the work is "
+                               "done when the answer is read, not when it is timed",
+                               HumanSeconds(fetch_extra))};
+  const double load_extra = t.candidate_load_s - t.reference_load_s;
+  const double block_s = reference_s * t.contestants[0].long_count;
+  if (load_extra > std::max({0.5 * block_s, 2 * t.reference_load_s, 0.05}))
+    return Finding{
+        "unsynchronised",
+        fmt::format(
+            "taking the inputs lasts {} longer than for PyTorch: the work is done before the clock starts",
+            HumanSeconds(load_extra))};
+  std::vector<double> events, host;
+  for (const BlockPair& pair : t.contestants[0].rounds) {
+    events.push_back(pair.event_us_per_call);
+    host.push_back(pair.long_s / t.contestants[0].long_count * 1e6);
+  }
+  if (MedianOf(events) > 1.3 * MedianOf(host) + 50)
+    return Finding{"unsynchronised",
+                   fmt::format("the device's own events see {} per call where the host's clock saw {}",
+                               HumanSeconds(MedianOf(events) * 1e-6), HumanSeconds(call_s))};
+  return {};
+}
+
+GateResult FloorGate(const Measurement& m, const JudgeContext& context) {
+  if (!m.timing) return {};
+  const double us = m.timing->contestants[0].MedianUs();
+  if (us >= context.impossible_below_us) return {};
+  return Finding{
+      "too-fast",
+      fmt::format(
+          "{} per call is less than reading the inputs and writing the outputs at cache speed can take ({})",
+          HumanSeconds(std::max(us, 0.0) * 1e-6), HumanSeconds(context.impossible_below_us * 1e-6))};
+}
+
+// Baseline times of this run; when the reference was much slower beside the candidate than alone, the
+// candidate had a hand in it and the time from before counts.
+std::vector<double> BaselineUs(const Timing& timing, const Contestant& rung,
+                               std::vector<std::string>* notes) {
+  std::vector<double> values = rung.CallUs();
+  const Contestant* eager = timing.Find("eager");
+  if (eager == nullptr || timing.eager_alone_us <= 0) return values;
+  const double slowed = eager->MedianUs() / timing.eager_alone_us;
+  if (slowed <= 1.5) return values;
+  for (double& value : values) value /= slowed;
+  const std::string note = fmt::format(
+      "PyTorch ran {:.2f}x slower while the candidate was alive than before; its time from before is used",
+      slowed);
+  if (std::find(notes->begin(), notes->end(), note) == notes->end()) notes->push_back(note);
+  return values;
+}
+
+void SetSpeed(const Measurement& m, const JudgeContext& context, Verdict* v) {
+  if (!m.timing) return;
+  const Timing& t = *m.timing;
+  const std::vector<double> own = t.contestants[0].CallUs();
+  v->candidate_us = MedianOf(own);
+  v->best_us = 1e30;
+  std::vector<double> best;
+  for (size_t i = 1; i < t.contestants.size(); ++i) {
+    const std::vector<double> values = BaselineUs(t, t.contestants[i], &v->notes);
+    const double us = MedianOf(values);
+    if (us < v->best_us) {
+      v->best_us = us;
+      v->best_baseline = t.contestants[i].name;
+      best = values;
+    }
+    if (t.contestants[i].name == "eager") {
+      v->eager_us = us;
+      v->vs_eager = RatioInterval(values, own, context.process_spread);
+    }
+  }
+  v->vs_best = RatioInterval(best, own, context.process_spread);
+}
+
+GateResult SpeedGate(const Verdict& v) {
+  if (v.vs_best.estimate == 0 || v.vs_best.high >= 1) return {};
+  return Finding{"slower",
+                 fmt::format("{} per call against {} for {}: {:.2f}x", HumanSeconds(v.candidate_us * 1e-6),
+                             HumanSeconds(v.best_us * 1e-6), v.best_baseline, v.vs_best.estimate)};
+}
+
+void SetErrors(const Measurement& m, const JudgeContext& context, Verdict* v) {
+  v->reference_error = context.reference_error;
+  v->error_limit = context.limit;
+  double closest = -1;
+  // The error that came nearest to its limit, and that limit.
+  for (const Trial& trial : m.trials)
+    for (const LeafTrial& leaf : trial.leaves) {
+      const double share = leaf.distance.relative / std::max(leaf.limit.relative, 1e-300);
+      if (share <= closest) continue;
+      closest = share;
+      v->error = leaf.distance.relative;
+      v->error_limit = leaf.limit.relative;
+    }
+}
+
+void SetKind(const Measurement& m, Verdict* v) {
+  if (!m.profile) return;
+  v->candidate_launches = m.profile->launches;
+  const double total = m.profile->own_us + m.profile->library_us;
+  if (total <= 0) return;
+  const double own = m.profile->own_us / total;
+  v->kind = own >= 0.7 ? "kernel" : own <= 0.3 ? "library" : "mixed";
+}
+
+}  // namespace
+
+JudgeContext ContextOf(const ReferenceSession& session) {
+  JudgeContext context;
+  context.limit = session.WidestLimit();
+  context.reference_error = session.WidestReferenceError();
+  context.floor_us = session.card().floor_us;
+  context.impossible_below_us = ImpossibleBelowUs(session.card(), session.ceilings());
+  context.reference_launches = session.reference_launches();
+  context.process_spread = session.options().device == "cuda" ? 0.01 : 0.03;
+  context.mutants = session.mutants();
+  return context;
+}
+
+Verdict Judge(const Measurement& m, const JudgeContext& context) {
+  Verdict v;
+  v.reference_launches = context.reference_launches;
+  SetErrors(m, context, &v);
+  SetKind(m, &v);
+  SetSpeed(m, context, &v);
+  v.notes.insert(v.notes.end(), m.notes.begin(), m.notes.end());
+  for (const MutantResult& mutant : context.mutants)
+    if (!mutant.told_apart) v.blind_spots.push_back(mutant.name);
+  v.mutants_total = static_cast<int>(context.mutants.size());
+  v.blind = v.mutants_total > 0 && static_cast<int>(v.blind_spots.size()) == v.mutants_total;
+
+  const bool tried = !m.trials.empty();
+  struct Gate {
+    const char* name;
+    bool reached;
+    std::function<GateResult()> check;
+  };
+  // In the order in which a failure names the verdict.
+  const std::vector<Gate> gates = {
+      {"sandbox", true, [&] { return SandboxGate(m); }},
+      {"build", true, [&] { return BuildGate(m); }},
+      {"timers", tried, [&] { return TimerGate(m); }},
+      {"shape", tried, [&] { return ShapeGate(m); }},
+      {"dtype", tried, [&] { return DtypeGate(m); }},
+      {"written", tried, [&] { return WrittenGate(m); }},
+      {"finite", tried, [&] { return FiniteGate(m); }},
+      {"fresh", tried, [&] { return FreshGate(m); }},
+      {"inputs", tried, [&] { return InputGate(m); }},
+      {"correct", tried, [&] { return CorrectGate(m); }},
+      {"runs", m.has_class, [&] { return RunGate(m); }},
+      {"deterministic", m.repeats.has_value(), [&] { return DeterminismGate(m); }},
+      {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(m); }},
+      {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(m); }},
+      {"floor", m.timing.has_value(), [&] { return FloorGate(m, context); }},
+      {"speed", m.timing.has_value(), [&] { return SpeedGate(v); }},
+  };
+  std::optional<Finding> first;
+  for (const Gate& gate : gates) {
+    const GateResult failed = gate.reached ? gate.check() : GateResult{};
+    v.gates.emplace_back(gate.name, failed ? "fail" : gate.reached && !first ? "pass" : "skipped");
+    if (failed && !first) first = failed;
+  }
+  if (first) {
+    v.verdict = "rejected";
+    v.reason = first->reason;
+    v.detail = first->detail;
+    return v;
+  }
+  if (!m.timing) {
+    v.verdict = "no_difference";
+    v.reason = "speed-not-judged";
+    v.detail = m.speed_not_judged.empty() ? "speed was not judged" : m.speed_not_judged;
+    return v;
+  }
+  if (v.vs_best.low > 1) {
+    v.verdict = "accepted";
+    v.reason = "faster";
+    v.detail =
+        fmt::format("{:.2f}x faster than {}, the best of PyTorch here", v.vs_best.estimate, v.best_baseline);
+    return v;
+  }
+  v.verdict = "no_difference";
+  v.reason = "no-difference";
+  v.detail = fmt::format("{:.3f}x of {}: the interval {:.3f} to {:.3f} contains 1", v.vs_best.estimate,
+                         v.best_baseline, v.vs_best.low, v.vs_best.high);
+  return v;
+}
+
+OrderedJson ToJson(const Verdict& v) {
+  OrderedJson json;
+  json["verdict"] = v.verdict;
+  json["kind"] = v.kind.empty() ? OrderedJson() : OrderedJson(v.kind);
+  json["reason"] = v.reason;
+  json["detail"] = v.detail;
+  const bool timed = v.vs_best.estimate > 0;
+  if (timed)
+    json["speedup"] = {{"vs_eager", v.vs_eager.estimate},
+                       {"vs_best", v.vs_best.estimate},
+                       {"best_baseline", v.best_baseline},
+                       {"ci95", {v.vs_best.low, v.vs_best.high}},
+                       {"vs_eager_ci95", {v.vs_eager.low, v.vs_eager.high}},
+                       {"candidate_us", v.candidate_us},
+                       {"best_us", v.best_us},
+                       {"eager_us", v.eager_us}};
+  else
+    json["speedup"] = nullptr;
+  json["error"] = {{"candidate", v.error}, {"reference", v.reference_error}, {"limit", v.error_limit}};
+  json["gates"] = OrderedJson::object();
+  for (const auto& [name, state] : v.gates) json["gates"][name] = state;
+  json["launches"] = {
+      {"reference", v.reference_launches >= 0 ? OrderedJson(v.reference_launches) : OrderedJson()},
+      {"candidate", v.candidate_launches >= 0 ? OrderedJson(v.candidate_launches) : OrderedJson()}};
+  json["task_audit"] = {{"mutants", v.mutants_total}, {"blind_spots", v.blind_spots}, {"blind", v.blind}};
+  json["notes"] = v.notes;
+  return json;
+}
+
+const std::vector<std::string>& RejectReasons() {
+  static const std::vector<std::string> kReasons = {
+      "build-failed",    "import-failed",
+      "crashed",         "timeout",
+      "out-of-memory",   "wrong-output",
+      "wrong-shape",     "wrong-dtype",
+      "non-finite",      "unwritten-output",
+      "input-modified",  "nondeterministic",
+      "stale-result",    "weights-not-transferred",
+      "timer-tampering", "unsynchronised",
+      "too-fast",        "escaped",
+      "slower",
+  };
+  return kReasons;
+}
+
+}  // namespace hone

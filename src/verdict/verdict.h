@@ -1,0 +1,62 @@
+// What the judge concludes from a Measurement: pure functions, no clock, no process, no file. The reasons
+// are stable ids; the first gate that fails names the verdict.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "evaluation/measurement.h"
+#include "verdict/interval.h"
+
+namespace hone {
+
+// What a verdict needs to know about the task and the device, beside the measurement.
+struct JudgeContext {
+  double limit = 0;            // the widest relative limit in force
+  double reference_error = 0;  // PyTorch's own, against the truth
+  double floor_us = 0;
+  double impossible_below_us = 0;
+  int64_t reference_launches = -1;
+  double process_spread = 0.02;
+  std::vector<MutantResult> mutants;
+};
+JudgeContext ContextOf(const ReferenceSession& session);
+
+struct Verdict {
+  std::string verdict;  // "accepted", "rejected", "no_difference"
+  std::string reason;   // stable id; "faster" when accepted
+  std::string detail;   // one or a few sentences; what to look at
+  std::string kind;     // "kernel", "library", "mixed"; empty: not known
+  Interval vs_best;
+  Interval vs_eager;
+  std::string best_baseline;
+  double candidate_us = 0;
+  double best_us = 0;
+  double eager_us = 0;
+  double error = 0;  // the candidate's largest relative error
+  double error_limit = 0;
+  double reference_error = 0;
+  int64_t reference_launches = -1;
+  int64_t candidate_launches = -1;
+  std::vector<std::pair<std::string, std::string>> gates;  // in order; "pass", "fail", "skipped"
+  std::vector<std::string> blind_spots;                    // mutants the task cannot tell apart
+  int mutants_total = 0;
+  bool blind = false;  // it can tell none apart
+  std::vector<std::string> notes;
+
+  bool accepted() const { return verdict == "accepted"; }
+  bool rejected() const { return verdict == "rejected"; }
+};
+
+Verdict Judge(const Measurement& measurement, const JudgeContext& context);
+
+// The fields of the contract (design: bench --json), without provenance.
+OrderedJson ToJson(const Verdict& verdict);
+
+// Every reason a verdict may carry, for documentation and tests.
+const std::vector<std::string>& RejectReasons();
+
+}  // namespace hone

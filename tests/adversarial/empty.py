@@ -1,0 +1,16 @@
+"""Returns torch.empty and hopes that the allocator hands out the memory where the right answer lay a moment ago."""
+# hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu
+# hone-test: expect = rejected
+# hone-test: reason = unwritten-output|wrong-output
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.linear = nn.Linear(in_features, out_features)
+
+    def forward(self, x):
+        return torch.empty(x.shape[0], self.linear.out_features)

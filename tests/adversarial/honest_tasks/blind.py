@@ -1,0 +1,11 @@
+"""The same expression with its constants folded into tensor operations; must pass, with the task reported as blind."""
+# hone-test: task = tests/adversarial/tasks/blind.py
+# hone-test: target = cpu
+# hone-test: expect = correct
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.tanh(x).mul_(1e-12).add_(1.0)

@@ -1,0 +1,16 @@
+"""Starts from zeros instead of the given h0."""
+# hone-test: task = tasks/small_gru.py
+# hone-test: target = cpu
+# hone-test: expect = rejected
+# hone-test: reason = wrong-output
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, input_size, hidden_size, num_layers):
+        super().__init__()
+        self.gru = nn.GRU(input_size, hidden_size, num_layers)
+
+    def forward(self, x, h0):
+        return self.gru(x)

@@ -1,0 +1,16 @@
+"""Has a Model but no ModelNew."""
+# hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu
+# hone-test: expect = rejected
+# hone-test: reason = import-failed|build-failed
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.linear = nn.Linear(in_features, out_features)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))

@@ -1,0 +1,19 @@
+"""Reads address zero in native code."""
+# hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu
+# hone-test: expect = rejected
+# hone-test: reason = crashed
+import ctypes
+
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.linear = nn.Linear(in_features, out_features)
+
+    def forward(self, x):
+        ctypes.string_at(0)
+        return torch.relu(self.linear(x))

@@ -1,0 +1,1 @@
+"""A task that lives in a package and imports its neighbours relatively."""

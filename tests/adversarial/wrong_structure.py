@@ -1,0 +1,16 @@
+"""Returns the first of two outputs and leaves the other out."""
+# hone-test: task = tasks/small_gru.py
+# hone-test: target = cpu
+# hone-test: expect = rejected
+# hone-test: reason = wrong-shape|wrong-output
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, input_size, hidden_size, num_layers):
+        super().__init__()
+        self.gru = nn.GRU(input_size, hidden_size, num_layers)
+
+    def forward(self, x, h0):
+        return self.gru(x, h0)[0]

@@ -1,0 +1,245 @@
+"""What a task costs: operators, FLOPs, least bytes, serial chain, launches, and the device's ceilings.
+
+Facts only; the parent turns them into a roofline floor and into the kind of a win.
+"""
+
+import time
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from hone_wire import tensors_of
+
+
+def _numel(shape):
+    count = 1
+    for extent in shape:
+        count *= int(extent)
+    return count
+
+
+def _matmul_flops(name, args, out):
+    """Multiply and add count as two. None for operators that are not products."""
+    tensors = [a for a in args if isinstance(a, torch.Tensor)]
+    if name in ("mm", "addmm", "bmm", "baddbmm", "linear", "mv", "addmv", "dot"):
+        products = tensors[-2:] if name in ("mm", "bmm", "mv", "dot", "linear") else tensors[1:3]
+        if len(products) < 2:
+            return None
+        return 2 * _numel(out.shape) * int(products[0].shape[-1])
+    if name in ("convolution", "_convolution", "mkldnn_convolution", "cudnn_convolution", "convolution_overrideable"):
+        weight = tensors[1]
+        return 2 * _numel(out.shape) * _numel(weight.shape[1:])
+    if "scaled_dot_product" in name or name == "_flash_attention_forward":
+        query, key, value = tensors[:3]
+        return 2 * _numel(query.shape[:-1]) * int(key.shape[-2]) * (int(query.shape[-1]) + int(value.shape[-1]))
+    return None
+
+
+def _recurrent_flops(name, args):
+    """Fused recurrent operators: two products per weight matrix and step."""
+    if name == "_cudnn_rnn":
+        x, weights, batch_first, layers, both = args[0], args[1], args[10], args[9], args[13]
+    elif name in ("mkldnn_rnn_layer",):
+        x, weights = args[0], list(args[1:3])
+        return 2 * _numel(x.shape[:2]) * sum(_numel(w.shape) for w in weights), int(x.shape[0])
+    else:
+        return None
+    steps = int(x.shape[1] if batch_first else x.shape[0])
+    matrices = sum(_numel(w.shape) for w in weights if w.dim() == 2)
+    return 2 * _numel(x.shape[:2]) * matrices, steps * int(layers) * (1 if both in (True, False) else 1)
+
+
+class _Counter(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.operators, self.flops, self.chain = {}, 0, 0
+        self._depth, self._keep = {}, []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        name = function.__name__.split(".")[0]
+        self.operators[name] = self.operators.get(name, 0) + 1
+        produced = tensors_of(out)
+        length = 1
+        recurrent = None
+        try:
+            recurrent = _recurrent_flops(name, args)
+            if recurrent is not None:
+                self.flops += recurrent[0]
+                length = recurrent[1]
+            elif produced:
+                self.flops += _matmul_flops(name, args, produced[0]) or 0
+        except (AttributeError, IndexError, TypeError):
+            pass  # an operator of another torch version: counted, without FLOPs
+        depth = max([self._depth.get(_storage(t), 0) for t in tensors_of(list(args))] or [0])
+        if not _is_view(name):
+            depth += length
+        for tensor in produced:
+            self._keep.append(tensor)  # so that an address is not given out twice
+            self._depth[_storage(tensor)] = max(depth, self._depth.get(_storage(tensor), 0))
+        self.chain = max(self.chain, depth)
+        return out
+
+
+def _storage(tensor):
+    try:
+        return tensor.untyped_storage().data_ptr() if hasattr(tensor, "untyped_storage") else tensor.storage().data_ptr()
+    except RuntimeError:
+        return id(tensor)
+
+
+_VIEWS = {
+    "view", "_unsafe_view", "t", "transpose", "permute", "slice", "select", "unsqueeze", "squeeze", "expand", "detach",
+    "as_strided", "split", "split_with_sizes", "unbind", "unsafe_chunk", "unsafe_split", "chunk", "alias", "reshape",
+    "_reshape_alias", "narrow",
+}
+
+
+def _is_view(name):
+    return name in _VIEWS
+
+
+def card(model, inputs):
+    counter = _Counter()
+    with torch.no_grad(), counter:
+        out = model(*inputs)
+    parameters = {id(p): p for p in list(model.parameters()) + list(model.buffers())}.values()
+    size = lambda tensors: sum(t.numel() * t.element_size() for t in tensors)
+    modules = {}
+    for module in model.modules():
+        if module is not model:
+            modules[type(module).__name__] = modules.get(type(module).__name__, 0) + 1
+    return {
+        "modules": modules,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "weight_bytes": size(parameters),
+        "input_bytes": size(tensors_of(list(inputs))),
+        "output_bytes": size(tensors_of(out if not isinstance(out, torch.Tensor) else [out])),
+        "operators": counter.operators,
+        "flops": counter.flops,
+        "serial_chain": counter.chain,
+        "inputs": [_shape_of(value) for value in inputs],
+        "outputs": [_shape_of(value) for value in (out if isinstance(out, (tuple, list)) else [out])],
+    }
+
+
+def _shape_of(value):
+    if isinstance(value, torch.Tensor):
+        return {"dtype": str(value.dtype)[len("torch."):], "shape": list(value.shape)}
+    return {"type": type(value).__name__}
+
+
+# Device time in these is the library's: PyTorch, cuDNN, cuBLAS, CUTLASS and Inductor rearranged, not a new kernel.
+_LIBRARY_MARKS = (
+    "at::native", "at_cuda_detail", "cudnn", "cublas", "cutlass", "nvjet", "gemm", "gemv", "sgemm", "xmma", "ampere_", "hopper_",
+    "volta_", "turing_", "maxwell_", "sm80_", "sm86_", "sm90_", "sm100_", "elemwise", "persistRNN", "RNN_", "LSTM_", "GRU_", "winograd",
+    "implicit_convolve", "splitKreduce", "cub::", "thrust::", "flash_fwd", "fmha", "nchwToNhwc", "nhwcToNchw",
+    "triton_poi_", "triton_red_", "triton_per_", "triton_tem_", "triton_mm", "vectorized_elementwise", "Memcpy", "Memset",
+)
+
+
+def _is_library(name, own_names):
+    if any(own and own in name for own in own_names):
+        return False
+    return any(mark in name for mark in _LIBRARY_MARKS)
+
+
+def profile(call, inputs, device, own_names=()):
+    """One call under the profiler: how many launches (operators on a CPU), whose time."""
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as run_profiler
+
+    on_gpu = device.type == "cuda"
+    activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if on_gpu else [])
+    with torch.no_grad():
+        for _ in range(2):
+            call(*inputs)
+        if on_gpu:
+            torch.cuda.synchronize()
+        with run_profiler(activities=activities) as profiler:
+            start = time.perf_counter()
+            call(*inputs)
+            if on_gpu:
+                torch.cuda.synchronize()
+            wall_us = (time.perf_counter() - start) * 1e6
+    launches, own_us, library_us, kernels = 0, 0.0, 0.0, {}
+    for event in profiler.events():
+        if on_gpu:
+            if "CUDA" not in str(event.device_type) or event.name.startswith(("aten::", "cuda", "Lazy", "Activity")):
+                continue
+            spent = event.time_range.elapsed_us()
+            launches += 1
+            kernels[event.name] = kernels.get(event.name, 0) + 1
+            if _is_library(event.name, own_names):
+                library_us += spent
+            else:
+                own_us += spent
+        elif event.name.startswith(("aten::", "mkldnn::", "quantized::", "onednn::")):
+            parent = event.cpu_parent
+            if parent is None or not parent.name.startswith(("aten::", "mkldnn::", "quantized::", "onednn::")):
+                launches += 1
+                library_us += event.time_range.elapsed_us()
+    if not on_gpu:
+        own_us = max(0.0, wall_us - library_us)
+    top = sorted(kernels.items(), key=lambda item: -item[1])[:12]
+    return {"launches": launches, "own_us": own_us, "library_us": library_us, "wall_us": wall_us,
+            "kernels": [{"name": name[:120], "count": count} for name, count in top]}
+
+
+def _best_seconds(work, sync, repeats):
+    work()
+    sync()
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        sync()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def ceilings(device):
+    """Bytes and operations per second that this device was seen to reach."""
+    on_gpu = device.type == "cuda"
+    sync = torch.cuda.synchronize if on_gpu else (lambda: None)
+    found = {}
+
+    def copy_rate(size, inner):
+        source = torch.empty(size, dtype=torch.uint8, device=device).fill_(1)
+        target = torch.empty_like(source)
+
+        def work():
+            for _ in range(inner):
+                target.copy_(source)
+
+        return 2.0 * size * inner / _best_seconds(work, sync, 5)
+
+    def matmul_rate(size, dtype, inner):
+        a = torch.randn(size, size, device=device).to(dtype)
+        b = torch.randn(size, size, device=device).to(dtype)
+
+        def work():
+            for _ in range(inner):
+                torch.mm(a, b)
+
+        return 2.0 * size ** 3 * inner / _best_seconds(work, sync, 3)
+
+    if on_gpu:
+        found["memory_bytes_per_s"] = copy_rate(1 << 30, 4)
+        found["cache_bytes_per_s"] = copy_rate(8 << 20, 50)
+        found["float64_flops_per_s"] = matmul_rate(4096, torch.float64, 1)
+        found["float16_flops_per_s"] = found["bfloat16_flops_per_s"] = matmul_rate(8192, torch.bfloat16, 4)
+        saved = torch.backends.cuda.matmul.allow_tf32
+        try:
+            torch.backends.cuda.matmul.allow_tf32 = False
+            found["float32_flops_per_s"] = matmul_rate(4096, torch.float32, 2)
+            torch.backends.cuda.matmul.allow_tf32 = True
+            found["tf32_flops_per_s"] = matmul_rate(8192, torch.float32, 2)
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = saved
+    else:
+        found["memory_bytes_per_s"] = copy_rate(256 << 20, 1)
+        found["cache_bytes_per_s"] = copy_rate(128 << 10, 500)
+        found["float32_flops_per_s"] = matmul_rate(1024, torch.float32, 2)
+        found["float64_flops_per_s"] = matmul_rate(768, torch.float64, 1)
+    return found

@@ -1,0 +1,227 @@
+"""The worker's half of the wire: framed JSON with descriptors, and tensors as raw bytes in memory files.
+
+Nothing here pickles, evaluates or decides. A tree of tensors (what a model takes or returns) becomes a
+JSON description plus the tensors' bytes, one after the other, in a memory file that the parent made.
+"""
+
+import ctypes
+import json
+import mmap
+import os
+import socket
+import struct
+
+import torch
+
+_HEADER = struct.Struct("<4sIQ")
+_MAGIC = b"HNE1"
+_ALIGN = 64
+
+
+class Wire:
+    def __init__(self, descriptor):
+        self._socket = socket.socket(fileno=descriptor)
+
+    def receive(self):
+        """The next message and its descriptors, or (None, []) when the parent has closed."""
+        header, descriptors = b"", []
+        while len(header) < _HEADER.size:
+            data, ancillary, _, _ = self._socket.recvmsg(_HEADER.size - len(header), socket.CMSG_SPACE(8 * 4))
+            for level, kind, payload in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    count = len(payload) // 4
+                    descriptors += struct.unpack("%di" % count, payload[: count * 4])
+            if not data:
+                return None, []
+            header += data
+        magic, _, size = _HEADER.unpack(header)
+        if magic != _MAGIC:
+            raise RuntimeError("not a frame")
+        chunks = []
+        while size:
+            data = self._socket.recv(min(size, 1 << 20))
+            if not data:
+                return None, []
+            chunks.append(data)
+            size -= len(data)
+        return json.loads(b"".join(chunks)), list(descriptors)
+
+    def send(self, message):
+        text = json.dumps(message, allow_nan=False, default=str).encode("utf-8", "replace")
+        self._socket.sendall(_HEADER.pack(_MAGIC, 0, len(text)) + text)
+
+
+DTYPES = {
+    str(dtype)[len("torch."):]: dtype
+    for dtype in (
+        torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128,
+        torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool,
+    )
+}
+
+
+class Unreadable(Exception):
+    """An output whose bytes cannot be taken at once."""
+
+
+def raw_bytes(tensor):
+    """A view of the memory of a contiguous CPU tensor. The tensor must outlive it."""
+    size = tensor.numel() * tensor.element_size()
+    return (ctypes.c_char * size).from_address(tensor.data_ptr()) if size else b""
+
+
+def to_host(tensor):
+    host = tensor.detach()
+    if host.is_sparse or host.layout != torch.strided:
+        host = host.to_dense()
+    if host.dtype.is_complex:
+        host = host.resolve_conj()
+    if hasattr(host, "resolve_neg"):
+        host = host.resolve_neg()
+    return host.cpu().contiguous()
+
+
+def write_tree(tree, descriptor, plain_only=False):
+    """Writes every tensor of the tree into the descriptor; returns the description."""
+    offset = 0
+
+    def visit(node):
+        nonlocal offset
+        if isinstance(node, torch.Tensor):
+            if plain_only and type(node) not in (torch.Tensor, torch.nn.Parameter):
+                raise Unreadable("a %s, not a plain torch.Tensor" % type(node).__name__)
+            host = to_host(node)
+            name = str(host.dtype)[len("torch."):]
+            if name not in DTYPES:
+                raise Unreadable("a tensor of dtype %s" % name)
+            size = host.numel() * host.element_size()
+            leaf = {
+                "kind": "tensor", "dtype": name, "shape": list(node.shape), "offset": offset, "bytes": size,
+                "stride": list(node.stride()) if node.layout == torch.strided else [],
+                "device": node.device.type, "requires_grad": bool(node.requires_grad),
+            }
+            view, position = memoryview(raw_bytes(host)).cast("B"), offset
+            while len(view):
+                written = os.pwrite(descriptor, view[: 1 << 28], position)
+                view, position = view[written:], position + written
+            offset += (size + _ALIGN - 1) // _ALIGN * _ALIGN
+            return leaf
+        if isinstance(node, tuple):
+            return {"kind": "tuple", "items": [visit(item) for item in node]}
+        if isinstance(node, list):
+            return {"kind": "list", "items": [visit(item) for item in node]}
+        if isinstance(node, dict):
+            return {"kind": "dict", "keys": [str(key) for key in node], "items": [visit(item) for item in node.values()]}
+        if hasattr(node, "to_tuple"):  # the output classes of transformers and the like
+            return visit(node.to_tuple())
+        if node is None or isinstance(node, (bool, int, str)) or (isinstance(node, float) and node == node and abs(node) != float("inf")):
+            return {"kind": "value", "value": node}
+        return {"kind": "opaque", "type": type(node).__name__, "text": repr(node)[:200]}
+
+    description = visit(tree)
+    if offset:
+        os.ftruncate(descriptor, max(offset, os.fstat(descriptor).st_size))
+    return description
+
+
+def has_opaque(description):
+    if description["kind"] == "opaque":
+        return True
+    return any(has_opaque(item) for item in description.get("items", ()))
+
+
+def read_tree(description, descriptor, device):
+    """Rebuilds the tree with fresh tensors on the device."""
+    size = os.fstat(descriptor).st_size
+    memory = mmap.mmap(descriptor, size, prot=mmap.PROT_READ, flags=mmap.MAP_SHARED) if size else None
+    try:
+        return _build(description, memory, device)
+    finally:
+        if memory is not None:
+            memory.close()
+
+
+def _host_tensor(leaf, memory):
+    """A CPU tensor of its own with the leaf's bytes; odd strides are kept where they are dense."""
+    shape, dtype = leaf["shape"], DTYPES[leaf["dtype"]]
+    tensor = torch.empty(shape, dtype=dtype)
+    if leaf["bytes"]:
+        ctypes.memmove(tensor.data_ptr(), memory[leaf["offset"]: leaf["offset"] + leaf["bytes"]], leaf["bytes"])
+    return tensor
+
+
+def _build(node, memory, device):
+    kind = node["kind"]
+    if kind == "tensor":
+        host = _host_tensor(node, memory)
+        stride = node.get("stride") or []
+        if len(stride) == len(node["shape"]) and list(host.stride()) != stride and _is_dense(node["shape"], stride):
+            host = torch.empty_strided(node["shape"], stride, dtype=host.dtype).copy_(host)
+        tensor = host.to(device)
+        return tensor.requires_grad_() if node.get("requires_grad") else tensor
+    if kind == "tuple":
+        return tuple(_build(item, memory, device) for item in node["items"])
+    if kind == "list":
+        return [_build(item, memory, device) for item in node["items"]]
+    if kind == "dict":
+        return {key: _build(item, memory, device) for key, item in zip(node["keys"], node["items"])}
+    if kind == "value":
+        return node["value"]
+    raise ValueError("cannot rebuild a %s" % node.get("type", kind))
+
+
+def _is_dense(shape, stride):
+    expected = 1
+    for extent, step in sorted(((e, s) for e, s in zip(shape, stride) if e > 1), key=lambda pair: pair[1]):
+        if step != expected:
+            return False
+        expected *= extent
+    return True
+
+
+def overwrite_tree(tree, description, descriptor):
+    """Puts new values into the tensors of an existing tree without touching addresses or version counters."""
+    size = os.fstat(descriptor).st_size
+    memory = mmap.mmap(descriptor, size, prot=mmap.PROT_READ, flags=mmap.MAP_SHARED) if size else None
+    try:
+        _overwrite(tree, description, memory)
+    finally:
+        if memory is not None:
+            memory.close()
+
+
+def _overwrite(tree, node, memory):
+    if node["kind"] == "tensor":
+        target = tree.detach()
+        if target.device.type == "cpu" and target.is_contiguous():
+            ctypes.memmove(target.data_ptr(), memory[node["offset"]: node["offset"] + node["bytes"]], node["bytes"])
+        else:
+            tree.data.copy_(_host_tensor(node, memory))
+    elif node["kind"] in ("tuple", "list"):
+        for item, description in zip(tree, node["items"]):
+            _overwrite(item, description, memory)
+    elif node["kind"] == "dict":
+        for key, description in zip(node["keys"], node["items"]):
+            _overwrite(tree[key], description, memory)
+
+
+def tensors_of(tree):
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    if isinstance(tree, (list, tuple)):
+        return [leaf for item in tree for leaf in tensors_of(item)]
+    if isinstance(tree, dict):
+        return [leaf for item in tree.values() for leaf in tensors_of(item)]
+    return []
+
+
+def map_tensors(tree, change):
+    if isinstance(tree, torch.Tensor):
+        return change(tree)
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*(map_tensors(item, change) for item in tree))
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(map_tensors(item, change) for item in tree)
+    if isinstance(tree, dict):
+        return {key: map_tensors(item, change) for key, item in tree.items()}
+    return tree

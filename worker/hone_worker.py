@@ -1,0 +1,513 @@
+"""Hone's worker: imports a task or a candidate, runs it as told, and hands back raw bytes.
+
+Started as `python hone_worker.py DESCRIPTOR ROLE DEVICE`. It decides nothing: seeds, inputs, expected
+values, clock and verdict belong to the parent. In the candidate's process the candidate can overwrite
+anything in here; the parent is built so that this changes no verdict but the candidate's own.
+"""
+
+import ctypes
+import gc
+import importlib.util
+import os
+import random
+import sys
+import time
+import traceback
+
+import torch
+
+import hone_wire
+from hone_wire import Wire, map_tensors, read_tree, tensors_of, write_tree
+
+_M_PERTURB = -6
+_POISON = 0x7F  # every byte of memory that was never written; the parent looks for it
+
+
+def set_poison(on):
+    """glibc fills fresh memory with a known byte: a tensor that is never written shows it."""
+    try:
+        ctypes.CDLL(None).mallopt(_M_PERTURB, (_POISON ^ 0xFF) if on else 0)
+    except (OSError, AttributeError):
+        pass
+
+
+def load_file(path, name):
+    """Imports one file; with its package when it lives in one, so that relative imports work."""
+    path = os.path.abspath(path)
+    folder, package = os.path.dirname(path), []
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, part = os.path.split(folder)
+        package.insert(0, part)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    if package:
+        importlib.import_module(".".join(package))
+        name = ".".join(package) + "." + os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _watched():
+    """Functions whose replacement could only serve to deceive a timer or a comparison."""
+    names = {
+        time: ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time"),
+        torch: ("allclose", "equal", "isclose"),
+        torch.testing: ("assert_close",),
+        torch.Tensor: ("cpu", "item", "__eq__", "allclose", "equal"),
+        torch.cuda: ("synchronize", "Event", "Stream", "current_stream"),
+        torch.cuda.Event: ("record", "elapsed_time", "synchronize", "query", "wait"),
+        torch.cuda.Stream: ("synchronize", "query", "wait_stream"),
+    }
+    return {(owner, name): getattr(owner, name, None) for owner, attributes in names.items() for name in attributes}
+
+
+class Worker:
+    def __init__(self, role, device):
+        self.role = role
+        self.device = torch.device(device)
+        self.models, self.snapshots, self.inputs, self.rungs, self.wide = {}, {}, {}, {}, {}
+        self.module = None
+        self.outputs, self.batch = [], []
+        self.watched = _watched()
+        self.synchronize = torch.cuda.synchronize if self.device.type == "cuda" else lambda: None
+        self.flush_buffer = None
+
+    def seed(self, seed):
+        random.seed(seed)
+        torch.manual_seed(seed)
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(seed % (1 << 32))
+
+    # Set-up
+
+    def hello(self, message, descriptors):
+        facts = {
+            "python": sys.version.split()[0], "torch": torch.__version__, "threads": torch.get_num_threads(),
+            "cuda_built": torch.version.cuda, "cuda_available": torch.cuda.is_available(), "device_name": "",
+            "capabilities": torch.backends.cpu.get_cpu_capability() if hasattr(torch.backends, "cpu") else "",
+        }
+        try:
+            import triton
+
+            facts["triton"] = triton.__version__
+        except Exception:
+            facts["triton"] = ""
+        if self.device.type == "cuda":
+            properties = torch.cuda.get_device_properties(self.device)
+            facts.update(
+                device_name=properties.name, device_memory=properties.total_memory,
+                capability="%d.%d" % (properties.major, properties.minor), multiprocessors=properties.multi_processor_count,
+                l2_bytes=getattr(properties, "L2_cache_size", 0), cudnn=str(torch.backends.cudnn.version()),
+                matmul_tf32=torch.backends.cuda.matmul.allow_tf32, cudnn_tf32=torch.backends.cudnn.allow_tf32,
+            )
+            torch.zeros(1, device=self.device)
+        return facts
+
+    def threads(self, message, descriptors):
+        torch.set_num_threads(message["count"])
+        return {}
+
+    def load(self, message, descriptors):
+        set_poison(self.role == "candidate")
+        try:
+            self.module = load_file(message["path"], message["name"])
+        finally:
+            set_poison(False)
+        wanted = message["class"]
+        return {
+            "has_class": isinstance(getattr(self.module, wanted, None), type),
+            "has_get_inputs": callable(getattr(self.module, "get_inputs", None)),
+            "variants": self._variant_names(),
+            "has_stress": callable(getattr(self.module, "get_stress", None)),
+            "names": [name for name in vars(self.module) if not name.startswith("_")][:40],
+        }
+
+    def _variants(self):
+        if not callable(getattr(self.module, "get_variants", None)) or self.role != "reference":
+            return {}
+        variants = self.module.get_variants()
+        return variants if isinstance(variants, dict) else {str(i): v for i, v in enumerate(variants)}
+
+    def _variant_names(self):
+        return [str(name) for name in self._variants()]
+
+    def _init_inputs(self):
+        get = getattr(self.module, "get_init_inputs", None)
+        return get() if callable(get) else []
+
+    def init_inputs(self, message, descriptors):
+        """Written out for the candidate; what cannot travel is taken from the task file there."""
+        values = self._init_inputs()
+        description = write_tree(list(values) if not isinstance(values, dict) else values, descriptors[0])
+        return {"tree": description, "opaque": hone_wire.has_opaque(description)}
+
+    def build(self, message, descriptors):
+        slot = message["slot"]
+        if message.get("init") is not None:
+            arguments = read_tree(message["init"], descriptors[0], "cpu")
+        elif message.get("init_file"):
+            arguments = load_file(message["init_file"], "hone_init_inputs").get_init_inputs()
+        else:
+            arguments = self._init_inputs()
+        poison = self.role == "candidate" and message.get("poison", True)
+        set_poison(poison)
+        try:
+            self.seed(message["seed"])
+            kind = getattr(self.module, message["class"])
+            model = kind(**arguments) if isinstance(arguments, dict) else kind(*arguments)
+            if not isinstance(model, torch.nn.Module):
+                if not callable(model):
+                    raise TypeError("%s is neither a torch.nn.Module nor callable" % message["class"])
+                wrapper = torch.nn.Module()
+                wrapper.forward = model
+                model = wrapper
+            model = model.to(self.device).eval()
+        finally:
+            set_poison(False)
+        self.models[slot] = model
+        self.wide.pop(slot, None)
+        self.snapshots[slot] = None
+        return {}
+
+    def weights(self, message, descriptors):
+        """The state dict by name, as bytes."""
+        state = self.models[message["slot"]].state_dict()
+        names = [name for name, value in state.items() if isinstance(value, torch.Tensor)]
+        return {"names": names, "tree": write_tree([state[name] for name in names], descriptors[0])}
+
+    def take_weights(self, message, descriptors):
+        """Gives the candidate the reference's weights by name and shape, or through load_reference."""
+        model = self.models[message["slot"]]
+        values = read_tree(message["tree"], descriptors[0], self.device)
+        state = dict(zip(message["names"], values))
+        if callable(getattr(model, "load_reference", None)):
+            with torch.no_grad():
+                model.load_reference(state)
+            return {"how": "load_reference", "missing": [], "unexpected": []}
+        own = model.state_dict()
+        missing = [
+            "%s %s" % (name, tuple(value.shape)) for name, value in state.items()
+            if name not in own or tuple(own[name].shape) != tuple(value.shape)
+        ]
+        unexpected = ["%s %s" % (name, tuple(value.shape)) for name, value in own.items() if name not in state]
+        with torch.no_grad():
+            model.load_state_dict(
+                {name: value for name, value in state.items() if name in own and own[name].shape == value.shape}, strict=False
+            )
+        return {"how": "state_dict", "missing": missing, "unexpected": unexpected}
+
+    def snapshot(self, message, descriptors):
+        """From now on every compared call of this slot starts from the state the module has now."""
+        from hone_truth import Snapshot
+
+        self.snapshots[message["slot"]] = Snapshot(self.models[message["slot"]])
+        return {}
+
+    def drop(self, message, descriptors):
+        for slot in message.get("slots", ()):
+            for table in (self.models, self.wide, self.snapshots, self.rungs):
+                table.pop(slot, None)
+        for name in message.get("inputs", ()):
+            self.inputs.pop(name, None)
+        self.outputs = []
+        gc.collect()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        return {}
+
+    # Inputs
+
+    def make_inputs(self, message, descriptors):
+        """The task's own inputs under a secret seed, changed for a stress regime when asked."""
+        self.seed(message["seed"])
+        variant = message.get("variant")
+        if variant:
+            made = self._variants()[variant]
+            made = made() if callable(made) else made
+        else:
+            made = self.module.get_inputs()
+        made = list(made)
+        if message.get("regime"):
+            import hone_stress
+
+            generator = torch.Generator().manual_seed(message["seed"])
+            if callable(getattr(self.module, "get_stress", None)):
+                import copy
+
+                changed = self.module.get_stress(message["regime"], copy.deepcopy(self.models[message["slot"]]), made)
+                made = made if changed is None else list(changed)
+            else:
+                made = hone_stress.change_inputs(made, generator)
+        self.inputs[message["inputs"]] = map_tensors(made, lambda t: t.to(self.device))
+        return {"tree": write_tree(made, descriptors[0])}
+
+    def put_inputs(self, message, descriptors):
+        name = message["inputs"]
+        if message.get("in_place") and name in self.inputs:
+            hone_wire.overwrite_tree(self.inputs[name], message["tree"], descriptors[0])
+        else:
+            self.inputs[name] = read_tree(message["tree"], descriptors[0], self.device)
+        self.synchronize()
+        return {}
+
+    def put_batch(self, message, descriptors):
+        """Inputs for a timed block: the same values, turned by another offset for every call."""
+        base = read_tree(message["tree"], descriptors[0], self.device)
+
+        def turned(offset):
+            def turn(tensor):
+                if not tensor.is_floating_point() and not tensor.is_complex():
+                    return tensor.clone()
+                values = tensor.detach().contiguous().view(-1).roll(offset).view(tensor.shape)
+                if values.stride() != tensor.stride():
+                    values = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(values)
+                return values.requires_grad_() if tensor.requires_grad else values
+
+            return map_tensors(base, turn)
+
+        self.batch = [turned(offset) for offset in message["rolls"]]
+        self.synchronize()
+        return {}
+
+    # Stress
+
+    def stress(self, message, descriptors):
+        """Moves a slot's weights into a stress regime."""
+        import hone_stress
+
+        generator = torch.Generator().manual_seed(message["seed"])
+        model = self.models[message["slot"]]
+        if callable(getattr(self.module, "get_stress", None)):
+            self.module.get_stress(message["regime"], model, self.inputs[message["inputs"]])
+        else:
+            hone_stress.change_model(message["regime"], model, generator)
+        self.wide.pop(message["slot"], None)
+        return {}
+
+    def mutants(self, message, descriptors):
+        import hone_stress
+
+        return {"names": hone_stress.mutants(self.models[message["slot"]], self.inputs[message["inputs"]])}
+
+    # Runs
+
+    def _restore(self, slot):
+        if self.snapshots.get(slot) is not None:
+            self.snapshots[slot].restore()
+
+    def _poison_device(self, shapes):
+        """The caching allocator hands freed blocks out again: let them hold the poison, not old answers."""
+        if self.device.type != "cuda":
+            return
+        blocks = [torch.full((max(1, size),), _POISON, dtype=torch.uint8, device=self.device) for size in shapes for _ in range(3)]
+        del blocks
+        self.synchronize()
+
+    def _keep_busy(self):
+        """Other work on another stream while the model runs, so that timing between blocks changes."""
+        if self.device.type != "cuda":
+            return
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            a = torch.randn(1024, 1024, device=self.device)
+            for _ in range(20):
+                a = torch.mm(a, a).clamp_(-1, 1)
+
+    def run(self, message, descriptors):
+        """One call. Writes the outputs, and the inputs as they are afterwards when asked."""
+        slot, inputs = message["slot"], self.inputs[message["inputs"]]
+        model = self.models[slot]
+        if message.get("mutant"):
+            import hone_stress
+
+            inputs = hone_stress.mutate(message["mutant"], inputs, torch.Generator().manual_seed(message["seed"]))
+        rung = self.rungs.get(slot, {}).get(message.get("rung", "eager"))
+        self._restore(slot)
+        if message.get("poison"):
+            self._poison_device(message.get("output_bytes", []))
+        if message.get("busy"):
+            self._keep_busy()
+        self.seed(message["seed"])
+        set_poison(bool(message.get("poison")))
+        try:
+            with torch.no_grad():
+                if rung is not None:
+                    rung.enter()
+                    try:
+                        out = rung.call(*inputs)
+                    finally:
+                        rung.leave()
+                else:
+                    out = model(*inputs)
+                # No synchronise before the bytes are read: a plain tensor's copy waits for its own stream only.
+                tree = write_tree(out, descriptors[0], plain_only=self.role == "candidate")
+        finally:
+            set_poison(False)
+        self.synchronize()
+        reply = {"tree": tree}
+        if len(descriptors) > 1:
+            reply["inputs_after"] = write_tree(inputs, descriptors[1])
+        return reply
+
+    def truth(self, message, descriptors):
+        from hone_truth import run_wide, wide_model
+
+        slot = message["slot"]
+        self._restore(slot)
+        wide = self.wide.get(slot)
+        if wide is None or self.snapshots.get(slot) is not None:
+            wide = wide_model(self.models[slot])
+        if message.get("keep", True):
+            self.wide[slot] = wide
+        with torch.no_grad():
+            out = run_wide(wide, self.inputs[message["inputs"]], lambda: self.seed(message["seed"]))
+        return {"tree": write_tree(out, descriptors[0])}
+
+    # Timing
+
+    def rung(self, message, descriptors):
+        """Prepares one rung of the ladder for a slot."""
+        from hone_rungs import RUNGS
+
+        slot = message["slot"]
+        self.rungs.setdefault(slot, {})[message["rung"]] = RUNGS[message["rung"]](self.models[slot], self.inputs[message["inputs"]])
+        self.synchronize()
+        return {}
+
+    def block(self, message, descriptors):
+        """Calls the model `count` times and waits for the device. The parent's clock is around this message."""
+        slot, count = message["slot"], message["count"]
+        sets = self.batch[message.get("first", 0):] if message.get("batch") else [self.inputs[name] for name in message["inputs"]]
+        rung = self.rungs.get(slot, {}).get(message.get("rung", ""))
+        call = rung.call if rung is not None else self.models[slot]
+        on_gpu = self.device.type == "cuda"
+        flush = None
+        if message.get("flush"):
+            if self.flush_buffer is None:
+                self.flush_buffer = torch.empty(message["flush"], dtype=torch.uint8, device=self.device)
+            flush = self.flush_buffer
+        outputs = self.outputs = [None] * count
+        if rung is not None:
+            rung.enter()
+        reply = {}
+        gc.disable()
+        try:
+            with torch.no_grad():
+                if on_gpu:
+                    before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                    before.record()
+                if flush is None:
+                    for i in range(count):
+                        outputs[i] = call(*sets[i % len(sets)])
+                elif message.get("empty"):
+                    for i in range(count):
+                        flush.zero_()
+                else:
+                    for i in range(count):
+                        flush.zero_()
+                        outputs[i] = call(*sets[i % len(sets)])
+                if on_gpu:
+                    after.record()
+                    self.synchronize()
+                    reply["event_us"] = before.elapsed_time(after) * 1e3
+        finally:
+            gc.enable()
+            if rung is not None:
+                rung.leave()
+        return reply
+
+    def before_block(self, message, descriptors):
+        """What must be equal for both sides before a block: the module's state and the generator."""
+        self.outputs = []
+        self._restore(message["slot"])
+        self.seed(message["seed"])
+        self.synchronize()
+        return {}
+
+    def fetch(self, message, descriptors):
+        """The outputs of one call of the last block."""
+        return {"tree": write_tree(self.outputs[message["call"]], descriptors[0], plain_only=self.role == "candidate")}
+
+    # Facts
+
+    def card(self, message, descriptors):
+        import hone_card
+
+        return hone_card.card(self.models[message["slot"]], self.inputs[message["inputs"]])
+
+    def profile(self, message, descriptors):
+        import hone_card
+
+        own = []
+        if self.role == "candidate":
+            for value in vars(self.module).values():
+                function = getattr(value, "fn", None)
+                while function is not None and hasattr(function, "fn"):
+                    function = function.fn
+                if callable(function):
+                    own.append(getattr(function, "__name__", ""))
+        slot = message["slot"]
+        rung = self.rungs.get(slot, {}).get(message.get("rung", ""))
+        return hone_card.profile(rung.call if rung else self.models[slot], self.inputs[message["inputs"]], self.device, own)
+
+    def ceilings(self, message, descriptors):
+        import hone_card
+
+        return hone_card.ceilings(self.device)
+
+    def tampering(self, message, descriptors):
+        changed = [
+            "%s.%s" % (getattr(owner, "__name__", owner), name)
+            for (owner, name), original in self.watched.items()
+            if getattr(owner, name, None) is not original
+        ]
+        return {"changed": changed}
+
+    def canary(self, message, descriptors):
+        a = torch.ones(64, 64, device=self.device)
+        return {"right": float(torch.mm(a, a).sum()) == 64.0 ** 3}
+
+
+def describe(error):
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return {"type": type(error).__name__, "message": str(error)[:20000], "traceback": text[-20000:]}
+
+
+def main():
+    descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    try:
+        ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # die with the parent
+    except (OSError, AttributeError):
+        pass
+    wire = Wire(descriptor)
+    worker = Worker(role, device)
+    verbs = {
+        name: getattr(worker, name)
+        for name in (
+            "hello", "threads", "load", "init_inputs", "build", "weights", "take_weights", "snapshot", "drop", "make_inputs",
+            "put_inputs", "put_batch", "stress", "mutants", "run", "truth", "rung", "block", "before_block", "fetch", "card", "profile",
+            "ceilings", "tampering", "canary",
+        )
+    }
+    wire.send({"ready": True})
+    while True:
+        message, descriptors = wire.receive()
+        if message is None:
+            os._exit(0)
+        try:
+            reply = verbs[message["verb"]](message, descriptors)
+            reply["ok"] = True
+        except hone_wire.Unreadable as error:
+            reply = {"ok": False, "unreadable": str(error)}
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            reply = {"ok": False, "error": describe(error)}
+        for number in descriptors:
+            os.close(number)
+        wire.send(reply)
+
+
+if __name__ == "__main__":
+    main()
