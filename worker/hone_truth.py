@@ -83,20 +83,30 @@ def plain_tensors(model):
     ]
 
 
+_OWN_NAMES = set(vars(torch.nn.Module())) | {"training"}
+_PLAIN = (type(None), bool, int, float, str)
+
+
 class Snapshot:
     """What a module that keeps state looked like; put back before every call that must be comparable."""
 
     def __init__(self, model):
-        self.model = model
-        self.attributes = [(module, name, value, value.detach().clone()) for module, name, value in plain_tensors(model)]
+        self.tensors, self.values = [], []
+        for module in model.modules():
+            for name, value in vars(module).items():
+                if isinstance(value, torch.Tensor):
+                    self.tensors.append((module, name, value, value.detach().clone()))
+                elif name not in _OWN_NAMES and isinstance(value, _PLAIN):
+                    self.values.append((module, name, value))
         self.buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
 
     def restore(self):
         with torch.no_grad():
-            for module, name, original, saved in self.attributes:
-                # In place where the object survived (a captured graph may hold its address).
-                if original.shape == saved.shape:
-                    original.copy_(saved)
+            for module, name, value in self.values:
+                setattr(module, name, value)
+            for module, name, original, saved in self.tensors:
+                # In place where the object survived: a captured graph may hold its address.
+                original.copy_(saved)
                 setattr(module, name, original)
             for buffer, saved in self.buffers:
                 buffer.copy_(saved)

@@ -111,7 +111,8 @@ def write_tree(tree, descriptor, plain_only=False):
         if isinstance(node, list):
             return {"kind": "list", "items": [visit(item) for item in node]}
         if isinstance(node, dict):
-            return {"kind": "dict", "keys": [str(key) for key in node], "items": [visit(item) for item in node.values()]}
+            keys = sorted(node, key=str)  # a dict's order is not part of an answer
+            return {"kind": "dict", "keys": [str(key) for key in keys], "items": [visit(node[key]) for key in keys]}
         if hasattr(node, "to_tuple"):  # the output classes of transformers and the like
             return visit(node.to_tuple())
         if node is None or isinstance(node, (bool, int, str)) or (isinstance(node, float) and node == node and abs(node) != float("inf")):

@@ -62,10 +62,11 @@ class Bench {
     HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags_));
     Stopwatch watch;
     // The candidate's interpreter imports torch while the reference does its work.
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(options));
     HONE_ASSIGN_OR_RETURN(session_,
                           ReferenceSession::Open(std::move(task), options,
                                                  line_.AsProgress(fs::path(flags_.task).stem().string())));
-    evaluator_ = std::make_unique<Evaluator>(*session_);
+    evaluator_ = std::make_unique<Evaluator>(*session_, std::move(seat));
     prepared_s_ = watch.seconds();
     for (size_t i = 0; i < candidates.size(); ++i)
       HONE_RETURN_IF_ERROR(One(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));

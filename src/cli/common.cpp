@@ -28,6 +28,10 @@ void AddJudgeFlags(CLI::App* command, JudgeFlags* flags) {
                    "Seconds one call of the candidate may take (default: derived from PyTorch's time)")
       ->check(CLI::PositiveNumber);
   command
+      ->add_option("--build-timeout", flags->build_timeout_s, "Seconds the candidate may take to import and compile")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
       ->add_option("--compile", flags->compile,
                    "torch.compile in the baseline ladder: auto measures it when it can change the verdict")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -81,6 +85,7 @@ Result<SessionOptions> ResolveJudge(const JudgeFlags& flags) {
   options.precision = flags.precision;
   options.trials = flags.trials;
   options.timeout_s = flags.timeout_s;
+  options.build_timeout_s = flags.build_timeout_s;
   options.compile_rung = flags.compile;
   HONE_ASSIGN_OR_RETURN(options.sandbox, ChooseSandbox(flags.sandbox));
   return options;

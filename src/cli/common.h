@@ -20,6 +20,7 @@ struct JudgeFlags {
   std::string compile = "auto";
   int trials = 5;
   double timeout_s = 0;
+  double build_timeout_s = 300;
 };
 void AddJudgeFlags(CLI::App* command, JudgeFlags* flags);
 

@@ -34,7 +34,9 @@ class Contest {
   Result<bool> Load(Side& side, const Inputs& inputs, std::vector<double>* seconds);
   Result<bool> Blocks(Side& side, Contestant& one, uint64_t seed);
   Result<bool> FetchAnswers(Side& side);
-  Status ExpectedAnswers(Side& side, uint64_t seed);
+  Status ExpectedAnswers(uint64_t seed);
+  Result<bool> SingleCalls();
+  bool Settled() const;
   void CompareAnswers();
   Result<bool> Cold();
   Result<WorkerReply> Ask(Side& side, const std::string& verb, Json message,
@@ -51,6 +53,7 @@ class Contest {
   bool perturb_ = true;
   std::vector<int> asked_;  // calls of the long block whose answers are checked; chosen per round
   std::vector<TensorTree> answers_, expected_;
+  bool reused_ = false;  // the candidate hands out the same buffer on every call
   std::vector<double> candidate_fetch_, reference_fetch_, candidate_load_, reference_load_;
 };
 

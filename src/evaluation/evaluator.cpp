@@ -18,14 +18,15 @@ namespace hone {
 namespace {
 
 constexpr int kRepeats = 20;
-constexpr double kImportDeadlineS = 300;  // compiling with nvcc happens here
 constexpr int kProcessLimit = 256;        // ninja and nvcc start a few dozen
 
-int64_t CandidateMemoryLimit() {
+// Four times what the reference holds, at least 8 GB for compilers, at most what leaves the machine usable.
+int64_t CandidateMemoryLimit(pid_t reference) {
   struct sysinfo info {};
   sysinfo(&info);
   const double total = static_cast<double>(info.totalram) * info.mem_unit;
-  return static_cast<int64_t>(0.6 * total);
+  const double own = static_cast<double>(UsageOfTree(reference).resident_bytes);
+  return static_cast<int64_t>(std::min(0.6 * total, std::max(8e9, 4 * own)));
 }
 
 // Threads that only burn time, so that a candidate's own threads meet another schedule.
@@ -51,36 +52,31 @@ class BusyCores {
 
 }  // namespace
 
-WorkerOptions CandidateOptions(const SessionOptions& options, const fs::path& private_folder) {
+Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions& options) {
+  HONE_ASSIGN_OR_RETURN(TempFolder folder, TempFolder::Make("hone-candidate-"));
+  auto seat = std::make_unique<CandidateSeat>(CandidateSeat{std::move(folder), nullptr});
   WorkerOptions worker;
   worker.python = options.python;
   worker.role = "candidate";
   worker.device = options.device;
   worker.sandbox = options.sandbox;
-  worker.private_folder = private_folder;
+  worker.private_folder = seat->folder.path();
   worker.interpret_triton = options.interpret_triton;
-  worker.memory_limit_bytes = CandidateMemoryLimit();
   worker.process_limit = kProcessLimit;
-  return worker;
-}
-
-Result<std::unique_ptr<Evaluator::Seat>> Evaluator::StartSeat() {
-  HONE_ASSIGN_OR_RETURN(TempFolder folder, TempFolder::Make("hone-candidate-"));
-  auto seat = std::make_unique<Seat>(Seat{std::move(folder), nullptr});
-  HONE_ASSIGN_OR_RETURN(seat->worker,
-                        WorkerProcess::Start(CandidateOptions(session_.options(), seat->folder.path())));
+  HONE_ASSIGN_OR_RETURN(seat->worker, WorkerProcess::Start(worker));
   return seat;
 }
 
 Status Evaluator::Prewarm() {
   if (spare_) return Ok();
-  HONE_ASSIGN_OR_RETURN(spare_, StartSeat());
+  HONE_ASSIGN_OR_RETURN(spare_, CandidateSeat::Start(session_.options()));
   return Ok();
 }
 
-Result<std::unique_ptr<Evaluator::Seat>> Evaluator::TakeSeat() {
-  if (spare_) return std::move(spare_);
-  return StartSeat();
+Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat() {
+  HONE_RETURN_IF_ERROR(Prewarm());
+  spare_->worker->SetMemoryLimit(CandidateMemoryLimit(session_.worker().pid()));
+  return std::move(spare_);
 }
 
 // One candidate on its way through the phases. Every phase returns false when the evaluation is over.
@@ -117,7 +113,7 @@ struct Evaluator::Check {
     HONE_ASSIGN_OR_RETURN(
         const auto loaded,
         Ask("import", "load", {{"path", copy.string()}, {"name", "hone_candidate"}, {"class", "ModelNew"}},
-            {}, kImportDeadlineS));
+            {}, session.options().build_timeout_s));
     if (!loaded) return false;
     m.has_class = GetBool(loaded->body, "has_class");
     if (!m.has_class) {
@@ -143,13 +139,13 @@ struct Evaluator::Check {
         message["init"] = session.init_inputs().description;
         descriptors.push_back(session.init_inputs().blob.fd());
       }
-      HONE_ASSIGN_OR_RETURN(const auto built, Ask("build", "build", message, descriptors, kImportDeadlineS));
+      HONE_ASSIGN_OR_RETURN(const auto built, Ask("build", "build", message, descriptors, session.options().build_timeout_s));
       if (!built) return false;
       HONE_ASSIGN_OR_RETURN(const auto taken, Ask("weights", "take_weights",
                                                   {{"slot", instance.slot},
                                                    {"names", instance.weight_names},
                                                    {"tree", instance.weights.description}},
-                                                  {instance.weights.blob.fd()}, kImportDeadlineS));
+                                                  {instance.weights.blob.fd()}, session.options().build_timeout_s));
       if (!taken) return false;
       m.weights_how = GetString(taken->body, "how");
       auto list = [&](const char* key, std::vector<std::string>* out) {
@@ -409,7 +405,7 @@ struct Evaluator::Check {
 Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool another_follows,
                                         const Progress& progress) {
   Stopwatch watch;
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Seat> seat, TakeSeat());
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
   const fs::path folder = seat->folder.path();
   Check check{session_, candidate, *seat->worker, folder, progress, {}, {}};
   using Phase = Result<bool> (Check::*)();

@@ -11,31 +11,31 @@
 
 namespace hone {
 
-class Evaluator {
- public:
-  explicit Evaluator(ReferenceSession& session) : session_(session) {}
+// A sandboxed interpreter with its private folder, waiting for one candidate.
+struct CandidateSeat {
+  TempFolder folder;
+  std::unique_ptr<WorkerProcess> worker;
 
-  // Starts a candidate's interpreter ahead of time; harmless when one is waiting already.
-  Status Prewarm();
-  // `another_follows`: prewarm the next interpreter while this one is being checked.
-  Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows,
-                               const Progress& progress);
-
- private:
-  struct Seat {
-    TempFolder folder;
-    std::unique_ptr<WorkerProcess> worker;
-  };
-  struct Check;
-
-  Result<std::unique_ptr<Seat>> TakeSeat();
-  Result<std::unique_ptr<Seat>> StartSeat();
-
-  ReferenceSession& session_;
-  std::unique_ptr<Seat> spare_;
+  static Result<std::unique_ptr<CandidateSeat>> Start(const SessionOptions& options);
 };
 
-// The candidate's worker options for a session; shared with the tests of the sandbox.
-WorkerOptions CandidateOptions(const SessionOptions& options, const fs::path& private_folder);
+class Evaluator {
+ public:
+  // `first`: a seat started while the reference was being prepared; may be null.
+  Evaluator(ReferenceSession& session, std::unique_ptr<CandidateSeat> first)
+      : session_(session), spare_(std::move(first)) {}
+
+  // `another_follows`: start the next interpreter while this candidate is being checked.
+  Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows, const Progress& progress);
+
+ private:
+  struct Check;
+
+  Status Prewarm();
+  Result<std::unique_ptr<CandidateSeat>> TakeSeat();
+
+  ReferenceSession& session_;
+  std::unique_ptr<CandidateSeat> spare_;
+};
 
 }  // namespace hone

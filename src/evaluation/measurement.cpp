@@ -54,6 +54,8 @@ Json ToJson(const Timing& timing) {
           {"eager_alone_us", timing.eager_alone_us},
           {"answers_checked", timing.answers_checked},
           {"worst_answer", timing.worst_answer},
+          {"single_call_us", timing.single_call_us},
+          {"buffer_reused", timing.buffer_reused},
           {"input_sets", timing.input_sets},
           {"seconds", timing.seconds}};
 }

@@ -67,6 +67,8 @@ struct Timing {
   int answers_checked = 0;    // timed answers compared with the reference's
   double worst_answer = 0;    // largest distance of a timed answer, relative to its limit
   std::string worst_answer_at;
+  double single_call_us = 0;            // one call alone, less an empty block
+  bool buffer_reused = false;           // every call hands out the same memory
   int input_sets = 0;  // different inputs within a block
   double seconds = 0;
 

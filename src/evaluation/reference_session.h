@@ -27,6 +27,7 @@ struct SessionOptions {
   int trials = 5;                 // cases at the least
   SandboxLevel sandbox = SandboxLevel::kNone;
   double timeout_s = 0;               // per call of a candidate; 0: derived from the reference
+  double build_timeout_s = 300;  // import, compile, constructor
   std::string compile_rung = "auto";  // "auto", "always" or "never"
 };
 

@@ -114,9 +114,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerOptions&
   HONE_ASSIGN_OR_RETURN(worker->started_, SpawnSandboxed(spec, policy, options.sandbox));
   worker->channel_ = std::move(pair.ours);
   worker->role_ = options.role;
-  if (options.memory_limit_bytes > 0 || options.process_limit > 0)
-    worker->watcher_ = std::thread([raw = worker.get(), memory = options.memory_limit_bytes,
-                                    processes = options.process_limit] { raw->Watch(memory, processes); });
+  if (options.process_limit > 0)
+    worker->watcher_ = std::thread([raw = worker.get(), limit = options.process_limit] { raw->Watch(limit); });
   return worker;
 }
 
@@ -126,10 +125,11 @@ WorkerProcess::~WorkerProcess() {
   Kill();
 }
 
-void WorkerProcess::Watch(int64_t memory_limit, int process_limit) {
+void WorkerProcess::Watch(int process_limit) {
   const pid_t root = started_.child->pid();
   while (!stop_) {
     const TreeUsage usage = UsageOfTree(root);
+    const int64_t memory_limit = memory_limit_;
     std::optional<WorkerFailure> over;
     if (memory_limit > 0 && usage.resident_bytes > memory_limit)
       over = WorkerFailure{FailureKind::kMemory, "",
@@ -137,7 +137,7 @@ void WorkerProcess::Watch(int64_t memory_limit, int process_limit) {
                                        HumanBytes(static_cast<double>(usage.resident_bytes)),
                                        HumanBytes(static_cast<double>(memory_limit))),
                            ""};
-    else if (process_limit > 0 && usage.processes > process_limit)
+    else if (usage.processes > process_limit)
       over = WorkerFailure{
           FailureKind::kProcesses, "",
           fmt::format("started {} processes where {} are allowed", usage.processes, process_limit), ""};

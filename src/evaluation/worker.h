@@ -25,7 +25,6 @@ struct WorkerOptions {
   std::vector<fs::path> readable;  // beyond Python's own folders
   fs::path private_folder;         // a candidate's home; may be empty for the reference
   bool interpret_triton = false;
-  int64_t memory_limit_bytes = 0;  // 0: no limit
   int process_limit = 0;           // 0: no limit
 };
 
@@ -74,6 +73,8 @@ class WorkerProcess {
   Result<Json> Require(const std::string& verb, Json message = Json::object(),
                        const std::vector<int>& descriptors = {}, double seconds = 600);
 
+  // 0: no limit. Past it the whole tree is killed.
+  void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
   bool alive();
   void Kill();
   void Freeze();
@@ -86,7 +87,7 @@ class WorkerProcess {
 
  private:
   WorkerProcess() = default;
-  void Watch(int64_t memory_limit, int process_limit);
+  void Watch(int process_limit);
   WorkerFailure Died();
 
   SandboxedChild started_;
@@ -98,6 +99,7 @@ class WorkerProcess {
   std::mutex limit_mutex_;
   std::optional<WorkerFailure> over_limit_;
   std::atomic<bool> stop_{false};
+  std::atomic<int64_t> memory_limit_{0};
   std::thread watcher_;
 };
 

@@ -51,8 +51,8 @@ def problem(expect, record):
 
 
 def judge(hone, task, target, chosen):
-    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--timeout", "12"]
-    command += ["--compile", "never"]
+    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--timeout", "15"]
+    command += ["--build-timeout", "40", "--compile", "never"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     failures = []
