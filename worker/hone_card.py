@@ -138,6 +138,9 @@ _LIBRARY_MARKS = (
 )
 
 
+_LIBRARY_OPERATORS = ("aten::", "mkldnn::", "quantized::", "onednn::", "prepacked::")
+
+
 def _is_library(name, own_names):
     if any(own and own in name for own in own_names):
         return False
@@ -174,11 +177,12 @@ def profile(call, inputs, device, own_names=()):
                 library_us += spent
             else:
                 own_us += spent
-        elif event.name.startswith(("aten::", "mkldnn::", "quantized::", "onednn::")):
+        elif event.name.startswith(_LIBRARY_OPERATORS):
             parent = event.cpu_parent
-            if parent is None or not parent.name.startswith(("aten::", "mkldnn::", "quantized::", "onednn::")):
-                launches += 1
+            if parent is None or not parent.name.startswith(_LIBRARY_OPERATORS):
                 library_us += event.time_range.elapsed_us()
+            if not any(child.name.startswith(_LIBRARY_OPERATORS) for child in event.cpu_children):
+                launches += 1
     if not on_gpu:
         own_us = max(0.0, wall_us - library_us)
     top = sorted(kernels.items(), key=lambda item: -item[1])[:12]

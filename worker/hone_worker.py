@@ -332,6 +332,7 @@ class Worker:
             self._keep_busy()
         self.seed(message["seed"])
         set_poison(bool(message.get("poison")))
+        started = time.perf_counter()
         try:
             with torch.no_grad():
                 if rung is not None:
@@ -342,12 +343,13 @@ class Worker:
                         rung.leave()
                 else:
                     out = model(*inputs)
+                spent = time.perf_counter() - started
                 # No synchronise before the bytes are read: a plain tensor's copy waits for its own stream only.
                 tree = write_tree(out, descriptors[0], plain_only=self.role == "candidate")
         finally:
             set_poison(False)
         self.synchronize()
-        reply = {"tree": tree}
+        reply = {"tree": tree, "compute_s": spent}
         if len(descriptors) > 1:
             reply["inputs_after"] = write_tree(inputs, descriptors[1])
         return reply
@@ -362,9 +364,12 @@ class Worker:
             wide = wide_model(self.models[slot])
         if message.get("keep", True):
             self.wide[slot] = wide
+        started = time.perf_counter()
         with torch.no_grad():
             out = run_wide(wide, self.inputs[message["inputs"]], lambda: self.seed(message["seed"]))
-        return {"tree": write_tree(out, descriptors[0])}
+        self.synchronize()
+        spent = time.perf_counter() - started
+        return {"tree": write_tree(out, descriptors[0]), "compute_s": spent}
 
     # Timing
 
@@ -394,6 +399,7 @@ class Worker:
             rung.enter()
         reply = {}
         gc.disable()
+        started = time.perf_counter()
         try:
             with torch.no_grad():
                 if on_gpu:
@@ -417,6 +423,7 @@ class Worker:
             gc.enable()
             if rung is not None:
                 rung.leave()
+        reply["compute_s"] = time.perf_counter() - started
         return reply
 
     def before_block(self, message, descriptors):
@@ -501,7 +508,10 @@ def main():
         if message is None:
             os._exit(0)
         try:
+            started = time.perf_counter()
             reply = verbs[message["verb"]](message, descriptors)
+            if message["verb"] in ("hello", "load", "build", "card", "profile", "rung", "ceilings"):
+                reply["compute_s"] = time.perf_counter() - started
             reply["ok"] = True
         except hone_wire.Unreadable as error:
             reply = {"ok": False, "unreadable": str(error)}

@@ -68,6 +68,7 @@ class Bench {
                                                  line_.AsProgress(fs::path(flags_.task).stem().string())));
     evaluator_ = std::make_unique<Evaluator>(*session_, std::move(seat));
     prepared_s_ = watch.seconds();
+    prepared_reference_s_ = session_->worker().compute_seconds();
     for (size_t i = 0; i < candidates.size(); ++i)
       HONE_RETURN_IF_ERROR(One(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));
     if (flags_.from_stdin) HONE_RETURN_IF_ERROR(FromStdin());
@@ -83,6 +84,7 @@ class Bench {
     record["card"] = ToJson(session_->card());
     record["provenance"] = Provenance(*session_, candidate, measurement);
     record["provenance"]["prepare_seconds"] = prepared_s_;
+    record["provenance"]["prepare_reference_seconds"] = prepared_reference_s_;
     if (flags_.verbose || !flags_.json) record["measurement"] = ToJson(measurement);
     if (!flags_.no_save) Save(record, verdict, *session_, candidate);
     line_.Clear();
@@ -120,6 +122,7 @@ class Bench {
   std::unique_ptr<ReferenceSession> session_;
   std::unique_ptr<Evaluator> evaluator_;
   double prepared_s_ = 0;
+  double prepared_reference_s_ = 0;
   int worst_ = kExitAccepted;
 };
 

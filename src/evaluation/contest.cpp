@@ -107,15 +107,21 @@ Result<bool> Contest::PlanCounts() {
   const int most = SetsAtMost();
   HONE_ASSIGN_OR_RETURN(Inputs inputs, FreshInputs());
 
-  double call_us = 1e30;
+  // As many calls as fill a good part of a block, found by doubling; the first calls only warm up.
+  sets_ = most;
+  HONE_ASSIGN_OR_RETURN(const Inputs many, FreshInputs());
+  sets_ = 1;
   Activate(true);
-  HONE_ASSIGN_OR_RETURN(const bool loaded, Load(own, inputs, nullptr));
+  HONE_ASSIGN_OR_RETURN(const bool loaded, Load(own, many, nullptr));
   if (!loaded) return false;
-  for (int i = 0; i < 4; ++i) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(own, "block", {{"batch", true}, {"count", 1}}, {}));
+  double call_us = 0;
+  for (int count = 1, tries = 0; count <= most; ++tries) {
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
     if (!reply.ok()) return false;
-    if (i > 0) call_us = std::min(call_us, reply.seconds() * 1e6);
-    if (call_us > 5e5) break;
+    const double block_us = reply.seconds() * 1e6;
+    call_us = tries == 0 ? block_us : std::min(call_us, block_us / count);
+    if (tries > 0 && block_us > 0.3 * target_us) break;
+    if (tries > 0) count *= 2;
   }
   timing_.contestants.clear();
   auto add = [&](const std::string& name, double us) {
@@ -124,6 +130,7 @@ Result<bool> Contest::PlanCounts() {
     one.long_count =
         static_cast<int>(std::clamp(target_us / std::max(us, 1.0), 2.0, static_cast<double>(most)));
     one.short_count = std::max(1, one.long_count / 4);
+    one.quick = us < 5e4;
     timing_.contestants.push_back(one);
     sets_ = std::max(sets_, one.long_count);
   };
@@ -148,15 +155,21 @@ Result<bool> Contest::PlanCounts() {
 }
 
 Result<bool> Contest::Blocks(Side& side, Contestant& one, uint64_t seed) {
+  const std::string rung = side.is_candidate ? "" : one.name;
+  // Waking up from being stopped must not be charged to whoever happens to run first.
+  if (one.quick) {
+    HONE_ASSIGN_OR_RETURN(const WorkerReply warm,
+                          Ask(side, "block", {{"batch", true}, {"count", one.short_count}, {"rung", rung}}, {}));
+    if (!warm.ok()) return false;
+  }
   BlockPair pair;
   const bool short_first = random_.Below(2) == 0;
   for (const bool is_short : {short_first, !short_first}) {
     HONE_ASSIGN_OR_RETURN(const WorkerReply ready, Ask(side, "before_block", {{"seed", seed}}, {}));
     if (!ready.ok()) return false;
     const int count = is_short ? one.short_count : one.long_count;
-    Json message = {{"batch", true}, {"count", count}};
-    if (!side.is_candidate) message["rung"] = one.name;
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(side, "block", message, {}));
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
+                          Ask(side, "block", {{"batch", true}, {"count", count}, {"rung", rung}}, {}));
     if (!reply.ok()) return false;
     (is_short ? pair.short_s : pair.long_s) = reply.seconds();
     if (!is_short) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -29,25 +30,28 @@ int64_t CandidateMemoryLimit(pid_t reference) {
   return static_cast<int64_t>(std::min(0.6 * total, std::max(8e9, 4 * own)));
 }
 
-// Threads that only burn time, so that a candidate's own threads meet another schedule.
-class BusyCores {
+// A thread that takes a core away every other millisecond, so that a candidate's own threads meet another
+// schedule. More than that would measure the scheduler: PyTorch's own barriers then take a hundred times as long.
+class BusyCore {
  public:
-  BusyCores() {
-    const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-    for (int i = 0; i < std::min(cores, 8); ++i)
-      threads_.emplace_back([this] {
-        while (!stop_.load(std::memory_order_relaxed)) spin_.fetch_add(1, std::memory_order_relaxed);
-      });
+  BusyCore() {
+    thread_ = std::thread([this] {
+      while (!stop_.load(std::memory_order_relaxed)) {
+        const int64_t until = NowNs() + 1'000'000;
+        while (NowNs() < until) {
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
   }
-  ~BusyCores() {
+  ~BusyCore() {
     stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
+    thread_.join();
   }
 
  private:
   std::atomic<bool> stop_{false};
-  std::atomic<uint64_t> spin_{0};
-  std::vector<std::thread> threads_;
+  std::thread thread_;
 };
 
 }  // namespace
@@ -188,7 +192,6 @@ struct Evaluator::Check {
                                                  {"output_bytes", answer_bytes}},
                                                 descriptors, session.CallDeadline()));
     if (!reply) return std::optional<TensorTree>();
-    m.candidate_seconds += reply->seconds();
     Result<TensorTree> tree = ParseTree(GetMember(reply->body, "tree"), std::move(out), "output");
     if (tree.ok() && inputs_after != nullptr) {
       Result<TensorTree> kept = ParseTree(GetMember(reply->body, "inputs_after"), std::move(after), "input");
@@ -325,9 +328,9 @@ struct Evaluator::Check {
     std::optional<TensorTree> first;
     for (int i = 0; i < kRepeats; ++i) {
       progress("repeating the same inputs", i, kRepeats);
-      const bool busy = i % 2 == 1;
-      std::optional<BusyCores> burners;
-      if (busy && session.options().device == "cpu") burners.emplace();
+      const bool busy = i % 4 == 3;
+      std::optional<BusyCore> burner;
+      if (busy && session.options().device == "cpu") burner.emplace();
       HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> answer, Call("repeat", one, "repeat", busy, nullptr));
       if (!answer) return false;
       ++repeats.count;
@@ -405,6 +408,7 @@ struct Evaluator::Check {
 Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool another_follows,
                                         const Progress& progress) {
   Stopwatch watch;
+  const double reference_before = session_.worker().compute_seconds();
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
   const fs::path folder = seat->folder.path();
   Check check{session_, candidate, *seat->worker, folder, progress, {}, {}};
@@ -434,6 +438,8 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
                    "the GPU computes wrongly after this candidate; reset it before going on"};
   }
   m.seconds = watch.seconds();
+  m.candidate_seconds = seat->worker->compute_seconds();
+  m.reference_seconds = session_.worker().compute_seconds() - reference_before;
   return m;
 }
 

@@ -50,6 +50,7 @@ struct Contestant {
   std::string name;  // "candidate", "eager", "cudagraph", ...
   int short_count = 1;
   int long_count = 2;
+  bool quick = true;  // short enough to warm up before every pair of blocks
   std::vector<BlockPair> rounds;
   double cold_us = 0;  // with the L2 cache flushed before every call; 0: not measured
 

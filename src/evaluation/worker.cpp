@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -209,8 +210,10 @@ Result<WorkerReply> WorkerProcess::Call(const std::string& verb, Json message,
     return reply;
   };
   if (!ready_) {
+    const Stopwatch importing;
     Result<Message> hello = channel_.Receive(deadline);
     if (!hello.ok()) return fail(hello.error());
+    compute_s_ += importing.seconds();
     ready_ = true;
   }
   message["verb"] = verb;
@@ -221,6 +224,7 @@ Result<WorkerReply> WorkerProcess::Call(const std::string& verb, Json message,
   reply.sent_ns = *sent;
   reply.received_ns = received->received_ns;
   reply.body = std::move(received->body);
+  compute_s_ += std::clamp(GetNumber(reply.body, "compute_s"), 0.0, reply.seconds());
   if (!GetBool(reply.body, "ok")) reply.failure = FromReply(reply.body);
   return reply;
 }

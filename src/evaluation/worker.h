@@ -75,6 +75,8 @@ class WorkerProcess {
 
   // 0: no limit. Past it the whole tree is killed.
   void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
+  // Seconds that the worker says it spent in the model, its imports and compilers; for statistics only.
+  double compute_seconds() const { return compute_s_; }
   bool alive();
   void Kill();
   void Freeze();
@@ -93,6 +95,7 @@ class WorkerProcess {
   SandboxedChild started_;
   Channel channel_;
   std::string role_;
+  double compute_s_ = 0;
   bool ready_ = false;
   bool frozen_ = false;
   std::optional<WorkerFailure> dead_;

@@ -3,6 +3,7 @@
 # hone-test: target = cpu
 # hone-test: expect = rejected
 # hone-test: reason = out-of-memory
+# hone-test: timeout = 60
 import torch
 import torch.nn as nn
 

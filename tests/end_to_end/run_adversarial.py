@@ -50,8 +50,8 @@ def problem(expect, record):
     return None
 
 
-def judge(hone, task, target, chosen):
-    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--timeout", "15"]
+def judge(hone, task, target, chosen, timeout):
+    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--timeout", timeout]
     command += ["--build-timeout", "40", "--compile", "never"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -87,17 +87,17 @@ def main():
         if expect.get("slow") == "yes" and not arguments.slow:
             continue
         if not arguments.task or expect["task"] == arguments.task:
-            groups.setdefault(expect["task"], []).append((path, expect))
+            groups.setdefault((expect["task"], expect.get("timeout", "8")), []).append((path, expect))
     if arguments.list_tasks:
-        print(";".join(sorted(groups)), end="")
+        print(";".join(sorted({task for task, _ in groups})), end="")
         return 0
     if arguments.target == "cuda" and not os.path.exists("/dev/nvidia0"):
         print("skipped: no NVIDIA GPU here")
         return 77
     failures, total = [], 0
-    for task, chosen in sorted(groups.items()):
+    for (task, timeout), chosen in sorted(groups.items()):
         print("== " + task)
-        failures += judge(arguments.hone, task, arguments.target, chosen)
+        failures += judge(arguments.hone, task, arguments.target, chosen, timeout)
         total += len(chosen)
         sys.stdout.flush()
     print("%d of %d as expected" % (total - len(failures), total))

@@ -1,0 +1,664 @@
+// Measurements are written by hand here: one that would be accepted, and one change per case.
+#include "verdict/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "base/text.h"
+
+namespace hone {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Contestant Steady(const std::string& name, double call_us) {
+  Contestant one;
+  one.name = name;
+  one.short_count = 10;
+  one.long_count = 30;
+  // A message costs 70 us per block, whoever sends it; the slope must not see it.
+  for (int round = 0; round < 12; ++round)
+    one.rounds.push_back({(10 * call_us + 70) * 1e-6, (30 * call_us + 70) * 1e-6, 0});
+  return one;
+}
+
+Trial GoodTrial(const std::string& id) {
+  Trial trial;
+  trial.case_id = id;
+  LeafTrial leaf;
+  leaf.path = "output";
+  leaf.distance.elements = 64;
+  leaf.distance.relative = 2e-7;
+  leaf.distance.worst = 9e-7;
+  leaf.limit = {4e-7, 3e-6};
+  trial.leaves.push_back(leaf);
+  return trial;
+}
+
+// Twice as fast as the best of PyTorch, and right.
+Measurement Good() {
+  Measurement m;
+  m.weights_how = "state_dict";
+  for (int i = 1; i <= 5; ++i) m.trials.push_back(GoodTrial("default#" + std::to_string(i)));
+  m.repeats = Repeats{20, 5, 0, 0, 1e-6};
+  Profile profile;
+  profile.launches = 3;
+  profile.own_us = 90;
+  profile.library_us = 10;
+  m.profile = profile;
+  Timing timing;
+  timing.contestants = {Steady("candidate", 400), Steady("eager", 1000), Steady("cudagraph", 800)};
+  timing.eager_alone_us = 1000;
+  timing.answers_checked = 24;
+  timing.worst_answer = 0.5;
+  timing.single_call_us = 420;
+  m.timing = timing;
+  return m;
+}
+
+JudgeContext Context() {
+  JudgeContext context;
+  context.limit = 4e-7;
+  context.reference_error = 1.5e-7;
+  context.floor_us = 50;
+  context.impossible_below_us = 20;
+  context.reference_launches = 12;
+  context.process_spread = 0.02;
+  context.mutants = {{"zeros", 1e6, "default", true}, {"state ignored", 0.4, "stress", false}};
+  return context;
+}
+
+WorkerFailure Exception(const std::string& type, const std::string& message) {
+  return {FailureKind::kException, type, message, ""};
+}
+
+std::string GateState(const Verdict& verdict, const std::string& gate) {
+  for (const auto& [name, state] : verdict.gates)
+    if (name == gate) return state;
+  return "no such gate";
+}
+
+// What an evaluation that ended in this phase leaves behind.
+void StopAt(Measurement& m, const std::string& phase, const WorkerFailure& failure) {
+  m.stop = Stop{phase, failure};
+  m.timing.reset();
+  if (phase == "timing") return;
+  m.profile.reset();
+  if (phase == "profile") return;
+  m.repeats.reset();
+  if (phase == "repeat") return;
+  m.trials.clear();
+}
+
+using Change = std::function<void(Measurement&, JudgeContext&)>;
+struct RejectRow {
+  const char* what;
+  const char* reason;
+  const char* gate;
+  const char* detail;  // must be part of the detail
+  Change change;
+};
+
+const std::vector<RejectRow>& RejectRows() {
+  static const std::vector<RejectRow> kRows = {
+      {"a compiler error at import", "build-failed", "build", "Error building extension 'k'",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "import", Exception("RuntimeError", "Error building extension 'k'"));
+       }},
+      {"a Triton compile error in the first call", "build-failed", "runs", "CompilationError",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "trial", Exception("CompilationError", "at 3:4: expected i32"));
+       }},
+      {"an exception at import", "import-failed", "build", "ModuleNotFoundError: No module named 'x'",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "import", Exception("ModuleNotFoundError", "No module named 'x'"));
+       }},
+      {"no ModelNew", "import-failed", "build", "it defines no class ModelNew; it defines Model, Net",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "import", {});
+         m.stop.reset();
+         m.has_class = false;
+         m.class_hint = "Model, Net";
+       }},
+      {"a constructor that raises", "crashed", "build", "ValueError: no (while: build)",
+       [](Measurement& m, JudgeContext&) { StopAt(m, "build", Exception("ValueError", "no")); }},
+      {"a forward that raises", "crashed", "runs", "ValueError: no (while: trial)",
+       [](Measurement& m, JudgeContext&) { StopAt(m, "trial", Exception("ValueError", "no")); }},
+      {"a segmentation fault", "crashed", "runs", "signal 11",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "repeat", {FailureKind::kSignalled, "", "ended by signal 11 (Segmentation fault)", ""});
+       }},
+      {"an exit in the middle", "crashed", "runs", "exit code 0",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "timing", {FailureKind::kExited, "", "left with exit code 0 in the middle", ""});
+       }},
+      {"an exception without a word", "crashed", "runs", "it gave no message",
+       [](Measurement& m, JudgeContext&) { StopAt(m, "profile", Exception("", "")); }},
+      {"a hang", "timeout", "runs", "no answer to 'run' within 10 s (while: trial)",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "trial", {FailureKind::kTimeout, "", "no answer to 'run' within 10 s", ""});
+       }},
+      {"a hang at import", "timeout", "build", "(while: import)",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "import", {FailureKind::kTimeout, "", "no answer to 'load' within 300 s", ""});
+       }},
+      {"too much memory", "out-of-memory", "runs", "took 9 GiB",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "trial", {FailureKind::kMemory, "", "took 9 GiB of memory where 8 GiB are allowed", ""});
+       }},
+      {"a refused allocation on the CPU", "out-of-memory", "runs", "DefaultCPUAllocator",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "trial", Exception("RuntimeError", "DefaultCPUAllocator: can't allocate memory"));
+       }},
+      {"a refused allocation on the GPU", "out-of-memory", "build", "CUDA out of memory",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "build", Exception("OutOfMemoryError", "CUDA out of memory. Tried to allocate 1 TiB"));
+       }},
+      {"the system's out-of-memory killer", "out-of-memory", "runs", "ran out of memory",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "trial", {FailureKind::kSignalled, "", "ended by signal 9 (Killed)", ""});
+       }},
+      {"an error over the limit", "wrong-output", "correct", "default#3: output is off by 5.00e-04",
+       [](Measurement& m, JudgeContext&) { m.trials[2].leaves[0].distance.relative = 5e-4; }},
+      {"one element far off while the norm is right", "wrong-output", "correct", "element 7 of output",
+       [](Measurement& m, JudgeContext&) {
+         m.trials[2].leaves[0].distance.worst = 0.1;
+         m.trials[2].leaves[0].distance.worst_at = 7;
+       }},
+      {"an error that is not a number", "wrong-output", "correct", "default#3",
+       [](Measurement& m, JudgeContext&) {
+         m.trials[2].leaves[0].distance.relative = std::numeric_limits<double>::quiet_NaN();
+       }},
+      {"the second output wrong", "wrong-output", "correct", "output[1] is off by",
+       [](Measurement& m, JudgeContext&) {
+         LeafTrial second = m.trials[4].leaves[0];
+         second.path = "output[1]";
+         second.distance.relative = 1;
+         m.trials[4].leaves.push_back(second);
+       }},
+      {"another shape", "wrong-shape", "shape", "default#1: output has shape [1]",
+       [](Measurement& m, JudgeContext&) {
+         m.trials[0].shape_problem = "output has shape [1] where [2] is expected";
+       }},
+      {"another dtype", "wrong-dtype", "dtype", "default#1: output is float16",
+       [](Measurement& m, JudgeContext&) {
+         m.trials[0].dtype_problem = "output is float16 where float32 is expected";
+       }},
+      {"NaN in the output", "non-finite", "finite", "2 of 64 elements of output",
+       [](Measurement& m, JudgeContext&) { m.trials[1].leaves[0].distance.non_finite = 2; }},
+      {"memory nobody wrote", "unwritten-output", "written", "1 of 64 elements of output",
+       [](Measurement& m, JudgeContext&) { m.trials[1].leaves[0].distance.poisoned = 1; }},
+      {"inputs overwritten", "input-modified", "inputs", "default#5",
+       [](Measurement& m, JudgeContext&) { m.trials[4].input_modified = true; }},
+      {"a race", "nondeterministic", "deterministic", "6 of 19 repeats",
+       [](Measurement& m, JudgeContext&) {
+         m.repeats->distinct = 6;
+         m.repeats->spread = 0.1;
+       }},
+      {"the answer to another case", "stale-result", "fresh", "it returned the answer to default#1",
+       [](Measurement& m, JudgeContext&) { m.trials[3].stale_of = "default#1"; }},
+      {"a wrong answer while timed", "stale-result", "timed_answers", "call 7 of round 2",
+       [](Measurement& m, JudgeContext&) {
+         m.timing->worst_answer = 1.5;
+         m.timing->worst_answer_at = "call 7 of round 2";
+       }},
+      {"weights that found no place", "weights-not-transferred", "correct", "fc.weight, fc.bias",
+       [](Measurement& m, JudgeContext&) {
+         m.weights_missing = {"fc.weight", "fc.bias"};
+         m.trials[0].leaves[0].distance.relative = 1;
+       }},
+      {"load_reference raises", "weights-not-transferred", "build", "KeyError: 'w'",
+       [](Measurement& m, JudgeContext&) { StopAt(m, "weights", Exception("KeyError", "'w'")); }},
+      {"a replaced clock", "timer-tampering", "timers", "it replaced time.perf_counter, torch.allclose",
+       [](Measurement& m, JudgeContext&) {
+         m.tampering = {"time.perf_counter", "torch.allclose"};
+       }},
+      {"an output that computes when it is read", "unsynchronised", "runs", "it returned a LazyTensor",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "trial", {FailureKind::kUnreadable, "", "a LazyTensor", ""});
+       }},
+      {"work moved into handing over the answer", "unsynchronised", "synchronised", "when the answer is read",
+       [](Measurement& m, JudgeContext&) { m.timing->candidate_fetch_s = 0.01; }},
+      {"work moved into taking the inputs", "unsynchronised", "synchronised", "before the clock starts",
+       [](Measurement& m, JudgeContext&) { m.timing->candidate_load_s = 0.5; }},
+      {"calls that are dropped in a long block", "unsynchronised", "synchronised",
+       "not every call is computed", [](Measurement& m, JudgeContext&) { m.timing->single_call_us = 2001; }},
+      {"device events that disagree with the host", "unsynchronised", "synchronised",
+       "the device's own events see",
+       [](Measurement& m, JudgeContext&) {
+         for (BlockPair& pair : m.timing->contestants[0].rounds) pair.event_us_per_call = 900;
+       }},
+      {"faster than the memory", "too-fast", "floor", "at cache speed",
+       [](Measurement&, JudgeContext& c) { c.impossible_below_us = 401; }},
+      {"a clock that stood still", "too-fast", "floor", "at cache speed",
+       [](Measurement& m, JudgeContext&) {
+         m.timing->contestants[0] = Steady("candidate", -1);
+         m.timing->single_call_us = 0;
+       }},
+      {"a socket", "escaped", "sandbox", "it opened a network socket; it opened /etc/x for writing",
+       [](Measurement& m, JudgeContext&) {
+         m.attempts = {"opened a network socket", "opened /etc/x for writing"};
+       }},
+      {"nonsense on the worker's channel", "escaped", "sandbox", "only the worker may speak",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "timing", {FailureKind::kProtocol, "", "not a frame", ""});
+       }},
+      {"a fork bomb", "escaped", "sandbox", "started 300 processes",
+       [](Measurement& m, JudgeContext&) {
+         StopAt(m, "build", {FailureKind::kProcesses, "", "started 300 processes where 256 are allowed", ""});
+       }},
+      {"slower than the best rung", "slower", "speed", "900 us per call against 800 us for cudagraph: 0.89x",
+       [](Measurement& m, JudgeContext&) { m.timing->contestants[0] = Steady("candidate", 900); }},
+  };
+  return kRows;
+}
+
+TEST(Judge, AcceptsWhatIsRightAndFaster) {
+  const Verdict v = Judge(Good(), Context());
+  EXPECT_EQ(v.verdict, "accepted");
+  EXPECT_TRUE(v.accepted());
+  EXPECT_FALSE(v.rejected());
+  EXPECT_EQ(v.reason, "faster");
+  EXPECT_THAT(v.detail, HasSubstr("2.00x faster than cudagraph"));
+  EXPECT_EQ(v.best_baseline, "cudagraph");
+  EXPECT_NEAR(v.candidate_us, 400, 1e-6);
+  EXPECT_NEAR(v.best_us, 800, 1e-6);
+  EXPECT_NEAR(v.eager_us, 1000, 1e-6);
+  EXPECT_NEAR(v.vs_best.estimate, 2, 1e-9);
+  EXPECT_NEAR(v.vs_eager.estimate, 2.5, 1e-9);
+  for (const auto& [gate, state] : v.gates) EXPECT_EQ(state, "pass") << gate;
+  EXPECT_THAT(v.notes, IsEmpty());
+}
+
+TEST(Judge, RejectsEachFaultForItsOwnReasonAtItsOwnGate) {
+  for (const RejectRow& row : RejectRows()) {
+    SCOPED_TRACE(row.what);
+    Measurement m = Good();
+    JudgeContext context = Context();
+    row.change(m, context);
+    const Verdict v = Judge(m, context);
+    EXPECT_EQ(v.verdict, "rejected");
+    EXPECT_EQ(v.reason, row.reason);
+    EXPECT_THAT(v.detail, HasSubstr(row.detail));
+    bool before = true;
+    for (const auto& [gate, state] : v.gates) {
+      if (gate == row.gate) {
+        EXPECT_EQ(state, "fail") << gate;
+        before = false;
+      } else if (before) {
+        EXPECT_NE(state, "fail") << gate;
+      } else {
+        EXPECT_NE(state, "pass") << gate << " was never trusted, so it did not pass";
+      }
+    }
+    EXPECT_FALSE(before) << "there is no gate " << row.gate;
+  }
+}
+
+TEST(Judge, HasACaseForEveryReasonAndNoReasonBeside) {
+  std::set<std::string> produced;
+  for (const RejectRow& row : RejectRows()) produced.insert(row.reason);
+  const std::set<std::string> known(RejectReasons().begin(), RejectReasons().end());
+  EXPECT_EQ(produced, known);
+  EXPECT_EQ(known.size(), RejectReasons().size()) << "a reason is listed twice";
+}
+
+TEST(Judge, NamesTheFirstGateInOrderWhenSeveralFail) {
+  struct Fault {
+    const char* gate;
+    const char* reason;
+    Change change;
+  };
+  const std::vector<Fault> faults = {
+      {"sandbox", "escaped", [](Measurement& m, JudgeContext&) { m.attempts = {"opened a network socket"}; }},
+      {"build", "import-failed", [](Measurement& m, JudgeContext&) { m.has_class = false; }},
+      {"timers", "timer-tampering", [](Measurement& m, JudgeContext&) { m.tampering = {"time.time"}; }},
+      {"shape", "wrong-shape", [](Measurement& m, JudgeContext&) { m.trials[4].shape_problem = "x"; }},
+      {"dtype", "wrong-dtype", [](Measurement& m, JudgeContext&) { m.trials[3].dtype_problem = "x"; }},
+      {"written", "unwritten-output",
+       [](Measurement& m, JudgeContext&) { m.trials[2].leaves[0].distance.poisoned = 1; }},
+      {"finite", "non-finite",
+       [](Measurement& m, JudgeContext&) { m.trials[2].leaves[0].distance.non_finite = 1; }},
+      {"fresh", "stale-result", [](Measurement& m, JudgeContext&) { m.trials[1].stale_of = "default#1"; }},
+      {"inputs", "input-modified", [](Measurement& m, JudgeContext&) { m.trials[1].input_modified = true; }},
+      {"correct", "wrong-output",
+       [](Measurement& m, JudgeContext&) { m.trials[0].leaves[0].distance.relative = 1; }},
+      {"runs", "crashed",
+       [](Measurement& m, JudgeContext&) {
+         m.stop = Stop{"timing", {FailureKind::kExited, "", "left", ""}};
+       }},
+      {"deterministic", "nondeterministic", [](Measurement& m, JudgeContext&) { m.repeats->spread = 1; }},
+      {"timed_answers", "stale-result", [](Measurement& m, JudgeContext&) { m.timing->worst_answer = 9; }},
+      {"synchronised", "unsynchronised",
+       [](Measurement& m, JudgeContext&) { m.timing->candidate_fetch_s = 1; }},
+      {"floor", "too-fast", [](Measurement&, JudgeContext& c) { c.impossible_below_us = 1e9; }},
+      {"speed", "slower",
+       [](Measurement& m, JudgeContext&) { m.timing->contestants[0] = Steady("candidate", 5000); }},
+  };
+  std::vector<std::string> order;
+  for (const auto& [gate, state] : Judge(Good(), Context()).gates) order.push_back(gate);
+  std::vector<std::string> listed;
+  for (const Fault& fault : faults) listed.push_back(fault.gate);
+  ASSERT_EQ(order, listed) << "every gate has a fault here";
+  for (size_t first = 0; first < faults.size(); ++first)
+    for (size_t second = first + 1; second < faults.size(); ++second) {
+      Measurement m = Good();
+      JudgeContext context = Context();
+      faults[second].change(m, context);
+      faults[first].change(m, context);
+      const Verdict v = Judge(m, context);
+      EXPECT_EQ(v.reason, faults[first].reason) << faults[first].gate << " and " << faults[second].gate;
+      EXPECT_EQ(GateState(v, faults[first].gate), "fail") << faults[second].gate;
+    }
+}
+
+TEST(Judge, SkipsTheGatesThatWereNeverReached) {
+  Measurement m = Good();
+  StopAt(m, "import", Exception("SyntaxError", "invalid syntax"));
+  const Verdict v = Judge(m, Context());
+  for (const auto& [gate, state] : v.gates) {
+    const std::string expected = gate == "sandbox" ? "pass" : gate == "build" ? "fail" : "skipped";
+    EXPECT_EQ(state, expected) << gate;
+  }
+  EXPECT_EQ(v.candidate_us, 0);
+  EXPECT_EQ(v.best_baseline, "");
+}
+
+TEST(Judge, ALeftEvaluationNeverPassesWhateverThePhaseItStoppedIn) {
+  for (const char* phase : {"start", "import", "build", "weights", "trial", "repeat", "profile", "timing"})
+    for (int kind = 0; kind <= static_cast<int>(FailureKind::kProtocol); ++kind) {
+      Measurement m = Good();
+      StopAt(m, phase, {static_cast<FailureKind>(kind), "E", "said so", ""});
+      const Verdict v = Judge(m, Context());
+      EXPECT_TRUE(v.rejected()) << phase << " " << kind << " " << v.verdict;
+      EXPECT_THAT(RejectReasons(), Contains(v.reason)) << phase << " " << kind;
+      EXPECT_THAT(v.detail, Not(IsEmpty())) << phase << " " << kind;
+    }
+}
+
+TEST(Judge, SaysNoDifferenceWhenTheIntervalContainsOne) {
+  struct Row {
+    double candidate_us;
+    const char* verdict;
+    const char* reason;
+  };
+  // The best rung takes 800 us; 2% of spread on either side.
+  for (const Row& row : std::vector<Row>{{800, "no_difference", "no-difference"},
+                                         {790, "no_difference", "no-difference"},
+                                         {812, "no_difference", "no-difference"},
+                                         {780, "accepted", "faster"},
+                                         {820, "rejected", "slower"}}) {
+    Measurement m = Good();
+    m.timing->contestants[0] = Steady("candidate", row.candidate_us);
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.verdict, row.verdict) << row.candidate_us;
+    EXPECT_EQ(v.reason, row.reason) << row.candidate_us;
+    EXPECT_EQ(v.vs_best.low <= 1 && v.vs_best.high >= 1, v.verdict == "no_difference") << row.candidate_us;
+  }
+}
+
+TEST(Judge, AWiderProcessSpreadTakesAThinWinBack) {
+  Measurement m = Good();
+  m.timing->contestants[0] = Steady("candidate", 780);
+  JudgeContext context = Context();
+  EXPECT_EQ(Judge(m, context).verdict, "accepted");
+  context.process_spread = 0.03;
+  EXPECT_EQ(Judge(m, context).verdict, "no_difference");
+}
+
+TEST(Judge, MeasuresAgainstTheBestRungNotAgainstEager) {
+  Measurement m = Good();
+  m.timing->contestants[0] = Steady("candidate", 900);
+  const Verdict v = Judge(m, Context());
+  EXPECT_GT(v.vs_eager.low, 1) << "it does beat eager";
+  EXPECT_EQ(v.reason, "slower");
+  m.timing->contestants.pop_back();
+  const Verdict alone = Judge(m, Context());
+  EXPECT_EQ(alone.best_baseline, "eager");
+  EXPECT_TRUE(alone.accepted());
+}
+
+TEST(Judge, WithoutTimingSaysThatSpeedWasNotJudged) {
+  Measurement m = Good();
+  m.timing.reset();
+  m.speed_not_judged = "no GPU here";
+  const Verdict v = Judge(m, Context());
+  EXPECT_EQ(v.verdict, "no_difference");
+  EXPECT_EQ(v.reason, "speed-not-judged");
+  EXPECT_EQ(v.detail, "no GPU here");
+  EXPECT_EQ(GateState(v, "correct"), "pass");
+  for (const char* gate : {"timed_answers", "synchronised", "floor", "speed"})
+    EXPECT_EQ(GateState(v, gate), "skipped") << gate;
+  m.speed_not_judged.clear();
+  EXPECT_THAT(Judge(m, Context()).detail, Not(IsEmpty()));
+}
+
+TEST(Judge, UsesPyTorchsTimeFromBeforeWhenTheCandidateSlowedItDown) {
+  struct Row {
+    double eager_us, cudagraph_us, alone_us;
+    bool corrected;
+    double best_us;
+  };
+  for (const Row& row : std::vector<Row>{{1000, 800, 1000, false, 800},
+                                         {1490, 1200, 1000, false, 1200},
+                                         {2000, 1600, 1000, true, 800},
+                                         {8000, 1600, 1000, true, 200},
+                                         {2000, 1600, 0, false, 1600}}) {
+    Measurement m = Good();
+    m.timing->contestants[1] = Steady("eager", row.eager_us);
+    m.timing->contestants[2] = Steady("cudagraph", row.cudagraph_us);
+    m.timing->eager_alone_us = row.alone_us;
+    const Verdict v = Judge(m, Context());
+    EXPECT_NEAR(v.best_us, row.best_us, 1e-6) << row.eager_us;
+    if (row.corrected)
+      EXPECT_THAT(v.notes, ElementsAre(HasSubstr("slower while the candidate was alive"))) << row.eager_us;
+    else
+      EXPECT_THAT(v.notes, IsEmpty()) << row.eager_us;
+  }
+}
+
+TEST(Judge, ASlowedReferenceDoesNotTurnAnIdleCandidateIntoAWin) {
+  Measurement m = Good();
+  m.timing->contestants = {Steady("candidate", 1000), Steady("eager", 3000)};
+  EXPECT_EQ(Judge(m, Context()).verdict, "no_difference");
+}
+
+TEST(Judge, TheSingleCallRuleAllowsOverlapAndShortCalls) {
+  struct Row {
+    double single_us, call_us;
+    bool rejected;
+  };
+  for (const Row& row : std::vector<Row>{{1990, 400, false},  // a little more than a fifth
+                                         {2010, 400, true},
+                                         {300, 25, false},  // too short to tell
+                                         {301, 25, true},
+                                         {0, 400, false}}) {  // not measured
+    Measurement m = Good();
+    m.timing->contestants[0] = Steady("candidate", row.call_us);
+    m.timing->single_call_us = row.single_us;
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.rejected(), row.rejected) << row.single_us << " " << row.call_us << " " << v.detail;
+    if (row.rejected) {
+      EXPECT_EQ(v.reason, "unsynchronised");
+    }
+  }
+}
+
+TEST(Judge, HandingOverMayCostWhatItCostsPyTorch) {
+  struct Row {
+    double candidate_fetch_s, reference_fetch_s, candidate_load_s, reference_load_s;
+    bool rejected;
+  };
+  for (const Row& row : std::vector<Row>{{0.0019, 0, 0, 0, false},  // under 2 ms nobody can tell
+                                         {0.0021, 0, 0, 0, true},
+                                         {0.029, 0.01, 0, 0, false},  // up to three times PyTorch's
+                                         {0.031, 0.01, 0, 0, true},
+                                         {0, 0.01, 0, 0, false},
+                                         {0, 0, 0.099, 0, false},
+                                         {0, 0, 0.101, 0, true},
+                                         {0, 0, 0.39, 0.1, false},
+                                         {0, 0, 0.41, 0.1, true}}) {
+    Measurement m = Good();
+    m.timing->candidate_fetch_s = row.candidate_fetch_s;
+    m.timing->reference_fetch_s = row.reference_fetch_s;
+    m.timing->candidate_load_s = row.candidate_load_s;
+    m.timing->reference_load_s = row.reference_load_s;
+    EXPECT_EQ(Judge(m, Context()).rejected(), row.rejected)
+        << row.candidate_fetch_s << " " << row.candidate_load_s;
+  }
+}
+
+TEST(Judge, TheFloorIsSilentWhereTheClockIsTooCoarse) {
+  Measurement m = Good();
+  m.timing->contestants[0] = Steady("candidate", 0.2);
+  m.timing->single_call_us = 1;
+  JudgeContext context = Context();
+  context.impossible_below_us = 0.9;
+  EXPECT_TRUE(Judge(m, context).accepted());
+  context.impossible_below_us = 1.1;
+  EXPECT_EQ(Judge(m, context).reason, "too-fast");
+}
+
+TEST(Judge, AnErrorAtItsLimitPassesAndTheClosestOneIsShown) {
+  Measurement m = Good();
+  m.trials[3].leaves[0].distance.relative = m.trials[3].leaves[0].limit.relative;
+  m.trials[3].leaves[0].distance.worst = m.trials[3].leaves[0].limit.worst;
+  // Larger, but far from its own wider limit.
+  m.trials[1].leaves[0].distance.relative = 1e-5;
+  m.trials[1].leaves[0].limit = {1e-3, 1};
+  const Verdict v = Judge(m, Context());
+  EXPECT_TRUE(v.accepted()) << v.detail;
+  EXPECT_EQ(v.error, 4e-7);
+  EXPECT_EQ(v.error_limit, 4e-7);
+  EXPECT_EQ(v.reference_error, 1.5e-7);
+}
+
+TEST(Judge, ReorderedRoundingIsNotARace) {
+  Measurement m = Good();
+  m.repeats->distinct = 19;
+  m.repeats->spread = m.repeats->spread_limit;
+  EXPECT_TRUE(Judge(m, Context()).accepted());
+}
+
+TEST(Judge, MissingWeightsThatChangeNothingAreForgiven) {
+  Measurement m = Good();
+  m.weights_missing = {"unused"};
+  EXPECT_TRUE(Judge(m, Context()).accepted());
+}
+
+TEST(Judge, TellsWhoseKernelsTheTimeIsIn) {
+  struct Row {
+    double own_us, library_us;
+    const char* kind;
+  };
+  for (const Row& row : std::vector<Row>{{100, 0, "kernel"},
+                                         {70, 30, "kernel"},
+                                         {69, 31, "mixed"},
+                                         {31, 69, "mixed"},
+                                         {30, 70, "library"},
+                                         {0, 5, "library"},
+                                         {0, 0, ""}}) {
+    Measurement m = Good();
+    m.profile->own_us = row.own_us;
+    m.profile->library_us = row.library_us;
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.kind, row.kind) << row.own_us;
+    EXPECT_EQ(v.candidate_launches, 3);
+  }
+  Measurement unprofiled = Good();
+  unprofiled.profile.reset();
+  EXPECT_EQ(Judge(unprofiled, Context()).kind, "");
+  EXPECT_EQ(Judge(unprofiled, Context()).candidate_launches, -1);
+}
+
+TEST(Judge, ATaskIsBlindOnlyWhenItTellsNoMutantApart) {
+  JudgeContext context = Context();
+  const Verdict some = Judge(Good(), context);
+  EXPECT_FALSE(some.blind);
+  EXPECT_EQ(some.mutants_total, 2);
+  EXPECT_THAT(some.blind_spots, ElementsAre("state ignored"));
+  context.mutants[0].told_apart = false;
+  const Verdict none = Judge(Good(), context);
+  EXPECT_TRUE(none.blind);
+  EXPECT_THAT(none.blind_spots, ElementsAre("zeros", "state ignored"));
+  context.mutants.clear();
+  EXPECT_FALSE(Judge(Good(), context).blind) << "nothing was tried, so nothing is known";
+}
+
+TEST(Judge, KeepsTheNotesOfTheMeasurementAndWarnsOfAReusedBuffer) {
+  Measurement m = Good();
+  m.notes = {"torch.compile was left out"};
+  m.timing->buffer_reused = true;
+  EXPECT_THAT(Judge(m, Context()).notes,
+              ElementsAre("torch.compile was left out", HasSubstr("the same output buffer")));
+}
+
+TEST(Judge, CleansWhatACandidateSaysAboutItself) {
+  Measurement m = Good();
+  StopAt(m, "trial", Exception("E\x1b[2J", "\x1b]0;accepted\x07 boo\xff"));
+  const Verdict v = Judge(m, Context());
+  EXPECT_EQ(v.detail.find('\x1b'), std::string::npos);
+  EXPECT_EQ(v.detail.find('\x07'), std::string::npos);
+  EXPECT_EQ(v.detail, ValidUtf8(v.detail));
+}
+
+TEST(VerdictJson, HoldsTheFieldsOfTheContract) {
+  const OrderedJson json = ToJson(Judge(Good(), Context()));
+  EXPECT_EQ(json.at("verdict"), "accepted");
+  EXPECT_EQ(json.at("kind"), "kernel");
+  EXPECT_EQ(json.at("reason"), "faster");
+  EXPECT_TRUE(json.at("detail").is_string());
+  const OrderedJson& speed = json.at("speedup");
+  EXPECT_NEAR(speed.at("vs_eager").get<double>(), 2.5, 1e-9);
+  EXPECT_NEAR(speed.at("vs_best").get<double>(), 2, 1e-9);
+  EXPECT_EQ(speed.at("best_baseline"), "cudagraph");
+  ASSERT_EQ(speed.at("ci95").size(), 2u);
+  EXPECT_LT(speed.at("ci95")[0].get<double>(), 2);
+  EXPECT_GT(speed.at("ci95")[1].get<double>(), 2);
+  EXPECT_EQ(json.at("error").at("candidate"), 2e-7);
+  EXPECT_EQ(json.at("error").at("reference"), 1.5e-7);
+  EXPECT_EQ(json.at("error").at("limit"), 4e-7);
+  EXPECT_EQ(json.at("launches").at("reference"), 12);
+  EXPECT_EQ(json.at("launches").at("candidate"), 3);
+  EXPECT_EQ(json.at("task_audit").at("blind"), false);
+  EXPECT_EQ(json.at("task_audit").at("blind_spots"), OrderedJson::array({"state ignored"}));
+  EXPECT_EQ(json.begin().key(), "verdict") << "the answer comes first";
+}
+
+TEST(VerdictJson, OfEveryRejectionParsesAndItsGatesSayOnlyThreeThings) {
+  for (const RejectRow& row : RejectRows()) {
+    Measurement m = Good();
+    JudgeContext context = Context();
+    row.change(m, context);
+    const Result<Json> json = ParseJson(DumpJson(ToJson(Judge(m, context))));
+    ASSERT_TRUE(json.ok()) << row.what;
+    EXPECT_EQ(GetString(*json, "verdict"), "rejected") << row.what;
+    EXPECT_EQ(GetString(*json, "reason"), row.reason) << row.what;
+    for (const char* field : {"kind", "speedup", "error", "gates", "launches", "detail"})
+      EXPECT_TRUE(json->contains(field)) << row.what << " lacks " << field;
+    for (const auto& [gate, state] : GetMember(*json, "gates").items())
+      EXPECT_TRUE(state == "pass" || state == "fail" || state == "skipped") << row.what << " " << gate;
+  }
+}
+
+TEST(VerdictJson, SaysNullForWhatIsNotKnown) {
+  Measurement m = Good();
+  StopAt(m, "import", Exception("SyntaxError", "x"));
+  JudgeContext context = Context();
+  context.reference_launches = -1;
+  const OrderedJson json = ToJson(Judge(m, context));
+  EXPECT_TRUE(json.at("kind").is_null());
+  EXPECT_TRUE(json.at("speedup").is_null());
+  EXPECT_TRUE(json.at("launches").at("reference").is_null());
+  EXPECT_TRUE(json.at("launches").at("candidate").is_null());
+}
+
+}  // namespace
+}  // namespace hone
