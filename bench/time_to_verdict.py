@@ -25,7 +25,7 @@ def copy_of(task, folder, number):
     return path
 
 
-def measure(hone, task, target, folder, extra):
+def measure(hone, task, target, folder, extra, verbose):
     copies = [copy_of(task, folder, i) for i in (1, 2)]
     command = [hone, "bench", str(task), *map(str, copies), "--target", target, "--json", "--no-save", *extra]
     start = time.monotonic()
@@ -43,6 +43,9 @@ def measure(hone, task, target, folder, extra):
     compute[0] += facts[0]["prepare_reference_seconds"]
     verdicts = "/".join(record["verdict"] for record in records)
     share = [max(0.0, 1 - spent / wall) * 100 for spent, wall in zip(compute, (first, second))]
+    if verbose:
+        for name, record in zip(("first", "second"), facts):
+            print("  %s: prepare %.1f, %s" % (name, record["prepare_seconds"], {k: round(v, 2) for k, v in record["phases"].items()}))
     print("| %-22s | %6.1f s | %6.1f s | %3.0f %% | %3.0f %% | %s |" % (task.stem, first, second, share[0], share[1], verdicts), flush=True)
 
 
@@ -52,11 +55,12 @@ def main():
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--tasks", nargs="*", default=["small_gemm_bias_relu", "small_gru", "39_GRU"])
     parser.add_argument("--compile", default="auto")
+    parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     print("| task | first verdict | second | Hone's share, first | second | verdicts |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.tasks:
-            measure(arguments.hone, ROOT / "tasks" / (name + ".py"), arguments.target, folder, ["--compile", arguments.compile])
+            measure(arguments.hone, ROOT / "tasks" / (name + ".py"), arguments.target, folder, ["--compile", arguments.compile], arguments.verbose)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,10 @@ void AddJudgeFlags(CLI::App* command, JudgeFlags* flags) {
                    "torch.compile in the baseline ladder: auto measures it when it can change the verdict")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
+  command
+      ->add_option("--ladder", flags->ladder, "Only these baselines beside eager (comma-separated); default: all that apply")
+      ->check(CLI::IsMember({"eager", "tf32", "cudagraph", "compile"}))
+      ->delimiter(',');
   command->add_option("--sandbox", flags->sandbox, "Force a sandbox level")
       ->check(CLI::IsMember({"auto", "bubblewrap", "landlock", "none"}))
       ->capture_default_str();
@@ -87,6 +91,7 @@ Result<SessionOptions> ResolveJudge(const JudgeFlags& flags) {
   options.timeout_s = flags.timeout_s;
   options.build_timeout_s = flags.build_timeout_s;
   options.compile_rung = flags.compile;
+  options.ladder = flags.ladder;
   HONE_ASSIGN_OR_RETURN(options.sandbox, ChooseSandbox(flags.sandbox));
   return options;
 }

@@ -18,6 +18,7 @@ struct JudgeFlags {
   std::string precision;
   std::string sandbox = "auto";
   std::string compile = "auto";
+  std::vector<std::string> ladder;
   int trials = 5;
   double timeout_s = 0;
   double build_timeout_s = 300;

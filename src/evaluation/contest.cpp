@@ -14,7 +14,7 @@ namespace hone {
 
 namespace {
 
-constexpr int kLeastRounds = 7;
+constexpr int kLeastRounds = 6;
 constexpr int kMostRounds = 24;
 constexpr int kMostSets = 1024;
 // A rung this much slower than the best one at first sight is not timed again.
@@ -353,7 +353,7 @@ Result<bool> Contest::Cold() {
     Activate(i == 0);
     std::vector<double> found;
     const int count = std::min(one.long_count, 10);
-    for (int repeat = 0; repeat < 3; ++repeat) {
+    for (int repeat = 0; repeat < 2; ++repeat) {
       double seconds[2] = {0, 0};
       for (const bool empty : {true, false}) {
         Json message = {{"batch", true}, {"count", count}, {"flush", flush}, {"empty", empty}};

@@ -240,6 +240,7 @@ struct Evaluator::Check {
       const TensorLeaf& exact = one.truth.leaves[i];
       LeafTrial judged;
       judged.path = leaf.path;
+      judged.reference_error = one.reference_error[i].relative;
       judged.limit = session.LimitFor(one.instance, i);
       judged.distance = Compare(leaf.dtype, answer.Bytes(leaf), exact.dtype, one.truth.Bytes(exact));
       if (!IsFloating(leaf.dtype)) {
@@ -412,13 +413,20 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
   const fs::path folder = seat->folder.path();
   Check check{session_, candidate, *seat->worker, folder, progress, {}, {}};
-  using Phase = Result<bool> (Check::*)();
+  struct Phase {
+    const char* name;
+    Result<bool> (Check::*run)();
+  };
+  constexpr Phase kPhases[] = {{"import", &Check::Import},   {"build", &Check::Build},     {"trials", &Check::Trials},
+                               {"repeats", &Check::Repeat},  {"inspect", &Check::Inspect}, {"profile", &Check::ProfileCall},
+                               {"timing", &Check::Time}};
   Status prewarmed = Ok();
-  for (const Phase phase : {&Check::Import, &Check::Build, &Check::Trials, &Check::Repeat, &Check::Inspect,
-                            &Check::ProfileCall, &Check::Time}) {
-    HONE_ASSIGN_OR_RETURN(const bool go_on, (check.*phase)());
-    if (phase == &Check::Import && another_follows) prewarmed = Prewarm();
-    if (phase == &Check::Repeat && spare_) {
+  for (const Phase& phase : kPhases) {
+    const Stopwatch phase_watch;
+    HONE_ASSIGN_OR_RETURN(const bool go_on, (check.*phase.run)());
+    check.m.phases.emplace_back(phase.name, phase_watch.seconds());
+    if (phase.run == &Check::Import && another_follows) prewarmed = Prewarm();
+    if (phase.run == &Check::Repeat && spare_) {
       // Whatever still imports now would disturb the timing.
       HONE_RETURN_IF_ERROR(spare_->worker->Call("hello", 180));
     }

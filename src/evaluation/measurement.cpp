@@ -106,6 +106,8 @@ Json ToJson(const Measurement& m) {
   json["tampering"] = m.tampering;
   json["attempts"] = m.attempts;
   json["notes"] = m.notes;
+  json["phases"] = Json::object();
+  for (const auto& [name, seconds] : m.phases) json["phases"][name] = seconds;
   json["seconds"] = m.seconds;
   json["reference_seconds"] = m.reference_seconds;
   json["candidate_seconds"] = m.candidate_seconds;

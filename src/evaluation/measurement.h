@@ -17,6 +17,7 @@ struct LeafTrial {
   std::string path;
   Distance distance;
   Limit limit;
+  double reference_error = 0;  // PyTorch's own, on the same inputs
 };
 
 struct Trial {
@@ -104,6 +105,7 @@ struct Measurement {
   std::optional<Timing> timing;
   std::string speed_not_judged;  // why there is no timing although everything else passed
   std::vector<std::string> notes;
+  std::vector<std::pair<std::string, double>> phases;  // seconds per phase, in order
   double seconds = 0;
   double reference_seconds = 0;  // spent in the reference's own compute
   double candidate_seconds = 0;

@@ -94,8 +94,8 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_RETURN_IF_ERROR(ChooseThreads());
   HONE_RETURN_IF_ERROR(PrepareRung("eager"));
   if (options_.device == "cuda") {
-    HONE_RETURN_IF_ERROR(PrepareRung("tf32"));
-    HONE_RETURN_IF_ERROR(PrepareRung("cudagraph"));
+    for (const char* rung : {"tf32", "cudagraph"})
+      if (Wants(rung)) HONE_RETURN_IF_ERROR(PrepareRung(rung));
   }
   HONE_ASSIGN_OR_RETURN(const Json profile,
                         worker_->Require("profile", {{"slot", "default"}, {"inputs", "default#1"}}));
@@ -388,6 +388,10 @@ Status ReferenceSession::ChooseThreads() {
              : Status(Error{ErrorKind::kInternal, "cannot set threads"});
 }
 
+bool ReferenceSession::Wants(const std::string& rung) const {
+  return options_.ladder.empty() || std::find(options_.ladder.begin(), options_.ladder.end(), rung) != options_.ladder.end();
+}
+
 Status ReferenceSession::PrepareRung(const std::string& name) {
   Rung rung;
   rung.name = name;
@@ -429,6 +433,7 @@ Status ReferenceSession::PrepareRung(const std::string& name) {
 Status ReferenceSession::PrepareCompile(double best_other_us, const Progress& progress) {
   for (const Rung& rung : rungs_)
     if (rung.name == "compile") return Ok();
+  if (!Wants("compile")) return Ok();
   const std::string key = Sha256(task_.sha256 + options_.device + GetString(facts_, "device_name") +
                                  GetString(facts_, "torch") + GetString(facts_, "triton"));
   const fs::path file = CacheFolder() / "compile" / (key.substr(0, 16) + ".json");

@@ -29,6 +29,7 @@ struct SessionOptions {
   double timeout_s = 0;               // per call of a candidate; 0: derived from the reference
   double build_timeout_s = 300;  // import, compile, constructor
   std::string compile_rung = "auto";  // "auto", "always" or "never"
+  std::vector<std::string> ladder;  // rungs to measure; empty: all that apply
 };
 
 // How far an output may be from the truth.
@@ -120,6 +121,7 @@ class ReferenceSession {
   Status ChooseStress(const Progress& progress);
   Status Audit(const Progress& progress);
   Status ChooseThreads();
+  bool Wants(const std::string& rung) const;
   Status PrepareRung(const std::string& name);
   Status MeasureCeilings(const Progress& progress);
   Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);

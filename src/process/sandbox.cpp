@@ -112,7 +112,8 @@ std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel le
     argv.emplace_back("landlock");
     for (const fs::path& path : SystemFolders()) Append(argv, {"r", path});
     for (const fs::path& path : ExtraReadable(policy)) Append(argv, {"r", path});
-    Append(argv, {"r", "/proc"});
+    // Writable, because the CUDA driver names its threads there; see MountOwnProc for what that leaves open.
+    Append(argv, {"w", "/proc"});
     for (const char* node :
          {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm"})
       if (fs::exists(node)) Append(argv, {"w", node});

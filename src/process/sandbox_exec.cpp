@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -96,25 +97,41 @@ int LoadFilter() {
   return seccomp_notify_fd(filter);
 }
 
-// A PID namespace of its own where the kernel lets us, so that one SIGKILL ends everything inside. The
-// caller stays outside as a guard that ends as its child ends.
+// A fresh /proc for the new PID namespace; what of it could change the machine becomes read-only. The CUDA
+// driver needs both: a /proc that knows its process ids, and leave to name its threads there.
+void MountOwnProc() {
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) Fail("cannot make mounts private");
+  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) Fail("cannot mount /proc");
+  for (const char* path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi", "/proc/scsi"}) {
+    if (access(path, F_OK) != 0) continue;
+    if (mount(path, path, nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
+        mount(nullptr, path, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+      Fail(path);
+  }
+}
+
+void DropCapabilities() {
+  for (int capability = 0; capability < 64; ++capability) prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+}
+
+// Namespaces of its own where the kernel lets us (as root), so that one SIGKILL ends everything inside and
+// nothing outside is in sight. The caller stays outside as a guard that ends as its child ends.
 void EnterNamespaces() {
-  if (unshare(CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) != 0) return;
+  if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) != 0) return;
   const pid_t child = fork();
   if (child < 0) Fail("cannot fork");
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    MountOwnProc();
+    DropCapabilities();
     return;
   }
   for (int fd = 3; fd < 256; ++fd) close(fd);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(status)) {
-    signal(WTERMSIG(status), SIG_DFL);
-    kill(getpid(), WTERMSIG(status));
-  }
-  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 125);
+  // Said the way shells say it: a signal that ended the child must not end this process with a core dump.
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
 }  // namespace

@@ -306,6 +306,7 @@ void SetErrors(const Measurement& m, const JudgeContext& context, Verdict* v) {
       closest = share;
       v->error = leaf.distance.relative;
       v->error_limit = leaf.limit.relative;
+      v->reference_error = leaf.reference_error;
     }
 }
 

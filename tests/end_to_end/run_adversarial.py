@@ -51,7 +51,7 @@ def problem(expect, record):
 
 
 def judge(hone, task, target, chosen, timeout):
-    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--timeout", timeout]
+    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--timeout", timeout, *os.environ.get("HONE_TEST_FLAGS", "").split()]
     command += ["--build-timeout", "40", "--compile", "never"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
