@@ -12,19 +12,6 @@ import torch.nn as nn
 
 from hone_wire import map_tensors
 
-# Strongest first; the parent takes the first in which the reference is still accurate.
-STRENGTHS = ("stress", "stress-mild", "stress-inputs")
-
-
-def apply(regime, task, model, inputs, generator):
-    """Changes the model in place and returns the inputs of this regime."""
-    if hasattr(task, "get_stress"):
-        changed = task.get_stress(regime, model, inputs)
-        return inputs if changed is None else list(changed)
-    change_model(regime, model, generator)
-    return change_inputs(inputs, generator)
-
-
 def change_inputs(inputs, generator):
     """Float inputs become N(0,1); masks, indices and inputs that are constant or integral stay as they are."""
 
@@ -42,6 +29,7 @@ def change_inputs(inputs, generator):
 def change_model(regime, model, generator):
     if regime == "stress-inputs":
         return
+    # The parent asks for "stress", "stress-mild" and "stress-inputs" until PyTorch itself is accurate.
     strength = 1.0 if regime == "stress" else 0.5
     with torch.no_grad():
         for module in model.modules():
@@ -59,15 +47,20 @@ def _gates(module):
 
 
 def _recurrent(module, strength):
-    """Inputs weigh more, and gates remember: GRU's update and LSTM's forget gate are pushed open."""
+    """Inputs weigh more, and gates remember: GRU's update and LSTM's forget gate are pushed open.
+
+    Measured on six layers of 256 over 512 steps: with 2.0 for LSTM the first half of time still moves the last
+    step by 2e-2 while float32 errs by 1e-6; with 2.5 errors grow to 2e-6 and more, with 1.5 the past is gone.
+    """
     hidden, kind = module.hidden_size, _gates(module)
+    remember = 2.0 if kind == "LSTM" else 2.5
     for name, parameter in module.named_parameters():
         if "weight_ih" in name:
             parameter.mul_(1.0 + strength)
         elif "weight_hh" in name and kind == "RNN":
             parameter.mul_(1.0 + 0.6 * strength)
         elif "bias_ih" in name and kind in ("GRU", "LSTM"):
-            parameter[hidden: 2 * hidden].add_(2.5 * strength)
+            parameter[hidden: 2 * hidden].add_(remember * strength)
 
 
 def _norm(module, strength, generator):

@@ -74,6 +74,7 @@ class Worker:
         self.watched = _watched()
         self.synchronize = torch.cuda.synchronize if self.device.type == "cuda" else lambda: None
         self.flush_buffer = None
+        self.facts = {}
 
     def seed(self, seed):
         random.seed(seed)
@@ -84,6 +85,18 @@ class Worker:
     # Set-up
 
     def hello(self, message, descriptors):
+        """What is here. Found out at the start, while nobody waits: a GPU takes seconds to wake up."""
+        if isinstance(self.facts, Exception):
+            raise self.facts
+        return dict(self.facts)
+
+    def wake(self):
+        try:
+            self.facts = self._facts()
+        except Exception as error:
+            self.facts = error
+
+    def _facts(self):
         facts = {
             "python": sys.version.split()[0], "torch": torch.__version__, "threads": torch.get_num_threads(),
             "cuda_built": torch.version.cuda, "cuda_available": torch.cuda.is_available(), "device_name": "",
@@ -103,7 +116,7 @@ class Worker:
                 l2_bytes=getattr(properties, "L2_cache_size", 0), cudnn=str(torch.backends.cudnn.version()),
                 matmul_tf32=torch.backends.cuda.matmul.allow_tf32, cudnn_tf32=torch.backends.cudnn.allow_tf32,
             )
-        # The profiler's first use takes a second or more; now it overlaps with the other worker's start.
+        # The profiler's first use takes a second or more as well.
         import hone_card
 
         hone_card.profile(lambda x: x + 1, [torch.zeros(1, device=self.device)], self.device)
@@ -505,6 +518,7 @@ def main():
             "ceilings", "tampering", "canary",
         )
     }
+    worker.wake()
     wire.send({"ready": True})
     while True:
         message, descriptors = wire.receive()

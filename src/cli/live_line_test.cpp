@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/terminal.h"
 #include "base/text.h"
 
 namespace hone {
@@ -57,17 +58,26 @@ TEST(LiveLine, DrawsNothingWhenThereWasNothingToSay) {
   EXPECT_THAT(Written(LiveLine::Mode::kTerminal, [](LiveLine& line) { line.Clear(); }), IsEmpty());
 }
 
-TEST(LiveLine, NeverWrapsSoThatItCanBeWipedAndKeepsWholeCharacters) {
-  ASSERT_EQ(setenv("COLUMNS", "30", 1), 0);
-  for (const std::string& subject :
-       {std::string(200, 'x'), ReplaceAll(std::string(60, 'x'), "x", "\xC3\xB6")}) {
-    const std::string written = Written(LiveLine::Mode::kTerminal,
-                                        [&](LiveLine& line) { line.AsProgress(subject)("checking", 0, 0); });
-    const std::string drawn = Split(written, '\r').at(1);
-    EXPECT_LT(drawn.size(), 200u) << subject;
-    EXPECT_EQ(drawn, ValidUtf8(drawn)) << "a character was cut in half";
-  }
-  unsetenv("COLUMNS");
+std::string DrawnFor(const std::string& subject) {
+  const std::string written =
+      Written(LiveLine::Mode::kTerminal, [&](LiveLine& line) { line.AsProgress(subject)("checking", 0, 0); });
+  return Split(written, '\r').at(1).substr(std::string("\x1b[2K").size());
+}
+
+TEST(LiveLine, NeverWrapsSoThatItCanBeWiped) {
+  const std::string drawn = DrawnFor(std::string(2000, 'x'));
+  EXPECT_LT(drawn.size(), static_cast<size_t>(TerminalWidth()));
+  EXPECT_GT(drawn.size(), 10u);
+}
+
+TEST(LiveLine, CutsNoCharacterInHalf) {
+  for (const char* character : {"\xC3\xB6", "\xE2\x98\x83", "\xF0\x9F\x90\xA2"})
+    for (const char* before : {"", "x"}) {
+      std::string subject = before;
+      for (int i = 0; i < 1000; ++i) subject += character;
+      EXPECT_TRUE(DrawnFor(subject) == ValidUtf8(DrawnFor(subject)))
+          << character << " after '" << before << "'";
+    }
 }
 
 TEST(LiveLine, LetsNoEscapeInAFileNameThrough) {

@@ -21,6 +21,7 @@ struct JudgeContext {
   double impossible_below_us = 0;
   int64_t reference_launches = -1;
   double process_spread = 0.02;
+  double host_bound_spread = 0;  // instead, when most of a call is the host launching kernels; 0: no such thing here
   std::vector<MutantResult> mutants;
 };
 JudgeContext ContextOf(const ReferenceSession& session);
