@@ -454,6 +454,8 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
   if (Recording() || (launch_ != nullptr && call_depth_ == 0)) {
     DotUse use;
     use.node = node;
+    use.launch = launch_;
+    use.config = config_;
     use.a = *a;
     use.b = *b;
     for (const PyNode* loop : loop_stack_)

@@ -57,6 +57,8 @@ struct DotUse {
   KernelValue a;
   KernelValue b;
   std::vector<const PyNode*> inside;
+  const Launch* launch = nullptr;  // the launch and config it was interpreted for
+  const TuneConfig* config = nullptr;
   std::string precision;  // input_precision or allow_tf32 as written, "" when left to the default
 };
 
@@ -85,16 +87,6 @@ struct KernelTrace {
   std::vector<const PyNode*> scalar_vector_products;  // accumulations that a tl.dot should do
   std::map<int, std::vector<const PyNode*>> program_ids;  // axis -> uses
   std::vector<const PyNode*> low_precision_casts;
-  // One entry per launch and config that could be interpreted with numbers: bytes of shared memory.
-  struct SharedMemory {
-    const Launch* launch = nullptr;
-    const TuneConfig* config = nullptr;
-    const PyNode* dot = nullptr;
-    int64_t tile_bytes = 0;
-    int64_t num_stages = 0;
-    bool known = false;
-  };
-  std::vector<SharedMemory> shared_memory;
 };
 
 }  // namespace hone
