@@ -1,6 +1,6 @@
 #include "analysis/host_values.h"
 
-#include "base/text.h"
+#include <algorithm>
 
 namespace hone {
 
@@ -88,9 +88,41 @@ Constant HostValues::EvalBindings(const std::vector<Binding>& bindings, int dept
   return common;
 }
 
+// The bindings that can still hold at `use`: the last unconditional one before it hides those before.
+std::vector<Binding> HostValues::Reaching(const std::vector<Binding>& bindings, const PyNode* use) const {
+  const auto encloses = [&](const PyNode* statement) {
+    const PyNode* owner = statement->parent;
+    if (owner == nullptr) return false;
+    for (const std::vector<PyNode*>* block : {&owner->body, &owner->orelse}) {
+      if (std::find(block->begin(), block->end(), statement) == block->end()) continue;
+      for (const PyNode* at = use; at != nullptr && at != owner; at = at->parent)
+        if (at->parent == owner) return std::find(block->begin(), block->end(), at) != block->end();
+    }
+    return false;
+  };
+  const PyNode* last = nullptr;
+  for (const Binding& binding : bindings)
+    if (binding.node->Is(PyKind::kAssign) && binding.node->end <= use->start && encloses(binding.node)) last = binding.node;
+  if (last == nullptr) return bindings;
+  bool in_loop = false;
+  for (const PyNode* at = use; at != nullptr && !at->Is(PyKind::kFunction); at = at->parent)
+    in_loop = in_loop || at->Is(PyKind::kFor) || at->Is(PyKind::kWhile);
+  std::vector<Binding> out;
+  for (const Binding& binding : bindings) {
+    const bool hidden = binding.node != last && binding.node->start < last->start;
+    const bool later = binding.node->start > use->start && !in_loop;
+    if (!hidden && !later) out.push_back(binding);
+  }
+  return out;
+}
+
 Constant HostValues::EvalName(const PyNode* name, int depth) const {
-  const std::vector<Binding>* bindings = scopes_.Find(name->name, name);
-  return bindings == nullptr ? Constant() : EvalBindings(*bindings, depth);
+  const PyNode* scope = nullptr;
+  const std::vector<Binding>* bindings = scopes_.Find(name->name, name, &scope);
+  if (bindings == nullptr) return {};
+  // Order matters only among statements of the scope the use is in.
+  const bool same_scope = scope == scopes_.ScopeOf(name) && bindings->size() > 1;
+  return EvalBindings(same_scope ? Reaching(*bindings, name) : *bindings, depth);
 }
 
 Constant HostValues::EvalParameter(const PyNode* param, int depth) const {
@@ -134,6 +166,7 @@ Constant HostValues::EvalParameter(const PyNode* param, int depth) const {
 
 Constant HostValues::EvalAttribute(const PyNode* attribute, int depth) const {
   const PyNode* object = attribute->value;
+  if (scopes_.Resolve(attribute) == "math.pi") return Constant::Float(3.141592653589793);
   if (object == nullptr || !object->IsName("self")) return {};
   const PyNode* owner = EnclosingClass(attribute);
   if (owner == nullptr) return {};
@@ -161,6 +194,13 @@ Constant HostValues::EvalCall(const PyNode* call, int depth) const {
       out.items.push_back(Eval(keyword->value, depth + 1));
     }
     return out;
+  }
+  if (call->value->Is(PyKind::kName)) {
+    // A function of the file that only returns an expression; its parameters are judged by all its calls.
+    const std::vector<const PyNode*> own = scopes_.FunctionsNamed(call->value->name);
+    if (own.size() == 1 && own[0]->decorators.empty() && own[0]->body.size() <= 2 && !own[0]->body.empty() &&
+        own[0]->body.back()->Is(PyKind::kReturn))
+      return Eval(own[0]->body.back()->value, depth + 2);
   }
   const bool constexpr_wrapper = function == "triton.language.constexpr";
   if (constexpr_wrapper && call->args.size() == 1) return Eval(call->args[0], depth + 1);

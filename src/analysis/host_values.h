@@ -34,6 +34,7 @@ class HostValues {
   Constant EvalCall(const PyNode* call, int depth) const;
   Constant EvalSubscript(const PyNode* subscript, int depth) const;
   Constant EvalBindings(const std::vector<Binding>& bindings, int depth) const;
+  std::vector<Binding> Reaching(const std::vector<Binding>& bindings, const PyNode* use) const;
 
   const Scopes& scopes_;
   std::map<std::string, Constant> init_arguments_;

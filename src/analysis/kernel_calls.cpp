@@ -402,6 +402,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     if (!load) return {};
     KernelValue out = pointer->shape.empty() ? KernelValue() : KernelValue::Block(pointer->shape);
     out.from_load = true;
+    out.load_loop = InnermostLoop();
     return out;
   }
   const bool scalar_pointer = pointer->Is(Kind::kScalar);
@@ -442,6 +443,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
   out.element.clear();
   out.run_time = true;
   out.from_load = true;
+  out.load_loop = InnermostLoop();
   out.literal = false;
   out.constant = Constant();
   return out;

@@ -55,6 +55,26 @@ std::string ShortType(std::string_view name) {
   return std::string(name);
 }
 
+// Certainly a Python number, even when its value is not known: math.log(2.0), 1 / x of such.
+bool IsPlainNumber(const Scopes& scopes, const PyNode* node) {
+  switch (node == nullptr ? PyKind::kError : node->kind) {
+    case PyKind::kInt:
+    case PyKind::kFloat:
+    case PyKind::kTrue:
+    case PyKind::kFalse:
+      return true;
+    case PyKind::kUnaryOp:
+      return IsPlainNumber(scopes, node->value);
+    case PyKind::kBinOp:
+      return IsPlainNumber(scopes, node->left) && IsPlainNumber(scopes, node->right);
+    case PyKind::kAttribute:
+    case PyKind::kCall:
+      return StartsWith(scopes.Resolve(node->Is(PyKind::kCall) ? node->value : node), "math.");
+    default:
+      return false;
+  }
+}
+
 bool IsFloat(const std::string& element) { return element.substr(0, 2) == "fp" || element == "bf16"; }
 
 }  // namespace
@@ -124,7 +144,9 @@ std::string KernelInterpreter::Text(const PyNode* node) const {
 
 void KernelInterpreter::Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail,
                                std::string fix, uint32_t refused_by) {
-  if (!reported_.insert({static_cast<int>(kind), node}).second) return;
+  // What is certain replaces an earlier report of the same thing that was not.
+  const auto [place, is_new] = reported_.insert({{static_cast<int>(kind), node}, trace_->problems.size()});
+  if (!is_new && (uncertain_ > 0 || launch_ == nullptr || trace_->problems[place->second].runs)) return;
   KernelProblem problem;
   problem.kind = kind;
   problem.node = node;
@@ -133,9 +155,12 @@ void KernelInterpreter::Report(ProblemKind kind, const PyNode* node, std::string
   problem.fix = std::move(fix);
   problem.launch = launch_;
   problem.config = config_;
-  problem.runs = launch_ != nullptr && launch_->runs;
+  problem.runs = launch_ != nullptr && launch_->runs && uncertain_ == 0;
   problem.refused_by = refused_by;
-  trace_->problems.push_back(std::move(problem));
+  if (is_new)
+    trace_->problems.push_back(std::move(problem));
+  else
+    trace_->problems[place->second] = std::move(problem);
 }
 
 KernelValue KernelInterpreter::Eval(const PyNode* node) {
@@ -290,7 +315,7 @@ KernelValue KernelInterpreter::GlobalValue(const PyNode* node, const Binding& bi
   if (binding.value->Is(PyKind::kCall) && scopes_.Resolve(binding.value->value) == "triton.language.constexpr")
     return KernelValue::Constexpr(values_.Eval(binding.value));
   const Constant constant = values_.Eval(binding.value);
-  if (!constant.known()) return {};
+  if (!constant.known() && !IsPlainNumber(scopes_, binding.value)) return {};
   if (constant.kind == Constant::Kind::kNone) return KernelValue::Constexpr(constant);
   uint32_t refused_by = 0;
   if (binding.node->Is(PyKind::kAnnAssign) && EndsWith(scopes_.Resolve(binding.node->annotation), "constexpr"))
@@ -299,7 +324,8 @@ KernelValue KernelInterpreter::GlobalValue(const PyNode* node, const Binding& bi
     refused_by = kTriton3;
   Report(ProblemKind::kUndefinedName, node, std::string(node->name),
          fmt::format("{} is an ordinary Python global, and kernels see only globals that are tl.constexpr", node->name),
-         fmt::format("Write {} = tl.constexpr({}), or pass it as a tl.constexpr parameter.", node->name, constant.Text()),
+         fmt::format("Write {} = tl.constexpr({}), or pass it as a tl.constexpr parameter.", node->name,
+                     constant.known() ? constant.Text() : Text(binding.value)),
          refused_by);
   return KernelValue::Constexpr(constant);
 }
@@ -328,7 +354,8 @@ KernelValue KernelInterpreter::EvalAttribute(const PyNode* node) {
         type.element = object.is_block() && object.base.empty() ? object.element : "";
         return type;
       }
-      if (object.is_block() && object.base.empty() && TritonReleasesWith("tensor", node->name) == 0 &&
+      const bool is_value = object.is_tensor() && object.run_time && object.base.empty();
+      if (is_value && TritonReleasesWith("tensor", node->name) == 0 &&
           !StartsWith(node->name, "_"))
         Report(ProblemKind::kUnknownOp, node, fmt::format(".{}", node->name),
                fmt::format("blocks have no attribute {}", node->name), "");
@@ -541,7 +568,8 @@ KernelValue KernelInterpreter::EvalSubscript(const PyNode* node) {
       continue;
     }
     const KernelValue at = part->Is(PyKind::kSlice) ? KernelValue::Of(Kind::kScalar) : Eval(part);
-    const bool none_in_disguise = at.Is(Kind::kConstexpr) && (!at.constant.known() || at.constant.kind == Constant::Kind::kNone);
+    const bool none_in_disguise = at.Is(Kind::kConstexpr) && part->Is(PyKind::kName) &&
+                                  (!at.constant.known() || at.constant.kind == Constant::Kind::kNone);
     if (none_in_disguise || (object.Is(Kind::kScalar) && !object.run_time && object.base.empty())) return {};
     Report(ProblemKind::kTensorIndexing, node, Text(node->value),
            object.is_block() ? fmt::format("indexes the block {} with {}", Text(node->value), Text(part))

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -86,6 +87,11 @@ class KernelInterpreter {
   void Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail, std::string fix,
               uint32_t refused_by = 0);
   bool Recording() const { return recording_; }
+  const PyNode* InnermostLoop() const {
+    for (auto it = loop_stack_.rbegin(); it != loop_stack_.rend(); ++it)
+      if (*it != nullptr) return *it;
+    return nullptr;
+  }
   Frame& frame() { return *frame_; }
   std::string Text(const PyNode* node) const;
 
@@ -98,10 +104,11 @@ class KernelInterpreter {
   Frame* frame_ = nullptr;
   std::vector<const PyNode*> loop_stack_;
   std::unordered_map<const PyNode*, KernelValue> keyword_values_;
-  std::set<std::pair<int, const PyNode*>> reported_;
+  std::map<std::pair<int, const PyNode*>, size_t> reported_;
   int steps_left_ = 0;
   int call_depth_ = 0;
   int loop_count_ = 0;
+  int uncertain_ = 0;  // depth of branches that may not be compiled at all
   bool recording_ = false;
   bool recorded_ = false;
 };

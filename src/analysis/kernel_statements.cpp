@@ -30,6 +30,7 @@ void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const Tu
   keyword_values_.clear();
   loop_stack_.clear();
   loop_count_ = 0;
+  uncertain_ = 0;
   Frame frame;
   frame.kernel = &kernel;
   frame_ = &frame;
@@ -243,10 +244,14 @@ void KernelInterpreter::If(const PyNode* node) {
                 "Compute a condition before the loop, or mask the work inside it; a kernel may return only outside loops.");
   }
   const Environment before = frame().names;
+  // A condition the compiler folds, to a value we do not know, leaves one of the branches out.
+  const bool maybe_left_out = !test.is_tensor();
+  uncertain_ += maybe_left_out ? 1 : 0;
   Block(node->body);
   Environment then = std::move(frame().names);
   frame().names = before;
   Block(node->orelse);
+  uncertain_ -= maybe_left_out ? 1 : 0;
   MergeBranches(node, before, then, certain);
 }
 

@@ -40,6 +40,7 @@ struct KernelValue {
   bool literal = false;       // a Python number: does not decide the type of what it meets
   bool from_load = false;     // straight from tl.load: the compiler pipelines it through shared memory
   bool carries_state = false;
+  const PyNode* load_loop = nullptr;  // the innermost loop around that load
   uint8_t program_axes = 0;   // bit per program_id axis it depends on
   uint32_t loops = 0;         // bit per enclosing loop whose counter it depends on
   bool ranges = false;        // depends on tl.arange: different lanes, different values

@@ -160,6 +160,7 @@ void Kernels::ReadConfigs(Kernel* kernel, const PyNode* expression, int depth) {
     const std::vector<Binding>* bindings = scopes_.Find(expression->name, expression);
     if (bindings != nullptr && bindings->size() == 1 && bindings->front().value != nullptr) {
       ReadConfigs(kernel, bindings->front().value, depth + 1);
+      ReadAppended(kernel, expression, depth);
       return;
     }
   }
@@ -179,6 +180,25 @@ void Kernels::ReadConfigs(Kernel* kernel, const PyNode* expression, int depth) {
     }
   }
   kernel->configs_known = false;
+}
+
+// configs = []; ... configs.append(triton.Config(...)): how often each runs is not known, its keys are.
+void Kernels::ReadAppended(Kernel* kernel, const PyNode* list, int depth) {
+  const PyNode* scope = scopes_.ScopeOf(list);
+  for (const PyNode* call : scopes_.calls()) {
+    const PyNode* callee = call->value;
+    if (callee == nullptr || !callee->Is(PyKind::kAttribute) || callee->value == nullptr || !callee->value->IsName(list->name)) continue;
+    if (scopes_.ScopeOf(call) != scope || call->args.size() != 1) continue;
+    if (callee->name != "append") {
+      kernel->configs_known = false;
+      continue;
+    }
+    kernel->configs_pruned = true;
+    if (call->args[0]->Is(PyKind::kCall) && EndsWith(scopes_.Resolve(call->args[0]->value), "Config"))
+      ReadConfig(kernel, call->args[0], true);
+    else
+      ReadConfigs(kernel, call->args[0], depth + 1);
+  }
 }
 
 void Kernels::ReadConfig(Kernel* kernel, const PyNode* call, bool in_comprehension) {
@@ -269,6 +289,35 @@ void Kernels::CollectLaunches() {
   }
 }
 
+// **options where options is a dictionary written out in the file: each entry is an argument.
+bool Kernels::BindDictionary(const PyNode* expression, Launch* launch, std::set<std::string_view>* bound, int depth) const {
+  if (expression == nullptr || depth > 4) return false;
+  std::vector<std::pair<std::string_view, const PyNode*>> entries;
+  if (expression->Is(PyKind::kDict)) {
+    for (size_t i = 0; i < expression->keys.size() && i < expression->args.size(); ++i) {
+      if (expression->keys[i] == nullptr || !expression->keys[i]->Is(PyKind::kString)) return false;
+      entries.emplace_back(expression->keys[i]->string, expression->args[i]);
+    }
+  } else if (expression->Is(PyKind::kCall) && expression->value != nullptr && expression->value->IsName("dict") && expression->args.empty()) {
+    for (const PyNode* keyword : expression->keywords) {
+      if (keyword->name.empty()) return false;
+      entries.emplace_back(keyword->name, keyword->value);
+    }
+  } else if (expression->Is(PyKind::kName)) {
+    const std::vector<Binding>* bindings = scopes_.Find(expression->name, expression);
+    if (bindings == nullptr || bindings->size() != 1) return false;
+    return BindDictionary(bindings->front().value, launch, bound, depth + 1);
+  } else {
+    return false;
+  }
+  for (const auto& [key, value] : entries) {
+    const KernelParam* param = launch->kernel->Param(key);
+    launch->arguments.push_back({param != nullptr ? param->name : std::string_view(), key, value});
+    if (param != nullptr) bound->insert(param->name);
+  }
+  return true;
+}
+
 void Kernels::BindArguments(Launch* launch) {
   const Kernel& kernel = *launch->kernel;
   std::set<std::string_view> bound;
@@ -288,13 +337,7 @@ void Kernels::BindArguments(Launch* launch) {
   }
   for (const PyNode* keyword : launch->call->keywords) {
     if (keyword->name.empty()) {
-      const Constant table = values_.Eval(keyword->value);
-      if (table.kind == Constant::Kind::kDict) {
-        for (const std::string& key : table.keys)
-          if (const KernelParam* param = kernel.Param(key)) bound.insert(param->name);
-      } else {
-        launch->complete = false;
-      }
+      if (!BindDictionary(keyword->value, launch, &bound, 0)) launch->complete = false;
       continue;
     }
     const KernelParam* param = kernel.Param(keyword->name);

@@ -85,9 +85,11 @@ class Kernels {
   void AddKernel(const PyNode* function, const PyNode* jit);
   void ReadAutotune(Kernel* kernel, const PyNode* call);
   void ReadConfigs(Kernel* kernel, const PyNode* expression, int depth);
+  void ReadAppended(Kernel* kernel, const PyNode* list, int depth);
   void ReadConfig(Kernel* kernel, const PyNode* call, bool in_comprehension);
   void CollectLaunches();
   void BindArguments(Launch* launch);
+  bool BindDictionary(const PyNode* expression, Launch* launch, std::set<std::string_view>* bound, int depth) const;
   void MarkDeviceFunctions();
 
   const Scopes& scopes_;

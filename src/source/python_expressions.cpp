@@ -64,6 +64,15 @@ PyNode* PythonBuilder::ExpressionAtDepth(const SyntaxNode* node) {
   if (type == "comparison_operator") return Compare(node);
   if (type == "subscript") return Subscript(node);
   if (type == "slice") return Slice(node);
+  if (type == "generic_type") {
+    // Optional[Tensor] in an annotation: the same as a subscript.
+    PyNode* made = Make(PyKind::kSubscript, node);
+    if (const SyntaxNode* name = node->FirstNamed()) made->value = Own(made, Expression(name));
+    if (const SyntaxNode* parameters = node->ChildOfType("type_parameter"))
+      made->target = Own(made, Sequence(PyKind::kTuple, parameters));
+    return made;
+  }
+  if (type == "union_type") return Sequence(PyKind::kTuple, node);
   if (type == "tuple" || type == "expression_list" || type == "pattern_list" || type == "tuple_pattern")
     return Sequence(PyKind::kTuple, node);
   if (type == "list" || type == "list_pattern") return Sequence(PyKind::kList, node);

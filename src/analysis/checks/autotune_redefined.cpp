@@ -54,10 +54,14 @@ void CheckAutotuneRedefined(const Candidate& candidate, FindingSink* sink) {
       finding.edits.push_back(RemoveArgument(candidate, keyword));
     }
     for (const LaunchArgument& argument : launch->arguments) {
-      if (!argument.keyword.empty() || tuned.count(argument.param) == 0) continue;
+      const std::string_view name = argument.keyword.empty() ? argument.param : argument.keyword;
+      const bool written_here = argument.keyword.empty() || launch->call->Keyword(argument.keyword) == nullptr;
+      if (!written_here || tuned.count(name) == 0) continue;
       sink->Add(argument.value, launch->runs ? Severity::kError : Severity::kWarning,
-                fmt::format("{} is chosen by the autotuner of {} and passed again by position", argument.param, kernel.name),
-                fmt::format("Remove this argument; pass what follows it by keyword."));
+                fmt::format("{} is chosen by the autotuner of {} and passed again {}", name, kernel.name,
+                            argument.keyword.empty() ? "by position" : "through **"),
+                argument.keyword.empty() ? "Remove this argument; pass what follows it by keyword."
+                                         : fmt::format("Take {} out of the dictionary that the launch unpacks.", name));
     }
   }
 }

@@ -3,8 +3,19 @@
 
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
+#include "base/text.h"
 
 namespace hone {
+
+namespace {
+
+// tl.cdiv(n, 4) in forward: language functions need a kernel around them.
+bool IsDeviceOnly(std::string_view name) {
+  return name != "constexpr" && name != "dtype" && name != "pointer_type" && name != "block_type" && name != "str_to_ty" &&
+         name != "tensor_descriptor" && name != "PropagateNan";
+}
+
+}  // namespace
 
 void CheckJitCalledFromHost(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
@@ -14,13 +25,26 @@ void CheckJitCalledFromHost(const Candidate& candidate, FindingSink* sink) {
     const PyNode* callee = call->value;
     if (callee == nullptr || !(callee->Is(PyKind::kName) || callee->Is(PyKind::kAttribute))) continue;
     const Kernel* kernel = kernels.Resolve(callee);
-    if (kernel == nullptr) continue;
-    const PyNode* function = EnclosingFunction(call);
+    const std::string dotted = kernel == nullptr ? scopes.Resolve(callee) : "";
+    const std::string_view prefix = "triton.language.";
+    const bool device_only = StartsWith(dotted, prefix) && IsDeviceOnly(std::string_view(dotted).substr(prefix.size())) &&
+                             dotted.find('.', prefix.size()) == std::string::npos;
+    if (kernel == nullptr && !device_only) continue;
     bool in_kernel = false;
-    for (const PyNode* at = function; at != nullptr; at = EnclosingFunction(at))
-      in_kernel = in_kernel || kernels.OfFunction(at) != nullptr;
+    for (const PyNode* at = EnclosingFunction(call); at != nullptr; at = EnclosingFunction(at))
+      in_kernel = in_kernel || kernels.OfFunction(at) != nullptr || !at->decorators.empty();
     // Decorators and defaults of a kernel run on the host, but calling one there is rare enough to skip.
     if (in_kernel) continue;
+    if (device_only) {
+      // A helper without @triton.jit that only kernels call is reported where the kernel calls it.
+      const PyNode* function = EnclosingFunction(call);
+      const bool called_by_host = function != nullptr && function->parent != nullptr && function->parent->Is(PyKind::kClass);
+      if (!called_by_host) continue;
+      sink->Add(call, scopes.Runs(call) ? Severity::kError : Severity::kWarning,
+                fmt::format("{} is a function of triton.language and works only inside a kernel", TextOf(candidate, callee)),
+                dotted == "triton.language.cdiv" ? "Use triton.cdiv on the host." : "Use the torch function of the same meaning.");
+      continue;
+    }
     sink->Add(call, scopes.Runs(call) ? Severity::kError : Severity::kWarning,
               fmt::format("{} is a @triton.jit kernel and is called from the host without a grid", kernel->name),
               fmt::format("Launch it as {}[grid](...); what a jitted helper computes has to be stored by a kernel.", kernel->name));

@@ -74,7 +74,7 @@ void CheckRecurrenceRace(const Candidate& candidate, FindingSink* sink) {
           for (const auto& launch : candidate.python->kernels->launches())
             cooperative = cooperative || (launch->kernel == &kernel && launch->Argument("launch_cooperative_grid") != nullptr);
           if (!cooperative) {
-            sink->Add(spin, Severity::kWarning,
+            sink->Add(spin, Severity::kError,
                       fmt::format("{} makes its programs wait for each other, but nothing keeps all of them on the device at once", kernel.name),
                       "Launch with launch_cooperative_grid=True and no more programs than fit, or the wait may never end.");
             said.insert(store.base);

@@ -61,11 +61,14 @@ void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
       if (!value.is_int()) continue;
       stages = value.integer;
       const PyNode* loop = dot.inside.empty() ? nullptr : dot.inside.back();
+      // tl.range(..., num_stages=n) decides for its own loop.
+      if (loop != nullptr && loop->Is(PyKind::kFor) && loop->value != nullptr && loop->value->Is(PyKind::kCall))
+        if (const PyNode* own = loop->value->Keyword("num_stages"); own != nullptr && own->Is(PyKind::kInt)) stages = own->integer;
       // Before Hopper one stage lives in registers, so this is the least any device needs.
       const int64_t copies = loop == nullptr ? 1 : std::max<int64_t>(1, device.wgmma ? stages : stages - 1);
       Estimate& estimate = estimates[{dot.launch, dot.config}][loop];
       for (const KernelValue* operand : {&dot.a, &dot.b}) {
-        const bool streamed = operand->from_load && (operand->loops != 0 || operand->carries_state);
+        const bool streamed = operand->from_load && operand->load_loop != nullptr && operand->load_loop == loop;
         if (!operand->from_load) continue;
         estimate.bytes += TileBytes(*operand, default_bytes) * (streamed ? copies : 1);
       }
