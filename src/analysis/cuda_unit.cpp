@@ -1,6 +1,8 @@
 #include "analysis/cuda_unit.h"
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -88,6 +90,10 @@ class KernelReader {
       return;
     SharedAccess access;
     access.node = subscript;
+    access.statement = subscript;
+    while (access.statement->parent != nullptr && !EndsWith(access.statement->type, "statement") &&
+           !access.statement->Is("declaration"))
+      access.statement = access.statement->parent;
     access.array = base->text;
     access.index = subscript->text.substr(base->text.size());
     bool also_read = false;
@@ -133,11 +139,7 @@ class KernelReader {
       if (StartsWith(node->text, "threadIdx.")) kernel_->uses_thread_index = true;
     }
     if (node->Is("assignment_expression")) {
-      const SyntaxNode* op = node->Field("operator");
       const SyntaxNode* right = node->Field("right");
-      if (op != nullptr && op->text == "+=" && right != nullptr && right->Is("binary_expression") && Contains(right->text, "*") &&
-          IsInLoop(node, root_))
-        kernel_->multiply_accumulate = true;
       // The right side happens before the left one is written.
       if (right != nullptr) Visit(right, depth + 1);
       if (const SyntaxNode* left = node->Field("left")) Visit(left, depth + 1);
@@ -156,6 +158,69 @@ class KernelReader {
   const SyntaxNode* root_;
 };
 
+bool ParseInteger(std::string_view text, int64_t* value) {
+  text = Trim(text);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// #define TILE 16, constexpr int TILE = 16, const int TILE = 16.
+std::map<std::string_view, int64_t> IntegerConstants(const SyntaxNode* root) {
+  std::map<std::string_view, int64_t> out;
+  for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root)) {
+    const SyntaxNode* name = nullptr;
+    const SyntaxNode* value = nullptr;
+    if (node->Is("preproc_def")) {
+      name = node->Field("name");
+      value = node->Field("value");
+    } else if (node->Is("init_declarator") && node->parent != nullptr && Contains(node->parent->text.substr(0, 40), "const")) {
+      name = node->Field("declarator");
+      value = node->Field("value");
+    }
+    int64_t number = 0;
+    if (name != nullptr && value != nullptr && ParseInteger(value->text, &number)) out[name->text] = number;
+  }
+  return out;
+}
+
+int64_t Extent(const SyntaxNode* size, const std::map<std::string_view, int64_t>& constants, int depth) {
+  if (size == nullptr || depth > 8) return 0;
+  int64_t number = 0;
+  if (ParseInteger(size->text, &number)) return number;
+  if (const auto it = constants.find(size->text); it != constants.end()) return it->second;
+  if (size->Is("parenthesized_expression")) return Extent(size->FirstNamed(), constants, depth + 1);
+  if (!size->Is("binary_expression")) return 0;
+  const int64_t left = Extent(size->Field("left"), constants, depth + 1);
+  const int64_t right = Extent(size->Field("right"), constants, depth + 1);
+  const SyntaxNode* op = size->Field("operator");
+  if (op == nullptr || left <= 0 || right <= 0 || left > (1 << 24) || right > (1 << 24)) return 0;
+  if (op->text == "*") return left * right;
+  if (op->text == "+") return left + right;
+  if (op->text == "-") return left - right;
+  return 0;
+}
+
+int64_t StaticSharedBytes(const CudaKernel& kernel, const std::map<std::string_view, int64_t>& constants) {
+  int64_t total = 0;
+  const SyntaxNode* body = kernel.body;
+  for (const SyntaxNode* node = body; node != nullptr; node = NextInDocument(node, body)) {
+    if (!node->Is("declaration") || !StartsWith(Trim(node->text), "__shared__")) continue;
+    int64_t bytes = 4;
+    if (Contains(node->text, "double") || Contains(node->text, "float2")) bytes = 8;
+    if (Contains(node->text, "half") || Contains(node->text, "bfloat16")) bytes = 2;
+    for (const SyntaxNode* part = node; part != nullptr; part = NextInDocument(part, node)) {
+      if (!part->Is("array_declarator") || (part->parent != nullptr && part->parent->Is("array_declarator"))) continue;
+      int64_t count = 1;
+      for (const SyntaxNode* array = part; array != nullptr && array->Is("array_declarator"); array = array->Field("declarator")) {
+        const int64_t extent = Extent(array->Field("size"), constants, 0);
+        if (__builtin_mul_overflow(count, std::clamp<int64_t>(extent, 0, 1 << 24), &count)) count = 0;
+      }
+      if (count < (int64_t{1} << 40)) total += count * bytes;
+    }
+  }
+  return total;
+}
+
 void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* unit) {
   const SyntaxNode* configuration = call->ChildOfType("kernel_call_syntax");
   if (configuration == nullptr) return;
@@ -170,6 +235,10 @@ void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* un
     ++index;
   }
   launch.in_loop = IsInLoop(call, function);
+  launch.function = function;
+  if (const SyntaxNode* arguments = call->Field("arguments"))
+    for (const SyntaxNode* child = arguments->first_child; child != nullptr; child = child->next)
+      if (child->named && !child->Is("comment")) launch.arguments.push_back(child->text);
   if (function != nullptr) {
     const std::string_view rest = function->text.substr(std::min<size_t>(function->text.size(), call->end - function->start));
     launch.checked = Contains(rest, "cudaGetLastError") || Contains(rest, "cudaPeekAtLastError") ||
@@ -193,6 +262,7 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
   const SyntaxNode* root = unit.tree.root();
   if (root == nullptr) return unit;
   const SyntaxNode* function = nullptr;
+  const std::map<std::string_view, int64_t> constants = IntegerConstants(root);
   for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root)) {
     if (function != nullptr && node->start >= function->end) function = nullptr;
     if (node->Is("function_definition")) {
@@ -203,6 +273,8 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
         kernel.name = FunctionName(node);
         kernel.body = node->Field("body");
         if (kernel.body != nullptr) KernelReader(&kernel, kernel.body).Read();
+        kernel.static_shared_bytes = StaticSharedBytes(kernel, constants);
+        kernel.flow = TraceCuda(node);
         unit.kernels.push_back(std::move(kernel));
       }
     }

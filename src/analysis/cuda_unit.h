@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/cuda_flow.h"
 #include "source/syntax_tree.h"
 
 namespace hone {
 
 struct SharedAccess {
   const SyntaxNode* node = nullptr;
+  const SyntaxNode* statement = nullptr;
   std::string_view array;
   std::string_view index;  // as written, all dimensions
   bool is_write = false;
@@ -30,8 +32,9 @@ struct CudaKernel {
   std::string_view name;
   const SyntaxNode* definition = nullptr;
   const SyntaxNode* body = nullptr;
-  std::vector<std::string_view> params;
+  CudaFlow flow;
   std::vector<std::string_view> shared_arrays;
+  int64_t static_shared_bytes = 0;  // of the arrays whose extents are known
   std::vector<CudaEvent> events;
   std::vector<const SyntaxNode*> loops;
   std::vector<std::string_view> loop_conditions;
@@ -41,8 +44,7 @@ struct CudaKernel {
   int atomics = 0;
   bool grid_sync = false;
   bool volatile_shared = false;
-  int matrix_ops = 0;           // mma, wmma
-  bool multiply_accumulate = false;  // a += b * c inside a loop
+  int matrix_ops = 0;  // mma, wmma
 };
 
 struct CudaLaunch {
@@ -52,6 +54,8 @@ struct CudaLaunch {
   std::string_view block;
   bool in_loop = false;
   bool checked = false;  // an error check follows in the same function
+  std::vector<std::string_view> arguments;
+  const SyntaxNode* function = nullptr;  // the host function around it
 };
 
 struct CudaUnit {

@@ -113,15 +113,15 @@ KernelValue KernelInterpreter::CallJit(const PyNode* node, const Kernel& callee,
     inner.names[param.name] = std::move(value);
   }
   Frame* outer = frame_;
-  std::vector<const PyNode*> loops;
   // A return in the helper leaves the helper, not a loop of its caller.
-  std::swap(loops, loop_stack_);
+  const size_t outer_base = loop_base_;
+  loop_base_ = loop_stack_.size();
   frame_ = &inner;
   ++call_depth_;
   Block(callee.function->body);
   --call_depth_;
   frame_ = outer;
-  std::swap(loops, loop_stack_);
+  loop_base_ = outer_base;
   KernelValue out = std::move(inner.returned);
   if (out.Is(Kind::kConstexpr)) out.kind = Kind::kScalar;
   out.literal = false;
@@ -178,6 +178,8 @@ KernelValue KernelInterpreter::CallPython(const PyNode* node, const std::string&
 }
 
 KernelValue KernelInterpreter::CallTriton(const PyNode* node, const std::string& name, std::vector<KernelValue> args) {
+  if (Recording()) ++trace_->op_counts[name];
+  if (Recording() && name == "softmax") trace_->reductions.push_back({node, name, {}});
   if (name == "arange") return Arange(node, args);
   if (name == "zeros" || name == "full" || name == "broadcast_to") return Shaped(node, name, args);
   if (name == "load" || name == "store" || StartsWith(name, "atomic_")) return Access(node, name, args);
@@ -396,6 +398,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     access.masked = mask != nullptr || Argument(node, args, 99, "boundary_check") != nullptr;
     access.is_block = pointer->is_block() || pointer->Is(Kind::kBlockPointer);
     access.op = name;
+    if (load && pointer->divided) trace_->divides_loop_index = true;
     trace_->accesses.push_back(std::move(access));
   }
   if (pointer->Is(Kind::kBlockPointer)) {

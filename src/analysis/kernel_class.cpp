@@ -39,15 +39,6 @@ std::string_view Callee(const PyNode* call) {
   return call->value != nullptr && call->value->Is(PyKind::kAttribute) ? call->value->name : std::string_view();
 }
 
-int CountCalls(const PyNode* root, std::string_view op) {
-  int count = 0;
-  WalkPython(root, [&](const PyNode* node) {
-    if (node->Is(PyKind::kCall) && Callee(node) == op) ++count;
-    return true;
-  });
-  return count;
-}
-
 struct Vote {
   KernelClass kernel_class;
   uint32_t line;
@@ -59,10 +50,11 @@ bool LooksLikeConvolution(const KernelTrace& trace) {
   // A convolution reads one tensor at addresses that add a loop counter of the window to an output position,
   // so some load depends on two or more loop counters besides the lane.
   for (const MemoryAccess& access : trace.accesses) {
-    if (access.kind != MemoryAccess::Kind::kLoad || access.inside.size() < 2) continue;
-    if (__builtin_popcount(access.loops) >= 2) return true;
+    if (access.kind != MemoryAccess::Kind::kLoad) continue;
+    if (__builtin_popcount(access.loops & ~trace.tile_loops) >= 2) return true;
   }
-  return false;
+  // The same with the window folded into one loop, whose index is taken apart again.
+  return trace.divides_loop_index;
 }
 
 Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const Launch* launch) {
@@ -70,50 +62,36 @@ Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const 
   const std::string name(trace.kernel->name);
   std::set<const PyNode*> dots;
   for (const DotUse& dot : trace.dots) dots.insert(dot.node);
-  const int exps = CountCalls(trace.kernel->function, "exp") + CountCalls(trace.kernel->function, "exp2") +
-                   CountCalls(trace.kernel->function, "softmax");
-  int loop_dots = 0;
-  std::set<const PyNode*> counted;
-  for (const DotUse& dot : trace.dots)
-    if (!dot.inside.empty() && counted.insert(dot.node).second) ++loop_dots;
+  const auto calls = [&](const char* op) {
+    const auto it = trace.op_counts.find(op);
+    return it == trace.op_counts.end() ? 0 : it->second;
+  };
+  const int exps = calls("exp") + calls("exp2") + calls("softmax");
   // Online softmax rescales its accumulator, which looks like a recurrence; two dots around an exponential
   // with a running maximum are attention first.
   const bool running_max = std::any_of(trace.reductions.begin(), trace.reductions.end(),
                                        [](const ReductionUse& use) { return use.op == "max"; });
-  if (dots.size() >= 2 && exps > 0 && running_max && CountCalls(trace.kernel->function, "maximum") > 0)
+  if (dots.size() >= 2 && exps > 0 && running_max && calls("maximum") > 0)
     return {KernelClass::kAttention, line(*dots.begin()), name + " multiplies twice around a running softmax"};
 
   for (const KernelLoop& loop : trace.loops) {
     std::string how;
     if (loop.is_static || !CarriesState(trace, loop, &how)) continue;
-    const bool works = !dots.empty() || !trace.scalar_vector_products.empty() || !trace.reductions.empty();
     const bool stores_inside = std::any_of(trace.accesses.begin(), trace.accesses.end(), [&](const MemoryAccess& access) {
       return access.kind == MemoryAccess::Kind::kStore &&
              std::find(access.inside.begin(), access.inside.end(), loop.node) != access.inside.end();
     });
-    if (!stores_inside && Contains(how, "registers") && !works) continue;
-    // Carrying without any product is a scan; with one it is a recurrent step.
-    const bool product_inside =
-        std::any_of(trace.dots.begin(), trace.dots.end(), [&](const DotUse& dot) {
-          return std::find(dot.inside.begin(), dot.inside.end(), loop.node) != dot.inside.end();
-        }) ||
-        std::any_of(trace.scalar_vector_products.begin(), trace.scalar_vector_products.end(),
-                    [&](const PyNode* node) { return IsInside(node, loop.node); }) ||
-        std::any_of(trace.reductions.begin(), trace.reductions.end(), [&](const ReductionUse& use) {
-          return use.op == "sum" && std::find(use.inside.begin(), use.inside.end(), loop.node) != use.inside.end();
-        });
-    if (!stores_inside && !product_inside) continue;
+    // State that leaves the kernel only at the end is a reduction of some kind.
     if (!stores_inside) continue;
-    const KernelClass which = product_inside ? KernelClass::kPersistentRecurrent : KernelClass::kScan;
-    return {which, line(loop.node), fmt::format("{} loops over {} and carries {}", name, loop.trip, how)};
+    return {KernelClass::kPersistentRecurrent, line(loop.node), fmt::format("{} loops over {} and carries {}", name, loop.trip, how)};
   }
+  if (!trace.scans.empty() && dots.empty())
+    return {KernelClass::kScan, line(trace.scans.front()), name + " scans"};
   if (launch != nullptr && !launch->host_loops.empty()) {
     const PyNode* loop = launch->host_loops.back();
     return {KernelClass::kLaunchPerStep, line(launch->call),
             fmt::format("{} is launched inside the host loop of line {}", name, line(loop))};
   }
-  if (!trace.scans.empty() && dots.empty())
-    return {KernelClass::kScan, line(trace.scans.front()), name + " scans"};
   if (!dots.empty()) {
     if (exps > 0 && running_max)
       return {KernelClass::kAttention, line(*dots.begin()), name + " multiplies around a softmax"};
@@ -129,6 +107,8 @@ Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const 
     return {KernelClass::kReduction, line(trace.reductions.front().node), fmt::format("{} reduces with tl.{}", name, trace.reductions.front().op)};
   const bool accumulates = std::any_of(trace.loops.begin(), trace.loops.end(), [](const KernelLoop& l) { return !l.carried.empty(); });
   if (accumulates) return {KernelClass::kReduction, line(trace.loops.front().node), name + " accumulates over a loop"};
+  if (calls("trans") + calls("permute") > 0)
+    return {KernelClass::kOther, line(trace.kernel->function), name + " moves elements to other positions"};
   const bool stores = std::any_of(trace.accesses.begin(), trace.accesses.end(),
                                   [](const MemoryAccess& a) { return a.kind != MemoryAccess::Kind::kLoad; });
   if (stores) return {KernelClass::kElementwise, line(trace.kernel->function), name + " stores what it computed from the same position"};
@@ -138,18 +118,37 @@ Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const 
 Vote ClassifyCuda(const Candidate& candidate, const CudaUnit& unit, const CudaKernel& kernel) {
   const uint32_t line = candidate.source.PositionAt(unit.OuterStart(kernel.definition)).line;
   const std::string name(kernel.name);
+  const CudaFlow& flow = kernel.flow;
   if (kernel.grid_sync && !kernel.loops.empty())
     return {KernelClass::kPersistentRecurrent, line, name + " loops with a grid-wide barrier in each step"};
+  for (const CudaAccess& store : flow.accesses) {
+    // A step that writes its result inside the loop and reads back what earlier steps left.
+    if (!store.is_store || store.base.empty() || store.loops.empty() || !flow.accumulates_product) continue;
+    const SyntaxNode* loop = store.loops.front();
+    const bool through_memory = std::any_of(flow.accesses.begin(), flow.accesses.end(), [&](const CudaAccess& load) {
+      return !load.is_store && load.base == store.base && !load.loops.empty() && load.loops.front() == loop;
+    });
+    const bool through_shared = std::any_of(kernel.events.begin(), kernel.events.end(), [&](const CudaEvent& event) {
+      return event.kind == CudaEvent::Kind::kShared && event.access.is_write && event.access.node->start > loop->start &&
+             event.access.node->end < loop->end;
+    });
+    if (through_memory || through_shared)
+      return {KernelClass::kPersistentRecurrent, candidate.source.PositionAt(unit.OuterStart(loop)).line,
+              name + (through_memory ? " carries state through memory" : " carries state in shared memory") + " from step to step"};
+  }
   for (const CudaLaunch& launch : unit.launches)
     if (launch.kernel == kernel.name && launch.in_loop)
       return {KernelClass::kLaunchPerStep, candidate.source.PositionAt(unit.OuterStart(launch.node)).line,
               name + " is launched inside a host loop"};
   if (kernel.matrix_ops > 0) return {KernelClass::kGemm, line, name + " uses matrix instructions"};
-  if (kernel.multiply_accumulate)
-    return {kernel.loops.size() >= 3 ? KernelClass::kConv : KernelClass::kGemm, line, name + " accumulates products in a loop"};
-  if (kernel.barriers > 0 || kernel.atomics > 0 || !kernel.loops.empty())
-    return {KernelClass::kReduction, line, name + " combines values across threads or iterations"};
-  return {KernelClass::kElementwise, line, name + " has neither loops nor barriers"};
+  if (flow.accumulates_product)
+    return {kernel.loops.size() >= 3 ? KernelClass::kConv : KernelClass::kGemm, line, name + " accumulates products of two arrays"};
+  for (const CudaEvent& event : kernel.events)
+    if (event.kind == CudaEvent::Kind::kShared && !event.access.is_write && Contains(event.access.index, "-") && !kernel.loops.empty())
+      return {KernelClass::kScan, line, name + " combines each element with those before it"};
+  if (flow.accumulates) return {KernelClass::kReduction, line, name + " combines values across threads or iterations"};
+  if (!kernel.shared_arrays.empty()) return {KernelClass::kOther, line, name + " moves elements through shared memory"};
+  return {KernelClass::kElementwise, line, name + " has neither accumulation nor shared memory"};
 }
 
 // When kernels differ, the one that shapes the candidate's speed decides.

@@ -463,6 +463,7 @@ KernelValue KernelInterpreter::EvalBinary(const PyNode* node, std::string_view o
   } else if (op == "/") {
     if (out.element == "int32" || out.element == "int1") out.element = "fp32";
   }
+  if ((op == "//" || op == "%") && (left.loops & ~trace_->tile_loops) != 0) out.divided = true;
   out.literal = left.literal && right.literal;
   return out;
 }

@@ -87,6 +87,8 @@ class KernelInterpreter {
   void Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail, std::string fix,
               uint32_t refused_by = 0);
   bool Recording() const { return recording_; }
+  // A real loop of the function being interpreted; an unrolled one is straight-line code to Triton.
+  bool InOwnLoop() const { return loop_stack_.size() > loop_base_ && loop_stack_.back() != nullptr; }
   const PyNode* InnermostLoop() const {
     for (auto it = loop_stack_.rbegin(); it != loop_stack_.rend(); ++it)
       if (*it != nullptr) return *it;
@@ -107,6 +109,7 @@ class KernelInterpreter {
   std::map<std::pair<int, const PyNode*>, size_t> reported_;
   int steps_left_ = 0;
   int call_depth_ = 0;
+  size_t loop_base_ = 0;  // loops below this belong to callers
   int loop_count_ = 0;
   int uncertain_ = 0;  // depth of branches that may not be compiled at all
   bool recording_ = false;

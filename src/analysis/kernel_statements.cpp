@@ -30,6 +30,7 @@ void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const Tu
   keyword_values_.clear();
   loop_stack_.clear();
   loop_count_ = 0;
+  loop_base_ = 0;
   uncertain_ = 0;
   Frame frame;
   frame.kernel = &kernel;
@@ -112,7 +113,7 @@ void KernelInterpreter::Statement(const PyNode* node) {
         frame().returned = frame().has_returned ? KernelValue() : std::move(value);
         frame().has_returned = true;
       }
-      if (!loop_stack_.empty() && loop_stack_.back() != nullptr)
+      if (InOwnLoop())
         Unsupported(node, "return inside a loop",
                     "Compute a condition before the loop, or mask the work inside it; a kernel may return only outside loops.");
       return;
@@ -238,7 +239,7 @@ void KernelInterpreter::If(const PyNode* node) {
     return;
   }
   const bool certain = test.is_tensor() && test.run_time;
-  if (!loop_stack_.empty() && loop_stack_.back() != nullptr && certain &&
+  if (InOwnLoop() && certain &&
       (ContainsReturn(node->body) || ContainsReturn(node->orelse))) {
     Unsupported(node, "return inside a loop",
                 "Compute a condition before the loop, or mask the work inside it; a kernel may return only outside loops.");
@@ -347,6 +348,8 @@ void KernelInterpreter::For(const PyNode* node) {
   counter.loops = 1u << std::min(loop_count_, 31);
   if (node->target != nullptr && node->target->Is(PyKind::kName)) frame().names[node->target->name] = counter;
   const size_t bound = bounds.size() > 1 ? 1 : 0;
+  // range(program_id, tiles, programs): the loop hands out independent tiles.
+  if (bounds.size() > 1 && bounds[0].program_axes != 0) trace_->tile_loops |= counter.loops;
   LoopBody(node, bound < iterated->args.size() ? Text(iterated->args[bound]) : "");
 }
 
@@ -368,16 +371,22 @@ void KernelInterpreter::StaticFor(const PyNode* node, const std::vector<KernelVa
     if (!node->value->args.empty()) loop.trip = Text(node->value->args[bounds.size() > 1 ? 1 : 0]);
     trace_->loops.push_back(std::move(loop));
   }
+  const uint32_t bit = 1u << std::min(loop_count_, 31);
+  ++loop_count_;
   // A null marks an unrolled loop: its body is straight-line code to Triton.
   loop_stack_.push_back(nullptr);
   constexpr int64_t kMaxUnrolled = 4;
   int64_t done = 0;
   for (int64_t i = start; known && i < stop && done < kMaxUnrolled; i += step, ++done) {
-    frame().names[counter] = KernelValue::Constexpr(Constant::Int(i));
+    KernelValue value = KernelValue::Constexpr(Constant::Int(i));
+    value.loops = bit;
+    frame().names[counter] = std::move(value);
     Block(node->body);
   }
   if (!known) {
-    frame().names[counter] = KernelValue::Constexpr(Constant());
+    KernelValue value = KernelValue::Constexpr(Constant());
+    value.loops = bit;
+    frame().names[counter] = std::move(value);
     Block(node->body);
   }
   loop_stack_.pop_back();

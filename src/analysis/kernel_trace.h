@@ -87,6 +87,9 @@ struct KernelTrace {
   std::vector<const PyNode*> scalar_vector_products;  // accumulations that a tl.dot should do
   std::map<int, std::vector<const PyNode*>> program_ids;  // axis -> uses
   std::vector<const PyNode*> low_precision_casts;
+  std::map<std::string, int> op_counts;  // calls of triton.language, helpers included
+  uint32_t tile_loops = 0;               // loops (as bits) that hand out tiles to programs
+  bool divides_loop_index = false;       // an address takes a loop's index apart with // or %
 };
 
 }  // namespace hone

@@ -19,6 +19,7 @@ void KernelValue::DependOn(const KernelValue& other) {
   program_axes |= other.program_axes;
   loops |= other.loops;
   ranges = ranges || other.ranges;
+  divided = divided || other.divided;
   carries_state = carries_state || other.carries_state;
 }
 

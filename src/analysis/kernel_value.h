@@ -43,6 +43,7 @@ struct KernelValue {
   const PyNode* load_loop = nullptr;  // the innermost loop around that load
   uint8_t program_axes = 0;   // bit per program_id axis it depends on
   uint32_t loops = 0;         // bit per enclosing loop whose counter it depends on
+  bool divided = false;       // went through // or % after depending on a loop
   bool ranges = false;        // depends on tl.arange: different lanes, different values
   std::string_view base;      // the parameter whose memory it points into
   std::string path;

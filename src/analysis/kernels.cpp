@@ -273,6 +273,11 @@ Kernel* Kernels::Resolve(const PyNode* expression, int depth) const {
 void Kernels::CollectLaunches() {
   for (const PyNode* call : scopes_.calls()) {
     const PyNode* callee = call->value;
+    if (callee != nullptr && callee->Is(PyKind::kName)) {
+      // launch = kernel[grid]; launch(...)
+      const std::vector<Binding>* bindings = scopes_.Find(callee->name, callee);
+      if (bindings != nullptr && bindings->size() == 1 && bindings->front().value != nullptr) callee = bindings->front().value;
+    }
     if (callee == nullptr || !callee->Is(PyKind::kSubscript)) continue;
     Kernel* kernel = Resolve(callee->value);
     if (kernel == nullptr) continue;

@@ -11,6 +11,7 @@ namespace {
 
 struct Pending {
   const SyntaxNode* node = nullptr;
+  const SyntaxNode* statement = nullptr;
   std::string_view index;
 };
 
@@ -42,6 +43,7 @@ class SyncWalk {
         i = last;
       } else if (event.kind == CudaEvent::Kind::kBarrier) {
         written_.clear();
+        read_.clear();
       } else if (event.kind == CudaEvent::Kind::kShared) {
         Access(event.access);
       }
@@ -50,15 +52,21 @@ class SyncWalk {
 
   void Access(const SharedAccess& access) {
     if (access.is_write) {
-      written_[access.array] = {access.node, access.index};
+      // Writing what slower threads may still be reading; a statement that reads and writes is one step.
+      const auto read = read_.find(access.array);
+      if (read != read_.end() && read->second.index != access.index && read->second.statement != access.statement)
+        races_.push_back({access, read->second});
+      written_[access.array] = {access.node, access.statement, access.index};
       return;
     }
+    read_[access.array] = {access.node, access.statement, access.index};
     const auto it = written_.find(access.array);
     if (it != written_.end() && it->second.index != access.index) races_.push_back({access, it->second});
   }
 
   const std::vector<CudaEvent>& events_;
   std::map<std::string_view, Pending> written_;
+  std::map<std::string_view, Pending> read_;
   std::vector<std::pair<SharedAccess, Pending>> races_;
 };
 
@@ -72,13 +80,15 @@ void CheckMissingSync(const Candidate& candidate, FindingSink* sink) {
       SyncWalk walk(kernel);
       walk.Run();
       std::set<std::string_view> said;
-      for (const auto& [read, write] : walk.races()) {
-        if (!said.insert(read.array).second) continue;
-        const uint32_t write_line = candidate.source.PositionAt(unit.OuterStart(write.node)).line;
-        sink->AddAt(unit.OuterStart(read.node), unit.OuterEnd(read.node), Severity::kError,
-                    fmt::format("{} reads {}{}, which other threads wrote at line {}, with no __syncthreads() between", kernel.name,
-                                read.array, read.index, write_line),
-                    fmt::format("Put __syncthreads() between line {} and this line.", write_line));
+      for (const auto& [second, first] : walk.races()) {
+        if (!said.insert(second.array).second) continue;
+        const uint32_t line = candidate.source.PositionAt(unit.OuterStart(first.node)).line;
+        sink->AddAt(unit.OuterStart(second.node), unit.OuterEnd(second.node), Severity::kError,
+                    fmt::format("{} {} {}{}, which other threads {} at line {}, with no __syncthreads() between", kernel.name,
+                                second.is_write ? "overwrites" : "reads", second.array, second.index,
+                                second.is_write ? "may still be reading" : "wrote", line),
+                    fmt::format("Put __syncthreads() between line {} and this line{}.", line,
+                                second.is_write ? ", at the end of the loop body" : ""));
       }
     }
   }

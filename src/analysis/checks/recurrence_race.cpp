@@ -47,6 +47,35 @@ bool GridIsOneAlong(const Candidate& candidate, const Kernel* kernel, int axis) 
   return true;
 }
 
+void CheckCudaKernel(const Candidate& candidate, const CudaUnit& unit, const CudaKernel& kernel, FindingSink* sink) {
+  const bool cooperative =
+      Contains(*unit.text, "cudaLaunchCooperativeKernel") || Contains(*unit.text, "cudaLaunchAttributeCooperative") ||
+      Contains(*unit.text, "cuLaunchCooperativeKernel");
+  if (kernel.grid_sync || kernel.flow.spin_loop != nullptr) {
+    if (cooperative) return;
+    const SyntaxNode* at = kernel.flow.spin_loop != nullptr ? kernel.flow.spin_loop : kernel.definition;
+    sink->AddAt(unit.OuterStart(at), unit.OuterStart(at) + 1, Severity::kError,
+                fmt::format("{} makes its blocks wait for each other, but it is not launched cooperatively, so nothing keeps them all on the "
+                            "device at once",
+                            kernel.name),
+                "Launch it with cudaLaunchCooperativeKernel and a grid that fits on the device.");
+    return;
+  }
+  for (const CudaAccess& store : kernel.flow.accesses) {
+    if (!store.is_store || store.base.empty() || store.loops.empty() || !store.differs_by_block) continue;
+    for (const CudaAccess& load : kernel.flow.accesses) {
+      if (load.is_store || load.base != store.base || load.loops.empty() || load.loops.front() != store.loops.front()) continue;
+      if (load.differs_by_block) continue;
+      sink->AddAt(unit.OuterStart(store.node), unit.OuterEnd(store.node), Severity::kError,
+                  fmt::format("{} stores its part of {} here and reads the parts of the other blocks in the loop of line {}, with no barrier across "
+                              "the grid: the result depends on timing",
+                              kernel.name, store.base, candidate.source.PositionAt(unit.OuterStart(store.loops.front())).line),
+                  "Use cooperative_groups::this_grid().sync() with a cooperative launch, let one block own the state, or launch once per step.");
+      return;
+    }
+  }
+}
+
 std::string AxisName(int axis) { return fmt::format("program_id({})", axis); }
 
 }  // namespace
@@ -92,16 +121,8 @@ void CheckRecurrenceRace(const Candidate& candidate, FindingSink* sink) {
       }
     }
   }
-  for (const CudaUnit& unit : candidate.cuda) {
-    for (const CudaKernel& kernel : unit.kernels) {
-      if (!kernel.grid_sync) continue;
-      const bool cooperative = Contains(*unit.text, "cudaLaunchCooperativeKernel") || Contains(*unit.text, "cudaLaunchAttributeCooperative");
-      if (cooperative) continue;
-      sink->AddAt(unit.OuterStart(kernel.definition), unit.OuterStart(kernel.definition) + 1, Severity::kError,
-                  fmt::format("{} synchronises the whole grid but is not launched cooperatively", kernel.name),
-                  "Launch it with cudaLaunchCooperativeKernel and a grid that fits on the device.");
-    }
-  }
+  for (const CudaUnit& unit : candidate.cuda)
+    for (const CudaKernel& kernel : unit.kernels) CheckCudaKernel(candidate, unit, kernel, sink);
 }
 
 }  // namespace hone

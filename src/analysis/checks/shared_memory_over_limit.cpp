@@ -44,6 +44,14 @@ struct Estimate {
 }  // namespace
 
 void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
+  constexpr int64_t kStaticLimit = 48 * 1024;
+  for (const CudaUnit& unit : candidate.cuda)
+    for (const CudaKernel& kernel : unit.kernels)
+      if (kernel.static_shared_bytes > kStaticLimit)
+        sink->AddAt(unit.OuterStart(kernel.definition), unit.OuterStart(kernel.definition) + 1, Severity::kError,
+                    fmt::format("{} declares {} of __shared__ arrays; the compiler allows 48 KiB without dynamic shared memory", kernel.name,
+                                HumanBytes(static_cast<double>(kernel.static_shared_bytes))),
+                    "Use smaller tiles, or extern __shared__ with cudaFuncSetAttribute.");
   if (candidate.python == nullptr) return;
   const DeviceLimits& device = candidate.options.device != nullptr ? *candidate.options.device : MostGenerousDevice();
   const int64_t default_bytes = MentionsHalf(candidate) ? 2 : 4;
