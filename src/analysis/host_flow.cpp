@@ -206,6 +206,8 @@ class FunctionFlow {
   }
 
   void ReadUnwritten(HostFlow* flow) const {
+    // A helper that allocates for its caller is none of this business.
+    if (launches_.empty() && function_->name != "forward") return;
     std::vector<const PyNode*> returned;
     WalkPython(function_, [&](const PyNode* node) {
       if (node != function_ && node->Is(PyKind::kFunction)) return false;
@@ -224,6 +226,12 @@ class FunctionFlow {
       const PyNode* value = bindings->front().value;
       if (!value->Is(PyKind::kCall) || !IsUninitialised(scopes_.Resolve(value->value))) continue;
       if (scopes_.ScopeOf(value) != function_) continue;
+      bool has_elements = true;
+      WalkPython(value, [&](const PyNode* part) {
+        has_elements = has_elements && !(part->Is(PyKind::kInt) && part->integer == 0);
+        return true;
+      });
+      if (!has_elements) continue;
       std::string reason;
       if (NothingWrites(name, &reason)) flow->unwritten.push_back({value, expression, name, reason});
     }
@@ -254,8 +262,7 @@ class FunctionFlow {
       const bool binding = parent->Is(PyKind::kAssign) && !parent->args.empty() && parent->args[0] == node;
       const bool metadata = parent->Is(PyKind::kAttribute) &&
                             (parent->name == "stride" || parent->name == "shape" || parent->name == "numel" ||
-                             parent->name == "dtype" || parent->name == "device" || parent->name == "size" ||
-                             parent->name == "view" || parent->name == "reshape" || parent->name == "permute");
+                             parent->name == "dtype" || parent->name == "device" || parent->name == "size");
       bool in_return = false;
       for (const PyNode* at = parent; at != nullptr && at != function_; at = at->parent)
         in_return = in_return || at->Is(PyKind::kReturn);
@@ -303,12 +310,9 @@ std::set<std::string_view> StoredParams(const KernelTrace& trace, bool* complete
     else
       out.insert(access.base);
   }
-  // Addresses behind pointers that were themselves loaded, inline assembly, calls into unknown helpers.
-  WalkPython(trace.kernel->function, [&](const PyNode* node) {
-    if (node->Is(PyKind::kAttribute) && (node->name == "inline_asm_elementwise" || node->name == "store"))
-      *complete = *complete && (node->name != "inline_asm_elementwise");
-    return true;
-  });
+  // Inline assembly and calls that could not be followed may store anywhere.
+  const auto assembly = trace.op_counts.find("inline_asm_elementwise");
+  if (trace.opaque_calls || assembly != trace.op_counts.end()) *complete = false;
   return out;
 }
 

@@ -135,6 +135,8 @@ Constant HostValues::EvalParameter(const PyNode* param, int depth) const {
     return it == init_arguments_.end() ? Constant() : it->second;
   }
   if (function->name == "forward" || !function->decorators.empty()) return {};
+  // Without a ModelNew the file is a library, and other files call it too.
+  if (scopes_.ClassNamed("ModelNew") == nullptr) return {};
   size_t index = 0;
   while (index < function->params.size() && function->params[index] != param) ++index;
   const bool method = !function->params.empty() && function->params[0]->name == "self";

@@ -66,10 +66,15 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
     case Kind::kMethod:
       if (!callee.items.empty() && callee.items[0].Is(Kind::kBlockPointer) && callee.path == "load")
         return KernelValue::Block(callee.items[0].shape);
+      // A parameter may be a tensor descriptor, whose methods mean something else.
+      if (!callee.items.empty() && !callee.items[0].base.empty() && !callee.items[0].is_block() && callee.path != "to") {
+        trace_->opaque_calls = true;
+        return {};
+      }
       return CallTriton(node, callee.path, std::move(args));
     case Kind::kBuiltin: {
       if (callee.path.find('.') == std::string::npos) return CallPython(node, callee.path, args);
-      if (StartsWith(callee.path, "triton.language.extra") || StartsWith(callee.path, "triton.language.libdevice")) {
+      if (Contains(callee.path, ".libdevice.")) {
         // Device library functions work element by element.
         KernelValue out;
         for (const KernelValue& arg : args) out = out.Is(Kind::kUnknown) ? arg : Broadcast(node, out, arg, "libdevice");
@@ -78,10 +83,15 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
         return out.is_tensor() ? out : KernelValue();
       }
       if (StartsWith(callee.path, "triton.language.math.")) return CallTriton(node, callee.path.substr(21), std::move(args));
+      if (StartsWith(callee.path, "triton.language.extra") || StartsWith(callee.path, "triton.experimental")) {
+        trace_->opaque_calls = true;
+        return {};
+      }
       if (StartsWith(callee.path, "triton.language.")) return CallTriton(node, callee.path.substr(16), std::move(args));
       return CallPython(node, callee.path, args);
     }
     default:
+      trace_->opaque_calls = true;
       return {};
   }
 }
@@ -396,6 +406,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     for (const PyNode* loop : loop_stack_)
       if (loop != nullptr) access.inside.push_back(loop);
     access.masked = mask != nullptr || Argument(node, args, 99, "boundary_check") != nullptr;
+    access.address_known = pointer->is_tensor() || pointer->Is(Kind::kBlockPointer);
     access.is_block = pointer->is_block() || pointer->Is(Kind::kBlockPointer);
     access.op = name;
     if (load && pointer->divided) trace_->divides_loop_index = true;
@@ -426,12 +437,15 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
                                 !std::equal(shape.begin(), shape.end(), pointer->shape.begin(), [](int64_t a, int64_t b) {
                                   return a == b || a < 0 || b < 0;
                                 }));
-    if (!fits || grows) {
+    // Up to 3.5 ranks have to agree as well, and a load does not widen its pointers to the mask.
+    const bool ranks_differ = other->shape.size() != pointer->shape.size();
+    const bool certain = !fits || (grows && !load);
+    if (certain || grows || ranks_differ) {
       Report(ProblemKind::kShapeMismatch, node, what,
              fmt::format("the {} of {} has shape {} but its pointers have shape {}", role, what, other->ShapeText(),
                          pointer->ShapeText()),
-             fmt::format("Give the {} the shape of the pointers.", role));
-      return {};
+             fmt::format("Give the {} the shape of the pointers.", role), certain ? 0 : kAllTriton & ~TritonVersionMask("3.6"));
+      if (certain) return {};
     }
   }
   if (!load) {

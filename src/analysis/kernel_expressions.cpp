@@ -532,6 +532,16 @@ KernelValue KernelInterpreter::EvalIfExp(const PyNode* node) {
   return out;
 }
 
+bool KernelInterpreter::ComputesWith(const PyNode* name) {
+  bool found = false;
+  WalkPython(frame().kernel->function, [&](const PyNode* node) {
+    if (node->Is(PyKind::kBinOp))
+      found = found || (node->left != nullptr && node->left->IsName(name->name)) || (node->right != nullptr && node->right->IsName(name->name));
+    return !found;
+  });
+  return found;
+}
+
 KernelValue KernelInterpreter::EvalSubscript(const PyNode* node) {
   const KernelValue object = Eval(node->value);
   const PyNode* index = node->target;
@@ -572,6 +582,10 @@ KernelValue KernelInterpreter::EvalSubscript(const PyNode* node) {
     const bool none_in_disguise = at.Is(Kind::kConstexpr) && part->Is(PyKind::kName) &&
                                   (!at.constant.known() || at.constant.kind == Constant::Kind::kNone);
     if (none_in_disguise || (object.Is(Kind::kScalar) && !object.run_time && object.base.empty())) return {};
+    // A bare parameter may be a tuple, unless the kernel also computes with it.
+    if (object.Is(Kind::kScalar) && !object.base.empty() && node->value->IsName(object.base) && !ComputesWith(node->value) &&
+        !at.is_tensor())
+      return {};
     Report(ProblemKind::kTensorIndexing, node, Text(node->value),
            object.is_block() ? fmt::format("indexes the block {} with {}", Text(node->value), Text(part))
                              : fmt::format("indexes {}, which is a pointer or a number, with {}", Text(node->value), Text(part)),

@@ -66,6 +66,7 @@ class KernelInterpreter {
   KernelValue EvalBoolOp(const PyNode* node);
   KernelValue EvalSubscript(const PyNode* node);
   KernelValue EvalIfExp(const PyNode* node);
+  bool ComputesWith(const PyNode* name);
   KernelValue Broadcast(const PyNode* node, const KernelValue& a, const KernelValue& b, std::string_view what);
 
   // kernel_calls.cpp

@@ -47,6 +47,7 @@ struct MemoryAccess {
   uint32_t loops = 0;             // loops whose counter the address depends on
   std::vector<const PyNode*> inside;  // loops around it, outermost first
   bool masked = false;
+  bool address_known = false;     // where it points could be followed
   bool is_block = false;
   bool ranges = false;
   std::string op;                 // "atomic_add", ...
@@ -88,6 +89,7 @@ struct KernelTrace {
   std::map<int, std::vector<const PyNode*>> program_ids;  // axis -> uses
   std::vector<const PyNode*> low_precision_casts;
   std::map<std::string, int> op_counts;  // calls of triton.language, helpers included
+  bool opaque_calls = false;             // something was called that could not be followed
   uint32_t tile_loops = 0;               // loops (as bits) that hand out tiles to programs
   bool divides_loop_index = false;       // an address takes a loop's index apart with // or %
 };

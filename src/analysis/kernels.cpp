@@ -104,6 +104,9 @@ void Kernels::AddKernel(const PyNode* function, const PyNode* jit) {
   for (const PyNode* param : function->params)
     kernel->params.push_back({param->name, param, IsConstexprAnnotation(scopes_, param->annotation)});
   for (const PyNode* decorator : function->decorators) {
+    const std::string any = scopes_.Resolve(Callee(decorator));
+    const bool harmless = any == "staticmethod" || any == "classmethod";
+    if (!IsJit(any) && !IsAutotune(any) && !IsHeuristics(any) && !harmless) kernel->wrapped = true;
     if (!decorator->Is(PyKind::kCall)) continue;
     const std::string dotted = scopes_.Resolve(decorator->value);
     if (IsAutotune(dotted)) ReadAutotune(kernel.get(), decorator);
@@ -294,6 +297,19 @@ void Kernels::CollectLaunches() {
   }
 }
 
+// options["X"] = 1, options.update(...): more than the literal that defines it.
+bool Kernels::IsChanged(const PyNode* name) const {
+  bool changed = false;
+  WalkPython(scopes_.ScopeOf(name), [&](const PyNode* node) {
+    if (node->Is(PyKind::kAssign) && !node->args.empty() && node->args[0]->Is(PyKind::kSubscript) && node->args[0]->value != nullptr)
+      changed = changed || node->args[0]->value->IsName(name->name);
+    if (node->Is(PyKind::kAttribute) && node->value != nullptr && node->value->IsName(name->name))
+      changed = changed || node->name == "update" || node->name == "setdefault" || node->name == "pop";
+    return !changed;
+  });
+  return changed;
+}
+
 // **options where options is a dictionary written out in the file: each entry is an argument.
 bool Kernels::BindDictionary(const PyNode* expression, Launch* launch, std::set<std::string_view>* bound, int depth) const {
   if (expression == nullptr || depth > 4) return false;
@@ -310,7 +326,7 @@ bool Kernels::BindDictionary(const PyNode* expression, Launch* launch, std::set<
     }
   } else if (expression->Is(PyKind::kName)) {
     const std::vector<Binding>* bindings = scopes_.Find(expression->name, expression);
-    if (bindings == nullptr || bindings->size() != 1) return false;
+    if (bindings == nullptr || bindings->size() != 1 || IsChanged(expression)) return false;
     return BindDictionary(bindings->front().value, launch, bound, depth + 1);
   } else {
     return false;
@@ -325,6 +341,7 @@ bool Kernels::BindDictionary(const PyNode* expression, Launch* launch, std::set<
 
 void Kernels::BindArguments(Launch* launch) {
   const Kernel& kernel = *launch->kernel;
+  if (kernel.wrapped) launch->complete = false;
   std::set<std::string_view> bound;
   size_t next = 0;
   for (const PyNode* argument : launch->call->args) {

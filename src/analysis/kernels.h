@@ -37,6 +37,7 @@ struct Kernel {
   const PyNode* heuristics = nullptr;
   std::vector<TuneConfig> configs;
   bool configs_known = true;         // every config was found and its keys are known
+  bool wrapped = false;              // by a decorator that is not Triton's: what a call means is not known
   bool configs_pruned = false;       // prune_configs_by may drop some of them
   std::set<std::string> supplied;    // parameters that configs and heuristics give
   bool launched = false;             // by code that runs
@@ -90,6 +91,7 @@ class Kernels {
   void CollectLaunches();
   void BindArguments(Launch* launch);
   bool BindDictionary(const PyNode* expression, Launch* launch, std::set<std::string_view>* bound, int depth) const;
+  bool IsChanged(const PyNode* name) const;
   void MarkDeviceFunctions();
 
   const Scopes& scopes_;

@@ -39,7 +39,7 @@ void CheckAutotuneRedefined(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   for (const auto& launch : candidate.python->kernels->launches()) {
     const Kernel& kernel = *launch->kernel;
-    if (kernel.autotune == nullptr) continue;
+    if (kernel.autotune == nullptr || kernel.wrapped) continue;
     std::set<std::string_view> tuned;
     for (const TuneConfig& config : kernel.configs)
       for (const auto& [key, value] : config.values) tuned.insert(key);

@@ -29,7 +29,7 @@ void CheckJitCalledFromHost(const Candidate& candidate, FindingSink* sink) {
     const std::string_view prefix = "triton.language.";
     const bool device_only = StartsWith(dotted, prefix) && IsDeviceOnly(std::string_view(dotted).substr(prefix.size())) &&
                              dotted.find('.', prefix.size()) == std::string::npos;
-    if (kernel == nullptr && !device_only) continue;
+    if (kernel == nullptr ? !device_only : kernel->wrapped) continue;
     bool in_kernel = false;
     for (const PyNode* at = EnclosingFunction(call); at != nullptr; at = EnclosingFunction(at))
       in_kernel = in_kernel || kernels.OfFunction(at) != nullptr || !at->decorators.empty();

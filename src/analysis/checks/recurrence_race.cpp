@@ -90,6 +90,7 @@ void CheckRecurrenceRace(const Candidate& candidate, FindingSink* sink) {
       if (store.kind != MemoryAccess::Kind::kStore || store.base.empty() || store.inside.empty() || said.count(store.base) != 0) continue;
       for (const MemoryAccess& load : trace.accesses) {
         if (load.kind != MemoryAccess::Kind::kLoad || load.base != store.base || load.inside.empty()) continue;
+        if (!load.address_known || !store.address_known) continue;
         // Both in the same loop, which is the one whose iterations follow each other.
         if (load.inside.front() != store.inside.front()) continue;
         // Programs along an axis write their own part and read a part that does not depend on that axis.

@@ -1,6 +1,8 @@
 // shared-memory-over-limit: the tiles of a pipelined loop do not fit into shared memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
 #include <map>

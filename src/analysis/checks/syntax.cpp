@@ -1,6 +1,8 @@
 // syntax: the file does not parse, so it cannot be imported.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
 #include "base/text.h"

@@ -12,7 +12,7 @@ void CheckUnknownLaunchArgument(const Candidate& candidate, FindingSink* sink) {
   for (const auto& launch : candidate.python->kernels->launches()) {
     const Severity severity = launch->runs ? Severity::kError : Severity::kWarning;
     const Kernel& kernel = *launch->kernel;
-    bool variadic = false;
+    bool variadic = kernel.wrapped;
     std::vector<std::string> known;
     for (const KernelParam& param : kernel.params) {
       variadic = variadic || !param.node->op.empty();
