@@ -107,7 +107,8 @@ class FlowReader {
     const SyntaxNode* right = node->Field("right");
     const SyntaxNode* op = node->Field("operator");
     if (left == nullptr || right == nullptr) return;
-    const bool compound = op != nullptr && op->text != "=";
+    const bool counts = node->field == "update" || (node->parent != nullptr && node->parent->field == "update");
+    const bool compound = op != nullptr && op->text != "=" && !counts;
     if (compound && !loops_.empty()) {
       flow_->accumulates = true;
       if (op->text == "+=") ReadProduct(right);

@@ -136,13 +136,16 @@ class FunctionFlow {
       LaunchResult result;
       result.launch = launch;
       const KernelTrace* trace = TraceOf(launch->kernel);
-      if (trace == nullptr || !launch->complete) {
+      if (trace == nullptr) {
         result.stores_known = false;
         flow->launches.push_back(result);
         continue;
       }
       const std::set<std::string_view> stored = StoredParams(*trace, &result.stores_known);
       bool used = false;
+      // Behind *args anything may hide, except what was already bound before it.
+      for (std::string_view param : stored)
+        if (!launch->complete && launch->Argument(param) == nullptr) result.stores_known = false;
       for (std::string_view param : stored) {
         const PyNode* argument = launch->Argument(param);
         if (argument == nullptr) continue;

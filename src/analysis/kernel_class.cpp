@@ -99,7 +99,7 @@ Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const 
       return {KernelClass::kConv, line(*dots.begin()), name + " multiplies at addresses that slide with two loop counters"};
     return {KernelClass::kGemm, line(*dots.begin()), name + " accumulates tl.dot"};
   }
-  if (!trace.loops.empty() && LooksLikeConvolution(trace))
+  if (!trace.scalar_vector_products.empty() && LooksLikeConvolution(trace))
     return {KernelClass::kConv, line(trace.loops.front().node), name + " sums products at addresses that slide with two loop counters"};
   if (!trace.scalar_vector_products.empty())
     return {KernelClass::kGemm, line(trace.scalar_vector_products.front()), name + " accumulates products of a scalar and a vector"};

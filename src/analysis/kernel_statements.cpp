@@ -194,11 +194,10 @@ void KernelInterpreter::Assign(const PyNode* target, KernelValue value, const Py
       }
       return;
     case PyKind::kSubscript: {
-      const KernelValue object = Eval(target->value);
-      if (object.Is(Kind::kBlock) || object.Is(Kind::kScalar) || object.Is(Kind::kTuple))
-        Report(ProblemKind::kTensorIndexing, target, Text(target->value),
-               fmt::format("assigns to {}, but blocks cannot be written element by element", Text(target)),
-               "Build the new block with tl.where on an index, or store it with tl.store.");
+      Eval(target->value);
+      Report(ProblemKind::kTensorIndexing, target, Text(target->value),
+             fmt::format("assigns to {}, but blocks cannot be written element by element", Text(target)),
+             "Build the new block with tl.where on an index, or store it with tl.store.");
       return;
     }
     default:

@@ -12,7 +12,7 @@ void CheckAutotuneOnStatefulKernel(const Candidate& candidate, FindingSink* sink
   if (candidate.python == nullptr) return;
   for (const KernelTrace& trace : candidate.python->traces) {
     const Kernel& kernel = *trace.kernel;
-    if (kernel.autotune == nullptr || !kernel.launched || kernel.configs.size() < 2) continue;
+    if (kernel.autotune == nullptr || !kernel.launched || (kernel.configs.size() < 2 && !kernel.configs_pruned)) continue;
     if (kernel.autotune->Keyword("restore_value") != nullptr || kernel.autotune->Keyword("reset_to_zero") != nullptr) continue;
     if (kernel.autotune->Keyword("pre_hook") != nullptr) continue;
     for (const MemoryAccess& store : trace.accesses) {

@@ -9,7 +9,7 @@ namespace hone {
 void CheckScalarVectorMatmul(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   for (const KernelTrace& trace : candidate.python->traces) {
-    if (!trace.dots.empty() || trace.scalar_vector_products.empty()) continue;
+    if (!trace.dots.empty() || trace.scalar_vector_products.empty() || !trace.kernel->runs()) continue;
     const PyNode* node = trace.scalar_vector_products.front();
     sink->Add(node, Severity::kWarning,
               fmt::format("{} accumulates `{}` one element at a time instead of using tl.dot", trace.kernel->name, TextOf(candidate, node)),

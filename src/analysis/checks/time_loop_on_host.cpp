@@ -11,9 +11,8 @@ namespace {
 
 // A loop whose counter picks a slice of a tensor: x[:, t], x[t], out[t] = ..., x.select(0, t).
 bool WalksOverTensor(const PyNode* loop) {
-  if (!loop->Is(PyKind::kFor) || loop->target == nullptr) return false;
   std::set<std::string_view> counters;
-  WalkPython(loop->target, [&](const PyNode* node) {
+  WalkPython(loop->Is(PyKind::kFor) ? loop->target : loop->test, [&](const PyNode* node) {
     if (node->Is(PyKind::kName)) counters.insert(node->name);
     return true;
   });
