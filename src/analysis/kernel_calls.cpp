@@ -505,7 +505,7 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
   if (k > 0 && k2 > 0 && k != k2) {
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
            fmt::format("tl.dot multiplies {} by {}: the inner extents {} and {} differ", a->ShapeText(), b->ShapeText(), k, k2),
-           k > 0 && k == n ? "Transpose the second operand: tl.dot(a, tl.trans(b))." : "Load both operands with the same block extent along K.");
+           k > 0 && k == n ? "Transpose the second operand, or stop transposing it." : "Load both operands with the same block extent along K.");
     return {};
   }
   if ((k > 0 && k < 16) || (k2 > 0 && k2 < 16))

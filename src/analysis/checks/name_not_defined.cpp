@@ -12,7 +12,8 @@ namespace {
 const std::set<std::string_view>& HostBuiltins() {
   static const std::set<std::string_view> kNames = {
       "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "BaseExceptionGroup", "BlockingIOError",
-      "BrokenPipeError", "BufferError", "BytesWarning", "ChildProcessError", "ConnectionError", "DeprecationWarning", "EOFError",
+      "BrokenPipeError", "ConnectionAbortedError", "ConnectionRefusedError", "ConnectionResetError", "EncodingWarning",
+      "UnicodeTranslateError", "BufferError", "BytesWarning", "ChildProcessError", "ConnectionError", "DeprecationWarning", "EOFError",
       "Ellipsis", "EnvironmentError", "Exception", "ExceptionGroup", "False", "FileExistsError", "FileNotFoundError",
       "FloatingPointError", "FutureWarning", "GeneratorExit", "IOError", "ImportError", "ImportWarning", "IndentationError",
       "IndexError", "InterruptedError", "IsADirectoryError", "KeyError", "KeyboardInterrupt", "LookupError", "MemoryError",
