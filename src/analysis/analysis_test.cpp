@@ -17,14 +17,16 @@ namespace {
 const char kHeader[] = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n\n";
 
 // A kernel body around which the rest is always the same; BLOCK is 128 and n is a run-time size.
-std::string Kernel(const std::string& body, const std::string& launch = "x, out, x.numel(), BLOCK=128", const std::string& before = "") {
+std::string Kernel(const std::string& body, const std::string& launch = "x, out, x.numel(), BLOCK=128",
+                   const std::string& before = "") {
   return kHeader + before +
          "@triton.jit\ndef kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, FLAG: tl.constexpr = 0):\n"
          "    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
          "    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n" +
          body +
          "    tl.store(out_ptr + offs, x, mask=offs < n)\n\n"
-         "class ModelNew(nn.Module):\n    def forward(self, x):\n        out = torch.empty_like(x)\n        kernel[(8,)](" +
+         "class ModelNew(nn.Module):\n    def forward(self, x):\n        out = torch.empty_like(x)\n        "
+         "kernel[(8,)](" +
          launch + ")\n        return out\n";
 }
 
@@ -36,7 +38,9 @@ std::string Errors(const std::string& text, const LintOptions& options = {}) {
 }
 
 TEST(Constant, FoldsAsPythonDoes) {
-  const auto fold = [](const char* op, int64_t a, int64_t b) { return FoldBinary(op, Constant::Int(a), Constant::Int(b)); };
+  const auto fold = [](const char* op, int64_t a, int64_t b) {
+    return FoldBinary(op, Constant::Int(a), Constant::Int(b));
+  };
   EXPECT_EQ(fold("//", -7, 2).integer, -4);
   EXPECT_EQ(fold("%", -7, 2).integer, 1);
   EXPECT_EQ(fold("**", 2, 10).integer, 1024);
@@ -69,7 +73,8 @@ TEST(TritonTables, KnowWhichReleaseHasWhat) {
   EXPECT_EQ(TritonVersionMask("3.2.0"), TritonVersionMask("3.2"));
   EXPECT_EQ(TritonVersionMask("9.1"), TritonVersionMask("3.6"));
   EXPECT_EQ(TritonVersionMask("three"), 0u);
-  EXPECT_EQ(DescribeVersions(TritonVersionMask("3.0") | TritonVersionMask("3.1") | TritonVersionMask("3.6")), "3.0 to 3.1, 3.6");
+  EXPECT_EQ(DescribeVersions(TritonVersionMask("3.0") | TritonVersionMask("3.1") | TritonVersionMask("3.6")),
+            "3.0 to 3.1, 3.6");
 }
 
 TEST(Device, IsFoundByTheDriversName) {
@@ -87,44 +92,97 @@ struct ErrorCase {
 
 class Interpreter : public testing::TestWithParam<ErrorCase> {};
 
-TEST_P(Interpreter, AgreesWithTritonsFrontEnd) { EXPECT_EQ(Errors(GetParam().text), GetParam().errors) << GetParam().text; }
+TEST_P(Interpreter, AgreesWithTritonsFrontEnd) {
+  EXPECT_EQ(Errors(GetParam().text), GetParam().errors) << GetParam().text;
+}
 
 // Each of these was put to Triton 3.6 itself.
 INSTANTIATE_TEST_SUITE_P(
     Cases, Interpreter,
     testing::Values(
         ErrorCase{"Clean", Kernel("    x = x + 1.0\n"), ""},
-        ErrorCase{"WhileIsFine", Kernel("    i = 0\n    while i < n:\n        x = x + 1.0\n        i += 1\n"), ""},
+        ErrorCase{"WhileIsFine", Kernel("    i = 0\n    while i < n:\n        x = x + 1.0\n        i += 1\n"),
+                  ""},
         ErrorCase{"EarlyReturnIsFine", Kernel("    if tl.program_id(0) > n:\n        return\n"), ""},
-        ErrorCase{"ReturnInLoop", Kernel("    for i in range(n):\n        if x_ptr is None:\n            x = x\n        return\n"), "unsupported-statement"},
-        ErrorCase{"StaticBranchHidesContinue", Kernel("    for i in tl.static_range(4):\n        if FLAG > 3:\n            continue\n        x = x + i\n"), ""},
-        ErrorCase{"ContinueInStaticRange", Kernel("    for i in tl.static_range(4):\n        if i == 1:\n            continue\n        x = x + i\n"), "unsupported-statement"},
-        ErrorCase{"LoopVariableSurvives", Kernel("    for i in range(n):\n        x = x + 1.0\n    x = x + i\n"), ""},
-        ErrorCase{"NamesOfLoopDoNot", Kernel("    for i in range(n):\n        v = x + 1.0\n    x = v\n"), "name-not-defined"},
-        ErrorCase{"BothBranchesDefine", Kernel("    if tl.program_id(0) > 2:\n        v = 1.0\n    else:\n        v = 2.0\n    x = x + v\n"), ""},
-        ErrorCase{"OneBranchDefines", Kernel("    if tl.program_id(0) > 2:\n        v = 1.0\n    x = x + v\n"), "name-not-defined"},
-        ErrorCase{"ConstexprBranchDefines", Kernel("    if FLAG == 0:\n        v = 1.0\n    x = x + v\n"), ""},
-        ErrorCase{"ScalarBecomesBlock", Kernel("    acc = 0.0\n    for i in range(n):\n        acc += x\n    x = x + acc\n"), "incompatible-block-shapes"},
-        ErrorCase{"ScalarStaysScalar", Kernel("    acc = 0.0\n    for i in range(n):\n        acc += tl.load(x_ptr + i)\n    x = x + acc\n"), ""},
-        ErrorCase{"IntBecomesFloat", Kernel("    acc = 0\n    for i in range(n):\n        acc += tl.load(x_ptr + i).to(tl.float32)\n    x = x + acc\n"), "incompatible-block-shapes"},
+        ErrorCase{
+            "ReturnInLoop",
+            Kernel("    for i in range(n):\n        if x_ptr is None:\n            x = x\n        return\n"),
+            "unsupported-statement"},
+        ErrorCase{"StaticBranchHidesContinue",
+                  Kernel("    for i in tl.static_range(4):\n        if FLAG > 3:\n            continue\n     "
+                         "   x = x + i\n"),
+                  ""},
+        ErrorCase{"ContinueInStaticRange",
+                  Kernel("    for i in tl.static_range(4):\n        if i == 1:\n            continue\n       "
+                         " x = x + i\n"),
+                  "unsupported-statement"},
+        ErrorCase{"LoopVariableSurvives",
+                  Kernel("    for i in range(n):\n        x = x + 1.0\n    x = x + i\n"), ""},
+        ErrorCase{"NamesOfLoopDoNot", Kernel("    for i in range(n):\n        v = x + 1.0\n    x = v\n"),
+                  "name-not-defined"},
+        ErrorCase{
+            "BothBranchesDefine",
+            Kernel(
+                "    if tl.program_id(0) > 2:\n        v = 1.0\n    else:\n        v = 2.0\n    x = x + v\n"),
+            ""},
+        ErrorCase{"OneBranchDefines",
+                  Kernel("    if tl.program_id(0) > 2:\n        v = 1.0\n    x = x + v\n"),
+                  "name-not-defined"},
+        ErrorCase{"ConstexprBranchDefines", Kernel("    if FLAG == 0:\n        v = 1.0\n    x = x + v\n"),
+                  ""},
+        ErrorCase{"ScalarBecomesBlock",
+                  Kernel("    acc = 0.0\n    for i in range(n):\n        acc += x\n    x = x + acc\n"),
+                  "incompatible-block-shapes"},
+        ErrorCase{"ScalarStaysScalar",
+                  Kernel("    acc = 0.0\n    for i in range(n):\n        acc += tl.load(x_ptr + i)\n    x = "
+                         "x + acc\n"),
+                  ""},
+        ErrorCase{"IntBecomesFloat",
+                  Kernel("    acc = 0\n    for i in range(n):\n        acc += tl.load(x_ptr + "
+                         "i).to(tl.float32)\n    x = x + acc\n"),
+                  "incompatible-block-shapes"},
         ErrorCase{"MinOfTwoIsFine", Kernel("    x = min(x, 1.0) + max(n, 2)\n"), ""},
         ErrorCase{"AbsIsNotThere", Kernel("    x = abs(x)\n"), "name-not-defined"},
-        ErrorCase{"MathOnConstexprIsFine", Kernel("    x = x * math.sqrt(BLOCK)\n", "x, out, x.numel(), BLOCK=128", "import math\n"), ""},
-        ErrorCase{"MathOnRunTime", Kernel("    x = x * math.sqrt(n)\n", "x, out, x.numel(), BLOCK=128", "import math\n"), "host-called-from-jit"},
-        ErrorCase{"HostCdiv", Kernel("    for i in range(triton.cdiv(tl.program_id(0), 2)):\n        x = x + 1.0\n"), "host-called-from-jit"},
-        ErrorCase{"ConstexprHelperArgument", Kernel("    x = x + wide(BLOCK)\n", "x, out, x.numel(), BLOCK=128", "@triton.jit\ndef wide(w):\n    return tl.arange(0, w)\n\n"), ""},
-        ErrorCase{"DictionaryAtLaunch", Kernel("", "x, out, x.numel(), **dict(BLOCK=96)"), "arange-not-power-of-two"},
+        ErrorCase{"MathOnConstexprIsFine",
+                  Kernel("    x = x * math.sqrt(BLOCK)\n", "x, out, x.numel(), BLOCK=128", "import math\n"),
+                  ""},
+        ErrorCase{"MathOnRunTime",
+                  Kernel("    x = x * math.sqrt(n)\n", "x, out, x.numel(), BLOCK=128", "import math\n"),
+                  "host-called-from-jit"},
+        ErrorCase{"HostCdiv",
+                  Kernel("    for i in range(triton.cdiv(tl.program_id(0), 2)):\n        x = x + 1.0\n"),
+                  "host-called-from-jit"},
+        ErrorCase{"ConstexprHelperArgument",
+                  Kernel("    x = x + wide(BLOCK)\n", "x, out, x.numel(), BLOCK=128",
+                         "@triton.jit\ndef wide(w):\n    return tl.arange(0, w)\n\n"),
+                  ""},
+        ErrorCase{"DictionaryAtLaunch", Kernel("", "x, out, x.numel(), **dict(BLOCK=96)"),
+                  "arange-not-power-of-two"},
         ErrorCase{"PositionalBlock", Kernel("", "x, out, x.numel(), 100"), "arange-not-power-of-two"},
-        ErrorCase{"AttributeOfModule", Kernel("", "x, out, x.numel(), BLOCK=triton.next_power_of_2(100)"), ""},
+        ErrorCase{"AttributeOfModule", Kernel("", "x, out, x.numel(), BLOCK=triton.next_power_of_2(100)"),
+                  ""},
         ErrorCase{"BlockCondition", Kernel("    if x > 0:\n        x = x + 1.0\n"), "unsupported-statement"},
-        ErrorCase{"MaskOfOtherExtent", Kernel("    x = tl.load(x_ptr + offs, mask=tl.arange(0, 64) < n, other=0.0)\n"), "incompatible-block-shapes"},
-        ErrorCase{"StoreThroughOnePointer", Kernel("    tl.store(out_ptr, x)\n"), "incompatible-block-shapes"},
-        ErrorCase{"Libdevice", Kernel("    x = libdevice.tanh(x)\n", "x, out, x.numel(), BLOCK=128", "from triton.language.extra import libdevice\n"), ""},
-        ErrorCase{"UnlaunchedKernelsAreNotErrors", kHeader + std::string("@triton.jit\ndef k(x):\n    y = tl.tanh(x)\n\nclass ModelNew(nn.Module):\n    pass\n"), ""},
-        ErrorCase{"GuardedLaunchesAreNotErrors",
-                  ReplaceAll(Kernel("    x = tl.tanh(x)\n"), "        kernel[(8,)](x, out, x.numel(), BLOCK=128)\n",
-                             "        try:\n            kernel[(8,)](x, out, x.numel(), BLOCK=128)\n        except Exception:\n            out = x\n"),
-                  ""}),
+        ErrorCase{"MaskOfOtherExtent",
+                  Kernel("    x = tl.load(x_ptr + offs, mask=tl.arange(0, 64) < n, other=0.0)\n"),
+                  "incompatible-block-shapes"},
+        ErrorCase{"StoreThroughOnePointer", Kernel("    tl.store(out_ptr, x)\n"),
+                  "incompatible-block-shapes"},
+        ErrorCase{"Libdevice",
+                  Kernel("    x = libdevice.tanh(x)\n", "x, out, x.numel(), BLOCK=128",
+                         "from triton.language.extra import libdevice\n"),
+                  ""},
+        ErrorCase{
+            "UnlaunchedKernelsAreNotErrors",
+            kHeader +
+                std::string(
+                    "@triton.jit\ndef k(x):\n    y = tl.tanh(x)\n\nclass ModelNew(nn.Module):\n    pass\n"),
+            ""},
+        ErrorCase{
+            "GuardedLaunchesAreNotErrors",
+            ReplaceAll(Kernel("    x = tl.tanh(x)\n"), "        kernel[(8,)](x, out, x.numel(), BLOCK=128)\n",
+                       "        try:\n            kernel[(8,)](x, out, x.numel(), BLOCK=128)\n        except "
+                       "Exception:\n            out = x\n"),
+            ""}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Lint, VersionsDecideBetweenErrorAndWarning) {
@@ -139,10 +197,13 @@ TEST(Lint, VersionsDecideBetweenErrorAndWarning) {
 }
 
 TEST(Lint, TheTaskGivesConstructorArguments) {
-  const std::string text =
-      kHeader + std::string("@triton.jit\ndef k(x_ptr, SIZE: tl.constexpr):\n    offs = tl.arange(0, SIZE)\n    tl.store(x_ptr + offs, 1.0)\n\n"
-                            "class ModelNew(nn.Module):\n    def __init__(self, size):\n        super().__init__()\n        self.size = size\n\n"
-                            "    def forward(self, x):\n        out = torch.empty_like(x)\n        k[(1,)](out, SIZE=self.size)\n        return out\n");
+  const std::string text = kHeader + std::string(
+                                         "@triton.jit\ndef k(x_ptr, SIZE: tl.constexpr):\n    offs = "
+                                         "tl.arange(0, SIZE)\n    tl.store(x_ptr + offs, 1.0)\n\n"
+                                         "class ModelNew(nn.Module):\n    def __init__(self, size):\n        "
+                                         "super().__init__()\n        self.size = size\n\n"
+                                         "    def forward(self, x):\n        out = torch.empty_like(x)\n     "
+                                         "   k[(1,)](out, SIZE=self.size)\n        return out\n");
   EXPECT_EQ(Errors(text), "");
   LintOptions options;
   options.task_text = "size = 48\ndef get_init_inputs():\n    return [size * 2]\n";
@@ -157,7 +218,8 @@ TEST(Lint, AllowCommentsSilenceOneRuleOnOneLine) {
 
 TEST(Lint, CudaInStringsIsReportedWithTheLinesOfTheOuterFile) {
   const std::string text =
-      "src = r\"\"\"\n#include <torch/extension.h>\n__global__ void k(float* y) {\n  __shared__ float s[32];\n  s[threadIdx.x] = 1.f;\n"
+      "src = r\"\"\"\n#include <torch/extension.h>\n__global__ void k(float* y) {\n  __shared__ float "
+      "s[32];\n  s[threadIdx.x] = 1.f;\n"
       "  y[0] = s[threadIdx.x + 1];\n}\n\"\"\"\nclass ModelNew: pass\n";
   const LintReport report = LintSource("case.py", text);
   ASSERT_EQ(report.findings.size(), 1u);
@@ -167,13 +229,18 @@ TEST(Lint, CudaInStringsIsReportedWithTheLinesOfTheOuterFile) {
 
 TEST(Lint, ClassesFollowFromWhatTheCodeDoes) {
   EXPECT_EQ(LintSource("a.py", Kernel("    x = x + 1.0\n")).kernel_class, KernelClass::kElementwise);
-  EXPECT_EQ(LintSource("a.py", Kernel("    x = x - tl.max(x, axis=0)\n")).kernel_class, KernelClass::kReduction);
+  EXPECT_EQ(LintSource("a.py", Kernel("    x = x - tl.max(x, axis=0)\n")).kernel_class,
+            KernelClass::kReduction);
   EXPECT_EQ(LintSource("a.py", Kernel("    x = tl.cumsum(x, axis=0)\n")).kernel_class, KernelClass::kScan);
-  const std::string loop = Kernel("    for t in range(n):\n        x = x * 0.5 + tl.load(x_ptr + t * n + offs)\n        tl.store(out_ptr + t * n + offs, x)\n");
+  const std::string loop = Kernel(
+      "    for t in range(n):\n        x = x * 0.5 + tl.load(x_ptr + t * n + offs)\n        tl.store(out_ptr "
+      "+ t * n + offs, x)\n");
   EXPECT_EQ(LintSource("a.py", loop).kernel_class, KernelClass::kPersistentRecurrent);
   // The same loop on the host, under names that say the opposite.
-  const std::string host = ReplaceAll(ReplaceAll(Kernel("    x = x * 0.5\n"), "kernel", "persistent_gru"),
-                                      "        persistent_gru[(8,)](x, out", "        for seq_len in range(x.shape[0]):\n            persistent_gru[(8,)](x[seq_len], out");
+  const std::string host = ReplaceAll(
+      ReplaceAll(Kernel("    x = x * 0.5\n"), "kernel", "persistent_gru"),
+      "        persistent_gru[(8,)](x, out",
+      "        for seq_len in range(x.shape[0]):\n            persistent_gru[(8,)](x[seq_len], out");
   EXPECT_EQ(LintSource("a.py", host).kernel_class, KernelClass::kLaunchPerStep);
   EXPECT_EQ(LintSource("a.py", "class ModelNew: pass\n").kernel_class, KernelClass::kNone);
 }
@@ -203,7 +270,8 @@ TEST(Lint, ManyThreadsGetTheSameAnswer) {
   const std::string expected = DumpJson(ToJson(LintSource("a.py", text)));
   std::vector<std::string> answers(4);
   std::vector<std::thread> threads;
-  for (std::string& answer : answers) threads.emplace_back([&] { answer = DumpJson(ToJson(LintSource("a.py", text))); });
+  for (std::string& answer : answers)
+    threads.emplace_back([&] { answer = DumpJson(ToJson(LintSource("a.py", text))); });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& answer : answers) EXPECT_EQ(answer, expected);
 }

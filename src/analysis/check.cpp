@@ -4,7 +4,8 @@
 
 namespace hone {
 
-Finding& FindingSink::AddAt(uint32_t start, uint32_t end, Severity severity, std::string message, std::string fix) {
+Finding& FindingSink::AddAt(uint32_t start, uint32_t end, Severity severity, std::string message,
+                            std::string fix) {
   Finding& finding = out_->emplace_back();
   finding.rule = std::string(check_.rule);
   finding.severity = severity;
@@ -36,12 +37,16 @@ Finding* FindingSink::AddProblem(const KernelProblem& problem, std::string messa
 }
 
 std::string Circumstances(const Candidate& candidate, const KernelProblem& problem) {
-  if (problem.config != nullptr) return fmt::format(" with the autotune config at line {}", LineOf(candidate, problem.config->node));
-  if (problem.launch != nullptr) return fmt::format(" in the launch at line {}", LineOf(candidate, problem.launch->call));
+  if (problem.config != nullptr)
+    return fmt::format(" with the autotune config at line {}", LineOf(candidate, problem.config->node));
+  if (problem.launch != nullptr)
+    return fmt::format(" in the launch at line {}", LineOf(candidate, problem.launch->call));
   return "";
 }
 
-uint32_t LineOf(const Candidate& candidate, const PyNode* node) { return candidate.source.PositionAt(node->start).line; }
+uint32_t LineOf(const Candidate& candidate, const PyNode* node) {
+  return candidate.source.PositionAt(node->start).line;
+}
 
 std::string_view TextOf(const Candidate& candidate, const PyNode* node) {
   return candidate.source.text().substr(node->start, node->end - node->start);

@@ -103,12 +103,15 @@ std::string Constant::Text() const {
   return "?";
 }
 
-bool IsPowerOfTwo(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+bool IsPowerOfTwo(int64_t value) {
+  return value > 0 && (value & (value - 1)) == 0;
+}
 
 namespace {
 
 Constant IntPower(int64_t base, int64_t exponent) {
-  if (exponent < 0) return Constant::Float(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+  if (exponent < 0)
+    return Constant::Float(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
   int64_t out = 1;
   for (int64_t i = 0; i < exponent; ++i) {
     if (i > 64 || __builtin_mul_overflow(out, base, &out)) return {};
@@ -218,15 +221,18 @@ Constant FoldCall(std::string_view function, const std::vector<Constant>& args) 
     const Constant* best = &items[0];
     for (const Constant& item : items) {
       if (!item.is_number()) return {};
-      if (function == "min" ? item.as_double() < best->as_double() : item.as_double() > best->as_double()) best = &item;
+      if (function == "min" ? item.as_double() < best->as_double() : item.as_double() > best->as_double())
+        best = &item;
     }
     return *best;
   }
   if (function == "len" && first.kind == Constant::Kind::kSequence)
     return Constant::Int(static_cast<int64_t>(first.items.size()));
-  if (function == "abs" && first.is_int() && first.integer != INT64_MIN) return Constant::Int(std::abs(first.integer));
+  if (function == "abs" && first.is_int() && first.integer != INT64_MIN)
+    return Constant::Int(std::abs(first.integer));
   if (function == "bool") return Constant::Bool(first.truthy());
-  const bool finite = first.is_number() && std::isfinite(first.as_double()) && std::abs(first.as_double()) < 9e15;
+  const bool finite =
+      first.is_number() && std::isfinite(first.as_double()) && std::abs(first.as_double()) < 9e15;
   if (!finite) return {};
   if (function == "int") return Constant::Int(static_cast<int64_t>(first.as_double()));
   if (function == "float") return Constant::Float(first.as_double());
@@ -240,7 +246,8 @@ Constant FoldCall(std::string_view function, const std::vector<Constant>& args) 
     return Constant::Int(power);
   }
   const bool cdiv = function == "triton.cdiv" || function == "triton.language.cdiv";
-  if (cdiv && args.size() == 2 && first.is_int() && args[1].is_int() && args[1].integer > 0 && first.integer >= 0)
+  if (cdiv && args.size() == 2 && first.is_int() && args[1].is_int() && args[1].integer > 0 &&
+      first.integer >= 0)
     return Constant::Int((first.integer + args[1].integer - 1) / args[1].integer);
   return {};
 }

@@ -91,7 +91,9 @@ class FlowReader {
     const bool pointer = declarator != nullptr && declarator->Is("pointer_declarator");
     Local local = value != nullptr ? Depends(value) : Local();
     // A number read through a pointer does not point anywhere itself.
-    const bool address = pointer || (value != nullptr && (value->Is("binary_expression") || value->Is("identifier")) && !HasSubscript(value));
+    const bool address =
+        pointer || (value != nullptr && (value->Is("binary_expression") || value->Is("identifier")) &&
+                    !HasSubscript(value));
     if (!address) local.base = {};
     locals_[name->text] = local;
   }
@@ -107,7 +109,8 @@ class FlowReader {
     const SyntaxNode* right = node->Field("right");
     const SyntaxNode* op = node->Field("operator");
     if (left == nullptr || right == nullptr) return;
-    const bool counts = node->field == "update" || (node->parent != nullptr && node->parent->field == "update");
+    const bool counts =
+        node->field == "update" || (node->parent != nullptr && node->parent->field == "update");
     const bool compound = op != nullptr && op->text != "=" && !counts;
     if (compound && !loops_.empty()) {
       flow_->accumulates = true;
@@ -178,9 +181,12 @@ class FlowReader {
         if (loop->Is("while_statement") || loop->Is("do_statement")) flow_->spin_loop = loop;
     } else if (!StartsWith(name, "__") && !StartsWith(name, "min") && !StartsWith(name, "max")) {
       // A helper that takes a pointer may store through it.
-      for (const SyntaxNode* argument = arguments->first_child; argument != nullptr; argument = argument->next) {
-        const bool address = argument->Is("identifier") || argument->Is("binary_expression") || argument->Is("pointer_expression");
-        if (argument->named && address && !HasSubscript(argument) && !Depends(argument).base.empty()) flow_->complete = false;
+      for (const SyntaxNode* argument = arguments->first_child; argument != nullptr;
+           argument = argument->next) {
+        const bool address = argument->Is("identifier") || argument->Is("binary_expression") ||
+                             argument->Is("pointer_expression");
+        if (argument->named && address && !HasSubscript(argument) && !Depends(argument).base.empty())
+          flow_->complete = false;
       }
     }
   }
@@ -199,18 +205,22 @@ class FlowReader {
       if (node->Is("declaration"))
         for (const SyntaxNode* child = node->first_child; child != nullptr; child = child->next)
           if (child->field == "declarator" && !child->Is("init_declarator")) Declare(child, nullptr);
-      for (const SyntaxNode* child = node->first_child; child != nullptr; child = child->next) Visit(child, depth + 1);
+      for (const SyntaxNode* child = node->first_child; child != nullptr; child = child->next)
+        Visit(child, depth + 1);
     }
-    if (node->Is("subscript_expression") && (node->parent == nullptr || !node->parent->Is("subscript_expression"))) {
+    if (node->Is("subscript_expression") &&
+        (node->parent == nullptr || !node->parent->Is("subscript_expression"))) {
       const SyntaxNode* parent = node->parent;
-      const bool store = parent != nullptr && ((parent->Is("assignment_expression") && parent->Field("left") == node) ||
-                                               parent->Is("update_expression"));
+      const bool store =
+          parent != nullptr && ((parent->Is("assignment_expression") && parent->Field("left") == node) ||
+                                parent->Is("update_expression"));
       const bool address = parent != nullptr && parent->Is("pointer_expression");
       if (!address) Add(node, node->Field("argument"), node, store);
     }
     if (node->Is("pointer_expression") && StartsWith(node->text, "*") && node->Field("argument") != nullptr) {
       const SyntaxNode* parent = node->parent;
-      const bool store = parent != nullptr && parent->Is("assignment_expression") && parent->Field("left") == node;
+      const bool store =
+          parent != nullptr && parent->Is("assignment_expression") && parent->Field("left") == node;
       Add(node, node->Field("argument"), node, store);
     }
     if (node->Is("assignment_expression")) ReadAssignment(node);

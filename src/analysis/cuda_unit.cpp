@@ -65,7 +65,9 @@ class KernelReader {
   void Read() {
     for (const SyntaxNode* node = root_; node != nullptr; node = NextInDocument(node, root_)) {
       if (node->Is("declaration") && StartsWith(Trim(node->text), "__shared__")) ReadShared(node);
-      if (node->Is("declaration") && StartsWith(Trim(node->text), "extern") && Contains(node->text, "__shared__")) ReadShared(node);
+      if (node->Is("declaration") && StartsWith(Trim(node->text), "extern") &&
+          Contains(node->text, "__shared__"))
+        ReadShared(node);
     }
     Visit(root_, 0);
   }
@@ -77,8 +79,8 @@ class KernelReader {
       if (!node->Is("array_declarator")) continue;
       const SyntaxNode* name = node;
       while (name != nullptr && name->Is("array_declarator")) name = name->Field("declarator");
-      if (name != nullptr && std::find(kernel_->shared_arrays.begin(), kernel_->shared_arrays.end(), name->text) ==
-                                 kernel_->shared_arrays.end())
+      if (name != nullptr && std::find(kernel_->shared_arrays.begin(), kernel_->shared_arrays.end(),
+                                       name->text) == kernel_->shared_arrays.end())
         kernel_->shared_arrays.push_back(name->text);
     }
   }
@@ -86,7 +88,8 @@ class KernelReader {
   void AddAccess(const SyntaxNode* subscript) {
     const SyntaxNode* base = SubscriptBase(subscript);
     if (base == nullptr || !base->Is("identifier")) return;
-    if (std::find(kernel_->shared_arrays.begin(), kernel_->shared_arrays.end(), base->text) == kernel_->shared_arrays.end())
+    if (std::find(kernel_->shared_arrays.begin(), kernel_->shared_arrays.end(), base->text) ==
+        kernel_->shared_arrays.end())
       return;
     SharedAccess access;
     access.node = subscript;
@@ -112,8 +115,9 @@ class KernelReader {
     const SyntaxNode* function = node->Field("function");
     if (function == nullptr) return;
     const std::string_view name = function->text;
-    const bool barrier = name == "__syncthreads" || name == "__syncwarp" || StartsWith(name, "__syncthreads_") ||
-                         EndsWith(name, ".sync") || EndsWith(name, "->sync") || EndsWith(name, ".arrive_and_wait");
+    const bool barrier = name == "__syncthreads" || name == "__syncwarp" ||
+                         StartsWith(name, "__syncthreads_") || EndsWith(name, ".sync") ||
+                         EndsWith(name, "->sync") || EndsWith(name, ".arrive_and_wait");
     if (barrier) {
       ++kernel_->barriers;
       if (Contains(name, "grid") || Contains(name, "cluster")) kernel_->grid_sync = true;
@@ -148,7 +152,8 @@ class KernelReader {
         if (child->field != "argument" || !child->Is("subscript_expression")) Visit(child, depth + 1);
       if (node->parent == nullptr || !node->parent->Is("subscript_expression")) AddAccess(node);
     } else {
-      for (const SyntaxNode* child = node->first_child; child != nullptr; child = child->next) Visit(child, depth + 1);
+      for (const SyntaxNode* child = node->first_child; child != nullptr; child = child->next)
+        Visit(child, depth + 1);
       if (node->Is("call_expression")) ReadCall(node);
     }
     if (loop) kernel_->events.push_back({CudaEvent::Kind::kLoopEnd, {}});
@@ -173,7 +178,8 @@ std::map<std::string_view, int64_t> IntegerConstants(const SyntaxNode* root) {
     if (node->Is("preproc_def")) {
       name = node->Field("name");
       value = node->Field("value");
-    } else if (node->Is("init_declarator") && node->parent != nullptr && Contains(node->parent->text.substr(0, 40), "const")) {
+    } else if (node->Is("init_declarator") && node->parent != nullptr &&
+               Contains(node->parent->text.substr(0, 40), "const")) {
       name = node->Field("declarator");
       value = node->Field("value");
     }
@@ -209,9 +215,11 @@ int64_t StaticSharedBytes(const CudaKernel& kernel, const std::map<std::string_v
     if (Contains(node->text, "double") || Contains(node->text, "float2")) bytes = 8;
     if (Contains(node->text, "half") || Contains(node->text, "bfloat16")) bytes = 2;
     for (const SyntaxNode* part = node; part != nullptr; part = NextInDocument(part, node)) {
-      if (!part->Is("array_declarator") || (part->parent != nullptr && part->parent->Is("array_declarator"))) continue;
+      if (!part->Is("array_declarator") || (part->parent != nullptr && part->parent->Is("array_declarator")))
+        continue;
       int64_t count = 1;
-      for (const SyntaxNode* array = part; array != nullptr && array->Is("array_declarator"); array = array->Field("declarator")) {
+      for (const SyntaxNode* array = part; array != nullptr && array->Is("array_declarator");
+           array = array->Field("declarator")) {
         const int64_t extent = Extent(array->Field("size"), constants, 0);
         if (__builtin_mul_overflow(count, std::clamp<int64_t>(extent, 0, 1 << 24), &count)) count = 0;
       }
@@ -226,7 +234,8 @@ void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* un
   if (configuration == nullptr) return;
   CudaLaunch launch;
   launch.node = call;
-  if (const SyntaxNode* callee = call->Field("function")) launch.kernel = callee->text.substr(0, callee->text.find('<'));
+  if (const SyntaxNode* callee = call->Field("function"))
+    launch.kernel = callee->text.substr(0, callee->text.find('<'));
   int index = 0;
   for (const SyntaxNode* child = configuration->first_child; child != nullptr; child = child->next) {
     if (!child->named) continue;
@@ -240,9 +249,11 @@ void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* un
     for (const SyntaxNode* child = arguments->first_child; child != nullptr; child = child->next)
       if (child->named && !child->Is("comment")) launch.arguments.push_back(child->text);
   if (function != nullptr) {
-    const std::string_view rest = function->text.substr(std::min<size_t>(function->text.size(), call->end - function->start));
+    const std::string_view rest =
+        function->text.substr(std::min<size_t>(function->text.size(), call->end - function->start));
     launch.checked = Contains(rest, "cudaGetLastError") || Contains(rest, "cudaPeekAtLastError") ||
-                     Contains(rest, "KERNEL_LAUNCH_CHECK") || Contains(rest, "cudaDeviceSynchronize") || Contains(rest, "CUDA_CHECK");
+                     Contains(rest, "KERNEL_LAUNCH_CHECK") || Contains(rest, "cudaDeviceSynchronize") ||
+                     Contains(rest, "CUDA_CHECK");
   }
   unit->launches.push_back(launch);
 }
@@ -250,8 +261,8 @@ void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* un
 }  // namespace
 
 bool LooksLikeCuda(std::string_view text) {
-  return text.size() > 20 && (Contains(text, "__global__") || Contains(text, "#include") || Contains(text, "torch::Tensor") ||
-                              Contains(text, "at::Tensor"));
+  return text.size() > 20 && (Contains(text, "__global__") || Contains(text, "#include") ||
+                              Contains(text, "torch::Tensor") || Contains(text, "at::Tensor"));
 }
 
 CudaUnit ReadCuda(std::string text, uint32_t offset) {
@@ -282,8 +293,9 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
     ReadLaunch(node, function, &unit);
     if (const SyntaxNode* callee = node->Field("function")) {
       const std::string_view name = callee->text;
-      if (StartsWith(name, "cublas") || StartsWith(name, "cudnn") || StartsWith(name, "at::") || StartsWith(name, "torch::matmul") ||
-          StartsWith(name, "torch::conv") || StartsWith(name, "torch::linear") || StartsWith(name, "torch::nn::functional"))
+      if (StartsWith(name, "cublas") || StartsWith(name, "cudnn") || StartsWith(name, "at::") ||
+          StartsWith(name, "torch::matmul") || StartsWith(name, "torch::conv") ||
+          StartsWith(name, "torch::linear") || StartsWith(name, "torch::nn::functional"))
         unit.library_calls.push_back(name);
     }
   }

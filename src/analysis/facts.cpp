@@ -51,14 +51,16 @@ OrderedJson KernelFacts(const Candidate& candidate, const KernelTrace& trace) {
   out["device_function"] = kernel.is_device_function && !kernel.launched;
   std::vector<std::string> params;
   std::vector<std::string> constexprs;
-  for (const KernelParam& param : kernel.params) (param.is_constexpr ? constexprs : params).emplace_back(param.name);
+  for (const KernelParam& param : kernel.params)
+    (param.is_constexpr ? constexprs : params).emplace_back(param.name);
   out["parameters"] = params;
   out["constexpr_parameters"] = constexprs;
   OrderedJson axes = OrderedJson::object();
   for (const auto& [axis, uses] : trace.program_ids) {
     OrderedJson names = OrderedJson::array();
     for (const PyNode* use : uses)
-      if (use->parent != nullptr && use->parent->Is(PyKind::kAssign) && use->parent->args[0]->Is(PyKind::kName))
+      if (use->parent != nullptr && use->parent->Is(PyKind::kAssign) &&
+          use->parent->args[0]->Is(PyKind::kName))
         names.push_back(std::string(use->parent->args[0]->name));
     axes[std::to_string(axis)] = {{"lines", Lines(candidate, uses)}, {"names", names}};
   }
@@ -67,8 +69,11 @@ OrderedJson KernelFacts(const Candidate& candidate, const KernelTrace& trace) {
   for (const KernelLoop& loop : trace.loops) {
     std::string how;
     const bool state = CarriesState(trace, loop, &how);
-    loops.push_back({{"line", LineOf(candidate, loop.node)}, {"trip", loop.trip}, {"static", loop.is_static},
-                     {"carried", loop.carried}, {"state", state ? how : ""}});
+    loops.push_back({{"line", LineOf(candidate, loop.node)},
+                     {"trip", loop.trip},
+                     {"static", loop.is_static},
+                     {"carried", loop.carried},
+                     {"state", state ? how : ""}});
   }
   out["loops"] = loops;
   out["shared_state"] = SharedState(trace);
@@ -77,19 +82,25 @@ OrderedJson KernelFacts(const Candidate& candidate, const KernelTrace& trace) {
   out["dots"] = Lines(candidate, dots);
   out["scalar_vector_products"] = Lines(candidate, trace.scalar_vector_products);
   OrderedJson reductions = OrderedJson::array();
-  for (const ReductionUse& use : trace.reductions) reductions.push_back({{"op", use.op}, {"line", LineOf(candidate, use.node)}});
+  for (const ReductionUse& use : trace.reductions)
+    reductions.push_back({{"op", use.op}, {"line", LineOf(candidate, use.node)}});
   out["reductions"] = reductions;
   OrderedJson atomics = OrderedJson::array();
   OrderedJson loads = OrderedJson::array();
   OrderedJson stores = OrderedJson::array();
   int unmasked = 0;
   for (const MemoryAccess& access : trace.accesses) {
-    const OrderedJson entry = {{"pointer", std::string(access.base)}, {"line", LineOf(candidate, access.node)},
-                               {"masked", access.masked}, {"program_axes", Axes(access.program_axes)}};
+    const OrderedJson entry = {{"pointer", std::string(access.base)},
+                               {"line", LineOf(candidate, access.node)},
+                               {"masked", access.masked},
+                               {"program_axes", Axes(access.program_axes)}};
     if (access.is_block && !access.masked) ++unmasked;
     if (access.kind == MemoryAccess::Kind::kLoad) loads.push_back(entry);
     if (access.kind == MemoryAccess::Kind::kStore) stores.push_back(entry);
-    if (access.kind == MemoryAccess::Kind::kAtomic) atomics.push_back({{"op", access.op}, {"pointer", std::string(access.base)}, {"line", LineOf(candidate, access.node)}});
+    if (access.kind == MemoryAccess::Kind::kAtomic)
+      atomics.push_back({{"op", access.op},
+                         {"pointer", std::string(access.base)},
+                         {"line", LineOf(candidate, access.node)}});
   }
   out["loads"] = loads;
   out["stores"] = stores;
@@ -120,13 +131,15 @@ OrderedJson LaunchFacts(const Candidate& candidate, const Launch& launch, const 
   if (grid != nullptr && grid->Is(PyKind::kLambda)) grid = grid->value;
   OrderedJson dimensions = OrderedJson::array();
   if (grid != nullptr && (grid->Is(PyKind::kTuple) || grid->Is(PyKind::kList)))
-    for (const PyNode* dimension : grid->args) dimensions.push_back(std::string(TextOf(candidate, dimension)));
+    for (const PyNode* dimension : grid->args)
+      dimensions.push_back(std::string(TextOf(candidate, dimension)));
   out["grid"] = dimensions;
   out["cooperative"] = launch.Argument("launch_cooperative_grid") != nullptr;
   OrderedJson loops = OrderedJson::array();
   for (const PyNode* loop : launch.host_loops) {
     const PyNode* over = loop->Is(PyKind::kFor) ? loop->value : loop->test;
-    loops.push_back({{"line", LineOf(candidate, loop)}, {"over", over != nullptr ? std::string(TextOf(candidate, over)) : ""}});
+    loops.push_back({{"line", LineOf(candidate, loop)},
+                     {"over", over != nullptr ? std::string(TextOf(candidate, over)) : ""}});
   }
   out["host_loops"] = loops;
   out["result_used"] = result == nullptr || result->used;
@@ -165,7 +178,8 @@ OrderedJson CollectFacts(const Candidate& candidate) {
   OrderedJson library = OrderedJson::array();
   OrderedJson functions = OrderedJson::array();
   if (candidate.python != nullptr) {
-    for (const KernelTrace& trace : candidate.python->traces) kernels.push_back(KernelFacts(candidate, trace));
+    for (const KernelTrace& trace : candidate.python->traces)
+      kernels.push_back(KernelFacts(candidate, trace));
     for (const auto& launch : candidate.python->kernels->launches()) {
       const LaunchResult* result = nullptr;
       for (const LaunchResult& other : candidate.python->flow.launches)
@@ -173,18 +187,25 @@ OrderedJson CollectFacts(const Candidate& candidate) {
       launches.push_back(LaunchFacts(candidate, *launch, result));
     }
     for (const LibraryCall& call : candidate.python->flow.library_calls)
-      library.push_back({{"name", call.name}, {"line", LineOf(candidate, call.node)}, {"heavy", call.heavy},
-                         {"reaches_output", call.reaches_output}, {"in_loop", call.in_loop}});
+      library.push_back({{"name", call.name},
+                         {"line", LineOf(candidate, call.node)},
+                         {"heavy", call.heavy},
+                         {"reaches_output", call.reaches_output},
+                         {"in_loop", call.in_loop}});
     for (const PyNode* function : candidate.python->flow.host_functions)
       functions.push_back({{"name", std::string(function->name)}, {"line", LineOf(candidate, function)}});
   }
   for (const CudaUnit& unit : candidate.cuda) {
     for (const CudaKernel& kernel : unit.kernels) kernels.push_back(CudaFacts(candidate, unit, kernel));
     for (const CudaLaunch& launch : unit.launches)
-      launches.push_back({{"kernel", std::string(launch.kernel)}, {"line", candidate.source.PositionAt(unit.OuterStart(launch.node)).line},
-                          {"grid", OrderedJson::array({std::string(launch.grid)})}, {"block", std::string(launch.block)},
-                          {"in_host_loop", launch.in_loop}, {"checked", launch.checked}});
-    for (std::string_view call : unit.library_calls) library.push_back({{"name", std::string(call)}, {"heavy", true}});
+      launches.push_back({{"kernel", std::string(launch.kernel)},
+                          {"line", candidate.source.PositionAt(unit.OuterStart(launch.node)).line},
+                          {"grid", OrderedJson::array({std::string(launch.grid)})},
+                          {"block", std::string(launch.block)},
+                          {"in_host_loop", launch.in_loop},
+                          {"checked", launch.checked}});
+    for (std::string_view call : unit.library_calls)
+      library.push_back({{"name", std::string(call)}, {"heavy", true}});
   }
   out["kernels"] = kernels;
   out["launches"] = launches;

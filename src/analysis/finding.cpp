@@ -20,7 +20,8 @@ std::string ApplyEdits(const std::string& text, const std::vector<Finding>& find
   std::vector<TextEdit> taken;
   const auto clashes = [&](const TextEdit& edit) {
     return std::any_of(taken.begin(), taken.end(), [&](const TextEdit& other) {
-      const bool same = edit.start == other.start && edit.end == other.end && edit.replacement == other.replacement;
+      const bool same =
+          edit.start == other.start && edit.end == other.end && edit.replacement == other.replacement;
       const bool both_insert = edit.start == edit.end && other.start == other.end;
       return !same && !both_insert && edit.start < std::max(other.end, other.start + 1) &&
              other.start < std::max(edit.end, edit.start + 1);
@@ -37,7 +38,8 @@ std::string ApplyEdits(const std::string& text, const std::vector<Finding>& find
       if (!known && edit.start <= edit.end && edit.end <= text.size()) taken.push_back(edit);
     }
   }
-  std::stable_sort(taken.begin(), taken.end(), [](const TextEdit& a, const TextEdit& b) { return a.start < b.start; });
+  std::stable_sort(taken.begin(), taken.end(),
+                   [](const TextEdit& a, const TextEdit& b) { return a.start < b.start; });
   std::string out;
   size_t done = 0;
   for (const TextEdit& edit : taken) {

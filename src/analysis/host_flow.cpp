@@ -14,28 +14,120 @@ bool IsUninitialised(const std::string& name) {
 }
 
 const std::set<std::string_view>& HeavyFunctions() {
-  static const std::set<std::string_view> kNames = {
-      "matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "linear", "bilinear", "conv1d", "conv2d", "conv3d",
-      "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "scaled_dot_product_attention", "softmax", "log_softmax",
-      "layer_norm", "batch_norm", "group_norm", "instance_norm", "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d",
-      "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "gelu", "relu", "tanh",
-      "sigmoid", "silu", "leaky_relu", "elu", "selu", "hardswish", "hardtanh", "mish", "softplus", "cross_entropy", "mse_loss",
-      "cumsum", "cumprod", "gru", "lstm", "rnn_tanh", "rnn_relu", "logsumexp", "sum", "mean", "max", "min", "prod", "norm",
-      "embedding", "multi_head_attention_forward", "lstm_cell", "gru_cell", "matrix_exp", "cosine_similarity", "kl_div"};
+  static const std::set<std::string_view> kNames = {"matmul",
+                                                    "mm",
+                                                    "bmm",
+                                                    "addmm",
+                                                    "baddbmm",
+                                                    "einsum",
+                                                    "linear",
+                                                    "bilinear",
+                                                    "conv1d",
+                                                    "conv2d",
+                                                    "conv3d",
+                                                    "conv_transpose1d",
+                                                    "conv_transpose2d",
+                                                    "conv_transpose3d",
+                                                    "scaled_dot_product_attention",
+                                                    "softmax",
+                                                    "log_softmax",
+                                                    "layer_norm",
+                                                    "batch_norm",
+                                                    "group_norm",
+                                                    "instance_norm",
+                                                    "max_pool1d",
+                                                    "max_pool2d",
+                                                    "max_pool3d",
+                                                    "avg_pool1d",
+                                                    "avg_pool2d",
+                                                    "avg_pool3d",
+                                                    "adaptive_avg_pool1d",
+                                                    "adaptive_avg_pool2d",
+                                                    "adaptive_avg_pool3d",
+                                                    "gelu",
+                                                    "relu",
+                                                    "tanh",
+                                                    "sigmoid",
+                                                    "silu",
+                                                    "leaky_relu",
+                                                    "elu",
+                                                    "selu",
+                                                    "hardswish",
+                                                    "hardtanh",
+                                                    "mish",
+                                                    "softplus",
+                                                    "cross_entropy",
+                                                    "mse_loss",
+                                                    "cumsum",
+                                                    "cumprod",
+                                                    "gru",
+                                                    "lstm",
+                                                    "rnn_tanh",
+                                                    "rnn_relu",
+                                                    "logsumexp",
+                                                    "sum",
+                                                    "mean",
+                                                    "max",
+                                                    "min",
+                                                    "prod",
+                                                    "norm",
+                                                    "embedding",
+                                                    "multi_head_attention_forward",
+                                                    "lstm_cell",
+                                                    "gru_cell",
+                                                    "matrix_exp",
+                                                    "cosine_similarity",
+                                                    "kl_div"};
   return kNames;
 }
 
 const std::set<std::string_view>& HeavyModules() {
-  static const std::set<std::string_view> kNames = {
-      "Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "GRU", "LSTM", "RNN",
-      "GRUCell", "LSTMCell", "RNNCell", "MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer", "Transformer",
-      "TransformerDecoderLayer", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LayerNorm", "GroupNorm", "InstanceNorm2d",
-      "MaxPool1d", "MaxPool2d", "MaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "AdaptiveAvgPool2d", "Sequential",
-      "Softmax", "GELU", "ReLU", "Tanh", "Sigmoid", "Embedding", "EmbeddingBag", "Bilinear"};
+  static const std::set<std::string_view> kNames = {"Linear",
+                                                    "Conv1d",
+                                                    "Conv2d",
+                                                    "Conv3d",
+                                                    "ConvTranspose1d",
+                                                    "ConvTranspose2d",
+                                                    "ConvTranspose3d",
+                                                    "GRU",
+                                                    "LSTM",
+                                                    "RNN",
+                                                    "GRUCell",
+                                                    "LSTMCell",
+                                                    "RNNCell",
+                                                    "MultiheadAttention",
+                                                    "TransformerEncoder",
+                                                    "TransformerEncoderLayer",
+                                                    "Transformer",
+                                                    "TransformerDecoderLayer",
+                                                    "BatchNorm1d",
+                                                    "BatchNorm2d",
+                                                    "BatchNorm3d",
+                                                    "LayerNorm",
+                                                    "GroupNorm",
+                                                    "InstanceNorm2d",
+                                                    "MaxPool1d",
+                                                    "MaxPool2d",
+                                                    "MaxPool3d",
+                                                    "AvgPool1d",
+                                                    "AvgPool2d",
+                                                    "AvgPool3d",
+                                                    "AdaptiveAvgPool2d",
+                                                    "Sequential",
+                                                    "Softmax",
+                                                    "GELU",
+                                                    "ReLU",
+                                                    "Tanh",
+                                                    "Sigmoid",
+                                                    "Embedding",
+                                                    "EmbeddingBag",
+                                                    "Bilinear"};
   return kNames;
 }
 
-std::string LastPart(const std::string& dotted) { return dotted.substr(dotted.rfind('.') + 1); }
+std::string LastPart(const std::string& dotted) {
+  return dotted.substr(dotted.rfind('.') + 1);
+}
 
 bool IsFunctional(const std::string& dotted) {
   return StartsWith(dotted, "torch.nn.functional.") || StartsWith(dotted, "torch.");
@@ -43,7 +135,8 @@ bool IsFunctional(const std::string& dotted) {
 
 // nn.GRU for a call self.gru(...) when the class assigns self.gru = nn.GRU(...).
 std::string ModuleBehind(const Scopes& scopes, const PyNode* callee) {
-  if (!callee->Is(PyKind::kAttribute) || callee->value == nullptr || !callee->value->IsName("self")) return "";
+  if (!callee->Is(PyKind::kAttribute) || callee->value == nullptr || !callee->value->IsName("self"))
+    return "";
   const PyNode* owner = EnclosingClass(callee);
   if (owner == nullptr) return "";
   for (const Binding& binding : scopes.AttributeBindings(owner, callee->name)) {
@@ -63,7 +156,8 @@ void CollectNames(const PyNode* node, std::set<std::string_view>* out) {
 
 class FunctionFlow {
  public:
-  FunctionFlow(const Scopes& scopes, const Kernels& kernels, const std::vector<KernelTrace>& traces, const PyNode* function)
+  FunctionFlow(const Scopes& scopes, const Kernels& kernels, const std::vector<KernelTrace>& traces,
+               const PyNode* function)
       : scopes_(scopes), traces_(traces), function_(function) {
     for (const auto& launch : kernels.launches())
       if (scopes.ScopeOf(launch->call) == function) launches_.push_back(launch.get());
@@ -99,7 +193,8 @@ class FunctionFlow {
         std::set<std::string_view> targets;
         for (const PyNode* target : node->args) CollectNames(target, &targets);
         if (node->target != nullptr) CollectNames(node->target, &targets);
-        if (std::any_of(targets.begin(), targets.end(), [&](std::string_view n) { return live_.count(n) != 0; }) &&
+        if (std::any_of(targets.begin(), targets.end(),
+                        [&](std::string_view n) { return live_.count(n) != 0; }) &&
             node->value != nullptr)
           CollectNames(node->value, &live_);
       }
@@ -119,11 +214,13 @@ class FunctionFlow {
       if (node == except || found) return false;
       if (node->Is(PyKind::kName) && node->name == name) {
         const PyNode* parent = node->parent;
-        const bool is_target = parent != nullptr && parent->Is(PyKind::kAssign) &&
-                               std::find(parent->args.begin(), parent->args.end(), node) != parent->args.end();
-        const bool only_shape = parent != nullptr && parent->Is(PyKind::kAttribute) &&
-                                (parent->name == "stride" || parent->name == "shape" || parent->name == "numel" ||
-                                 parent->name == "dtype" || parent->name == "device" || parent->name == "size");
+        const bool is_target =
+            parent != nullptr && parent->Is(PyKind::kAssign) &&
+            std::find(parent->args.begin(), parent->args.end(), node) != parent->args.end();
+        const bool only_shape =
+            parent != nullptr && parent->Is(PyKind::kAttribute) &&
+            (parent->name == "stride" || parent->name == "shape" || parent->name == "numel" ||
+             parent->name == "dtype" || parent->name == "device" || parent->name == "size");
         found = found || (!is_target && !only_shape);
       }
       return true;
@@ -201,7 +298,8 @@ class FunctionFlow {
           for (const PyNode* target : at->args) CollectNames(target, &targets);
         if ((at->Is(PyKind::kAugAssign) || at->Is(PyKind::kAnnAssign)) && at->target != nullptr)
           CollectNames(at->target, &targets);
-        for (std::string_view target : targets) call.reaches_output = call.reaches_output || live_.count(target) != 0;
+        for (std::string_view target : targets)
+          call.reaches_output = call.reaches_output || live_.count(target) != 0;
       }
       flow->library_calls.push_back(std::move(call));
       return true;
@@ -251,7 +349,8 @@ class FunctionFlow {
         const std::set<std::string_view> stored = StoredParams(*trace, &complete);
         if (!complete || stored.count(argument.param) != 0) return false;
         read_only_launch = true;
-        *reason = std::string(launch->kernel->name) + " gets it as " + std::string(argument.param) + " and never stores there";
+        *reason = std::string(launch->kernel->name) + " gets it as " + std::string(argument.param) +
+                  " and never stores there";
       }
       // A launch that hides its arguments may write anything.
       if (!launch->complete) return false;
@@ -291,9 +390,11 @@ std::string_view RootVariable(const PyNode* expression) {
     if (expression->Is(PyKind::kName)) return expression->name;
     if (expression->Is(PyKind::kSubscript)) {
       expression = expression->value;
-    } else if (expression->Is(PyKind::kCall) && expression->value != nullptr && expression->value->Is(PyKind::kAttribute)) {
-      static const std::set<std::string_view> kViews = {"view", "reshape", "contiguous", "transpose", "permute", "squeeze",
-                                                        "unsqueeze", "flatten", "data_ptr", "detach", "expand", "narrow", "t"};
+    } else if (expression->Is(PyKind::kCall) && expression->value != nullptr &&
+               expression->value->Is(PyKind::kAttribute)) {
+      static const std::set<std::string_view> kViews = {
+          "view",    "reshape",  "contiguous", "transpose", "permute", "squeeze", "unsqueeze",
+          "flatten", "data_ptr", "detach",     "expand",    "narrow",  "t"};
       if (kViews.count(expression->value->name) == 0) return {};
       expression = expression->value->value;
     } else {

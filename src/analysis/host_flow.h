@@ -16,8 +16,8 @@ namespace hone {
 
 struct LibraryCall {
   const PyNode* node = nullptr;
-  std::string name;           // "torch.matmul", "nn.GRU"
-  bool heavy = false;         // does the work a kernel is meant to do, rather than plumbing
+  std::string name;    // "torch.matmul", "nn.GRU"
+  bool heavy = false;  // does the work a kernel is meant to do, rather than plumbing
   bool reaches_output = false;
   bool in_loop = false;
 };

@@ -28,12 +28,14 @@ Constant HostValues::Eval(const PyNode* expression, int depth) const {
     case PyKind::kSubscript:
       return EvalSubscript(expression, depth);
     case PyKind::kBinOp:
-      return FoldBinary(expression->op, Eval(expression->left, depth + 1), Eval(expression->right, depth + 1));
+      return FoldBinary(expression->op, Eval(expression->left, depth + 1),
+                        Eval(expression->right, depth + 1));
     case PyKind::kUnaryOp:
       return FoldUnary(expression->op, Eval(expression->value, depth + 1));
     case PyKind::kCompare:
       if (expression->args.size() != 1 || expression->ops.size() != 1) return {};
-      return FoldCompare(expression->ops[0], Eval(expression->left, depth + 1), Eval(expression->args[0], depth + 1));
+      return FoldCompare(expression->ops[0], Eval(expression->left, depth + 1),
+                         Eval(expression->args[0], depth + 1));
     case PyKind::kBoolOp: {
       Constant last;
       for (const PyNode* part : expression->args) {
@@ -102,7 +104,8 @@ std::vector<Binding> HostValues::Reaching(const std::vector<Binding>& bindings, 
   };
   const PyNode* last = nullptr;
   for (const Binding& binding : bindings)
-    if (binding.node->Is(PyKind::kAssign) && binding.node->end <= use->start && encloses(binding.node)) last = binding.node;
+    if (binding.node->Is(PyKind::kAssign) && binding.node->end <= use->start && encloses(binding.node))
+      last = binding.node;
   if (last == nullptr) return bindings;
   bool in_loop = false;
   for (const PyNode* at = use; at != nullptr && !at->Is(PyKind::kFunction); at = at->parent)
@@ -221,7 +224,8 @@ Constant HostValues::EvalSubscript(const PyNode* subscript, int depth) const {
   const Constant index = Eval(subscript->target, depth + 1);
   if (!index.known()) return {};
   if (container.kind == Constant::Kind::kDict) {
-    const Constant* item = container.Lookup(index.kind == Constant::Kind::kString ? index.string : index.Text());
+    const Constant* item =
+        container.Lookup(index.kind == Constant::Kind::kString ? index.string : index.Text());
     return item != nullptr ? *item : Constant();
   }
   if (container.kind == Constant::Kind::kSequence && index.is_int()) {

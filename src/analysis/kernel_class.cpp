@@ -36,7 +36,8 @@ bool IsSummation(const PyNode* value, std::string_view name) {
 }
 
 std::string_view Callee(const PyNode* call) {
-  return call->value != nullptr && call->value->Is(PyKind::kAttribute) ? call->value->name : std::string_view();
+  return call->value != nullptr && call->value->Is(PyKind::kAttribute) ? call->value->name
+                                                                       : std::string_view();
 }
 
 struct Vote {
@@ -72,18 +73,21 @@ Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const 
   const bool running_max = std::any_of(trace.reductions.begin(), trace.reductions.end(),
                                        [](const ReductionUse& use) { return use.op == "max"; });
   if (dots.size() >= 2 && exps > 0 && running_max && calls("maximum") > 0)
-    return {KernelClass::kAttention, line(*dots.begin()), name + " multiplies twice around a running softmax"};
+    return {KernelClass::kAttention, line(*dots.begin()),
+            name + " multiplies twice around a running softmax"};
 
   for (const KernelLoop& loop : trace.loops) {
     std::string how;
     if (loop.is_static || !CarriesState(trace, loop, &how)) continue;
-    const bool stores_inside = std::any_of(trace.accesses.begin(), trace.accesses.end(), [&](const MemoryAccess& access) {
-      return access.kind == MemoryAccess::Kind::kStore &&
-             std::find(access.inside.begin(), access.inside.end(), loop.node) != access.inside.end();
-    });
+    const bool stores_inside =
+        std::any_of(trace.accesses.begin(), trace.accesses.end(), [&](const MemoryAccess& access) {
+          return access.kind == MemoryAccess::Kind::kStore &&
+                 std::find(access.inside.begin(), access.inside.end(), loop.node) != access.inside.end();
+        });
     // State that leaves the kernel only at the end is a reduction of some kind.
     if (!stores_inside) continue;
-    return {KernelClass::kPersistentRecurrent, line(loop.node), fmt::format("{} loops over {} and carries {}", name, loop.trip, how)};
+    return {KernelClass::kPersistentRecurrent, line(loop.node),
+            fmt::format("{} loops over {} and carries {}", name, loop.trip, how)};
   }
   if (!trace.scans.empty() && dots.empty())
     return {KernelClass::kScan, line(trace.scans.front()), name + " scans"};
@@ -96,22 +100,30 @@ Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const 
     if (exps > 0 && running_max)
       return {KernelClass::kAttention, line(*dots.begin()), name + " multiplies around a softmax"};
     if (LooksLikeConvolution(trace))
-      return {KernelClass::kConv, line(*dots.begin()), name + " multiplies at addresses that slide with two loop counters"};
+      return {KernelClass::kConv, line(*dots.begin()),
+              name + " multiplies at addresses that slide with two loop counters"};
     return {KernelClass::kGemm, line(*dots.begin()), name + " accumulates tl.dot"};
   }
   if (!trace.scalar_vector_products.empty() && LooksLikeConvolution(trace))
-    return {KernelClass::kConv, line(trace.loops.front().node), name + " sums products at addresses that slide with two loop counters"};
+    return {KernelClass::kConv, line(trace.loops.front().node),
+            name + " sums products at addresses that slide with two loop counters"};
   if (!trace.scalar_vector_products.empty())
-    return {KernelClass::kGemm, line(trace.scalar_vector_products.front()), name + " accumulates products of a scalar and a vector"};
+    return {KernelClass::kGemm, line(trace.scalar_vector_products.front()),
+            name + " accumulates products of a scalar and a vector"};
   if (!trace.reductions.empty())
-    return {KernelClass::kReduction, line(trace.reductions.front().node), fmt::format("{} reduces with tl.{}", name, trace.reductions.front().op)};
-  const bool accumulates = std::any_of(trace.loops.begin(), trace.loops.end(), [](const KernelLoop& l) { return !l.carried.empty(); });
-  if (accumulates) return {KernelClass::kReduction, line(trace.loops.front().node), name + " accumulates over a loop"};
+    return {KernelClass::kReduction, line(trace.reductions.front().node),
+            fmt::format("{} reduces with tl.{}", name, trace.reductions.front().op)};
+  const bool accumulates = std::any_of(trace.loops.begin(), trace.loops.end(),
+                                       [](const KernelLoop& l) { return !l.carried.empty(); });
+  if (accumulates)
+    return {KernelClass::kReduction, line(trace.loops.front().node), name + " accumulates over a loop"};
   if (calls("trans") + calls("permute") > 0)
     return {KernelClass::kOther, line(trace.kernel->function), name + " moves elements to other positions"};
   const bool stores = std::any_of(trace.accesses.begin(), trace.accesses.end(),
                                   [](const MemoryAccess& a) { return a.kind != MemoryAccess::Kind::kLoad; });
-  if (stores) return {KernelClass::kElementwise, line(trace.kernel->function), name + " stores what it computed from the same position"};
+  if (stores)
+    return {KernelClass::kElementwise, line(trace.kernel->function),
+            name + " stores what it computed from the same position"};
   return {KernelClass::kOther, line(trace.kernel->function), name + " stores nothing that could be followed"};
 }
 
@@ -125,16 +137,20 @@ Vote ClassifyCuda(const Candidate& candidate, const CudaUnit& unit, const CudaKe
     // A step that writes its result inside the loop and reads back what earlier steps left.
     if (!store.is_store || store.base.empty() || store.loops.empty() || !flow.accumulates_product) continue;
     const SyntaxNode* loop = store.loops.front();
-    const bool through_memory = std::any_of(flow.accesses.begin(), flow.accesses.end(), [&](const CudaAccess& load) {
-      return !load.is_store && load.base == store.base && !load.loops.empty() && load.loops.front() == loop;
-    });
-    const bool through_shared = std::any_of(kernel.events.begin(), kernel.events.end(), [&](const CudaEvent& event) {
-      return event.kind == CudaEvent::Kind::kShared && event.access.is_write && event.access.node->start > loop->start &&
-             event.access.node->end < loop->end;
-    });
+    const bool through_memory =
+        std::any_of(flow.accesses.begin(), flow.accesses.end(), [&](const CudaAccess& load) {
+          return !load.is_store && load.base == store.base && !load.loops.empty() &&
+                 load.loops.front() == loop;
+        });
+    const bool through_shared =
+        std::any_of(kernel.events.begin(), kernel.events.end(), [&](const CudaEvent& event) {
+          return event.kind == CudaEvent::Kind::kShared && event.access.is_write &&
+                 event.access.node->start > loop->start && event.access.node->end < loop->end;
+        });
     if (through_memory || through_shared)
       return {KernelClass::kPersistentRecurrent, candidate.source.PositionAt(unit.OuterStart(loop)).line,
-              name + (through_memory ? " carries state through memory" : " carries state in shared memory") + " from step to step"};
+              name + (through_memory ? " carries state through memory" : " carries state in shared memory") +
+                  " from step to step"};
   }
   for (const CudaLaunch& launch : unit.launches)
     if (launch.kernel == kernel.name && launch.in_loop)
@@ -142,12 +158,16 @@ Vote ClassifyCuda(const Candidate& candidate, const CudaUnit& unit, const CudaKe
               name + " is launched inside a host loop"};
   if (kernel.matrix_ops > 0) return {KernelClass::kGemm, line, name + " uses matrix instructions"};
   if (flow.accumulates_product)
-    return {kernel.loops.size() >= 3 ? KernelClass::kConv : KernelClass::kGemm, line, name + " accumulates products of two arrays"};
+    return {kernel.loops.size() >= 3 ? KernelClass::kConv : KernelClass::kGemm, line,
+            name + " accumulates products of two arrays"};
   for (const CudaEvent& event : kernel.events)
-    if (event.kind == CudaEvent::Kind::kShared && !event.access.is_write && Contains(event.access.index, "-") && !kernel.loops.empty())
+    if (event.kind == CudaEvent::Kind::kShared && !event.access.is_write &&
+        Contains(event.access.index, "-") && !kernel.loops.empty())
       return {KernelClass::kScan, line, name + " combines each element with those before it"};
-  if (flow.accumulates) return {KernelClass::kReduction, line, name + " combines values across threads or iterations"};
-  if (!kernel.shared_arrays.empty()) return {KernelClass::kOther, line, name + " moves elements through shared memory"};
+  if (flow.accumulates)
+    return {KernelClass::kReduction, line, name + " combines values across threads or iterations"};
+  if (!kernel.shared_arrays.empty())
+    return {KernelClass::kOther, line, name + " moves elements through shared memory"};
   return {KernelClass::kElementwise, line, name + " has neither accumulation nor shared memory"};
 }
 
@@ -218,8 +238,10 @@ bool IsRecurrence(const PyNode* loop, std::string_view name) {
       recurrent = recurrent || !IsSummation(node->value, name);
       return true;
     }
-    if (node->Is(PyKind::kCall) && (Callee(node) == "dot" || Callee(node) == "sum" || Callee(node) == "trans"))
-      for (const PyNode* argument : node->args) fed_back = fed_back || (node->args.size() < 3 && Mentions(argument, name));
+    if (node->Is(PyKind::kCall) &&
+        (Callee(node) == "dot" || Callee(node) == "sum" || Callee(node) == "trans"))
+      for (const PyNode* argument : node->args)
+        fed_back = fed_back || (node->args.size() < 3 && Mentions(argument, name));
     return true;
   });
   if (!recurrent) return false;
@@ -227,7 +249,8 @@ bool IsRecurrence(const PyNode* loop, std::string_view name) {
   std::set<std::string_view> tainted = {name};
   for (int round = 0; round < 8; ++round) {
     WalkPython(loop, [&](const PyNode* node) {
-      if (!node->Is(PyKind::kAssign) || node->args.size() != 1 || !node->args[0]->Is(PyKind::kName) || node->value == nullptr)
+      if (!node->Is(PyKind::kAssign) || node->args.size() != 1 || !node->args[0]->Is(PyKind::kName) ||
+          node->value == nullptr)
         return true;
       const std::string_view target = node->args[0]->name;
       for (std::string_view source : std::set<std::string_view>(tainted))
@@ -268,7 +291,8 @@ KernelClass Classify(const Candidate& candidate, std::vector<Evidence>* evidence
       if (trace.kernel->is_device_function && !trace.kernel->launched) continue;
       const Launch* launch = nullptr;
       for (const auto& other : candidate.python->kernels->launches())
-        if (other->kernel == trace.kernel && (launch == nullptr || launch->host_loops.empty())) launch = other.get();
+        if (other->kernel == trace.kernel && (launch == nullptr || launch->host_loops.empty()))
+          launch = other.get();
       votes.push_back(ClassifyTriton(candidate, trace, launch));
     }
   }
@@ -277,9 +301,9 @@ KernelClass Classify(const Candidate& candidate, std::vector<Evidence>* evidence
   KernelClass best = KernelClass::kNone;
   for (const Vote& vote : votes)
     if (Weight(vote.kernel_class) > Weight(best)) best = vote.kernel_class;
-  for (const Vote& vote : votes)
-    evidence->push_back({vote.line, vote.what});
-  std::stable_sort(evidence->begin(), evidence->end(), [](const Evidence& a, const Evidence& b) { return a.line < b.line; });
+  for (const Vote& vote : votes) evidence->push_back({vote.line, vote.what});
+  std::stable_sort(evidence->begin(), evidence->end(),
+                   [](const Evidence& a, const Evidence& b) { return a.line < b.line; });
   return best;
 }
 

@@ -11,71 +11,16 @@ namespace hone {
 
 namespace {
 
-const std::set<std::string_view>& PythonBuiltins() {
-  static const std::set<std::string_view> kNames = {
-      "abs", "all", "any", "bin", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "eval",
-      "filter", "format", "frozenset", "hash", "id", "input", "iter", "map", "next", "object", "open", "ord", "pow",
-      "repr", "reversed", "round", "set", "setattr", "slice", "sorted", "str", "sum", "super", "tuple", "type", "vars", "zip"};
-  return kNames;
-}
-
-// What Triton's front end itself puts into a kernel's namespace.
-bool IsKernelBuiltin(std::string_view name) {
-  static const std::set<std::string_view> kNames = {"len", "list", "range", "float", "int", "isinstance", "getattr",
-                                                    "hasattr", "print", "min", "max"};
-  return kNames.count(name) != 0;
-}
-
-std::string BuiltinReplacement(std::string_view name) {
-  if (name == "abs") return "Use tl.abs.";
-  if (name == "sum") return "Use tl.sum(x, axis=0).";
-  if (name == "pow") return "Multiply, or use tl.exp(y * tl.log(x)).";
-  if (name == "round") return "Use tl.floor(x + 0.5).";
-  if (name == "any") return "Use tl.max(x.to(tl.int32), axis=0).";
-  if (name == "all") return "Use tl.min(x.to(tl.int32), axis=0).";
-  if (name == "bool") return "Drop it, or compare with 0.";
-  return "Compute it on the host and pass it in, or write it with triton.language operations.";
-}
-
 uint32_t RefusesChains() {
   uint32_t mask = 0;
-  for (std::string_view version : {"2.1", "2.2", "3.0", "3.1", "3.2", "3.3"}) mask |= TritonVersionMask(version);
+  for (std::string_view version : {"2.1", "2.2", "3.0", "3.1", "3.2", "3.3"})
+    mask |= TritonVersionMask(version);
   return mask;
 }
 
-bool IsDtypeName(std::string_view name) {
-  return StartsWith(name, "float") || StartsWith(name, "int") || StartsWith(name, "uint") || name == "bfloat16";
+bool IsFloat(const std::string& element) {
+  return element.substr(0, 2) == "fp" || element == "bf16";
 }
-
-std::string ShortType(std::string_view name) {
-  if (name == "float32") return "fp32";
-  if (name == "float16") return "fp16";
-  if (name == "bfloat16") return "bf16";
-  if (name == "float64") return "fp64";
-  return std::string(name);
-}
-
-// Certainly a Python number, even when its value is not known: math.log(2.0), 1 / x of such.
-bool IsPlainNumber(const Scopes& scopes, const PyNode* node) {
-  switch (node == nullptr ? PyKind::kError : node->kind) {
-    case PyKind::kInt:
-    case PyKind::kFloat:
-    case PyKind::kTrue:
-    case PyKind::kFalse:
-      return true;
-    case PyKind::kUnaryOp:
-      return IsPlainNumber(scopes, node->value);
-    case PyKind::kBinOp:
-      return IsPlainNumber(scopes, node->left) && IsPlainNumber(scopes, node->right);
-    case PyKind::kAttribute:
-    case PyKind::kCall:
-      return StartsWith(scopes.Resolve(node->Is(PyKind::kCall) ? node->value : node), "math.");
-    default:
-      return false;
-  }
-}
-
-bool IsFloat(const std::string& element) { return element.substr(0, 2) == "fp" || element == "bf16"; }
 
 }  // namespace
 
@@ -86,7 +31,8 @@ std::string PromoteElements(const KernelValue& a, const KernelValue& b) {
   if (a.literal != b.literal) {
     const KernelValue& number = a.literal ? a : b;
     const KernelValue& other = a.literal ? b : a;
-    if (!IsFloat(number.element) || IsFloat(other.element)) return IsFloat(number.element) == IsFloat(other.element) || IsFloat(other.element) ? other.element : "";
+    if (!IsFloat(number.element) || IsFloat(other.element))
+      return IsFloat(number.element) == IsFloat(other.element) || IsFloat(other.element) ? other.element : "";
     return "fp32";
   }
   const auto either = [&](std::string_view type) { return a.element == type || b.element == type; };
@@ -124,7 +70,8 @@ std::string KernelInterpreter::Text(const PyNode* node) const {
     case PyKind::kSubscript:
       return Text(node->value) + "[" + Text(node->target) + "]";
     case PyKind::kSlice:
-      return (node->left != nullptr ? Text(node->left) : "") + ":" + (node->right != nullptr ? Text(node->right) : "");
+      return (node->left != nullptr ? Text(node->left) : "") + ":" +
+             (node->right != nullptr ? Text(node->right) : "");
     case PyKind::kCompare:
       out = Text(node->left);
       for (size_t i = 0; i < node->args.size() && i < node->ops.size(); ++i)
@@ -225,11 +172,12 @@ KernelValue KernelInterpreter::Eval(const PyNode* node) {
       return {};
     case PyKind::kComprehension: {
       // Release 3.6 accepts a list comprehension over a tuple; nothing else of the kind passes anywhere.
-      const bool over_range = !node->args.empty() && node->args[0]->value != nullptr &&
-                              node->args[0]->value->Is(PyKind::kCall);
+      const bool over_range =
+          !node->args.empty() && node->args[0]->value != nullptr && node->args[0]->value->Is(PyKind::kCall);
       if (node->op != "list" || over_range)
-        Unsupported(node, fmt::format("a {}{}", node->op, node->op == "generator" ? " expression" : " comprehension"),
-                    "Unroll it with tl.static_range or write the terms out.");
+        Unsupported(
+            node, fmt::format("a {}{}", node->op, node->op == "generator" ? " expression" : " comprehension"),
+            "Unroll it with tl.static_range or write the terms out.");
       return {};
     }
     case PyKind::kFString:
@@ -249,174 +197,16 @@ KernelValue KernelInterpreter::Eval(const PyNode* node) {
   }
 }
 
-KernelValue KernelInterpreter::EvalName(const PyNode* node) {
-  const auto it = frame().names.find(node->name);
-  if (it == frame().names.end()) return GlobalName(node);
-  if (!it->second.Is(Kind::kUndefined)) return it->second;
-  Report(ProblemKind::kUndefinedName, node, std::string(node->name), it->second.note,
-         fmt::format("Assign {} before, on every path, with the same shape and type.", node->name));
-  return {};
-}
-
-KernelValue KernelInterpreter::GlobalName(const PyNode* node) {
-  const std::vector<Binding>* bindings = scopes_.Find(node->name, frame().kernel->function);
-  if (bindings != nullptr && !bindings->empty()) return GlobalValue(node, bindings->back());
-  if (IsKernelBuiltin(node->name)) {
-    KernelValue builtin = KernelValue::Of(Kind::kBuiltin);
-    builtin.path = std::string(node->name);
-    return builtin;
-  }
-  if (scopes_.has_star_import()) return {};
-  const ScopeNames& local = scopes_.NamesIn(frame().kernel->function);
-  if (PythonBuiltins().count(node->name) != 0)
-    Report(ProblemKind::kUndefinedName, node, std::string(node->name),
-           fmt::format("Python's {}() does not exist inside a kernel", node->name), BuiltinReplacement(node->name));
-  else if (local.count(node->name) != 0)
-    Report(ProblemKind::kUndefinedName, node, std::string(node->name),
-           fmt::format("{} is used before it is assigned", node->name),
-           fmt::format("Assign {} before this line.", node->name));
-  else
-    Report(ProblemKind::kUndefinedName, node, std::string(node->name),
-           fmt::format("{} is not defined in {} nor in the file", node->name, frame().kernel->name),
-           node->name == "tl"     ? "Add: import triton.language as tl"
-           : node->name == "math" ? "Add: import math"
-                                  : fmt::format("Define {}, or pass it to the kernel as a parameter.", node->name));
-  return {};
-}
-
-KernelValue KernelInterpreter::GlobalValue(const PyNode* node, const Binding& binding) {
-  KernelValue value;
-  if (binding.node->Is(PyKind::kAlias)) {
-    value.path = scopes_.Resolve(node);
-    value.kind = Kind::kModule;
-    const size_t dot = value.path.rfind('.');
-    if (dot != std::string::npos && value.path.substr(0, dot) == "triton.language" &&
-        value.path != "triton.language.math" && value.path != "triton.language.extra")
-      value.kind = IsDtypeName(value.path.substr(dot + 1)) ? Kind::kType : Kind::kBuiltin;
-    return value;
-  }
-  if (binding.node->Is(PyKind::kFunction)) {
-    value.jit = kernels_.OfFunction(binding.node);
-    if (value.jit != nullptr)
-      value.kind = Kind::kJit;
-    else if (binding.node->decorators.empty())
-      value.kind = Kind::kHostFunction;
-    value.path = std::string(node->name);
-    return value;
-  }
-  if (binding.value == nullptr) return {};
-  if (Kernel* kernel = kernels_.Resolve(node)) {
-    value.kind = Kind::kJit;
-    value.jit = kernel;
-    return value;
-  }
-  const std::string dotted = scopes_.Resolve(binding.value);
-  if (StartsWith(dotted, "triton.language")) return Eval(binding.value);
-  if (binding.value->Is(PyKind::kCall) && scopes_.Resolve(binding.value->value) == "triton.language.constexpr")
-    return KernelValue::Constexpr(values_.Eval(binding.value));
-  const Constant constant = values_.Eval(binding.value);
-  if (!constant.known() && !IsPlainNumber(scopes_, binding.value)) return {};
-  if (constant.kind == Constant::Kind::kNone) return KernelValue::Constexpr(constant);
-  uint32_t refused_by = 0;
-  if (binding.node->Is(PyKind::kAnnAssign) && EndsWith(scopes_.Resolve(binding.node->annotation), "constexpr"))
-    refused_by = kAllTriton & ~(TritonVersionMask("3.0") | TritonVersionMask("3.1") | TritonVersionMask("3.2"));
-  else
-    refused_by = kTriton3;
-  Report(ProblemKind::kUndefinedName, node, std::string(node->name),
-         fmt::format("{} is an ordinary Python global, and kernels see only globals that are tl.constexpr", node->name),
-         fmt::format("Write {} = tl.constexpr({}), or pass it as a tl.constexpr parameter.", node->name,
-                     constant.known() ? constant.Text() : Text(binding.value)),
-         refused_by);
-  return KernelValue::Constexpr(constant);
-}
-
-KernelValue KernelInterpreter::EvalAttribute(const PyNode* node) {
-  const KernelValue object = Eval(node->value);
-  switch (object.kind) {
-    case Kind::kModule:
-      return ModuleMember(node, object.path);
-    case Kind::kBlock:
-    case Kind::kScalar:
-    case Kind::kBlockPointer: {
-      if (node->name == "T" && object.is_block()) {
-        KernelValue out = object;
-        std::reverse(out.shape.begin(), out.shape.end());
-        return out;
-      }
-      if (node->name == "shape" && object.is_block()) {
-        KernelValue tuple = KernelValue::Of(Kind::kTuple);
-        for (int64_t extent : object.shape)
-          tuple.items.push_back(KernelValue::Constexpr(extent < 0 ? Constant() : Constant::Int(extent)));
-        return tuple;
-      }
-      if (node->name == "dtype") {
-        KernelValue type = KernelValue::Of(Kind::kType);
-        type.element = object.is_block() && object.base.empty() ? object.element : "";
-        return type;
-      }
-      const bool is_value = object.is_tensor() && object.run_time && object.base.empty();
-      if (is_value && TritonReleasesWith("tensor", node->name) == 0 &&
-          !StartsWith(node->name, "_"))
-        Report(ProblemKind::kUnknownOp, node, fmt::format(".{}", node->name),
-               fmt::format("blocks have no attribute {}", node->name), "");
-      KernelValue method = KernelValue::Of(Kind::kMethod);
-      method.path = std::string(node->name);
-      method.items.push_back(object);
-      return method;
-    }
-    case Kind::kConstexpr:
-      if (node->name == "value") return object;
-      return {};
-    case Kind::kType: {
-      KernelValue type = KernelValue::Of(Kind::kType);
-      return type;
-    }
-    default:
-      return {};
-  }
-}
-
-KernelValue KernelInterpreter::ModuleMember(const PyNode* node, const std::string& module) {
-  const std::string path = module + "." + std::string(node->name);
-  KernelValue value;
-  value.path = path;
-  const bool libdevice = EndsWith(module, "libdevice") && StartsWith(module, "triton.language");
-  const bool table = module == "triton.language" || module == "triton.language.math" || module == "triton" || libdevice;
-  if (table && !StartsWith(node->name, "_")) {
-    const uint32_t has = TritonReleasesWith(libdevice ? "libdevice" : module, node->name);
-    if (has != kAllTriton)
-      Report(ProblemKind::kUnknownOp, node, Text(node),
-             has == 0 ? fmt::format("{} has no {}", module, node->name)
-                      : fmt::format("{} has {} only in Triton {}", module, node->name, DescribeVersions(has)),
-             "", kAllTriton & ~has);
-  }
-  if (path == "triton.language" || path == "triton.language.math" || path == "triton.language.extra" ||
-      StartsWith(path, "triton.language.extra.") || path == "triton.language.libdevice") {
-    value.kind = Kind::kModule;
-    if (libdevice) value.kind = Kind::kBuiltin;
-    return value;
-  }
-  if (module == "triton.language" && IsDtypeName(node->name)) {
-    value.kind = Kind::kType;
-    value.element = ShortType(node->name);
-    return value;
-  }
-  if (module == "math" &&
-      (node->name == "pi" || node->name == "e" || node->name == "inf" || node->name == "nan" || node->name == "tau"))
-    return KernelValue::Constexpr(Constant::Float(3.14159));
-  value.kind = Kind::kBuiltin;
-  return value;
-}
-
 KernelValue KernelInterpreter::Broadcast(const PyNode* node, const KernelValue& a, const KernelValue& b,
                                          std::string_view what) {
   KernelValue out;
   if (a.is_block() && b.is_block()) {
     std::vector<int64_t> shape;
     if (!BroadcastShapes(a.shape, b.shape, &shape)) {
-      Report(ProblemKind::kShapeMismatch, node, std::string(what),
-             fmt::format("{} has shape {} on one side and {} on the other", what, a.ShapeText(), b.ShapeText()),
-             "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].");
+      Report(
+          ProblemKind::kShapeMismatch, node, std::string(what),
+          fmt::format("{} has shape {} on one side and {} on the other", what, a.ShapeText(), b.ShapeText()),
+          "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].");
       return {};
     }
     out = KernelValue::Block(std::move(shape));
@@ -459,7 +249,8 @@ KernelValue KernelInterpreter::EvalBinary(const PyNode* node, std::string_view o
   if (op == "+" || op == "-") {
     // Pointers only ever move by adding, so the base of a sum is the base of its pointer side.
     out.base = !left.base.empty() ? left.base : op == "+" ? right.base : std::string_view();
-    if (!left.base.empty() && !right.base.empty() && !left.is_block() && right.is_block()) out.base = right.base;
+    if (!left.base.empty() && !right.base.empty() && !left.is_block() && right.is_block())
+      out.base = right.base;
   } else if (op == "/") {
     if (out.element == "int32" || out.element == "int1") out.element = "fp32";
   }
@@ -480,12 +271,14 @@ KernelValue KernelInterpreter::EvalCompare(const PyNode* node) {
   const KernelValue right = Eval(node->args[0]);
   const std::string_view op = node->ops[0];
   if (op == "is" || op == "is not") {
-    if (left.Is(Kind::kConstexpr) && right.Is(Kind::kConstexpr) && left.constant.known() && right.constant.known())
+    if (left.Is(Kind::kConstexpr) && right.Is(Kind::kConstexpr) && left.constant.known() &&
+        right.constant.known())
       return KernelValue::Constexpr(FoldCompare(op, left.constant, right.constant));
     return KernelValue::Constexpr(Constant());
   }
   if (op == "in" || op == "not in") {
-    Unsupported(node, fmt::format("the operator `{}`", op), "Compare with == and join the comparisons with |.");
+    Unsupported(node, fmt::format("the operator `{}`", op),
+                "Compare with == and join the comparisons with |.");
     return {};
   }
   if (left.Is(Kind::kConstexpr) && right.Is(Kind::kConstexpr))
@@ -523,7 +316,8 @@ KernelValue KernelInterpreter::EvalIfExp(const PyNode* node) {
   const KernelValue otherwise = Eval(node->right);
   if (test.is_block() && test.run_time &&
       std::any_of(test.shape.begin(), test.shape.end(), [](int64_t extent) { return extent > 1; }))
-    Unsupported(node, fmt::format("`x if {} else y` on a block", Text(node->test)), "Use tl.where(condition, x, y).");
+    Unsupported(node, fmt::format("`x if {} else y` on a block", Text(node->test)),
+                "Use tl.where(condition, x, y).");
   if (then.kind != otherwise.kind || then.shape != otherwise.shape) return {};
   KernelValue out = then;
   out.DependOn(otherwise);
@@ -536,7 +330,8 @@ bool KernelInterpreter::ComputesWith(const PyNode* name) {
   bool found = false;
   WalkPython(frame().kernel->function, [&](const PyNode* node) {
     if (node->Is(PyKind::kBinOp))
-      found = found || (node->left != nullptr && node->left->IsName(name->name)) || (node->right != nullptr && node->right->IsName(name->name));
+      found = found || (node->left != nullptr && node->left->IsName(name->name)) ||
+              (node->right != nullptr && node->right->IsName(name->name));
     return !found;
   });
   return found;
@@ -572,7 +367,8 @@ KernelValue KernelInterpreter::EvalSubscript(const PyNode* node) {
       shape.push_back(1);
       continue;
     }
-    const bool whole = part->Is(PyKind::kSlice) && part->left == nullptr && part->right == nullptr && part->test == nullptr;
+    const bool whole =
+        part->Is(PyKind::kSlice) && part->left == nullptr && part->right == nullptr && part->test == nullptr;
     if (whole) {
       if (used < object.shape.size()) shape.push_back(object.shape[used]);
       ++used;
@@ -583,15 +379,17 @@ KernelValue KernelInterpreter::EvalSubscript(const PyNode* node) {
                                   (!at.constant.known() || at.constant.kind == Constant::Kind::kNone);
     if (none_in_disguise || (object.Is(Kind::kScalar) && !object.run_time && object.base.empty())) return {};
     // A bare parameter may be a tuple, unless the kernel also computes with it.
-    if (object.Is(Kind::kScalar) && !object.base.empty() && node->value->IsName(object.base) && !ComputesWith(node->value) &&
-        !at.is_tensor())
+    if (object.Is(Kind::kScalar) && !object.base.empty() && node->value->IsName(object.base) &&
+        !ComputesWith(node->value) && !at.is_tensor())
       return {};
     Report(ProblemKind::kTensorIndexing, node, Text(node->value),
            object.is_block() ? fmt::format("indexes the block {} with {}", Text(node->value), Text(part))
-                             : fmt::format("indexes {}, which is a pointer or a number, with {}", Text(node->value), Text(part)),
+                             : fmt::format("indexes {}, which is a pointer or a number, with {}",
+                                           Text(node->value), Text(part)),
            object.is_block()
-               ? fmt::format("Take one element with tl.sum(tl.where(index == {}, {}, 0.0)), or load it from memory.",
-                             part->Is(PyKind::kSlice) ? "i" : Text(part), Text(node->value))
+               ? fmt::format(
+                     "Take one element with tl.sum(tl.where(index == {}, {}, 0.0)), or load it from memory.",
+                     part->Is(PyKind::kSlice) ? "i" : Text(part), Text(node->value))
                : fmt::format("Load it: tl.load({} + {}).", Text(node->value), Text(part)));
     return {};
   }

@@ -23,7 +23,8 @@ namespace hone {
 
 class KernelInterpreter {
  public:
-  KernelInterpreter(const Scopes& scopes, const Kernels& kernels, const HostValues& values, KernelTrace* trace)
+  KernelInterpreter(const Scopes& scopes, const Kernels& kernels, const HostValues& values,
+                    KernelTrace* trace)
       : scopes_(scopes), kernels_(kernels), values_(values), trace_(trace) {}
 
   // Interprets the kernel as one launch and one autotuning config would compile it; both may be null.
@@ -48,32 +49,44 @@ class KernelInterpreter {
   void Assign(const PyNode* target, KernelValue value, const PyNode* statement);
   void AugAssign(const PyNode* node);
   void If(const PyNode* node);
+  void MergeBranches(const PyNode* node, const Environment& before, const Environment& then, bool certain);
+  void Unsupported(const PyNode* node, const std::string& what, const std::string& fix,
+                   uint32_t refused_by = 0);
+
+  // kernel_loops.cpp
   void For(const PyNode* node);
   void StaticFor(const PyNode* node, const std::vector<KernelValue>& bounds);
   void LoopBody(const PyNode* node, const std::string& trip);
-  void MergeBranches(const PyNode* node, const Environment& before, const Environment& then, bool certain);
-  void Unsupported(const PyNode* node, const std::string& what, const std::string& fix, uint32_t refused_by = 0);
 
   // kernel_expressions.cpp
   KernelValue Eval(const PyNode* node);
-  KernelValue EvalName(const PyNode* node);
-  KernelValue GlobalName(const PyNode* node);
-  KernelValue GlobalValue(const PyNode* node, const Binding& binding);
-  KernelValue EvalAttribute(const PyNode* node);
-  KernelValue ModuleMember(const PyNode* node, const std::string& module);
-  KernelValue EvalBinary(const PyNode* node, std::string_view op, const KernelValue& left, const KernelValue& right);
+  KernelValue EvalBinary(const PyNode* node, std::string_view op, const KernelValue& left,
+                         const KernelValue& right);
   KernelValue EvalCompare(const PyNode* node);
   KernelValue EvalBoolOp(const PyNode* node);
   KernelValue EvalSubscript(const PyNode* node);
   KernelValue EvalIfExp(const PyNode* node);
   bool ComputesWith(const PyNode* name);
-  KernelValue Broadcast(const PyNode* node, const KernelValue& a, const KernelValue& b, std::string_view what);
+  KernelValue Broadcast(const PyNode* node, const KernelValue& a, const KernelValue& b,
+                        std::string_view what);
+
+  // kernel_names.cpp
+  KernelValue EvalName(const PyNode* node);
+  KernelValue GlobalName(const PyNode* node);
+  KernelValue GlobalValue(const PyNode* node, const Binding& binding);
+  KernelValue EvalAttribute(const PyNode* node);
+  KernelValue ModuleMember(const PyNode* node, const std::string& module);
 
   // kernel_calls.cpp
   KernelValue EvalCall(const PyNode* node);
   KernelValue CallJit(const PyNode* node, const Kernel& callee, const std::vector<KernelValue>& args);
   KernelValue CallPython(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   KernelValue CallTriton(const PyNode* node, const std::string& name, std::vector<KernelValue> args);
+  // The argument called `name`, or the one at `index` when it is positional; null when absent.
+  const KernelValue* Argument(const PyNode* call, const std::vector<KernelValue>& args, size_t index,
+                              std::string_view name);
+
+  // kernel_ops.cpp
   KernelValue Arange(const PyNode* node, const std::vector<KernelValue>& args);
   KernelValue Shaped(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   KernelValue Access(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
@@ -81,10 +94,6 @@ class KernelInterpreter {
   KernelValue Reduce(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   KernelValue Reshape(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   std::vector<int64_t> ShapeFrom(const PyNode* node, const KernelValue& value, bool report, bool* known);
-  // The argument called `name`, or the one at `index` when it is positional; null when absent.
-  const KernelValue* Argument(const PyNode* call, const std::vector<KernelValue>& args, size_t index,
-                              std::string_view name);
-
   void Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail, std::string fix,
               uint32_t refused_by = 0);
   bool Recording() const { return recording_; }

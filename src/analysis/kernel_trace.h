@@ -29,28 +29,28 @@ enum class ProblemKind {
 struct KernelProblem {
   ProblemKind kind;
   const PyNode* node = nullptr;
-  std::string subject;         // the symbol at fault
-  std::string detail;          // the sentence that explains
+  std::string subject;  // the symbol at fault
+  std::string detail;   // the sentence that explains
   std::string fix;
   const Launch* launch = nullptr;
   const TuneConfig* config = nullptr;
-  bool runs = true;            // false: nothing that runs launches this kernel
-  uint32_t refused_by = 0;     // Triton releases that refuse it, as in triton_tables.h; 0 means all
+  bool runs = true;         // false: nothing that runs launches this kernel
+  uint32_t refused_by = 0;  // Triton releases that refuse it, as in triton_tables.h; 0 means all
 };
 
 struct MemoryAccess {
   enum class Kind { kLoad, kStore, kAtomic };
   Kind kind = Kind::kLoad;
   const PyNode* node = nullptr;
-  std::string_view base;          // the parameter pointed into, "" when not known
-  uint8_t program_axes = 0;       // program ids the address depends on
-  uint32_t loops = 0;             // loops whose counter the address depends on
+  std::string_view base;              // the parameter pointed into, "" when not known
+  uint8_t program_axes = 0;           // program ids the address depends on
+  uint32_t loops = 0;                 // loops whose counter the address depends on
   std::vector<const PyNode*> inside;  // loops around it, outermost first
   bool masked = false;
-  bool address_known = false;     // where it points could be followed
+  bool address_known = false;  // where it points could be followed
   bool is_block = false;
   bool ranges = false;
-  std::string op;                 // "atomic_add", ...
+  std::string op;  // "atomic_add", ...
 };
 
 struct DotUse {
@@ -65,7 +65,7 @@ struct DotUse {
 
 struct KernelLoop {
   const PyNode* node = nullptr;
-  std::string trip;        // the bound as written: "seq_len"
+  std::string trip;                  // the bound as written: "seq_len"
   std::vector<std::string> carried;  // names whose value crosses iterations
   bool is_static = false;
 };
@@ -85,7 +85,7 @@ struct KernelTrace {
   std::vector<ReductionUse> reductions;
   std::vector<const PyNode*> barriers;
   std::vector<const PyNode*> scans;
-  std::vector<const PyNode*> scalar_vector_products;  // accumulations that a tl.dot should do
+  std::vector<const PyNode*> scalar_vector_products;      // accumulations that a tl.dot should do
   std::map<int, std::vector<const PyNode*>> program_ids;  // axis -> uses
   std::vector<const PyNode*> low_precision_casts;
   std::map<std::string, int> op_counts;  // calls of triton.language, helpers included

@@ -48,7 +48,8 @@ KernelValue KernelValue::Block(std::vector<int64_t> shape) {
   return value;
 }
 
-bool BroadcastShapes(const std::vector<int64_t>& a, const std::vector<int64_t>& b, std::vector<int64_t>* out) {
+bool BroadcastShapes(const std::vector<int64_t>& a, const std::vector<int64_t>& b,
+                     std::vector<int64_t>* out) {
   const size_t rank = std::max(a.size(), b.size());
   out->assign(rank, 1);
   bool fits = true;

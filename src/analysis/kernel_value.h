@@ -17,17 +17,17 @@ struct PyNode;
 struct KernelValue {
   enum class Kind {
     kUnknown,
-    kUndefined,    // a name that Triton will not find; `note` says why
-    kConstexpr,    // known to the compiler, not necessarily to us
-    kScalar,       // one run-time value
-    kBlock,        // a tensor; the rank is known, single dimensions may not be
+    kUndefined,  // a name that Triton will not find; `note` says why
+    kConstexpr,  // known to the compiler, not necessarily to us
+    kScalar,     // one run-time value
+    kBlock,      // a tensor; the rank is known, single dimensions may not be
     kTuple,
-    kType,         // tl.float32 and friends
-    kModule,       // `path` says which
-    kBuiltin,      // a function of triton.language, or of the few Python builtins Triton knows
-    kJit,          // another jitted function
+    kType,          // tl.float32 and friends
+    kModule,        // `path` says which
+    kBuiltin,       // a function of triton.language, or of the few Python builtins Triton knows
+    kJit,           // another jitted function
     kHostFunction,  // a plain Python function
-    kMethod,       // x.to, x.sum: `path` is the name, items[0] the object
+    kMethod,        // x.to, x.sum: `path` is the name, items[0] the object
     kBlockPointer,  // tl.make_block_ptr, tensor descriptors
   };
   static constexpr int64_t kAnyExtent = -1;
@@ -35,17 +35,17 @@ struct KernelValue {
   Kind kind = Kind::kUnknown;
   Constant constant;
   std::vector<int64_t> shape;
-  std::string element;        // "fp32", "int32", "int1", ... or "" when not certain
-  bool run_time = false;      // certainly not foldable: comes from a program id, a load or a loop counter
-  bool literal = false;       // a Python number: does not decide the type of what it meets
-  bool from_load = false;     // straight from tl.load: the compiler pipelines it through shared memory
+  std::string element;     // "fp32", "int32", "int1", ... or "" when not certain
+  bool run_time = false;   // certainly not foldable: comes from a program id, a load or a loop counter
+  bool literal = false;    // a Python number: does not decide the type of what it meets
+  bool from_load = false;  // straight from tl.load: the compiler pipelines it through shared memory
   bool carries_state = false;
   const PyNode* load_loop = nullptr;  // the innermost loop around that load
-  uint8_t program_axes = 0;   // bit per program_id axis it depends on
-  uint32_t loops = 0;         // bit per enclosing loop whose counter it depends on
-  bool divided = false;       // went through // or % after depending on a loop
-  bool ranges = false;        // depends on tl.arange: different lanes, different values
-  std::string_view base;      // the parameter whose memory it points into
+  uint8_t program_axes = 0;           // bit per program_id axis it depends on
+  uint32_t loops = 0;                 // bit per enclosing loop whose counter it depends on
+  bool divided = false;               // went through // or % after depending on a loop
+  bool ranges = false;                // depends on tl.arange: different lanes, different values
+  std::string_view base;              // the parameter whose memory it points into
   std::string path;
   std::string note;
   const Kernel* jit = nullptr;

@@ -36,20 +36,20 @@ struct Kernel {
   const PyNode* autotune = nullptr;  // the decorator call
   const PyNode* heuristics = nullptr;
   std::vector<TuneConfig> configs;
-  bool configs_known = true;         // every config was found and its keys are known
-  bool wrapped = false;              // by a decorator that is not Triton's: what a call means is not known
-  bool configs_pruned = false;       // prune_configs_by may drop some of them
-  std::set<std::string> supplied;    // parameters that configs and heuristics give
-  bool launched = false;             // by code that runs
-  bool is_device_function = false;   // called from another kernel that is launched
+  bool configs_known = true;        // every config was found and its keys are known
+  bool wrapped = false;             // by a decorator that is not Triton's: what a call means is not known
+  bool configs_pruned = false;      // prune_configs_by may drop some of them
+  std::set<std::string> supplied;   // parameters that configs and heuristics give
+  bool launched = false;            // by code that runs
+  bool is_device_function = false;  // called from another kernel that is launched
 
   const KernelParam* Param(std::string_view param) const;
   bool runs() const { return launched || is_device_function; }
 };
 
 struct LaunchArgument {
-  std::string_view param;          // "" for a launch option such as num_warps
-  std::string_view keyword;        // as written, "" when positional
+  std::string_view param;    // "" for a launch option such as num_warps
+  std::string_view keyword;  // as written, "" when positional
   const PyNode* value = nullptr;
 };
 
@@ -90,7 +90,8 @@ class Kernels {
   void ReadConfig(Kernel* kernel, const PyNode* call, bool in_comprehension);
   void CollectLaunches();
   void BindArguments(Launch* launch);
-  bool BindDictionary(const PyNode* expression, Launch* launch, std::set<std::string_view>* bound, int depth) const;
+  bool BindDictionary(const PyNode* expression, Launch* launch, std::set<std::string_view>* bound,
+                      int depth) const;
   bool IsChanged(const PyNode* name) const;
   void MarkDeviceFunctions();
 

@@ -24,7 +24,8 @@ class Allowances {
       const size_t hash = text.rfind('#', at);
       const size_t slashes = text.rfind("//", at);
       if (hash == std::string_view::npos && slashes == std::string_view::npos) continue;
-      const bool alone = Trim(text.substr(0, hash == std::string_view::npos ? slashes : std::min(hash, comment))).empty();
+      const bool alone =
+          Trim(text.substr(0, hash == std::string_view::npos ? slashes : std::min(hash, comment))).empty();
       for (const std::string& rule : Split(text.substr(at + 12), ',')) {
         const std::string name(Trim(rule));
         if (name.empty()) continue;
@@ -46,7 +47,8 @@ class Allowances {
 }  // namespace
 
 bool LintReport::has_errors() const {
-  return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == Severity::kError; });
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.severity == Severity::kError; });
 }
 
 LintReport LintSource(const std::string& path, const std::string& text, const LintOptions& options) {
@@ -65,7 +67,8 @@ LintReport LintSource(const std::string& path, const std::string& text, const Li
   const auto same = [](const Finding& a, const Finding& b) {
     return a.rule == b.rule && a.start == b.start && a.message == b.message;
   };
-  report.findings.erase(std::unique(report.findings.begin(), report.findings.end(), same), report.findings.end());
+  report.findings.erase(std::unique(report.findings.begin(), report.findings.end(), same),
+                        report.findings.end());
   report.kernel_class = Classify(*candidate, &report.evidence);
   report.facts = CollectFacts(*candidate);
   return report;

@@ -12,13 +12,18 @@ OrderedJson ToJson(const LintReport& report) {
   out["path"] = report.path;
   out["kernel_class"] = KernelClassName(report.kernel_class);
   OrderedJson evidence = OrderedJson::array();
-  for (const Evidence& piece : report.evidence) evidence.push_back({{"line", piece.line}, {"what", piece.what}});
+  for (const Evidence& piece : report.evidence)
+    evidence.push_back({{"line", piece.line}, {"what", piece.what}});
   out["evidence"] = evidence;
   out["facts"] = report.facts;
   OrderedJson findings = OrderedJson::array();
   for (const Finding& finding : report.findings)
-    findings.push_back({{"rule", finding.rule}, {"severity", SeverityName(finding.severity)}, {"line", finding.line},
-                        {"column", finding.column}, {"message", finding.message}, {"fix", finding.fix},
+    findings.push_back({{"rule", finding.rule},
+                        {"severity", SeverityName(finding.severity)},
+                        {"line", finding.line},
+                        {"column", finding.column},
+                        {"message", finding.message},
+                        {"fix", finding.fix},
                         {"fixable", !finding.edits.empty()}});
   out["findings"] = findings;
   return out;
@@ -34,12 +39,15 @@ OrderedJson ToSarif(const std::vector<LintReport>& reports) {
   OrderedJson results = OrderedJson::array();
   for (const LintReport& report : reports)
     for (const Finding& finding : report.findings) {
-      const OrderedJson region = {{"startLine", std::max(1u, finding.line)}, {"startColumn", std::max(1u, finding.column)}};
+      const OrderedJson region = {{"startLine", std::max(1u, finding.line)},
+                                  {"startColumn", std::max(1u, finding.column)}};
       results.push_back(
           {{"ruleId", finding.rule},
            {"level", SeverityName(finding.severity)},
            {"message", {{"text", finding.message + (finding.fix.empty() ? "" : ". " + finding.fix)}}},
-           {"locations", OrderedJson::array({{{"physicalLocation", {{"artifactLocation", {{"uri", report.path}}}, {"region", region}}}}})}});
+           {"locations",
+            OrderedJson::array({{{"physicalLocation",
+                                  {{"artifactLocation", {{"uri", report.path}}}, {"region", region}}}}})}});
     }
   OrderedJson driver = {{"name", "hone lint"}, {"version", HONE_VERSION}, {"rules", rules}};
   OrderedJson run;
@@ -60,9 +68,13 @@ std::string ToText(const LintReport& report, const std::string& source_text, boo
   std::string out;
   for (const Finding& finding : report.findings) {
     const char* tint = "";
-    if (color) tint = finding.severity == Severity::kError ? "\x1b[31m" : finding.severity == Severity::kWarning ? "\x1b[33m" : "\x1b[36m";
-    out += fmt::format("{}{}:{}:{}:{} {}{}{}: {} [{}]\n", bold, report.path, finding.line, finding.column, reset, tint,
-                       SeverityName(finding.severity), reset, SafeForTerminal(finding.message), finding.rule);
+    if (color)
+      tint = finding.severity == Severity::kError     ? "\x1b[31m"
+             : finding.severity == Severity::kWarning ? "\x1b[33m"
+                                                      : "\x1b[36m";
+    out += fmt::format("{}{}:{}:{}:{} {}{}{}: {} [{}]\n", bold, report.path, finding.line, finding.column,
+                       reset, tint, SeverityName(finding.severity), reset, SafeForTerminal(finding.message),
+                       finding.rule);
     const std::string line = SafeForTerminal(source.Line(finding.line));
     if (!Trim(line).empty() && line.size() < 300) {
       // Tabs before the caret are kept, so that it lands under the right character.

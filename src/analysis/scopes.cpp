@@ -12,7 +12,8 @@ Scopes::Scopes(const PyTree& tree) : module_(tree.module) {
   FindReachable();
 }
 
-void Scopes::BindTarget(const PyNode* target, const PyNode* value, const PyNode* statement, const PyNode* scope) {
+void Scopes::BindTarget(const PyNode* target, const PyNode* value, const PyNode* statement,
+                        const PyNode* scope) {
   if (target == nullptr) return;
   switch (target->kind) {
     case PyKind::kName:
@@ -131,7 +132,8 @@ const PyNode* Scopes::ScopeOf(const PyNode* node) const {
   const PyNode* below = node;
   for (const PyNode* at = node->parent; at != nullptr; below = at, at = at->parent) {
     if (at->Is(PyKind::kLambda)) return at;
-    if (at->Is(PyKind::kFunction) && std::find(at->body.begin(), at->body.end(), below) != at->body.end()) return at;
+    if (at->Is(PyKind::kFunction) && std::find(at->body.begin(), at->body.end(), below) != at->body.end())
+      return at;
   }
   return module_;
 }
@@ -142,7 +144,8 @@ const ScopeNames& Scopes::NamesIn(const PyNode* scope) const {
   return it == names_.end() ? kNone : it->second;
 }
 
-const std::vector<Binding>* Scopes::Find(std::string_view name, const PyNode* at, const PyNode** scope) const {
+const std::vector<Binding>* Scopes::Find(std::string_view name, const PyNode* at,
+                                         const PyNode** scope) const {
   const PyNode* here = at->Is(PyKind::kModule) ? at : ScopeOf(at);
   while (here != nullptr) {
     const ScopeNames& names = NamesIn(here);
@@ -180,7 +183,8 @@ std::vector<Binding> Scopes::AttributeBindings(const PyNode* class_node, std::st
   WalkPython(class_node, [&](const PyNode* node) {
     if (node->Is(PyKind::kAssign)) {
       for (const PyNode* target : node->args) {
-        const bool on_self = target->Is(PyKind::kAttribute) && target->name == attribute && target->value->IsName("self");
+        const bool on_self =
+            target->Is(PyKind::kAttribute) && target->name == attribute && target->value->IsName("self");
         const bool on_class = target->IsName(attribute) && node->parent == class_node;
         if (on_self || on_class) out.push_back({node, node->value});
         if (target->Is(PyKind::kTuple))
@@ -236,8 +240,8 @@ bool IsMainGuard(const PyNode* node) {
 }
 
 bool EndsBlock(const PyNode* statement) {
-  return statement->Is(PyKind::kReturn) || statement->Is(PyKind::kRaise) || statement->Is(PyKind::kContinue) ||
-         statement->Is(PyKind::kBreak);
+  return statement->Is(PyKind::kReturn) || statement->Is(PyKind::kRaise) ||
+         statement->Is(PyKind::kContinue) || statement->Is(PyKind::kBreak);
 }
 
 bool IsAfterEnd(const std::vector<PyNode*>& block, const PyNode* statement) {

@@ -29,7 +29,8 @@ class Scopes {
   const PyNode* ScopeOf(const PyNode* node) const;
   const ScopeNames& NamesIn(const PyNode* scope) const;
   // The bindings that a use of `name` at `at` sees; empty when there are none. `scope` gets where.
-  const std::vector<Binding>* Find(std::string_view name, const PyNode* at, const PyNode** scope = nullptr) const;
+  const std::vector<Binding>* Find(std::string_view name, const PyNode* at,
+                                   const PyNode** scope = nullptr) const;
 
   // "triton.language.arange" for `tl.arange`; "" when the expression is not a chain of names. Names that no
   // import explains stay as they are written.

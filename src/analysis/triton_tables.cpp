@@ -26,7 +26,8 @@ constexpr size_t kVersionCount = std::size(kTritonVersions);
 uint32_t TritonVersionMask(std::string_view version) {
   for (size_t i = 0; i < kVersionCount; ++i) {
     const std::string_view known = kTritonVersions[i];
-    if (version.substr(0, known.size()) == known && (version.size() == known.size() || version[known.size()] == '.'))
+    if (version.substr(0, known.size()) == known &&
+        (version.size() == known.size() || version[known.size()] == '.'))
       return 1u << i;
   }
   const bool newer = version.size() >= 3 && version[0] >= '3' && version[0] <= '9' && version[1] == '.';
@@ -34,10 +35,9 @@ uint32_t TritonVersionMask(std::string_view version) {
 }
 
 uint32_t TritonReleasesWith(std::string_view scope, std::string_view name) {
-  const auto* it = std::lower_bound(std::begin(kEntries), std::end(kEntries), std::tie(scope, name),
-                                    [](const Entry& entry, const auto& key) {
-                                      return std::tie(entry.scope, entry.name) < key;
-                                    });
+  const auto* it = std::lower_bound(
+      std::begin(kEntries), std::end(kEntries), std::tie(scope, name),
+      [](const Entry& entry, const auto& key) { return std::tie(entry.scope, entry.name) < key; });
   return it != std::end(kEntries) && it->scope == scope && it->name == name ? it->releases : 0;
 }
 

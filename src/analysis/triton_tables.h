@@ -9,7 +9,8 @@
 
 namespace hone {
 
-inline constexpr std::string_view kTritonVersions[] = {"2.1", "2.2", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6"};
+inline constexpr std::string_view kTritonVersions[] = {"2.1", "2.2", "3.0", "3.1", "3.2",
+                                                       "3.3", "3.4", "3.5", "3.6"};
 inline constexpr uint32_t kAllTriton = 0x1ff;
 // What is assumed when nobody says which release will run the candidate: any that current PyTorch ships.
 inline constexpr uint32_t kTriton3 = 0x1fc;

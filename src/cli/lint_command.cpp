@@ -58,7 +58,8 @@ std::vector<std::string> CollectFiles(const std::vector<std::string>& paths) {
       continue;
     }
     std::vector<std::string> inside;
-    for (auto it = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
+    for (auto it =
+             fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
          it != fs::recursive_directory_iterator(); it.increment(code)) {
       if (code) break;
       if (it->is_regular_file(code) && IsSource(it->path())) inside.push_back(it->path().string());
@@ -101,7 +102,8 @@ std::vector<FileResult> LintFiles(const std::vector<std::string>& files, const L
   const auto work = [&] {
     for (size_t i = next++; i < files.size(); i = next++) results[i] = LintFile(files[i], arguments, options);
   };
-  const unsigned wanted = arguments.jobs > 0 ? static_cast<unsigned>(arguments.jobs) : std::thread::hardware_concurrency();
+  const unsigned wanted =
+      arguments.jobs > 0 ? static_cast<unsigned>(arguments.jobs) : std::thread::hardware_concurrency();
   const size_t count = std::clamp<size_t>(wanted, 1, std::max<size_t>(1, files.size()));
   std::vector<std::thread> threads;
   for (size_t i = 1; i < count; ++i) threads.emplace_back(work);
@@ -129,10 +131,12 @@ int Explain(const std::string& rule) {
   std::vector<std::string> known;
   for (const CheckInfo& check : AllChecks()) known.emplace_back(check.rule);
   const std::string close = ClosestWord(rule, known);
-  return Usage(fmt::format("no rule is called {}{}", rule, close.empty() ? "; see --rules" : "; did you mean " + close + "?"));
+  return Usage(fmt::format("no rule is called {}{}", rule,
+                           close.empty() ? "; see --rules" : "; did you mean " + close + "?"));
 }
 
-int Print(const std::vector<std::string>& files, std::vector<FileResult> results, const LintArguments& arguments) {
+int Print(const std::vector<std::string>& files, std::vector<FileResult> results,
+          const LintArguments& arguments) {
   bool errors = false;
   bool failed = false;
   std::vector<LintReport> reports;
@@ -161,7 +165,8 @@ int Print(const std::vector<std::string>& files, std::vector<FileResult> results
   else if (arguments.sarif)
     fmt::print("{}\n", DumpJson(ToSarif(reports), 1));
   else
-    fmt::print("{} files, {} errors, {} warnings, {} notes\n", results.size(), counts[0], counts[1], counts[2]);
+    fmt::print("{} files, {} errors, {} warnings, {} notes\n", results.size(), counts[0], counts[1],
+               counts[2]);
   return failed ? 3 : errors ? 1 : 0;
 }
 
@@ -173,7 +178,8 @@ int RunLint(const LintArguments& arguments) {
   LintOptions options;
   if (!arguments.triton.empty()) {
     options.triton_versions = TritonVersionMask(arguments.triton);
-    if (options.triton_versions == 0) return Usage(fmt::format("{} is not a Triton version that is known", arguments.triton));
+    if (options.triton_versions == 0)
+      return Usage(fmt::format("{} is not a Triton version that is known", arguments.triton));
   }
   if (!arguments.device.empty()) {
     options.device = FindDevice(arguments.device);
@@ -194,17 +200,24 @@ int RunLint(const LintArguments& arguments) {
 }  // namespace
 
 void AddLintCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("lint", "Read candidates and say what is wrong with them, without running anything");
+  CLI::App* command =
+      app.add_subcommand("lint", "Read candidates and say what is wrong with them, without running anything");
   auto arguments = std::make_shared<LintArguments>();
-  command->add_option("paths", arguments->paths, "files, or folders to search for .py, .cu, .cuh, .cpp and .cc");
+  command->add_option("paths", arguments->paths,
+                      "files, or folders to search for .py, .cu, .cuh, .cpp and .cc");
   command->add_flag("--json", arguments->json, "facts, class and findings as JSON");
   command->add_flag("--sarif", arguments->sarif, "findings as SARIF 2.1.0");
   command->add_flag("--fix", arguments->fix, "apply the fixes that are mechanical and safe, in place");
   command->add_flag("--rules", arguments->rules, "list every rule");
   command->add_option("--explain", arguments->explain, "explain one rule")->type_name("RULE");
-  command->add_option("--task", arguments->task, "the task the candidates are for: gives sizes and weights")->type_name("FILE");
-  command->add_option("--triton", arguments->triton, "the Triton release that will run them (default: any 3.x)")->type_name("VERSION");
-  command->add_option("--device", arguments->device, "the GPU that will run them (default: the largest limits)")->type_name("NAME");
+  command->add_option("--task", arguments->task, "the task the candidates are for: gives sizes and weights")
+      ->type_name("FILE");
+  command
+      ->add_option("--triton", arguments->triton, "the Triton release that will run them (default: any 3.x)")
+      ->type_name("VERSION");
+  command
+      ->add_option("--device", arguments->device, "the GPU that will run them (default: the largest limits)")
+      ->type_name("NAME");
   command->add_option("-j,--jobs", arguments->jobs, "how many files to read at once")->type_name("N");
   command->callback([arguments, exit_code] { *exit_code = RunLint(*arguments); });
 }

@@ -15,64 +15,64 @@
 namespace hone {
 
 enum class PyKind : uint8_t {
-  kModule,       // body
-  kFunction,     // name, params, value = return annotation, body, decorators
-  kClass,        // name, args = bases, keywords, body, decorators
-  kParam,        // name, annotation, value = default, op = "*", "**" or ""
-  kReturn,       // value
-  kDelete,       // args
-  kAssign,       // args = targets, value
-  kAugAssign,    // target, op without "=", value
-  kAnnAssign,    // target, annotation, value
-  kFor,          // target, value = iterated, body, orelse
-  kWhile,        // test, body, orelse
-  kIf,           // test, body, orelse
-  kWith,         // args = WithItem, body
-  kWithItem,     // value, target
-  kRaise,        // args
-  kTry,          // body, args = ExceptHandler, orelse, finally
-  kHandler,      // value = type, name, body
-  kAssert,       // test, value = message
-  kImport,       // args = Alias
-  kImportFrom,   // name = module, args = Alias
-  kAlias,        // name, op = bound name ("" when the same)
-  kGlobal,       // args = Name (nonlocal too)
-  kExprStmt,     // value
+  kModule,      // body
+  kFunction,    // name, params, value = return annotation, body, decorators
+  kClass,       // name, args = bases, keywords, body, decorators
+  kParam,       // name, annotation, value = default, op = "*", "**" or ""
+  kReturn,      // value
+  kDelete,      // args
+  kAssign,      // args = targets, value
+  kAugAssign,   // target, op without "=", value
+  kAnnAssign,   // target, annotation, value
+  kFor,         // target, value = iterated, body, orelse
+  kWhile,       // test, body, orelse
+  kIf,          // test, body, orelse
+  kWith,        // args = WithItem, body
+  kWithItem,    // value, target
+  kRaise,       // args
+  kTry,         // body, args = ExceptHandler, orelse, finally
+  kHandler,     // value = type, name, body
+  kAssert,      // test, value = message
+  kImport,      // args = Alias
+  kImportFrom,  // name = module, args = Alias
+  kAlias,       // name, op = bound name ("" when the same)
+  kGlobal,      // args = Name (nonlocal too)
+  kExprStmt,    // value
   kPass,
   kBreak,
   kContinue,
-  kOtherStmt,    // match, type alias, Python 2 statements: children only
-  kBoolOp,       // op, args
-  kNamedExpr,    // target, value
-  kBinOp,        // left, op, right
-  kUnaryOp,      // op, value
-  kLambda,       // params, value
-  kIfExp,        // test, left = then, right = else
-  kDict,         // keys (null for **), args = values
-  kSet,          // args
-  kList,         // args
-  kTuple,        // args
+  kOtherStmt,      // match, type alias, Python 2 statements: children only
+  kBoolOp,         // op, args
+  kNamedExpr,      // target, value
+  kBinOp,          // left, op, right
+  kUnaryOp,        // op, value
+  kLambda,         // params, value
+  kIfExp,          // test, left = then, right = else
+  kDict,           // keys (null for **), args = values
+  kSet,            // args
+  kList,           // args
+  kTuple,          // args
   kComprehension,  // op = "list", "set", "dict" or "generator", value = element, args = CompFor
-  kCompFor,      // target, value = iterated, keys = conditions
-  kAwait,        // value
-  kYield,        // value
-  kCompare,      // left, ops, args = comparators
-  kCall,         // value = callee, args (Starred inside), keywords
-  kKeyword,      // name ("" for **), value
-  kFString,      // args = interpolated expressions
-  kString,       // string
-  kInt,          // integer (big set when it does not fit)
-  kFloat,        // number
+  kCompFor,        // target, value = iterated, keys = conditions
+  kAwait,          // value
+  kYield,          // value
+  kCompare,        // left, ops, args = comparators
+  kCall,           // value = callee, args (Starred inside), keywords
+  kKeyword,        // name ("" for **), value
+  kFString,        // args = interpolated expressions
+  kString,         // string
+  kInt,            // integer (big set when it does not fit)
+  kFloat,          // number
   kTrue,
   kFalse,
   kNone,
   kEllipsis,
-  kAttribute,    // value, name
-  kSubscript,    // value, target = index (Tuple when there are several)
-  kSlice,        // left, right, test = step
-  kStarred,      // value
-  kName,         // name
-  kError,        // text that does not parse, or nesting past the limit
+  kAttribute,  // value, name
+  kSubscript,  // value, target = index (Tuple when there are several)
+  kSlice,      // left, right, test = step
+  kStarred,    // value
+  kName,       // name
+  kError,      // text that does not parse, or nesting past the limit
 };
 
 struct PyNode {

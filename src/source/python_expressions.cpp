@@ -9,19 +9,35 @@ namespace hone {
 
 namespace {
 
-bool IsToken(const SyntaxNode* node) { return node->named && !node->Is("comment") && !node->Is("line_continuation"); }
+bool IsToken(const SyntaxNode* node) {
+  return node->named && !node->Is("comment") && !node->Is("line_continuation");
+}
 
 void AppendEscape(std::string_view escape, std::string* out) {
   if (escape.size() < 2) return;
   switch (escape[1]) {
-    case 'n': out->push_back('\n'); return;
-    case 't': out->push_back('\t'); return;
-    case 'r': out->push_back('\r'); return;
-    case '\\': out->push_back('\\'); return;
-    case '\'': out->push_back('\''); return;
-    case '"': out->push_back('"'); return;
-    case '\n': return;
-    default: out->append(escape);
+    case 'n':
+      out->push_back('\n');
+      return;
+    case 't':
+      out->push_back('\t');
+      return;
+    case 'r':
+      out->push_back('\r');
+      return;
+    case '\\':
+      out->push_back('\\');
+      return;
+    case '\'':
+      out->push_back('\'');
+      return;
+    case '"':
+      out->push_back('"');
+      return;
+    case '\n':
+      return;
+    default:
+      out->append(escape);
   }
 }
 
@@ -109,7 +125,10 @@ PyNode* PythonBuilder::ExpressionAtDepth(const SyntaxNode* node) {
   }
   if (type == "list_splat" || type == "list_splat_pattern" || type == "dictionary_splat" || type == "await" ||
       type == "yield") {
-    PyNode* made = Make(type == "await" ? PyKind::kAwait : type == "yield" ? PyKind::kYield : PyKind::kStarred, node);
+    PyNode* made = Make(type == "await"   ? PyKind::kAwait
+                        : type == "yield" ? PyKind::kYield
+                                          : PyKind::kStarred,
+                        node);
     if (const SyntaxNode* inner = node->FirstNamed()) made->value = Own(made, Expression(inner));
     return made;
   }
@@ -296,7 +315,8 @@ PyNode* PythonBuilder::String(const SyntaxNode* node) {
       at = NextSkippingChildren(at, node);
       continue;
     }
-    if (at->Is("string_start") && at->text.find_first_of("fF") != std::string_view::npos) made->kind = PyKind::kFString;
+    if (at->Is("string_start") && at->text.find_first_of("fF") != std::string_view::npos)
+      made->kind = PyKind::kFString;
     if (at->Is("string_content")) {
       const bool raw = at->parent != nullptr && at->parent->first_child != nullptr &&
                        at->parent->first_child->text.find_first_of("rR") != std::string_view::npos;

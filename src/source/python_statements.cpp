@@ -76,7 +76,8 @@ void PythonBuilder::Statement(const SyntaxNode* node, PyNode* parent, std::vecto
     made = Try(node);
   } else if (type == "with_statement") {
     made = With(node);
-  } else if (type == "import_statement" || type == "import_from_statement" || type == "future_import_statement") {
+  } else if (type == "import_statement" || type == "import_from_statement" ||
+             type == "future_import_statement") {
     made = Import(node);
   } else if (type == "return_statement") {
     made = Make(PyKind::kReturn, node);
@@ -123,7 +124,8 @@ PyNode* PythonBuilder::Definition(const SyntaxNode* node, const SyntaxNode* deco
   if (decorated != nullptr)
     for (const SyntaxNode* child = decorated->first_child; child != nullptr; child = child->next)
       if (child->Is("decorator"))
-        if (const SyntaxNode* inner = child->FirstNamed()) OwnInto(made, &made->decorators, Expression(inner));
+        if (const SyntaxNode* inner = child->FirstNamed())
+          OwnInto(made, &made->decorators, Expression(inner));
   if (const SyntaxNode* name = node->Field("name")) made->name = name->text;
   if (const SyntaxNode* bases = node->Field("superclasses")) Arguments(bases, made);
   if (const SyntaxNode* parameters = node->Field("parameters")) Parameters(parameters, made);

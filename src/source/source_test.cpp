@@ -10,7 +10,10 @@ namespace hone {
 namespace {
 
 struct Parsed {
-  explicit Parsed(std::string source) : text(std::move(source)), syntax(SyntaxTree::Parse(text, Language::kPython)), tree(BuildPythonTree(syntax)) {}
+  explicit Parsed(std::string source)
+      : text(std::move(source)),
+        syntax(SyntaxTree::Parse(text, Language::kPython)),
+        tree(BuildPythonTree(syntax)) {}
   const PyNode* first() const { return tree.module->body.empty() ? nullptr : tree.module->body[0]; }
   std::string text;
   SyntaxTree syntax;
@@ -84,7 +87,8 @@ TEST(PythonTree, ElifIsAnIfInsideElse) {
 }
 
 TEST(PythonTree, HandlersAndContextManagersBindNames) {
-  const Parsed parsed("try:\n    pass\nexcept (A, B) as e:\n    pass\nwith open(p) as f, g() as h:\n    pass\n");
+  const Parsed parsed(
+      "try:\n    pass\nexcept (A, B) as e:\n    pass\nwith open(p) as f, g() as h:\n    pass\n");
   EXPECT_EQ(parsed.first()->args[0]->name, "e");
   const PyNode* with = parsed.tree.module->body[1];
   ASSERT_EQ(with->args.size(), 2u);

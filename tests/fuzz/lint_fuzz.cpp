@@ -1,6 +1,7 @@
 // Feeds arbitrary bytes to the whole of `hone lint`: both parsers, the interpreter, every check, every report
-// and the fixes. The first byte picks the language and whether a task is given. With clang and -DHONE_FUZZ=ON
-// this is a libFuzzer target; everywhere else it replays the files it is given, which is a normal test.
+// and the fixes. The first byte picks the language, whether a task is given and whether SARIF is written. With
+// clang and -DHONE_FUZZ=ON this is a libFuzzer target; everywhere else it replays the files it is given, which
+// is a normal test.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if ((data[0] & 4) != 0) options.task_text = text;
   const hone::LintReport report = hone::LintSource((data[0] & 1) != 0 ? "fuzz.cu" : "fuzz.py", text, options);
   hone::DumpJson(hone::ToJson(report));
-  hone::DumpJson(hone::ToSarif({report}));
+  if ((data[0] & 8) != 0) hone::DumpJson(hone::ToSarif({report}));
   hone::ToText(report, text, true);
   hone::ApplyEdits(text, report.findings, nullptr);
   return 0;
@@ -35,7 +36,8 @@ int main(int argc, char** argv) {
       if (!entry.is_regular_file()) continue;
       const hone::Result<std::string> content = hone::ReadFile(entry.path());
       if (!content.ok()) return 1;
-      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(content.value().data()), content.value().size());
+      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(content.value().data()),
+                             content.value().size());
       ++count;
     }
   }

@@ -1,5 +1,6 @@
-// Golden cases of `hone lint`. For every rule there is tests/golden/lint/<rule>.py, with `expect: RULE` on the
-// offending lines, and a clean twin; the full report (messages and fixes included) is in <rule>.txt and, when
+// Golden cases of `hone lint`. For every rule there is tests/golden/lint/<rule>.py, with `expect: RULE` on
+// the offending lines, and a clean twin; the full report (messages and fixes included) is in <rule>.txt and,
+// when
 // --fix has something to do, the repaired file in <rule>.fixed.txt. HONE_UPDATE_GOLDEN=1 writes those two.
 // tests/golden/corpus holds a larger labelled collection, judged by rates.
 #include <fmt/format.h>
@@ -35,7 +36,9 @@ void CompareOrUpdate(const fs::path& path, const std::string& actual) {
   EXPECT_EQ(Read(path), actual) << "run with HONE_UPDATE_GOLDEN=1 if the change is meant";
 }
 
-std::string FileName(std::string_view rule) { return ReplaceAll(std::string(rule), "-", "_"); }
+std::string FileName(std::string_view rule) {
+  return ReplaceAll(std::string(rule), "-", "_");
+}
 
 std::set<std::pair<uint32_t, std::string>> Marks(const std::string& text) {
   std::set<std::pair<uint32_t, std::string>> out;
@@ -131,7 +134,8 @@ TEST(GoldenCorpus, MostFailuresAreNamedAndNothingThatRunsIsAccused) {
   }
   RecordProperty("failures", failures);
   RecordProperty("named", named);
-  fmt::print("{} of {} failures named, {} clean candidates, {} of {} classes right\n", named, failures, clean, classes_right, classes);
+  fmt::print("{} of {} failures named, {} clean candidates, {} of {} classes right\n", named, failures, clean,
+             classes_right, classes);
   EXPECT_GE(named, failures * 95 / 100);
   EXPECT_GE(classes_right, classes * 95 / 100);
 }

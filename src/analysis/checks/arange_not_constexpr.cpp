@@ -12,7 +12,8 @@ void CheckArangeNotConstexpr(const Candidate& candidate, FindingSink* sink) {
     for (const KernelProblem& problem : trace.problems)
       if (problem.kind == ProblemKind::kArangeNotConstexpr)
         sink->AddProblem(problem,
-                         fmt::format("{} needs compile-time numbers, but {}", TextOf(candidate, problem.node->value), problem.detail),
+                         fmt::format("{} needs compile-time numbers, but {}",
+                                     TextOf(candidate, problem.node->value), problem.detail),
                          problem.fix);
 }
 

@@ -12,7 +12,8 @@ void CheckArangeNotPowerOfTwo(const Candidate& candidate, FindingSink* sink) {
     for (const KernelProblem& problem : trace.problems)
       if (problem.kind == ProblemKind::kArangeNotPowerOfTwo)
         sink->AddProblem(problem,
-                         fmt::format("{}, which is not a power of two{}", problem.detail, Circumstances(candidate, problem)),
+                         fmt::format("{}, which is not a power of two{}", problem.detail,
+                                     Circumstances(candidate, problem)),
                          problem.fix);
 }
 

@@ -19,14 +19,16 @@ void CheckAutotuneManyConfigs(const Candidate& candidate, FindingSink* sink) {
       if (!node->Is(PyKind::kComprehension)) return true;
       size_t product = 1;
       for (const PyNode* clause : node->args)
-        if (clause->value != nullptr && (clause->value->Is(PyKind::kList) || clause->value->Is(PyKind::kTuple)))
+        if (clause->value != nullptr &&
+            (clause->value->Is(PyKind::kList) || clause->value->Is(PyKind::kTuple)))
           product *= std::max<size_t>(1, clause->value->args.size());
       count = std::max(count, std::min<size_t>(product, 1u << 20));
       return true;
     });
     if (count <= kMany) continue;
     sink->Add(kernel->autotune, Severity::kWarning,
-              fmt::format("{} is tuned over {} configs; each is compiled and timed at the first call", kernel->name, count),
+              fmt::format("{} is tuned over {} configs; each is compiled and timed at the first call",
+                          kernel->name, count),
               "Keep the handful that differ in kind; the search belongs to the tuner, not to the candidate.");
   }
 }

@@ -27,7 +27,8 @@ TextEdit RemoveArgument(const Candidate& candidate, const PyNode* keyword) {
       ++end;
     }
   } else {
-    while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\n' || text[start - 1] == '\t')) --start;
+    while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\n' || text[start - 1] == '\t'))
+      --start;
     if (start > 0 && text[start - 1] == ',') --start;
   }
   return {start, end, ""};
@@ -47,21 +48,24 @@ void CheckAutotuneRedefined(const Candidate& candidate, FindingSink* sink) {
       const bool option = keyword->name == "num_warps" || keyword->name == "num_stages";
       if (!option && tuned.count(keyword->name) == 0) continue;
       // Without any config Triton still supplies num_warps and num_stages, so those clash in every case.
-      Finding& finding = sink->Add(
-          keyword, launch->runs ? Severity::kError : Severity::kWarning,
-          fmt::format("{} is chosen by the autotuner of {} and passed again at the launch", keyword->name, kernel.name),
-          fmt::format("Remove {} from the launch.", keyword->name));
+      Finding& finding =
+          sink->Add(keyword, launch->runs ? Severity::kError : Severity::kWarning,
+                    fmt::format("{} is chosen by the autotuner of {} and passed again at the launch",
+                                keyword->name, kernel.name),
+                    fmt::format("Remove {} from the launch.", keyword->name));
       finding.edits.push_back(RemoveArgument(candidate, keyword));
     }
     for (const LaunchArgument& argument : launch->arguments) {
       const std::string_view name = argument.keyword.empty() ? argument.param : argument.keyword;
-      const bool written_here = argument.keyword.empty() || launch->call->Keyword(argument.keyword) == nullptr;
+      const bool written_here =
+          argument.keyword.empty() || launch->call->Keyword(argument.keyword) == nullptr;
       if (!written_here || tuned.count(name) == 0) continue;
       sink->Add(argument.value, launch->runs ? Severity::kError : Severity::kWarning,
                 fmt::format("{} is chosen by the autotuner of {} and passed again {}", name, kernel.name,
                             argument.keyword.empty() ? "by position" : "through **"),
-                argument.keyword.empty() ? "Remove this argument; pass what follows it by keyword."
-                                         : fmt::format("Take {} out of the dictionary that the launch unpacks.", name));
+                argument.keyword.empty()
+                    ? "Remove this argument; pass what follows it by keyword."
+                    : fmt::format("Take {} out of the dictionary that the launch unpacks.", name));
     }
   }
 }

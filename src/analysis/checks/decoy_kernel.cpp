@@ -11,18 +11,22 @@ void CheckDecoyKernel(const Candidate& candidate, FindingSink* sink) {
   for (const LaunchResult& result : candidate.python->flow.launches) {
     if (result.used || !result.launch->runs) continue;
     const std::string where = result.written.empty() ? "a temporary" : std::string(result.written.front());
-    sink->Add(result.launch->call, Severity::kWarning,
-              fmt::format("{} writes {}, which nothing reads afterwards: the launch does not contribute to the result",
-                          result.launch->kernel->name, where),
-              "Return what the kernel computed, or remove the launch.");
+    sink->Add(
+        result.launch->call, Severity::kWarning,
+        fmt::format(
+            "{} writes {}, which nothing reads afterwards: the launch does not contribute to the result",
+            result.launch->kernel->name, where),
+        "Return what the kernel computed, or remove the launch.");
   }
   for (const auto& kernel : candidate.python->kernels->kernels()) {
     if (kernel->runs() || candidate.python->scopes->ClassNamed("ModelNew") == nullptr) continue;
     bool any_launch = false;
-    for (const auto& launch : candidate.python->kernels->launches()) any_launch = any_launch || launch->kernel == kernel.get();
+    for (const auto& launch : candidate.python->kernels->launches())
+      any_launch = any_launch || launch->kernel == kernel.get();
     sink->Add(kernel->function, Severity::kWarning,
-              any_launch ? fmt::format("{} is launched only by code that forward does not reach", kernel->name)
-                         : fmt::format("{} is never launched", kernel->name),
+              any_launch
+                  ? fmt::format("{} is launched only by code that forward does not reach", kernel->name)
+                  : fmt::format("{} is never launched", kernel->name),
               "Use it in forward, or remove it.");
   }
 }

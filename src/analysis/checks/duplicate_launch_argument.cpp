@@ -13,8 +13,10 @@ void CheckDuplicateLaunchArgument(const Candidate& candidate, FindingSink* sink)
       // Passing a tuned parameter by position and again by keyword is autotune-redefined's business.
       if (launch->kernel->supplied.count(std::string(keyword->name)) != 0) continue;
       sink->Add(keyword, launch->runs ? Severity::kError : Severity::kWarning,
-                fmt::format("the launch of {} passes {} twice: by position and by keyword", launch->kernel->name, keyword->name),
-                fmt::format("Remove one of the two; the positional arguments before it already fill {}.", keyword->name));
+                fmt::format("the launch of {} passes {} twice: by position and by keyword",
+                            launch->kernel->name, keyword->name),
+                fmt::format("Remove one of the two; the positional arguments before it already fill {}.",
+                            keyword->name));
     }
   }
 }

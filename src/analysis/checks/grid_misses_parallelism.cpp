@@ -20,14 +20,18 @@ void CheckGridMissesParallelism(const Candidate& candidate, FindingSink* sink) {
       if (outer.is_static || !CarriesState(trace, outer, &how)) continue;
       for (const KernelLoop& inner : trace.loops) {
         if (inner.node == outer.node || inner.is_static || !IsInside(inner.node, outer.node)) continue;
-        const bool stores = std::any_of(trace.accesses.begin(), trace.accesses.end(), [&](const MemoryAccess& access) {
-          return access.kind == MemoryAccess::Kind::kStore && !access.inside.empty() && access.inside.back() == inner.node && access.loops != 0;
-        });
+        const bool stores =
+            std::any_of(trace.accesses.begin(), trace.accesses.end(), [&](const MemoryAccess& access) {
+              return access.kind == MemoryAccess::Kind::kStore && !access.inside.empty() &&
+                     access.inside.back() == inner.node && access.loops != 0;
+            });
         if (!stores) continue;
         sink->Add(inner.node, Severity::kWarning,
-                  fmt::format("{} has one grid axis and loops over {} inside every step: those tiles run one after the other", trace.kernel->name,
-                              inner.trip),
-                  "Spread the tiles over more programs; if they exchange state each step, use a cooperative launch or one launch per step.");
+                  fmt::format("{} has one grid axis and loops over {} inside every step: those tiles run one "
+                              "after the other",
+                              trace.kernel->name, inner.trip),
+                  "Spread the tiles over more programs; if they exchange state each step, use a cooperative "
+                  "launch or one launch per step.");
         break;
       }
     }

@@ -15,7 +15,9 @@ void CheckMissingModelNew(const Candidate& candidate, FindingSink* sink) {
   if (names.count("Model") != 0 && names.count("get_inputs") != 0) return;
   const bool has_model = names.count("Model") != 0;
   sink->AddAt(0, 0, Severity::kError, "the file defines no class ModelNew",
-              has_model ? "Rename class Model to ModelNew." : "Define class ModelNew(torch.nn.Module) with the reference's constructor and forward.");
+              has_model
+                  ? "Rename class Model to ModelNew."
+                  : "Define class ModelNew(torch.nn.Module) with the reference's constructor and forward.");
 }
 
 }  // namespace hone

@@ -1,9 +1,9 @@
 // missing-sync: shared memory written by one thread and read by another with no barrier between.
 #include <fmt/format.h>
 
+#include <map>
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
-#include <map>
 
 namespace hone {
 
@@ -39,7 +39,8 @@ class SyncWalk {
       if (event.kind == CudaEvent::Kind::kLoopBegin) {
         const size_t last = EndOfLoop(i);
         // Nesting doubles the work each time; past a few levels once is enough.
-        for (int round = 0; round < (depth < 5 ? 2 : 1); ++round) Range(i + 1, std::min(last, end), depth + 1);
+        for (int round = 0; round < (depth < 5 ? 2 : 1); ++round)
+          Range(i + 1, std::min(last, end), depth + 1);
         i = last;
       } else if (event.kind == CudaEvent::Kind::kBarrier) {
         written_.clear();
@@ -54,7 +55,8 @@ class SyncWalk {
     if (access.is_write) {
       // Writing what slower threads may still be reading; a statement that reads and writes is one step.
       const auto read = read_.find(access.array);
-      if (read != read_.end() && read->second.index != access.index && read->second.statement != access.statement)
+      if (read != read_.end() && read->second.index != access.index &&
+          read->second.statement != access.statement)
         races_.push_back({access, read->second});
       written_[access.array] = {access.node, access.statement, access.index};
       return;
@@ -83,12 +85,13 @@ void CheckMissingSync(const Candidate& candidate, FindingSink* sink) {
       for (const auto& [second, first] : walk.races()) {
         if (!said.insert(second.array).second) continue;
         const uint32_t line = candidate.source.PositionAt(unit.OuterStart(first.node)).line;
-        sink->AddAt(unit.OuterStart(second.node), unit.OuterEnd(second.node), Severity::kError,
-                    fmt::format("{} {} {}{}, which other threads {} at line {}, with no __syncthreads() between", kernel.name,
-                                second.is_write ? "overwrites" : "reads", second.array, second.index,
-                                second.is_write ? "may still be reading" : "wrote", line),
-                    fmt::format("Put __syncthreads() between line {} and this line{}.", line,
-                                second.is_write ? ", at the end of the loop body" : ""));
+        sink->AddAt(
+            unit.OuterStart(second.node), unit.OuterEnd(second.node), Severity::kError,
+            fmt::format("{} {} {}{}, which other threads {} at line {}, with no __syncthreads() between",
+                        kernel.name, second.is_write ? "overwrites" : "reads", second.array, second.index,
+                        second.is_write ? "may still be reading" : "wrote", line),
+            fmt::format("Put __syncthreads() between line {} and this line{}.", line,
+                        second.is_write ? ", at the end of the loop body" : ""));
       }
     }
   }

@@ -10,37 +10,194 @@ namespace hone {
 namespace {
 
 const std::set<std::string_view>& HostBuiltins() {
-  static const std::set<std::string_view> kNames = {
-      "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "BaseExceptionGroup", "BlockingIOError",
-      "BrokenPipeError", "ConnectionAbortedError", "ConnectionRefusedError", "ConnectionResetError", "EncodingWarning",
-      "UnicodeTranslateError", "BufferError", "BytesWarning", "ChildProcessError", "ConnectionError", "DeprecationWarning", "EOFError",
-      "Ellipsis", "EnvironmentError", "Exception", "ExceptionGroup", "False", "FileExistsError", "FileNotFoundError",
-      "FloatingPointError", "FutureWarning", "GeneratorExit", "IOError", "ImportError", "ImportWarning", "IndentationError",
-      "IndexError", "InterruptedError", "IsADirectoryError", "KeyError", "KeyboardInterrupt", "LookupError", "MemoryError",
-      "ModuleNotFoundError", "NameError", "None", "NotADirectoryError", "NotImplemented", "NotImplementedError", "OSError",
-      "OverflowError", "PendingDeprecationWarning", "PermissionError", "ProcessLookupError", "RecursionError", "ReferenceError",
-      "ResourceWarning", "RuntimeError", "RuntimeWarning", "StopAsyncIteration", "StopIteration", "SyntaxError", "SyntaxWarning",
-      "SystemError", "SystemExit", "TabError", "TimeoutError", "True", "TypeError", "UnboundLocalError", "UnicodeDecodeError",
-      "UnicodeEncodeError", "UnicodeError", "UnicodeWarning", "UserWarning", "ValueError", "Warning", "ZeroDivisionError",
-      "__annotations__", "__build_class__", "__builtins__", "__class__", "__debug__", "__dict__", "__doc__", "__file__",
-      "__import__", "__loader__", "__module__", "__name__", "__package__", "__path__", "__qualname__", "__spec__", "abs",
-      "aiter", "all", "anext", "any", "ascii", "bin", "bool", "breakpoint", "bytearray", "bytes", "callable", "chr",
-      "classmethod", "compile", "complex", "copyright", "credits", "delattr", "dict", "dir", "divmod", "enumerate", "eval",
-      "exec", "exit", "filter", "float", "format", "frozenset", "getattr", "globals", "hasattr", "hash", "help", "hex", "id",
-      "input", "int", "isinstance", "issubclass", "iter", "len", "license", "list", "locals", "map", "max", "memoryview", "min",
-      "next", "object", "oct", "open", "ord", "pow", "print", "property", "quit", "range", "repr", "reversed", "round", "set",
-      "setattr", "slice", "sorted", "staticmethod", "str", "sum", "super", "tuple", "type", "vars", "zip"};
+  static const std::set<std::string_view> kNames = {"ArithmeticError",
+                                                    "AssertionError",
+                                                    "AttributeError",
+                                                    "BaseException",
+                                                    "BaseExceptionGroup",
+                                                    "BlockingIOError",
+                                                    "BrokenPipeError",
+                                                    "ConnectionAbortedError",
+                                                    "ConnectionRefusedError",
+                                                    "ConnectionResetError",
+                                                    "EncodingWarning",
+                                                    "UnicodeTranslateError",
+                                                    "BufferError",
+                                                    "BytesWarning",
+                                                    "ChildProcessError",
+                                                    "ConnectionError",
+                                                    "DeprecationWarning",
+                                                    "EOFError",
+                                                    "Ellipsis",
+                                                    "EnvironmentError",
+                                                    "Exception",
+                                                    "ExceptionGroup",
+                                                    "False",
+                                                    "FileExistsError",
+                                                    "FileNotFoundError",
+                                                    "FloatingPointError",
+                                                    "FutureWarning",
+                                                    "GeneratorExit",
+                                                    "IOError",
+                                                    "ImportError",
+                                                    "ImportWarning",
+                                                    "IndentationError",
+                                                    "IndexError",
+                                                    "InterruptedError",
+                                                    "IsADirectoryError",
+                                                    "KeyError",
+                                                    "KeyboardInterrupt",
+                                                    "LookupError",
+                                                    "MemoryError",
+                                                    "ModuleNotFoundError",
+                                                    "NameError",
+                                                    "None",
+                                                    "NotADirectoryError",
+                                                    "NotImplemented",
+                                                    "NotImplementedError",
+                                                    "OSError",
+                                                    "OverflowError",
+                                                    "PendingDeprecationWarning",
+                                                    "PermissionError",
+                                                    "ProcessLookupError",
+                                                    "RecursionError",
+                                                    "ReferenceError",
+                                                    "ResourceWarning",
+                                                    "RuntimeError",
+                                                    "RuntimeWarning",
+                                                    "StopAsyncIteration",
+                                                    "StopIteration",
+                                                    "SyntaxError",
+                                                    "SyntaxWarning",
+                                                    "SystemError",
+                                                    "SystemExit",
+                                                    "TabError",
+                                                    "TimeoutError",
+                                                    "True",
+                                                    "TypeError",
+                                                    "UnboundLocalError",
+                                                    "UnicodeDecodeError",
+                                                    "UnicodeEncodeError",
+                                                    "UnicodeError",
+                                                    "UnicodeWarning",
+                                                    "UserWarning",
+                                                    "ValueError",
+                                                    "Warning",
+                                                    "ZeroDivisionError",
+                                                    "__annotations__",
+                                                    "__build_class__",
+                                                    "__builtins__",
+                                                    "__class__",
+                                                    "__debug__",
+                                                    "__dict__",
+                                                    "__doc__",
+                                                    "__file__",
+                                                    "__import__",
+                                                    "__loader__",
+                                                    "__module__",
+                                                    "__name__",
+                                                    "__package__",
+                                                    "__path__",
+                                                    "__qualname__",
+                                                    "__spec__",
+                                                    "abs",
+                                                    "aiter",
+                                                    "all",
+                                                    "anext",
+                                                    "any",
+                                                    "ascii",
+                                                    "bin",
+                                                    "bool",
+                                                    "breakpoint",
+                                                    "bytearray",
+                                                    "bytes",
+                                                    "callable",
+                                                    "chr",
+                                                    "classmethod",
+                                                    "compile",
+                                                    "complex",
+                                                    "copyright",
+                                                    "credits",
+                                                    "delattr",
+                                                    "dict",
+                                                    "dir",
+                                                    "divmod",
+                                                    "enumerate",
+                                                    "eval",
+                                                    "exec",
+                                                    "exit",
+                                                    "filter",
+                                                    "float",
+                                                    "format",
+                                                    "frozenset",
+                                                    "getattr",
+                                                    "globals",
+                                                    "hasattr",
+                                                    "hash",
+                                                    "help",
+                                                    "hex",
+                                                    "id",
+                                                    "input",
+                                                    "int",
+                                                    "isinstance",
+                                                    "issubclass",
+                                                    "iter",
+                                                    "len",
+                                                    "license",
+                                                    "list",
+                                                    "locals",
+                                                    "map",
+                                                    "max",
+                                                    "memoryview",
+                                                    "min",
+                                                    "next",
+                                                    "object",
+                                                    "oct",
+                                                    "open",
+                                                    "ord",
+                                                    "pow",
+                                                    "print",
+                                                    "property",
+                                                    "quit",
+                                                    "range",
+                                                    "repr",
+                                                    "reversed",
+                                                    "round",
+                                                    "set",
+                                                    "setattr",
+                                                    "slice",
+                                                    "sorted",
+                                                    "staticmethod",
+                                                    "str",
+                                                    "sum",
+                                                    "super",
+                                                    "tuple",
+                                                    "type",
+                                                    "vars",
+                                                    "zip"};
   return kNames;
 }
 
 std::string_view UsualImport(std::string_view name) {
   static const std::pair<std::string_view, std::string_view> kImports[] = {
-      {"tl", "import triton.language as tl"}, {"triton", "import triton"},   {"torch", "import torch"},
-      {"nn", "import torch.nn as nn"},        {"math", "import math"},       {"F", "import torch.nn.functional as F"},
-      {"np", "import numpy as np"},           {"os", "import os"},           {"time", "import time"},
-      {"functools", "import functools"},      {"sys", "import sys"},         {"Optional", "from typing import Optional"},
-      {"Tuple", "from typing import Tuple"},  {"List", "from typing import List"}, {"Dict", "from typing import Dict"},
-      {"Any", "from typing import Any"},      {"Union", "from typing import Union"}, {"warnings", "import warnings"}};
+      {"tl", "import triton.language as tl"},
+      {"triton", "import triton"},
+      {"torch", "import torch"},
+      {"nn", "import torch.nn as nn"},
+      {"math", "import math"},
+      {"F", "import torch.nn.functional as F"},
+      {"np", "import numpy as np"},
+      {"os", "import os"},
+      {"time", "import time"},
+      {"functools", "import functools"},
+      {"sys", "import sys"},
+      {"Optional", "from typing import Optional"},
+      {"Tuple", "from typing import Tuple"},
+      {"List", "from typing import List"},
+      {"Dict", "from typing import Dict"},
+      {"Any", "from typing import Any"},
+      {"Union", "from typing import Union"},
+      {"warnings", "import warnings"}};
   for (const auto& [known, import] : kImports)
     if (known == name) return import;
   return {};
@@ -54,7 +211,8 @@ uint32_t ImportPosition(const Candidate& candidate) {
     if (statement->Is(PyKind::kImportFrom) && statement->name != "__future__") return statement->start;
   }
   for (const PyNode* statement : body) {
-    const bool docstring = statement->Is(PyKind::kExprStmt) && statement->value != nullptr && statement->value->Is(PyKind::kString);
+    const bool docstring = statement->Is(PyKind::kExprStmt) && statement->value != nullptr &&
+                           statement->value->Is(PyKind::kString);
     if (!docstring && !statement->Is(PyKind::kImportFrom)) return statement->start;
   }
   return static_cast<uint32_t>(candidate.source.text().size());
@@ -99,13 +257,16 @@ void CheckHostNames(const Candidate& candidate, FindingSink* sink) {
   if (scopes.has_star_import()) return;
   for (const PyNode* call : scopes.calls()) {
     // Names made at run time cannot be known.
-    if (call->value != nullptr && (call->value->IsName("exec") || call->value->IsName("globals") || call->value->IsName("setattr"))) return;
+    if (call->value != nullptr &&
+        (call->value->IsName("exec") || call->value->IsName("globals") || call->value->IsName("setattr")))
+      return;
   }
   const bool text_annotations = AnnotationsAreText(candidate);
   std::set<std::string_view> said;
   WalkPython(candidate.python->tree.module, [&](const PyNode* node) {
     if (node->Is(PyKind::kOtherStmt) || node->Is(PyKind::kError)) return false;
-    if (!node->Is(PyKind::kName) || HostBuiltins().count(node->name) != 0 || said.count(node->name) != 0) return true;
+    if (!node->Is(PyKind::kName) || HostBuiltins().count(node->name) != 0 || said.count(node->name) != 0)
+      return true;
     if (scopes.Find(node->name, node) != nullptr) return true;
     if (IsInKernelBody(kernels, scopes, node)) return true;
     if (IsUnevaluatedAnnotation(scopes, node, text_annotations)) return true;
@@ -114,10 +275,11 @@ void CheckHostNames(const Candidate& candidate, FindingSink* sink) {
     if (!runs && IsGuarded(node)) return true;
     said.insert(node->name);
     const std::string_view import = UsualImport(node->name);
-    Finding& finding = sink->Add(node, runs ? Severity::kError : Severity::kWarning,
-                                 fmt::format("{} is not defined: nothing in the file assigns or imports it", node->name),
-                                 !import.empty() ? fmt::format("Add: {}", import)
-                                                 : fmt::format("Define {} or pass it in.", node->name));
+    Finding& finding =
+        sink->Add(node, runs ? Severity::kError : Severity::kWarning,
+                  fmt::format("{} is not defined: nothing in the file assigns or imports it", node->name),
+                  !import.empty() ? fmt::format("Add: {}", import)
+                                  : fmt::format("Define {} or pass it in.", node->name));
     OfferImport(candidate, node->name, &finding);
     return true;
   });
@@ -130,8 +292,10 @@ void CheckNameNotDefined(const Candidate& candidate, FindingSink* sink) {
   for (const KernelTrace& trace : candidate.python->traces) {
     for (const KernelProblem& problem : trace.problems) {
       if (problem.kind != ProblemKind::kUndefinedName) continue;
-      Finding* finding = sink->AddProblem(problem, fmt::format("{} is not defined here: {}", problem.subject, problem.detail), problem.fix);
-      if (finding != nullptr && Contains(problem.fix, "import ")) OfferImport(candidate, problem.subject, finding);
+      Finding* finding = sink->AddProblem(
+          problem, fmt::format("{} is not defined here: {}", problem.subject, problem.detail), problem.fix);
+      if (finding != nullptr && Contains(problem.fix, "import "))
+        OfferImport(candidate, problem.subject, finding);
     }
   }
   CheckHostNames(candidate, sink);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include <map>
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
-#include <map>
 
 #include "base/text.h"
 
@@ -18,8 +18,8 @@ bool MentionsHalf(const Candidate& candidate) {
   bool found = false;
   WalkPython(candidate.python->tree.module, [&](const PyNode* node) {
     if (node->Is(PyKind::kAttribute) || node->Is(PyKind::kName))
-      found = found || node->name == "float16" || node->name == "bfloat16" || node->name == "half" || node->name == "int8" ||
-              StartsWith(node->name, "float8");
+      found = found || node->name == "float16" || node->name == "bfloat16" || node->name == "half" ||
+              node->name == "int8" || StartsWith(node->name, "float8");
     return !found;
   });
   return found;
@@ -50,12 +50,15 @@ void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
   for (const CudaUnit& unit : candidate.cuda)
     for (const CudaKernel& kernel : unit.kernels)
       if (kernel.static_shared_bytes > kStaticLimit)
-        sink->AddAt(unit.OuterStart(kernel.definition), unit.OuterStart(kernel.definition) + 1, Severity::kError,
-                    fmt::format("{} declares {} of __shared__ arrays; the compiler allows 48 KiB without dynamic shared memory", kernel.name,
-                                HumanBytes(static_cast<double>(kernel.static_shared_bytes))),
+        sink->AddAt(unit.OuterStart(kernel.definition), unit.OuterStart(kernel.definition) + 1,
+                    Severity::kError,
+                    fmt::format("{} declares {} of __shared__ arrays; the compiler allows 48 KiB without "
+                                "dynamic shared memory",
+                                kernel.name, HumanBytes(static_cast<double>(kernel.static_shared_bytes))),
                     "Use smaller tiles, or extern __shared__ with cudaFuncSetAttribute.");
   if (candidate.python == nullptr) return;
-  const DeviceLimits& device = candidate.options.device != nullptr ? *candidate.options.device : MostGenerousDevice();
+  const DeviceLimits& device =
+      candidate.options.device != nullptr ? *candidate.options.device : MostGenerousDevice();
   const int64_t default_bytes = MentionsHalf(candidate) ? 2 : 4;
   for (const KernelTrace& trace : candidate.python->traces) {
     const Kernel& kernel = *trace.kernel;
@@ -72,13 +75,16 @@ void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
       stages = value.integer;
       const PyNode* loop = dot.inside.empty() ? nullptr : dot.inside.back();
       // tl.range(..., num_stages=n) decides for its own loop.
-      if (loop != nullptr && loop->Is(PyKind::kFor) && loop->value != nullptr && loop->value->Is(PyKind::kCall))
-        if (const PyNode* own = loop->value->Keyword("num_stages"); own != nullptr && own->Is(PyKind::kInt)) stages = own->integer;
+      if (loop != nullptr && loop->Is(PyKind::kFor) && loop->value != nullptr &&
+          loop->value->Is(PyKind::kCall))
+        if (const PyNode* own = loop->value->Keyword("num_stages"); own != nullptr && own->Is(PyKind::kInt))
+          stages = own->integer;
       // Before Hopper one stage lives in registers, so this is the least any device needs.
       const int64_t copies = loop == nullptr ? 1 : std::max<int64_t>(1, device.wgmma ? stages : stages - 1);
       Estimate& estimate = estimates[{dot.launch, dot.config}][loop];
       for (const KernelValue* operand : {&dot.a, &dot.b}) {
-        const bool streamed = operand->from_load && operand->load_loop != nullptr && operand->load_loop == loop;
+        const bool streamed =
+            operand->from_load && operand->load_loop != nullptr && operand->load_loop == loop;
         if (!operand->from_load) continue;
         estimate.bytes += TileBytes(*operand, default_bytes) * (streamed ? copies : 1);
       }
@@ -103,12 +109,17 @@ void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
     if (worst == nullptr) continue;
     // The autotuner skips configs that do not fit; only when none fits does the launch fail.
     const bool all = over == estimates.size() && kernel.configs_known && !kernel.configs_pruned;
-    sink->Add(worst->dot->node, all ? Severity::kError : Severity::kWarning,
-              fmt::format("{} keeps {} of tiles in shared memory ({} and {} with num_stages={}){}, more than the {} of {}", kernel.name,
-                          HumanBytes(static_cast<double>(worst->bytes)), worst->dot->a.ShapeText(), worst->dot->b.ShapeText(), worst->stages,
-                          worst_config != nullptr ? fmt::format(" with the autotune config at line {}", LineOf(candidate, worst_config->node)) : "",
-                          HumanBytes(static_cast<double>(device.shared_memory_bytes)), device.name),
-              "Use smaller blocks or a lower num_stages.");
+    sink->Add(
+        worst->dot->node, all ? Severity::kError : Severity::kWarning,
+        fmt::format(
+            "{} keeps {} of tiles in shared memory ({} and {} with num_stages={}){}, more than the {} of {}",
+            kernel.name, HumanBytes(static_cast<double>(worst->bytes)), worst->dot->a.ShapeText(),
+            worst->dot->b.ShapeText(), worst->stages,
+            worst_config != nullptr
+                ? fmt::format(" with the autotune config at line {}", LineOf(candidate, worst_config->node))
+                : "",
+            HumanBytes(static_cast<double>(device.shared_memory_bytes)), device.name),
+        "Use smaller blocks or a lower num_stages.");
   }
 }
 

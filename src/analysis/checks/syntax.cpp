@@ -13,7 +13,8 @@ void CheckSyntax(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const SyntaxTree& tree = candidate.python->syntax;
   if (tree.gave_up()) {
-    sink->AddAt(0, 0, Severity::kWarning, "the file took too long to parse and was not analysed", "Shorten it.");
+    sink->AddAt(0, 0, Severity::kWarning, "the file took too long to parse and was not analysed",
+                "Shorten it.");
     return;
   }
   const SyntaxNode* error = tree.first_error();
@@ -23,15 +24,17 @@ void CheckSyntax(const Candidate& candidate, FindingSink* sink) {
   for (uint32_t first = 1; first <= candidate.source.line_count(); ++first) {
     if (!StartsWith(candidate.source.Line(first), "```")) continue;
     const uint32_t start = candidate.source.LineStart(first);
-    sink->AddAt(start, start + 3, Severity::kError, "a Markdown fence (```) is not Python", "Remove the line.");
+    sink->AddAt(start, start + 3, Severity::kError, "a Markdown fence (```) is not Python",
+                "Remove the line.");
     return;
   }
   // The one thing of today's Python that the grammar does not know: operators inside a starred item.
   const bool starred = Contains(text, ", *") || Contains(text, "return *") || Contains(text, "= *");
-  sink->AddAt(error->start, std::max(error->end, error->start + 1), starred ? Severity::kWarning : Severity::kError,
-              error->missing ? fmt::format("Python expects {} here", error->type)
-                             : fmt::format("this does not parse as Python: {}", SafeForTerminal(text.substr(0, 80))),
-              "Correct the syntax; nothing in the file can run until it parses.");
+  sink->AddAt(
+      error->start, std::max(error->end, error->start + 1), starred ? Severity::kWarning : Severity::kError,
+      error->missing ? fmt::format("Python expects {} here", error->type)
+                     : fmt::format("this does not parse as Python: {}", SafeForTerminal(text.substr(0, 80))),
+      "Correct the syntax; nothing in the file can run until it parses.");
 }
 
 }  // namespace hone

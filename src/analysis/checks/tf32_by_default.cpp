@@ -12,11 +12,14 @@ void CheckTf32ByDefault(const Candidate& candidate, FindingSink* sink) {
   for (const KernelTrace& trace : candidate.python->traces) {
     if (!trace.kernel->runs()) continue;
     for (const DotUse& dot : trace.dots) {
-      const bool half = dot.a.element == "fp16" || dot.a.element == "bf16" || dot.b.element == "fp16" || dot.b.element == "bf16";
+      const bool half = dot.a.element == "fp16" || dot.a.element == "bf16" || dot.b.element == "fp16" ||
+                        dot.b.element == "bf16";
       if (half || !dot.precision.empty() || !said.insert(dot.node).second) continue;
       sink->Add(dot.node, Severity::kWarning,
-                fmt::format("tl.dot in {} uses TF32 for float32 operands, about three decimal digits", trace.kernel->name),
-                "Say which: input_precision=\"ieee\" for full precision, \"tf32x3\" for nearly full at tensor-core speed, \"tf32\" to accept it.");
+                fmt::format("tl.dot in {} uses TF32 for float32 operands, about three decimal digits",
+                            trace.kernel->name),
+                "Say which: input_precision=\"ieee\" for full precision, \"tf32x3\" for nearly full at "
+                "tensor-core speed, \"tf32\" to accept it.");
       break;
     }
   }

@@ -19,8 +19,10 @@ bool WalksOverTensor(const PyNode* loop) {
   bool found = false;
   for (const PyNode* statement : loop->body) {
     WalkPython(statement, [&](const PyNode* node) {
-      const bool index = node->Is(PyKind::kSubscript) || (node->Is(PyKind::kCall) && node->value != nullptr && node->value->Is(PyKind::kAttribute) &&
-                                                          (node->value->name == "select" || node->value->name == "narrow"));
+      const bool index =
+          node->Is(PyKind::kSubscript) ||
+          (node->Is(PyKind::kCall) && node->value != nullptr && node->value->Is(PyKind::kAttribute) &&
+           (node->value->name == "select" || node->value->name == "narrow"));
       if (index)
         WalkPython(node->Is(PyKind::kSubscript) ? node->target : node, [&](const PyNode* part) {
           found = found || (part->Is(PyKind::kName) && counters.count(part->name) != 0);
@@ -47,12 +49,14 @@ void CheckTimeLoopOnHost(const Candidate& candidate, FindingSink* sink) {
       bool passes_counter = false;
       if (loop->Is(PyKind::kFor) && loop->target != nullptr && loop->target->Is(PyKind::kName))
         for (const LaunchArgument& argument : launch->arguments)
-          passes_counter = passes_counter || (argument.value != nullptr && argument.value->IsName(loop->target->name));
+          passes_counter =
+              passes_counter || (argument.value != nullptr && argument.value->IsName(loop->target->name));
       if (!launch->runs || !(WalksOverTensor(loop) || passes_counter) || !said.insert(loop).second) continue;
       sink->Add(launch->call, Severity::kWarning,
-                fmt::format("{} is launched once per iteration of `for ... in {}` (line {})", launch->kernel->name, Over(candidate, loop),
-                            LineOf(candidate, loop)),
-                "Move the loop into the kernel, or do the work of all steps that do not depend on each other in one launch.");
+                fmt::format("{} is launched once per iteration of `for ... in {}` (line {})",
+                            launch->kernel->name, Over(candidate, loop), LineOf(candidate, loop)),
+                "Move the loop into the kernel, or do the work of all steps that do not depend on each other "
+                "in one launch.");
     }
   }
   for (const LibraryCall& call : candidate.python->flow.library_calls) {
@@ -61,7 +65,8 @@ void CheckTimeLoopOnHost(const Candidate& candidate, FindingSink* sink) {
     while (loop != nullptr && !loop->Is(PyKind::kFor) && !loop->Is(PyKind::kWhile)) loop = loop->parent;
     if (loop == nullptr || !WalksOverTensor(loop) || !said.insert(loop).second) continue;
     sink->Add(call.node, Severity::kWarning,
-              fmt::format("{} runs once per iteration of `for ... in {}` (line {})", call.name, Over(candidate, loop), LineOf(candidate, loop)),
+              fmt::format("{} runs once per iteration of `for ... in {}` (line {})", call.name,
+                          Over(candidate, loop), LineOf(candidate, loop)),
               "Batch the steps that do not depend on each other into one call.");
   }
 }

@@ -22,13 +22,14 @@ void CheckUnknownLaunchArgument(const Candidate& candidate, FindingSink* sink) {
     for (const PyNode* keyword : launch->unknown) {
       const std::string close = ClosestWord(keyword->name, known);
       sink->Add(keyword, severity, fmt::format("{} has no parameter {}", kernel.name, keyword->name),
-                close.empty() ? fmt::format("Add {} to the kernel's parameters, or remove it here.", keyword->name)
-                              : fmt::format("Did you mean {}?", close));
+                close.empty()
+                    ? fmt::format("Add {} to the kernel's parameters, or remove it here.", keyword->name)
+                    : fmt::format("Did you mean {}?", close));
     }
     if (launch->surplus_positional > 0 && launch->complete)
       sink->Add(launch->call, severity,
-                fmt::format("{} takes {} parameters and the launch passes {} by position", kernel.name, kernel.params.size(),
-                            launch->call->args.size()),
+                fmt::format("{} takes {} parameters and the launch passes {} by position", kernel.name,
+                            kernel.params.size(), launch->call->args.size()),
                 "Make the arguments of the launch match the kernel's parameters.");
   }
 }

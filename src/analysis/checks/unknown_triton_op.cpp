@@ -80,7 +80,8 @@ std::string Advice(std::string_view name, std::string_view scope, uint32_t versi
   for (const Replacement& replacement : kReplacements)
     if (replacement.name == name) return std::string(replacement.advice);
   const std::string close = ClosestWord(name, TritonNames(scope, versions));
-  return close.empty() ? "Write it with operations that triton.language has." : fmt::format("Did you mean {}?", close);
+  return close.empty() ? "Write it with operations that triton.language has."
+                       : fmt::format("Did you mean {}?", close);
 }
 
 // tl.tanh(x) -> (2.0 * tl.sigmoid(2.0 * (x)) - 1.0), and the like: same meaning, so --fix may do it.
@@ -100,7 +101,8 @@ void AddRewrite(const Candidate& candidate, const PyNode* attribute, Finding* fi
   const PyNode* module = attribute->value;
   if (module != nullptr && module->Is(PyKind::kAttribute) && module->name == "math") module = module->value;
   if (module == nullptr || candidate.python->scopes->Resolve(module) != "triton.language") return;
-  const std::string text = Rewritten(attribute->name, TextOf(candidate, module), TextOf(candidate, call->args[0]));
+  const std::string text =
+      Rewritten(attribute->name, TextOf(candidate, module), TextOf(candidate, call->args[0]));
   if (!text.empty()) finding->edits.push_back({call->start, call->end, text});
 }
 
@@ -113,11 +115,11 @@ void CheckUnknownTritonOp(const Candidate& candidate, FindingSink* sink) {
     for (const KernelProblem& problem : trace.problems) {
       if (problem.kind != ProblemKind::kUnknownOp) continue;
       const bool on_block = problem.subject[0] == '.';
-      const std::string message =
-          on_block ? fmt::format("{}: {}", TextOf(candidate, problem.node), problem.detail)
-                   : fmt::format("{} does not exist: {}", problem.subject, problem.detail);
-      Finding* finding =
-          sink->AddProblem(problem, message, Advice(problem.node->name, on_block ? "tensor" : "triton.language", versions));
+      const std::string message = on_block
+                                      ? fmt::format("{}: {}", TextOf(candidate, problem.node), problem.detail)
+                                      : fmt::format("{} does not exist: {}", problem.subject, problem.detail);
+      Finding* finding = sink->AddProblem(
+          problem, message, Advice(problem.node->name, on_block ? "tensor" : "triton.language", versions));
       if (finding != nullptr && !on_block) AddRewrite(candidate, problem.node, finding);
     }
   }
@@ -131,8 +133,8 @@ void CheckUnknownTritonOp(const Candidate& candidate, FindingSink* sink) {
       const uint32_t has = TritonReleasesWith(module, alias->name) & versions;
       if (has == versions) continue;
       if (has == 0 && (module == "triton" || TritonReleasesWith("triton", alias->name) != 0)) continue;
-      sink->Add(alias, has == 0 ? Severity::kError : Severity::kWarning, fmt::format("{} has no {}", module, alias->name),
-                Advice(alias->name, module, versions));
+      sink->Add(alias, has == 0 ? Severity::kError : Severity::kWarning,
+                fmt::format("{} has no {}", module, alias->name), Advice(alias->name, module, versions));
     }
   }
 }

@@ -17,9 +17,11 @@ void CheckUnmaskedAccess(const Candidate& candidate, FindingSink* sink) {
       if (access.program_axes == 0 && access.loops == 0) continue;
       if (!said.insert(access.node).second) continue;
       const char* what = access.kind == MemoryAccess::Kind::kLoad ? "loads from" : "stores to";
-      sink->Add(access.node, Severity::kWarning,
-                fmt::format("{} {} {} without a mask; sizes that are not a multiple of the block run past the end", trace.kernel->name, what, access.base),
-                "Add mask=offsets < size (and other=0.0 for loads), or check on the host that the sizes divide.");
+      sink->Add(
+          access.node, Severity::kWarning,
+          fmt::format("{} {} {} without a mask; sizes that are not a multiple of the block run past the end",
+                      trace.kernel->name, what, access.base),
+          "Add mask=offsets < size (and other=0.0 for loads), or check on the host that the sizes divide.");
     }
   }
 }

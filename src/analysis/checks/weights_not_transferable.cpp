@@ -16,14 +16,18 @@ struct Parameter {
   const PyNode* node = nullptr;
 };
 
-std::vector<Parameter> Parameters(const PythonUnit& unit, std::string_view source, std::string_view class_name) {
+std::vector<Parameter> Parameters(const PythonUnit& unit, std::string_view source,
+                                  std::string_view class_name) {
   std::vector<Parameter> out;
   const PyNode* model = unit.scopes->ClassNamed(class_name);
   if (model == nullptr) return out;
   WalkPython(model, [&](const PyNode* node) {
-    if (!node->Is(PyKind::kAssign) || node->args.size() != 1 || node->value == nullptr || !node->value->Is(PyKind::kCall)) return true;
+    if (!node->Is(PyKind::kAssign) || node->args.size() != 1 || node->value == nullptr ||
+        !node->value->Is(PyKind::kCall))
+      return true;
     const PyNode* target = node->args[0];
-    if (!target->Is(PyKind::kAttribute) || target->value == nullptr || !target->value->IsName("self")) return true;
+    if (!target->Is(PyKind::kAttribute) || target->value == nullptr || !target->value->IsName("self"))
+      return true;
     const std::string made = unit.scopes->Resolve(node->value->value);
     if (!StartsWith(made, "torch.nn.")) return true;
     Parameter parameter;
@@ -40,10 +44,17 @@ std::vector<Parameter> Parameters(const PythonUnit& unit, std::string_view sourc
 }
 
 bool HasState(const std::string& type) {
-  static const std::set<std::string_view> kStateless = {"nn.ReLU", "nn.Tanh", "nn.Sigmoid", "nn.GELU", "nn.SiLU", "nn.Softmax", "nn.Dropout",
-                                                        "nn.MaxPool1d", "nn.MaxPool2d", "nn.MaxPool3d", "nn.AvgPool1d", "nn.AvgPool2d",
-                                                        "nn.AvgPool3d", "nn.AdaptiveAvgPool2d", "nn.Identity", "nn.Flatten", "nn.LeakyReLU",
-                                                        "nn.Hardtanh", "nn.Softplus", "nn.Mish", "nn.ELU", "nn.Hardswish"};
+  static const std::set<std::string_view> kStateless = {"nn.ReLU",      "nn.Tanh",
+                                                        "nn.Sigmoid",   "nn.GELU",
+                                                        "nn.SiLU",      "nn.Softmax",
+                                                        "nn.Dropout",   "nn.MaxPool1d",
+                                                        "nn.MaxPool2d", "nn.MaxPool3d",
+                                                        "nn.AvgPool1d", "nn.AvgPool2d",
+                                                        "nn.AvgPool3d", "nn.AdaptiveAvgPool2d",
+                                                        "nn.Identity",  "nn.Flatten",
+                                                        "nn.LeakyReLU", "nn.Hardtanh",
+                                                        "nn.Softplus",  "nn.Mish",
+                                                        "nn.ELU",       "nn.Hardswish"};
   return kStateless.count(type) == 0;
 }
 
@@ -55,7 +66,9 @@ void CheckWeightsNotTransferable(const Candidate& candidate, FindingSink* sink) 
   if (model == nullptr) return;
   // A candidate with its own layout says how to fill it.
   for (const PyNode* method : model->body)
-    if (method->Is(PyKind::kFunction) && (method->name == "load_reference" || method->name == "load_state_dict" || method->name == "_load_from_state_dict"))
+    if (method->Is(PyKind::kFunction) &&
+        (method->name == "load_reference" || method->name == "load_state_dict" ||
+         method->name == "_load_from_state_dict"))
       return;
   const std::vector<Parameter> reference = Parameters(*candidate.task, candidate.options.task_text, "Model");
   const std::vector<Parameter> own = Parameters(*candidate.python, candidate.source.text(), "ModelNew");
@@ -65,11 +78,16 @@ void CheckWeightsNotTransferable(const Candidate& candidate, FindingSink* sink) 
     for (const Parameter& other : reference)
       if (other.name == parameter.name) same = &other;
     if (same == nullptr) {
-      sink->Add(parameter.node, Severity::kWarning, fmt::format("the reference has no parameter called {}, so its weights cannot be copied", parameter.name),
+      sink->Add(parameter.node, Severity::kWarning,
+                fmt::format("the reference has no parameter called {}, so its weights cannot be copied",
+                            parameter.name),
                 "Use the reference's names, or define load_reference(self, state_dict).");
-    } else if (same->type == parameter.type && same->shape != parameter.shape && parameter.type == "nn.Parameter") {
-      sink->Add(parameter.node, Severity::kWarning, fmt::format("{} is made differently in the reference: its shape may not match", parameter.name),
-                "Keep the reference's shape, or define load_reference(self, state_dict).");
+    } else if (same->type == parameter.type && same->shape != parameter.shape &&
+               parameter.type == "nn.Parameter") {
+      sink->Add(
+          parameter.node, Severity::kWarning,
+          fmt::format("{} is made differently in the reference: its shape may not match", parameter.name),
+          "Keep the reference's shape, or define load_reference(self, state_dict).");
     }
   }
   for (const Parameter& parameter : reference) {
@@ -77,7 +95,9 @@ void CheckWeightsNotTransferable(const Candidate& candidate, FindingSink* sink) 
     bool found = false;
     for (const Parameter& other : own) found = found || other.name == parameter.name;
     if (!found)
-      sink->Add(model, Severity::kWarning, fmt::format("ModelNew has nothing called {}, which the reference's weights are for", parameter.name),
+      sink->Add(model, Severity::kWarning,
+                fmt::format("ModelNew has nothing called {}, which the reference's weights are for",
+                            parameter.name),
                 fmt::format("Define self.{}, or define load_reference(self, state_dict).", parameter.name));
   }
 }
