@@ -249,8 +249,6 @@ KernelValue KernelInterpreter::EvalBinary(const PyNode* node, std::string_view o
   if (op == "+" || op == "-") {
     // Pointers only ever move by adding, so the base of a sum is the base of its pointer side.
     out.base = !left.base.empty() ? left.base : op == "+" ? right.base : std::string_view();
-    if (!left.base.empty() && !right.base.empty() && !left.is_block() && right.is_block())
-      out.base = right.base;
   } else if (op == "/") {
     if (out.element == "int32" || out.element == "int1") out.element = "fp32";
   }

@@ -19,6 +19,31 @@ bool ContainsReturn(const std::vector<PyNode*>& body) {
   return found;
 }
 
+// Parameters that the kernel multiplies, divides, compares or counts to: those are numbers, not addresses.
+std::set<std::string_view> NumberParams(const Kernel& kernel) {
+  std::set<std::string_view> out;
+  const auto take = [&](const PyNode* node) {
+    if (node != nullptr && node->Is(PyKind::kName)) out.insert(node->name);
+  };
+  WalkPython(kernel.function, [&](const PyNode* node) {
+    if (node->Is(PyKind::kBinOp) && node->op != "+" && node->op != "-") {
+      take(node->left);
+      take(node->right);
+    }
+    if (node->Is(PyKind::kCompare) && !node->ops.empty() && node->ops[0] != "is" &&
+        node->ops[0] != "is not") {
+      take(node->left);
+      for (const PyNode* part : node->args) take(part);
+    }
+    if (node->Is(PyKind::kCall) && node->value != nullptr &&
+        (node->value->IsName("range") || (node->value->Is(PyKind::kAttribute) &&
+                                          (node->value->name == "range" || node->value->name == "cdiv"))))
+      for (const PyNode* part : node->args) take(part);
+    return true;
+  });
+  return out;
+}
+
 }  // namespace
 
 void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const TuneConfig* config) {
@@ -32,6 +57,7 @@ void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const Tu
   loop_count_ = 0;
   loop_base_ = 0;
   uncertain_ = 0;
+  const std::set<std::string_view> numbers = NumberParams(kernel);
   Frame frame;
   frame.kernel = &kernel;
   frame_ = &frame;
@@ -52,7 +78,7 @@ void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const Tu
       value = KernelValue::Constexpr(constant);
     } else {
       value.kind = Kind::kScalar;
-      value.base = param.name;
+      if (numbers.count(param.name) == 0) value.base = param.name;
       // The value 1 is specialised into the kernel, so only another constant makes it certainly run-time.
       value.run_time = constant.is_number() && !(constant == Constant::Int(1));
     }
