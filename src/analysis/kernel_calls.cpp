@@ -206,8 +206,7 @@ KernelValue KernelInterpreter::CallPython(const PyNode* node, const std::string&
     return {};
   }
   if ((name == "triton.cdiv" || name == "triton.next_power_of_2") &&
-      std::any_of(args.begin(), args.end(),
-                  [](const KernelValue& a) { return a.is_tensor() && a.run_time; })) {
+      std::any_of(args.begin(), args.end(), [](const KernelValue& a) { return a.is_tensor(); })) {
     Report(
         ProblemKind::kHostCall, node, Text(node->value),
         fmt::format("{} works on the host and on constexpr values, not on run-time ones", Text(node->value)),
@@ -250,6 +249,9 @@ KernelValue KernelInterpreter::CallTriton(const PyNode* node, const std::string&
     out.element = "int32";
     out.run_time = true;
     const KernelValue* axis = Argument(node, args, 0, "axis");
+    if (axis == nullptr)
+      Report(ProblemKind::kBadCall, node, "tl." + name, fmt::format("tl.{} is called without an axis", name),
+             fmt::format("Write tl.{}(0).", name));
     const int64_t at = axis != nullptr && axis->constant.is_int() ? axis->constant.integer : 0;
     if (axis != nullptr && axis->constant.is_int() && (at < 0 || at > 2))
       Report(ProblemKind::kBadCall, node, "tl." + name,
@@ -264,6 +266,7 @@ KernelValue KernelInterpreter::CallTriton(const PyNode* node, const std::string&
   if (name == "to" || name == "cast") {
     const KernelValue* type = Argument(node, args, 1, "dtype");
     if (args.empty()) return {};
+    CheckType(node, type);
     KernelValue out = args[0];
     out.literal = false;
     if (!out.is_tensor()) return {};
@@ -287,6 +290,10 @@ KernelValue KernelInterpreter::CallTriton(const PyNode* node, const std::string&
     out.run_time = true;
     return out;
   }
+  if (name == "cat" && Argument(node, args, 2, "can_reorder") == nullptr)
+    Report(ProblemKind::kBadCall, node, "tl.cat",
+           "tl.cat is called without can_reorder=True, and it cannot keep the order",
+           "Use tl.join, store the parts separately, or pass can_reorder=True if the order does not matter.");
   if (name == "advance") return args.empty() ? KernelValue() : args[0];
   if (name == "debug_barrier") {
     if (Recording()) trace_->barriers.push_back(node);
@@ -309,6 +316,11 @@ KernelValue KernelInterpreter::CallTriton(const PyNode* node, const std::string&
     for (const PyNode* keyword : node->keywords)
       if (!first_only && keyword->name != "propagate_nan" && keyword->name != "dtype")
         args.push_back(keyword_values_[keyword]);
+    if (GivesFloat(name) && name != "softmax" && !args.empty() && args[0].is_tensor() &&
+        !args[0].element.empty() && args[0].element != "fp32" && args[0].element != "fp64")
+      Report(ProblemKind::kBadCall, node, "tl." + name,
+             fmt::format("tl.{} works on float32 and float64, and gets {}", name, args[0].element),
+             "Cast first: .to(tl.float32).", kTriton3);
     size_t index = 0;
     bool all_constexpr = !args.empty();
     std::vector<Constant> constants;

@@ -245,11 +245,19 @@ KernelValue KernelInterpreter::EvalBinary(const PyNode* node, std::string_view o
                        : "Multiply for small powers, or use tl.exp(y * tl.log(x)).");
     return {};
   }
+  const auto is_float_number = [](const KernelValue& side) {
+    return side.constant.kind == Constant::Kind::kFloat;
+  };
+  if (op == "//" && (is_float_number(left) || is_float_number(right)) && (left.run_time || right.run_time)) {
+    Unsupported(node, "// with a floating-point operand", "Use tl.floor(a / b).");
+    return {};
+  }
   KernelValue out = Broadcast(node, left, right, fmt::format("`{}`", op));
   if (op == "+" || op == "-") {
     // Pointers only ever move by adding, so the base of a sum is the base of its pointer side.
     out.base = !left.base.empty() ? left.base : op == "+" ? right.base : std::string_view();
   } else if (op == "/") {
+    out.is_float = true;
     if (out.element == "int32" || out.element == "int1") out.element = "fp32";
   }
   if ((op == "//" || op == "%") && (left.loops & ~trace_->tile_loops) != 0) out.divided = true;
@@ -330,6 +338,9 @@ bool KernelInterpreter::ComputesWith(const PyNode* name) {
     if (node->Is(PyKind::kBinOp))
       found = found || (node->left != nullptr && node->left->IsName(name->name)) ||
               (node->right != nullptr && node->right->IsName(name->name));
+    if (node->Is(PyKind::kCall) && node->value != nullptr && node->value->Is(PyKind::kAttribute) &&
+        (node->value->name == "load" || node->value->name == "store") && !node->args.empty())
+      found = found || node->args[0]->IsName(name->name);
     return !found;
   });
   return found;

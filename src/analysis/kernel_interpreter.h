@@ -87,6 +87,7 @@ class KernelInterpreter {
                               std::string_view name);
 
   // kernel_ops.cpp
+  void CheckType(const PyNode* node, const KernelValue* type);
   KernelValue Arange(const PyNode* node, const std::vector<KernelValue>& args);
   KernelValue Shaped(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   KernelValue Access(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);

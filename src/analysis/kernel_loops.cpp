@@ -42,7 +42,11 @@ void KernelInterpreter::For(const PyNode* node) {
     return;
   }
   for (size_t i = 0; i < bounds.size(); ++i) {
-    if (bounds[i].is_tensor() && bounds[i].element.substr(0, 2) == "fp")
+    if (bounds[i].is_block() && std::any_of(bounds[i].shape.begin(), bounds[i].shape.end(),
+                                            [](int64_t extent) { return extent > 1; }))
+      Unsupported(iterated->args[i], fmt::format("range over {}, a block", Text(iterated->args[i])),
+                  "Loop over a single number.");
+    else if (bounds[i].is_tensor() && (bounds[i].is_float || bounds[i].element.substr(0, 2) == "fp"))
       Unsupported(iterated->args[i],
                   fmt::format("range over {}, which is not an integer", Text(iterated->args[i])),
                   "Use // instead of /, or tl.cdiv.");

@@ -209,6 +209,11 @@ KernelValue KernelInterpreter::EvalAttribute(const PyNode* node) {
       method.items.push_back(object);
       return method;
     }
+    case Kind::kTuple:
+      if (node->name == "append" || node->name == "extend" || node->name == "insert")
+        Unsupported(node, fmt::format("changing a list with .{}", node->name),
+                    "Build the tuple in one expression, or keep the values in separate names.");
+      return {};
     case Kind::kConstexpr:
       if (node->name == "value") return object;
       return {};

@@ -10,6 +10,17 @@
 
 namespace hone {
 
+// A dtype argument has to be one of triton.language's own.
+void KernelInterpreter::CheckType(const PyNode* node, const KernelValue* type) {
+  if (type == nullptr) return;
+  const bool from_torch = type->Is(Kind::kBuiltin) && StartsWith(type->path, "torch.");
+  const bool text = type->Is(Kind::kConstexpr) && type->constant.kind == Constant::Kind::kString;
+  if (!from_torch && !text) return;
+  const std::string given = from_torch ? type->path : type->constant.Text();
+  Report(ProblemKind::kBadCall, node, given, fmt::format("{} is not a type of triton.language", given),
+         from_torch ? fmt::format("Use tl.{}.", type->path.substr(6)) : "Use tl.float32 and the like.");
+}
+
 KernelValue KernelInterpreter::Arange(const PyNode* node, const std::vector<KernelValue>& args) {
   KernelValue out = KernelValue::Block({KernelValue::kAnyExtent});
   out.element = "int32";
@@ -25,6 +36,11 @@ KernelValue KernelInterpreter::Arange(const PyNode* node, const std::vector<Kern
                : "Multiply the result by the step instead.");
     return out;
   }
+  for (const PyNode* keyword : node->keywords)
+    if (keyword->name != "start" && keyword->name != "end" && !keyword->name.empty())
+      Report(ProblemKind::kBadCall, node, "tl.arange",
+             fmt::format("tl.arange has no argument {}", keyword->name),
+             keyword->name == "dtype" ? "Cast the result: tl.arange(...).to(dtype)." : "Remove it.");
   for (const KernelValue* bound : {start, end}) {
     const bool at_run_time = bound->is_tensor();
     const bool is_float = bound->Is(Kind::kConstexpr) && bound->constant.kind == Constant::Kind::kFloat;
@@ -93,6 +109,10 @@ KernelValue KernelInterpreter::Shaped(const PyNode* node, const std::string& nam
   if (shape == nullptr) return {};
   bool known = false;
   std::vector<int64_t> extents = ShapeFrom(node, *shape, true, &known);
+  if (shape->Is(Kind::kConstexpr) && shape->constant.is_int() && name != "broadcast_to")
+    Report(ProblemKind::kBadCall, node, "tl." + name,
+           fmt::format("tl.{} gets the number {} as its shape", name, shape->constant.Text()),
+           fmt::format("Write tl.{}(({},), ...).", name, shape->constant.Text()));
   if (!known) return {};
   KernelValue out = extents.empty() ? KernelValue::Of(Kind::kScalar) : KernelValue::Block(std::move(extents));
   out.run_time = true;
@@ -117,6 +137,7 @@ KernelValue KernelInterpreter::Shaped(const PyNode* node, const std::string& nam
            "Add dtype=tl.float32.");
   else if (type->Is(Kind::kType))
     out.element = type->element;
+  CheckType(node, type);
   return out;
 }
 
@@ -155,11 +176,16 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     out.load_loop = InnermostLoop();
     return out;
   }
+  const KernelValue* fallback = load ? Argument(node, args, 2, "other") : nullptr;
+  const bool no_fallback = fallback == nullptr || fallback->constant.kind == Constant::Kind::kNone;
+  if (load && mask == nullptr && !no_fallback && !fallback->Is(Kind::kUnknown))
+    Report(ProblemKind::kBadCall, node, "tl.load", "tl.load gets other but no mask",
+           "Add a mask, or leave other out.");
   const bool scalar_pointer = pointer->Is(Kind::kScalar);
   const std::string what = load ? "tl.load" : "tl." + name;
-  for (const KernelValue* other : {mask, value}) {
+  for (const KernelValue* other : {mask, value, fallback}) {
     if (other == nullptr || !other->is_block()) continue;
-    const std::string role = other == mask ? "mask" : "value";
+    const std::string role = other == mask ? "mask" : other == value ? "value" : "fallback";
     if (scalar_pointer) {
       Report(ProblemKind::kShapeMismatch, node, what,
              fmt::format("the {} of {} has shape {} but its pointer is a single address", role, what,
@@ -321,6 +347,11 @@ KernelValue KernelInterpreter::Reduce(const PyNode* node, const std::string& nam
   const KernelValue* keep = Argument(node, args, 99, "keep_dims");
   if (keep != nullptr && !keep->constant.known()) return {};
   const bool keeps = keep != nullptr && keep->constant.truthy();
+  if (input.Is(Kind::kScalar) && input.run_time && input.base.empty() && axis != nullptr &&
+      axis->constant.is_int() && !input.carries_state)
+    Report(ProblemKind::kShapeMismatch, node, "tl." + name,
+           fmt::format("tl.{} reduces axis {} of a single number", name, axis->constant.Text()),
+           "Reduce a block, or use the number as it is.");
   if (!input.is_block()) return {};
   KernelValue out = input;
   out.from_load = false;

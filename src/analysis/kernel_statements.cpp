@@ -152,6 +152,16 @@ void KernelInterpreter::Statement(const PyNode* node) {
       return;
     case PyKind::kWhile: {
       if (!node->orelse.empty()) Unsupported(node, "else after while", "Move the else block after the loop.");
+      const KernelValue test = Eval(node->test);
+      if (test.Is(Kind::kConstexpr) && test.constant.known())
+        Unsupported(node,
+                    fmt::format("`while {}`, a condition that is known at compile time", Text(node->test)),
+                    "Loop on a condition that changes at run time, or use range.");
+      if (test.is_block() &&
+          std::any_of(test.shape.begin(), test.shape.end(), [](int64_t extent) { return extent > 1; }))
+        Unsupported(node,
+                    fmt::format("`while` on {}, a block of shape {}", Text(node->test), test.ShapeText()),
+                    "Reduce the condition to one value with tl.max or tl.sum first.");
       LoopBody(node, node->test != nullptr ? Text(node->test) : "");
       return;
     }
@@ -306,6 +316,13 @@ void KernelInterpreter::MergeBranches(const PyNode* node, const Environment& bef
     }
     const bool both_known = value.is_tensor() && other->second.is_tensor();
     const bool same = both_known && value.kind == other->second.kind && value.shape == other->second.shape;
+    const bool types_differ = same && certain && !value.element.empty() && !other->second.element.empty() &&
+                              value.element != other->second.element;
+    if (types_differ)
+      Report(ProblemKind::kShapeMismatch, node, std::string(name),
+             fmt::format("{} is {} in one branch of `if {}` and {} in the other", name, value.element,
+                         Text(node->test), other->second.element),
+             fmt::format("Give {} the same type in both branches.", name));
     if (!same && both_known && certain) {
       std::vector<int64_t> ignored;
       const bool ranks_differ =

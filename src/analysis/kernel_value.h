@@ -37,6 +37,7 @@ struct KernelValue {
   std::vector<int64_t> shape;
   std::string element;     // "fp32", "int32", "int1", ... or "" when not certain
   bool run_time = false;   // certainly not foldable: comes from a program id, a load or a loop counter
+  bool is_float = false;   // certainly a floating-point type, though not known which
   bool literal = false;    // a Python number: does not decide the type of what it meets
   bool from_load = false;  // straight from tl.load: the compiler pipelines it through shared memory
   bool carries_state = false;
