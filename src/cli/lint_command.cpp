@@ -117,6 +117,10 @@ int Usage(const std::string& message) {
   return 2;
 }
 
+std::string Count(size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 int ShowRules() {
   for (const CheckInfo& check : AllChecks())
     fmt::print("{:28} {:8} {}\n", check.rule, SeverityName(check.severity), check.summary);

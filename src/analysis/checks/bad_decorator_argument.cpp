@@ -89,7 +89,7 @@ void CheckBadDecoratorArgument(const Candidate& candidate, FindingSink* sink) {
   }
   // A config that sets a parameter the kernel does not have is passed on and refused at the launch.
   for (const auto& kernel : candidate.python->kernels->kernels()) {
-    if (!kernel->launched) continue;
+    if (!kernel->launched || kernel->wrapped) continue;
     for (const TuneConfig& config : kernel->configs) {
       for (const auto& [key, value] : config.values) {
         if (kernel->Param(key) != nullptr || IsLaunchOption(key)) continue;
