@@ -169,8 +169,8 @@ int Print(const std::vector<std::string>& files, std::vector<FileResult> results
   else if (arguments.sarif)
     fmt::print("{}\n", DumpJson(ToSarif(reports), 1));
   else
-    fmt::print("{} files, {} errors, {} warnings, {} notes\n", results.size(), counts[0], counts[1],
-               counts[2]);
+    fmt::print("{}, {}, {}, {}\n", Count(results.size(), "file"), Count(counts[0], "error"),
+               Count(counts[1], "warning"), Count(counts[2], "note"));
   return failed ? 3 : errors ? 1 : 0;
 }
 
