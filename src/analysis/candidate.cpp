@@ -10,8 +10,12 @@ namespace hone {
 namespace {
 
 constexpr size_t kMaxConfigs = 24;
+// Steps of interpretation that one file may cost: a hundred times what large candidates need.
+constexpr int kMaxSteps = 2'000'000;
+// No candidate comes near this; a longer file is not analysed.
+constexpr size_t kMaxBytes = 1u << 20;
 
-void TraceKernel(const PythonUnit& unit, const Kernel& kernel, KernelTrace* trace) {
+void TraceKernel(const PythonUnit& unit, const Kernel& kernel, KernelTrace* trace, int* steps) {
   trace->kernel = &kernel;
   KernelInterpreter interpreter(*unit.scopes, *unit.kernels, *unit.values, trace);
   bool interpreted = false;
@@ -21,15 +25,15 @@ void TraceKernel(const PythonUnit& unit, const Kernel& kernel, KernelTrace* trac
       if (!running && interpreted) continue;
       interpreted = true;
       if (kernel.configs.empty()) {
-        interpreter.Run(kernel, launch.get(), nullptr);
+        interpreter.Run(kernel, launch.get(), nullptr, steps);
         continue;
       }
       const size_t count = std::min(kernel.configs.size(), kMaxConfigs);
-      for (size_t i = 0; i < count; ++i) interpreter.Run(kernel, launch.get(), &kernel.configs[i]);
+      for (size_t i = 0; i < count; ++i) interpreter.Run(kernel, launch.get(), &kernel.configs[i], steps);
     }
   }
   if (!interpreted) {
-    interpreter.Run(kernel, nullptr, nullptr);
+    interpreter.Run(kernel, nullptr, nullptr, steps);
     // Helpers were interpreted where they are called, with real arguments; on their own they prove nothing.
     if (kernel.runs()) trace->problems.clear();
   }
@@ -61,9 +65,10 @@ std::unique_ptr<PythonUnit> ReadPython(const SourceText& source, const PythonUni
     unit->values->SetInitArguments(std::move(bound));
   }
   unit->kernels = std::make_unique<Kernels>(*unit->scopes, *unit->values);
+  int steps = kMaxSteps;
   for (const auto& kernel : unit->kernels->kernels()) {
     unit->traces.emplace_back();
-    TraceKernel(*unit, *kernel, &unit->traces.back());
+    TraceKernel(*unit, *kernel, &unit->traces.back(), &steps);
   }
   unit->flow = TraceHost(*unit->scopes, *unit->kernels, unit->traces);
   return unit;
@@ -97,6 +102,7 @@ std::unique_ptr<Candidate> ReadCandidate(std::string path, std::string text, con
   auto candidate = std::make_unique<Candidate>(std::move(text));
   candidate->path = std::move(path);
   candidate->options = options;
+  if (candidate->source.text().size() > kMaxBytes) return candidate;
   if (IsCudaPath(candidate->path)) {
     candidate->cuda.push_back(ReadCuda(std::string(candidate->source.text()), 0));
     return candidate;

@@ -145,6 +145,7 @@ Constant HostValues::EvalParameter(const PyNode* param, int depth) const {
   const bool method = !function->params.empty() && function->params[0]->name == "self";
   if (method) --index;
 
+  steps_left_ -= static_cast<int>(scopes_.calls().size() / 16);
   Constant common;
   int seen = 0;
   for (const PyNode* call : scopes_.calls()) {

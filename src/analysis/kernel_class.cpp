@@ -256,7 +256,7 @@ bool IsRecurrence(const PyNode* loop, std::string_view name) {
       for (std::string_view source : std::set<std::string_view>(tainted))
         if (Mentions(node->value, source)) {
           if (target == name && (source != name || !IsSummation(node->value, name))) fed_back = true;
-          tainted.insert(target);
+          if (tainted.size() < 48) tainted.insert(target);
         }
       return true;
     });
@@ -265,7 +265,9 @@ bool IsRecurrence(const PyNode* loop, std::string_view name) {
 }
 
 bool CarriesState(const KernelTrace& trace, const KernelLoop& loop, std::string* how) {
-  for (const std::string& name : loop.carried) {
+  // Real kernels carry a handful of names; the bound keeps generated ones from costing squares.
+  for (size_t i = 0; i < loop.carried.size() && i < 24; ++i) {
+    const std::string& name = loop.carried[i];
     if (!IsRecurrence(loop.node, name)) continue;
     *how = name + " in registers";
     return true;

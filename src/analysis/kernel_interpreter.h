@@ -27,8 +27,9 @@ class KernelInterpreter {
                     KernelTrace* trace)
       : scopes_(scopes), kernels_(kernels), values_(values), trace_(trace) {}
 
-  // Interprets the kernel as one launch and one autotuning config would compile it; both may be null.
-  void Run(const Kernel& kernel, const Launch* launch, const TuneConfig* config);
+  // Interprets the kernel as one launch and one autotuning config would compile it; both may be null. `steps`
+  // is what the file may still spend.
+  void Run(const Kernel& kernel, const Launch* launch, const TuneConfig* config, int* steps);
 
  private:
   using Kind = KernelValue::Kind;

@@ -104,6 +104,7 @@ void KernelInterpreter::StaticFor(const PyNode* node, const std::vector<KernelVa
 
 void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
   const Environment before = frame().names;
+  steps_left_ -= static_cast<int>(before.size() / 4);
   if (node->Is(PyKind::kWhile)) Eval(node->test);
   loop_stack_.push_back(node);
   ++loop_count_;
@@ -112,6 +113,14 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
   Environment after = std::move(frame().names);
   frame().names = before;
 
+  std::set<std::string_view> assigned;
+  WalkPython(node, [&](const PyNode* part) {
+    const PyNode* target = part->Is(PyKind::kAssign) && !part->args.empty() ? part->args[0]
+                           : part->Is(PyKind::kAugAssign)                   ? part->target
+                                                                            : nullptr;
+    if (target != nullptr && target->Is(PyKind::kName)) assigned.insert(target->name);
+    return true;
+  });
   KernelLoop loop;
   loop.node = node;
   loop.trip = trip;
@@ -119,17 +128,7 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
     const auto it = after.find(name);
     if (it == after.end() || (node->target != nullptr && node->target->IsName(name))) continue;
     const KernelValue& later = it->second;
-    bool assigned = false;
-    for (const PyNode* statement : node->body) {
-      WalkPython(statement, [&, wanted = name](const PyNode* part) {
-        const bool assigns =
-            (part->Is(PyKind::kAssign) && !part->args.empty() && part->args[0]->IsName(wanted)) ||
-            (part->Is(PyKind::kAugAssign) && part->target != nullptr && part->target->IsName(wanted));
-        assigned = assigned || assigns;
-        return !assigned;
-      });
-    }
-    if (!assigned) continue;
+    if (assigned.count(name) == 0) continue;
     loop.carried.emplace_back(name);
     if (value.Is(Kind::kConstexpr) && later.is_tensor() && value.constant.kind != Constant::Kind::kNone) {
       Unsupported(node, fmt::format("reassigning the constexpr {} inside a loop", name),

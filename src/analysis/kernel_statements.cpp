@@ -46,10 +46,12 @@ std::set<std::string_view> NumberParams(const Kernel& kernel) {
 
 }  // namespace
 
-void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const TuneConfig* config) {
+void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const TuneConfig* config,
+                            int* steps) {
   launch_ = launch;
   config_ = config;
-  steps_left_ = kMaxSteps;
+  const int limit = std::min(kMaxSteps, std::max(0, *steps));
+  steps_left_ = limit;
   recording_ = !recorded_;
   recorded_ = true;
   keyword_values_.clear();
@@ -87,6 +89,9 @@ void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const Tu
   }
   Block(kernel.function->body);
   frame_ = nullptr;
+  *steps -= limit - std::max(0, steps_left_);
+  // What was not looked at may have done anything.
+  if (steps_left_ <= 0) trace_->opaque_calls = true;
 }
 
 void KernelInterpreter::Block(const std::vector<PyNode*>& statements) {
@@ -288,6 +293,7 @@ void KernelInterpreter::If(const PyNode* node) {
                 "outside loops.");
   }
   const Environment before = frame().names;
+  steps_left_ -= static_cast<int>(before.size() / 4);
   // A condition the compiler folds, to a value we do not know, leaves one of the branches out.
   const bool maybe_left_out = !test.is_tensor();
   uncertain_ += maybe_left_out ? 1 : 0;

@@ -166,8 +166,9 @@ void Kernels::BindArguments(Launch* launch) {
 }
 
 void Kernels::MarkDeviceFunctions() {
-  // Each round marks at least one more kernel, so this ends after as many rounds as there are kernels.
-  for (bool changed = true; changed;) {
+  // Each round follows calls one level deeper.
+  bool changed = true;
+  for (int depth = 0; changed && depth < 16; ++depth) {
     changed = false;
     for (const auto& kernel : kernels_) {
       if (!kernel->runs()) continue;

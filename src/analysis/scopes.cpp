@@ -6,6 +6,17 @@
 
 namespace hone {
 
+namespace {
+
+// Parameters, decorators and the return annotation belong to the scope around a function.
+bool IsOutsideBody(const PyNode* function, const PyNode* child) {
+  return child->Is(PyKind::kParam) || child == function->value ||
+         std::find(function->decorators.begin(), function->decorators.end(), child) !=
+             function->decorators.end();
+}
+
+}  // namespace
+
 Scopes::Scopes(const PyTree& tree) : module_(tree.module) {
   names_[module_];
   for (const PyNode* statement : module_->children) Collect(statement, module_);
@@ -62,8 +73,7 @@ void Scopes::Collect(const PyNode* node, const PyNode* scope) {
       names_[node];
       for (const PyNode* param : node->params) names_[node][param->name].push_back({param, nullptr});
       for (const PyNode* child : node->children) {
-        const bool outside = !child->Is(PyKind::kParam) &&
-                             std::find(node->body.begin(), node->body.end(), child) == node->body.end();
+        const bool outside = IsOutsideBody(node, child);
         if (child->Is(PyKind::kParam)) {
           for (const PyNode* part : child->children) Collect(part, scope);
         } else {
@@ -132,8 +142,7 @@ const PyNode* Scopes::ScopeOf(const PyNode* node) const {
   const PyNode* below = node;
   for (const PyNode* at = node->parent; at != nullptr; below = at, at = at->parent) {
     if (at->Is(PyKind::kLambda)) return at;
-    if (at->Is(PyKind::kFunction) && std::find(at->body.begin(), at->body.end(), below) != at->body.end())
-      return at;
+    if (at->Is(PyKind::kFunction) && !IsOutsideBody(at, below)) return at;
   }
   return module_;
 }

@@ -10,6 +10,9 @@
 namespace hone {
 
 void CheckSyntax(const Candidate& candidate, FindingSink* sink) {
+  if (candidate.python == nullptr && candidate.cuda.empty())
+    sink->AddAt(0, 0, Severity::kWarning, "the file is too long to be a candidate and was not analysed",
+                "Shorten it.");
   if (candidate.python == nullptr) return;
   const SyntaxTree& tree = candidate.python->syntax;
   if (tree.gave_up()) {
