@@ -100,7 +100,8 @@ TEST_F(StoreTest, ListsTheNewestFirstAndNoMoreThanAsked) {
   EXPECT_TRUE(store.Verdicts(10)->empty());
   for (int i = 1; i <= 5; ++i) ASSERT_TRUE(store.Save(Record("task" + std::to_string(i))).ok());
   std::vector<std::string> tasks;
-  for (const VerdictRecord& record : *store.Verdicts(3)) tasks.push_back(record.task);
+  const std::vector<VerdictRecord> newest = *store.Verdicts(3);
+  for (const VerdictRecord& record : newest) tasks.push_back(record.task);
   EXPECT_THAT(tasks, testing::ElementsAre("task5", "task4", "task3"));
   EXPECT_EQ(store.Verdicts(100)->size(), 5u);
 }
@@ -136,7 +137,8 @@ TEST_F(StoreTest, LosesNoRowWhenSeveralConnectionsWriteAtOnce) {
   for (const std::string& problem : problems) EXPECT_EQ(problem, "");
   std::set<std::string> tasks;
   std::set<int64_t> ids;
-  for (const VerdictRecord& record : *Store::Open(path_)->Verdicts(1000)) {
+  const std::vector<VerdictRecord> all = *Store::Open(path_)->Verdicts(1000);
+  for (const VerdictRecord& record : all) {
     tasks.insert(record.task);
     ids.insert(record.id);
   }

@@ -1,0 +1,56 @@
+// Everything known about one candidate file, gathered once and read by every check: the text, its Python
+// tree with names, kernels and their traces, and the CUDA or C++ in it. Checks never parse anything.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/cuda_unit.h"
+#include "analysis/device.h"
+#include "analysis/host_flow.h"
+#include "analysis/host_values.h"
+#include "analysis/kernel_trace.h"
+#include "analysis/kernels.h"
+#include "analysis/scopes.h"
+#include "analysis/triton_tables.h"
+#include "source/python_ast.h"
+#include "source/source_text.h"
+#include "source/syntax_tree.h"
+
+namespace hone {
+
+struct LintOptions {
+  // The Triton releases the candidate has to work with. A finding is an error when all of them refuse.
+  uint32_t triton_versions = kTriton3;
+  // Null: the limits that no current device exceeds.
+  const DeviceLimits* device = nullptr;
+  // The task's source, when known: gives constructor arguments and the reference's parameters.
+  std::string task_text;
+};
+
+struct PythonUnit {
+  SyntaxTree syntax;
+  PyTree tree;
+  std::unique_ptr<Scopes> scopes;
+  std::unique_ptr<HostValues> values;
+  std::unique_ptr<Kernels> kernels;
+  std::vector<KernelTrace> traces;
+  HostFlow flow;
+};
+
+struct Candidate {
+  std::string path;
+  SourceText source;
+  LintOptions options;
+  std::unique_ptr<PythonUnit> python;  // null for CUDA and C++ files
+  std::vector<CudaUnit> cuda;          // the file itself, or strings inside a Python file
+  std::unique_ptr<PythonUnit> task;    // null without a task
+
+  explicit Candidate(std::string text) : source(std::move(text)) {}
+  const KernelTrace* TraceOf(const Kernel* kernel) const;
+};
+
+std::unique_ptr<Candidate> ReadCandidate(std::string path, std::string text, const LintOptions& options);
+
+}  // namespace hone

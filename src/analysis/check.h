@@ -1,0 +1,53 @@
+// How a check is made: one function that looks at a candidate and reports what it finds. The name, the
+// severity and the one-line summary live in the registry (registry.cpp); the long explanation is the page
+// checks/<name>.md; the test is tests/golden/lint/<name>.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/candidate.h"
+#include "analysis/finding.h"
+
+namespace hone {
+
+class FindingSink;
+using CheckFunction = void (*)(const Candidate&, FindingSink*);
+
+struct CheckInfo {
+  std::string_view rule;
+  Severity severity;  // the most it reports
+  std::string_view summary;
+  CheckFunction run;
+};
+
+std::span<const CheckInfo> AllChecks();
+const CheckInfo* FindCheck(std::string_view rule);
+// The page that `hone lint --explain` prints; empty when there is no such rule.
+std::string_view ExplainCheck(std::string_view rule);
+
+class FindingSink {
+ public:
+  FindingSink(const Candidate& candidate, const CheckInfo& check, std::vector<Finding>* out)
+      : candidate_(candidate), check_(check), out_(out) {}
+
+  Finding& Add(const PyNode* node, Severity severity, std::string message, std::string fix);
+  Finding& AddAt(uint32_t start, uint32_t end, Severity severity, std::string message, std::string fix);
+  // A problem of the interpreter, at the severity that versions and reachability leave of an error; null
+  // when the releases in question accept it.
+  Finding* AddProblem(const KernelProblem& problem, std::string message, std::string fix);
+
+ private:
+  const Candidate& candidate_;
+  const CheckInfo& check_;
+  std::vector<Finding>* out_;
+};
+
+// "in the launch at line 40" or "with the autotune config at line 12", for messages; "" when neither.
+std::string Circumstances(const Candidate& candidate, const KernelProblem& problem);
+uint32_t LineOf(const Candidate& candidate, const PyNode* node);
+std::string_view TextOf(const Candidate& candidate, const PyNode* node);
+
+}  // namespace hone

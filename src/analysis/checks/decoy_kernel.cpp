@@ -1,0 +1,34 @@
+// decoy-kernel: a kernel is launched and nobody uses what it computed.
+#include <fmt/format.h>
+
+#include "analysis/check.h"
+#include "analysis/checks/checks.h"
+
+namespace hone {
+
+void CheckDecoyKernel(const Candidate& candidate, FindingSink* sink) {
+  if (candidate.python == nullptr) return;
+  for (const LaunchResult& result : candidate.python->flow.launches) {
+    if (result.used || !result.launch->runs) continue;
+    const std::string where = result.written.empty() ? "a temporary" : std::string(result.written.front());
+    sink->Add(
+        result.launch->call, Severity::kWarning,
+        fmt::format(
+            "{} writes {}, which nothing reads afterwards: the launch does not contribute to the result",
+            result.launch->kernel->name, where),
+        "Return what the kernel computed, or remove the launch.");
+  }
+  for (const auto& kernel : candidate.python->kernels->kernels()) {
+    if (kernel->runs() || candidate.python->scopes->ClassNamed("ModelNew") == nullptr) continue;
+    bool any_launch = false;
+    for (const auto& launch : candidate.python->kernels->launches())
+      any_launch = any_launch || launch->kernel == kernel.get();
+    sink->Add(kernel->function, Severity::kWarning,
+              any_launch
+                  ? fmt::format("{} is launched only by code that forward does not reach", kernel->name)
+                  : fmt::format("{} is never launched", kernel->name),
+              "Use it in forward, or remove it.");
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,304 @@
+// name-not-defined: a name that nothing in its scope binds, in kernels (by Triton's rules) and on the host.
+#include <fmt/format.h>
+
+#include "analysis/check.h"
+#include "analysis/checks/checks.h"
+#include "base/text.h"
+
+namespace hone {
+
+namespace {
+
+const std::set<std::string_view>& HostBuiltins() {
+  static const std::set<std::string_view> kNames = {"ArithmeticError",
+                                                    "AssertionError",
+                                                    "AttributeError",
+                                                    "BaseException",
+                                                    "BaseExceptionGroup",
+                                                    "BlockingIOError",
+                                                    "BrokenPipeError",
+                                                    "ConnectionAbortedError",
+                                                    "ConnectionRefusedError",
+                                                    "ConnectionResetError",
+                                                    "EncodingWarning",
+                                                    "UnicodeTranslateError",
+                                                    "BufferError",
+                                                    "BytesWarning",
+                                                    "ChildProcessError",
+                                                    "ConnectionError",
+                                                    "DeprecationWarning",
+                                                    "EOFError",
+                                                    "Ellipsis",
+                                                    "EnvironmentError",
+                                                    "Exception",
+                                                    "ExceptionGroup",
+                                                    "False",
+                                                    "FileExistsError",
+                                                    "FileNotFoundError",
+                                                    "FloatingPointError",
+                                                    "FutureWarning",
+                                                    "GeneratorExit",
+                                                    "IOError",
+                                                    "ImportError",
+                                                    "ImportWarning",
+                                                    "IndentationError",
+                                                    "IndexError",
+                                                    "InterruptedError",
+                                                    "IsADirectoryError",
+                                                    "KeyError",
+                                                    "KeyboardInterrupt",
+                                                    "LookupError",
+                                                    "MemoryError",
+                                                    "ModuleNotFoundError",
+                                                    "NameError",
+                                                    "None",
+                                                    "NotADirectoryError",
+                                                    "NotImplemented",
+                                                    "NotImplementedError",
+                                                    "OSError",
+                                                    "OverflowError",
+                                                    "PendingDeprecationWarning",
+                                                    "PermissionError",
+                                                    "ProcessLookupError",
+                                                    "RecursionError",
+                                                    "ReferenceError",
+                                                    "ResourceWarning",
+                                                    "RuntimeError",
+                                                    "RuntimeWarning",
+                                                    "StopAsyncIteration",
+                                                    "StopIteration",
+                                                    "SyntaxError",
+                                                    "SyntaxWarning",
+                                                    "SystemError",
+                                                    "SystemExit",
+                                                    "TabError",
+                                                    "TimeoutError",
+                                                    "True",
+                                                    "TypeError",
+                                                    "UnboundLocalError",
+                                                    "UnicodeDecodeError",
+                                                    "UnicodeEncodeError",
+                                                    "UnicodeError",
+                                                    "UnicodeWarning",
+                                                    "UserWarning",
+                                                    "ValueError",
+                                                    "Warning",
+                                                    "ZeroDivisionError",
+                                                    "__annotations__",
+                                                    "__build_class__",
+                                                    "__builtins__",
+                                                    "__class__",
+                                                    "__debug__",
+                                                    "__dict__",
+                                                    "__doc__",
+                                                    "__file__",
+                                                    "__import__",
+                                                    "__loader__",
+                                                    "__module__",
+                                                    "__name__",
+                                                    "__package__",
+                                                    "__path__",
+                                                    "__qualname__",
+                                                    "__spec__",
+                                                    "abs",
+                                                    "aiter",
+                                                    "all",
+                                                    "anext",
+                                                    "any",
+                                                    "ascii",
+                                                    "bin",
+                                                    "bool",
+                                                    "breakpoint",
+                                                    "bytearray",
+                                                    "bytes",
+                                                    "callable",
+                                                    "chr",
+                                                    "classmethod",
+                                                    "compile",
+                                                    "complex",
+                                                    "copyright",
+                                                    "credits",
+                                                    "delattr",
+                                                    "dict",
+                                                    "dir",
+                                                    "divmod",
+                                                    "enumerate",
+                                                    "eval",
+                                                    "exec",
+                                                    "exit",
+                                                    "filter",
+                                                    "float",
+                                                    "format",
+                                                    "frozenset",
+                                                    "getattr",
+                                                    "globals",
+                                                    "hasattr",
+                                                    "hash",
+                                                    "help",
+                                                    "hex",
+                                                    "id",
+                                                    "input",
+                                                    "int",
+                                                    "isinstance",
+                                                    "issubclass",
+                                                    "iter",
+                                                    "len",
+                                                    "license",
+                                                    "list",
+                                                    "locals",
+                                                    "map",
+                                                    "max",
+                                                    "memoryview",
+                                                    "min",
+                                                    "next",
+                                                    "object",
+                                                    "oct",
+                                                    "open",
+                                                    "ord",
+                                                    "pow",
+                                                    "print",
+                                                    "property",
+                                                    "quit",
+                                                    "range",
+                                                    "repr",
+                                                    "reversed",
+                                                    "round",
+                                                    "set",
+                                                    "setattr",
+                                                    "slice",
+                                                    "sorted",
+                                                    "staticmethod",
+                                                    "str",
+                                                    "sum",
+                                                    "super",
+                                                    "tuple",
+                                                    "type",
+                                                    "vars",
+                                                    "zip"};
+  return kNames;
+}
+
+std::string_view UsualImport(std::string_view name) {
+  static const std::pair<std::string_view, std::string_view> kImports[] = {
+      {"tl", "import triton.language as tl"},
+      {"triton", "import triton"},
+      {"torch", "import torch"},
+      {"nn", "import torch.nn as nn"},
+      {"math", "import math"},
+      {"F", "import torch.nn.functional as F"},
+      {"np", "import numpy as np"},
+      {"os", "import os"},
+      {"time", "import time"},
+      {"functools", "import functools"},
+      {"sys", "import sys"},
+      {"Optional", "from typing import Optional"},
+      {"Tuple", "from typing import Tuple"},
+      {"List", "from typing import List"},
+      {"Dict", "from typing import Dict"},
+      {"Any", "from typing import Any"},
+      {"Union", "from typing import Union"},
+      {"warnings", "import warnings"}};
+  for (const auto& [known, import] : kImports)
+    if (known == name) return import;
+  return {};
+}
+
+// Where a new import line goes: before the first import that is not from __future__.
+uint32_t ImportPosition(const Candidate& candidate) {
+  const std::vector<PyNode*>& body = candidate.python->tree.module->body;
+  for (const PyNode* statement : body) {
+    if (statement->Is(PyKind::kImport)) return statement->start;
+    if (statement->Is(PyKind::kImportFrom) && statement->name != "__future__") return statement->start;
+  }
+  for (const PyNode* statement : body) {
+    const bool docstring = statement->Is(PyKind::kExprStmt) && statement->value != nullptr &&
+                           statement->value->Is(PyKind::kString);
+    if (!docstring && !statement->Is(PyKind::kImportFrom)) return statement->start;
+  }
+  return static_cast<uint32_t>(candidate.source.text().size());
+}
+
+void OfferImport(const Candidate& candidate, std::string_view name, Finding* finding) {
+  const std::string_view import = UsualImport(name);
+  if (import.empty() || finding == nullptr) return;
+  const uint32_t at = ImportPosition(candidate);
+  if (candidate.source.PositionAt(at).column != 1) return;
+  finding->edits.push_back({at, at, std::string(import) + "\n"});
+}
+
+bool IsInKernelBody(const Kernels& kernels, const Scopes& scopes, const PyNode* node) {
+  for (const PyNode* scope = scopes.ScopeOf(node); scope != scopes.module(); scope = scopes.ScopeOf(scope))
+    if (kernels.OfFunction(scope) != nullptr) return true;
+  return false;
+}
+
+bool AnnotationsAreText(const Candidate& candidate) {
+  for (const PyNode* statement : candidate.python->tree.module->body)
+    if (statement->Is(PyKind::kImportFrom) && statement->name == "__future__") return true;
+  return false;
+}
+
+bool IsUnevaluatedAnnotation(const Scopes& scopes, const PyNode* node, bool text_annotations) {
+  for (const PyNode* at = node; at->parent != nullptr; at = at->parent) {
+    const PyNode* parent = at->parent;
+    const bool is_return = parent->Is(PyKind::kFunction) && parent->value == at;
+    if (parent->annotation == at || is_return) {
+      if (text_annotations) return true;
+      if (parent->Is(PyKind::kAnnAssign)) return scopes.ScopeOf(parent) != scopes.module();
+      return false;
+    }
+  }
+  return false;
+}
+
+void CheckHostNames(const Candidate& candidate, FindingSink* sink) {
+  const Scopes& scopes = *candidate.python->scopes;
+  const Kernels& kernels = *candidate.python->kernels;
+  if (scopes.has_star_import()) return;
+  for (const PyNode* call : scopes.calls()) {
+    // Names made at run time cannot be known.
+    if (call->value != nullptr &&
+        (call->value->IsName("exec") || call->value->IsName("globals") || call->value->IsName("setattr")))
+      return;
+  }
+  const bool text_annotations = AnnotationsAreText(candidate);
+  std::set<std::string_view> said;
+  WalkPython(candidate.python->tree.module, [&](const PyNode* node) {
+    if (node->Is(PyKind::kOtherStmt) || node->Is(PyKind::kError)) return false;
+    if (!node->Is(PyKind::kName) || HostBuiltins().count(node->name) != 0 || said.count(node->name) != 0)
+      return true;
+    if (scopes.Find(node->name, node) != nullptr) return true;
+    if (IsInKernelBody(kernels, scopes, node)) return true;
+    if (IsUnevaluatedAnnotation(scopes, node, text_annotations)) return true;
+    // A `del` or a try that catches NameError may be why it is not there.
+    const bool runs = scopes.Runs(node);
+    if (!runs && IsGuarded(node)) return true;
+    said.insert(node->name);
+    const std::string_view import = UsualImport(node->name);
+    Finding& finding =
+        sink->Add(node, runs ? Severity::kError : Severity::kWarning,
+                  fmt::format("{} is not defined: nothing in the file assigns or imports it", node->name),
+                  !import.empty() ? fmt::format("Add: {}", import)
+                                  : fmt::format("Define {} or pass it in.", node->name));
+    OfferImport(candidate, node->name, &finding);
+    return true;
+  });
+}
+
+}  // namespace
+
+void CheckNameNotDefined(const Candidate& candidate, FindingSink* sink) {
+  if (candidate.python == nullptr || candidate.python->syntax.first_error() != nullptr) return;
+  for (const KernelTrace& trace : candidate.python->traces) {
+    for (const KernelProblem& problem : trace.problems) {
+      if (problem.kind != ProblemKind::kUndefinedName) continue;
+      Finding* finding = sink->AddProblem(
+          problem, fmt::format("{} is not defined here: {}", problem.subject, problem.detail), problem.fix);
+      if (finding != nullptr && Contains(problem.fix, "import "))
+        OfferImport(candidate, problem.subject, finding);
+    }
+  }
+  CheckHostNames(candidate, sink);
+}
+
+}  // namespace hone

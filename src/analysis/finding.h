@@ -1,0 +1,37 @@
+// What static analysis says about one place in a file, and the pieces of a fix that can be applied.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+enum class Severity { kError, kWarning, kNote };
+
+const char* SeverityName(Severity severity);
+
+// Replaces [start, end) of the file with `replacement`.
+struct TextEdit {
+  uint32_t start = 0;
+  uint32_t end = 0;
+  std::string replacement;
+};
+
+struct Finding {
+  std::string rule;
+  Severity severity = Severity::kWarning;
+  uint32_t start = 0;  // byte offsets into the file
+  uint32_t end = 0;
+  uint32_t line = 0;  // 1-based
+  uint32_t column = 0;
+  std::string message;
+  std::string fix;
+  // Not empty when --fix can do it: mechanical, and meaning the same.
+  std::vector<TextEdit> edits;
+};
+
+// Applies every edit that does not overlap an earlier one; `applied` counts the findings that were fixed.
+std::string ApplyEdits(const std::string& text, const std::vector<Finding>& findings, int* applied);
+
+}  // namespace hone

@@ -1,0 +1,97 @@
+// What interpreting a kernel produced: places where Triton's front end will refuse it, and the facts that
+// later stages read (memory accesses, dots, loops). Checks turn problems into findings; nothing here is
+// worded for a user beyond naming the symbols involved.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/kernel_value.h"
+#include "analysis/kernels.h"
+#include "source/python_ast.h"
+
+namespace hone {
+
+enum class ProblemKind {
+  kArangeNotConstexpr,
+  kArangeNotPowerOfTwo,
+  kTensorIndexing,
+  kUnsupported,
+  kUndefinedName,
+  kUnknownOp,
+  kHostCall,
+  kShapeMismatch,
+  kBadCall,  // wrong number or names of arguments for a tl function
+};
+
+struct KernelProblem {
+  ProblemKind kind;
+  const PyNode* node = nullptr;
+  std::string subject;  // the symbol at fault
+  std::string detail;   // the sentence that explains
+  std::string fix;
+  const Launch* launch = nullptr;
+  const TuneConfig* config = nullptr;
+  bool runs = true;         // false: nothing that runs launches this kernel
+  uint32_t refused_by = 0;  // Triton releases that refuse it, as in triton_tables.h; 0 means all
+};
+
+struct MemoryAccess {
+  enum class Kind { kLoad, kStore, kAtomic };
+  Kind kind = Kind::kLoad;
+  const PyNode* node = nullptr;
+  std::string_view base;              // the parameter pointed into, "" when not known
+  uint8_t program_axes = 0;           // program ids the address depends on
+  uint32_t loops = 0;                 // loops whose counter the address depends on
+  std::vector<const PyNode*> inside;  // loops around it, outermost first
+  bool masked = false;
+  bool address_known = false;  // where it points could be followed
+  bool is_block = false;
+  bool ranges = false;
+  std::string op;  // "atomic_add", ...
+};
+
+struct DotUse {
+  const PyNode* node = nullptr;
+  KernelValue a;
+  KernelValue b;
+  std::vector<const PyNode*> inside;
+  const Launch* launch = nullptr;  // the launch and config it was interpreted for
+  const TuneConfig* config = nullptr;
+  std::string precision;  // input_precision or allow_tf32 as written, "" when left to the default
+};
+
+struct KernelLoop {
+  const PyNode* node = nullptr;
+  std::string trip;                  // the bound as written: "seq_len"
+  std::vector<std::string> carried;  // names whose value crosses iterations
+  bool is_static = false;
+};
+
+struct ReductionUse {
+  const PyNode* node = nullptr;
+  std::string op;
+  std::vector<const PyNode*> inside;
+};
+
+struct KernelTrace {
+  const Kernel* kernel = nullptr;
+  std::vector<KernelProblem> problems;
+  std::vector<MemoryAccess> accesses;
+  std::vector<DotUse> dots;
+  std::vector<KernelLoop> loops;
+  std::vector<ReductionUse> reductions;
+  std::vector<const PyNode*> barriers;
+  std::vector<const PyNode*> scans;
+  std::vector<const PyNode*> scalar_vector_products;      // accumulations that a tl.dot should do
+  std::map<int, std::vector<const PyNode*>> program_ids;  // axis -> uses
+  std::vector<const PyNode*> low_precision_casts;
+  std::map<std::string, int> op_counts;  // calls of triton.language, helpers included
+  bool opaque_calls = false;             // something was called that could not be followed
+  uint32_t tile_loops = 0;               // loops (as bits) that hand out tiles to programs
+  bool divides_loop_index = false;       // an address takes a loop's index apart with // or %
+};
+
+}  // namespace hone

@@ -1,0 +1,31 @@
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.autotune(
+    configs=[triton.Config({"BLOCK": b}, num_warps=w) for b in (128, 256) for w in (2, 4)],
+    key=["n"],
+)
+@triton.jit
+def mse_partial(pred, target, acc, n, BLOCK: tl.constexpr, ITERS: tl.constexpr):
+    pid = tl.program_id(0)
+    s = 0.0
+    for it in tl.static_range(ITERS):
+        offs = (pid * ITERS + it) * BLOCK + tl.arange(0, BLOCK)
+        m = offs < n
+        d = tl.load(pred + offs, mask=m, other=0.0) - tl.load(target + offs, mask=m, other=0.0)
+        s += tl.sum(d * d)
+    tl.atomic_add(acc, s / n)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, predictions, targets):
+        n = predictions.numel()
+        acc = torch.zeros((), device=predictions.device, dtype=torch.float32)
+        mse_partial[lambda m: (triton.cdiv(n, m["BLOCK"] * 2),)](predictions.contiguous(), targets.contiguous(), acc, n, ITERS=2)
+        return acc
