@@ -40,6 +40,7 @@ void AddJudgeFlags(CLI::App* command, JudgeFlags* flags) {
       ->add_option("--ladder", flags->ladder, "Only these baselines beside eager (comma-separated); default: all that apply")
       ->check(CLI::IsMember({"eager", "tf32", "cudagraph", "compile"}))
       ->delimiter(',');
+  command->add_flag("--no-lint", flags->no_lint, "Judge even what static analysis says cannot work");
   command->add_option("--sandbox", flags->sandbox, "Force a sandbox level")
       ->check(CLI::IsMember({"auto", "bubblewrap", "landlock", "none"}))
       ->capture_default_str();
@@ -92,6 +93,7 @@ Result<SessionOptions> ResolveJudge(const JudgeFlags& flags) {
   options.build_timeout_s = flags.build_timeout_s;
   options.compile_rung = flags.compile;
   options.ladder = flags.ladder;
+  options.lint = !flags.no_lint;
   HONE_ASSIGN_OR_RETURN(options.sandbox, ChooseSandbox(flags.sandbox));
   return options;
 }

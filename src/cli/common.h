@@ -19,6 +19,7 @@ struct JudgeFlags {
   std::string sandbox = "auto";
   std::string compile = "auto";
   std::vector<std::string> ladder;
+  bool no_lint = false;
   int trials = 5;
   double timeout_s = 0;
   double build_timeout_s = 300;

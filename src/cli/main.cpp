@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/completion_command.h"
 #include "cli/doctor_command.h"
+#include "cli/lint_command.h"
 #include "cli/runs_command.h"
 #include "cli/show_command.h"
 #include "process/sandbox_exec.h"
@@ -40,6 +41,7 @@ int Run(int argc, char** argv) {
   app.footer("Start with `hone doctor`, then `hone bench TASK CANDIDATE`.");
   int exit_code = kExitCannot;
   AddBenchCommand(app, &exit_code);
+  AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
   AddDoctorCommand(app, &exit_code);

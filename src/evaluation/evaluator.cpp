@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "analysis/lint.h"
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/contest.h"
@@ -100,6 +101,12 @@ struct Evaluator::Check {
     if (reply.ok()) return std::optional<WorkerReply>(std::move(reply));
     m.stop = Stop{phase, *reply.failure};
     return std::optional<WorkerReply>();
+  }
+
+  Result<bool> Lint() {
+    if (!session.options().lint) return true;
+    m.findings = LintSource(candidate.path.string(), candidate.source).findings;
+    return std::none_of(m.findings.begin(), m.findings.end(), [](const Finding& finding) { return finding.severity == Severity::kError; });
   }
 
   Result<bool> Import() {
@@ -417,7 +424,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
     const char* name;
     Result<bool> (Check::*run)();
   };
-  constexpr Phase kPhases[] = {{"import", &Check::Import},   {"build", &Check::Build},     {"trials", &Check::Trials},
+  constexpr Phase kPhases[] = {{"lint", &Check::Lint}, {"import", &Check::Import},   {"build", &Check::Build},     {"trials", &Check::Trials},
                                {"repeats", &Check::Repeat},  {"inspect", &Check::Inspect}, {"profile", &Check::ProfileCall},
                                {"timing", &Check::Time}};
   Status prewarmed = Ok();

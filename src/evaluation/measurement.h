@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/finding.h"
 #include "base/json.h"
 #include "evaluation/compare.h"
 #include "evaluation/reference_session.h"
@@ -91,6 +92,7 @@ struct Profile {
 };
 
 struct Measurement {
+  std::vector<Finding> findings;        // what hone lint says of the file; errors end the evaluation before it starts
   std::optional<Stop> stop;
   bool has_class = true;
   std::string class_hint;   // names the file defines instead of ModelNew

@@ -30,6 +30,7 @@ struct SessionOptions {
   double build_timeout_s = 300;  // import, compile, constructor
   std::string compile_rung = "auto";  // "auto", "always" or "never"
   std::vector<std::string> ladder;  // rungs to measure; empty: all that apply
+  bool lint = true;                 // error-level findings end an evaluation before it starts
 };
 
 // How far an output may be from the truth.

@@ -99,7 +99,7 @@ TEST(ProcessTree, IsNotFooledByAProcessThatNamesItselfLikeAStatusLine) {
   const pid_t below = std::stoi(printed[0]);
   EXPECT_THAT(ProcessTree(child->pid()), testing::ElementsAre(child->pid(), below));
   FreezeTree(child->pid());
-  EXPECT_EQ(State(child->pid()), 'T');
+  EXPECT_TRUE(Eventually([&] { return State(child->pid()) == 'T'; }));
   KillTree(child->pid());
   EXPECT_TRUE(Dead(child->pid()));
 }
@@ -115,7 +115,7 @@ TEST(FreezeTree, StopsEveryMemberAndThawTreeLetsItGoOn) {
   const std::vector<pid_t> members = ProcessTree(child->pid());
   ASSERT_EQ(members.size(), 2u);
   FreezeTree(child->pid());
-  for (const pid_t pid : members) EXPECT_EQ(State(pid), 'T') << pid;
+  for (const pid_t pid : members) EXPECT_TRUE(Eventually([&] { return State(pid) == 'T'; })) << pid;
   ThawTree(child->pid());
   for (const pid_t pid : members) EXPECT_TRUE(Eventually([&] { return State(pid) == 'R'; })) << pid;
   child->Kill();

@@ -12,11 +12,11 @@ namespace hone {
 namespace {
 
 // Nothing: the gate is passed. Otherwise the reject reason and its detail.
-struct Finding {
+struct Objection {
   std::string reason;
   std::string detail;
 };
-using GateResult = std::optional<Finding>;
+using GateResult = std::optional<Objection>;
 
 bool Mentions(const WorkerFailure& failure, std::initializer_list<const char*> words) {
   const std::string text = ToLower(failure.type + " " + failure.message);
@@ -39,7 +39,7 @@ std::string FailureText(const WorkerFailure& failure) {
   return SafeForTerminal(text.empty() ? "it gave no message" : text);
 }
 
-Finding StopFinding(const Stop& stop) {
+Objection StopObjection(const Stop& stop) {
   const WorkerFailure& failure = stop.failure;
   const std::string text = FailureText(failure);
   const std::string where = " (while: " + stop.phase + ")";
@@ -72,41 +72,56 @@ Finding StopFinding(const Stop& stop) {
   return {"crashed", text + where};
 }
 
+// What the run would have said, for the errors that static analysis is certain of.
+std::string ReasonOfRule(const std::string& rule) {
+  if (rule == "recurrence-race" || rule == "missing-sync") return "nondeterministic";
+  if (rule == "output-never-written") return "unwritten-output";
+  if (rule == "syntax" || rule == "missing-modelnew") return "import-failed";
+  return "build-failed";
+}
+
+GateResult LintGate(const Measurement& m) {
+  for (const Finding& finding : m.findings)
+    if (finding.severity == Severity::kError)
+      return Objection{ReasonOfRule(finding.rule), fmt::format("line {}: {} ({}). {}", finding.line, finding.message, finding.rule, finding.fix)};
+  return {};
+}
+
 GateResult BuildGate(const Measurement& m) {
   if (m.stop && (m.stop->phase == "start" || m.stop->phase == "import" || m.stop->phase == "build" ||
                  m.stop->phase == "weights"))
-    return StopFinding(*m.stop);
+    return StopObjection(*m.stop);
   if (!m.has_class)
-    return Finding{"import-failed",
+    return Objection{"import-failed",
                    "it defines no class ModelNew" +
                        (m.class_hint.empty() ? std::string() : "; it defines " + m.class_hint)};
   return {};
 }
 
 GateResult SandboxGate(const Measurement& m) {
-  if (!m.attempts.empty()) return Finding{"escaped", "it " + Join(m.attempts, "; it ")};
+  if (!m.attempts.empty()) return Objection{"escaped", "it " + Join(m.attempts, "; it ")};
   if (m.stop &&
       (m.stop->failure.kind == FailureKind::kProtocol || m.stop->failure.kind == FailureKind::kProcesses))
-    return StopFinding(*m.stop);
+    return StopObjection(*m.stop);
   return {};
 }
 
 GateResult TimerGate(const Measurement& m) {
   if (m.tampering.empty()) return {};
-  return Finding{"timer-tampering", "it replaced " + Join(m.tampering, ", ")};
+  return Objection{"timer-tampering", "it replaced " + Join(m.tampering, ", ")};
 }
 
 GateResult ShapeGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.shape_problem.empty())
-      return Finding{"wrong-shape", trial.case_id + ": " + trial.shape_problem};
+      return Objection{"wrong-shape", trial.case_id + ": " + trial.shape_problem};
   return {};
 }
 
 GateResult DtypeGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.dtype_problem.empty())
-      return Finding{"wrong-dtype", trial.case_id + ": " + trial.dtype_problem};
+      return Objection{"wrong-dtype", trial.case_id + ": " + trial.dtype_problem};
   return {};
 }
 
@@ -114,7 +129,7 @@ GateResult WrittenGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves)
       if (leaf.distance.poisoned > 0)
-        return Finding{"unwritten-output",
+        return Objection{"unwritten-output",
                        fmt::format("{}: {} of {} elements of {} were never written", trial.case_id,
                                    leaf.distance.poisoned, leaf.distance.elements, leaf.path)};
   return {};
@@ -124,7 +139,7 @@ GateResult FiniteGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves)
       if (leaf.distance.non_finite > 0)
-        return Finding{"non-finite", fmt::format("{}: {} of {} elements of {} are NaN or infinite where "
+        return Objection{"non-finite", fmt::format("{}: {} of {} elements of {} are NaN or infinite where "
                                                  "PyTorch's are not (first at flat index {})",
                                                  trial.case_id, leaf.distance.non_finite,
                                                  leaf.distance.elements, leaf.path, leaf.distance.worst_at)};
@@ -134,7 +149,7 @@ GateResult FiniteGate(const Measurement& m) {
 GateResult FreshGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.stale_of.empty())
-      return Finding{
+      return Objection{
           "stale-result",
           fmt::format("{}: it returned the answer to {}; answers must not be remembered between calls",
                       trial.case_id, trial.stale_of)};
@@ -144,7 +159,7 @@ GateResult FreshGate(const Measurement& m) {
 GateResult InputGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (trial.input_modified)
-      return Finding{"input-modified",
+      return Objection{"input-modified",
                      trial.case_id + ": the caller's inputs are not what they were before the call"};
   return {};
 }
@@ -165,11 +180,11 @@ GateResult CorrectGate(const Measurement& m) {
                                 trial.case_id, leaf.distance.worst_at, leaf.path,
                                 HumanNumber(leaf.distance.worst), HumanNumber(leaf.limit.worst));
       if (!m.weights_missing.empty())
-        return Finding{"weights-not-transferred",
+        return Objection{"weights-not-transferred",
                        text + "; these parameters of the reference found no place in ModelNew: " +
                            Join(m.weights_missing, ", ") +
                            ". Keep the reference's names and shapes or offer load_reference(state_dict)"};
-      return Finding{"wrong-output", text};
+      return Objection{"wrong-output", text};
     }
   return {};
 }
@@ -177,13 +192,13 @@ GateResult CorrectGate(const Measurement& m) {
 GateResult RunGate(const Measurement& m) {
   if (m.stop && (m.stop->phase == "trial" || m.stop->phase == "repeat" || m.stop->phase == "profile" ||
                  m.stop->phase == "timing"))
-    return StopFinding(*m.stop);
+    return StopObjection(*m.stop);
   return {};
 }
 
 GateResult DeterminismGate(const Measurement& m) {
   if (!m.repeats || m.repeats->spread <= m.repeats->spread_limit) return {};
-  return Finding{"nondeterministic",
+  return Objection{"nondeterministic",
                  fmt::format("{} of {} repeats on the same inputs gave another answer, up to {} apart; "
                              "reordered rounding explains {}",
                              m.repeats->distinct, m.repeats->count - 1, HumanNumber(m.repeats->spread),
@@ -192,7 +207,7 @@ GateResult DeterminismGate(const Measurement& m) {
 
 GateResult TimedAnswersGate(const Measurement& m) {
   if (!m.timing || m.timing->worst_answer <= 1) return {};
-  return Finding{"stale-result", fmt::format("{} gave a wrong answer ({}x over the limit) although the same "
+  return Objection{"stale-result", fmt::format("{} gave a wrong answer ({}x over the limit) although the same "
                                              "kind of call was right when it was not timed",
                                              m.timing->worst_answer_at, HumanNumber(m.timing->worst_answer))};
 }
@@ -206,21 +221,21 @@ GateResult SynchronisedGate(const Measurement& m) {
     reference_s = std::min(reference_s, t.contestants[i].MedianUs() * 1e-6);
   const double fetch_extra = t.candidate_fetch_s - t.reference_fetch_s;
   if (fetch_extra > std::max({0.25 * reference_s, 2 * t.reference_fetch_s, 2e-3}))
-    return Finding{"unsynchronised",
+    return Objection{"unsynchronised",
                    fmt::format("handing over a finished answer takes {} longer than for PyTorch: the work is "
                                "done when the answer is read, not when it is timed",
                                HumanSeconds(fetch_extra))};
   const double load_extra = t.candidate_load_s - t.reference_load_s;
   const double block_s = reference_s * t.contestants[0].long_count;
   if (load_extra > std::max({0.5 * block_s, 3 * t.reference_load_s, 0.1}))
-    return Finding{
+    return Objection{
         "unsynchronised",
         fmt::format(
             "taking the inputs lasts {} longer than for PyTorch: the work is done before the clock starts",
             HumanSeconds(load_extra))};
   // Calls overlap a little on a GPU, never five-fold once a call is long.
   if (t.single_call_us > 300 && call_s * 1e6 < 0.2 * t.single_call_us)
-    return Finding{"unsynchronised",
+    return Objection{"unsynchronised",
                    fmt::format("one call alone takes {}, yet many in a row take {} each: not every call is computed",
                                HumanSeconds(t.single_call_us * 1e-6), HumanSeconds(std::max(call_s, 0.0)))};
   std::vector<double> events, host;
@@ -229,7 +244,7 @@ GateResult SynchronisedGate(const Measurement& m) {
     host.push_back(pair.long_s / t.contestants[0].long_count * 1e6);
   }
   if (MedianOf(events) > 1.3 * MedianOf(host) + 50)
-    return Finding{"unsynchronised",
+    return Objection{"unsynchronised",
                    fmt::format("the device's own events see {} per call where the host's clock saw {}",
                                HumanSeconds(MedianOf(events) * 1e-6), HumanSeconds(call_s))};
   return {};
@@ -240,7 +255,7 @@ GateResult FloorGate(const Measurement& m, const JudgeContext& context) {
   const double us = m.timing->contestants[0].MedianUs();
   // Under a microsecond the clock itself is the larger part.
   if (us >= context.impossible_below_us || context.impossible_below_us < 1) return {};
-  return Finding{
+  return Objection{
       "too-fast",
       fmt::format(
           "{} per call is less than reading the inputs and writing the outputs at cache speed can take ({})",
@@ -298,7 +313,7 @@ void SetSpeed(const Measurement& m, const JudgeContext& context, Verdict* v) {
 
 GateResult SpeedGate(const Verdict& v) {
   if (v.vs_best.estimate == 0 || v.vs_best.high >= 1) return {};
-  return Finding{"slower",
+  return Objection{"slower",
                  fmt::format("{} per call against {} for {}: {:.2f}x", HumanSeconds(v.candidate_us * 1e-6),
                              HumanSeconds(v.best_us * 1e-6), v.best_baseline, v.vs_best.estimate)};
 }
@@ -355,6 +370,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   v.mutants_total = static_cast<int>(context.mutants.size());
   v.blind = v.mutants_total > 0 && static_cast<int>(v.blind_spots.size()) == v.mutants_total;
 
+  v.findings = m.findings;
   const bool tried = !m.trials.empty();
   struct Gate {
     const char* name;
@@ -363,6 +379,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   };
   // In the order in which a failure names the verdict.
   const std::vector<Gate> gates = {
+      {"lint", true, [&] { return LintGate(m); }},
       {"sandbox", true, [&] { return SandboxGate(m); }},
       {"build", true, [&] { return BuildGate(m); }},
       {"timers", tried, [&] { return TimerGate(m); }},
@@ -380,7 +397,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
       {"floor", m.timing.has_value(), [&] { return FloorGate(m, context); }},
       {"speed", m.timing.has_value(), [&] { return SpeedGate(v); }},
   };
-  std::optional<Finding> first;
+  std::optional<Objection> first;
   for (const Gate& gate : gates) {
     const GateResult failed = gate.reached ? gate.check() : GateResult{};
     v.gates.emplace_back(gate.name, failed ? "fail" : gate.reached && !first ? "pass" : "skipped");
@@ -439,6 +456,10 @@ OrderedJson ToJson(const Verdict& v) {
       {"reference", v.reference_launches >= 0 ? OrderedJson(v.reference_launches) : OrderedJson()},
       {"candidate", v.candidate_launches >= 0 ? OrderedJson(v.candidate_launches) : OrderedJson()}};
   json["task_audit"] = {{"mutants", v.mutants_total}, {"blind_spots", v.blind_spots}, {"blind", v.blind}};
+  json["findings"] = OrderedJson::array();
+  for (const Finding& finding : v.findings)
+    json["findings"].push_back({{"rule", finding.rule},       {"severity", SeverityName(finding.severity)}, {"line", finding.line},
+                                {"column", finding.column}, {"message", finding.message},                 {"fix", finding.fix}});
   json["notes"] = v.notes;
   return json;
 }
