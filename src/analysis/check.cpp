@@ -36,6 +36,14 @@ Finding* FindingSink::AddProblem(const KernelProblem& problem, std::string messa
   return &Add(problem.node, severity, std::move(message), std::move(fix));
 }
 
+void ReportProblems(const Candidate& candidate, ProblemKind kind, FindingSink* sink,
+                    const std::function<std::string(const KernelTrace&, const KernelProblem&)>& message) {
+  if (candidate.python == nullptr) return;
+  for (const KernelTrace& trace : candidate.python->traces)
+    for (const KernelProblem& problem : trace.problems)
+      if (problem.kind == kind) sink->AddProblem(problem, message(trace, problem), problem.fix);
+}
+
 std::string Circumstances(const Candidate& candidate, const KernelProblem& problem) {
   if (problem.config != nullptr)
     return fmt::format(" with the autotune config at line {}", LineOf(candidate, problem.config->node));

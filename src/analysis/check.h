@@ -3,6 +3,7 @@
 // checks/<name>.md; the test is tests/golden/lint/<name>.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,10 @@ class FindingSink {
   const CheckInfo& check_;
   std::vector<Finding>* out_;
 };
+
+// Every problem of one kind that the interpreter met, each worded by `message`; the fix is the problem's own.
+void ReportProblems(const Candidate& candidate, ProblemKind kind, FindingSink* sink,
+                    const std::function<std::string(const KernelTrace&, const KernelProblem&)>& message);
 
 // "in the launch at line 40" or "with the autotune config at line 12", for messages; "" when neither.
 std::string Circumstances(const Candidate& candidate, const KernelProblem& problem);

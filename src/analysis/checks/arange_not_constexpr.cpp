@@ -7,14 +7,11 @@
 namespace hone {
 
 void CheckArangeNotConstexpr(const Candidate& candidate, FindingSink* sink) {
-  if (candidate.python == nullptr) return;
-  for (const KernelTrace& trace : candidate.python->traces)
-    for (const KernelProblem& problem : trace.problems)
-      if (problem.kind == ProblemKind::kArangeNotConstexpr)
-        sink->AddProblem(problem,
-                         fmt::format("{} needs compile-time numbers, but {}",
-                                     TextOf(candidate, problem.node->value), problem.detail),
-                         problem.fix);
+  ReportProblems(candidate, ProblemKind::kArangeNotConstexpr, sink,
+                 [&](const KernelTrace&, const KernelProblem& problem) {
+                   return fmt::format("{} needs compile-time numbers, but {}",
+                                      TextOf(candidate, problem.node->value), problem.detail);
+                 });
 }
 
 }  // namespace hone

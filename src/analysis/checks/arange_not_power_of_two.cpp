@@ -7,14 +7,11 @@
 namespace hone {
 
 void CheckArangeNotPowerOfTwo(const Candidate& candidate, FindingSink* sink) {
-  if (candidate.python == nullptr) return;
-  for (const KernelTrace& trace : candidate.python->traces)
-    for (const KernelProblem& problem : trace.problems)
-      if (problem.kind == ProblemKind::kArangeNotPowerOfTwo)
-        sink->AddProblem(problem,
-                         fmt::format("{}, which is not a power of two{}", problem.detail,
-                                     Circumstances(candidate, problem)),
-                         problem.fix);
+  ReportProblems(candidate, ProblemKind::kArangeNotPowerOfTwo, sink,
+                 [&](const KernelTrace&, const KernelProblem& problem) {
+                   return fmt::format("{}, which is not a power of two{}", problem.detail,
+                                      Circumstances(candidate, problem));
+                 });
 }
 
 }  // namespace hone

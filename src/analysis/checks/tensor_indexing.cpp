@@ -7,11 +7,10 @@
 namespace hone {
 
 void CheckTensorIndexing(const Candidate& candidate, FindingSink* sink) {
-  if (candidate.python == nullptr) return;
-  for (const KernelTrace& trace : candidate.python->traces)
-    for (const KernelProblem& problem : trace.problems)
-      if (problem.kind == ProblemKind::kTensorIndexing)
-        sink->AddProblem(problem, fmt::format("{} {}", trace.kernel->name, problem.detail), problem.fix);
+  ReportProblems(candidate, ProblemKind::kTensorIndexing, sink,
+                 [](const KernelTrace& trace, const KernelProblem& problem) {
+                   return fmt::format("{} {}", trace.kernel->name, problem.detail);
+                 });
 }
 
 }  // namespace hone
