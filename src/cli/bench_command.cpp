@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <thread>
 
 #include "base/interrupt.h"
 #include "base/terminal.h"
@@ -61,12 +62,18 @@ class Bench {
     }
     HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags_));
     Stopwatch watch;
-    // The candidate's interpreter imports torch while the reference does its work.
-    HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(options));
+    // Candidates' interpreters import torch while the reference does its work; a second one only where there
+    // are cores for it.
+    const bool several = candidates.size() > 1 || flags_.from_stdin;
+    std::deque<std::unique_ptr<CandidateSeat>> seats;
+    for (int i = 0; i < (several && std::thread::hardware_concurrency() >= 6 ? 2 : 1); ++i) {
+      HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(options));
+      seats.push_back(std::move(seat));
+    }
     HONE_ASSIGN_OR_RETURN(session_,
                           ReferenceSession::Open(std::move(task), options,
                                                  line_.AsProgress(fs::path(flags_.task).stem().string())));
-    evaluator_ = std::make_unique<Evaluator>(*session_, std::move(seat));
+    evaluator_ = std::make_unique<Evaluator>(*session_, std::move(seats));
     prepared_s_ = watch.seconds();
     prepared_reference_s_ = session_->worker().compute_seconds();
     for (size_t i = 0; i < candidates.size(); ++i)

@@ -28,7 +28,8 @@ void AddJudgeFlags(CLI::App* command, JudgeFlags* flags) {
                    "Seconds one call of the candidate may take (default: derived from PyTorch's time)")
       ->check(CLI::PositiveNumber);
   command
-      ->add_option("--build-timeout", flags->build_timeout_s, "Seconds the candidate may take to import and compile")
+      ->add_option("--build-timeout", flags->build_timeout_s,
+                   "Seconds the candidate may take to import and compile")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
@@ -37,7 +38,8 @@ void AddJudgeFlags(CLI::App* command, JudgeFlags* flags) {
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
   command
-      ->add_option("--ladder", flags->ladder, "Only these baselines beside eager (comma-separated); default: all that apply")
+      ->add_option("--ladder", flags->ladder,
+                   "Only these baselines beside eager (comma-separated); default: all that apply")
       ->check(CLI::IsMember({"eager", "tf32", "cudagraph", "compile"}))
       ->delimiter(',');
   command->add_flag("--no-lint", flags->no_lint, "Judge even what static analysis says cannot work");

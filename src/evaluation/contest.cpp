@@ -103,7 +103,7 @@ Result<bool> Contest::Load(Side& side, const Inputs& inputs, std::vector<double>
 Result<bool> Contest::PlanCounts() {
   Side reference{session_.worker(), false};
   Side own{candidate_, true};
-  const double target_us = session_.options().device == "cuda" ? 8e3 : 2.5e4;
+  const double target_us = session_.options().device == "cuda" ? 4e4 : 2.5e4;
   const int most = SetsAtMost();
   HONE_ASSIGN_OR_RETURN(Inputs inputs, FreshInputs());
 
@@ -116,7 +116,8 @@ Result<bool> Contest::PlanCounts() {
   if (!loaded) return false;
   double call_us = 0;
   for (int count = 1, tries = 0; count <= most; ++tries) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
+                          Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
     if (!reply.ok()) return false;
     const double block_us = reply.seconds() * 1e6;
     call_us = tries == 0 ? block_us : std::min(call_us, block_us / count);
@@ -131,6 +132,8 @@ Result<bool> Contest::PlanCounts() {
         static_cast<int>(std::clamp(target_us / std::max(us, 1.0), 2.0, static_cast<double>(most)));
     one.short_count = std::max(1, one.long_count / 4);
     one.quick = us < 5e4;
+    // A GPU that waited clocks down; it gets a whole block to wake up.
+    one.warm_count = session_.options().device == "cuda" ? one.long_count : one.short_count;
     timing_.contestants.push_back(one);
     sets_ = std::max(sets_, one.long_count);
   };
@@ -158,8 +161,9 @@ Result<bool> Contest::Blocks(Side& side, Contestant& one, uint64_t seed) {
   const std::string rung = side.is_candidate ? "" : one.name;
   // Waking up from being stopped must not be charged to whoever happens to run first.
   if (one.quick) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply warm,
-                          Ask(side, "block", {{"batch", true}, {"count", one.short_count}, {"rung", rung}}, {}));
+    HONE_ASSIGN_OR_RETURN(
+        const WorkerReply warm,
+        Ask(side, "block", {{"batch", true}, {"count", one.warm_count}, {"rung", rung}}, {}));
     if (!warm.ok()) return false;
   }
   BlockPair pair;
@@ -221,12 +225,15 @@ Status Contest::ExpectedAnswers(uint64_t seed) {
   for (const int call : wanted) {
     if (!in_sequence) {
       HONE_RETURN_IF_ERROR(Ask(side, "before_block", {{"seed", seed}}, {}));
-      HONE_RETURN_IF_ERROR(Ask(side, "block", {{"batch", true}, {"first", call}, {"count", 1}, {"rung", "eager"}}, {}));
+      HONE_RETURN_IF_ERROR(
+          Ask(side, "block", {{"batch", true}, {"first", call}, {"count", 1}, {"rung", "eager"}}, {}));
     }
     HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("expected answer"));
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(side, "fetch", {{"call", in_sequence ? call : 0}}, {blob.fd()}));
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
+                          Ask(side, "fetch", {{"call", in_sequence ? call : 0}}, {blob.fd()}));
     reference_fetch_.push_back(reply.seconds());
-    HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(GetMember(reply.body, "tree"), std::move(blob), "output"));
+    HONE_ASSIGN_OR_RETURN(TensorTree tree,
+                          ParseTree(GetMember(reply.body, "tree"), std::move(blob), "output"));
     expected_.push_back(std::move(tree));
   }
   return Ok();
@@ -243,7 +250,8 @@ void Contest::CompareAnswers() {
         over = 1e9;
         continue;
       }
-      const Distance distance = Compare(got.dtype, answers_[i].Bytes(got), want.dtype, expected_[i].Bytes(want));
+      const Distance distance =
+          Compare(got.dtype, answers_[i].Bytes(got), want.dtype, expected_[i].Bytes(want));
       // Both sides are rounded here, and the inputs differ from the judged ones: twice the limit.
       const double limit = std::max(2 * session_.LimitFor(0, k).relative, 1e-30);
       over = std::max(over, distance.non_finite > 0 ? 1e9 : distance.relative / limit);
@@ -269,10 +277,14 @@ Result<bool> Contest::OneRound(bool thorough) {
   for (const bool candidates_turn : {candidate_first, !candidate_first}) {
     Activate(candidates_turn);
     Side& side = candidates_turn ? own : reference;
-    HONE_ASSIGN_OR_RETURN(const bool loaded, Load(side, inputs, candidates_turn ? &candidate_load_ : &reference_load_));
+    HONE_ASSIGN_OR_RETURN(const bool loaded,
+                          Load(side, inputs, candidates_turn ? &candidate_load_ : &reference_load_));
     if (!loaded) return false;
-    for (size_t i = 0; i < timing_.contestants.size(); ++i) {
-      if ((i == 0) != candidates_turn) continue;
+    std::vector<size_t> order;
+    for (size_t i = 0; i < timing_.contestants.size(); ++i)
+      if ((i == 0) == candidates_turn)
+        order.insert(order.begin() + static_cast<long>(random_.Below(order.size() + 1)), i);
+    for (const size_t i : order) {
       HONE_ASSIGN_OR_RETURN(const bool timed, Blocks(side, timing_.contestants[i], seed));
       if (!timed) return false;
     }
@@ -290,9 +302,11 @@ Result<bool> Contest::SingleCalls() {
   for (int i = 0; i < 5; ++i) {
     double seconds[2] = {0, 0};
     for (const int count : {0, 1}) {
-      HONE_ASSIGN_OR_RETURN(const WorkerReply ready, Ask(own, "before_block", {{"seed", random_.Next() >> 12}}, {}));
+      HONE_ASSIGN_OR_RETURN(const WorkerReply ready,
+                            Ask(own, "before_block", {{"seed", random_.Next() >> 12}}, {}));
       if (!ready.ok()) return false;
-      HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
+      HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
+                            Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
       if (!reply.ok()) return false;
       seconds[count] = reply.seconds();
     }
@@ -322,7 +336,8 @@ Result<bool> Contest::Rounds(const Progress& progress) {
   const double round_s = watch.seconds();
   for (Contestant& one : timing_.contestants) one.rounds.clear();
   const double budget_s = session_.options().device == "cuda" ? 3.0 : 1.2;
-  const int usual = static_cast<int>(std::clamp(budget_s / round_s, static_cast<double>(kLeastRounds), static_cast<double>(kMostRounds)));
+  const int usual = static_cast<int>(
+      std::clamp(budget_s / round_s, static_cast<double>(kLeastRounds), static_cast<double>(kMostRounds)));
   // A noisy machine gets up to three times the rounds, as long as they are short.
   const int most = round_s < 0.5 ? 3 * usual : usual;
   const int thorough = static_cast<int>(random_.Below(static_cast<uint64_t>(usual)));

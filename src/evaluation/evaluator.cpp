@@ -9,7 +9,9 @@
 #include <cstring>
 #include <thread>
 
+#include "analysis/device.h"
 #include "analysis/lint.h"
+#include "analysis/triton_tables.h"
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/contest.h"
@@ -20,7 +22,7 @@ namespace hone {
 namespace {
 
 constexpr int kRepeats = 20;
-constexpr int kProcessLimit = 256;        // ninja and nvcc start a few dozen
+constexpr int kProcessLimit = 256;  // ninja and nvcc start a few dozen
 
 // Four times what the reference holds, at least 8 GB for compilers, at most what leaves the machine usable.
 int64_t CandidateMemoryLimit(pid_t reference) {
@@ -32,7 +34,8 @@ int64_t CandidateMemoryLimit(pid_t reference) {
 }
 
 // A thread that takes a core away every other millisecond, so that a candidate's own threads meet another
-// schedule. More than that would measure the scheduler: PyTorch's own barriers then take a hundred times as long.
+// schedule. More than that would measure the scheduler: PyTorch's own barriers then take a hundred times as
+// long.
 class BusyCore {
  public:
   BusyCore() {
@@ -73,15 +76,18 @@ Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions
 }
 
 Status Evaluator::Prewarm() {
-  if (spare_) return Ok();
-  HONE_ASSIGN_OR_RETURN(spare_, CandidateSeat::Start(session_.options()));
+  if (!seats_.empty()) return Ok();
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(session_.options()));
+  seats_.push_back(std::move(seat));
   return Ok();
 }
 
 Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat() {
   HONE_RETURN_IF_ERROR(Prewarm());
-  spare_->worker->SetMemoryLimit(CandidateMemoryLimit(session_.worker().pid()));
-  return std::move(spare_);
+  std::unique_ptr<CandidateSeat> seat = std::move(seats_.front());
+  seats_.pop_front();
+  seat->worker->SetMemoryLimit(CandidateMemoryLimit(session_.worker().pid()));
+  return seat;
 }
 
 // One candidate on its way through the phases. Every phase returns false when the evaluation is over.
@@ -105,8 +111,15 @@ struct Evaluator::Check {
 
   Result<bool> Lint() {
     if (!session.options().lint) return true;
-    m.findings = LintSource(candidate.path.string(), candidate.source).findings;
-    return std::none_of(m.findings.begin(), m.findings.end(), [](const Finding& finding) { return finding.severity == Severity::kError; });
+    LintOptions options;
+    options.task_text = session.task().source;
+    if (const std::string triton = GetString(session.facts(), "triton"); !triton.empty())
+      options.triton_versions = TritonVersionMask(triton);
+    if (options.triton_versions == 0) options.triton_versions = LintOptions().triton_versions;
+    options.device = FindDevice(GetString(session.facts(), "device_name"));
+    m.findings = LintSource(candidate.path.string(), candidate.source, options).findings;
+    return std::none_of(m.findings.begin(), m.findings.end(),
+                        [](const Finding& finding) { return finding.severity == Severity::kError; });
   }
 
   Result<bool> Import() {
@@ -150,13 +163,15 @@ struct Evaluator::Check {
         message["init"] = session.init_inputs().description;
         descriptors.push_back(session.init_inputs().blob.fd());
       }
-      HONE_ASSIGN_OR_RETURN(const auto built, Ask("build", "build", message, descriptors, session.options().build_timeout_s));
+      HONE_ASSIGN_OR_RETURN(const auto built,
+                            Ask("build", "build", message, descriptors, session.options().build_timeout_s));
       if (!built) return false;
-      HONE_ASSIGN_OR_RETURN(const auto taken, Ask("weights", "take_weights",
-                                                  {{"slot", instance.slot},
-                                                   {"names", instance.weight_names},
-                                                   {"tree", instance.weights.description}},
-                                                  {instance.weights.blob.fd()}, session.options().build_timeout_s));
+      HONE_ASSIGN_OR_RETURN(const auto taken,
+                            Ask("weights", "take_weights",
+                                {{"slot", instance.slot},
+                                 {"names", instance.weight_names},
+                                 {"tree", instance.weights.description}},
+                                {instance.weights.blob.fd()}, session.options().build_timeout_s));
       if (!taken) return false;
       m.weights_how = GetString(taken->body, "how");
       auto list = [&](const char* key, std::vector<std::string>* out) {
@@ -424,19 +439,20 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
     const char* name;
     Result<bool> (Check::*run)();
   };
-  constexpr Phase kPhases[] = {{"lint", &Check::Lint}, {"import", &Check::Import},   {"build", &Check::Build},     {"trials", &Check::Trials},
-                               {"repeats", &Check::Repeat},  {"inspect", &Check::Inspect}, {"profile", &Check::ProfileCall},
-                               {"timing", &Check::Time}};
+  constexpr Phase kPhases[] = {{"lint", &Check::Lint},           {"import", &Check::Import},
+                               {"build", &Check::Build},         {"trials", &Check::Trials},
+                               {"repeats", &Check::Repeat},      {"inspect", &Check::Inspect},
+                               {"profile", &Check::ProfileCall}, {"timing", &Check::Time}};
   Status prewarmed = Ok();
   for (const Phase& phase : kPhases) {
     const Stopwatch phase_watch;
     HONE_ASSIGN_OR_RETURN(const bool go_on, (check.*phase.run)());
     check.m.phases.emplace_back(phase.name, phase_watch.seconds());
     if (phase.run == &Check::Import && another_follows) prewarmed = Prewarm();
-    if (phase.run == &Check::Repeat && spare_) {
-      // Whatever still imports now would disturb the timing.
-      HONE_RETURN_IF_ERROR(spare_->worker->Call("hello", 180));
-    }
+    // Whatever still imports when the timing starts would disturb it.
+    if (phase.run == &Check::Repeat)
+      for (const std::unique_ptr<CandidateSeat>& waiting : seats_)
+        HONE_RETURN_IF_ERROR(waiting->worker->Call("hello", 180));
     if (!go_on) break;
   }
   HONE_RETURN_IF_ERROR(std::move(prewarmed));

@@ -3,6 +3,7 @@
 // away afterwards. While one is checked the next one's interpreter already imports torch.
 #pragma once
 
+#include <deque>
 #include <memory>
 
 #include "candidate/candidate_file.h"
@@ -21,12 +22,13 @@ struct CandidateSeat {
 
 class Evaluator {
  public:
-  // `first`: a seat started while the reference was being prepared; may be null.
-  Evaluator(ReferenceSession& session, std::unique_ptr<CandidateSeat> first)
-      : session_(session), spare_(std::move(first)) {}
+  // `seats`: started while the reference was being prepared; may be empty.
+  Evaluator(ReferenceSession& session, std::deque<std::unique_ptr<CandidateSeat>> seats)
+      : session_(session), seats_(std::move(seats)) {}
 
   // `another_follows`: start the next interpreter while this candidate is being checked.
-  Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows, const Progress& progress);
+  Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows,
+                               const Progress& progress);
 
  private:
   struct Check;
@@ -35,7 +37,7 @@ class Evaluator {
   Result<std::unique_ptr<CandidateSeat>> TakeSeat();
 
   ReferenceSession& session_;
-  std::unique_ptr<CandidateSeat> spare_;
+  std::deque<std::unique_ptr<CandidateSeat>> seats_;
 };
 
 }  // namespace hone

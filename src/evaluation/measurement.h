@@ -52,6 +52,7 @@ struct Contestant {
   std::string name;  // "candidate", "eager", "cudagraph", ...
   int short_count = 1;
   int long_count = 2;
+  int warm_count = 1;
   bool quick = true;  // short enough to warm up before every pair of blocks
   std::vector<BlockPair> rounds;
   double cold_us = 0;  // with the L2 cache flushed before every call; 0: not measured
@@ -70,9 +71,9 @@ struct Timing {
   int answers_checked = 0;    // timed answers compared with the reference's
   double worst_answer = 0;    // largest distance of a timed answer, relative to its limit
   std::string worst_answer_at;
-  double single_call_us = 0;            // one call alone, less an empty block
-  bool buffer_reused = false;           // every call hands out the same memory
-  int input_sets = 0;  // different inputs within a block
+  double single_call_us = 0;   // one call alone, less an empty block
+  bool buffer_reused = false;  // every call hands out the same memory
+  int input_sets = 0;          // different inputs within a block
   double seconds = 0;
 
   const Contestant* Find(const std::string& name) const;
@@ -92,7 +93,8 @@ struct Profile {
 };
 
 struct Measurement {
-  std::vector<Finding> findings;        // what hone lint says of the file; errors end the evaluation before it starts
+  std::vector<Finding>
+      findings;  // what hone lint says of the file; errors end the evaluation before it starts
   std::optional<Stop> stop;
   bool has_class = true;
   std::string class_hint;   // names the file defines instead of ModelNew

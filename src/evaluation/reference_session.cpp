@@ -152,7 +152,8 @@ Status ReferenceSession::DetectState() {
     double largest = 0;
     for (size_t i = 0; i < a.leaves.size(); ++i) {
       if (a.leaves[i].bytes != b.leaves[i].bytes) return 1.0;
-      const Distance found = Compare(a.leaves[i].dtype, a.Bytes(a.leaves[i]), b.leaves[i].dtype, b.Bytes(b.leaves[i]));
+      const Distance found =
+          Compare(a.leaves[i].dtype, a.Bytes(a.leaves[i]), b.leaves[i].dtype, b.Bytes(b.leaves[i]));
       largest = std::max(largest, found.non_finite > 0 ? 1.0 : found.relative);
     }
     return largest;
@@ -392,7 +393,8 @@ Status ReferenceSession::ChooseThreads() {
 }
 
 bool ReferenceSession::Wants(const std::string& rung) const {
-  return options_.ladder.empty() || std::find(options_.ladder.begin(), options_.ladder.end(), rung) != options_.ladder.end();
+  return options_.ladder.empty() ||
+         std::find(options_.ladder.begin(), options_.ladder.end(), rung) != options_.ladder.end();
 }
 
 Status ReferenceSession::PrepareRung(const std::string& name) {

@@ -27,10 +27,10 @@ struct SessionOptions {
   int trials = 5;                 // cases at the least
   SandboxLevel sandbox = SandboxLevel::kNone;
   double timeout_s = 0;               // per call of a candidate; 0: derived from the reference
-  double build_timeout_s = 300;  // import, compile, constructor
+  double build_timeout_s = 300;       // import, compile, constructor
   std::string compile_rung = "auto";  // "auto", "always" or "never"
-  std::vector<std::string> ladder;  // rungs to measure; empty: all that apply
-  bool lint = true;                 // error-level findings end an evaluation before it starts
+  std::vector<std::string> ladder;    // rungs to measure; empty: all that apply
+  bool lint = true;                   // error-level findings end an evaluation before it starts
 };
 
 // How far an output may be from the truth.

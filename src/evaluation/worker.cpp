@@ -116,7 +116,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerOptions&
   worker->channel_ = std::move(pair.ours);
   worker->role_ = options.role;
   if (options.process_limit > 0)
-    worker->watcher_ = std::thread([raw = worker.get(), limit = options.process_limit] { raw->Watch(limit); });
+    worker->watcher_ =
+        std::thread([raw = worker.get(), limit = options.process_limit] { raw->Watch(limit); });
   return worker;
 }
 

@@ -25,7 +25,7 @@ struct WorkerOptions {
   std::vector<fs::path> readable;  // beyond Python's own folders
   fs::path private_folder;         // a candidate's home; may be empty for the reference
   bool interpret_triton = false;
-  int process_limit = 0;           // 0: no limit
+  int process_limit = 0;  // 0: no limit
 };
 
 enum class FailureKind {

@@ -119,7 +119,7 @@ TEST(FreezeTree, StopsEveryMemberAndThawTreeLetsItGoOn) {
   ThawTree(child->pid());
   for (const pid_t pid : members) EXPECT_TRUE(Eventually([&] { return State(pid) == 'R'; })) << pid;
   child->Kill();
-  for (const pid_t pid : members) EXPECT_TRUE(Dead(pid)) << pid;
+  for (const pid_t pid : members) EXPECT_TRUE(Eventually([&] { return Dead(pid); })) << pid;
 }
 
 TEST(FreezeTree, HoldsAThreadedChildStillWhileItIsFrozen) {
@@ -144,7 +144,7 @@ TEST(KillTree, KillsAFrozenTree) {
   ASSERT_EQ(members.size(), 3u);
   FreezeTree(child->pid());
   KillTree(child->pid());
-  for (const pid_t pid : members) EXPECT_TRUE(Dead(pid)) << pid;
+  for (const pid_t pid : members) EXPECT_TRUE(Eventually([&] { return Dead(pid); })) << pid;
 }
 
 TEST(KillTree, IsNotOutrunByAChainThatForksAsFastAsItCan) {

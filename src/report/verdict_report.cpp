@@ -138,7 +138,9 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
   int shown = 0;
   for (const Json& finding : GetMember(record, "findings"))
     if (GetString(finding, "severity") != "note" && shown++ < 4)
-      line("lint", SafeForTerminal(fmt::format("{} line {}: {} ({})", GetString(finding, "severity"), GetInt(finding, "line"), GetString(finding, "message"), GetString(finding, "rule"))));
+      line("lint", SafeForTerminal(fmt::format("{} line {}: {} ({})", GetString(finding, "severity"),
+                                               GetInt(finding, "line"), GetString(finding, "message"),
+                                               GetString(finding, "rule"))));
   for (const Json& note : GetMember(record, "notes"))
     if (note.is_string()) line("note", SafeForTerminal(note.get<std::string>()));
   const std::string next = NextStep(GetString(record, "reason"));

@@ -83,7 +83,8 @@ std::string ReasonOfRule(const std::string& rule) {
 GateResult LintGate(const Measurement& m) {
   for (const Finding& finding : m.findings)
     if (finding.severity == Severity::kError)
-      return Objection{ReasonOfRule(finding.rule), fmt::format("line {}: {} ({}). {}", finding.line, finding.message, finding.rule, finding.fix)};
+      return Objection{ReasonOfRule(finding.rule), fmt::format("line {}: {} ({}). {}", finding.line,
+                                                               finding.message, finding.rule, finding.fix)};
   return {};
 }
 
@@ -93,8 +94,8 @@ GateResult BuildGate(const Measurement& m) {
     return StopObjection(*m.stop);
   if (!m.has_class)
     return Objection{"import-failed",
-                   "it defines no class ModelNew" +
-                       (m.class_hint.empty() ? std::string() : "; it defines " + m.class_hint)};
+                     "it defines no class ModelNew" +
+                         (m.class_hint.empty() ? std::string() : "; it defines " + m.class_hint)};
   return {};
 }
 
@@ -130,8 +131,8 @@ GateResult WrittenGate(const Measurement& m) {
     for (const LeafTrial& leaf : trial.leaves)
       if (leaf.distance.poisoned > 0)
         return Objection{"unwritten-output",
-                       fmt::format("{}: {} of {} elements of {} were never written", trial.case_id,
-                                   leaf.distance.poisoned, leaf.distance.elements, leaf.path)};
+                         fmt::format("{}: {} of {} elements of {} were never written", trial.case_id,
+                                     leaf.distance.poisoned, leaf.distance.elements, leaf.path)};
   return {};
 }
 
@@ -139,10 +140,11 @@ GateResult FiniteGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves)
       if (leaf.distance.non_finite > 0)
-        return Objection{"non-finite", fmt::format("{}: {} of {} elements of {} are NaN or infinite where "
-                                                 "PyTorch's are not (first at flat index {})",
-                                                 trial.case_id, leaf.distance.non_finite,
-                                                 leaf.distance.elements, leaf.path, leaf.distance.worst_at)};
+        return Objection{"non-finite",
+                         fmt::format("{}: {} of {} elements of {} are NaN or infinite where "
+                                     "PyTorch's are not (first at flat index {})",
+                                     trial.case_id, leaf.distance.non_finite, leaf.distance.elements,
+                                     leaf.path, leaf.distance.worst_at)};
   return {};
 }
 
@@ -160,7 +162,7 @@ GateResult InputGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (trial.input_modified)
       return Objection{"input-modified",
-                     trial.case_id + ": the caller's inputs are not what they were before the call"};
+                       trial.case_id + ": the caller's inputs are not what they were before the call"};
   return {};
 }
 
@@ -181,9 +183,9 @@ GateResult CorrectGate(const Measurement& m) {
                                 HumanNumber(leaf.distance.worst), HumanNumber(leaf.limit.worst));
       if (!m.weights_missing.empty())
         return Objection{"weights-not-transferred",
-                       text + "; these parameters of the reference found no place in ModelNew: " +
-                           Join(m.weights_missing, ", ") +
-                           ". Keep the reference's names and shapes or offer load_reference(state_dict)"};
+                         text + "; these parameters of the reference found no place in ModelNew: " +
+                             Join(m.weights_missing, ", ") +
+                             ". Keep the reference's names and shapes or offer load_reference(state_dict)"};
       return Objection{"wrong-output", text};
     }
   return {};
@@ -199,17 +201,18 @@ GateResult RunGate(const Measurement& m) {
 GateResult DeterminismGate(const Measurement& m) {
   if (!m.repeats || m.repeats->spread <= m.repeats->spread_limit) return {};
   return Objection{"nondeterministic",
-                 fmt::format("{} of {} repeats on the same inputs gave another answer, up to {} apart; "
-                             "reordered rounding explains {}",
-                             m.repeats->distinct, m.repeats->count - 1, HumanNumber(m.repeats->spread),
-                             HumanNumber(m.repeats->spread_limit))};
+                   fmt::format("{} of {} repeats on the same inputs gave another answer, up to {} apart; "
+                               "reordered rounding explains {}",
+                               m.repeats->distinct, m.repeats->count - 1, HumanNumber(m.repeats->spread),
+                               HumanNumber(m.repeats->spread_limit))};
 }
 
 GateResult TimedAnswersGate(const Measurement& m) {
   if (!m.timing || m.timing->worst_answer <= 1) return {};
-  return Objection{"stale-result", fmt::format("{} gave a wrong answer ({}x over the limit) although the same "
-                                             "kind of call was right when it was not timed",
-                                             m.timing->worst_answer_at, HumanNumber(m.timing->worst_answer))};
+  return Objection{"stale-result",
+                   fmt::format("{} gave a wrong answer ({}x over the limit) although the same "
+                               "kind of call was right when it was not timed",
+                               m.timing->worst_answer_at, HumanNumber(m.timing->worst_answer))};
 }
 
 GateResult SynchronisedGate(const Measurement& m) {
@@ -221,10 +224,11 @@ GateResult SynchronisedGate(const Measurement& m) {
     reference_s = std::min(reference_s, t.contestants[i].MedianUs() * 1e-6);
   const double fetch_extra = t.candidate_fetch_s - t.reference_fetch_s;
   if (fetch_extra > std::max({0.25 * reference_s, 2 * t.reference_fetch_s, 2e-3}))
-    return Objection{"unsynchronised",
-                   fmt::format("handing over a finished answer takes {} longer than for PyTorch: the work is "
-                               "done when the answer is read, not when it is timed",
-                               HumanSeconds(fetch_extra))};
+    return Objection{
+        "unsynchronised",
+        fmt::format("handing over a finished answer takes {} longer than for PyTorch: the work is "
+                    "done when the answer is read, not when it is timed",
+                    HumanSeconds(fetch_extra))};
   const double load_extra = t.candidate_load_s - t.reference_load_s;
   const double block_s = reference_s * t.contestants[0].long_count;
   if (load_extra > std::max({0.5 * block_s, 3 * t.reference_load_s, 0.1}))
@@ -235,9 +239,10 @@ GateResult SynchronisedGate(const Measurement& m) {
             HumanSeconds(load_extra))};
   // Calls overlap a little on a GPU, never five-fold once a call is long.
   if (t.single_call_us > 300 && call_s * 1e6 < 0.2 * t.single_call_us)
-    return Objection{"unsynchronised",
-                   fmt::format("one call alone takes {}, yet many in a row take {} each: not every call is computed",
-                               HumanSeconds(t.single_call_us * 1e-6), HumanSeconds(std::max(call_s, 0.0)))};
+    return Objection{
+        "unsynchronised",
+        fmt::format("one call alone takes {}, yet many in a row take {} each: not every call is computed",
+                    HumanSeconds(t.single_call_us * 1e-6), HumanSeconds(std::max(call_s, 0.0)))};
   std::vector<double> events, host;
   for (const BlockPair& pair : t.contestants[0].rounds) {
     events.push_back(pair.event_us_per_call);
@@ -245,8 +250,8 @@ GateResult SynchronisedGate(const Measurement& m) {
   }
   if (MedianOf(events) > 1.3 * MedianOf(host) + 50)
     return Objection{"unsynchronised",
-                   fmt::format("the device's own events see {} per call where the host's clock saw {}",
-                               HumanSeconds(MedianOf(events) * 1e-6), HumanSeconds(call_s))};
+                     fmt::format("the device's own events see {} per call where the host's clock saw {}",
+                                 HumanSeconds(MedianOf(events) * 1e-6), HumanSeconds(call_s))};
   return {};
 }
 
@@ -314,8 +319,8 @@ void SetSpeed(const Measurement& m, const JudgeContext& context, Verdict* v) {
 GateResult SpeedGate(const Verdict& v) {
   if (v.vs_best.estimate == 0 || v.vs_best.high >= 1) return {};
   return Objection{"slower",
-                 fmt::format("{} per call against {} for {}: {:.2f}x", HumanSeconds(v.candidate_us * 1e-6),
-                             HumanSeconds(v.best_us * 1e-6), v.best_baseline, v.vs_best.estimate)};
+                   fmt::format("{} per call against {} for {}: {:.2f}x", HumanSeconds(v.candidate_us * 1e-6),
+                               HumanSeconds(v.best_us * 1e-6), v.best_baseline, v.vs_best.estimate)};
 }
 
 void SetErrors(const Measurement& m, const JudgeContext& context, Verdict* v) {
@@ -416,7 +421,8 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     return v;
   }
   if (m.timing->buffer_reused)
-    v.notes.push_back("it hands out the same output buffer on every call: copy an answer before the next call");
+    v.notes.push_back(
+        "it hands out the same output buffer on every call: copy an answer before the next call");
   if (v.vs_best.low > 1) {
     v.verdict = "accepted";
     v.reason = "faster";
@@ -458,8 +464,12 @@ OrderedJson ToJson(const Verdict& v) {
   json["task_audit"] = {{"mutants", v.mutants_total}, {"blind_spots", v.blind_spots}, {"blind", v.blind}};
   json["findings"] = OrderedJson::array();
   for (const Finding& finding : v.findings)
-    json["findings"].push_back({{"rule", finding.rule},       {"severity", SeverityName(finding.severity)}, {"line", finding.line},
-                                {"column", finding.column}, {"message", finding.message},                 {"fix", finding.fix}});
+    json["findings"].push_back({{"rule", finding.rule},
+                                {"severity", SeverityName(finding.severity)},
+                                {"line", finding.line},
+                                {"column", finding.column},
+                                {"message", finding.message},
+                                {"fix", finding.fix}});
   json["notes"] = v.notes;
   return json;
 }

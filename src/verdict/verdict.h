@@ -21,7 +21,8 @@ struct JudgeContext {
   double impossible_below_us = 0;
   int64_t reference_launches = -1;
   double process_spread = 0.02;
-  double host_bound_spread = 0;  // instead, when most of a call is the host launching kernels; 0: no such thing here
+  double host_bound_spread =
+      0;  // instead, when most of a call is the host launching kernels; 0: no such thing here
   std::vector<MutantResult> mutants;
 };
 JudgeContext ContextOf(const ReferenceSession& session);
@@ -45,7 +46,7 @@ struct Verdict {
   std::vector<std::pair<std::string, std::string>> gates;  // in order; "pass", "fail", "skipped"
   std::vector<std::string> blind_spots;                    // mutants the task cannot tell apart
   int mutants_total = 0;
-  bool blind = false;  // it can tell none apart
+  bool blind = false;             // it can tell none apart
   std::vector<Finding> findings;  // of static analysis; errors reject without a run
   std::vector<std::string> notes;
 

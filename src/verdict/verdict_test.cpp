@@ -38,6 +38,7 @@ Trial GoodTrial(const std::string& id) {
   leaf.distance.relative = 2e-7;
   leaf.distance.worst = 9e-7;
   leaf.limit = {4e-7, 3e-6};
+  leaf.reference_error = 1.5e-7;
   trial.leaves.push_back(leaf);
   return trial;
 }
@@ -77,6 +78,16 @@ JudgeContext Context() {
 
 WorkerFailure Exception(const std::string& type, const std::string& message) {
   return {FailureKind::kException, type, message, ""};
+}
+
+Finding Lint(const std::string& rule, Severity severity) {
+  Finding finding;
+  finding.rule = rule;
+  finding.severity = severity;
+  finding.line = 7;
+  finding.message = "what is wrong";
+  finding.fix = "What to do.";
+  return finding;
 }
 
 std::string GateState(const Verdict& verdict, const std::string& gate) {
@@ -317,6 +328,8 @@ TEST(Judge, NamesTheFirstGateInOrderWhenSeveralFail) {
     Change change;
   };
   const std::vector<Fault> faults = {
+      {"lint", "build-failed",
+       [](Measurement& m, JudgeContext&) { m.findings = {Lint("any-rule", Severity::kError)}; }},
       {"sandbox", "escaped", [](Measurement& m, JudgeContext&) { m.attempts = {"opened a network socket"}; }},
       {"build", "import-failed", [](Measurement& m, JudgeContext&) { m.has_class = false; }},
       {"timers", "timer-tampering", [](Measurement& m, JudgeContext&) { m.tampering = {"time.time"}; }},
@@ -364,7 +377,9 @@ TEST(Judge, SkipsTheGatesThatWereNeverReached) {
   StopAt(m, "import", Exception("SyntaxError", "invalid syntax"));
   const Verdict v = Judge(m, Context());
   for (const auto& [gate, state] : v.gates) {
-    const std::string expected = gate == "sandbox" ? "pass" : gate == "build" ? "fail" : "skipped";
+    const std::string expected = gate == "lint" || gate == "sandbox" ? "pass"
+                                 : gate == "build"                   ? "fail"
+                                                                     : "skipped";
     EXPECT_EQ(state, expected) << gate;
   }
   EXPECT_EQ(v.candidate_us, 0);
@@ -381,6 +396,57 @@ TEST(Judge, ALeftEvaluationNeverPassesWhateverThePhaseItStoppedIn) {
       EXPECT_THAT(RejectReasons(), Contains(v.reason)) << phase << " " << kind;
       EXPECT_THAT(v.detail, Not(IsEmpty())) << phase << " " << kind;
     }
+}
+
+TEST(Judge, AnErrorOfStaticAnalysisRejectsWithTheReasonThatARunWouldHaveGiven) {
+  struct Row {
+    const char* rule;
+    const char* reason;
+  };
+  for (const Row& row : std::vector<Row>{{"recurrence-race", "nondeterministic"},
+                                         {"missing-sync", "nondeterministic"},
+                                         {"output-never-written", "unwritten-output"},
+                                         {"syntax", "import-failed"},
+                                         {"missing-modelnew", "import-failed"},
+                                         {"a rule of tomorrow", "build-failed"}}) {
+    Measurement m = Good();
+    m.findings = {Lint("a hint", Severity::kNote), Lint(row.rule, Severity::kError)};
+    const Verdict v = Judge(m, Context());
+    EXPECT_TRUE(v.rejected()) << row.rule;
+    EXPECT_EQ(v.reason, row.reason) << row.rule;
+    EXPECT_EQ(GateState(v, "lint"), "fail") << row.rule;
+    EXPECT_THAT(v.detail, HasSubstr("line 7: what is wrong")) << row.rule;
+    EXPECT_THAT(v.detail, HasSubstr(row.rule)) << row.rule;
+  }
+}
+
+TEST(Judge, AWarningOfStaticAnalysisIsShownAndCostsNothing) {
+  Measurement m = Good();
+  m.findings = {Lint("a-warning", Severity::kWarning), Lint("a-note", Severity::kNote)};
+  const Verdict v = Judge(m, Context());
+  EXPECT_TRUE(v.accepted()) << v.detail;
+  const OrderedJson json = ToJson(v);
+  ASSERT_EQ(json.at("findings").size(), 2u);
+  EXPECT_EQ(json.at("findings")[0].at("rule"), "a-warning");
+  EXPECT_EQ(json.at("findings")[0].at("severity"), "warning");
+  EXPECT_EQ(json.at("findings")[0].at("line"), 7);
+}
+
+TEST(Judge, ALaunchBoundCandidateNeedsAWiderMargin) {
+  struct Row {
+    double device_us, host_bound_spread;
+    bool accepted;
+  };
+  // 5% faster than the best rung; a call takes 760 us.
+  for (const Row& row : std::vector<Row>{{700, 0.1, true}, {100, 0.1, false}, {100, 0, true}}) {
+    Measurement m = Good();
+    m.timing->contestants[0] = Steady("candidate", 760);
+    m.profile->own_us = row.device_us;
+    m.profile->library_us = 0;
+    JudgeContext context = Context();
+    context.host_bound_spread = row.host_bound_spread;
+    EXPECT_EQ(Judge(m, context).accepted(), row.accepted) << row.device_us << " " << row.host_bound_spread;
+  }
 }
 
 TEST(Judge, SaysNoDifferenceWhenTheIntervalContainsOne) {
