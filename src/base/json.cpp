@@ -4,7 +4,36 @@
 
 namespace hone {
 
+namespace {
+
+// Deep nesting is never ours, and copying or printing it would recurse as deep.
+constexpr int kMaxNesting = 200;
+
+bool TooDeep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxNesting) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<Json> ParseJson(std::string_view text) {
+  if (TooDeep(text)) return Error{ErrorKind::kInvalid, "JSON nested too deeply"};
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return Error{ErrorKind::kInvalid, "not valid JSON"};
   return value;

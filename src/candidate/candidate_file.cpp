@@ -40,7 +40,10 @@ Result<fs::path> CopyInto(const CandidateFile& candidate, const fs::path& folder
     fs::copy_file(entry.path(), folder / relative, fs::copy_options::overwrite_existing, code);
     if (code) return Error{ErrorKind::kIo, "cannot copy " + entry.path().string() + ": " + code.message()};
   }
-  return folder / fs::relative(candidate.path, top.parent_path(), code);
+  // What runs is what was read and hashed, even if the file has changed since.
+  const fs::path copy = folder / fs::relative(candidate.path, top.parent_path(), code);
+  HONE_RETURN_IF_ERROR(WriteFileAtomic(copy, candidate.source));
+  return copy;
 }
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/terminal.h"
@@ -19,7 +20,8 @@ Progress LiveLine::AsProgress(const std::string& subject) {
       [this, subject](const std::string& phase, int done, int total) { Show(subject, phase, done, total); };
 }
 
-void LiveLine::Show(const std::string& subject, const std::string& phase, int done, int total) {
+void LiveLine::Show(const std::string& raw_subject, const std::string& phase, int done, int total) {
+  const std::string subject = SafeForTerminal(ReplaceAll(raw_subject, "\n", " "));
   const bool new_phase = phase != last_phase_;
   last_phase_ = phase;
   if (mode_ == Mode::kSilent) return;
@@ -32,7 +34,10 @@ void LiveLine::Show(const std::string& subject, const std::string& phase, int do
   std::string text = fmt::format("{} {}", subject, phase);
   if (total > 0) text += fmt::format(" {}/{}", done + 1, total);
   text += fmt::format("  {}", HumanSeconds(since_.seconds()));
-  fmt::print(stderr, "\r\x1b[2K{}", text.substr(0, static_cast<size_t>(TerminalWidth() - 1)));
+  // Cut between characters: a byte that continues one is never the first to go.
+  size_t end = std::min(text.size(), static_cast<size_t>(TerminalWidth() - 1));
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  fmt::print(stderr, "\r\x1b[2K{}", text.substr(0, end));
   std::fflush(stderr);
   drawn_ = true;
 }

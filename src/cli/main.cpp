@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "base/interrupt.h"
 #include "base/text.h"
@@ -67,6 +69,11 @@ int main(int argc, char** argv) {
     const int code = hone::Run(argc, argv);
     hone::KillStrays({});
     return code;
+  } catch (const std::system_error& error) {
+    // The reader of a pipe left, as `head` does: nothing went wrong here.
+    if (error.code().value() == EPIPE) return 0;
+    std::fprintf(stderr, "hone: %s\n", error.what());
+    return hone::kExitCannot;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hone: a bug in hone: %s\n", error.what());
     return hone::kExitCannot;

@@ -48,7 +48,8 @@ Result<int> ShowTask(const ShowFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags));
   LiveLine line(LiveLine::Choose(true));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<ReferenceSession> session,
-                        ReferenceSession::Open(std::move(task), options, line.AsProgress(task.name)));
+                        ReferenceSession::Open(std::move(task), options,
+                                               line.AsProgress(fs::path(flags.what).stem().string())));
   line.Clear();
   Json mutants = Json::array();
   for (const MutantResult& mutant : session->mutants())

@@ -1,5 +1,6 @@
 #include "evaluation/compare.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -75,6 +76,17 @@ size_t CountPoison(Dtype dtype, std::span<const std::byte> bytes) {
 
 }  // namespace
 
+namespace {
+
+// A double holds integers up to 2^53 only.
+bool SameInteger(Dtype a_dtype, std::span<const std::byte> a, Dtype b_dtype, std::span<const std::byte> b,
+                 size_t index) {
+  if (a_dtype != Dtype::kI64 || b_dtype != Dtype::kI64) return true;
+  return Load<int64_t>(a.data() + 8 * index) == Load<int64_t>(b.data() + 8 * index);
+}
+
+}  // namespace
+
 double ElementAt(Dtype dtype, std::span<const std::byte> bytes, size_t index) {
   const size_t number = IsComplex(dtype) ? 2 * index : index;
   return WithDecoder(dtype, bytes.data(), [&](auto element) { return element(number); });
@@ -87,6 +99,16 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
   distance.poisoned = CountPoison(dtype, bytes);
   const size_t numbers = distance.elements * (IsComplex(dtype) ? 2 : 1);
   if (numbers == 0) return distance;
+  // Sums of squares are taken of values divided by the largest, so that nothing over- or underflows.
+  double largest = 0;
+  WithDecoder(truth_dtype, truth.data(), [&](auto expected) {
+    for (size_t i = 0; i < numbers; ++i) {
+      const double size = std::abs(expected(i));
+      if (std::isfinite(size)) largest = std::max(largest, size);
+    }
+  });
+  const double scale = largest > 0 ? 1 / largest : 1;
+  const bool exact = !IsFloating(dtype) && !IsFloating(truth_dtype);
   double difference_squared = 0, truth_squared = 0, worst = 0;
   size_t differing = 0;
   WithDecoder(dtype, bytes.data(), [&](auto element) {
@@ -98,19 +120,18 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
           // The truth itself may be infinite or NaN; then the same must come back.
           const bool same = (std::isnan(want) && std::isnan(got)) || want == got;
           if (!same) {
-            ++distance.non_finite;
+            if (distance.non_finite++ == 0) distance.worst_at = i;
             ++differing;
-            distance.worst_at = i;
           }
           continue;
         }
         const double off = std::abs(got - want);
-        if (off != 0) ++differing;
-        difference_squared += off * off;
-        truth_squared += want * want;
+        if (off != 0 || (exact && !SameInteger(dtype, bytes, truth_dtype, truth, i))) ++differing;
+        difference_squared += off * scale * (off * scale);
+        truth_squared += want * scale * (want * scale);
         if (off > worst) {
           worst = off;
-          distance.worst_at = i;
+          if (distance.non_finite == 0) distance.worst_at = i;
         }
       }
     });
@@ -121,6 +142,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
     distance.worst = worst;
     return distance;
   }
+  worst *= scale;
   const double norm = std::sqrt(truth_squared);
   const double rms = norm / std::sqrt(static_cast<double>(numbers));
   distance.relative = norm > 0 ? std::sqrt(difference_squared) / norm : std::sqrt(difference_squared);

@@ -177,6 +177,7 @@ struct Evaluator::Check {
       auto list = [&](const char* key, std::vector<std::string>* out) {
         out->clear();
         const Json& names = GetMember(taken->body, key);
+        if (!names.is_array()) return;
         for (size_t i = 0; i < names.size() && i < 20; ++i)
           if (names[i].is_string()) out->push_back(SafeForTerminal(names[i].get<std::string>()));
       };
@@ -271,7 +272,7 @@ struct Evaluator::Check {
                                      one.expected.Bytes(one.expected.leaves[i]));
         if (own.relative == 0) judged.distance.relative = judged.distance.worst = 0;
       }
-      wrong = wrong || judged.distance.relative > judged.limit.relative || judged.distance.non_finite > 0;
+      wrong = wrong || !(judged.distance.relative <= judged.limit.relative) || judged.distance.non_finite > 0;
       trial.leaves.push_back(judged);
     }
     if (wrong) trial.stale_of = StaleOf(one, answer);
@@ -337,7 +338,7 @@ struct Evaluator::Check {
   static bool Bad(const Trial& trial) {
     if (!trial.shape_problem.empty() || !trial.dtype_problem.empty() || trial.input_modified) return true;
     for (const LeafTrial& leaf : trial.leaves)
-      if (leaf.distance.relative > leaf.limit.relative || leaf.distance.worst > leaf.limit.worst ||
+      if (!(leaf.distance.relative <= leaf.limit.relative) || !(leaf.distance.worst <= leaf.limit.worst) ||
           leaf.distance.non_finite > 0 || leaf.distance.poisoned > 0)
         return true;
     return false;
@@ -394,7 +395,7 @@ struct Evaluator::Check {
     HONE_ASSIGN_OR_RETURN(const auto tampering, Ask("profile", "tampering", Json::object(), {}, 60));
     if (!tampering) return false;
     const Json& changed = GetMember(tampering->body, "changed");
-    for (size_t i = 0; i < changed.size() && i < 20; ++i)
+    for (size_t i = 0; changed.is_array() && i < changed.size() && i < 20; ++i)
       if (changed[i].is_string()) m.tampering.push_back(SafeForTerminal(changed[i].get<std::string>()));
     m.attempts = worker.Attempts();
     return m.tampering.empty() && m.attempts.empty();
@@ -446,7 +447,14 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
   Status prewarmed = Ok();
   for (const Phase& phase : kPhases) {
     const Stopwatch phase_watch;
-    HONE_ASSIGN_OR_RETURN(const bool go_on, (check.*phase.run)());
+    Result<bool> ran = false;
+    try {
+      ran = (check.*phase.run)();
+    } catch (const std::exception& error) {
+      // A forged answer of the wrong form; it ends this evaluation and nothing else.
+      check.m.stop = Stop{phase.name, WorkerFailure{FailureKind::kProtocol, "", error.what(), ""}};
+    }
+    HONE_ASSIGN_OR_RETURN(const bool go_on, std::move(ran));
     check.m.phases.emplace_back(phase.name, phase_watch.seconds());
     if (phase.run == &Check::Import && another_follows) prewarmed = Prewarm();
     // Whatever still imports when the timing starts would disturb it.
@@ -460,6 +468,13 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
   if (m.attempts.empty()) m.attempts = seat->worker->Attempts();
   seat->worker->Thaw();
   seat->worker->Kill();
+  if (m.timing) {
+    // With the candidate gone: was it the candidate or the machine that slowed PyTorch down?
+    const Contestant* eager = m.timing->Find("eager");
+    if (eager != nullptr && eager->MedianUs() > 1.5 * m.timing->eager_alone_us) {
+      HONE_ASSIGN_OR_RETURN(m.timing->eager_after_us, session_.TimeEager());
+    }
+  }
   if (m.stop && session_.options().device == "cuda") {
     // After a killed GPU worker the device must show that it still computes.
     HONE_ASSIGN_OR_RETURN(const Json canary, session_.worker().Require("canary").WithContext(

@@ -52,6 +52,7 @@ Json ToJson(const Timing& timing) {
           {"candidate_load_s", timing.candidate_load_s},
           {"reference_load_s", timing.reference_load_s},
           {"eager_alone_us", timing.eager_alone_us},
+          {"eager_after_us", timing.eager_after_us},
           {"answers_checked", timing.answers_checked},
           {"worst_answer", timing.worst_answer},
           {"single_call_us", timing.single_call_us},

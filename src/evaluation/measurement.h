@@ -68,6 +68,7 @@ struct Timing {
   double candidate_load_s = 0;  // median time to take a round's inputs
   double reference_load_s = 0;
   double eager_alone_us = 0;  // before the candidate's process did anything
+  double eager_after_us = 0;  // after its process was gone; measured only when it ran slower beside it
   int answers_checked = 0;    // timed answers compared with the reference's
   double worst_answer = 0;    // largest distance of a timed answer, relative to its limit
   std::string worst_answer_at;

@@ -108,6 +108,8 @@ class ReferenceSession {
   // was worth against the best other rung is remembered per task, device and library versions, and where it
   // was clearly behind it is not prepared again.
   Status PrepareCompile(double best_other_us, const Progress& progress);
+  // PyTorch's own time now, in microseconds.
+  Result<double> TimeEager() { return TimeCall("default", "eager", 0.3); }
   // How long one call of a candidate may take.
   double CallDeadline() const;
 

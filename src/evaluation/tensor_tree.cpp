@@ -43,6 +43,11 @@ const DtypeRow& Row(Dtype dtype) {
 constexpr int kMaxDepth = 32;
 constexpr size_t kMaxLeaves = 4096;
 
+// Keys go into the path of every tensor below them.
+std::string ShortKey(const std::string& key) {
+  return ValidUtf8(std::string_view(key).substr(0, 100));
+}
+
 class Parser {
  public:
   Parser(size_t blob_bytes, TensorTree* tree) : blob_bytes_(blob_bytes), tree_(tree) {}
@@ -71,7 +76,7 @@ class Parser {
       std::string inner = fmt::format("{}[{}]", path, i);
       if (i != 0) out += ", ";
       if (kind == "dict") {
-        const std::string key = keys[i].is_string() ? ValidUtf8(keys[i].get<std::string>()) : "?";
+        const std::string key = keys[i].is_string() ? ShortKey(keys[i].get<std::string>()) : "?";
         inner = fmt::format("{}['{}']", path, key);
         out += key + ": ";
       }

@@ -43,7 +43,7 @@ Result<Channel::Pair> Channel::MakePair() {
   return Pair{Channel(UniqueFd(ends[0])), UniqueFd(ends[1])};
 }
 
-Result<int64_t> Channel::Send(const Json& body, const std::vector<int>& descriptors) {
+Result<int64_t> Channel::Send(const Json& body, const std::vector<int>& descriptors, Deadline deadline) {
   const std::string text = DumpJson(body);
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
@@ -69,8 +69,16 @@ Result<int64_t> Channel::Send(const Json& body, const std::vector<int>& descript
   }
   const int64_t sent_ns = NowNs();
   while (part.iov_len != 0) {
-    const ssize_t put = sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+    const ssize_t put = sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) {
+      // A peer that does not read must not keep Hone waiting for ever.
+      pollfd polls[2] = {{fd_.get(), POLLOUT, 0}, {InterruptFd(), POLLIN, 0}};
+      poll(polls, 2, deadline.poll_ms());
+      if (Interrupted()) return InterruptedError();
+      if (deadline.passed()) return Error{ErrorKind::kTimeout, "the worker does not read"};
+      continue;
+    }
     if (put < 0) return Error{ErrorKind::kNotFound, "the worker is gone"};
     part.iov_base = static_cast<char*>(part.iov_base) + put;
     part.iov_len -= static_cast<size_t>(put);

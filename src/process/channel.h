@@ -26,7 +26,8 @@ class Channel {
 
   int fd() const { return fd_.get(); }
   // Returns the host's clock just before the first byte left.
-  Result<int64_t> Send(const Json& body, const std::vector<int>& descriptors = {});
+  Result<int64_t> Send(const Json& body, const std::vector<int>& descriptors = {},
+                       Deadline deadline = Deadline::After(60));
   // kNotFound: the peer closed. kInvalid: not a frame. kTimeout: the deadline. kInterrupted: Ctrl-C.
   Result<Message> Receive(Deadline deadline);
   // A descriptor sent by the peer (the sandbox helper sends one).

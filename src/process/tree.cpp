@@ -115,16 +115,20 @@ std::vector<pid_t> ProcessTree(pid_t root) {
 }
 
 void FreezeTree(pid_t root) {
-  for (int pass = 0; pass < 50; ++pass) {
+  size_t known = 0;
+  for (int pass = 0; pass < 400; ++pass) {
     bool all_stopped = true;
-    for (pid_t pid : ProcessTree(root)) {
+    const std::vector<pid_t> members = ProcessTree(root);
+    for (pid_t pid : members) {
       Entry entry;
       if (!ReadStat(pid, &entry) || std::strchr("TtZX", entry.state) != nullptr) continue;
       all_stopped = false;
       kill(pid, SIGSTOP);
     }
-    if (all_stopped) return;
-    usleep(200);
+    // Twice the same picture: nobody was forked between the two looks.
+    if (all_stopped && members.size() == known) return;
+    known = members.size();
+    if (!all_stopped) usleep(200);
   }
 }
 
@@ -133,18 +137,16 @@ void ThawTree(pid_t root) {
 }
 
 void KillTree(pid_t root) {
-  for (int pass = 0; pass < 100; ++pass) {
-    bool alive = false;
-    const std::vector<pid_t> members = ProcessTree(root);
-    for (pid_t pid : members) {
-      Entry entry;
-      if (!ReadStat(pid, &entry) || entry.state == 'Z' || entry.state == 'X') continue;
-      alive = true;
-      kill(pid, SIGSTOP);
-    }
-    // Children first: once the root is gone its descendants belong to someone else.
-    for (auto it = members.rbegin(); it != members.rend(); ++it) kill(*it, SIGKILL);
-    if (!alive) return;
+  // Stopped first, all of it: a child that is forked between two looks would lose its parent and get away.
+  FreezeTree(root);
+  const std::vector<pid_t> members = ProcessTree(root);
+  for (auto it = members.rbegin(); it != members.rend(); ++it) kill(*it, SIGKILL);
+  auto gone = [](pid_t pid) {
+    Entry entry;
+    return !ReadStat(pid, &entry) || entry.state == 'Z' || entry.state == 'X';
+  };
+  for (int pass = 0; pass < 2000; ++pass) {
+    if (std::all_of(members.begin(), members.end(), gone)) return;
     usleep(500);
   }
 }

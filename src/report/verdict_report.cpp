@@ -10,17 +10,27 @@ namespace hone {
 
 namespace {
 
+// A field of a record, safe to show: names of files and kernels are strangers' text.
+std::string Shown(const Json& object, const char* key) {
+  return SafeForTerminal(ReplaceAll(GetString(object, key), "\n", " "));
+}
+
+double NumberAt(const Json& array, size_t index) {
+  return array.is_array() && index < array.size() && array[index].is_number() ? array[index].get<double>()
+                                                                              : 0;
+}
+
 std::string Headline(const Json& record, const Style& style) {
   const std::string verdict = GetString(record, "verdict");
-  const std::string reason = GetString(record, "reason");
+  const std::string reason = Shown(record, "reason");
   std::string word = verdict == "accepted"   ? style.Green(style.Bold("accepted"))
                      : verdict == "rejected" ? style.Red(style.Bold("rejected"))
                                              : style.Yellow(style.Bold("no difference"));
   if (verdict == "rejected") word += ": " + style.Bold(reason);
   if (reason == "speed-not-judged") word = style.Yellow(style.Bold("correct, speed not judged"));
   const Json& provenance = GetMember(record, "provenance");
-  return fmt::format("{}  {} for {}", word, GetString(GetMember(provenance, "candidate"), "name"),
-                     GetString(GetMember(provenance, "task"), "name"));
+  return fmt::format("{}  {} for {}", word, Shown(GetMember(provenance, "candidate"), "name"),
+                     Shown(GetMember(provenance, "task"), "name"));
 }
 
 std::string GateLine(const Json& record, const Style& style) {
@@ -29,7 +39,7 @@ std::string GateLine(const Json& record, const Style& style) {
   if (gates.is_object())
     for (const auto& [name, state] : gates.items()) {
       const std::string text = state.is_string() ? state.get<std::string>() : "";
-      (text == "pass" ? passed : text == "fail" ? failed : skipped).push_back(name);
+      (text == "pass" ? passed : text == "fail" ? failed : skipped).push_back(SafeForTerminal(name));
     }
   std::string line = fmt::format("{} passed", passed.size());
   if (!failed.empty()) line += ", " + style.Red("failed: " + Join(failed, " "));
@@ -52,7 +62,7 @@ std::string AuditLine(const Json& record, const Style& style) {
   if (missed > 0) {
     std::vector<std::string> names;
     for (const Json& name : blind)
-      if (name.is_string()) names.push_back(name.get<std::string>());
+      if (name.is_string()) names.push_back(SafeForTerminal(name.get<std::string>()));
     line += style.Yellow("; blind to: " + Join(names, ", "));
   }
   return line;
@@ -104,13 +114,11 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
     line("speed-up",
          fmt::format("{} vs {}, the best of PyTorch here (95% interval {:.3g} to {:.3g}); {:.3g}x vs eager",
                      style.Bold(fmt::format("{:.3g}x", GetNumber(speed, "vs_best"))),
-                     GetString(speed, "best_baseline"),
-                     interval.is_array() && interval.size() == 2 ? interval[0].get<double>() : 0,
-                     interval.is_array() && interval.size() == 2 ? interval[1].get<double>() : 0,
+                     Shown(speed, "best_baseline"), NumberAt(interval, 0), NumberAt(interval, 1),
                      GetNumber(speed, "vs_eager")));
     line("time",
          fmt::format("{} per call; {} {}; floor {}", HumanSeconds(GetNumber(speed, "candidate_us") * 1e-6),
-                     GetString(speed, "best_baseline"), HumanSeconds(GetNumber(speed, "best_us") * 1e-6),
+                     Shown(speed, "best_baseline"), HumanSeconds(GetNumber(speed, "best_us") * 1e-6),
                      HumanSeconds(GetNumber(GetMember(record, "card"), "floor_us") * 1e-6)));
   }
   const Json& error = GetMember(record, "error");
@@ -122,17 +130,17 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
     const Json& launches = GetMember(record, "launches");
     line("kind",
          fmt::format(
-             "{} ({} {} per forward, PyTorch {})", GetString(record, "kind"), GetInt(launches, "candidate"),
+             "{} ({} {} per forward, PyTorch {})", Shown(record, "kind"), GetInt(launches, "candidate"),
              GetString(GetMember(record, "provenance"), "target") == "cpu" ? "library operators" : "kernels",
              GetInt(launches, "reference")));
   }
   line("gates", GateLine(record, style));
   line("task", AuditLine(record, style));
   const Json& provenance = GetMember(record, "provenance");
-  line("where", fmt::format("{}, torch {}, sandbox {}, {}", GetString(provenance, "device"),
-                            GetString(provenance, "torch"), GetString(provenance, "sandbox"),
-                            HumanSeconds(GetNumber(provenance, "seconds"))));
-  if (GetString(provenance, "sandbox") == "none")
+  line("where",
+       fmt::format("{}, torch {}, sandbox {}, {}", Shown(provenance, "device"), Shown(provenance, "torch"),
+                   Shown(provenance, "sandbox"), HumanSeconds(GetNumber(provenance, "seconds"))));
+  if (Shown(provenance, "sandbox") == "none")
     line("warning",
          style.Yellow("no sandbox was in force: install bubblewrap before judging files you do not trust"));
   int shown = 0;
@@ -143,7 +151,7 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
                                                GetString(finding, "rule"))));
   for (const Json& note : GetMember(record, "notes"))
     if (note.is_string()) line("note", SafeForTerminal(note.get<std::string>()));
-  const std::string next = NextStep(GetString(record, "reason"));
+  const std::string next = NextStep(Shown(record, "reason"));
   if (!next.empty()) line("next", next);
   if (verbose) text += "\n" + SafeForTerminal(DumpJson(record, 2)) + "\n";
   return text;

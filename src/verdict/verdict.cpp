@@ -167,14 +167,14 @@ GateResult InputGate(const Measurement& m) {
 }
 
 bool OverLimit(const LeafTrial& leaf) {
-  return leaf.distance.relative > leaf.limit.relative || leaf.distance.worst > leaf.limit.worst;
+  return !(leaf.distance.relative <= leaf.limit.relative) || !(leaf.distance.worst <= leaf.limit.worst);
 }
 
 GateResult CorrectGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves) {
       if (!OverLimit(leaf)) continue;
-      const bool by_norm = leaf.distance.relative > leaf.limit.relative;
+      const bool by_norm = !(leaf.distance.relative <= leaf.limit.relative);
       const std::string text =
           by_norm ? fmt::format("{}: {} is off by {} of its norm, the limit is {}", trial.case_id, leaf.path,
                                 HumanNumber(leaf.distance.relative), HumanNumber(leaf.limit.relative))
@@ -274,7 +274,7 @@ std::vector<double> BaselineUs(const Timing& timing, const Contestant& rung,
   std::vector<double> values = rung.CallUs();
   const Contestant* eager = timing.Find("eager");
   if (eager == nullptr || timing.eager_alone_us <= 0) return values;
-  const double slowed = eager->MedianUs() / timing.eager_alone_us;
+  const double slowed = eager->MedianUs() / std::max(timing.eager_alone_us, timing.eager_after_us);
   if (slowed <= 1.5) return values;
   for (double& value : values) value /= slowed;
   const std::string note = fmt::format(
