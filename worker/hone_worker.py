@@ -19,7 +19,7 @@ import torch
 import hone_wire
 from hone_wire import Wire, map_tensors, read_tree, tensors_of, write_tree
 
-_M_PERTURB = -6
+_M_PERTURB, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -6, -3, -1
 _POISON = 0x7F  # every byte of memory that was never written; the parent looks for it
 
 
@@ -27,6 +27,17 @@ def set_poison(on):
     """glibc fills fresh memory with a known byte: a tensor that is never written shows it."""
     try:
         ctypes.CDLL(None).mallopt(_M_PERTURB, (_POISON ^ 0xFF) if on else 0)
+    except (OSError, AttributeError):
+        pass
+
+
+def settle_allocator():
+    """glibc moves its thresholds with what a process happened to free before; two processes that compute the
+    same then differ by a fifth in page faults. Fixed for reference and candidate alike."""
+    try:
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_MMAP_THRESHOLD, 32 << 20)
+        libc.mallopt(_M_TRIM_THRESHOLD, 1 << 30)
     except (OSError, AttributeError):
         pass
 
@@ -508,6 +519,7 @@ def main():
         ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # die with the parent
     except (OSError, AttributeError):
         pass
+    settle_allocator()
     wire = Wire(descriptor)
     worker = Worker(role, device)
     verbs = {

@@ -335,11 +335,11 @@ Result<bool> Contest::Rounds(const Progress& progress) {
   if (!warmed) return false;
   const double round_s = watch.seconds();
   for (Contestant& one : timing_.contestants) one.rounds.clear();
-  const double budget_s = session_.options().device == "cuda" ? 3.0 : 1.2;
+  const double budget_s = session_.options().device == "cuda" ? 3.0 : 0.9;
   const int usual = static_cast<int>(
       std::clamp(budget_s / round_s, static_cast<double>(kLeastRounds), static_cast<double>(kMostRounds)));
-  // A noisy machine gets up to three times the rounds, as long as they are short.
-  const int most = round_s < 0.5 ? 3 * usual : usual;
+  // A noisy machine gets up to twice the rounds, as long as they are short.
+  const int most = round_s < 0.5 ? 2 * usual : usual;
   const int thorough = static_cast<int>(random_.Below(static_cast<uint64_t>(usual)));
   for (int round = 0; round < most && (round < usual || !Settled()); ++round) {
     progress("timing side by side", round, std::max(usual, round + 1));
