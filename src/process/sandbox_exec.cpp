@@ -83,7 +83,7 @@ int LoadFilter() {
   int code = 0;
   for (int domain : {AF_INET, AF_INET6, AF_PACKET, AF_VSOCK})
     code |= seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(socket), 1,
-                             SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(domain)));
+                             SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(domain), 0));
   for (int mode : {O_WRONLY, O_RDWR}) {
     const auto wanted = static_cast<scmp_datum_t>(mode);
     code |= seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(openat), 1,

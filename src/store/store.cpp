@@ -30,7 +30,7 @@ constexpr int kVersion = sizeof kMigrations / sizeof *kMigrations;
 
 class Statement {
  public:
-  Statement(sqlite3* handle, const char* sql) : handle_(handle) {
+  Statement(sqlite3* handle, const char* sql) {
     ok_ = sqlite3_prepare_v2(handle, sql, -1, &statement_, nullptr) == SQLITE_OK;
   }
   Statement(const Statement&) = delete;
@@ -52,7 +52,6 @@ class Statement {
   int64_t Integer(int column) { return sqlite3_column_int64(statement_, column); }
 
  private:
-  sqlite3* handle_;
   sqlite3_stmt* statement_ = nullptr;
   bool ok_;
 };
