@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/interrupt.h"
+#include "base/median.h"
 #include "base/text.h"
 #include "evaluation/device_lock.h"
 
@@ -19,12 +20,6 @@ constexpr int kMostRounds = 24;
 constexpr int kMostSets = 1024;
 // A rung this much slower than the best one at first sight is not timed again.
 constexpr double kHopeless = 1.3;
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 }  // namespace
 
@@ -348,10 +343,10 @@ Result<bool> Contest::Rounds(const Progress& progress) {
   }
   HONE_ASSIGN_OR_RETURN(const bool single, SingleCalls());
   if (!single) return false;
-  timing_.candidate_fetch_s = Median(candidate_fetch_);
-  timing_.reference_fetch_s = Median(reference_fetch_);
-  timing_.candidate_load_s = Median(candidate_load_);
-  timing_.reference_load_s = Median(reference_load_);
+  timing_.candidate_fetch_s = MedianOf(candidate_fetch_);
+  timing_.reference_fetch_s = MedianOf(reference_fetch_);
+  timing_.candidate_load_s = MedianOf(candidate_load_);
+  timing_.reference_load_s = MedianOf(reference_load_);
   timing_.input_sets = perturb_ ? sets_ : 1;
   timing_.buffer_reused = reused_;
   timing_.seconds += watch.seconds();
@@ -379,7 +374,7 @@ Result<bool> Contest::Cold() {
       }
       found.push_back((seconds[1] - seconds[0]) / count * 1e6);
     }
-    one.cold_us = std::max(0.0, Median(found));
+    one.cold_us = std::max(0.0, MedianOf(found));
   }
   return true;
 }

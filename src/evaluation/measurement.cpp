@@ -1,17 +1,10 @@
 #include "evaluation/measurement.h"
 
-#include <algorithm>
+#include "base/median.h"
 
 namespace hone {
 
 namespace {
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-}
 
 Json ToJson(const WorkerFailure& failure) {
   static const char* const kNames[] = {"exception", "unreadable", "exited",    "signalled",
@@ -70,7 +63,7 @@ std::vector<double> Contestant::CallUs() const {
 }
 
 double Contestant::MedianUs() const {
-  return Median(CallUs());
+  return MedianOf(CallUs());
 }
 
 const Contestant* Timing::Find(const std::string& name) const {

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "base/median.h"
+
 namespace hone {
 
 struct Interval {
@@ -17,7 +19,5 @@ struct Interval {
 // numerator[i] and denominator[i] belong to the same round. `process_spread`: 0.01 widens by 1% on each side.
 Interval RatioInterval(const std::vector<double>& numerator, const std::vector<double>& denominator,
                        double process_spread);
-
-double MedianOf(std::vector<double> values);
 
 }  // namespace hone
