@@ -15,6 +15,7 @@
 #include <boost/beast/http.hpp>
 #include <condition_variable>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -314,7 +315,8 @@ class Exchange {
     std::optional<http::response_parser<http::buffer_body>> parser;
     do {
       parser.emplace();
-      parser->body_limit(boost::none);
+      // Beast 1.74 takes boost::none for a limit of nothing where the length is told.
+      parser->body_limit(std::numeric_limits<uint64_t>::max());
       parser->header_limit(64 * 1024);
       const error_code code = Await(Idle(), LateWords(), [&](auto handler) {
         http::async_read_header(stream, buffer, *parser, std::move(handler));

@@ -282,6 +282,11 @@ class Conversation {
       return Failed(std::move(attempt), ModelFailure::kOutOfTime, "late",
                     "the time for this call is over; " + answer.message);
     attempt.retry = true;
+    if (answer.trouble == HttpTrouble::kProtocol) {
+      attempt.bad_reply = true;
+      return Failed(std::move(attempt), ModelFailure::kBadReply, "not HTTP",
+                    answer.message + "; is --api-base right?");
+    }
     const char* what = answer.trouble == HttpTrouble::kTimeout ? "timeout"
                        : answer.trouble == HttpTrouble::kReset ? "connection lost"
                                                                : "no connection";
