@@ -14,8 +14,11 @@
 #include "cli/completion_command.h"
 #include "cli/doctor_command.h"
 #include "cli/lint_command.h"
+#include "cli/optimize_command.h"
+#include "cli/replay_command.h"
 #include "cli/runs_command.h"
 #include "cli/show_command.h"
+#include "cli/suite_command.h"
 #include "process/sandbox_exec.h"
 #include "process/tree.h"
 
@@ -40,12 +43,17 @@ int Run(int argc, char** argv) {
   app.name("hone");
   app.set_version_flag("--version", "hone " HONE_VERSION);
   app.require_subcommand(1);
-  app.footer("Start with `hone doctor`, then `hone bench TASK CANDIDATE`.");
+  app.footer("Start with `hone optimize TASK`; `hone bench TASK CANDIDATE` is the judge alone.");
   int exit_code = kExitCannot;
+  AddOptimizeCommand(app, &exit_code);
+  AddSuiteCommand(app, &exit_code);
+  AddResumeCommand(app, &exit_code);
   AddBenchCommand(app, &exit_code);
   AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
+  AddPromptCommand(app, &exit_code);
+  AddExportReplayCommand(app, &exit_code);
   AddDoctorCommand(app, &exit_code);
   AddCompletionCommand(app, &exit_code);
   try {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/run_launcher.h"
+#include "cli/suite_command.h"
 
 namespace hone {
 
@@ -15,6 +16,7 @@ Result<int> Optimize(const OptimizeFlags& flags) {
 
 Result<int> Resume(const std::string& what, bool json, bool quiet) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  if (store->FindSuite(what).ok()) return ResumeSuite(what, 0, json);
   HONE_ASSIGN_OR_RETURN(RunRecord run, store->FindRun(what));
   HONE_RETURN_IF_ERROR(MakeFolders(run.folder));
   return ExecuteRun(*store, std::move(run), json, quiet);
@@ -44,7 +46,7 @@ void AddOptimizeCommand(CLI::App& app, int* exit_code) {
 }
 
 void AddResumeCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("resume", "Go on with a run that was stopped or killed");
+  CLI::App* command = app.add_subcommand("resume", "Go on with a run or a suite that was stopped or killed");
   struct Flags {
     std::string run;
     bool json = false;

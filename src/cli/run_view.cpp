@@ -6,34 +6,9 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "report/run_report.h"
 
 namespace hone {
-
-std::string CandidateLine(const CandidateRecord& candidate, const Style& style) {
-  const std::string verdict =
-      fmt::format("{:<13}", candidate.verdict.empty() ? "not judged" : candidate.verdict);
-  const std::string coloured = candidate.accepted()                   ? style.Green(verdict)
-                               : candidate.verdict == "rejected"      ? style.Red(verdict)
-                               : candidate.verdict == "no_difference" ? style.Yellow(verdict)
-                                                                      : verdict;
-  std::string line = fmt::format("{:<26} {} ", SafeForTerminal(candidate.key), coloured);
-  if (candidate.vs_best > 0 && candidate.verdict != "baseline") {
-    line += fmt::format("{:>7.2f}x [{:.2f}, {:.2f}]", candidate.vs_best, candidate.ci_low, candidate.ci_high);
-    line += fmt::format("  error {}/{}", HumanNumber(candidate.error), HumanNumber(candidate.error_limit));
-    if (candidate.predicted_us > 0)
-      line += fmt::format("  predicted {} took {}", HumanSeconds(candidate.predicted_us * 1e-6),
-                          HumanSeconds(candidate.candidate_us * 1e-6));
-    if (!candidate.kind.empty()) line += "  " + candidate.kind;
-    if (candidate.verdict == "rejected") line += "  " + candidate.reason;
-  } else if (candidate.verdict == "rejected") {
-    line += candidate.reason;
-    const std::vector<std::string> detail = Lines(candidate.detail);
-    if (!detail.empty()) line += ": " + SafeForTerminal(detail[0]).substr(0, 160);
-  } else if (!candidate.title.empty()) {
-    line += SafeForTerminal(candidate.title);
-  }
-  return line;
-}
 
 std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style) {
   std::string text;

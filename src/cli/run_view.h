@@ -45,8 +45,6 @@ class RunView {
   Stopwatch since_;
 };
 
-// "seed0.repair1  seed_repair  accepted  3.21x [3.1, 3.3]  1.2e-07/4.1e-07  kernel".
-std::string CandidateLine(const CandidateRecord& candidate, const Style& style);
 // What is said when a run is over.
 std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style);
 

@@ -4,13 +4,32 @@
 
 #include "base/terminal.h"
 #include "cli/common.h"
-#include "store/store.h"
+#include "cli/run_launcher.h"
+#include "report/run_report.h"
+#include "store/run_store.h"
 
 namespace hone {
 
 namespace {
 
-Result<int> List(int most, bool json) {
+Result<int> ListRuns(int most, bool json) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, store->Runs(most));
+  const Style style(stdout);
+  if (runs.empty() && !json)
+    fmt::print(
+        stderr,
+        "hone: no runs yet; try: hone optimize TASK (verdicts of `hone bench`: hone runs --verdicts)\n");
+  for (const RunRecord& run : runs) {
+    if (json)
+      fmt::print("{}\n", DumpJson(RunToJson(run)));
+    else
+      fmt::print("{}\n", RunLine(run, IsAbandoned(run), style));
+  }
+  return 0;
+}
+
+Result<int> ListVerdicts(int most, bool json) {
   HONE_ASSIGN_OR_RETURN(Store store, Store::Open());
   HONE_ASSIGN_OR_RETURN(const std::vector<VerdictRecord> records, store.Verdicts(most));
   const Style style(stdout);
@@ -39,19 +58,23 @@ Result<int> List(int most, bool json) {
 }  // namespace
 
 void AddRunsCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("runs", "List stored verdicts, the newest first");
+  CLI::App* command = app.add_subcommand("runs", "List stored runs, or verdicts, the newest first");
   struct Flags {
     int most = 30;
     bool json = false;
+    bool verdicts = false;
   };
   auto flags = std::make_shared<Flags>();
   command->add_option("-n,--most", flags->most, "How many")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", flags->json, "One JSON object per line");
-  command->footer("Examples:\n  hone runs\n  hone runs -n 100 --json | jq 'select(.verdict==\"accepted\")'");
+  command->add_flag("--verdicts", flags->verdicts, "The verdicts of `hone bench` instead of runs");
+  command->footer(
+      "Examples:\n  hone runs\n  hone runs --verdicts -n 100 --json | jq 'select(.verdict==\"accepted\")'");
   command->callback([flags, exit_code] {
-    const Result<int> code = List(flags->most, flags->json);
+    const Result<int> code =
+        flags->verdicts ? ListVerdicts(flags->most, flags->json) : ListRuns(flags->most, flags->json);
     *exit_code = code.ok() ? *code : Report(code.error());
   });
 }

@@ -10,8 +10,9 @@
 #include "cli/common.h"
 #include "cli/live_line.h"
 #include "evaluation/provenance.h"
+#include "report/run_report.h"
 #include "report/verdict_report.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace hone {
 
@@ -40,6 +41,33 @@ Result<int> ShowVerdict(const ShowFlags& flags, int64_t number) {
     HONE_ASSIGN_OR_RETURN(const Json json, ParseJson(record.json));
     fmt::print("V{}  {}\n{}", record.id, record.created, VerdictText(json, Style(stdout), flags.verbose));
   }
+  return 0;
+}
+
+Result<int> ShowRun(const ShowFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  HONE_ASSIGN_OR_RETURN(const RunStory story, ReadStory(*store, flags.what));
+  if (!flags.json) {
+    fmt::print("{}", RunText(story, Style(stdout), flags.verbose));
+    return 0;
+  }
+  OrderedJson json = RunToJson(story.run);
+  json["candidates"] = OrderedJson::array();
+  for (const CandidateRecord& one : story.candidates) {
+    OrderedJson row = {{"key", one.key},           {"parent", one.parent_key},
+                       {"phase", one.phase},       {"kernel_class", one.kernel_class},
+                       {"verdict", one.verdict},   {"reason", one.reason},
+                       {"detail", one.detail},     {"kind", one.kind},
+                       {"vs_best", one.vs_best},   {"ci95", {one.ci_low, one.ci_high}},
+                       {"vs_eager", one.vs_eager}, {"error", one.error},
+                       {"limit", one.error_limit}, {"seconds", one.seconds}};
+    if (flags.verbose) row["source"] = one.source;
+    json["candidates"].push_back(row);
+  }
+  json["decisions"] = OrderedJson::array();
+  for (const DecisionRecord& one : story.decisions)
+    json["decisions"].push_back({{"key", one.key}, {"phase", one.phase}, {"text", one.text}});
+  fmt::print("{}\n", DumpJson(json, 2));
   return 0;
 }
 
@@ -91,22 +119,31 @@ Result<int> ShowTask(const ShowFlags& flags) {
   return 0;
 }
 
+// A file is a task; "V12" a verdict; a folder or anything else a run.
+Result<int> Show(const ShowFlags& flags) {
+  std::error_code ignored;
+  if (fs::is_regular_file(flags.what, ignored)) return ShowTask(flags);
+  const int64_t number = VerdictNumber(flags.what);
+  if (number > 0) return ShowVerdict(flags, number);
+  if (EndsWith(flags.what, ".py")) return ShowTask(flags);
+  return ShowRun(flags);
+}
+
 }  // namespace
 
 void AddShowCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command =
-      app.add_subcommand("show", "Show a task's card and what it can tell apart, or a stored verdict");
+  CLI::App* command = app.add_subcommand("show", "Show a task's card, a run, or a stored verdict");
   auto flags = std::make_shared<ShowFlags>();
-  command->add_option("WHAT", flags->what, "A task file, or the number of a verdict such as V12")->required();
+  command
+      ->add_option("WHAT", flags->what,
+                   "A task file, a run (name, folder, R<number>, last), or a verdict such as V12")
+      ->required();
   command->add_flag("--json", flags->json, "As JSON");
   command->add_flag("-v,--verbose", flags->verbose, "Everything that was measured");
   AddJudgeFlags(command, flags.get());
-  command->footer("Examples:\n  hone show tasks/39_GRU.py\n  hone show V12 --json");
+  command->footer("Examples:\n  hone show tasks/39_GRU.py\n  hone show last\n  hone show V12 --json");
   command->callback([flags, exit_code] {
-    std::error_code ignored;
-    const int64_t number = VerdictNumber(flags->what);
-    const Result<int> code =
-        number > 0 && !fs::exists(flags->what, ignored) ? ShowVerdict(*flags, number) : ShowTask(*flags);
+    const Result<int> code = Show(*flags);
     *exit_code = code.ok() ? *code : Report(code.error());
   });
 }

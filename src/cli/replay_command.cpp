@@ -1,0 +1,136 @@
+#include "cli/replay_command.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/live_line.h"
+#include "model/prompt.h"
+#include "model/replay.h"
+#include "model/usage.h"
+#include "pipeline/candidate_judge.h"
+#include "store/run_store.h"
+
+namespace hone {
+
+namespace {
+
+Result<int> ExportReplay(const std::string& what, const std::string& folder) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  HONE_ASSIGN_OR_RETURN(const RunRecord run, store->FindRun(what));
+  HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store->Calls(run.id));
+  if (calls.empty())
+    return Error{ErrorKind::kNotFound, "the run " + run.name + " asked no model: there is nothing to replay"};
+  std::vector<RecordedCall> recorded;
+  for (const CallRecord& call : calls) {
+    RecordedCall one;
+    one.call_type = call.call_type;
+    one.key = call.key;
+    one.reply.text = call.reply;
+    one.reply.thinking = call.thinking;
+    one.reply.finish_reason = call.finish_reason;
+    one.reply.model = call.model;
+    one.reply.failure = call.status == "answered" ? ModelFailure::kNone : FailureFromName(call.status);
+    one.reply.message = call.error;
+    one.reply.usage =
+        Usage{call.prompt_tokens, call.completion_tokens, call.estimated, call.cost_usd, call.price_known};
+    recorded.push_back(std::move(one));
+  }
+  HONE_RETURN_IF_ERROR(WriteReplay(folder, recorded));
+  fmt::print("{} replies in {}\nplay them back: hone optimize {} --proposer replay:{}\n", recorded.size(),
+             folder, run.task_path, folder);
+  return 0;
+}
+
+struct PromptFlags : JudgeFlags {
+  std::string task;
+  std::string call_type = "seed";
+  std::string candidate;
+  int seed = 0;
+  bool json = false;
+};
+
+// With values that stand for what a run would know by then.
+Result<int> ShowPrompt(const PromptFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
+  HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags));
+  LiveLine line(LiveLine::Choose(true));
+  SessionJudge judge(task, options, false);
+  HONE_ASSIGN_OR_RETURN(const TaskContext context, judge.Context(line.AsProgress(task.name)));
+  PromptInputs inputs;
+  inputs.call_type = flags.call_type;
+  inputs.target = options.target;
+  inputs.task_name = task.name;
+  inputs.task_source = task.source;
+  inputs.card = context.card;
+  inputs.device = context.device;
+  inputs.seed_index = flags.seed;
+  if (!flags.candidate.empty()) {
+    HONE_ASSIGN_OR_RETURN(const CandidateFile candidate, LoadCandidateFile(flags.candidate));
+    inputs.candidate_source = candidate.source;
+    HONE_ASSIGN_OR_RETURN(const Judged judged, judge.Judge(candidate, line.AsProgress(candidate.name)));
+    HONE_ASSIGN_OR_RETURN(inputs.verdict, ParseJson(DumpJson(ToJson(judged.verdict))));
+    inputs.findings = Json::array();
+    for (const Finding& finding : judged.verdict.findings)
+      inputs.findings.push_back({{"rule", finding.rule},
+                                 {"severity", SeverityName(finding.severity)},
+                                 {"line", finding.line},
+                                 {"message", finding.message},
+                                 {"fix", finding.fix}});
+  }
+  line.Clear();
+  HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
+  if (flags.json)
+    fmt::print("{}\n", DumpJson(OrderedJson{{"call_type", flags.call_type},
+                                            {"system", prompt.system},
+                                            {"prompt", prompt.user},
+                                            {"tokens_estimated",
+                                             EstimateTokens(prompt.system) + EstimateTokens(prompt.user)}}));
+  else
+    fmt::print("{}\n\n{}\n", prompt.system, prompt.user);
+  return 0;
+}
+
+}  // namespace
+
+void AddExportReplayCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand("export-replay",
+                                         "Write a run's model replies into a folder that can be played back");
+  struct Flags {
+    std::string run, folder;
+  };
+  auto flags = std::make_shared<Flags>();
+  command->add_option("RUN", flags->run, "A run's name, folder, R<number>, or last")->required();
+  command->add_option("DIR", flags->folder, "An empty or new folder")->required();
+  command->footer("Example:\n  hone export-replay last recorded/");
+  command->callback([flags, exit_code] {
+    const Result<int> code = ExportReplay(flags->run, flags->folder);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+void AddPromptCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand("prompt", "Print what would be sent to a language model");
+  auto flags = std::make_shared<PromptFlags>();
+  command->add_option("TASK", flags->task, "Task file")->required();
+  command->add_option("--call-type", flags->call_type, "Which prompt")
+      ->check(CLI::IsMember({"seed", "seed_repair", "analysis", "algorithm", "algorithm_repair", "stage_grid",
+                             "stage_block", "stage_memory", "stage_repair"}))
+      ->capture_default_str();
+  command->add_option("--candidate", flags->candidate,
+                      "The candidate it is about (judged first); needed by all but seed");
+  command->add_option("--seed", flags->seed, "Which seed")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "As JSON, with an estimate of its tokens");
+  AddJudgeFlags(command, flags.get());
+  command->footer(
+      "Examples:\n  hone prompt tasks/39_GRU.py --call-type seed\n"
+      "  hone prompt tasks/39_GRU.py --call-type analysis --candidate slow_gru.py");
+  command->callback([flags, exit_code] {
+    const Result<int> code = ShowPrompt(*flags);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone
