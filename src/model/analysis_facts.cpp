@@ -1,0 +1,150 @@
+// An analysis held against what was counted and measured. Two mistakes are worth a second question: leaving
+// the time loop of a launch-bound recurrence on the host, and calling a large gap "not worth it".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/text.h"
+#include "model/analysis_record.h"
+#include "model/knowledge.h"
+
+namespace hone {
+
+namespace {
+
+// From here on the host, not the device, sets the pace of a chain of small launches.
+constexpr int64_t kManyLaunches = 128;
+constexpr double kLargeGap = 5;
+// No dependent step of a recurrence has been seen to cost more than this in one launch with the loop inside
+// (0.8 to 1.7 us on an H200); a chain that takes longer leaves something to win.
+constexpr double kGenerousStepUs = 2;
+
+bool ContainsAny(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
+}
+
+enum class TimeLoop { kInside, kOnHost, kNotSaid };
+
+TimeLoop WhereTheLoopIs(const AnalysisRecord& record) {
+  std::string text = ToLower(record.optimisation_method + "\n" + record.modification_plan);
+  for (const char* dash : {"-", "_", "\n"}) text = ReplaceAll(text, dash, " ");
+  text = ReplaceAll(text, "timestep", "time step");
+  const std::string type = ToLower(record.kernel_type);
+  if (ContainsAny(text,
+                  {"keep the time loop", "keep the loop", "keeps the loop", "keep the python loop",
+                   "keep the host loop", "keeping the loop", "keeping the time loop", "loop stays",
+                   "loop remains", "loop is kept", "still launch", "instead of a persistent",
+                   "rather than a persistent", "not persistent", "non persistent", "avoid a persistent"}))
+    return TimeLoop::kOnHost;
+  if (ContainsAny(type, {"launch_per_step", "launch per step"})) return TimeLoop::kOnHost;
+  if (ContainsAny(type, {"persistent"})) return TimeLoop::kInside;
+  if (ContainsAny(text, {"persistent",
+                         "inside the kernel",
+                         "inside one kernel",
+                         "inside a single kernel",
+                         "inside kernel",
+                         "into the kernel",
+                         "into one kernel",
+                         "into a single kernel",
+                         "in kernel",
+                         "loop inside",
+                         "time loop in the kernel",
+                         "time loop in c++",
+                         "loop in c++",
+                         "into c++",
+                         "single launch",
+                         "one launch",
+                         "launched once",
+                         "launch once",
+                         "one kernel for all",
+                         "one kernel for the whole",
+                         "single kernel for",
+                         "whole sequence in",
+                         "entire sequence in",
+                         "all time steps in",
+                         "all steps in",
+                         "cooperative",
+                         "grid barrier",
+                         "grid wide barrier",
+                         "cluster",
+                         "wavefront"}))
+    return TimeLoop::kInside;
+  if (ContainsAny(text, {"per time step", "per step", "each time step", "each step", "every time step",
+                         "every step", "python loop", "host loop", "loop on the host", "loop in python",
+                         "for t in range", "step kernel", "cuda graph"}))
+    return TimeLoop::kOnHost;
+  return TimeLoop::kNotSaid;
+}
+
+struct Gap {
+  int64_t launches = 0;  // of the candidate where it was counted, else of the reference
+  int64_t chain = 0;
+  double now_us = 0;  // measured; 0: not timed
+  double floor_us = 0;
+};
+
+Gap GapOf(const Json& facts) {
+  const Json& card = GetMember(facts, "card");
+  const Json& verdict = GetMember(facts, "verdict");
+  const Json& speedup = GetMember(verdict, "speedup");
+  Gap gap;
+  gap.chain = GetInt(card, "serial_chain");
+  gap.floor_us = GetNumber(card, "floor_us");
+  // Without a profiler's count, operators are what the host has to issue.
+  gap.launches = GetInt(card, "launches", GetInt(card, "operator_calls"));
+  gap.launches = GetInt(GetMember(verdict, "launches"), "candidate", gap.launches);
+  const double candidate_us = GetNumber(speedup, "candidate_us");
+  const double best_us = GetNumber(speedup, "best_us");
+  gap.now_us = GetString(verdict, "verdict") == "accepted" || best_us <= 0 ? candidate_us : best_us;
+  return gap;
+}
+
+}  // namespace
+
+std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const Json& facts) {
+  const Gap gap = GapOf(facts);
+  const bool recurrent = IsRecurrent(GetMember(facts, "card"));
+  const bool launch_bound = recurrent && gap.launches >= kManyLaunches;
+  if (!record.worth_optimizing) {
+    const double reachable_us = std::max(kLargeGap * gap.floor_us,
+                                         recurrent ? kGenerousStepUs * static_cast<double>(gap.chain) : 0.0);
+    if (gap.now_us > 0 && gap.floor_us > 0 && gap.now_us > reachable_us)
+      return fmt::format(
+          "The analysis says it is not worth optimising, but it takes {:.0f} us where the device's floor is "
+          "{:.0f} us, "
+          "with {} launches for {} dependent steps. Say what stands between the two and how to remove it.",
+          gap.now_us, gap.floor_us, gap.launches, gap.chain);
+    if (gap.now_us <= 0 && launch_bound)
+      return fmt::format(
+          "The analysis says it is not worth optimising, but {} launches are issued for {} dependent steps: "
+          "the host "
+          "sets the pace, not the device. Say how to do it in one or a few launches.",
+          gap.launches, gap.chain);
+    return std::nullopt;
+  }
+  if (!launch_bound) return std::nullopt;
+  switch (WhereTheLoopIs(record)) {
+    case TimeLoop::kInside:
+      return std::nullopt;
+    case TimeLoop::kOnHost:
+      return fmt::format(
+          "The plan keeps the time loop on the host. There are {} launches for {} dependent steps, so "
+          "launching is what "
+          "costs, and faster steps or a CUDA graph do not change that. Plan again with the loop over time "
+          "inside one "
+          "kernel (or one C++ call), and say who owns the hidden state and what orders the steps.",
+          gap.launches, gap.chain);
+    case TimeLoop::kNotSaid:
+      return fmt::format(
+          "The plan does not say where the time loop runs. There are {} launches for {} dependent steps, so "
+          "the loop "
+          "over time has to be inside one kernel (or one C++ call). Plan again and say who owns the hidden "
+          "state and what "
+          "orders the steps.",
+          gap.launches, gap.chain);
+  }
+  return std::nullopt;
+}
+
+}  // namespace hone

@@ -1,0 +1,180 @@
+#include "model/analysis_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "model/relaxed_json.h"
+
+namespace hone {
+
+namespace {
+
+using Words = std::initializer_list<const char*>;
+
+struct Field {
+  const char* name;
+  std::vector<const char*> also;
+};
+
+// As they are after Canonical: lower case, underscores for everything between words.
+const std::array<Field, 8>& Fields() {
+  static const std::array<Field, 8> kFields = {{
+      {"worth_optimizing",
+       {"worth_optimising", "worth_it", "should_optimize", "should_optimise", "optimize"}},
+      {"reason", {"reasoning", "why", "rationale"}},
+      {"bottleneck", {"bottlenecks", "main_bottleneck", "primary_bottleneck"}},
+      {"optimisation_method", {"optimization_method", "optimisation", "optimization", "method", "strategy"}},
+      {"modification_plan", {"plan", "modifications", "changes", "steps", "implementation_plan"}},
+      {"expected_speedup", {"expected_speed_up", "speedup", "expected_improvement", "expected_gain"}},
+      {"implementation_complexity", {"complexity", "difficulty", "effort"}},
+      {"kernel_type", {"kernel_class", "type", "class", "kernel"}},
+  }};
+  return kFields;
+}
+
+std::string Canonical(std::string_view key) {
+  std::string out;
+  for (const char c : Trim(key)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!out.empty() && out.back() != '_')
+      out += '_';
+  }
+  while (!out.empty() && out.back() == '_') out.pop_back();
+  return out;
+}
+
+const char* FieldNamed(const std::string& key) {
+  const std::string canonical = Canonical(key);
+  for (const Field& field : Fields()) {
+    if (canonical == field.name) return field.name;
+    for (const char* other : field.also)
+      if (canonical == other) return field.name;
+  }
+  return nullptr;
+}
+
+// The known fields of an object under their own names; a proper name wins over an older one.
+Json KnownFields(const Json& object) {
+  Json out = Json::object();
+  for (const auto& [key, value] : object.items()) {
+    const char* name = FieldNamed(key);
+    if (name != nullptr && !value.is_null() && (Canonical(key) == name || !out.contains(name)))
+      out[name] = value;
+  }
+  return out;
+}
+
+std::string AsText(const Json& value) {
+  if (value.is_string()) return std::string(Trim(value.get_ref<const std::string&>()));
+  if (value.is_null()) return "";
+  if (!value.is_array()) return DumpJson(value);
+  std::vector<std::string> lines;
+  for (const Json& item : value) lines.push_back(AsText(item));
+  return Join(lines, "\n");
+}
+
+bool AsBool(const Json& value, bool fallback) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number()) return value.get<double>() != 0;
+  const std::string word = ToLower(AsText(value));
+  for (const char* no : {"no", "false", "not", "0", "n", "unlikely", "never"})
+    if (word == no || StartsWith(word, std::string(no) + " ") || StartsWith(word, std::string(no) + ",") ||
+        StartsWith(word, std::string(no) + ".") || StartsWith(word, std::string(no) + ":") ||
+        StartsWith(word, std::string(no) + ";"))
+      return false;
+  for (const char* yes : {"yes", "true", "y", "1", "worth"})
+    if (StartsWith(word, yes)) return true;
+  return fallback;
+}
+
+// "30%" and "20-30 %" are gains; "~2x", "1.5" and "2 to 3 times" are factors. The first number counts.
+double AsSpeedup(const Json& value) {
+  std::string text = value.is_number() ? DumpJson(value) : AsText(value);
+  const size_t digit = text.find_first_of("0123456789");
+  if (digit == std::string::npos) return 0;
+  const double number = std::strtod(text.c_str() + digit, nullptr);
+  if (!(number > 0) || number > 1e6) return 0;
+  if (Contains(text, "%") || Contains(ToLower(text), "percent")) return 1 + number / 100;
+  // A factor under one would be a slow-down that nobody proposes: it is a gain.
+  return number < 1 ? 1 + number : number;
+}
+
+bool ContainsAny(const std::string& text, Words words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
+}
+
+std::string AsComplexity(const Json& value) {
+  const std::string word = ToLower(AsText(value));
+  if (ContainsAny(word, {"high", "hard", "complex", "difficult", "significant", "large"})) return "high";
+  if (ContainsAny(word, {"medium", "moderate", "mid", "average"})) return "medium";
+  if (ContainsAny(word, {"low", "simple", "easy", "trivial", "small", "minor"})) return "low";
+  return "medium";
+}
+
+Result<AnalysisRecord> Validated(AnalysisRecord record) {
+  if (record.worth_optimizing && record.optimisation_method.empty())
+    return Error{ErrorKind::kInvalid, "the analysis names no optimisation_method"};
+  if (!record.worth_optimizing && record.reason.empty())
+    return Error{ErrorKind::kInvalid, "the analysis says it is not worth optimising and gives no reason"};
+  return record;
+}
+
+}  // namespace
+
+Result<AnalysisRecord> AnalysisFromJson(const Json& json) {
+  if (!json.is_object()) return Error{ErrorKind::kInvalid, "the analysis is not a JSON object"};
+  const Json fields = KnownFields(json);
+  AnalysisRecord record;
+  record.optimisation_method = AsText(GetMember(fields, "optimisation_method"));
+  record.worth_optimizing =
+      AsBool(GetMember(fields, "worth_optimizing"), !record.optimisation_method.empty());
+  record.reason = AsText(GetMember(fields, "reason"));
+  record.bottleneck = AsText(GetMember(fields, "bottleneck"));
+  record.modification_plan = AsText(GetMember(fields, "modification_plan"));
+  record.expected_speedup = AsSpeedup(GetMember(fields, "expected_speedup"));
+  record.implementation_complexity = AsComplexity(GetMember(fields, "implementation_complexity"));
+  record.kernel_type = AsText(GetMember(fields, "kernel_type"));
+  // A reply that only describes the bottleneck is an analysis without a method, not a "no".
+  if (!fields.contains("worth_optimizing")) record.worth_optimizing = true;
+  return Validated(std::move(record));
+}
+
+Result<AnalysisRecord> ParseAnalysis(const std::string& reply) {
+  const size_t thought = reply.rfind("</think>");
+  Json best;
+  size_t most = 0;
+  for (const size_t from : {thought == std::string::npos ? size_t{0} : thought + 8, size_t{0}}) {
+    for (const Json& object : FindObjects(std::string_view(reply).substr(from))) {
+      const size_t known = KnownFields(object).size();
+      if (known <= most) continue;
+      most = known;
+      best = object;
+    }
+    if (most >= 2) break;
+  }
+  if (most < 2)
+    return Error{ErrorKind::kInvalid, "the reply holds no JSON object with the fields of an analysis"};
+  return AnalysisFromJson(best);
+}
+
+Json ToJson(const AnalysisRecord& record) {
+  return {{"worth_optimizing", record.worth_optimizing},
+          {"reason", record.reason},
+          {"bottleneck", record.bottleneck},
+          {"optimisation_method", record.optimisation_method},
+          {"modification_plan", record.modification_plan},
+          {"expected_speedup", record.expected_speedup},
+          {"implementation_complexity", record.implementation_complexity},
+          {"kernel_type", record.kernel_type}};
+}
+
+}  // namespace hone

@@ -1,0 +1,35 @@
+// What a model says about a candidate before it writes a better one, as a record; read leniently, because the
+// content matters and the punctuation does not, and then held against what was measured.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace hone {
+
+struct AnalysisRecord {
+  bool worth_optimizing = true;
+  std::string reason;
+  std::string bottleneck;
+  std::string optimisation_method;
+  std::string modification_plan;
+  double expected_speedup = 0;  // a factor: 1.3 for "30%", 2 for "~2x"; 0 when it does not say
+  std::string implementation_complexity = "medium";  // low, medium or high
+  std::string kernel_type;
+};
+
+// The record in a reply: JSON, a Python dict, either of them in prose or fences, with the field names of the
+// record or older ones with spaces. The Error is a sentence that can be sent back to the model.
+Result<AnalysisRecord> ParseAnalysis(const std::string& reply);
+
+Json ToJson(const AnalysisRecord& record);
+Result<AnalysisRecord> AnalysisFromJson(const Json& json);
+
+// What the record gets wrong, in words to send back once, or nothing. `facts` is
+// {"card": ToJson(Card), "verdict": the candidate's bench record or null}; parts may be missing.
+std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const Json& facts);
+
+}  // namespace hone

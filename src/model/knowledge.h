@@ -1,0 +1,19 @@
+// Which knowledge a task needs, decided by its card: a prompt about a softmax says nothing about recurrences.
+// The pieces are files in prompts/knowledge.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace hone {
+
+// A recurrence by its module or operator, or by one small product repeated step after step.
+bool IsRecurrent(const Json& card);
+
+// Names of pieces, the target's own ("triton", "cuda", "cpu") first.
+std::vector<std::string> KnowledgeFor(const Json& card, const std::string& task_source,
+                                      const std::string& target);
+
+}  // namespace hone

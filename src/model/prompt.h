@@ -1,0 +1,40 @@
+// The words sent to a model: one template per call type (prompts/NAME.txt) over plain values, with the parts
+// they share (prompts/parts) and only the knowledge that the task needs (prompts/knowledge). All of them are
+// inside the binary. Nothing here knows where the values come from or where the words go.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace hone {
+
+struct PromptInputs {
+  std::string call_type;  // seed, seed_repair, analysis, algorithm, algorithm_repair,
+                          // stage_{grid,block,memory,repair}
+  std::string target;     // cuda, triton or cpu
+  std::string task_name;
+  std::string task_source;
+  Json card;    // ToJson(Card)
+  Json device;  // {"name", "sm", "shared_memory_per_block", "registers", "l2", "threads", "cuda", "triton",
+                // "torch", "cpu_flags", "cores"}; any may be missing
+  std::string candidate_source;
+  Json findings;              // array of {rule, severity, line, message, fix}
+  Json verdict;               // bench --json record, or null
+  Json history;               // array of {"attempt", "what", "reason", "detail"}
+  Json analysis;              // ToJson(AnalysisRecord), or null
+  std::string first_message;  // said first in a repair; in an analysis, why the last one came back
+  Json profile;               // object of metric to value, or null
+  int seed_index = 0;
+};
+
+struct Prompt {
+  std::string system;
+  std::string user;
+};
+
+// An Error names an unknown call type or target, or an input that the call type cannot do without.
+Result<Prompt> RenderPrompt(const PromptInputs& inputs);
+
+}  // namespace hone

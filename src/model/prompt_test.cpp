@@ -1,0 +1,233 @@
+// Prompts as they are sent. The golden files in tests/golden/prompts are for reading; HONE_UPDATE_GOLDEN=1
+// writes them. The examples inside the knowledge are held to what `hone lint` says, so that they cannot drift
+// apart.
+#include "model/prompt.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
+
+#include "analysis/lint.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "model/prompt_values.h"
+
+namespace hone {
+namespace {
+
+std::string Read(const fs::path& path) {
+  Result<std::string> text = ReadFile(fs::path(HONE_SOURCE_DIR) / path);
+  EXPECT_TRUE(text.ok()) << path;
+  return text.ok() ? *text : "";
+}
+
+double EstimatedTokens(const std::string& text) {
+  std::istringstream words(text);
+  const auto count = std::distance(std::istream_iterator<std::string>(words), {});
+  return std::max(1.35 * static_cast<double>(count), static_cast<double>(text.size()) / 3.6);
+}
+
+PromptInputs Gru(const std::string& call_type, const std::string& target) {
+  PromptInputs inputs;
+  inputs.call_type = call_type;
+  inputs.target = target;
+  inputs.task_name = "39_GRU";
+  inputs.task_source = Read("tasks/39_GRU.py");
+  inputs.card = *ParseJson(R"({"modules": {"GRU": 1}, "operators": {"_cudnn_rnn": 1},
+    "inputs": [{"dtype": "float32", "shape": [512, 10, 128]}, {"dtype": "float32", "shape": [6, 10, 256]}],
+    "outputs": [{"dtype": "float32", "shape": [512, 10, 256]}], "parameters": 2267136, "weight_bytes": 9068544,
+    "least_bytes": 16994304, "flops": 23152558080.0, "operator_calls": 1, "serial_chain": 3072, "launches": 12302,
+    "floor_us": 95.4, "floor_bound": "arithmetic"})");
+  inputs.device = *ParseJson(R"({"name": "NVIDIA H200", "sm": 132, "shared_memory_per_block": 232448,
+    "registers": 65536, "l2": 62914560, "cuda": "13.0", "triton": "3.6.0", "torch": "2.11.0"})");
+  if (target == "cpu")
+    inputs.device = *ParseJson(R"({"name": "EPYC", "cores": 2, "cpu_flags": "avx2 fma", "torch": "2.11.0"})");
+  if (call_type == "seed") return inputs;
+  inputs.candidate_source = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    ...\n";
+  inputs.findings = *ParseJson(R"([
+    {"rule": "tf32-by-default", "severity": "warning", "line": 9, "message": "tl.dot rounds", "fix": "Say so."},
+    {"rule": "recurrence-race", "severity": "error", "line": 31, "message": "gru stores its part of h here", "fix": ""}])");
+  inputs.verdict = *ParseJson(R"({"verdict": "rejected", "reason": "nondeterministic",
+    "detail": "two runs on the same inputs differ by 0.1", "error": {"candidate": 0.04, "reference": 0.0004, "limit": 0.0008},
+    "speedup": {"vs_eager": 1.75, "vs_best": 0.4, "best_baseline": "cudagraph", "candidate_us": 21150, "best_us": 8460},
+    "launches": {"reference": 12302, "candidate": 6}})");
+  return inputs;
+}
+
+std::vector<PromptInputs> EveryCallType() {
+  std::vector<PromptInputs> out = {
+      Gru("seed", "triton"),      Gru("seed_repair", "triton"),   Gru("analysis", "cuda"),
+      Gru("algorithm", "cuda"),   Gru("algorithm_repair", "cpu"), Gru("stage_grid", "triton"),
+      Gru("stage_block", "cuda"), Gru("stage_memory", "cpu"),     Gru("stage_repair", "cuda")};
+  const Json analysis = {{"bottleneck", "launches"},
+                         {"optimisation_method", "one persistent kernel"},
+                         {"modification_plan", "loop inside, cluster per layer"},
+                         {"kernel_type", "persistent_recurrent"}};
+  out[1].history =
+      *ParseJson(R"([{"attempt": 1, "what": "tiles of h in global memory", "reason": "wrong-output",
+    "detail": "output 0 differs by 0.3"}, {"attempt": 2, "what": "one program", "reason": "timeout", "detail": ""}])");
+  out[1].verdict["detail"] =
+      "Traceback (most recent call last):\n  File \"c.py\", line 3\n```\nNameError: tl";
+  out[3].analysis = out[4].analysis = analysis;
+  out[4].first_message =
+      "The analysis asked for one persistent kernel with the loop inside; this launches once per step.";
+  out[6].profile = {{"sm throughput %", 31.5}, {"occupancy %", 12}};
+  out[8].first_message = "HONE_TUNE names BLOCK_M, but the file has no module-level BLOCK_M = value.";
+  return out;
+}
+
+TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {
+  for (const PromptInputs& inputs : EveryCallType()) {
+    const Result<Prompt> prompt = RenderPrompt(inputs);
+    ASSERT_TRUE(prompt.ok()) << prompt.error().message;
+    const std::string text = "[system]\n" + prompt->system + "\n[user]\n" + prompt->user;
+    const fs::path path =
+        fs::path("tests/golden/prompts") / (inputs.call_type + "." + inputs.target + ".txt");
+    if (std::getenv("HONE_UPDATE_GOLDEN") != nullptr) {
+      ASSERT_TRUE(WriteFileAtomic(fs::path(HONE_SOURCE_DIR) / path, text).ok());
+    }
+    EXPECT_EQ(Read(path), text) << path << ": run with HONE_UPDATE_GOLDEN=1 if the change is meant";
+  }
+}
+
+TEST(Prompt, TheSeedPromptOfTheGruIsShort) {
+  for (const char* target : {"triton", "cuda", "cpu"}) {
+    PromptInputs inputs = Gru("seed", target);
+    const Result<Prompt> prompt = RenderPrompt(inputs);
+    ASSERT_TRUE(prompt.ok()) << prompt.error().message;
+    const std::string task(Trim(inputs.task_source));
+    ASSERT_TRUE(Contains(prompt->user, task));
+    const double tokens = EstimatedTokens(prompt->system + ReplaceAll(prompt->user, task, ""));
+    fmt::print("seed prompt for {}: about {:.0f} tokens\n", target, tokens);
+    EXPECT_LT(tokens, 2500) << target;
+  }
+}
+
+struct Example {
+  bool right;
+  std::string file;  // as a candidate would hold it
+};
+
+// "WRONG, …:" or "RIGHT, …:" and the block that follows, wrapped into a whole candidate.
+std::vector<Example> Examples(const std::string& target) {
+  PromptInputs inputs = Gru("seed", target);
+  const std::vector<std::string> lines = Lines(RenderPrompt(inputs)->user);
+  std::vector<Example> out;
+  for (size_t i = 0; i + 1 < lines.size(); ++i) {
+    const bool right = StartsWith(lines[i], "RIGHT, ");
+    if (!right && !StartsWith(lines[i], "WRONG, ")) continue;
+    const std::string info = lines[i + 1];
+    std::string code;
+    for (i += 2; i < lines.size() && lines[i] != "```"; ++i) code += lines[i] + "\n";
+    std::string file = "import hone_ext\nimport torch\nimport triton\nimport triton.language as tl\n\n\n";
+    file += info == "```cuda" ? "lib = hone_ext.cuda(r'''\n" + code + "''')\nrun = lib.run\n" : code;
+    file += "\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, *args):\n";
+    file += info == "```cuda" ? "        lib.run(*args)\n" : "        run(*args)\n";
+    out.push_back({right, file + "        return args[-1]\n"});
+  }
+  return out;
+}
+
+TEST(Prompt, LintAgreesWithTheExamples) {
+  for (const char* target : {"triton", "cuda"}) {
+    const std::vector<Example> examples = Examples(target);
+    ASSERT_EQ(examples.size(), 3u) << target;
+    for (const Example& example : examples) {
+      const LintReport report = LintSource("candidate.py", example.file);
+      bool race = false;
+      for (const Finding& finding : report.findings) {
+        race = race || finding.rule == "recurrence-race";
+        EXPECT_FALSE(example.right && finding.severity == Severity::kError)
+            << finding.rule << ": " << finding.message << "\n"
+            << example.file;
+      }
+      EXPECT_EQ(race, !example.right) << example.file;
+      EXPECT_EQ(report.kernel_class, KernelClass::kPersistentRecurrent) << example.file;
+    }
+  }
+}
+
+TEST(Prompt, HoldsOnlyTheKnowledgeThatTheTaskNeeds) {
+  PromptInputs inputs = Gru("seed", "triton");
+  EXPECT_TRUE(Contains(RenderPrompt(inputs)->user, "\nRecurrences:"));
+  EXPECT_FALSE(Contains(RenderPrompt(inputs)->user, "\nReductions"));
+  EXPECT_FALSE(Contains(RenderPrompt(inputs)->user, "hone_ext"));
+  inputs.card = *ParseJson(R"({"modules": {}, "operators": {"_softmax": 1}, "serial_chain": 1})");
+  EXPECT_FALSE(Contains(RenderPrompt(inputs)->user, "Recurrences:"));
+  EXPECT_TRUE(Contains(RenderPrompt(inputs)->user, "\nReductions"));
+}
+
+TEST(Prompt, SeedsAskForDifferentDesigns) {
+  std::vector<std::string> users;
+  for (int seed = 0; seed < 5; ++seed) {
+    PromptInputs inputs = Gru("seed", "cuda");
+    inputs.seed_index = seed;
+    users.push_back(RenderPrompt(inputs)->user);
+    for (int other = 0; other < seed; ++other) EXPECT_NE(users[static_cast<size_t>(other)], users.back());
+  }
+}
+
+TEST(Prompt, EveryPieceOfKnowledgeRendersForEveryTarget) {
+  const char* kCards[] = {R"({"operators": {"relu": 1}})",
+                          R"({"operators": {"addmm": 1}})",
+                          R"({"operators": {"convolution": 1}})",
+                          R"({"operators": {"scaled_dot_product": 1}})",
+                          R"({"operators": {"sum": 1}})",
+                          R"({"operators": {"lstm": 1}})",
+                          "null"};
+  for (const char* card : kCards)
+    for (const char* target : {"cuda", "triton", "cpu"})
+      for (const char* type : {"seed", "analysis"}) {
+        PromptInputs inputs = Gru(type, target);
+        inputs.card = *ParseJson(card);
+        inputs.candidate_source = "class ModelNew: pass";
+        inputs.device = Json();
+        const Result<Prompt> prompt = RenderPrompt(inputs);
+        ASSERT_TRUE(prompt.ok()) << prompt.error().message;
+        EXPECT_FALSE(Contains(prompt->user, "@{")) << prompt->user;
+        EXPECT_FALSE(Contains(prompt->user, "null")) << prompt->user;
+      }
+}
+
+TEST(Prompt, WhatIsMissingIsSaid) {
+  const auto message = [](PromptInputs inputs) { return RenderPrompt(inputs).error().message; };
+  PromptInputs inputs = Gru("sed", "cuda");
+  EXPECT_TRUE(StartsWith(message(inputs), "'sed' is no call type; there are seed, seed_repair,"));
+  EXPECT_EQ(message(Gru("seed", "rocm")), "'rocm' is no target; there are cuda, triton and cpu");
+  EXPECT_EQ(message(Gru("algorithm", "cuda")), "a prompt of type algorithm needs an analysis");
+  inputs = Gru("seed_repair", "cuda");
+  inputs.candidate_source = " \n";
+  EXPECT_EQ(message(inputs), "a prompt of type seed_repair needs a candidate");
+  inputs = Gru("seed", "cuda");
+  inputs.task_source.clear();
+  EXPECT_EQ(message(inputs), "a prompt needs the task's source");
+}
+
+TEST(Prompt, TextOfStrangersCannotCloseItsFenceOrBreakTheTemplate) {
+  PromptInputs inputs = Gru("seed_repair", "triton");
+  inputs.candidate_source = "x = '''\n````\n@{nothing}@ @if x@ \xFF\n'''";
+  inputs.verdict["detail"] = "line\n```\n@end@";
+  inputs.findings = *ParseJson(R"([{"rule": 3}, 7, null, {"message": "@{x}@"}])");
+  inputs.history = *ParseJson(R"([null, {"attempt": "x"}, "text"])");
+  const Result<Prompt> prompt = RenderPrompt(inputs);
+  ASSERT_TRUE(prompt.ok()) << prompt.error().message;
+  EXPECT_TRUE(
+      Contains(prompt->user, "\n`````python\nx = '''\n````\n@{nothing}@ @if x@ \xEF\xBF\xBD\n'''\n`````\n"));
+  EXPECT_TRUE(Contains(prompt->user, "\n````\nline\n```\n@end@\n````\n"));
+}
+
+TEST(Prompt, ALongErrorKeepsItsEnd) {
+  std::string log;
+  for (int line = 1; line <= 500; ++line) log += fmt::format("line {}\n", line);
+  const std::string clipped = ClipToEnd(log, 60, 6000);
+  EXPECT_TRUE(StartsWith(clipped, "[earlier lines left out]\nline 441\n")) << clipped.substr(0, 80);
+  EXPECT_TRUE(EndsWith(clipped, "line 500"));
+  EXPECT_LT(ClipToEnd(std::string(1u << 20, 'x'), 60, 6000).size(), 6200u);
+  EXPECT_EQ(ClipToEnd("short", 60, 6000), "short");
+}
+
+}  // namespace
+}  // namespace hone

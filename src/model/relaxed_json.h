@@ -1,0 +1,16 @@
+// JSON as people and models write it: Python literals (single quotes, True, None), comments, trailing commas,
+// bare keys, line breaks inside strings, prose around it. For replies alone; Hone's own files are real JSON.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace hone {
+
+// Every object in the text that can be read, outer ones before the ones inside them. Looks at the first
+// mebibyte and gives up after a bounded amount of work.
+std::vector<Json> FindObjects(std::string_view text);
+
+}  // namespace hone

@@ -1,0 +1,32 @@
+// What a candidate lets Hone tune: a module-level literal
+//
+//     HONE_TUNE = {"BLOCK_M": [32, 64, 128], "STAGES": [2, 3]}
+//
+// beside module-level constants of the same names. Hone searches the numbers itself and writes them back into
+// exactly those assignments; nothing else of the file changes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace hone {
+
+struct Tunable {
+  std::string name;
+  Json current;              // what the module-level assignment says
+  std::vector<Json> values;  // numbers, strings or booleans, without repeats
+};
+
+// In the order of the dictionary; empty when the candidate declares none. An Error says in one sentence what
+// is wrong with the declaration (more than 8 names or 16 values, not a literal, a constant that is not
+// there).
+Result<std::vector<Tunable>> ReadTunables(const std::string& source);
+
+// The source with those constants set. Every name must be declared and every value be one of its values.
+Result<std::string> ApplyTunables(const std::string& source, const std::map<std::string, Json>& values);
+
+}  // namespace hone
