@@ -12,6 +12,7 @@
 #include "cli/bench_command.h"
 #include "cli/common.h"
 #include "cli/completion_command.h"
+#include "cli/config.h"
 #include "cli/doctor_command.h"
 #include "cli/lint_command.h"
 #include "cli/optimize_command.h"
@@ -56,6 +57,14 @@ int Run(int argc, char** argv) {
   AddExportReplayCommand(app, &exit_code);
   AddDoctorCommand(app, &exit_code);
   AddCompletionCommand(app, &exit_code);
+  std::vector<Setting> settings;
+  AddConfigCommand(app, &settings, &exit_code);
+  // A broken file must not keep anybody from asking for help.
+  Result<std::vector<Setting>> configured = ApplyConfig(app, FindConfigFiles());
+  if (configured.ok())
+    settings = std::move(*configured);
+  else if (argc > 1 && argv[1][0] != '-' && std::string_view(argv[1]) != "completion")
+    return Report(configured.error());
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {
