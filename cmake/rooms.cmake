@@ -4,6 +4,7 @@
 function(hone_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.c)
+  list(FILTER sources EXCLUDE REGEX "/templates/")  # what a room writes out, not what it is made of
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")

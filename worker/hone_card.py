@@ -99,10 +99,71 @@ def _is_view(name):
     return name in _VIEWS
 
 
+_MOST_MODULES = 2000
+_PLAIN_FACTS = (
+    "in_features", "out_features", "in_channels", "out_channels", "kernel_size", "stride", "padding", "groups", "num_features",
+    "normalized_shape", "num_embeddings", "embedding_dim", "p",
+)
+
+
+def _module_facts(path, module):
+    """The class and the plain numbers that say how it was made."""
+    facts = {"path": path, "type": type(module).__name__, "of_torch": type(module).__module__.startswith("torch.")}
+    for name in _PLAIN_FACTS:
+        value = getattr(module, name, None)
+        if isinstance(value, (int, float, str)):
+            facts[name] = value
+        elif isinstance(value, tuple) and all(isinstance(part, int) for part in value):
+            facts[name] = list(value)
+    if isinstance(module, (torch.nn.Linear, torch.nn.modules.conv._ConvNd)):
+        facts["bias"] = module.bias is not None
+    return facts
+
+
+def _recurrent_facts(path, module, calls):
+    kind = type(module)
+    # A subclass may compute something else, so only PyTorch's own classes count.
+    if kind not in (torch.nn.RNN, torch.nn.GRU, torch.nn.LSTM, torch.nn.RNNCell, torch.nn.GRUCell, torch.nn.LSTMCell):
+        return None
+    cell = isinstance(module, torch.nn.RNNCellBase)
+    seen = calls.get(path, [])
+    facts = {
+        "path": path, "kind": kind.__name__.replace("Cell", ""), "cell": cell, "nonlinearity": getattr(module, "nonlinearity", ""),
+        "input_size": module.input_size, "hidden_size": module.hidden_size, "num_layers": getattr(module, "num_layers", 1),
+        "bias": module.bias, "batch_first": getattr(module, "batch_first", False), "dropout": float(getattr(module, "dropout", 0.0)),
+        "bidirectional": getattr(module, "bidirectional", False), "proj_size": getattr(module, "proj_size", 0),
+        "dtype": str(next(module.parameters()).dtype)[len("torch."):], "calls": len(seen),
+        "input_shape": [], "packed_input": False,
+    }
+    if seen:
+        facts["packed_input"] = not isinstance(seen[0], torch.Size)
+        facts["input_shape"] = [] if facts["packed_input"] else list(seen[0])
+    return facts
+
+
+def _watch_recurrent(model):
+    """Records what every recurrent module is called with: path -> shapes, or None for something that is no tensor."""
+    calls, handles = {}, []
+    for path, module in model.named_modules():
+        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)):
+            def record(module, inputs, path=path):
+                calls.setdefault(path, []).append(inputs[0].shape if inputs and isinstance(inputs[0], torch.Tensor) else None)
+
+            handles.append(module.register_forward_pre_hook(record))
+    return calls, handles
+
+
 def card(model, inputs):
     counter = _Counter()
-    with torch.no_grad(), counter:
-        out = model(*inputs)
+    calls, handles = _watch_recurrent(model)
+    try:
+        with torch.no_grad(), counter:
+            out = model(*inputs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    named = [(path, module) for path, module in model.named_modules() if path][:_MOST_MODULES]
+    recurrent = [_recurrent_facts(path, module, calls) for path, module in named]
     parameters = {id(p): p for p in list(model.parameters()) + list(model.buffers())}.values()
     size = lambda tensors: sum(t.numel() * t.element_size() for t in tensors)
     modules = {}
@@ -111,6 +172,8 @@ def card(model, inputs):
             modules[type(module).__name__] = modules.get(type(module).__name__, 0) + 1
     return {
         "modules": modules,
+        "module_list": [_module_facts(path, module) for path, module in named],
+        "recurrent_modules": [facts for facts in recurrent if facts is not None],
         "parameters": sum(p.numel() for p in model.parameters()),
         "weight_bytes": size(parameters),
         "input_bytes": size(tensors_of(list(inputs))),

@@ -110,6 +110,7 @@ class Worker:
     def _facts(self):
         facts = {
             "python": sys.version.split()[0], "torch": torch.__version__, "threads": torch.get_num_threads(),
+            "has_compile": hasattr(torch, "compile"),
             "cuda_built": torch.version.cuda, "cuda_available": torch.cuda.is_available(), "device_name": "",
             "capabilities": torch.backends.cpu.get_cpu_capability() if hasattr(torch.backends, "cpu") else "",
         }
@@ -123,7 +124,8 @@ class Worker:
             properties = torch.cuda.get_device_properties(self.device)
             facts.update(
                 device_name=properties.name, device_memory=properties.total_memory,
-                capability="%d.%d" % (properties.major, properties.minor), multiprocessors=properties.multi_processor_count,
+                capability="%d.%d" % (properties.major, properties.minor), sm=10 * properties.major + properties.minor,
+                shared_memory_per_block=getattr(properties, "shared_memory_per_block_optin", 0), multiprocessors=properties.multi_processor_count,
                 l2_bytes=getattr(properties, "L2_cache_size", 0), cudnn=str(torch.backends.cudnn.version()),
                 matmul_tf32=torch.backends.cuda.matmul.allow_tf32, cudnn_tf32=torch.backends.cudnn.allow_tf32,
             )

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
 #include <vector>
 
 #include "base/text.h"
@@ -221,7 +222,8 @@ class Renderer {
       scopes_.emplace_back("loop",
                            Json{{"index", i + 1}, {"first", i == 0}, {"last", i + 1 == list->size()}});
       const Status rendered = Render(node.branches[0].body, out);
-      scopes_.resize(scopes_.size() - 2);
+      scopes_.pop_back();
+      scopes_.pop_back();
       HONE_RETURN_IF_ERROR(rendered);
     }
     return Ok();
@@ -275,7 +277,8 @@ class Renderer {
   }
 
   const Json& values_;
-  std::vector<std::pair<std::string, Json>> scopes_;
+  // A deque: an inner loop walks a list that lives in an outer scope while scopes are added.
+  std::deque<std::pair<std::string, Json>> scopes_;
 };
 
 }  // namespace

@@ -21,6 +21,15 @@ constexpr int kMostSets = 1024;
 // A rung this much slower than the best one at first sight is not timed again.
 constexpr double kHopeless = 1.3;
 
+// Whatever happens, nobody is left stopped.
+struct ThawBoth {
+  WorkerProcess &a, &b;
+  ~ThawBoth() {
+    a.Thaw();
+    b.Thaw();
+  }
+};
+
 }  // namespace
 
 // One of the two processes, with what is specific to it.
@@ -95,30 +104,41 @@ Result<bool> Contest::Load(Side& side, const Inputs& inputs, std::vector<double>
   return true;
 }
 
-Result<bool> Contest::PlanCounts() {
-  Side reference{session_.worker(), false};
+// As many calls as fill a good part of a block, found by doubling; the first calls only warm up.
+Result<std::optional<double>> Contest::FirstLook() {
   Side own{candidate_, true};
-  const double target_us = session_.options().device == "cuda" ? 4e4 : 2.5e4;
   const int most = SetsAtMost();
-  HONE_ASSIGN_OR_RETURN(Inputs inputs, FreshInputs());
-
-  // As many calls as fill a good part of a block, found by doubling; the first calls only warm up.
   sets_ = most;
   HONE_ASSIGN_OR_RETURN(const Inputs many, FreshInputs());
   sets_ = 1;
   Activate(true);
   HONE_ASSIGN_OR_RETURN(const bool loaded, Load(own, many, nullptr));
-  if (!loaded) return false;
+  if (!loaded) return std::optional<double>();
   double call_us = 0;
   for (int count = 1, tries = 0; count <= most; ++tries) {
     HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
                           Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
-    if (!reply.ok()) return false;
+    if (!reply.ok()) return std::optional<double>();
     const double block_us = reply.seconds() * 1e6;
     call_us = tries == 0 ? block_us : std::min(call_us, block_us / count);
-    if (tries > 0 && block_us > 0.3 * target_us) break;
+    if (tries > 0 && block_us > 0.3 * BlockUs()) break;
     if (tries > 0) count *= 2;
   }
+  return std::optional<double>(call_us);
+}
+
+double Contest::BlockUs() const {
+  return session_.options().device == "cuda" ? 4e4 : 2.5e4;
+}
+
+Result<bool> Contest::PlanCounts() {
+  Side reference{session_.worker(), false};
+  const double target_us = BlockUs();
+  const int most = SetsAtMost();
+  HONE_ASSIGN_OR_RETURN(Inputs inputs, FreshInputs());
+  HONE_ASSIGN_OR_RETURN(const std::optional<double> first, FirstLook());
+  if (!first) return false;
+  const double call_us = *first;
   timing_.contestants.clear();
   auto add = [&](const std::string& name, double us) {
     Contestant one;
@@ -383,14 +403,7 @@ Result<std::optional<Timing>> Contest::Run(const Progress& progress, std::option
   stop_ = stop;
   HONE_ASSIGN_OR_RETURN(const DeviceLock alone, DeviceLock::Take(session_.options().device, progress));
   timing_.eager_alone_us = session_.eager_us();
-  // Whatever happens, nobody is left stopped.
-  struct ThawBoth {
-    WorkerProcess &a, &b;
-    ~ThawBoth() {
-      a.Thaw();
-      b.Thaw();
-    }
-  } thaw{session_.worker(), candidate_};
+  const ThawBoth thaw{session_.worker(), candidate_};
 
   HONE_ASSIGN_OR_RETURN(const bool planned, PlanCounts());
   if (!planned) return std::optional<Timing>();
@@ -420,6 +433,26 @@ Result<std::optional<Timing>> Contest::Run(const Progress& progress, std::option
   HONE_ASSIGN_OR_RETURN(const bool cold, Cold());
   if (!cold) return std::optional<Timing>();
   return std::optional<Timing>(timing_);
+}
+
+Result<std::optional<double>> Contest::TimeAlone(const Progress& progress, std::optional<Stop>* stop) {
+  stop_ = stop;
+  HONE_ASSIGN_OR_RETURN(const DeviceLock alone, DeviceLock::Take(session_.options().device, progress));
+  const ThawBoth thaw{session_.worker(), candidate_};
+  progress("a first look at its speed", 0, 0);
+  HONE_ASSIGN_OR_RETURN(const std::optional<double> first, FirstLook());
+  if (!first) return first;
+  Side own{candidate_, true};
+  const int count =
+      static_cast<int>(std::clamp(BlockUs() / std::max(*first, 1.0), 1.0, static_cast<double>(SetsAtMost())));
+  double best_us = *first;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
+                          Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
+    if (!reply.ok()) return std::optional<double>();
+    best_us = std::min(best_us, reply.seconds() * 1e6 / count);
+  }
+  return std::optional<double>(best_us);
 }
 
 }  // namespace hone

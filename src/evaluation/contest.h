@@ -22,11 +22,15 @@ class Contest {
 
   // Nothing when the candidate failed on the way; `stop` then says how.
   Result<std::optional<Timing>> Run(const Progress& progress, std::optional<Stop>* stop);
+  // Microseconds of a call, from a few blocks of the candidate alone; to rank variants, not to judge them.
+  Result<std::optional<double>> TimeAlone(const Progress& progress, std::optional<Stop>* stop);
 
  private:
   struct Side;
   struct Inputs;
 
+  Result<std::optional<double>> FirstLook();
+  double BlockUs() const;
   Result<bool> PlanCounts();
   Result<bool> Rounds(const Progress& progress);
   Result<bool> OneRound(bool thorough);

@@ -76,6 +76,7 @@ Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions
 }
 
 Status Evaluator::Prewarm() {
+  const std::scoped_lock lock(seats_mutex_);
   if (!seats_.empty()) return Ok();
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(session_.options()));
   seats_.push_back(std::move(seat));
@@ -83,9 +84,14 @@ Status Evaluator::Prewarm() {
 }
 
 Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat() {
-  HONE_RETURN_IF_ERROR(Prewarm());
-  std::unique_ptr<CandidateSeat> seat = std::move(seats_.front());
-  seats_.pop_front();
+  std::unique_ptr<CandidateSeat> seat;
+  while (seat == nullptr) {
+    HONE_RETURN_IF_ERROR(Prewarm());
+    const std::scoped_lock lock(seats_mutex_);
+    if (seats_.empty()) continue;  // another evaluation was quicker
+    seat = std::move(seats_.front());
+    seats_.pop_front();
+  }
   seat->worker->SetMemoryLimit(CandidateMemoryLimit(session_.worker().pid()));
   return seat;
 }
@@ -97,8 +103,9 @@ struct Evaluator::Check {
   WorkerProcess& worker;
   const fs::path& folder;
   const Progress& progress;
-  Measurement m;
-  std::vector<size_t> answer_bytes;
+  size_t most_cases = SIZE_MAX;
+  Measurement m = {};
+  std::vector<size_t> answer_bytes = {};
 
   // The reply, or nothing when the candidate failed and the measurement now says how.
   Result<std::optional<WorkerReply>> Ask(const std::string& phase, const std::string& verb, Json message,
@@ -315,6 +322,7 @@ struct Evaluator::Check {
           if (one.instance == instance && seen++ == round) order.push_back(&one);
       }
     order.push_back(&cases[0]);
+    if (order.size() > most_cases) order.resize(most_cases);
     for (size_t i = 0; i < order.size(); ++i) {
       const Case& one = *order[i];
       progress("checking", static_cast<int>(i), static_cast<int>(order.size()));
@@ -432,10 +440,10 @@ struct Evaluator::Check {
 Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool another_follows,
                                         const Progress& progress) {
   Stopwatch watch;
-  const double reference_before = session_.worker().compute_seconds();
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
   const fs::path folder = seat->folder.path();
-  Check check{session_, candidate, *seat->worker, folder, progress, {}, {}};
+  Check check{session_, candidate, *seat->worker, folder, progress};
+  double reference_before = 0;
   struct Phase {
     const char* name;
     Result<bool> (Check::*run)();
@@ -445,7 +453,14 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
                                {"repeats", &Check::Repeat},      {"inspect", &Check::Inspect},
                                {"profile", &Check::ProfileCall}, {"timing", &Check::Time}};
   Status prewarmed = Ok();
+  std::shared_lock checking(device_);
+  std::unique_lock alone(device_, std::defer_lock);
   for (const Phase& phase : kPhases) {
+    if (phase.run == &Check::Time) {
+      checking.unlock();
+      alone.lock();
+      reference_before = session_.worker().compute_seconds();
+    }
     const Stopwatch phase_watch;
     Result<bool> ran = false;
     try {
@@ -458,9 +473,11 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
     check.m.phases.emplace_back(phase.name, phase_watch.seconds());
     if (phase.run == &Check::Import && another_follows) prewarmed = Prewarm();
     // Whatever still imports when the timing starts would disturb it.
-    if (phase.run == &Check::Repeat)
+    if (phase.run == &Check::Repeat) {
+      const std::scoped_lock lock(seats_mutex_);
       for (const std::unique_ptr<CandidateSeat>& waiting : seats_)
         HONE_RETURN_IF_ERROR(waiting->worker->Call("hello", 180));
+    }
     if (!go_on) break;
   }
   HONE_RETURN_IF_ERROR(std::move(prewarmed));
@@ -476,6 +493,10 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
     }
   }
   if (m.stop && session_.options().device == "cuda") {
+    if (!alone.owns_lock()) {
+      checking.unlock();
+      alone.lock();
+    }
     // After a killed GPU worker the device must show that it still computes.
     HONE_ASSIGN_OR_RETURN(const Json canary, session_.worker().Require("canary").WithContext(
                                                  "the GPU no longer works after this candidate"));
@@ -485,8 +506,46 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
   }
   m.seconds = watch.seconds();
   m.candidate_seconds = seat->worker->compute_seconds();
-  m.reference_seconds = session_.worker().compute_seconds() - reference_before;
+  if (alone.owns_lock()) m.reference_seconds = session_.worker().compute_seconds() - reference_before;
   return m;
+}
+
+Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_follows,
+                                  const Progress& progress) {
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
+  const fs::path folder = seat->folder.path();
+  Check check{session_, candidate, *seat->worker, folder, progress, 2};
+  QuickLook look;
+  std::shared_lock checking(device_);
+  bool prewarmed = !another_follows;
+  for (Result<bool> (Check::*phase)() : {&Check::Lint, &Check::Import, &Check::Build, &Check::Trials}) {
+    Result<bool> ran = false;
+    try {
+      ran = (check.*phase)();
+    } catch (const std::exception& error) {
+      check.m.stop = Stop{"trial", WorkerFailure{FailureKind::kProtocol, "", error.what(), ""}};
+    }
+    HONE_ASSIGN_OR_RETURN(const bool go_on, std::move(ran));
+    if (!prewarmed && phase == &Check::Import) {
+      prewarmed = true;
+      HONE_RETURN_IF_ERROR(Prewarm());
+    }
+    if (go_on) continue;
+    look.why = check.m.stop ? check.m.stop->failure.message : "wrong on the first cases, or refused by lint";
+    seat->worker->Kill();
+    return look;
+  }
+  checking.unlock();
+  const std::unique_lock alone(device_);
+  Contest contest(session_, *seat->worker);
+  HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, contest.TimeAlone(progress, &check.m.stop));
+  look.right = call_us.has_value();
+  if (call_us)
+    look.call_us = *call_us;
+  else
+    look.why = check.m.stop ? check.m.stop->failure.message : "could not be timed";
+  seat->worker->Kill();
+  return look;
 }
 
 }  // namespace hone

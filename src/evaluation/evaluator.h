@@ -1,10 +1,13 @@
-// Evaluates candidates of one task, one after the other: start in the sandbox, import, build, weights,
-// trials, repeats, profile, timing. Each candidate has a process and a private folder of its own, thrown
-// away afterwards. While one is checked the next one's interpreter already imports torch.
+// Evaluates candidates of one task: start in the sandbox, import, build, weights, trials, repeats, profile,
+// timing. Each candidate has a process and a private folder of its own, thrown away afterwards. While one is
+// checked the next one's interpreter already imports torch. Several threads may evaluate at once: compiling
+// and checking go side by side, a timing waits until nobody else computes.
 #pragma once
 
 #include <deque>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 
 #include "candidate/candidate_file.h"
 #include "evaluation/measurement.h"
@@ -20,6 +23,13 @@ struct CandidateSeat {
   static Result<std::unique_ptr<CandidateSeat>> Start(const SessionOptions& options);
 };
 
+// A first look at one of many variants: two cases checked, a short timing alone. It ranks; it does not judge.
+struct QuickLook {
+  bool right = false;
+  std::string why;  // what stopped it, in one sentence
+  double call_us = 0;
+};
+
 class Evaluator {
  public:
   // `seats`: started while the reference was being prepared; may be empty.
@@ -29,6 +39,7 @@ class Evaluator {
   // `another_follows`: start the next interpreter while this candidate is being checked.
   Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows,
                                const Progress& progress);
+  Result<QuickLook> Look(const CandidateFile& candidate, bool another_follows, const Progress& progress);
 
  private:
   struct Check;
@@ -37,7 +48,9 @@ class Evaluator {
   Result<std::unique_ptr<CandidateSeat>> TakeSeat();
 
   ReferenceSession& session_;
+  std::mutex seats_mutex_;
   std::deque<std::unique_ptr<CandidateSeat>> seats_;
+  std::shared_mutex device_;  // shared by those who check, exclusive for whoever is timed
 };
 
 }  // namespace hone

@@ -83,6 +83,10 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(const Json card,
                         worker_->Require("card", {{"slot", "default"}, {"inputs", "default#1"}}));
   card_ = CardFromJson(card);
+  // What proposers read beyond the card.
+  for (const char* name : {"module_list", "recurrent_modules"}) facts_[name] = GetMember(card, name);
+  facts_["stateful"] = stateful_;
+  facts_["random_in_forward"] = random_;
   HONE_RETURN_IF_ERROR(ChooseStress(progress));
   for (const std::string& variant : variants_)
     HONE_RETURN_IF_ERROR(AddCase(0, "variant " + variant, variant));

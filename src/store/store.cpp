@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "store/sql.h"
+
 namespace hone {
 
 namespace {
@@ -25,43 +27,111 @@ constexpr const char* kMigrations[] = {
       );
       CREATE INDEX verdict_by_task ON verdict(task, id);
     )sql",
+    R"sql(
+      CREATE TABLE suite (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL UNIQUE,
+        created TEXT NOT NULL,
+        options TEXT NOT NULL
+      );
+      CREATE TABLE run (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL UNIQUE,
+        created TEXT NOT NULL,
+        finished TEXT NOT NULL DEFAULT '',
+        status TEXT NOT NULL,
+        task TEXT NOT NULL,
+        task_path TEXT NOT NULL,
+        task_sha256 TEXT NOT NULL,
+        task_source TEXT NOT NULL,
+        target TEXT NOT NULL,
+        device TEXT NOT NULL DEFAULT '',
+        proposer TEXT NOT NULL,
+        model TEXT NOT NULL DEFAULT '',
+        folder TEXT NOT NULL,
+        options TEXT NOT NULL,
+        card TEXT NOT NULL DEFAULT 'null',
+        outcome TEXT NOT NULL DEFAULT '',
+        best_key TEXT NOT NULL DEFAULT '',
+        vs_best REAL NOT NULL DEFAULT 0,
+        vs_eager REAL NOT NULL DEFAULT 0,
+        seconds REAL NOT NULL DEFAULT 0,
+        suite_id INTEGER REFERENCES suite(id) ON DELETE SET NULL
+      );
+      CREATE INDEX run_by_suite ON run(suite_id);
+      CREATE TABLE call (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        created TEXT NOT NULL,
+        call_type TEXT NOT NULL,
+        status TEXT NOT NULL,
+        model TEXT NOT NULL,
+        system TEXT NOT NULL,
+        prompt TEXT NOT NULL,
+        reply TEXT NOT NULL,
+        thinking TEXT NOT NULL,
+        finish_reason TEXT NOT NULL,
+        error TEXT NOT NULL,
+        prompt_tokens INTEGER NOT NULL,
+        completion_tokens INTEGER NOT NULL,
+        estimated INTEGER NOT NULL,
+        cost_usd REAL NOT NULL,
+        price_known INTEGER NOT NULL,
+        seconds REAL NOT NULL,
+        attempts INTEGER NOT NULL,
+        UNIQUE (run_id, key)
+      );
+      CREATE TABLE candidate (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        parent_key TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        proposer TEXT NOT NULL,
+        title TEXT NOT NULL,
+        created TEXT NOT NULL,
+        source TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        kernel_class TEXT NOT NULL,
+        findings TEXT NOT NULL,
+        facts TEXT NOT NULL,
+        predicted_us REAL NOT NULL,
+        verdict TEXT NOT NULL DEFAULT '',
+        reason TEXT NOT NULL DEFAULT '',
+        detail TEXT NOT NULL DEFAULT '',
+        kind TEXT NOT NULL DEFAULT '',
+        vs_best REAL NOT NULL DEFAULT 0,
+        ci_low REAL NOT NULL DEFAULT 0,
+        ci_high REAL NOT NULL DEFAULT 0,
+        vs_eager REAL NOT NULL DEFAULT 0,
+        candidate_us REAL NOT NULL DEFAULT 0,
+        error REAL NOT NULL DEFAULT 0,
+        error_limit REAL NOT NULL DEFAULT 0,
+        seconds REAL NOT NULL DEFAULT 0,
+        json TEXT NOT NULL DEFAULT '',
+        UNIQUE (run_id, key)
+      );
+      CREATE TABLE decision (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        created TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        text TEXT NOT NULL,
+        json TEXT NOT NULL,
+        UNIQUE (run_id, key)
+      );
+      CREATE TABLE console (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        created TEXT NOT NULL,
+        line TEXT NOT NULL
+      );
+      CREATE INDEX console_by_run ON console(run_id, id);
+    )sql",
 };
 constexpr int kVersion = sizeof kMigrations / sizeof *kMigrations;
-
-class Statement {
- public:
-  Statement(sqlite3* handle, const char* sql) {
-    ok_ = sqlite3_prepare_v2(handle, sql, -1, &statement_, nullptr) == SQLITE_OK;
-  }
-  Statement(const Statement&) = delete;
-  ~Statement() { sqlite3_finalize(statement_); }
-  bool ok() const { return ok_; }
-  void Bind(int index, const std::string& text) {
-    sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-  }
-  void Bind(int index, double value) { sqlite3_bind_double(statement_, index, value); }
-  void Bind(int index, int64_t value) { sqlite3_bind_int64(statement_, index, value); }
-  int Step() { return sqlite3_step(statement_); }
-  std::string Text(int column) {
-    const unsigned char* text = sqlite3_column_text(statement_, column);
-    return text == nullptr ? ""
-                           : std::string(reinterpret_cast<const char*>(text),
-                                         static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
-  }
-  double Number(int column) { return sqlite3_column_double(statement_, column); }
-  int64_t Integer(int column) { return sqlite3_column_int64(statement_, column); }
-
- private:
-  sqlite3_stmt* statement_ = nullptr;
-  bool ok_;
-};
-
-Error SqlError(sqlite3* handle, const std::string& doing) {
-  const int code = sqlite3_errcode(handle);
-  std::string message = doing + ": " + sqlite3_errmsg(handle);
-  if (code == SQLITE_FULL) message += " (free some space; nothing that was stored is lost)";
-  return Error{ErrorKind::kIo, message};
-}
 
 VerdictRecord Read(Statement& row) {
   VerdictRecord record;

@@ -42,6 +42,9 @@ class Store {
   // The newest first.
   Result<std::vector<VerdictRecord>> Verdicts(int most);
 
+  // For RunStore.
+  sqlite3* handle() { return handle_.get(); }
+
  private:
   struct Closer {
     void operator()(sqlite3* handle) const;

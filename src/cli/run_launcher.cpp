@@ -1,0 +1,281 @@
+#include "cli/run_launcher.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "cli/run_view.h"
+#include "model/open_model.h"
+#include "pipeline/spine.h"
+
+namespace hone {
+
+void AddModelFlags(CLI::App* command, ModelFlags* flags) {
+  const char* group = "Language model (--proposer llm)";
+  command->add_option("--model", flags->model, "Name of the model, as the server knows it")->group(group);
+  command
+      ->add_option("--api-base", flags->api_base,
+                   "Address of the server, such as http://127.0.0.1:8000/v1 (default: by the model's name)")
+      ->group(group);
+  command->add_option("--api-style", flags->api_style, "How to talk to it")
+      ->check(CLI::IsMember({"auto", "openai", "anthropic"}))
+      ->capture_default_str()
+      ->group(group);
+  command->add_option("--api-key-env", flags->api_key_env, "Environment variable that holds the key")
+      ->group(group);
+  command
+      ->add_option("--api-key-file", flags->api_key_file,
+                   "File that holds the key; only its owner may read it")
+      ->group(group);
+  command->add_option("--max-output-tokens", flags->max_output_tokens, "Longest reply to ask for")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command->add_option("--temperature", flags->temperature, "Sampling temperature (default: the server's)")
+      ->group(group);
+  command
+      ->add_option("--request-extra", flags->extra,
+                   "JSON object added to every request, such as '{\"reasoning_effort\":\"high\"}'")
+      ->group(group);
+  command
+      ->add_option(
+          "--prices", flags->prices,
+          "JSON file with your own prices: {\"model\": {\"input\": usd, \"output\": usd}} per million")
+      ->group(group);
+}
+
+void AddRunFlags(CLI::App* command, OptimizeFlags* flags) {
+  command
+      ->add_option("--proposer", flags->run.proposer,
+                   "Where candidates come from: expert (no network), llm, replay:DIR, exec:CMD")
+      ->check([](const std::string& text) {
+        const bool known = text == "expert" || text == "llm" ||
+                           (StartsWith(text, "replay:") && text.size() > 7) ||
+                           (StartsWith(text, "exec:") && text.size() > 5);
+        return known ? "" : "'" + text + "' is not expert, llm, replay:DIR or exec:CMD";
+      })
+      ->capture_default_str();
+  command->add_option("--seeds", flags->run.seeds, "Candidates to start from")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--repairs", flags->run.repairs, "Repairs of a broken candidate, at most")
+      ->check(CLI::Range(0, 20))
+      ->capture_default_str();
+  command->add_flag("--no-analysis", flags->no_analysis,
+                    "No algorithm analysis of seeds that failed or lost");
+  command->add_flag("--no-tuning", flags->no_tuning, "No staged tuning");
+  command->add_option("--tune-trials", flags->run.tune_trials, "Configurations a search looks at, per stage")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--judge-at-most", flags->run.judge_at_most,
+                   "Of the expert's proposals, how many go before the full judge")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  const char* group = "Budget (the run stops at the first that is spent, with its best so far)";
+  command->add_option("--max-tokens", flags->run.budget.tokens, "Tokens, prompts and replies together")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command->add_option("--max-usd", flags->run.budget.usd, "Money, as far as prices are known")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command->add_option("--max-minutes", flags->run.budget.minutes, "Minutes of work")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command->add_option("--max-evaluations", flags->run.budget.evaluations, "Verdicts")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command->add_flag("--json", flags->json, "Print the run as JSON at the end, and nothing else on stdout");
+  command->add_flag("-q,--quiet", flags->quiet, "No progress");
+  AddModelFlags(command, &flags->model);
+  AddJudgeFlags(command, flags);
+}
+
+Json ToJson(const JudgeFlags& flags) {
+  return {{"python", flags.python},       {"target", flags.target},
+          {"precision", flags.precision}, {"sandbox", flags.sandbox},
+          {"compile", flags.compile},     {"ladder", flags.ladder},
+          {"no_lint", flags.no_lint},     {"trials", flags.trials},
+          {"timeout_s", flags.timeout_s}, {"build_timeout_s", flags.build_timeout_s}};
+}
+
+JudgeFlags JudgeFlagsFromJson(const Json& json) {
+  JudgeFlags flags;
+  flags.python = GetString(json, "python");
+  flags.target = GetString(json, "target", flags.target);
+  flags.precision = GetString(json, "precision");
+  flags.sandbox = GetString(json, "sandbox", flags.sandbox);
+  flags.compile = GetString(json, "compile", flags.compile);
+  const Json& ladder = GetMember(json, "ladder");
+  if (ladder.is_array())
+    for (const Json& rung : ladder)
+      if (rung.is_string()) flags.ladder.push_back(rung.get<std::string>());
+  flags.no_lint = GetBool(json, "no_lint");
+  flags.trials = static_cast<int>(GetInt(json, "trials", flags.trials));
+  flags.timeout_s = GetNumber(json, "timeout_s");
+  flags.build_timeout_s = GetNumber(json, "build_timeout_s", flags.build_timeout_s);
+  return flags;
+}
+
+Json ToJson(const ModelFlags& flags) {
+  return {{"model", flags.model},
+          {"api_base", flags.api_base},
+          {"api_style", flags.api_style},
+          {"api_key_env", flags.api_key_env},
+          {"api_key_file", flags.api_key_file},
+          {"prices", flags.prices},
+          {"extra", flags.extra},
+          {"max_output_tokens", flags.max_output_tokens},
+          {"temperature", flags.temperature}};
+}
+
+ModelFlags ModelFlagsFromJson(const Json& json) {
+  ModelFlags flags;
+  flags.model = GetString(json, "model");
+  flags.api_base = GetString(json, "api_base");
+  flags.api_style = GetString(json, "api_style", flags.api_style);
+  flags.api_key_env = GetString(json, "api_key_env");
+  flags.api_key_file = GetString(json, "api_key_file");
+  flags.prices = GetString(json, "prices");
+  flags.extra = GetString(json, "extra");
+  flags.max_output_tokens = GetInt(json, "max_output_tokens");
+  flags.temperature = GetNumber(json, "temperature", -1);
+  return flags;
+}
+
+namespace {
+
+Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
+  if (options.proposer == "expert") return std::unique_ptr<Model>();
+  const ModelFlags flags = ModelFlagsFromJson(options.model);
+  HttpModelOptions http;
+  if (options.proposer == "llm" && flags.model.empty())
+    return Error{ErrorKind::kUsage,
+                 "--proposer llm needs --model NAME (and --api-base URL for a server of your own)"};
+  http.model = flags.model;
+  http.api_base = flags.api_base;
+  HONE_ASSIGN_OR_RETURN(http.style, ApiStyleFromName(flags.api_style));
+  http.key_variable = flags.api_key_env;
+  http.key_file = flags.api_key_file;
+  http.max_output_tokens = flags.max_output_tokens;
+  if (flags.temperature >= 0) http.temperature = flags.temperature;
+  if (!flags.extra.empty()) {
+    HONE_ASSIGN_OR_RETURN(http.extra, ParseJson(flags.extra).WithContext("--request-extra"));
+    if (!http.extra.is_object()) return Error{ErrorKind::kUsage, "--request-extra must be a JSON object"};
+  }
+  if (!flags.prices.empty()) HONE_RETURN_IF_ERROR(http.prices.Override(flags.prices));
+  return OpenModel(options.proposer, http);
+}
+
+std::string ProposerWord(const std::string& proposer) {
+  return proposer.substr(0, proposer.find(':'));
+}
+
+// One process at a time works on a run; the lock goes with the process, however it ends.
+Result<UniqueFd> LockRun(int64_t id) {
+  const fs::path folder = DataFolder() / "locks";
+  HONE_RETURN_IF_ERROR(MakeFolders(folder));
+  const fs::path path = folder / fmt::format("run{}.lock", id);
+  UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return ErrnoError("cannot open " + path.string());
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    return Error{ErrorKind::kUnavailable, "another hone is working on this run; see it with: hone show"};
+  return file;
+}
+
+}  // namespace
+
+bool IsAbandoned(const RunRecord& run) {
+  return run.status == "running" && LockRun(run.id).ok();
+}
+
+Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
+  HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
+  RunOptions options = flags.run;
+  options.analysis = !flags.no_analysis;
+  options.tuning = !flags.no_tuning;
+  options.search_seed = RandomU64();
+  JudgeFlags judge = flags;
+  judge.target = session.target;  // what auto became stays what it was
+  options.judge = ToJson(judge);
+  ModelFlags model_flags = flags.model;
+  std::error_code ignored;
+  for (std::string* path : {&model_flags.api_key_file, &model_flags.prices})
+    if (!path->empty()) *path = fs::absolute(*path, ignored).string();
+  if (StartsWith(options.proposer, "replay:"))
+    options.proposer = "replay:" + fs::absolute(options.proposer.substr(7), ignored).string();
+  options.model = ToJson(model_flags);
+  // A proposer that cannot be used is said now, before anything is written.
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
+  RunRecord run;
+  run.created = UtcTimestamp();
+  std::string stamp;
+  for (const char c : run.created)
+    if (c != '-' && c != ':' && c != 'Z') stamp += c == 'T' ? '-' : c;
+  run.status = "running";
+  run.task = task.name;
+  run.task_path = task.path.string();
+  run.task_sha256 = task.sha256;
+  run.task_source = task.source;
+  run.target = session.target;
+  run.proposer = options.proposer;
+  run.model = model == nullptr ? "" : model->name();
+  run.options = DumpJson(ToJson(options));
+  if (!flags.suite.empty()) {
+    HONE_ASSIGN_OR_RETURN(const SuiteRecord suite, store.FindSuite(flags.suite));
+    run.suite_id = suite.id;
+  }
+  const std::string base = fmt::format("{}_{}_{}", stamp, task.name, ProposerWord(options.proposer));
+  for (int attempt = 1; attempt <= 100; ++attempt) {
+    run.name = attempt == 1 ? base : fmt::format("{}-{}", base, attempt);
+    const fs::path folder = flags.out.empty() ? fs::path("runs") / run.name : fs::path(flags.out);
+    run.folder = fs::absolute(folder, ignored).lexically_normal().string();
+    if (run.folder.size() > 1 && run.folder.back() == '/') run.folder.pop_back();
+    Result<int64_t> id = store.AddRun(run);
+    if (id.ok()) {
+      run.id = *id;
+      HONE_RETURN_IF_ERROR(
+          MakeFolders(run.folder).WithContext("the run's folder (choose another with --out)"));
+      return run;
+    }
+    if (!Contains(id.error().message, "UNIQUE")) return id.error();
+  }
+  return Error{ErrorKind::kIo, "cannot find a free name for the run"};
+}
+
+Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
+  HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id));
+  HONE_ASSIGN_OR_RETURN(const Json stored, ParseJson(run.options));
+  const RunOptions options = RunOptionsFromJson(stored);
+  HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
+  // What was asked for then, even if the file has changed since.
+  const TaskFile task{run.task_path, run.task, run.task_source, run.task_sha256};
+  run.status = "running";
+  run.finished.clear();
+  RunView view(run, options, quiet || json ? RunView::Mode::kSilent : RunView::Choose());
+  Recorder recorder(store, run, view.Watcher());
+  HONE_RETURN_IF_ERROR(recorder.SaveRun());
+  SessionJudge judge(task, session, true);
+  Spine spine(recorder, judge, model.get(), task, options);
+  Result<RunEnd> end = spine.Run();
+  view.Close();
+  if (!end.ok()) return end.error();
+  const fs::path best = fs::path(recorder.run().folder) / "best.py";
+  if (json) {
+    HONE_ASSIGN_OR_RETURN(const std::string text, ReadFile(fs::path(recorder.run().folder) / "run.json"));
+    fmt::print("{}", text);
+  } else {
+    fmt::print("{}", EndText(recorder.run(), *end, Style(stdout)));
+  }
+  if (end->status == "stopped" && Contains(end->outcome, "interrupted")) return 130;
+  if (end->status == "failed") return kExitCannot;
+  return end->best ? kExitAccepted : kExitRejected;
+}
+
+}  // namespace hone

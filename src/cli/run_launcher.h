@@ -1,0 +1,54 @@
+// What optimize, resume and suite share: from options to a run in the store, and from there to its end.
+#pragma once
+
+#include <string>
+
+#include "cli/common.h"
+#include "model/http_model.h"
+#include "pipeline/run_options.h"
+#include "store/run_store.h"
+
+namespace hone {
+
+struct ModelFlags {
+  std::string model;
+  std::string api_base;
+  std::string api_style = "auto";
+  std::string api_key_env;
+  std::string api_key_file;
+  std::string prices;
+  std::string extra;  // JSON merged into every request
+  int64_t max_output_tokens = 0;
+  double temperature = -1;  // below 0: the server's own
+};
+void AddModelFlags(CLI::App* command, ModelFlags* flags);
+
+struct OptimizeFlags : JudgeFlags {
+  std::string task;
+  std::string out;
+  std::string suite;  // the suite this run is a member of
+  ModelFlags model;
+  RunOptions run;
+  bool no_analysis = false;
+  bool no_tuning = false;
+  bool json = false;
+  bool quiet = false;
+};
+// All but the task; the budgets included.
+void AddRunFlags(CLI::App* command, OptimizeFlags* flags);
+
+Json ToJson(const JudgeFlags& flags);
+JudgeFlags JudgeFlagsFromJson(const Json& json);
+Json ToJson(const ModelFlags& flags);
+ModelFlags ModelFlagsFromJson(const Json& json);
+
+// Puts a new run into the store and makes its folder.
+Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags);
+// Runs it, or what is left of it, to its end; prints the view on the way and the result at the end. Returns
+// the exit code.
+Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet);
+
+// "running" in the store, and nobody is working on it: killed.
+bool IsAbandoned(const RunRecord& run);
+
+}  // namespace hone

@@ -1,0 +1,126 @@
+#include "codegen/expert.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/scopes.h"
+#include "base/text.h"
+#include "codegen/candidate_text.h"
+#include "codegen/recipe.h"
+#include "source/python_ast.h"
+#include "source/syntax_tree.h"
+
+namespace hone {
+
+namespace {
+
+bool RootedInSelf(const PyNode* node) {
+  while (node != nullptr && (node->Is(PyKind::kAttribute) || node->Is(PyKind::kSubscript))) {
+    if (node->Is(PyKind::kAttribute) && node->value->IsName("self")) return true;
+    node = node->value;
+  }
+  return false;
+}
+
+// The worker found out by running it; the source says so too when a run could not show it (a state that
+// changes no answer, a draw behind a branch).
+void ReadHabits(const std::string& source, RecipeContext* context) {
+  context->keeps_state = GetBool(context->inputs.facts, "stateful");
+  context->draws = GetBool(context->inputs.facts, "random_in_forward");
+  const SyntaxTree syntax = SyntaxTree::Parse(source, Language::kPython);
+  if (syntax.gave_up()) return;
+  const PyTree tree = BuildPythonTree(syntax);
+  const Scopes scopes(tree);
+  static const std::set<std::string_view> kDraws = {"rand",       "randn",   "randint",    "rand_like",
+                                                    "randn_like", "normal",  "bernoulli",  "multinomial",
+                                                    "randperm",   "normal_", "bernoulli_", "uniform_"};
+  for (const PyNode* function : scopes.functions()) {
+    if (EnclosingClass(function) == nullptr || StartsWith(function->name, "__")) continue;
+    // Helpers that only a constructor calls also look like this; the price is a recipe not offered.
+    const bool initialises = Contains(function->name, "init") || Contains(function->name, "reset");
+    if (initialises) continue;
+    WalkPython(function, [&](const PyNode* node) {
+      if (node->Is(PyKind::kAssign))
+        for (const PyNode* target : node->args) context->keeps_state |= RootedInSelf(target);
+      if (node->Is(PyKind::kAugAssign)) context->keeps_state |= RootedInSelf(node->target);
+      if (node->Is(PyKind::kCall) && node->value->Is(PyKind::kAttribute)) {
+        const std::string_view name = node->value->name;
+        context->draws |= kDraws.count(name) != 0;
+        const bool in_place = (EndsWith(name, "_") && !EndsWith(name, "__")) || name == "append";
+        if (in_place) context->keeps_state |= RootedInSelf(node->value->value);
+      }
+      return true;
+    });
+  }
+}
+
+int64_t CountModules(const Card& card, std::initializer_list<const char*> names) {
+  int64_t count = 0;
+  for (const char* name : names)
+    if (const auto found = card.modules.find(name); found != card.modules.end()) count += found->second;
+  return count;
+}
+
+std::string Describe(const RecipeContext& context) {
+  if (context.plan.recognised) return context.plan.sentence;
+  std::vector<std::string> parts;
+  if (context.convolutions > 0)
+    parts.push_back(std::to_string(context.convolutions) + " convolutions, " +
+                    std::to_string(context.batch_norms) + " batch norms");
+  if (context.linears > 0) parts.push_back(std::to_string(context.linears) + " linear layers");
+  if (parts.empty()) parts.push_back(std::to_string(context.inputs.card.operator_calls()) + " operators");
+  return "not recurrent (" + context.plan.why_not + "): " + Join(parts, ", ");
+}
+
+}  // namespace
+
+int64_t RecipeContext::cores() const {
+  return std::max<int64_t>(1, GetInt(inputs.machine, "cores", 1));
+}
+
+int64_t RecipeContext::threads() const {
+  return std::max<int64_t>(1, GetInt(inputs.machine, "threads", cores()));
+}
+
+std::string WhyNotPrepared(const RecipeContext& context) {
+  if (context.keeps_state) return "forward changes the module's own state, and a prepared call would not";
+  if (context.draws) return "forward draws random numbers, and a prepared call would repeat or shift them";
+  return "";
+}
+
+Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs) {
+  RecipeContext context;
+  context.inputs = inputs;
+  HONE_ASSIGN_OR_RETURN(context.plan, RecognizeRecurrent(inputs.task.source, inputs.facts));
+  SplitTask(inputs.task.source, &context);
+  ReadHabits(inputs.task.source, &context);
+  context.convolutions = CountModules(inputs.card, {"Conv1d", "Conv2d", "Conv3d"});
+  context.batch_norms = CountModules(inputs.card, {"BatchNorm1d", "BatchNorm2d", "BatchNorm3d"});
+  context.linears = CountModules(inputs.card, {"Linear"});
+  for (const TensorShape& output : inputs.card.outputs)
+    context.reduced = context.reduced || output.dtype == "float16" || output.dtype == "bfloat16";
+
+  ExpertAnswer answer;
+  answer.recognised = Describe(context);
+  for (const Recipe& recipe : AllRecipes()) {
+    Result<RecipeAnswer> made = recipe.propose(context);
+    if (!made.ok()) return std::move(made).error().WithContext(std::string("recipe ") + recipe.name);
+    if (auto* proposal = std::get_if<Proposal>(&*made)) {
+      proposal->recipe = recipe.name;
+      answer.proposals.push_back(std::move(*proposal));
+    } else {
+      auto& declined = std::get<Declined>(*made);
+      declined.recipe = recipe.name;
+      answer.declined.push_back(std::move(declined));
+    }
+  }
+  // Unknown predictions keep their place behind known ones, in the registry's order.
+  std::stable_sort(answer.proposals.begin(), answer.proposals.end(),
+                   [](const Proposal& a, const Proposal& b) {
+                     if ((a.predicted_us > 0) != (b.predicted_us > 0)) return a.predicted_us > 0;
+                     return a.predicted_us < b.predicted_us;
+                   });
+  return answer;
+}
+
+}  // namespace hone

@@ -1,0 +1,49 @@
+// The embedded expert: from a task it writes candidates, each one self-contained Python file with ModelNew,
+// with no network and no model. It only proposes; the judge decides. What a recipe cannot do for a task it
+// says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "task/card.h"
+#include "task/task_file.h"
+
+namespace hone {
+
+struct ExpertInputs {
+  TaskFile task;
+  Card card;
+  Json facts;          // what the reference worker reported
+  std::string device;  // "cpu" or "cuda"
+  std::string target;
+  // {"cores": n, "threads": eager's best, "cpu_flags": [..], "sm": 90, "torch": "2.11.0", "has_compile":
+  // bool,
+  //  "has_triton": bool, "nvcc": bool, "gxx": bool, "tf32_allowed": bool}
+  Json machine;
+};
+
+struct Proposal {
+  std::string recipe;  // "library/cuda_graph"
+  std::string title;
+  std::string source;
+  double predicted_us = 0;  // 0: unknown
+  std::string why;
+};
+
+struct Declined {
+  std::string recipe;
+  std::string why;
+};
+
+struct ExpertAnswer {
+  std::vector<Proposal> proposals;  // most promising first
+  std::vector<Declined> declined;
+  std::string recognised;  // one sentence on what the task is
+};
+
+Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs);
+
+}  // namespace hone

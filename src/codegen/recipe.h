@@ -1,0 +1,55 @@
+// A recipe looks at one task and either writes a candidate or says in a sentence why not. One recipe per file
+// in recipes/, its text in templates/, listed in registry.cpp.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "codegen/expert.h"
+#include "codegen/recurrent_plan.h"
+
+namespace hone {
+
+// Everything recipes ask about a task, found out once.
+struct RecipeContext {
+  ExpertInputs inputs;
+  RecurrentPlan plan;
+  std::string task_text;       // the task's source without its docstring and its __main__ part
+  std::string task_docstring;  // as written, without quotes
+  bool keeps_state = false;    // forward changes the module
+  bool draws = false;          // forward draws random numbers
+  bool reduced = false;        // the module's parameters are half precision
+  int64_t convolutions = 0;
+  int64_t batch_norms = 0;
+  int64_t linears = 0;
+
+  bool on_gpu() const { return inputs.device == "cuda"; }
+  int64_t cores() const;
+  int64_t threads() const;
+};
+
+using RecipeAnswer = std::variant<Proposal, Declined>;
+
+// Why nothing may be prepared ahead and replayed, or "".
+std::string WhyNotPrepared(const RecipeContext& context);
+
+struct Recipe {
+  const char* name;
+  Result<RecipeAnswer> (*propose)(const RecipeContext&);
+};
+
+const std::vector<Recipe>& AllRecipes();
+
+Result<RecipeAnswer> ProposeCudaGraph(const RecipeContext& context);
+Result<RecipeAnswer> ProposeFoldedCudaGraph(const RecipeContext& context);
+Result<RecipeAnswer> ProposeFoldedChannelsLast(const RecipeContext& context);
+Result<RecipeAnswer> ProposeTf32(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCompile(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCpuThreads(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCpuInferenceMode(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCpuJitFreeze(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCpuPackedWeights(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context);
+
+}  // namespace hone

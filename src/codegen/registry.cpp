@@ -1,0 +1,21 @@
+#include "codegen/recipe.h"
+
+namespace hone {
+
+const std::vector<Recipe>& AllRecipes() {
+  static const std::vector<Recipe> kRecipes = {
+      {"cpu/persistent", ProposeCpuPersistent},
+      {"library/cuda_graph", ProposeCudaGraph},
+      {"library/folded_cuda_graph", ProposeFoldedCudaGraph},
+      {"library/folded_channels_last", ProposeFoldedChannelsLast},
+      {"library/tf32", ProposeTf32},
+      {"library/compile", ProposeCompile},
+      {"library/cpu_jit_freeze", ProposeCpuJitFreeze},
+      {"library/cpu_packed_weights", ProposeCpuPackedWeights},
+      {"library/cpu_threads", ProposeCpuThreads},
+      {"library/cpu_inference_mode", ProposeCpuInferenceMode},
+  };
+  return kRecipes;
+}
+
+}  // namespace hone

@@ -1,0 +1,32 @@
+class HonePackedLinear(torch.nn.Linear):
+    """A Linear over the same weight, which is kept a second time in oneDNN's own order."""
+
+    def pack(self, rows):
+        reorder = torch.ops.mkldnn._reorder_linear_weight
+        try:
+            self.__dict__["packed"] = reorder(self.weight.detach(), rows)
+        except RuntimeError:  # torch 2.0 wants a tensor of oneDNN's own kind
+            self.__dict__["packed"] = reorder(self.weight.detach().to_mkldnn(), rows)
+
+    def forward(self, x):
+        if x.dtype != self.weight.dtype or x.numel() == 0:
+            return super().forward(x)
+        if "packed" not in self.__dict__:
+            self.pack(x.numel() // x.shape[-1])
+        return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
+
+
+def hone_packed(module):
+    if type(module) is not torch.nn.Linear or module._forward_hooks or module._forward_pre_hooks:
+        return None
+    made = HonePackedLinear.__new__(HonePackedLinear)
+    made.__dict__ = dict(vars(module))
+    return made
+
+
+def hone_prepare(model, inputs):
+    if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        raise RuntimeError("this PyTorch has no packed oneDNN products")
+    packed = hone_shadow(model, hone_packed)
+    packed(*[value.clone() if isinstance(value, torch.Tensor) else value for value in inputs])
+    return packed

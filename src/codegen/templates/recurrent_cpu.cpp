@@ -1,0 +1,818 @@
+// Recurrent networks on the CPU: RNN (tanh, relu), GRU and LSTM in float32, any depth, one or two directions.
+//
+// PyTorch runs such a network as a dozen small operators per step. Here one call runs all steps of all layers: weights are
+// packed once into strips that a register tile streams through, the input projection of a few steps at a time is one matrix
+// product, and every step is one matrix product with the state followed by the gates, on the same thread, in its cache.
+// One source serves AVX-512, AVX2, NEON and plain SSE through the compilers' vector types. The sum behind every number is taken
+// in the same order whatever the batch, the tiles or the number of threads, so answers are bitwise repeatable.
+//
+// Built with: c++ -std=c++17 -O3 -march=native -ffp-contract=fast -fPIC -shared -pthread. Plain C interface at the end.
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace {
+
+// ---- Vectors ----
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64, kMaxRows = 14, kWideRows = 6;  // 32 registers: 14x2 or 6x4 accumulators
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32, kMaxRows = 6, kWideRows = 2;  // 16 registers: 6x2 or 2x4
+#else
+constexpr int kVectorBytes = 16, kMaxRows = 6, kWideRows = 6;  // NEON: 32 registers, 6x4
+#endif
+constexpr int kLanes = kVectorBytes / 4;
+constexpr int64_t kBlock = 128;  // k per partial sum: two strips of it fit the L1 cache, and short sums round less
+
+typedef float Vec __attribute__((vector_size(kVectorBytes), may_alias));
+typedef float Loose __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef int32_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
+
+inline Vec Splat(float x) { return x - Vec{}; }  // x - 0 is x, so nothing is left of the subtraction
+inline Vec Load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
+inline void Store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
+
+// The first `count` lanes only: the tensors of the caller end where the hidden size ends.
+inline void StoreSome(float* p, Vec v, int64_t count) {
+  if (count >= kLanes) {
+    *reinterpret_cast<Loose*>(p) = v;
+  } else {
+    float lanes[kLanes];
+    std::memcpy(lanes, &v, sizeof v);
+    std::memcpy(p, lanes, static_cast<size_t>(count) * sizeof(float));
+  }
+}
+
+// exp(x) = scale * (1 + tail) with scale = 2^round(x / ln 2); the polynomial is a minimax fit of expm1 (1.8e-8 relative).
+// Callers clamp x to +-88, where the exponent field cannot overflow. NaN stays NaN through `tail`.
+struct Exponential {
+  Vec scale, tail;
+};
+inline Exponential Exp(Vec x) {
+  const Vec shift = Splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer kept in the low mantissa bits
+  const Vec shifted = x * 1.44269504f + shift;
+  const Vec n = shifted - shift;
+  Vec r = x - n * 0.693359375f;  // ln 2 in two parts, the first exact in few bits
+  r = r + n * 2.12194440e-4f;
+  Vec p = r * 0.00138825050f + 0.00836658105f;
+  p = p * r + 0.0416672006f;
+  p = p * r + 0.166665435f;
+  p = p * r + 0.49999997f;
+  const Bits exponent = (reinterpret_cast<const Bits&>(shifted) + 127) << 23;
+  return {reinterpret_cast<const Vec&>(exponent), r * r * p + r};
+}
+inline Vec Clamp(Vec x, float limit) {
+  x = x > limit ? Splat(limit) : x;  // comparisons with NaN are false: NaN passes
+  return x < -limit ? Splat(-limit) : x;
+}
+inline Vec Sigmoid(Vec x) {
+  const Exponential e = Exp(Clamp(-x, 88.0f));
+  return 1.0f / (1.0f + (e.scale * e.tail + e.scale));
+}
+// (e^2x - 1) / (e^2x + 1) with the -1 taken before rounding, so that small x keep their relative precision.
+inline Vec Tanh(Vec x) {
+  const Exponential e = Exp(Clamp(x + x, 20.0f));
+  const Vec m = e.scale * e.tail + (e.scale - 1.0f);
+  return m / (m + 2.0f);
+}
+
+// ---- Matrix product with packed strips ----
+
+// A strip is kLanes output rows of a weight matrix stored [k][lane]. C[m][strip lanes] (+)= sum_k A[m][k] * strip[k].
+template <int kRows, int kStrips>
+void Tile(const float* a, int64_t lda, const float* w, int64_t strip, int64_t depth, float* c, int64_t ldc, bool add) {
+  Vec acc[kRows][kStrips];
+  const float* row[kRows];
+#pragma GCC unroll 16
+  for (int m = 0; m < kRows; ++m) {
+    row[m] = a + m * lda;
+#pragma GCC unroll 4
+    for (int s = 0; s < kStrips; ++s) acc[m][s] = Vec{};
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    Vec weight[kStrips];
+#pragma GCC unroll 4
+    for (int s = 0; s < kStrips; ++s) weight[s] = Load(w + s * strip + k * kLanes);
+#pragma GCC unroll 16
+    for (int m = 0; m < kRows; ++m) {
+      const Vec value = Splat(row[m][k]);
+#pragma GCC unroll 4
+      for (int s = 0; s < kStrips; ++s) acc[m][s] += weight[s] * value;
+    }
+  }
+#pragma GCC unroll 16  // all loops over accumulators, or they would live in memory
+  for (int m = 0; m < kRows; ++m)
+#pragma GCC unroll 4
+    for (int s = 0; s < kStrips; ++s) {
+      float* out = c + m * ldc + s * kLanes;
+      Store(out, add ? Load(out) + acc[m][s] : acc[m][s]);
+    }
+}
+
+using TileFunction = void (*)(const float*, int64_t, const float*, int64_t, int64_t, float*, int64_t, bool);
+struct TileTable {
+  TileFunction at[kMaxRows + 1][3];  // strips 1, 2, 4
+  template <int kRows>
+  constexpr void Fill() {
+    at[kRows][0] = Tile<kRows, 1>;
+    at[kRows][1] = Tile<kRows, 2>;
+    if constexpr (kRows <= kWideRows) at[kRows][2] = Tile<kRows, 4>;
+    else at[kRows][2] = nullptr;
+    if constexpr (kRows > 1) Fill<kRows - 1>();
+  }
+  constexpr TileTable() : at{} { Fill<kMaxRows>(); }
+};
+constexpr TileTable kTiles;
+
+// C[rows][strips * kLanes] = A[rows][depth] * W, W being `strips` strips of `depth`. Rows are cut into tiles of nearly equal height.
+void Multiply(const float* a, int64_t lda, int64_t rows, const float* w, int64_t depth, int64_t strips, float* c, int64_t ldc) {
+  const int64_t tiles = (rows + kMaxRows - 1) / kMaxRows;
+  const int64_t strip = depth * kLanes;
+  const int widest = (rows + tiles - 1) / tiles <= kWideRows ? 2 : 1;  // log2 of the strips per tile
+  for (int64_t s = 0; s < strips;) {
+    int log = widest;
+    while ((int64_t{1} << log) > strips - s) --log;
+    for (int64_t k = 0; k < depth; k += kBlock) {
+      const int64_t length = std::min(kBlock, depth - k);
+      int64_t m = 0;
+      for (int64_t t = 0; t < tiles; ++t) {
+        const int64_t height = (rows - m + tiles - t - 1) / (tiles - t);
+        kTiles.at[height][log](a + m * lda + k, lda, w + s * strip + k * kLanes, strip, length, c + m * ldc + s * kLanes, ldc, k > 0);
+        m += height;
+      }
+    }
+    s += int64_t{1} << log;
+  }
+}
+
+// ---- Waiting: a bounded spin, then sleep, so that a busy machine or missing cores cost time and never progress ----
+
+inline void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+class Counter {  // only grows (modulo 2^32); anyone may wait for it to reach a value
+ public:
+  void Set(uint32_t value) {
+    value_.store(value, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) Wake();
+  }
+  uint32_t Get() const { return value_.load(std::memory_order_acquire); }
+  void WaitFor(uint32_t target, int spins = 4000) {
+    for (int i = 0; i < spins; ++i) {
+      if (Reached(target)) return;
+      Pause();
+    }
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    for (;;) {
+      const uint32_t seen = value_.load(std::memory_order_seq_cst);
+      if (static_cast<int32_t>(seen - target) >= 0) break;
+      Sleep(seen);
+    }
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  bool Reached(uint32_t target) const { return static_cast<int32_t>(Get() - target) >= 0; }
+#ifdef __linux__
+  void Sleep(uint32_t seen) { syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0); }
+  void Wake() { syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0); }
+#else
+  void Sleep(uint32_t) { usleep(50); }
+  void Wake() {}
+#endif
+  alignas(128) std::atomic<uint32_t> value_{0};
+  std::atomic<uint32_t> sleepers_{0};
+};
+
+class Barrier {
+ public:
+  void Wait(uint32_t members) {
+    if (members == 1) return;
+    const uint32_t round = round_.Get();
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.Set(round + 1);
+    } else {
+      round_.WaitFor(round + 1);
+    }
+  }
+
+ private:
+  Counter round_;
+  alignas(128) std::atomic<uint32_t> arrived_{0};
+};
+
+// ---- Threads: kept between calls, asleep when idle. One call at a time uses them; a second one runs on its own thread alone ----
+
+class Pool {
+ public:
+  using Work = void (*)(void* context, int index);
+
+  bool TryEnter(int threads) {
+    if (!busy_.try_lock()) return false;
+    try {
+      while (workers_ + 1 < threads) Start();
+    } catch (...) {  // no more threads to be had: the caller runs alone
+      busy_.unlock();
+      return false;
+    }
+    return true;
+  }
+  void Run(int threads, Work work, void* context) {
+    work_ = work;
+    context_ = context;
+    threads_ = threads;
+    left_.store(static_cast<uint32_t>(workers_), std::memory_order_relaxed);
+    const uint32_t round = done_.Get() + 1;
+    start_.Set(round);
+    work(context, 0);
+    done_.WaitFor(round);
+  }
+  void Leave() { busy_.unlock(); }
+
+ private:
+  void Start() {
+    sigset_t all, before;  // signals belong to the program's own threads
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const uint32_t seen = start_.Get();
+    const int index = workers_ + 1;
+    try {
+      std::thread([this, index, seen] { Serve(index, seen); }).detach();
+      ++workers_;
+    } catch (...) {
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  void Serve(int index, uint32_t seen) {
+    for (;;) {
+      start_.WaitFor(++seen);
+      if (index < threads_) work_(context_, index);
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.Set(seen);
+    }
+  }
+
+  std::mutex busy_;
+  int workers_ = 0, threads_ = 0;
+  Work work_ = nullptr;
+  void* context_ = nullptr;
+  Counter start_, done_;
+  std::atomic<uint32_t> left_{0};
+};
+
+std::atomic<Pool*> pool{nullptr};
+
+Pool& ThePool() {
+  Pool* now = pool.load(std::memory_order_acquire);
+  if (now == nullptr) {
+    Pool* fresh = new Pool;  // never destroyed: its threads may outlive every static object
+    if (pool.compare_exchange_strong(now, fresh)) {
+      static std::once_flag once;
+      // A forked child has none of the threads and perhaps a locked mutex: it starts over.
+      std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { pool.store(nullptr); }); });
+      return *fresh;
+    }
+    delete fresh;
+  }
+  return *now;
+}
+
+// ---- The network ----
+
+enum Cell : int32_t { kTanh = 0, kRelu = 1, kGru = 2, kLstm = 3 };
+
+struct Buffer {  // 64-byte aligned floats, zeroed; size 0 is allowed
+  float* data = nullptr;
+  size_t size = 0;
+  Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { std::free(data); }
+  void Reserve(size_t floats) {
+    if (floats <= size) return;
+    std::free(data);
+    data = nullptr;
+    size = 0;
+    void* memory = nullptr;
+    if (posix_memalign(&memory, 128, (floats + kLanes) * sizeof(float)) != 0) throw std::bad_alloc();
+    data = static_cast<float*>(memory);
+    size = floats;
+    std::memset(data, 0, floats * sizeof(float));
+  }
+};
+
+// Rows of all gates, in strips ordered [unit block][gate]: whoever owns a range of unit blocks owns all their gates.
+struct Weights {
+  Buffer input, state, bias, state_bias;  // state_bias: the GRU's candidate gate adds it before the reset gate multiplies
+};
+
+struct Net {
+  int32_t cell, layers, directions;
+  int64_t inputs, hidden, head;  // head: rows of a Linear applied to every step of the last layer, 0 for none
+  std::vector<Weights> weights;
+  Buffer head_weight, head_bias;
+  std::mutex arenas_lock;
+  std::vector<std::unique_ptr<Buffer>> arenas;  // working memory of finished calls, for the next ones
+
+  int64_t gates() const { return cell == kLstm ? 4 : cell == kGru ? 3 : 1; }
+  int64_t blocks() const { return (hidden + kLanes - 1) / kLanes; }
+  int64_t width(int64_t layer) const { return layer == 0 ? inputs : hidden * directions; }
+};
+
+void PackStrips(const float* w, int64_t ld, int64_t depth, int64_t units, int64_t gates, Buffer& out) {
+  const int64_t blocks = (units + kLanes - 1) / kLanes;
+  out.Reserve(static_cast<size_t>(blocks * gates * depth * kLanes));
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t gate = 0; gate < gates; ++gate) {
+      float* strip = out.data + (block * gates + gate) * depth * kLanes;
+      const int64_t count = std::min<int64_t>(kLanes, units - block * kLanes);
+      for (int64_t lane = 0; lane < count; ++lane) {
+        const float* row = w + (gate * units + block * kLanes + lane) * ld;
+        for (int64_t k = 0; k < depth; ++k) strip[k * kLanes + lane] = row[k];
+      }
+    }
+}
+
+}  // namespace
+
+// One call. Strides count floats; x, y are [steps][batch][features] in any layout whose features are adjacent.
+struct HoneCall {
+  int64_t steps, batch;
+  const float* x;
+  int64_t x_step, x_row;
+  const float *h0, *c0;  // [layers * directions][batch][hidden], null for zeros
+  float* y;              // the sequence (or the head's); null when not wanted
+  int64_t y_step, y_row;
+  int64_t last_only;  // y holds the last step alone
+  float *h_n, *c_n;   // null when not wanted
+  int64_t threads;
+  int64_t split[3];  // threads over the batch, over directions or layers, over hidden units; zeros: chosen here
+};
+
+namespace {
+
+// ---- Who does what ----
+
+// Threads are spread over parts of the batch (they never meet), over directions or pipelined layers (they meet once a chunk
+// or layer), and over hidden units (they meet every step).
+struct Split {
+  int64_t batch = 1, lanes = 1, units = 1;
+  int64_t threads() const { return batch * lanes * units; }
+};
+
+int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t ChunkSteps(int64_t rows, int64_t steps) { return std::max<int64_t>(1, std::min(steps, Ceil(96, rows))); }
+
+// Cycles of the busiest thread, from the tile's arithmetic and the bytes it must draw from the caches.
+double PredictCycles(const Net& net, const HoneCall& call, const Split& split) {
+  const double rows = static_cast<double>(Ceil(call.batch, split.batch));
+  const double strips = static_cast<double>(Ceil(net.blocks(), split.units) * net.gates());
+  const double depth = static_cast<double>(net.hidden);
+  const double bytes = strips * kVectorBytes * depth;
+  const double passes = rows <= kMaxRows ? 1 : std::min(rows / kMaxRows, 2.0);
+  const double per_byte = bytes < 800e3 ? 1 / 20.0 : bytes < 16e6 ? 1 / 10.0 : 1 / 4.0;  // L2, L3, memory
+  const double product = std::max(rows * strips * depth * 1.1, bytes * passes * per_byte);
+  const double barrier = split.units > 1 ? 1500.0 + 200.0 * static_cast<double>(split.units) : 0.0;
+  const double gate_cost = rows * strips * 40;
+  const double step = product + gate_cost + barrier + 300;
+  double total = 0;
+  double inputs = 0;
+  for (int64_t layer = 0; layer < net.layers; ++layer) inputs += static_cast<double>(net.width(layer)) / static_cast<double>(net.layers);
+  const double both = step + rows * strips * inputs * 1.15;
+  const double steps = static_cast<double>(call.steps);
+  if (net.directions == 2) {
+    total = both * steps * static_cast<double>(net.layers * Ceil(2, split.lanes));
+  } else {
+    const double fill = static_cast<double>((split.lanes - 1) * ChunkSteps(static_cast<int64_t>(rows), call.steps));
+    total = both * (steps * static_cast<double>(Ceil(net.layers, split.lanes)) + fill);
+  }
+  return total + 15000.0 * static_cast<double>(split.threads() - 1);  // waking a thread
+}
+
+Split Choose(const Net& net, const HoneCall& call) {
+  if (call.split[0] > 0) return {call.split[0], call.split[1], call.split[2]};
+  Split best;
+  double best_cycles = PredictCycles(net, call, best);
+  const int64_t most_lanes = net.directions == 2 ? 2 : net.layers;
+  for (Split s; s.batch <= std::min(call.threads, call.batch); ++s.batch)
+    for (s.lanes = 1; s.lanes <= most_lanes && s.batch * s.lanes <= call.threads; ++s.lanes)
+      for (s.units = 1; s.units <= net.blocks() && s.threads() <= call.threads; ++s.units) {
+        const double cycles = PredictCycles(net, call, s);
+        if (cycles < best_cycles) {
+          best = s;
+          best_cycles = cycles;
+        }
+      }
+  return best;
+}
+
+// ---- One call, seen by all its threads ----
+
+struct Team {  // the threads that share one part of the batch and one lane, each with a range of hidden units
+  Barrier barrier;
+  float* state[2];  // h of the last and the next step, [row][state_ld]
+};
+
+class Execution {
+ public:
+  Execution(const Net& net, const HoneCall& call, const Split& split, Buffer& arena)
+      : net_(net), call_(call), split_(split), progress_(static_cast<size_t>(split.batch * net.layers * net.directions)),
+        teams_(static_cast<size_t>(split.batch * split.lanes)) {
+    rows_ = Ceil(call.batch, split.batch);
+    chunk_ = ChunkSteps(rows_, call.steps);
+    const int64_t widest = std::max(net.inputs, net.layers > 1 || net.head > 0 ? net.hidden * net.directions : 0);
+    state_ld_ = (net.blocks() + 1) * kLanes;       // one vector more than needed: rows of 4096 bytes would share cache sets
+    source_ld_ = Ceil(widest, kLanes) * kLanes + kLanes;
+    pre_ld_ = std::max(Ceil(net.blocks(), split.units) * net.gates(), Ceil(Ceil(net.head, kLanes), split.units)) * kLanes + kLanes;
+    sequence_ld_ = net.hidden * net.directions;
+    const int64_t sequence = call.steps * call.batch * sequence_ld_;
+    const bool last_stored = call.y != nullptr && call.last_only == 0 && net.head == 0;
+    const int64_t sequences = net.directions == 2 ? std::min<int64_t>(2, net.layers - 1) : net.head > 0 || (net.layers > 1 && !last_stored) ? 1 : 0;
+
+    // Two passes over one list of sizes: first the sum, then the addresses.
+    for (float* at = nullptr;;) {
+      int64_t used = 0;
+      const auto take = [&](int64_t floats) {
+        float* p = at == nullptr ? nullptr : at + used;
+        used += Ceil(floats, 32) * 32;
+        return p;
+      };
+      for (int64_t i = 0; i < sequences; ++i) sequence_[i] = take(sequence);
+      for (Team& team : teams_)
+        for (float*& state : team.state) state = take(rows_ * state_ld_);
+      per_thread_ = 0;
+      const int64_t before = used;
+      source_offset_ = 0;
+      take(rows_ * chunk_ * source_ld_);
+      projected_offset_ = used - before;
+      take(rows_ * chunk_ * pre_ld_);
+      recurrent_offset_ = used - before;
+      take(rows_ * pre_ld_);
+      memory_offset_ = used - before;
+      take(rows_ * state_ld_);
+      per_thread_ = used - before;
+      private_ = at == nullptr ? nullptr : at + before;
+      used = before + per_thread_ * split.threads();
+      if (at != nullptr) break;
+      arena.Reserve(static_cast<size_t>(used));
+      at = arena.data;
+    }
+  }
+
+  void Thread(int64_t index);
+
+ private:
+  struct Sequence {  // [step][row][features]
+    float* data;
+    int64_t step, row;
+  };
+  struct Step {  // null where not wanted; y, h_n and c_n point at the thread's first row
+    const float *projected, *before;
+    float *after, *y, *h_n, *c_n;
+    int64_t y_row;
+  };
+  struct Member {  // what one thread works on
+    Team* team;
+    int64_t first_row, rows, first_block, blocks, unit_index;
+    float *source, *projected, *recurrent, *memory;
+    Counter* progress;  // of its part of the batch, [layer][direction]
+  };
+
+  void Layer(Member& me, int64_t layer, int64_t direction);
+  void CopySource(const Member& me, const Sequence& from, int64_t width, int64_t first, int64_t count, bool backward) const;
+  void Head(const Member& me, int64_t first, int64_t count) const;
+  template <int kCell>
+  void Gates(const Member& me, const Weights& w, const Step& step) const;
+
+  // Where a layer's outputs go. Layers of one direction work in place on one sequence, the caller's y where it is wanted whole: a
+  // chunk is read before it is written. With two directions a layer reads all of one sequence and writes another.
+  Sequence Output(int64_t layer) const {
+    const Sequence between = {sequence_[net_.directions == 2 ? layer & 1 : 0], call_.batch * sequence_ld_, sequence_ld_};
+    const Sequence wanted = {call_.y, call_.last_only != 0 ? 0 : call_.y_step, call_.y_row};
+    if (layer == net_.layers - 1) return net_.head > 0 ? between : wanted;
+    return between.data != nullptr ? between : wanted;
+  }
+
+  const Net& net_;
+  const HoneCall& call_;
+  const Split split_;
+  std::vector<Counter> progress_;
+  std::vector<Team> teams_;
+  int64_t rows_, chunk_, state_ld_, source_ld_, pre_ld_, sequence_ld_;
+  int64_t per_thread_, source_offset_, projected_offset_, recurrent_offset_, memory_offset_;
+  float* sequence_[2] = {nullptr, nullptr};
+  float* private_ = nullptr;
+};
+
+void Execution::Thread(int64_t index) {
+  const int64_t part = index / (split_.lanes * split_.units);
+  const int64_t lane = index / split_.units % split_.lanes;
+  Member me;
+  me.unit_index = index % split_.units;
+  me.team = &teams_[static_cast<size_t>(part * split_.lanes + lane)];
+  me.first_row = part * call_.batch / split_.batch;
+  me.rows = (part + 1) * call_.batch / split_.batch - me.first_row;
+  me.first_block = me.unit_index * net_.blocks() / split_.units;
+  me.blocks = (me.unit_index + 1) * net_.blocks() / split_.units - me.first_block;
+  float* mine = private_ + index * per_thread_;
+  me.source = mine + source_offset_;
+  me.projected = mine + projected_offset_;
+  me.recurrent = mine + recurrent_offset_;
+  me.memory = mine + memory_offset_;
+  me.progress = &progress_[static_cast<size_t>(part * net_.layers * net_.directions)];
+  if (net_.directions == 1) {
+    for (int64_t layer = lane; layer < net_.layers; layer += split_.lanes) Layer(me, layer, 0);
+  } else {
+    for (int64_t layer = 0; layer < net_.layers; ++layer)
+      for (int64_t direction = lane; direction < 2; direction += split_.lanes) Layer(me, layer, direction);
+  }
+}
+
+void Execution::CopySource(const Member& me, const Sequence& from, int64_t width, int64_t first, int64_t count, bool backward) const {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t t = backward ? call_.steps - 1 - (first + i) : first + i;
+    for (int64_t b = 0; b < me.rows; ++b)
+      std::memcpy(me.source + (i * me.rows + b) * source_ld_, from.data + t * from.step + (me.first_row + b) * from.row,
+                  static_cast<size_t>(width) * sizeof(float));
+  }
+}
+
+// One step's gates for this thread's units: takes both products, moves the state on, writes what is wanted.
+template <int kCell>
+void Execution::Gates(const Member& me, const Weights& w, const Step& step) const {
+  constexpr int kGates = kCell == kLstm ? 4 : kCell == kGru ? 3 : 1;
+  for (int64_t b = 0; b < me.rows; ++b)
+    for (int64_t block = 0; block < me.blocks; ++block) {
+      const int64_t unit = (me.first_block + block) * kLanes;
+      const float* from_input = step.projected + b * pre_ld_ + block * kGates * kLanes;
+      const float* from_state = me.recurrent + b * pre_ld_ + block * kGates * kLanes;
+      const float* bias = w.bias.data + (me.first_block + block) * kGates * kLanes;
+      const auto sum = [&](int gate) {
+        return Load(from_input + gate * kLanes) + Load(from_state + gate * kLanes) + Load(bias + gate * kLanes);
+      };
+      float* memory = me.memory + b * state_ld_ + unit;
+      Vec h;
+      if constexpr (kCell == kGru) {
+        const Vec reset = Sigmoid(sum(0));
+        const Vec update = Sigmoid(sum(1));
+        const Vec inner = Load(from_state + 2 * kLanes) + Load(w.state_bias.data + unit);
+        const Vec fresh = Tanh(Load(from_input + 2 * kLanes) + Load(bias + 2 * kLanes) + reset * inner);
+        h = fresh + update * (Load(step.before + b * state_ld_ + unit) - fresh);
+      } else if constexpr (kCell == kLstm) {
+        const Vec kept = Sigmoid(sum(1)) * Load(memory);
+        const Vec cell = Sigmoid(sum(0)) * Tanh(sum(2)) + kept;
+        Store(memory, cell);
+        h = Sigmoid(sum(3)) * Tanh(cell);
+      } else if constexpr (kCell == kTanh) {
+        h = Tanh(sum(0));
+      } else {
+        h = sum(0);
+        h = h < 0.0f ? Vec{} : h;
+      }
+      Store(step.after + b * state_ld_ + unit, h);
+      const int64_t count = net_.hidden - unit;
+      if (step.y != nullptr) StoreSome(step.y + b * step.y_row + unit, h, count);
+      if (step.h_n != nullptr) StoreSome(step.h_n + b * net_.hidden + unit, h, count);
+      if (step.c_n != nullptr) StoreSome(step.c_n + b * net_.hidden + unit, Load(memory), count);
+    }
+}
+
+void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
+  const int64_t index = layer * net_.directions + direction;
+  const Weights& w = net_.weights[static_cast<size_t>(index)];
+  const bool last = layer == net_.layers - 1, backward = direction == 1;
+  const uint32_t members = static_cast<uint32_t>(split_.units);
+  const int64_t width = net_.width(layer), hidden = net_.hidden;
+  const int64_t strips = me.blocks * net_.gates(), first_strip = me.first_block * net_.gates();
+  const Sequence output = Output(layer);
+  const Sequence input = layer > 0 ? Output(layer - 1) : Sequence{const_cast<float*>(call_.x), call_.x_step, call_.x_row};
+  const int64_t own = (index * call_.batch + me.first_row) * hidden;  // this part of the batch in h0, c0, h_n and c_n
+
+  const int64_t unit = me.first_block * kLanes, units = me.blocks * kLanes;
+  const auto begin = [&](const float* from, float* to) {
+    for (int64_t b = 0; b < me.rows; ++b) {
+      float* row = to + b * state_ld_ + unit;
+      std::memset(row, 0, static_cast<size_t>(units) * sizeof(float));
+      if (from != nullptr) std::memcpy(row, from + own + b * hidden + unit, static_cast<size_t>(std::min(units, hidden - unit)) * sizeof(float));
+    }
+  };
+  begin(call_.h0, me.team->state[0]);
+  if (net_.cell == kLstm) begin(call_.c0, me.memory);
+  me.team->barrier.Wait(members);
+
+  // The backward direction's answer at the last step is its first one.
+  int64_t steps = call_.steps;
+  if (backward && last && call_.last_only != 0 && call_.h_n == nullptr && call_.c_n == nullptr) steps = 1;
+  int now = 0;
+  for (int64_t first = 0; first < steps; first += chunk_) {
+    const int64_t count = std::min(chunk_, steps - first);
+    if (layer > 0 && net_.directions == 1) me.progress[layer - 1].WaitFor(static_cast<uint32_t>(first + count));
+    if (layer > 0 && net_.directions == 2 && first == 0)
+      for (int64_t d = 0; d < 2; ++d) me.progress[(layer - 1) * 2 + d].WaitFor(static_cast<uint32_t>(call_.steps));
+    CopySource(me, input, width, first, count, backward);
+    if (layer > 0) me.team->barrier.Wait(members);  // all have read the chunk before any of them writes it
+    Multiply(me.source, source_ld_, me.rows * count, w.input.data + first_strip * width * kLanes, width, strips, me.projected, pre_ld_);
+    for (int64_t i = 0; i < count; ++i) {
+      Multiply(me.team->state[now], state_ld_, me.rows, w.state.data + first_strip * hidden * kLanes, hidden, strips, me.recurrent, pre_ld_);
+      const int64_t t = backward ? call_.steps - 1 - (first + i) : first + i;
+      const bool stored = output.data != nullptr && (!last || net_.head > 0 || call_.last_only == 0 || t == call_.steps - 1);
+      const bool final = first + i == call_.steps - 1;
+      Step step;
+      step.projected = me.projected + i * me.rows * pre_ld_;
+      step.before = me.team->state[now];
+      step.after = me.team->state[now ^ 1];
+      step.y = stored ? output.data + t * output.step + me.first_row * output.row + direction * hidden : nullptr;
+      step.y_row = output.row;
+      step.h_n = final && call_.h_n != nullptr ? call_.h_n + own : nullptr;
+      step.c_n = final && call_.c_n != nullptr ? call_.c_n + own : nullptr;
+      switch (net_.cell) {
+        case kTanh: Gates<kTanh>(me, w, step); break;
+        case kRelu: Gates<kRelu>(me, w, step); break;
+        case kGru: Gates<kGru>(me, w, step); break;
+        default: Gates<kLstm>(me, w, step); break;
+      }
+      now ^= 1;
+      me.team->barrier.Wait(members);
+    }
+    if (last && net_.head > 0) Head(me, first, count);
+    if (me.unit_index == 0) me.progress[index].Set(static_cast<uint32_t>(first + count));
+  }
+}
+
+// The Linear on every step of the last layer, a chunk at a time; its rows are shared out among the team.
+void Execution::Head(const Member& me, int64_t first, int64_t count) const {
+  const int64_t all = Ceil(net_.head, kLanes);
+  const int64_t from = me.unit_index * all / split_.units, strips = (me.unit_index + 1) * all / split_.units - from;
+  CopySource(me, Output(net_.layers - 1), net_.hidden, first, count, false);
+  Multiply(me.source, source_ld_, me.rows * count, net_.head_weight.data + from * net_.hidden * kLanes, net_.hidden, strips, me.projected, pre_ld_);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t b = 0; b < me.rows; ++b)
+      for (int64_t s = 0; s < strips; ++s) {
+        const int64_t column = (from + s) * kLanes;
+        const Vec value = Load(me.projected + (i * me.rows + b) * pre_ld_ + s * kLanes) + Load(net_.head_bias.data + column);
+        StoreSome(call_.y + (first + i) * call_.y_step + (me.first_row + b) * call_.y_row + column, value, net_.head - column);
+      }
+}
+
+}  // namespace
+
+// ---- The C interface. Zero and non-null mean success; nothing throws past here ----
+
+extern "C" {
+
+void* hone_create(int64_t cell, int64_t layers, int64_t directions, int64_t inputs, int64_t hidden, int64_t head) {
+  try {
+    auto net = std::make_unique<Net>();
+    net->cell = static_cast<int32_t>(cell);
+    net->layers = static_cast<int32_t>(layers);
+    net->directions = static_cast<int32_t>(directions);
+    net->inputs = inputs;
+    net->hidden = hidden;
+    net->head = head;
+    net->weights = std::vector<Weights>(static_cast<size_t>(layers * directions));
+    return net.release();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void hone_free(void* handle) { delete static_cast<Net*>(handle); }
+
+// A position-dependent digest of rows of floats: tells whether weights are still those that were packed, however they were changed.
+uint64_t hone_digest(const float* data, int64_t rows, int64_t width, int64_t ld) {
+  typedef uint32_t Lanes __attribute__((vector_size(kVectorBytes), may_alias));
+  Lanes state[4] = {};
+  uint64_t digest = static_cast<uint64_t>(rows * width) + 1;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* p = data + r * ld;
+    int64_t i = 0;
+    for (; i + 4 * kLanes <= width; i += 4 * kLanes)
+      for (int s = 0; s < 4; ++s) {
+        Lanes bits;
+        std::memcpy(&bits, p + i + s * kLanes, sizeof bits);
+        state[s] = (state[s] ^ bits) * 0x9E3779B1u;
+      }
+    for (; i < width; ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, p + i, sizeof bits);
+      digest = (digest ^ bits) * 0x9E3779B97F4A7C15u;
+    }
+  }
+  for (const Lanes& lanes : state)
+    for (int i = 0; i < kLanes; ++i) digest = ((digest ^ lanes[i]) * 0x9E3779B97F4A7C15u) ^ (digest >> 29);
+  return digest;
+}
+
+// Row-major [gates * hidden][width] matrices whose rows lie `ld` floats apart; biases may be null. Not while a call runs.
+int64_t hone_pack(void* handle, int64_t index, const float* w_input, int64_t ld_input, const float* w_state, int64_t ld_state,
+                  const float* b_input, const float* b_state) {
+  try {
+    Net& net = *static_cast<Net*>(handle);
+    Weights& w = net.weights.at(static_cast<size_t>(index));
+    const int64_t gates = net.gates(), hidden = net.hidden;
+    PackStrips(w_input, ld_input, net.width(index / net.directions), hidden, gates, w.input);
+    PackStrips(w_state, ld_state, hidden, hidden, gates, w.state);
+    w.bias.Reserve(static_cast<size_t>(net.blocks() * gates * kLanes));
+    w.state_bias.Reserve(static_cast<size_t>(net.blocks() * kLanes));
+    for (int64_t gate = 0; gate < gates; ++gate)
+      for (int64_t unit = 0; unit < hidden; ++unit) {
+        const int64_t row = gate * hidden + unit;
+        const float of_state = b_state == nullptr ? 0.0f : b_state[row];
+        const bool apart = net.cell == kGru && gate == 2;
+        if (apart) w.state_bias.data[unit] = of_state;
+        w.bias.data[(unit / kLanes * gates + gate) * kLanes + unit % kLanes] =
+            (b_input == nullptr ? 0.0f : b_input[row]) + (apart ? 0.0f : of_state);
+      }
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+int64_t hone_pack_head(void* handle, const float* weight, int64_t ld, const float* bias) {
+  try {
+    Net& net = *static_cast<Net*>(handle);
+    PackStrips(weight, ld, net.hidden, net.head, 1, net.head_weight);
+    net.head_bias.Reserve(static_cast<size_t>(Ceil(net.head, kLanes) * kLanes));
+    if (bias != nullptr) std::memcpy(net.head_bias.data, bias, static_cast<size_t>(net.head) * sizeof(float));
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// `call->split` holds the split that was used on return.
+int64_t hone_run(void* handle, HoneCall* call) {
+  try {
+    Net& net = *static_cast<Net*>(handle);
+    std::unique_ptr<Buffer> arena;
+    {
+      std::lock_guard<std::mutex> lock(net.arenas_lock);
+      if (!net.arenas.empty()) {
+        arena = std::move(net.arenas.back());
+        net.arenas.pop_back();
+      }
+    }
+    if (arena == nullptr) arena = std::make_unique<Buffer>();
+    Split split = Choose(net, *call);
+    Pool* threads = nullptr;
+    if (split.threads() > 1) {
+      threads = &ThePool();
+      if (!threads->TryEnter(static_cast<int>(split.threads()))) {
+        threads = nullptr;
+        split = Split();
+      }
+    }
+    {
+      std::unique_ptr<Execution> execution;
+      try {
+        execution = std::make_unique<Execution>(net, *call, split, *arena);
+      } catch (...) {
+        if (threads != nullptr) threads->Leave();
+        throw;
+      }
+      if (threads != nullptr) {
+        threads->Run(static_cast<int>(split.threads()),
+                     [](void* context, int index) { static_cast<Execution*>(context)->Thread(index); }, execution.get());
+        threads->Leave();
+      } else {
+        execution->Thread(0);
+      }
+    }
+    call->split[0] = split.batch;
+    call->split[1] = split.lanes;
+    call->split[2] = split.units;
+    std::lock_guard<std::mutex> lock(net.arenas_lock);
+    if (arena->size < (size_t{64} << 20)) net.arenas.push_back(std::move(arena));
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+}  // extern "C"

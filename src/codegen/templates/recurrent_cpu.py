@@ -1,0 +1,363 @@
+# Runtime of Hone's CPU kernel for recurrent networks.
+#
+# HoneGRU, HoneLSTM and HoneRNN are nn.GRU, nn.LSTM and nn.RNN (same parameters, same state_dict) whose forward runs the C++ kernel
+# below; whatever the kernel does not cover (gradients, packed sequences, other dtypes, active dropout, projections, no compiler)
+# runs in PyTorch as before, with one warning that says why. The kernel is compiled on first use and kept in
+# $HONE_KERNEL_CACHE, ~/.cache/hone/kernels or a private temporary folder.
+import collections
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import threading
+import warnings
+import weakref
+
+import torch
+import torch.nn as nn
+
+_CPU_SOURCE = r"""@@recurrent_cpu.cpp@@"""
+
+_CPU_FLAGS = ["-std=c++17", "-O3", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread"]
+_CELLS = {"RNN_TANH": 0, "RNN_RELU": 1, "GRU": 2, "LSTM": 3}
+_lock = threading.RLock()
+_library_state = {}  # "library": the loaded kernel, or "error": why there is none
+_warned = set()
+
+
+class _Call(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int64) for name in ("steps", "batch")] + [
+        ("x", ctypes.c_void_p), ("x_step", ctypes.c_int64), ("x_row", ctypes.c_int64),
+        ("h0", ctypes.c_void_p), ("c0", ctypes.c_void_p),
+        ("y", ctypes.c_void_p), ("y_step", ctypes.c_int64), ("y_row", ctypes.c_int64), ("last_only", ctypes.c_int64),
+        ("h_n", ctypes.c_void_p), ("c_n", ctypes.c_void_p),
+        ("threads", ctypes.c_int64), ("split", ctypes.c_int64 * 3)]  # fmt: skip
+
+
+class _Unsupported(Exception):
+    """The kernel cannot do this; the message says why and PyTorch does it instead."""
+
+
+def _cpu_identity():
+    try:
+        with open("/proc/cpuinfo") as f:
+            lines = [line for line in f.read(65536).splitlines() if line.split(":")[0].strip() in ("flags", "Features", "model name")]
+        return "\n".join(lines[:2])
+    except OSError:
+        return platform.machine() + platform.processor()
+
+
+def _cache_folders():
+    if os.environ.get("HONE_KERNEL_CACHE"):
+        yield os.environ["HONE_KERNEL_CACHE"]
+    else:
+        home = os.path.expanduser("~")
+        if os.path.isabs(home):
+            yield os.path.join(home, ".cache", "hone", "kernels")
+    yield None  # a private temporary folder, for when the others cannot be written
+
+
+def _compile(compiler, source, target):
+    """Compiles to a private name and renames: another process sees the whole file or none."""
+    said = ""
+    for tune in (["-march=native"], ["-mcpu=native"], []):
+        partial = "%s.%d.%d.tmp" % (target, os.getpid(), threading.get_ident())
+        try:
+            done = subprocess.run([compiler, *_CPU_FLAGS, *tune, "-x", "c++", "-", "-o", partial], input=source.encode(),
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as e:
+            return str(e)
+        if done.returncode == 0:
+            os.replace(partial, target)
+            return None
+        said = said or done.stdout.decode(errors="replace").strip()[:400]
+    return said
+
+
+def _build():
+    compilers = [c for c in (os.environ.get("CXX"), "g++", "clang++", "c++") if c and shutil.which(c)]
+    identity = "\0".join([_CPU_SOURCE, *_CPU_FLAGS, _cpu_identity(), platform.system(), platform.machine()])
+    name = "recurrent_cpu-%s.so" % hashlib.sha256(identity.encode()).hexdigest()[:24]
+    said = "no C++ compiler (g++, clang++ or c++) was found"
+    for folder in _cache_folders():
+        try:
+            if folder is None:
+                folder = tempfile.mkdtemp(prefix="hone-kernels-")
+            else:
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+            target = os.path.join(folder, name)
+            if os.path.exists(target):
+                try:
+                    return ctypes.CDLL(target)
+                except OSError:
+                    pass  # damaged or of another machine: built anew
+            for compiler in compilers:
+                said = _compile(compiler, _CPU_SOURCE, target)
+                if said is None:
+                    return ctypes.CDLL(target)
+        except OSError as e:
+            said = str(e)
+    raise _Unsupported("the CPU kernel could not be built: " + said)
+
+
+
+def _library():
+    with _lock:
+        if "library" not in _library_state and "error" not in _library_state:
+            try:
+                library = _build()
+            except _Unsupported as e:
+                _library_state["error"] = str(e)
+            else:
+                i64, ptr = ctypes.c_int64, ctypes.c_void_p
+                library.hone_create.restype, library.hone_create.argtypes = ptr, [i64] * 6
+                library.hone_free.restype, library.hone_free.argtypes = None, [ptr]
+                library.hone_digest.restype, library.hone_digest.argtypes = ctypes.c_uint64, [ptr, i64, i64, i64]
+                library.hone_pack.restype, library.hone_pack.argtypes = i64, [ptr, i64, ptr, i64, ptr, i64, ptr, ptr]
+                library.hone_pack_head.restype, library.hone_pack_head.argtypes = i64, [ptr, ptr, i64, ptr]
+                library.hone_run.restype, library.hone_run.argtypes = i64, [ptr, ctypes.POINTER(_Call)]
+                _library_state["library"] = library
+        if "error" in _library_state:
+            raise _Unsupported(_library_state["error"])
+        return _library_state["library"]
+
+
+def _threads():
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, torch.get_num_threads()))
+
+
+def _pointer(tensor):
+    return None if tensor is None else tensor.data_ptr()
+
+
+def _rows(tensor):
+    """The tensor with adjacent features: as it is where the kernel can read it through strides, else a copy."""
+    return tensor if tensor.stride(-1) == 1 or tensor.size(-1) == 1 else tensor.contiguous()
+
+
+class _Net:
+    """Packed weights, never changed after construction: new weights make a new one, so calls in flight keep theirs."""
+
+    def __init__(self, cell, layers, directions, inputs, hidden, matrices, head=None):
+        library = _library()
+        self.key = (cell, layers, directions, inputs, hidden)
+        self.digest = _digest(library, matrices, head)
+        out = 0 if head is None else head[0].size(0)
+        self.handle = library.hone_create(cell, layers, directions, inputs, hidden, out)
+        if not self.handle:
+            raise _Unsupported("out of memory for packed weights")
+        self._finalizer = weakref.finalize(self, library.hone_free, self.handle)
+        failed = 0
+        for index, (w_x, w_h, b_x, b_h) in enumerate(matrices):
+            w_x, w_h = _rows(w_x), _rows(w_h)
+            b_x, b_h = (None if b is None else b.contiguous() for b in (b_x, b_h))
+            failed |= library.hone_pack(self.handle, index, w_x.data_ptr(), w_x.stride(0), w_h.data_ptr(), w_h.stride(0), _pointer(b_x), _pointer(b_h))
+        if head is not None:
+            weight, bias = _rows(head[0]), None if head[1] is None else head[1].contiguous()
+            failed |= library.hone_pack_head(self.handle, weight.data_ptr(), weight.stride(0), _pointer(bias))
+        if failed:
+            raise _Unsupported("out of memory for packed weights")
+
+    def run(self, x, h0, c0, y, h_n, c_n, last_only=False, split=(0, 0, 0)):
+        """x and y are [steps, batch, features] views in any layout; None where an output is not wanted."""
+        x = _rows(x)
+        call = _Call()
+        call.steps, call.batch = x.size(0), x.size(1)
+        call.x, call.x_step, call.x_row = x.data_ptr(), x.stride(0), x.stride(1)
+        call.h0, call.c0 = _pointer(h0), _pointer(c0)
+        if y is not None:
+            call.y, call.y_step, call.y_row = y.data_ptr(), y.stride(0), y.stride(1)
+        call.last_only = int(last_only)
+        call.h_n, call.c_n = _pointer(h_n), _pointer(c_n)
+        call.threads, call.split = _threads(), (ctypes.c_int64 * 3)(*split)
+        if _library().hone_run(self.handle, ctypes.byref(call)) != 0:
+            raise _Unsupported("out of memory for the kernel's buffers")
+        return tuple(call.split)
+
+
+def _digest(library, matrices, head):
+    tensors = [t for group in matrices for t in group if t is not None] + [t for t in head or () if t is not None]
+    parts = []
+    for t in tensors:
+        t = _rows(t)
+        t = t.unsqueeze(0) if t.dim() == 1 else t
+        parts.append(library.hone_digest(t.data_ptr(), t.size(0), t.size(1), t.stride(0)))
+    return tuple(parts)
+
+
+def _unsupported_tensor(*tensors):
+    for t in tensors:
+        if t is None:
+            continue
+        if type(t) not in (torch.Tensor, nn.Parameter):
+            return "a %s is not a plain tensor" % type(t).__name__
+        if t.device.type != "cpu" or t.layout != torch.strided:
+            return "the CPU kernel takes dense CPU tensors"
+        if t.dtype != torch.float32:
+            return "the CPU kernel is float32 only, not %s" % t.dtype
+    return None
+
+
+def _check_plain(tensors):
+    reason = _unsupported_tensor(*tensors)
+    if reason is None and torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
+        reason = "gradients are needed (run under torch.no_grad() for the kernel)"
+    if reason is None and torch.jit.is_tracing():
+        reason = "the model is being traced"
+    if reason is None and getattr(torch, "is_autocast_cpu_enabled", lambda: False)():
+        reason = "CPU autocast is on"
+    if reason is not None:
+        raise _Unsupported(reason)
+
+
+def _warn_once(reason):
+    if reason not in _warned:
+        _warned.add(reason)
+        warnings.warn("Hone's recurrent kernel is not used: %s" % reason, RuntimeWarning, stacklevel=4)
+
+
+_packed = weakref.WeakKeyDictionary()  # module -> _Net; outside the module, so that copies and pickles of it stay plain
+
+
+def _net_of(module, weights):
+    per = 4 if module.bias else 2
+    matrices = [tuple(w.detach() for w in weights[i : i + per]) + (None,) * (4 - per) for i in range(0, len(weights), per)]
+    key = (_CELLS[module.mode], module.num_layers, 2 if module.bidirectional else 1, module.input_size, module.hidden_size)
+    net = _packed.get(module)
+    # Versions miss changes made through .data, so the weights themselves are read: 1/(steps * batch) of the work.
+    if net is None or net.key != key or net.digest != _digest(_library(), matrices, None):
+        net = _Net(*key, matrices)
+        with _lock:
+            _packed[module] = net
+    return net
+
+
+def _forward(module, x, state):
+    """What nn.RNN, nn.GRU and nn.LSTM return, with None for outputs that are declared unused."""
+    weights = list(module._flat_weights)
+    lstm = module.mode == "LSTM"
+    if not isinstance(x, torch.Tensor):
+        raise _Unsupported("a packed sequence is not covered")
+    if lstm and state is not None and not (isinstance(state, tuple) and len(state) == 2):
+        raise _Unsupported("the state is not a pair (h0, c0)")
+    h0, c0 = state if lstm and state is not None else (state, None)
+    _check_plain([x, h0, c0] + weights)
+    if module.training and module.dropout > 0 and module.num_layers > 1:
+        raise _Unsupported("dropout is active")
+    if getattr(module, "proj_size", 0):
+        raise _Unsupported("proj_size is not covered")
+    batched = x.dim() == 3
+    directions = 2 if module.bidirectional else 1
+    if x.dim() not in (2, 3) or x.size(-1) != module.input_size or x.numel() == 0:
+        return NotImplemented  # PyTorch words the error
+    sequence_first = x if batched and not module.batch_first else x.transpose(0, 1) if batched else x.unsqueeze(1)
+    steps, batch = sequence_first.shape[:2]
+    shape = (module.num_layers * directions, batch, module.hidden_size)
+    for s in (h0, c0):
+        if s is not None and tuple(s.shape) != (shape if batched else (shape[0], shape[2])):
+            return NotImplemented
+    h0, c0 = (None if s is None else s.contiguous() for s in (h0, c0))
+    wanted = getattr(module, "hone_outputs", None) or ("sequence", "h_n", "c_n")
+    with torch.no_grad():
+        net = _net_of(module, weights)
+        y = h_n = c_n = None
+        last_only = "sequence" not in wanted and "last" in wanted
+        length = 1 if last_only else steps
+        if "sequence" in wanted or last_only:
+            first, second = (batch, length) if module.batch_first else (length, batch)
+            y = torch.empty(first, second, directions * module.hidden_size)
+        if "h_n" in wanted:
+            h_n = torch.empty(shape)
+        if "c_n" in wanted and lstm:
+            c_n = torch.empty(shape)
+        view = y.transpose(0, 1) if y is not None and module.batch_first else y
+        net.run(sequence_first, h0, c0, view, h_n, c_n, last_only)
+        if not batched:
+            y = None if y is None else y.squeeze(0 if module.batch_first else 1)
+            h_n, c_n = (None if s is None else s.squeeze(1) for s in (h_n, c_n))
+    return y, ((h_n, c_n) if lstm else h_n)
+
+
+class _Hone:
+    hone_outputs = None  # a tuple out of "sequence", "last", "h_n", "c_n"; None for all. "last" keeps one step of the sequence.
+
+    def forward(self, input, hx=None):
+        try:
+            answer = _forward(self, input, hx)
+            if answer is not NotImplemented:
+                return answer
+        except _Unsupported as e:
+            _warn_once(str(e))
+        return super().forward(input, hx)
+
+
+class HoneRNN(_Hone, nn.RNN):
+    pass
+
+
+class HoneGRU(_Hone, nn.GRU):
+    pass
+
+
+class HoneLSTM(_Hone, nn.LSTM):
+    pass
+
+
+_ADOPTED = {nn.RNN: HoneRNN, nn.GRU: HoneGRU, nn.LSTM: HoneLSTM}
+
+
+def adopt(model, outputs=None):
+    """Switches the recurrent sub-modules of `model` to the kernel in place. `outputs` maps module names to the outputs in use."""
+    for name, module in model.named_modules():
+        if type(module) in _ADOPTED:
+            module.__class__ = _ADOPTED[type(module)]
+        if isinstance(module, _Hone) and outputs and name in outputs:
+            module.hone_outputs = tuple(outputs[name])
+    return model
+
+
+_elman_nets = collections.OrderedDict()  # the most recent hand-written loops, by their weights
+
+
+def elman(x_seq, h0, w_x, w_h, b=None, activation="tanh", head_weight=None, head_bias=None):
+    """h[t] = act(x[t] w_x' + h[t-1] w_h' + b) over [steps, batch, features]; returns (h, or h head_weight' + head_bias, at every
+    step; the last h). Linear(cat(x, h)) has w_x = W[:, :inputs] and w_h = W[:, inputs:]."""
+    try:
+        _check_plain([x_seq, h0, w_x, w_h, b, head_weight, head_bias])
+        if x_seq.dim() != 3 or x_seq.numel() == 0:
+            raise _Unsupported("the loop needs an input [steps, batch, features] that is not empty")
+        with torch.no_grad():
+            key = tuple(None if t is None else (t.data_ptr(), tuple(t.shape), t.stride()) for t in (w_x, w_h, b, head_weight, head_bias))
+            key += (activation,)
+            matrices = [(w_x.detach(), w_h.detach(), None if b is None else b.detach(), None)]
+            head = None if head_weight is None else (head_weight.detach(), None if head_bias is None else head_bias.detach())
+            with _lock:
+                net = _elman_nets.get(key)
+            if net is None or net.digest != _digest(_library(), matrices, head):
+                net = _Net({"tanh": 0, "relu": 1}[activation], 1, 1, w_x.size(1), w_h.size(0), matrices, head)
+                with _lock:
+                    _elman_nets[key] = net
+                    while len(_elman_nets) > 16:
+                        _elman_nets.popitem(last=False)
+            hidden = w_h.size(0)
+            y = torch.empty(x_seq.size(0), x_seq.size(1), hidden if head is None else head_weight.size(0))
+            h_n = torch.empty(x_seq.size(1), hidden)
+            h0 = None if h0 is None else h0.expand(x_seq.size(1), hidden).contiguous()
+            net.run(x_seq, h0, None, y, h_n, None)
+            return y, h_n
+    except _Unsupported as e:
+        _warn_once(str(e))
+    act = torch.tanh if activation == "tanh" else torch.relu
+    hidden = x_seq.new_zeros(x_seq.size(1), w_h.size(0)) if h0 is None else h0
+    outputs = []
+    for x in x_seq:
+        hidden = act(nn.functional.linear(x, w_x, b) + nn.functional.linear(hidden, w_h))
+        outputs.append(hidden if head_weight is None else nn.functional.linear(hidden, head_weight, head_bias))
+    return torch.stack(outputs), hidden

@@ -1,0 +1,102 @@
+// Anthropic's messages API: named events, content in typed blocks, thinking in blocks of its own, usage split
+// over the first and the last event, and a max_tokens that must be sent.
+#include "model/chat_api.h"
+
+namespace hone {
+
+namespace {
+
+constexpr int64_t kDefaultMaxTokens = 32000;
+
+std::string FinishReason(const std::string& stop_reason) {
+  if (stop_reason == "end_turn" || stop_reason == "stop_sequence") return "stop";
+  return stop_reason == "max_tokens" ? "length" : stop_reason;
+}
+
+class AnthropicMessages : public ChatApi {
+ public:
+  std::string_view endpoint() const override { return "/messages"; }
+
+  std::vector<std::pair<std::string, std::string>> Headers(const std::string& key) const override {
+    std::vector<std::pair<std::string, std::string>> headers = {{"anthropic-version", "2023-06-01"}};
+    if (!key.empty()) headers.emplace_back("x-api-key", key);
+    return headers;
+  }
+
+  Json Body(const ChatRequest& request, const ChatDialect& dialect,
+            std::optional<double> temperature) const override {
+    Json messages = Json::array();
+    for (const ChatMessage& message : request.messages)
+      messages.push_back({{"role", message.role}, {"content", message.text}});
+    Json body = {{"model", request.model},
+                 {"max_tokens", dialect.max_tokens > 0 ? dialect.max_tokens : kDefaultMaxTokens},
+                 {"messages", std::move(messages)}};
+    if (!request.system.empty()) body["system"] = request.system;
+    if (dialect.stream) body["stream"] = true;
+    if (temperature && dialect.temperature) body["temperature"] = *temperature;
+    return body;
+  }
+
+  bool ReadEvent(const SseEvent& event, ChatTurn& turn) const override {
+    Result<Json> parsed = ParseJson(event.data);
+    if (!parsed.ok() || !parsed->is_object()) return false;
+    const std::string type = GetString(*parsed, "type", event.name);
+    if (type == "message_start") {
+      const Json& message = GetMember(*parsed, "message");
+      turn.model = GetString(message, "model");
+      ReadUsage(GetMember(message, "usage"), turn);
+    } else if (type == "content_block_start") {
+      ReadBlock(GetMember(*parsed, "content_block"), turn);
+    } else if (type == "content_block_delta") {
+      ReadBlock(GetMember(*parsed, "delta"), turn);
+    } else if (type == "message_delta") {
+      const std::string reason = GetString(GetMember(*parsed, "delta"), "stop_reason");
+      if (!reason.empty()) turn.finish_reason = FinishReason(reason);
+      ReadUsage(GetMember(*parsed, "usage"), turn);
+    } else if (type == "message_stop") {
+      turn.ended = turn.nothing_follows = true;
+    } else if (type == "error") {
+      turn.error = ErrorText(*parsed);
+      if (turn.error.empty()) turn.error = "an error without a message";
+    }
+    return true;
+  }
+
+  bool ReadDocument(const Json& document, ChatTurn& turn) const override {
+    if (!document.is_object()) return false;
+    const Json& content = GetMember(document, "content");
+    if (!content.is_array()) {
+      turn.error = ErrorText(document);
+      return !turn.error.empty();
+    }
+    for (const Json& block : content) ReadBlock(block, turn);
+    turn.model = GetString(document, "model");
+    turn.finish_reason = FinishReason(GetString(document, "stop_reason"));
+    ReadUsage(GetMember(document, "usage"), turn);
+    turn.ended = true;
+    return true;
+  }
+
+ private:
+  // A block and a delta carry their words in fields of the same names.
+  static void ReadBlock(const Json& block, ChatTurn& turn) {
+    turn.text += GetString(block, "text");
+    turn.thinking += GetString(block, "thinking");
+  }
+
+  static void ReadUsage(const Json& usage, ChatTurn& turn) {
+    if (GetMember(usage, "input_tokens").is_number()) {
+      turn.prompt_tokens = GetInt(usage, "input_tokens") + GetInt(usage, "cache_creation_input_tokens") +
+                           GetInt(usage, "cache_read_input_tokens");
+    }
+    turn.completion_tokens = GetInt(usage, "output_tokens", turn.completion_tokens);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ChatApi> MakeAnthropicMessages() {
+  return std::make_unique<AnthropicMessages>();
+}
+
+}  // namespace hone

@@ -1,0 +1,28 @@
+// The key to a model: where it comes from, that it goes nowhere but into a header, and how it is taken out of
+// what a server says about it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "model/url.h"
+
+namespace hone {
+
+struct ApiKey {
+  std::string value;   // empty: none
+  std::string source;  // what to change when it is wrong: "OPENAI_API_KEY", "--api-key-file /home/me/key"
+};
+
+// A file (private: not readable by group or others), else the variable named, else the variable of the
+// server's vendor; $HONE_API_KEY comes before $OPENAI_API_KEY or $ANTHROPIC_API_KEY for servers of no known
+// vendor. Those, this machine's among them, may do without a key. A key that was not named for it never goes
+// over plain http to another machine.
+Result<ApiKey> FindApiKey(const Url& url, bool anthropic, const std::string& variable, const fs::path& file);
+
+// The text without the key, and without pieces of it that are long enough to be useful.
+std::string WithoutKey(std::string text, const std::string& key);
+
+}  // namespace hone

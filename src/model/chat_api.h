@@ -1,0 +1,73 @@
+// What differs between the two ways of talking to a model over HTTP: the address, the headers, the body and
+// how the answer is spelt, as one document or as a stream of events. Pure text to text; http_model.cpp does
+// the talking and the retrying.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "model/sse.h"
+
+namespace hone {
+
+struct ChatMessage {
+  std::string role;  // "user" or "assistant"
+  std::string text;
+};
+
+struct ChatRequest {
+  std::string model;
+  std::string system;
+  std::vector<ChatMessage> messages;
+};
+
+// What a server turned out to understand; changed when it refuses a field, and remembered.
+struct ChatDialect {
+  bool stream = true;
+  bool stream_options = true;         // openai: ask for usage at the end of a stream
+  bool max_completion_tokens = true;  // openai: the field's newer name
+  bool temperature = true;
+  int64_t max_tokens = 0;  // 0: not sent where the API allows that
+};
+
+// One answer as far as it has come.
+struct ChatTurn {
+  std::string text;
+  std::string thinking;
+  std::string finish_reason;  // "stop" and "length" in both APIs, others as the server spells them
+  std::string model;
+  int64_t prompt_tokens = -1;  // -1: not told
+  int64_t completion_tokens = -1;
+  bool ended = false;            // the server said that this was all
+  bool nothing_follows = false;  // and that the stream is over; usage may come between the two
+  std::string error;             // an error sent in place of, or in the middle of, an answer
+};
+
+class ChatApi {
+ public:
+  virtual ~ChatApi() = default;
+  virtual std::string_view endpoint() const = 0;
+  virtual std::vector<std::pair<std::string, std::string>> Headers(const std::string& key) const = 0;
+  virtual Json Body(const ChatRequest& request, const ChatDialect& dialect,
+                    std::optional<double> temperature) const = 0;
+  // False when the text is not what this API sends.
+  virtual bool ReadEvent(const SseEvent& event, ChatTurn& turn) const = 0;
+  virtual bool ReadDocument(const Json& document, ChatTurn& turn) const = 0;
+};
+
+std::unique_ptr<ChatApi> MakeOpenAiChat();
+std::unique_ptr<ChatApi> MakeAnthropicMessages();
+
+// The text of a content field: a string, null, or a list of parts with "text".
+std::string ContentText(const Json& content);
+// "<type>: <message>" of an error object in any of the spellings in use, or empty.
+std::string ErrorText(const Json& document);
+// Moves a leading <think>...</think> from turn.text to turn.thinking; an opening tag that the server's
+// template swallowed is tolerated, and so is a missing end when the reply was cut off.
+void SplitThinking(ChatTurn& turn);
+
+}  // namespace hone

@@ -1,0 +1,484 @@
+#include "model/http_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "model/api_key.h"
+#include "model/usage.h"
+
+namespace hone {
+
+namespace {
+
+constexpr const char* kGoOn =
+    "Your reply was cut off by the length limit. Go on exactly where it stopped, with the very next "
+    "character. "
+    "Repeat nothing, add no introduction, and do not open a code block that is already open.";
+constexpr const char* kBeBrief =
+    "\n\nAn earlier reply to this was cut off because it was too long. Answer as briefly as you can: no "
+    "explanations, only what is asked for, complete.";
+// A server that was never reached is more often mistyped than busy.
+constexpr int kAttemptsForAStranger = 3;
+
+// What one exchange with the server came to.
+struct Attempt {
+  ChatTurn turn;
+  ModelFailure failure = ModelFailure::kNone;
+  std::string what;     // for notes: "HTTP 429"
+  std::string message;  // a sentence
+  bool retry = false;
+  bool bad_reply = false;  // an answer came and was not usable
+  bool ask_otherwise = false;
+  std::optional<double> retry_after;
+};
+
+class HttpModel : public Model {
+ public:
+  HttpModel(HttpModelOptions options, std::unique_ptr<ChatApi> api, Url url, ApiKey key)
+      : options_(std::move(options)), api_(std::move(api)), url_(std::move(url)), key_(std::move(key)) {
+    dialect_.max_tokens = options_.max_output_tokens;
+  }
+
+  std::string name() const override { return options_.model; }
+  ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override;
+
+ private:
+  friend class Conversation;
+  ChatDialect dialect() const {
+    std::lock_guard lock(mutex_);
+    return dialect_;
+  }
+  bool Adapt(int status, const std::string& words, ChatDialect& used) {
+    if (!AdaptDialect(status, words, used)) return false;
+    std::lock_guard lock(mutex_);
+    dialect_ = used;
+    return true;
+  }
+
+  const HttpModelOptions options_;
+  const std::unique_ptr<ChatApi> api_;
+  const Url url_;
+  const ApiKey key_;
+  mutable std::mutex mutex_;
+  ChatDialect dialect_;
+  std::atomic<bool> ever_answered_{false};
+};
+
+// One call of Ask: the messages so far, and the reply as it grows over attempts and continuations.
+class Conversation {
+ public:
+  Conversation(HttpModel& model, const ModelRequest& request, const ModelProgress& progress)
+      : model_(model), request_(request), progress_(progress) {
+    reply_.attempts = 0;
+    reply_.usage.price_known = true;
+    reply_.model = model.options_.model;
+  }
+
+  ModelReply Run() {
+    Stopwatch watch;
+    Converse();
+    if (reply_.usage.total() == 0)
+      reply_.usage.price_known = model_.options_.prices.Find(reply_.model).has_value();
+    reply_.text = Clean(std::move(reply_.text));
+    reply_.thinking = Clean(std::move(reply_.thinking));
+    reply_.message = Clean(std::move(reply_.message));
+    reply_.seconds = watch.seconds();
+    return std::move(reply_);
+  }
+
+ private:
+  void Converse() {
+    chat_ = {model_.options_.model, request_.system, {{"user", request_.prompt}}};
+    if (!Exchange()) return;
+    for (int i = 0; i < model_.options_.max_continuations && reply_.finish_reason == "length"; ++i) {
+      if (Trim(reply_.text).empty()) break;
+      Note("the reply was cut off by length; asked to go on");
+      chat_.messages = {{"user", request_.prompt}, {"assistant", reply_.text}, {"user", kGoOn}};
+      const std::string before = reply_.text;
+      if (!Exchange()) return;
+      reply_.text = JoinContinuation(before, reply_.text);
+    }
+    if (reply_.finish_reason != "length") return;
+    Note("the reply was cut off by length; asked again for a shorter one");
+    chat_.messages = {{"user", request_.prompt + kBeBrief}};
+    const std::string before = reply_.text;
+    if (!Exchange()) return;
+    if (reply_.finish_reason == "length") Note("the shorter reply was cut off as well");
+    if (Trim(reply_.text).empty()) reply_.text = before;
+    if (Trim(reply_.text).empty())
+      Fail(ModelFailure::kBadReply,
+           "the model used up its output on thinking and said nothing; allow it more with "
+           "--max-output-tokens");
+  }
+
+  // One question with all its attempts; false leaves the failure in the reply.
+  bool Exchange() {
+    int attempts = 0;
+    int bad_replies = 0;
+    ChatDialect dialect = model_.dialect();
+    while (true) {
+      ++reply_.attempts;
+      Attempt attempt = Try(dialect);
+      if (attempt.failure == ModelFailure::kNone) {
+        Account(attempt.turn);
+        reply_.text = std::move(attempt.turn.text);
+        reply_.thinking += attempt.turn.thinking;
+        reply_.finish_reason = attempt.turn.finish_reason;
+        if (!attempt.turn.model.empty()) reply_.model = Clean(attempt.turn.model);
+        return true;
+      }
+      // What was streamed before a failure has been generated and is billed.
+      if (!attempt.turn.text.empty() || !attempt.turn.thinking.empty()) Account(attempt.turn);
+      if (attempt.ask_otherwise) {
+        Note(attempt.what + ", asked in another way");
+        continue;
+      }
+      ++attempts;
+      bad_replies += attempt.bad_reply ? 1 : 0;
+      const RetryPolicy& policy = model_.options_.retry;
+      const int allowed =
+          model_.ever_answered_ ? policy.max_attempts : std::min(policy.max_attempts, kAttemptsForAStranger);
+      if (!attempt.retry || attempts >= allowed || bad_replies >= policy.max_bad_replies) {
+        if (attempts > 1) attempt.message += fmt::format(" ({} attempts)", attempts);
+        return Fail(attempt.failure, std::move(attempt.message));
+      }
+      const double wait = WaitSeconds(policy, attempts, attempt.retry_after);
+      if (wait >= request_.deadline.seconds_left())
+        return Fail(ModelFailure::kOutOfTime, "the time for this call is over; last: " + attempt.message);
+      Note(fmt::format("{}, waiting {:.3g} s", attempt.what, wait));
+      if (!SleepUnlessInterrupted(wait)) return Fail(ModelFailure::kInterrupted, "interrupted");
+    }
+  }
+
+  Attempt Try(ChatDialect& dialect) {
+    Attempt attempt;
+    if (Interrupted())
+      return Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted", "interrupted");
+    if (request_.deadline.passed())
+      return Failed(std::move(attempt), ModelFailure::kOutOfTime, "late", "the time for this call is over");
+    Json body = model_.api_->Body(chat_, dialect, model_.options_.temperature);
+    if (model_.options_.extra.is_object()) body.update(model_.options_.extra);
+    HttpPost post{model_.url_, model_.api_->Headers(model_.key_.value), DumpJson(body)};
+    post.headers.emplace_back("Content-Type", "application/json");
+    post.headers.emplace_back("Accept", "text/event-stream, application/json");
+    post.headers.emplace_back("X-Hone-Call-Type", request_.call_type);
+    HttpLimits limits = model_.options_.limits;
+    limits.total_seconds = std::min(limits.total_seconds, request_.deadline.seconds_left());
+
+    Listener listener(*this, attempt.turn);
+    const HttpAnswer answer = Post(post, limits, [&](const HttpAnswer& head, std::string_view piece) {
+      return listener.Hear(head, piece);
+    });
+    if (answer.status != 0) model_.ever_answered_ = true;
+    // A reply that has said its last word is whole, however the connection ended.
+    if (answer.trouble != HttpTrouble::kNone && listener.verdict == Listener::Verdict::kGood &&
+        !attempt.turn.ended)
+      return FromTrouble(std::move(attempt), answer);
+    if (answer.status / 100 != 2) return FromStatus(std::move(attempt), answer, dialect);
+    listener.Finish();
+    return FromListener(std::move(attempt), listener);
+  }
+
+  // Takes the pieces of a good answer: events as they come, or one document at the end.
+  struct Listener {
+    enum class Verdict { kGood, kGarbled, kTooLarge, kError };
+
+    Listener(Conversation& owner, ChatTurn& turn) : owner(owner), turn(turn) {}
+
+    bool Hear(const HttpAnswer& head, std::string_view piece) {
+      if (!streaming.has_value()) {
+        body += piece;
+        const auto type = head.headers.find("content-type");
+        const std::string_view start = Trim(body);
+        if (type != head.headers.end() && Contains(ToLower(type->second), "event-stream"))
+          streaming = true;
+        else if (start.size() >= 6)
+          streaming = StartsWith(start, "data:") || StartsWith(start, "event:");
+        else
+          return true;
+        if (!*streaming) return true;
+        return Events(std::exchange(body, ""));
+      }
+      if (*streaming) return Events(piece);
+      body += piece;
+      // Escapes and field names make a document longer than its text, by less than this.
+      return body.size() <= 2 * Limit() + (64u << 10) || Stop(Verdict::kTooLarge);
+    }
+
+    bool Events(std::string_view piece) {
+      const bool more = events.Add(piece, [this](const SseEvent& event) { return Event(event); });
+      return more && (events.pending_bytes() <= 2 * Limit() || Stop(Verdict::kTooLarge));
+    }
+
+    bool Event(const SseEvent& event) {
+      const size_t text = turn.text.size();
+      const size_t thinking = turn.thinking.size();
+      if (!owner.model_.api_->ReadEvent(event, turn)) return Stop(Verdict::kGarbled);
+      if (!turn.error.empty()) return Stop(Verdict::kError);
+      if (turn.text.size() + turn.thinking.size() > Limit()) return Stop(Verdict::kTooLarge);
+      owner.Heard(std::string_view(turn.text).substr(text));
+      owner.Heard(std::string_view(turn.thinking).substr(thinking));
+      return !turn.nothing_follows;
+    }
+
+    void Finish() {
+      if (verdict != Verdict::kGood) return;
+      if (streaming.value_or(false)) {
+        events.Finish([this](const SseEvent& event) { return Event(event); });
+        return;
+      }
+      Result<Json> document = ParseJson(ValidUtf8(body));
+      if (!document.ok() || !owner.model_.api_->ReadDocument(*document, turn)) {
+        Stop(Verdict::kGarbled);
+      } else if (!turn.error.empty()) {
+        Stop(Verdict::kError);
+      } else if (turn.text.size() + turn.thinking.size() > Limit()) {
+        Stop(Verdict::kTooLarge);
+      } else {
+        owner.Heard(turn.text);
+        owner.Heard(turn.thinking);
+      }
+    }
+
+    bool Stop(Verdict why) {
+      verdict = why;
+      return false;
+    }
+    size_t Limit() const { return owner.model_.options_.max_reply_bytes; }
+
+    Conversation& owner;
+    ChatTurn& turn;
+    Verdict verdict = Verdict::kGood;
+    std::optional<bool> streaming;
+    std::string body;
+    SseReader events;
+  };
+
+  static Attempt Failed(Attempt attempt, ModelFailure failure, std::string what, std::string message) {
+    attempt.failure = failure;
+    attempt.what = std::move(what);
+    attempt.message = std::move(message);
+    return attempt;
+  }
+
+  Attempt FromTrouble(Attempt attempt, const HttpAnswer& answer) {
+    switch (answer.trouble) {
+      case HttpTrouble::kInterrupted:
+        return Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted", "interrupted");
+      case HttpTrouble::kTls:
+        return Failed(std::move(attempt), ModelFailure::kRefusedTls, "certificate refused", answer.message);
+      case HttpTrouble::kUsage:
+        return Failed(std::move(attempt), ModelFailure::kRefused, "bad address", answer.message);
+      default:
+        break;
+    }
+    if (request_.deadline.passed())
+      return Failed(std::move(attempt), ModelFailure::kOutOfTime, "late",
+                    "the time for this call is over; " + answer.message);
+    attempt.retry = true;
+    if (answer.trouble == HttpTrouble::kProtocol) {
+      attempt.bad_reply = true;
+      return Failed(std::move(attempt), ModelFailure::kBadReply, "not HTTP",
+                    answer.message + "; is --api-base right?");
+    }
+    const char* what = answer.trouble == HttpTrouble::kTimeout ? "timeout"
+                       : answer.trouble == HttpTrouble::kReset ? "connection lost"
+                                                               : "no connection";
+    return Failed(std::move(attempt), ModelFailure::kUnreachable, what,
+                  answer.message + "; check --api-base and the network, then resume the run");
+  }
+
+  Attempt FromStatus(Attempt attempt, const HttpAnswer& answer, ChatDialect& dialect) {
+    Result<Json> document = ParseJson(ValidUtf8(answer.body));
+    std::string words = document.ok() ? ErrorText(*document) : "";
+    if (words.empty()) words = std::string(Trim(answer.body));
+    const std::string what = fmt::format("HTTP {}", answer.status);
+    attempt.ask_otherwise = model_.Adapt(answer.status, words, dialect);
+    if (attempt.ask_otherwise) return Failed(std::move(attempt), ModelFailure::kRefused, what, words);
+    const ServerError error = ClassifyServerError(answer.status, words);
+    attempt.retry = error.retry;
+    if (const auto header = answer.headers.find("retry-after"); header != answer.headers.end())
+      attempt.retry_after = RetryAfterSeconds(header->second, UnixSeconds());
+    std::string message = Sentence(error.failure, what, words);
+    if (const auto to = answer.headers.find("location");
+        answer.status / 100 == 3 && to != answer.headers.end())
+      message = fmt::format("{} sends us on to {}; give that as --api-base if it is right",
+                            model_.url_.Display(), Quote(to->second));
+    return Failed(std::move(attempt), error.failure, what, std::move(message));
+  }
+
+  Attempt FromListener(Attempt attempt, const Listener& listener) {
+    using Verdict = Listener::Verdict;
+    ChatTurn& turn = attempt.turn;
+    const std::string where = model_.url_.Display();
+    if (listener.verdict == Verdict::kTooLarge)
+      return Failed(std::move(attempt), ModelFailure::kTooLarge, "reply too large",
+                    fmt::format("the reply is over the limit of {}; lower --max-output-tokens",
+                                HumanBytes(static_cast<double>(listener.Limit()))));
+    if (listener.verdict == Verdict::kError) {
+      const ServerError error = ClassifyServerError(200, turn.error);
+      attempt.retry = error.retry;
+      return Failed(std::move(attempt), error.failure, "error in the stream",
+                    Sentence(error.failure, "an error in the stream", turn.error));
+    }
+    attempt.retry = true;
+    if (listener.verdict == Verdict::kGarbled) {
+      attempt.bad_reply = true;
+      return Failed(std::move(attempt), ModelFailure::kBadReply, "garbled reply",
+                    where + " sends something that this API does not; is --api-base right, and --api-style?");
+    }
+    if (!turn.ended)
+      return Failed(std::move(attempt), ModelFailure::kUnreachable, "connection lost",
+                    where + " ended its reply in the middle");
+    SplitThinking(turn);
+    if (Trim(turn.text).empty() && turn.finish_reason != "length") {
+      attempt.bad_reply = true;
+      const std::string reason =
+          turn.finish_reason.empty() ? "" : " (finish_reason " + turn.finish_reason + ")";
+      return Failed(std::move(attempt), ModelFailure::kBadReply, "empty reply",
+                    "the model said nothing" + Quote(reason));
+    }
+    attempt.retry = false;
+    return attempt;
+  }
+
+  std::string Sentence(ModelFailure failure, const std::string& what, const std::string& words) const {
+    const std::string said = fmt::format("{} from {}: {}", what, model_.url_.Authority(), Quote(words));
+    switch (failure) {
+      case ModelFailure::kWrongKey:
+        if (model_.key_.value.empty())
+          return said + " (no key was sent; set HONE_API_KEY or give --api-key-env or --api-key-file)";
+        return said + " (the key came from " + model_.key_.source + ")";
+      case ModelFailure::kContextTooLong:
+        return said + " (the prompt does not fit; use a model with a longer context)";
+      case ModelFailure::kRefused:
+        return fmt::format("{} (asked for model '{}' at {})", said, model_.options_.model,
+                           model_.url_.Display());
+      default:
+        return said;
+    }
+  }
+
+  // A server's words, short, printable and without the key.
+  std::string Quote(const std::string& words) const {
+    constexpr size_t kMax = 400;
+    std::string text = SafeForTerminal(Clean(words));
+    if (text.size() > kMax) text = ValidUtf8(text.substr(0, kMax)) + "...";
+    return text.empty() ? "nothing" : text;
+  }
+
+  std::string Clean(std::string text) const { return WithoutKey(std::move(text), model_.key_.value); }
+
+  void Account(const ChatTurn& turn) {
+    Usage usage;
+    usage.prompt_tokens = turn.prompt_tokens;
+    usage.completion_tokens = turn.completion_tokens;
+    if (turn.prompt_tokens < 0) {
+      usage.prompt_tokens = EstimateTokens(chat_.system);
+      for (const ChatMessage& message : chat_.messages)
+        usage.prompt_tokens += EstimateTokens(message.text) + 4;
+      usage.estimated = true;
+    }
+    if (turn.completion_tokens < 0 || !turn.ended) {
+      usage.completion_tokens = EstimateTokens(turn.text) + EstimateTokens(turn.thinking);
+      usage.estimated = true;
+    }
+    model_.options_.prices.Charge(model_.options_.model, usage);
+    reply_.usage = reply_.usage + usage;
+    heard_ = {};
+  }
+
+  void Heard(std::string_view piece) {
+    if (piece.empty()) return;
+    heard_.Add(piece);
+    if (progress_.tokens) progress_.tokens(reply_.usage.completion_tokens + heard_.count());
+  }
+
+  void Note(std::string note) {
+    note = Clean(std::move(note));
+    if (progress_.note) progress_.note(note);
+    reply_.notes.push_back(std::move(note));
+  }
+
+  bool Fail(ModelFailure failure, std::string message) {
+    reply_.failure = failure;
+    reply_.message = std::move(message);
+    return false;
+  }
+
+  HttpModel& model_;
+  const ModelRequest& request_;
+  const ModelProgress& progress_;
+  ChatRequest chat_;
+  TokenCounter heard_;
+  ModelReply reply_;
+};
+
+ModelReply HttpModel::Ask(const ModelRequest& request, const ModelProgress& progress) {
+  return Conversation(*this, request, progress).Run();
+}
+
+std::string DefaultBase(const std::string& model, ApiStyle style) {
+  const char* usual = std::getenv("OPENAI_BASE_URL");
+  if (style == ApiStyle::kAnthropic || (style == ApiStyle::kAuto && StartsWith(model, "claude")))
+    return "https://api.anthropic.com";
+  if (usual != nullptr && *usual != '\0') return usual;
+  if (StartsWith(model, "deepseek-")) return "https://api.deepseek.com";
+  if (StartsWith(model, "gemini-")) return "https://generativelanguage.googleapis.com/v1beta/openai";
+  return "https://api.openai.com";
+}
+
+}  // namespace
+
+Result<ApiStyle> ApiStyleFromName(const std::string& name) {
+  if (name.empty() || name == "auto") return ApiStyle::kAuto;
+  if (name == "openai") return ApiStyle::kOpenAi;
+  if (name == "anthropic") return ApiStyle::kAnthropic;
+  return Error{ErrorKind::kUsage,
+               fmt::format("'{}' is no API style; there are auto, openai and anthropic", name)};
+}
+
+Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options) {
+  if (options.model.empty())
+    return Error{ErrorKind::kUsage,
+                 "no model was named; give one with --model, for example --model gpt-5.4-mini"};
+  if (options.api_base.empty()) options.api_base = DefaultBase(options.model, options.style);
+  HONE_ASSIGN_OR_RETURN(const Url base, ParseUrl(options.api_base));
+  // A gateway may serve a claude under either API; where its address does not tell, the name does.
+  bool anthropic = options.style == ApiStyle::kAnthropic;
+  if (options.style == ApiStyle::kAuto)
+    anthropic = base.host == "api.anthropic.com" || EndsWith(base.path, "/messages") ||
+                (StartsWith(options.model, "claude") && !EndsWith(base.path, "/chat/completions"));
+  std::unique_ptr<ChatApi> api = anthropic ? MakeAnthropicMessages() : MakeOpenAiChat();
+  HONE_ASSIGN_OR_RETURN(Url url, EndpointUrl(options.api_base, api->endpoint()));
+  HONE_ASSIGN_OR_RETURN(ApiKey key, FindApiKey(url, anthropic, options.key_variable, options.key_file));
+  return std::unique_ptr<Model>(
+      std::make_unique<HttpModel>(std::move(options), std::move(api), std::move(url), std::move(key)));
+}
+
+std::string JoinContinuation(const std::string& before, const std::string& after) {
+  bool fence_open = false;
+  for (const std::string& line : Lines(before)) fence_open ^= StartsWith(Trim(line), "```");
+  std::string rest = after;
+  const size_t start = rest.find_first_not_of(" \t\r\n");
+  if (fence_open && start != std::string::npos && rest.compare(start, 3, "```") == 0) {
+    // "```python" opens; a bare "```" closes what is open and stays.
+    const size_t end = rest.find('\n', start);
+    const bool opens = end != std::string::npos && !Trim(rest.substr(start + 3, end - start - 3)).empty();
+    if (opens) rest.erase(0, end + 1);
+  }
+  constexpr size_t kShortest = 12;
+  for (size_t length = std::min({before.size(), rest.size(), size_t{2000}}); length >= kShortest; --length) {
+    if (before.compare(before.size() - length, length, rest, 0, length) == 0)
+      return before + rest.substr(length);
+  }
+  return before + rest;
+}
+
+}  // namespace hone

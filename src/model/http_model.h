@@ -1,0 +1,47 @@
+// A language model over HTTP: any OpenAI-compatible server, or Anthropic's. This is where attempts, waits,
+// cut-off replies and the counting of tokens and money are decided.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "model/http_client.h"
+#include "model/model.h"
+#include "model/prices.h"
+#include "model/retry.h"
+
+namespace hone {
+
+enum class ApiStyle { kAuto, kOpenAi, kAnthropic };
+// "auto", "openai" or "anthropic".
+Result<ApiStyle> ApiStyleFromName(const std::string& name);
+
+struct HttpModelOptions {
+  std::string model;
+  std::string api_base;  // empty: by the model's name, then $OPENAI_BASE_URL, then OpenAI
+  ApiStyle style = ApiStyle::kAuto;
+  std::string key_variable;  // empty: by the server, see api_key.h
+  fs::path key_file;
+
+  int64_t max_output_tokens = 0;  // 0: the server's own
+  std::optional<double> temperature;
+  Json extra;  // an object merged into every request: {"reasoning_effort": "high"}
+
+  HttpLimits limits;
+  RetryPolicy retry;
+  int max_continuations = 2;
+  size_t max_reply_bytes = 4u << 20;
+  PriceTable prices = PriceTable::BuiltIn();
+};
+
+// Checks options and key; opens no connection.
+Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options);
+
+// Puts a continuation behind what was cut off: what the model repeats is dropped, and so is a code fence it
+// opens again inside an open one.
+std::string JoinContinuation(const std::string& before, const std::string& after);
+
+}  // namespace hone

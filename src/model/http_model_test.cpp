@@ -1,0 +1,501 @@
+// Real sockets against tests/fakes/fake_llm_server.py, which misbehaves as real servers do. Every scenario
+// has a tag of its own, so that the server can be asked how many calls it saw.
+#include "model/http_model.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "base/ids.h"
+#include "base/interrupt.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "process/child.h"
+
+namespace hone {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kKey = "sk-test-0123456789abcdefghij";
+
+class FakeServer {
+ public:
+  explicit FakeServer(std::vector<std::string> arguments = {}) {
+    EXPECT_TRUE(log_.ok());
+    ChildSpec spec;
+    spec.argv = {"python3", "-u", HONE_SOURCE_DIR "/tests/fakes/fake_llm_server.py", "--log",
+                 log_file().string()};
+    spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
+    spec.env = CurrentEnvironment();
+    Result<std::unique_ptr<Child>> child = Child::Spawn(spec);
+    EXPECT_TRUE(child.ok());
+    child_ = *std::move(child);
+    const Deadline deadline = Deadline::After(20);
+    while (port_ == 0 && child_->running() && !deadline.passed()) {
+      const std::string out = child_->out();
+      if (StartsWith(out, "port ") && EndsWith(out, "\n")) port_ = std::stoi(out.substr(5));
+      SleepUnlessInterrupted(0.01);
+    }
+    EXPECT_NE(port_, 0) << child_->err();
+  }
+
+  int port() const { return port_; }
+  std::string Base(const std::string& scheme = "http", const std::string& host = "127.0.0.1") const {
+    return scheme + "://" + host + ":" + std::to_string(port_);
+  }
+
+  // The requests this server saw with this tag.
+  std::vector<Json> Requests(const std::string& tag) const {
+    std::vector<Json> found;
+    Result<std::string> text = ReadFile(log_file());
+    if (!text.ok()) return found;
+    for (const std::string& line : Lines(*text)) {
+      Result<Json> entry = ParseJson(line);
+      if (entry.ok() && GetString(*entry, "tag") == tag) found.push_back(*std::move(entry));
+    }
+    return found;
+  }
+
+ private:
+  fs::path log_file() const { return log_->path() / "log.jsonl"; }
+  Result<TempFolder> log_ = TempFolder::Make("hone-fake-llm");
+  std::unique_ptr<Child> child_;
+  int port_ = 0;
+};
+
+class HttpModelTest : public testing::TestWithParam<const char*> {
+ protected:
+  static void SetUpTestSuite() { server_ = new FakeServer; }
+  static void TearDownTestSuite() {
+    delete server_;
+    server_ = nullptr;
+  }
+  void SetUp() override {
+    for (const char* name : {"HONE_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy",
+                             "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "NO_PROXY"})
+      unsetenv(name);
+    setenv("OPENAI_API_KEY", kKey, 1);
+    setenv("ANTHROPIC_API_KEY", kKey, 1);
+  }
+
+  // Quick to give up: the waits under test are the server's.
+  HttpModelOptions Options(const std::string& scenario) {
+    HttpModelOptions options;
+    options.model = (anthropic() ? "claude-fake/" : "fake/") + scenario + "@" + tag_;
+    options.api_base = server_->Base();
+    options.retry.backoff_seconds = 0.01;
+    options.limits.idle_seconds = 0.5;
+    options.limits.connect_seconds = 5;
+    return options;
+  }
+  bool anthropic() const { return std::string(GetParam()) == "anthropic"; }
+
+  ModelReply Ask(const HttpModelOptions& options) {
+    Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+    EXPECT_TRUE(model.ok()) << model.error().message;
+    if (!model.ok()) return {};
+    return AskModel(**model);
+  }
+  ModelReply AskModel(Model& model) {
+    notes_.clear();
+    ModelRequest request{"seed", "You write kernels.", "Please write one.", "seed/0", Deadline::After(30)};
+    ModelProgress progress;
+    progress.tokens = [this](int64_t tokens) { tokens_.push_back(tokens); };
+    progress.note = [this](const std::string& note) { notes_.push_back(note); };
+    ModelReply reply = model.Ask(request, progress);
+    EXPECT_EQ(reply.notes, notes_);
+    for (const std::string& text : {reply.text, reply.message, reply.thinking, Join(reply.notes, "\n")}) {
+      EXPECT_THAT(text, Not(HasSubstr(kKey)));
+      EXPECT_THAT(text, Not(HasSubstr("0123456789")));
+    }
+    return reply;
+  }
+  ModelReply Ask(const std::string& scenario) { return Ask(Options(scenario)); }
+  std::vector<Json> Requests() const { return server_->Requests(tag_); }
+
+  static FakeServer* server_;
+  std::string tag_ = RandomHex(4);
+  std::vector<int64_t> tokens_;
+  std::vector<std::string> notes_;
+};
+
+FakeServer* HttpModelTest::server_ = nullptr;
+
+INSTANTIATE_TEST_SUITE_P(Apis, HttpModelTest, testing::Values("openai", "anthropic"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(HttpModelTest, StreamsAReplyAndCountsItsTokens) {
+  const ModelReply reply = Ask("fine");
+  ASSERT_TRUE(reply.ok()) << reply.message;
+  EXPECT_EQ(reply.text, "Hello from fake");
+  EXPECT_EQ(reply.finish_reason, "stop");
+  EXPECT_EQ(reply.attempts, 1);
+  EXPECT_EQ(reply.usage.prompt_tokens, 11);
+  EXPECT_FALSE(reply.usage.estimated);
+  EXPECT_FALSE(reply.usage.price_known);
+  EXPECT_GT(tokens_.size(), 1u);
+  ASSERT_EQ(Requests().size(), 1u);
+  const Json request = Requests()[0];
+  EXPECT_EQ(GetString(request, "api"), GetParam());
+  EXPECT_EQ(GetString(request, "call_type"), "seed");
+  EXPECT_TRUE(GetBool(request, "has_key"));
+  EXPECT_TRUE(GetBool(request, "stream"));
+}
+
+TEST_P(HttpModelTest, GetsOverEveryPassingTrouble) {
+  struct Row {
+    const char* scenario;
+    int calls;
+    const char* note;
+    const char* text = "Hello from fake";
+  };
+  const Row rows[] = {
+      {"500:2", 3, "HTTP 500"},
+      {"529:1", 2, "HTTP 529"},
+      {"stall:1", 2, "timeout"},
+      {"reset:1", 2, "connection lost"},
+      {"cut:1", 2, "connection lost"},
+      {"wrong-json:1", 2, "garbled reply"},
+      {"empty:1", 2, "empty reply"},
+      {"error-in-stream:1", 2, "error in the stream"},
+      {"refuse-stream", 2, "asked in another way"},
+      {"no-stream", 1, nullptr},
+      {"done-then-hang", 1, nullptr, "the answer"},
+      {"utf8", 1, nullptr, "caf\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd fine"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.scenario);
+    tag_ = RandomHex(4);
+    const ModelReply reply = Ask(row.scenario);
+    EXPECT_TRUE(reply.ok()) << reply.message;
+    EXPECT_EQ(reply.text, row.text);
+    EXPECT_EQ(reply.attempts, row.calls);
+    EXPECT_EQ(static_cast<int>(Requests().size()), row.calls);
+    if (row.note != nullptr)
+      EXPECT_THAT(reply.notes, Contains(HasSubstr(row.note)));
+    else
+      EXPECT_TRUE(reply.notes.empty());
+  }
+}
+
+TEST_P(HttpModelTest, GivesUpWithAReasonThatSaysWhatToDo) {
+  using F = ModelFailure;
+  struct Row {
+    const char* scenario;
+    ModelFailure failure;
+    int calls;
+    const char* message;
+  };
+  const Row rows[] = {
+      {"wrong-key", F::kWrongKey, 1, "the key came from"},
+      {"context", F::kContextTooLong, 1, "longer context"},
+      {"not-found", F::kRefused, 1, "asked for model"},
+      {"redirect", F::kRefused, 1, "https://elsewhere.example"},
+      {"429-quota", F::kRefused, 1, "current quota"},
+      {"huge", F::kTooLarge, 1, "4.0 MiB"},
+      {"huge-document", F::kTooLarge, 1, "4.0 MiB"},
+      {"huge-document:6", F::kTooLarge, 1, "4.0 MiB"},
+      {"wrong-json:0", F::kBadReply, 3, "--api-base"},
+      {"html", F::kBadReply, 3, "--api-base"},
+      {"empty:0", F::kBadReply, 3, "said nothing"},
+      {"no-choices", F::kBadReply, 3, "said nothing"},
+      {"500:99", F::kUnreachable, 6, "HTTP 500"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.scenario);
+    tag_ = RandomHex(4);
+    const ModelReply reply = Ask(row.scenario);
+    EXPECT_EQ(FailureName(reply.failure), FailureName(row.failure)) << reply.message;
+    EXPECT_THAT(reply.message, HasSubstr(row.message));
+    EXPECT_EQ(static_cast<int>(Requests().size()), row.calls);
+  }
+}
+
+TEST_P(HttpModelTest, WaitsAsLongAsRetryAfterSays) {
+  const ModelReply reply = Ask(anthropic() ? "429:1" : "429-date:1");
+  ASSERT_TRUE(reply.ok()) << reply.message;
+  const std::vector<Json> requests = Requests();
+  ASSERT_EQ(requests.size(), 2u);
+  const double waited = GetNumber(requests[1], "time") - GetNumber(requests[0], "time");
+  // A date has whole seconds: two ahead is between one and two.
+  EXPECT_GE(waited, 0.95);
+  EXPECT_LT(waited, 5);
+  EXPECT_THAT(reply.notes, Contains(HasSubstr("HTTP 429, waiting")));
+}
+
+TEST_P(HttpModelTest, AsksToGoOnWhenAReplyIsCutOffAndJoinsTheParts) {
+  const ModelReply reply = Ask("length");
+  ASSERT_TRUE(reply.ok()) << reply.message;
+  EXPECT_EQ(reply.text, "```python\nimport torch\nfirst = 1\nsecond = 2\nthird = 3\n```\n");
+  EXPECT_EQ(reply.finish_reason, "stop");
+  EXPECT_EQ(Requests().size(), 3u);
+  EXPECT_EQ(reply.usage.prompt_tokens, 33) << "usage is that of all three";
+}
+
+TEST_P(HttpModelTest, AsksForAShorterReplyWhenGoingOnDoesNotHelp) {
+  const ModelReply endless = Ask("length-always");
+  ASSERT_TRUE(endless.ok()) << endless.message;
+  EXPECT_EQ(endless.finish_reason, "length");
+  EXPECT_EQ(endless.text, "part 4 of an endless reply\n");
+  EXPECT_EQ(Requests().size(), 4u);
+  tag_ = RandomHex(4);
+  const ModelReply thinker = Ask("length-thinking");
+  EXPECT_EQ(thinker.text, "brief");
+  EXPECT_EQ(Requests().size(), 2u) << "there is nothing to continue";
+}
+
+TEST_P(HttpModelTest, KeepsThinkingApart) {
+  for (const char* scenario : {"thinking", "think-tags"}) {
+    const ModelReply reply = Ask(scenario);
+    EXPECT_EQ(reply.text, "the answer");
+    EXPECT_EQ(reply.thinking, "the thought");
+  }
+}
+
+TEST_P(HttpModelTest, EstimatesUsageWhereNoneIsToldAndSaysSo) {
+  const ModelReply reply = Ask("no-usage");
+  EXPECT_TRUE(reply.usage.estimated);
+  EXPECT_GT(reply.usage.prompt_tokens, 5);
+  EXPECT_GE(reply.usage.completion_tokens, 3);
+}
+
+TEST_P(HttpModelTest, CountsWhatABrokenAttemptHasCost) {
+  const ModelReply reply = Ask("reset:1");
+  ASSERT_TRUE(reply.ok());
+  EXPECT_TRUE(reply.usage.estimated);
+  EXPECT_GT(reply.usage.prompt_tokens, 11) << "two prompts were read";
+}
+
+TEST_P(HttpModelTest, RemembersWhatAServerDoesNotTake) {
+  HttpModelOptions options = Options("refuse-max-tokens");
+  options.max_output_tokens = 9000;
+  const Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+  ASSERT_TRUE(model.ok());
+  ASSERT_TRUE(AskModel(**model).ok());
+  const size_t first = Requests().size();
+  EXPECT_GT(first, 1u);
+  ASSERT_TRUE(AskModel(**model).ok());
+  EXPECT_EQ(Requests().size(), first + 1);
+  EXPECT_EQ(GetInt(GetMember(Requests().back(), "body"), "max_tokens"), 4096);
+}
+
+TEST_P(HttpModelTest, SendsWhatTheUserAdds) {
+  HttpModelOptions options = Options("fine");
+  options.extra = {{"reasoning_effort", "high"}};
+  options.temperature = 0.25;
+  options.prices = PriceTable::BuiltIn();
+  ASSERT_TRUE(Ask(options).ok());
+  const Json body = GetMember(Requests()[0], "body");
+  EXPECT_EQ(GetString(body, "reasoning_effort"), "high");
+  EXPECT_EQ(GetNumber(body, "temperature"), 0.25);
+}
+
+TEST_P(HttpModelTest, ReachesAScenarioByPathWithAndWithoutVersionAndSlash) {
+  for (const char* end : {"", "/", "/v1", "/v1/"}) {
+    HttpModelOptions options = Options("fine");
+    options.api_base += "/s/think-tags" + std::string(end);
+    EXPECT_EQ(Ask(options).text, "the answer") << end;
+  }
+}
+
+TEST_P(HttpModelTest, ServesSeveralThreadsAtOnce) {
+  Result<std::unique_ptr<Model>> model = MakeHttpModel(Options("500:4"));
+  ASSERT_TRUE(model.ok());
+  std::vector<ModelReply> replies(8);
+  std::vector<std::thread> threads;
+  for (ModelReply& reply : replies)
+    threads.emplace_back([&] { reply = (*model)->Ask({"seed", "", "hi", "k", Deadline::Never()}, {}); });
+  for (std::thread& thread : threads) thread.join();
+  for (const ModelReply& reply : replies) EXPECT_EQ(reply.text, "Hello from fake") << reply.message;
+  EXPECT_EQ(Requests().size(), 12u);
+}
+
+TEST_P(HttpModelTest, EndsAtTheRequestsDeadline) {
+  HttpModelOptions options = Options("silent");
+  options.limits.idle_seconds = 30;
+  Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+  const ModelReply reply = (*model)->Ask({"seed", "", "hi", "k", Deadline::After(0.3)}, {});
+  EXPECT_EQ(FailureName(reply.failure), "out_of_time") << reply.message;
+  EXPECT_LT(reply.seconds, 2);
+}
+
+TEST_P(HttpModelTest, EndsSoonAfterCtrlC) {
+  // A stalled stream, a server that never answers, and a long wait between attempts.
+  for (const char* scenario : {"stall:0", "silent", "500:99"}) {
+    SCOPED_TRACE(scenario);
+    HttpModelOptions options = Options(scenario);
+    options.limits.idle_seconds = options.retry.backoff_seconds = 60;
+    // In a process of its own: once interrupted, a process stays so.
+    const pid_t pid = fork();
+    if (pid == 0) {
+      InstallInterruptHandler();
+      int64_t raised_ns = 0;
+      std::thread([&] {
+        usleep(400'000);
+        raised_ns = NowNs();
+        raise(SIGINT);
+      }).detach();
+      Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+      const ModelReply reply = (*model)->Ask({"seed", "", "hi", "k", Deadline::Never()}, {});
+      const double late = static_cast<double>(NowNs() - raised_ns) * 1e-9;
+      _exit(reply.failure != ModelFailure::kInterrupted ? 1 : raised_ns == 0 ? 2 : late > 0.2 ? 3 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "1: not interrupted, 2: ended before, 3: later than 0.2 s";
+  }
+}
+
+TEST_P(HttpModelTest, SaysWhenNobodyListens) {
+  HttpModelOptions options = Options("fine");
+  options.api_base = "http://127.0.0.1:1";
+  const ModelReply refused = Ask(options);
+  EXPECT_EQ(refused.failure, ModelFailure::kUnreachable);
+  EXPECT_THAT(refused.message, HasSubstr("127.0.0.1:1"));
+  EXPECT_EQ(refused.attempts, 3) << "a server never reached gets fewer attempts";
+  options.api_base = "http://no-such-host.invalid";
+  EXPECT_THAT(Ask(options).message, HasSubstr("no-such-host.invalid cannot be found"));
+}
+
+TEST_P(HttpModelTest, HearsARefusalThatComesBeforeTheRequestIsRead) {
+  HttpModelOptions options = Options("fine");
+  options.api_base += "/s/early-refusal";
+  Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+  const ModelReply reply =
+      (*model)->Ask({"seed", "", std::string(8 << 20, 'x'), "k", Deadline::After(20)}, {});
+  // The reset may overtake the answer; what must not happen is a hang or a success.
+  EXPECT_FALSE(reply.ok());
+  EXPECT_LT(reply.seconds, 10);
+}
+
+TEST_P(HttpModelTest, LetsOnlyTheRightKeyIn) {
+  const FakeServer strict({"--key", kKey});
+  HttpModelOptions options = Options("fine");
+  options.api_base = strict.Base();
+  EXPECT_TRUE(Ask(options).ok());
+  setenv("OPENAI_API_KEY", "sk-some-other-key-that-is-wrong", 1);
+  setenv("ANTHROPIC_API_KEY", "sk-some-other-key-that-is-wrong", 1);
+  const ModelReply wrong = Ask(options);
+  EXPECT_EQ(wrong.failure, ModelFailure::kWrongKey);
+  EXPECT_THAT(wrong.message, HasSubstr(anthropic() ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY"));
+  EXPECT_THAT(wrong.message, Not(HasSubstr("some-other-key")));
+  unsetenv("OPENAI_API_KEY");
+  unsetenv("ANTHROPIC_API_KEY");
+  EXPECT_THAT(Ask(options).message, HasSubstr("no key was sent"));
+}
+
+TEST_P(HttpModelTest, PlaysARecordingByCallType) {
+  Result<TempFolder> folder = TempFolder::Make("hone-fake-replies");
+  ASSERT_TRUE(WriteFileAtomic(folder->path() / "001_seed.txt", "first seed").ok());
+  ASSERT_TRUE(WriteFileAtomic(folder->path() / "002_analysis.txt", "an analysis").ok());
+  ASSERT_TRUE(WriteFileAtomic(folder->path() / "003_seed.txt", "second seed").ok());
+  const FakeServer recorded({"--replies", folder->path().string()});
+  HttpModelOptions options = Options("fine");
+  options.api_base = recorded.Base();
+  EXPECT_EQ(Ask(options).text, "first seed");
+  EXPECT_EQ(Ask(options).text, "second seed");
+}
+
+class TlsTest : public HttpModelTest {
+ protected:
+  // A certificate for localhost alone, so that 127.0.0.1 is the wrong name for it.
+  void SetUp() override {
+    HttpModelTest::SetUp();
+    ChildSpec spec;
+    spec.argv = {"openssl",
+                 "req",
+                 "-x509",
+                 "-newkey",
+                 "ec",
+                 "-pkeyopt",
+                 "ec_paramgen_curve:prime256v1",
+                 "-nodes",
+                 "-days",
+                 "2",
+                 "-subj",
+                 "/CN=localhost",
+                 "-addext",
+                 "subjectAltName=DNS:localhost,DNS:llm.test",
+                 "-keyout",
+                 path("key"),
+                 "-out",
+                 path("cert")};
+    spec.env = CurrentEnvironment();
+    const Result<ExitReport> made = RunProgram(spec, Deadline::After(20));
+    ASSERT_TRUE(made.ok() && made->code == 0) << "openssl is needed to make a certificate";
+    tls_ = std::make_unique<FakeServer>(std::vector<std::string>{"--tls", path("cert"), path("key")});
+  }
+  std::string path(const char* name) const { return folder_->path() / name; }
+
+  Result<TempFolder> folder_ = TempFolder::Make("hone-tls-test");
+  std::unique_ptr<FakeServer> tls_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Apis, TlsTest, testing::Values("openai"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(TlsTest, RefusesACertificateItCannotTrustAndNamesTheWayOut) {
+  HttpModelOptions options = Options("fine");
+  options.api_base = tls_->Base("https", "localhost");
+  const ModelReply refused = Ask(options);
+  EXPECT_EQ(refused.failure, ModelFailure::kRefusedTls) << refused.message;
+  EXPECT_THAT(refused.message, HasSubstr("SSL_CERT_FILE"));
+  EXPECT_EQ(refused.attempts, 1);
+  EXPECT_TRUE(tls_->Requests(tag_).empty()) << "nothing may be sent, the key least of all";
+
+  setenv("SSL_CERT_FILE", path("cert").c_str(), 1);
+  EXPECT_EQ(Ask(options).text, "Hello from fake");
+
+  options.api_base = tls_->Base("https", "127.0.0.1");
+  const ModelReply other_name = Ask(options);
+  EXPECT_EQ(other_name.failure, ModelFailure::kRefusedTls) << other_name.message;
+  EXPECT_THAT(other_name.message, HasSubstr("mismatch"));
+
+  setenv("SSL_CERT_FILE", "/no/such/file", 1);
+  EXPECT_EQ(Ask(options).failure, ModelFailure::kRefusedTls);
+}
+
+TEST_P(TlsTest, SaysWhenAServerSpeaksNoTls) {
+  HttpModelOptions options = Options("fine");
+  options.api_base = server_->Base("https", "localhost");
+  const ModelReply reply = Ask(options);
+  EXPECT_EQ(reply.failure, ModelFailure::kUnreachable);
+  EXPECT_THAT(reply.message, HasSubstr("does not speak TLS"));
+}
+
+TEST_P(TlsTest, GoesThroughAProxy) {
+  const FakeServer proxy({"--connect-to", std::to_string(tls_->port())});
+  setenv("https_proxy", proxy.Base().c_str(), 1);
+  setenv("http_proxy", proxy.Base().c_str(), 1);
+  setenv("SSL_CERT_FILE", path("cert").c_str(), 1);
+  HttpModelOptions options = Options("fine");
+  options.api_base = "https://llm.test";
+  EXPECT_EQ(Ask(options).text, "Hello from fake");
+  EXPECT_EQ(tls_->Requests(tag_).size(), 1u);
+  options.api_base = "http://llm.test";
+  EXPECT_EQ(Ask(options).text, "Hello from fake");
+  EXPECT_EQ(proxy.Requests(tag_).size(), 1u);
+}
+
+TEST(MakeHttpModel, RefusesOptionsThatMakeNoSense) {
+  HttpModelOptions options;
+  EXPECT_THAT(MakeHttpModel(options).error().message, HasSubstr("--model"));
+  options.model = "m";
+  options.api_base = "ftp://x";
+  EXPECT_EQ(MakeHttpModel(options).error().kind, ErrorKind::kUsage);
+  EXPECT_FALSE(ApiStyleFromName("opnai").ok());
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,68 @@
+#include "model/model.h"
+
+#include <utility>
+
+namespace hone {
+
+namespace {
+
+struct FailureRow {
+  ModelFailure failure;
+  std::string_view name;
+  bool stops_the_run;
+  ErrorKind kind;
+};
+
+constexpr FailureRow kFailures[] = {
+    {ModelFailure::kNone, "none", false, ErrorKind::kInternal},
+    {ModelFailure::kWrongKey, "wrong_key", true, ErrorKind::kUsage},
+    {ModelFailure::kRefused, "refused", true, ErrorKind::kUsage},
+    {ModelFailure::kContextTooLong, "context_too_long", false, ErrorKind::kInvalid},
+    {ModelFailure::kTooLarge, "too_large", false, ErrorKind::kInvalid},
+    {ModelFailure::kUnreachable, "unreachable", true, ErrorKind::kUnavailable},
+    {ModelFailure::kRefusedTls, "refused_tls", true, ErrorKind::kUnavailable},
+    {ModelFailure::kBadReply, "bad_reply", false, ErrorKind::kInvalid},
+    {ModelFailure::kOutOfTime, "out_of_time", false, ErrorKind::kTimeout},
+    {ModelFailure::kCommandFailed, "command_failed", false, ErrorKind::kUnavailable},
+    {ModelFailure::kExhausted, "exhausted", false, ErrorKind::kNotFound},
+    {ModelFailure::kInterrupted, "interrupted", true, ErrorKind::kInterrupted},
+};
+
+const FailureRow& Row(ModelFailure failure) {
+  for (const FailureRow& row : kFailures) {
+    if (row.failure == failure) return row;
+  }
+  return kFailures[0];
+}
+
+}  // namespace
+
+const std::vector<std::string>& CallTypes() {
+  static const std::vector<std::string> kTypes = {"seed",        "seed_repair",      "analysis",
+                                                  "algorithm",   "algorithm_repair", "stage_grid",
+                                                  "stage_block", "stage_memory",     "stage_repair"};
+  return kTypes;
+}
+
+std::string_view FailureName(ModelFailure failure) {
+  return Row(failure).name;
+}
+
+ModelFailure FailureFromName(std::string_view name) {
+  for (const FailureRow& row : kFailures) {
+    if (row.name == name) return row.failure;
+  }
+  return ModelFailure::kBadReply;
+}
+
+bool StopsTheRun(ModelFailure failure) {
+  return Row(failure).stops_the_run;
+}
+
+Error ModelReply::ToError() const {
+  return Error{Row(failure).kind, message};
+}
+
+void Model::MarkAnswered(const std::string&, const std::string&) {}
+
+}  // namespace hone

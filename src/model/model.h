@@ -1,0 +1,94 @@
+// The one interface through which the pipeline talks to whatever answers prompts: a language model over
+// HTTP, a recording, or any program. A call ends in a ModelReply; why it failed is a value, because what the
+// pipeline does next depends on it (stop the run, end this branch, go on).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace hone {
+
+// What the pipeline asks for. Recordings and the HTTP header X-Hone-Call-Type use these names.
+const std::vector<std::string>& CallTypes();
+
+struct Usage {
+  int64_t prompt_tokens = 0;
+  int64_t completion_tokens = 0;  // thinking included
+  bool estimated = false;         // at least a part was not told by the server
+  double cost_usd = 0;
+  bool price_known = false;
+
+  int64_t total() const { return prompt_tokens + completion_tokens; }
+};
+
+struct ModelRequest {
+  std::string call_type;
+  std::string system;
+  std::string prompt;
+  std::string key;                        // stable name of this call within the run
+  Deadline deadline = Deadline::Never();  // of the whole call, waits and retries included
+};
+
+enum class ModelFailure {
+  kNone,
+  kWrongKey,        // the server does not accept the key, or there is none
+  kRefused,         // the server will not do this for us: no such model, no credit, a redirect
+  kContextTooLong,  // the prompt does not fit the model
+  kTooLarge,        // the reply is over the limit
+  kUnreachable,     // no answer after all attempts
+  kRefusedTls,      // the certificate is not trusted
+  kBadReply,        // answers came, none of them usable
+  kOutOfTime,       // the request's deadline passed
+  kCommandFailed,   // exec: the program ended with a failure or too late
+  kExhausted,       // replay: no more recordings of this call type
+  kInterrupted,
+};
+
+// Stable names for records ("wrong_key"), and back; an unknown name is kBadReply.
+std::string_view FailureName(ModelFailure failure);
+ModelFailure FailureFromName(std::string_view name);
+// True where the next call would fail for the same reason; otherwise only this branch ends.
+bool StopsTheRun(ModelFailure failure);
+
+struct ModelReply {
+  ModelFailure failure = ModelFailure::kNone;
+  std::string message;  // on failure: what happened and what to do about it
+
+  std::string text;
+  std::string thinking;
+  Usage usage;  // of all attempts together, failed calls included
+  std::string finish_reason;
+  std::string model;
+  double seconds = 0;
+  int attempts = 1;
+  std::vector<std::string> notes;  // "HTTP 429, waited 2 s"
+
+  bool ok() const { return failure == ModelFailure::kNone; }
+  Error ToError() const;
+};
+
+// Told from the thread that called Ask; both may be empty.
+struct ModelProgress {
+  std::function<void(int64_t completion_tokens)> tokens;  // so far, estimated, of the whole call
+  std::function<void(const std::string& note)> note;      // what is also put in notes, as it happens
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  // Safe to call from several threads at once. Ends soon after Ctrl-C.
+  virtual ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) = 0;
+  virtual std::string name() const = 0;
+  // True where the answer depends on the order of calls: ask such a model one thing at a time.
+  virtual bool order_matters() const { return false; }
+  // On resume: this call was answered in an earlier life of the run and will not be asked again.
+  virtual void MarkAnswered(const std::string& call_type, const std::string& key);
+};
+
+}  // namespace hone

@@ -1,0 +1,85 @@
+// The chat completions API as OpenAI defined it and as DeepSeek, vLLM, SGLang, llama.cpp, Ollama, LiteLLM and
+// others speak it, each with its own omissions: usage may be missing, thinking has three spellings, a stream
+// may end without [DONE], and a server may answer with one document although a stream was asked for.
+#include "base/text.h"
+#include "model/chat_api.h"
+
+namespace hone {
+
+namespace {
+
+class OpenAiChat : public ChatApi {
+ public:
+  std::string_view endpoint() const override { return "/chat/completions"; }
+
+  std::vector<std::pair<std::string, std::string>> Headers(const std::string& key) const override {
+    if (key.empty()) return {};
+    return {{"Authorization", "Bearer " + key}};
+  }
+
+  Json Body(const ChatRequest& request, const ChatDialect& dialect,
+            std::optional<double> temperature) const override {
+    Json messages = Json::array();
+    if (!request.system.empty()) messages.push_back({{"role", "system"}, {"content", request.system}});
+    for (const ChatMessage& message : request.messages)
+      messages.push_back({{"role", message.role}, {"content", message.text}});
+    Json body = {{"model", request.model}, {"messages", std::move(messages)}};
+    if (dialect.stream) body["stream"] = true;
+    if (dialect.stream && dialect.stream_options) body["stream_options"] = {{"include_usage", true}};
+    if (dialect.max_tokens > 0)
+      body[dialect.max_completion_tokens ? "max_completion_tokens" : "max_tokens"] = dialect.max_tokens;
+    if (temperature && dialect.temperature) body["temperature"] = *temperature;
+    return body;
+  }
+
+  bool ReadEvent(const SseEvent& event, ChatTurn& turn) const override {
+    if (Trim(event.data) == "[DONE]") {
+      turn.ended = turn.nothing_follows = true;
+      return true;
+    }
+    Result<Json> chunk = ParseJson(event.data);
+    return chunk.ok() && Read(*chunk, "delta", turn);
+  }
+
+  bool ReadDocument(const Json& document, ChatTurn& turn) const override {
+    if (!Read(document, "message", turn)) return false;
+    turn.ended = true;
+    return true;
+  }
+
+ private:
+  static bool Read(const Json& document, const char* part, ChatTurn& turn) {
+    if (!document.is_object()) return false;
+    const Json& choices = GetMember(document, "choices");
+    if (!choices.is_array()) {
+      turn.error = ErrorText(document);
+      return !turn.error.empty();
+    }
+    if (turn.model.empty()) turn.model = GetString(document, "model");
+    const Json& usage = GetMember(document, "usage");
+    if (usage.is_object()) {
+      turn.prompt_tokens = GetInt(usage, "prompt_tokens", turn.prompt_tokens);
+      turn.completion_tokens = GetInt(usage, "completion_tokens", turn.completion_tokens);
+    }
+    if (choices.empty()) return true;
+    const Json& message = GetMember(choices[0], part);
+    turn.text += ContentText(GetMember(message, "content"));
+    std::string thinking = ContentText(GetMember(message, "reasoning_content"));
+    if (thinking.empty()) thinking = ContentText(GetMember(message, "reasoning"));
+    turn.thinking += thinking;
+    const std::string reason = GetString(choices[0], "finish_reason");
+    if (!reason.empty()) {
+      turn.finish_reason = reason;
+      turn.ended = true;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ChatApi> MakeOpenAiChat() {
+  return std::make_unique<OpenAiChat>();
+}
+
+}  // namespace hone

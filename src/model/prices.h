@@ -1,0 +1,41 @@
+// What a million tokens cost, by the beginning of a model's name. List prices without discounts for cached
+// or batched input, so a bill is never higher than what Hone counted (beyond long-context surcharges).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "model/model.h"
+
+namespace hone {
+
+struct Price {
+  double input_usd = 0;  // per million tokens
+  double output_usd = 0;
+};
+
+class PriceTable {
+ public:
+  // The table that Hone brings along.
+  static PriceTable BuiltIn();
+  // When the built-in table was taken down, and from where.
+  static std::string Source();
+
+  // {"model-prefix": {"input": usd, "output": usd}, ...}; entries here come before built-in ones.
+  Status Override(const fs::path& file);
+
+  // The longest prefix wins; a user's entry beats a built-in one. Built-in prefixes are whole
+  // names: "gpt-5" is the price of gpt-5-2025-08-07 and not of gpt-5.7. A vendor before the name
+  // ("openai/gpt-5") is passed over where nothing matches with it.
+  std::optional<Price> Find(const std::string& model) const;
+  // Fills cost_usd and price_known.
+  void Charge(const std::string& model, Usage& usage) const;
+
+ private:
+  std::map<std::string, Price> built_in_;
+  std::map<std::string, Price> own_;
+};
+
+}  // namespace hone

@@ -1,0 +1,79 @@
+#include "model/prices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(PriceTable, TakesTheLongestPrefixThatIsAWholeName) {
+  struct Row {
+    const char* model;
+    double input;  // below 0: unknown
+  };
+  const Row rows[] = {
+      {"gpt-5", 1.25},
+      {"gpt-5-2025-08-07", 1.25},
+      {"gpt-5-mini-2025-08-07", 0.25},
+      {"gpt-5.99-future", -1},
+      {"claude-opus-5", 5},
+      {"claude-opus-5-5", 4},
+      {"openai/gpt-4o-mini", 0.15},
+      {"o3-mini", 1.1},
+      {"my-own-finetune", -1},
+      {"o30", -1},
+      {"", -1},
+  };
+  const PriceTable table = PriceTable::BuiltIn();
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.model);
+    const auto price = table.Find(row.model);
+    EXPECT_EQ(price.has_value(), row.input >= 0);
+    EXPECT_DOUBLE_EQ(price ? price->input_usd : -1, row.input);
+  }
+}
+
+TEST(PriceTable, ChargesBothDirections) {
+  Usage usage{1'000'000, 500'000, false, 0, false};
+  PriceTable::BuiltIn().Charge("gpt-5", usage);
+  EXPECT_TRUE(usage.price_known);
+  EXPECT_DOUBLE_EQ(usage.cost_usd, 1.25 + 5);
+  PriceTable::BuiltIn().Charge("nobody-knows-me", usage);
+  EXPECT_FALSE(usage.price_known);
+  EXPECT_DOUBLE_EQ(usage.cost_usd, 0);
+}
+
+class PriceFile : public testing::Test {
+ protected:
+  fs::path Write(const std::string& text) {
+    EXPECT_TRUE(WriteFileAtomic(folder_->path() / "prices.json", text).ok());
+    return folder_->path() / "prices.json";
+  }
+  Result<TempFolder> folder_ = TempFolder::Make("hone-prices-test");
+  PriceTable table_ = PriceTable::BuiltIn();
+};
+
+TEST_F(PriceFile, ComesBeforeTheBuiltInTable) {
+  ASSERT_TRUE(
+      table_.Override(Write(R"({"gpt": {"input": 7, "output": 8}, "local-": {"input": 0, "output": 0}})"))
+          .ok());
+  EXPECT_DOUBLE_EQ(table_.Find("gpt-5-mini")->input_usd, 7);
+  EXPECT_DOUBLE_EQ(table_.Find("local-llama")->output_usd, 0);
+  EXPECT_DOUBLE_EQ(table_.Find("o3")->input_usd, 2);
+}
+
+TEST_F(PriceFile, ThatIsBrokenIsRefusedWithTheRightForm) {
+  for (const char* text :
+       {"", "[]", R"({"gpt": 7})", R"({"gpt": {"input": 1}})", R"({"gpt": {"input": -1, "output": 1}})"}) {
+    SCOPED_TRACE(text);
+    const Status status = table_.Override(Write(text));
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().message, HasSubstr("\"model-prefix\""));
+  }
+  EXPECT_DOUBLE_EQ(table_.Find("gpt-5")->input_usd, 1.25);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,118 @@
+#include "model/retry.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/ids.h"
+#include "base/text.h"
+
+namespace hone {
+
+namespace {
+
+bool ContainsAny(const std::string& text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return Contains(text, part); });
+}
+
+double RandomUnit() {
+  return static_cast<double>(RandomU64() >> 11) * 0x1p-53;
+}
+
+// "max_tokens: 32000 > 8192, which is the maximum allowed": the last number that is smaller than what was
+// sent.
+int64_t SmallerLimit(const std::string& words, int64_t sent) {
+  int64_t found = 0;
+  for (size_t i = 0; i < words.size();) {
+    int64_t number = 0;
+    const auto [end, code] = std::from_chars(words.data() + i, words.data() + words.size(), number);
+    if (code != std::errc()) {
+      ++i;
+      continue;
+    }
+    if (number >= 256 && (sent == 0 || number < sent)) found = number;
+    i = static_cast<size_t>(end - words.data());
+  }
+  return found;
+}
+
+}  // namespace
+
+double WaitSeconds(const RetryPolicy& policy, int attempt, std::optional<double> retry_after) {
+  if (retry_after) {
+    const double wait = std::clamp(*retry_after, 0.0, policy.retry_after_cap);
+    return wait + RandomUnit() * std::min(policy.backoff_seconds, 0.1 * wait);
+  }
+  const double full = policy.backoff_seconds * std::exp2(std::clamp(attempt - 1, 0, 30));
+  return std::min(full, policy.backoff_cap) * (0.5 + 0.5 * RandomUnit());
+}
+
+std::optional<double> RetryAfterSeconds(const std::string& value, int64_t now) {
+  const std::string text(Trim(value));
+  if (text.empty()) return std::nullopt;
+  double seconds = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (code == std::errc() && end == text.data() + text.size() && std::isfinite(seconds))
+    return std::max(0.0, seconds);
+  tm date{};
+  const char* rest = strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date);
+  if (rest == nullptr || *rest != '\0') return std::nullopt;
+  return std::max(0.0, static_cast<double>(timegm(&date) - now));
+}
+
+ServerError ClassifyServerError(int status, const std::string& words) {
+  const std::string low = ToLower(words);
+  if (status != 401 && status != 403 && status != 429 &&
+      ContainsAny(low, {"context_length_exceeded", "maximum context length", "model's context length",
+                        "context window", "context size", "context limit", "prompt is too long",
+                        "input is too long", "prompt too long", "exceeds the maximum number of tokens"}))
+    return {ModelFailure::kContextTooLong, false};
+  if (status == 401 || status == 403 ||
+      ContainsAny(low, {"authentication_error", "invalid_api_key", "permission_error"}))
+    return {ModelFailure::kWrongKey, false};
+  if (ContainsAny(low, {"insufficient_quota", "exceeded your current quota", "credit balance",
+                        "insufficient balance"}))
+    return {ModelFailure::kRefused, false};
+  if (status == 200)
+    return {ModelFailure::kUnreachable, !ContainsAny(low, {"invalid_request_error", "not_found_error"})};
+  if (status == 408 || status == 409 || status == 425 || status == 429 ||
+      (status >= 500 && status != 501 && status != 505))
+    return {ModelFailure::kUnreachable, true};
+  return {ModelFailure::kRefused, false};
+}
+
+bool AdaptDialect(int status, const std::string& words, ChatDialect& dialect) {
+  if (status != 400 && status != 422) return false;
+  const std::string low = ToLower(words);
+  if (dialect.stream && dialect.stream_options && Contains(low, "stream_options")) {
+    dialect.stream_options = false;
+    return true;
+  }
+  if (dialect.temperature && Contains(low, "temperature")) {
+    dialect.temperature = false;
+    return true;
+  }
+  if (Contains(low, "max_tokens") || Contains(low, "max_completion_tokens")) {
+    const bool about_the_name = ContainsAny(low, {"unsupported", "not supported", "unrecognized", "extra",
+                                                  "unknown", "not permitted", "unexpected"});
+    if (about_the_name && dialect.max_tokens > 0 && dialect.max_completion_tokens) {
+      dialect.max_completion_tokens = false;
+      return true;
+    }
+    const int64_t limit = SmallerLimit(words, dialect.max_tokens > 0 ? dialect.max_tokens : 32000);
+    if (!about_the_name && limit > 0) {
+      dialect.max_tokens = limit;
+      return true;
+    }
+    return false;
+  }
+  if (dialect.stream && Contains(low, "stream")) {
+    dialect.stream = false;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace hone

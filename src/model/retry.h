@@ -1,0 +1,42 @@
+// What an answer other than success means: try again and after how long, ask differently, or give up and say
+// why. Pure functions over status, headers and text, so that every vendor's wording is a row in a test.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/chat_api.h"
+#include "model/http_client.h"
+#include "model/model.h"
+
+namespace hone {
+
+struct RetryPolicy {
+  int max_attempts = 6;        // for each exchange with the server
+  int max_bad_replies = 3;     // answers that came and were not usable
+  double backoff_seconds = 1;  // doubles with every attempt
+  double backoff_cap = 60;
+  double retry_after_cap = 120;
+};
+
+// backoff * 2^(attempt-1), capped, times a random factor between 0.5 and 1; a server's Retry-After instead
+// where it gave one, capped, with a little added so that parallel calls do not come back all at once.
+double WaitSeconds(const RetryPolicy& policy, int attempt, std::optional<double> retry_after);
+
+// The header's value in seconds from `now` (seconds since the epoch): a number or an HTTP date.
+std::optional<double> RetryAfterSeconds(const std::string& value, int64_t now);
+
+struct ServerError {
+  ModelFailure failure = ModelFailure::kRefused;
+  bool retry = false;
+};
+
+// By status and the server's words; status 200 is for errors that came inside a stream.
+ServerError ClassifyServerError(int status, const std::string& words);
+
+// Changes the dialect where the server complains about a field that can be left out or spelt otherwise; true
+// when there is something new to try.
+bool AdaptDialect(int status, const std::string& words, ChatDialect& dialect);
+
+}  // namespace hone

@@ -1,0 +1,108 @@
+#include "model/retry.h"
+
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+TEST(WaitSeconds, DoublesWithJitterUpToTheCap) {
+  RetryPolicy policy;
+  policy.backoff_seconds = 1;
+  policy.backoff_cap = 10;
+  const double full[] = {1, 2, 4, 8, 10, 10};
+  for (int attempt = 1; attempt <= 6; ++attempt) {
+    double lowest = 1e9, highest = 0;
+    for (int i = 0; i < 200; ++i) {
+      const double wait = WaitSeconds(policy, attempt, std::nullopt);
+      lowest = std::min(lowest, wait);
+      highest = std::max(highest, wait);
+    }
+    EXPECT_GE(lowest, 0.5 * full[attempt - 1]);
+    EXPECT_LE(highest, full[attempt - 1]);
+    EXPECT_LT(lowest, highest) << "no jitter";
+  }
+}
+
+TEST(WaitSeconds, HonoursRetryAfterUpToItsCap) {
+  RetryPolicy policy;
+  policy.retry_after_cap = 30;
+  EXPECT_GE(WaitSeconds(policy, 1, 7.0), 7);
+  EXPECT_LE(WaitSeconds(policy, 1, 7.0), 8);
+  EXPECT_LE(WaitSeconds(policy, 1, 3600.0), 33);
+  EXPECT_EQ(WaitSeconds(policy, 5, 0.0), 0);
+}
+
+TEST(RetryAfter, IsANumberOrADate) {
+  constexpr int64_t kNow = 1445412480;  // Wed, 21 Oct 2015 07:28:00 GMT
+  EXPECT_EQ(RetryAfterSeconds("120", kNow), 120);
+  EXPECT_EQ(RetryAfterSeconds(" 0.5 ", kNow), 0.5);
+  EXPECT_EQ(RetryAfterSeconds("-3", kNow), 0);
+  EXPECT_EQ(RetryAfterSeconds("Wed, 21 Oct 2015 07:28:30 GMT", kNow), 30);
+  EXPECT_EQ(RetryAfterSeconds("Wed, 21 Oct 2015 07:00:00 GMT", kNow), 0);
+  for (const char* text : {"", "soon", "12 parsecs", "nan", "Wed, 21 Oct"})
+    EXPECT_EQ(RetryAfterSeconds(text, kNow), std::nullopt) << text;
+}
+
+TEST(ServerErrors, AreToldApartInEveryVendorsWords) {
+  using F = ModelFailure;
+  struct Row {
+    int status;
+    const char* words;
+    ModelFailure failure;
+    bool retry;
+  };
+  const Row rows[] = {
+      {400, "context_length_exceeded: This model's maximum context length is 8192 tokens", F::kContextTooLong,
+       false},
+      {400, "prompt is too long: 250001 tokens > 200000 maximum", F::kContextTooLong, false},
+      {400, "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
+       F::kContextTooLong, false},
+      {500, "the request exceeds the available context size. try increasing it", F::kContextTooLong, false},
+      {413, "request too large", F::kRefused, false},
+      {401, "invalid_api_key", F::kWrongKey, false},
+      {403, "forbidden", F::kWrongKey, false},
+      {402, "Insufficient Balance", F::kRefused, false},
+      {404, "model_not_found: no such model", F::kRefused, false},
+      {400, "something is missing", F::kRefused, false},
+      {429, "rate_limit_error: slow down; context window of 1 minute", F::kUnreachable, true},
+      {429, "insufficient_quota: You exceeded your current quota", F::kRefused, false},
+      {408, "", F::kUnreachable, true},
+      {500, "<html>", F::kUnreachable, true},
+      {503, "loading model", F::kUnreachable, true},
+      {529, "overloaded_error: Overloaded", F::kUnreachable, true},
+      {501, "not implemented", F::kRefused, false},
+      {307, "", F::kRefused, false},
+      {200, "overloaded_error: Overloaded", F::kUnreachable, true},
+      {200, "invalid_request_error: bad", F::kUnreachable, false},
+      {200, "authentication_error: who?", F::kWrongKey, false},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.words);
+    const ServerError error = ClassifyServerError(row.status, row.words);
+    EXPECT_EQ(FailureName(error.failure), FailureName(row.failure));
+    EXPECT_EQ(error.retry, row.retry);
+  }
+}
+
+TEST(Dialect, GivesUpOneRefusedFieldAtATimeAndThenNothing) {
+  ChatDialect dialect;
+  dialect.max_tokens = 32000;
+  EXPECT_FALSE(AdaptDialect(500, "stream_options", dialect));
+  EXPECT_FALSE(AdaptDialect(400, "no such model", dialect));
+  EXPECT_TRUE(AdaptDialect(400, "Unrecognized argument: stream_options", dialect));
+  EXPECT_FALSE(dialect.stream_options);
+  EXPECT_TRUE(dialect.stream);
+  EXPECT_TRUE(AdaptDialect(422, "streaming is not supported", dialect));
+  EXPECT_FALSE(dialect.stream);
+  EXPECT_FALSE(AdaptDialect(422, "streaming is not supported", dialect));
+  EXPECT_TRUE(AdaptDialect(400, "Unsupported value: temperature", dialect));
+  EXPECT_FALSE(AdaptDialect(400, "Unsupported value: temperature", dialect));
+  EXPECT_TRUE(AdaptDialect(400, "Unsupported parameter: max_completion_tokens", dialect));
+  EXPECT_FALSE(dialect.max_completion_tokens);
+  EXPECT_TRUE(AdaptDialect(400, "max_tokens: 32000 > 8192, which is the maximum allowed", dialect));
+  EXPECT_EQ(dialect.max_tokens, 8192);
+  EXPECT_FALSE(AdaptDialect(400, "max_tokens: 8192 is wrong for reasons of its own", dialect));
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,15 @@
+// best.py: the accepted candidate as a user wants it in a repository, one importable file whose first lines
+// say what was measured, on what, and how to check it again.
+#pragma once
+
+#include <string>
+
+#include "store/run_store.h"
+
+namespace hone {
+
+std::string BestFile(const RunRecord& run, const CandidateRecord& best);
+// The task's own module under the name ModelNew, for where nothing was faster.
+std::string PyTorchKept(const std::string& task_source);
+
+}  // namespace hone

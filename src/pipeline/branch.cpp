@@ -1,0 +1,141 @@
+// One seed's way: ask, judge, repair with the history of what was tried; where it failed or lost, an analysis
+// and the candidate that follows from it, judged and repaired in turn.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "pipeline/spine.h"
+
+namespace hone {
+
+namespace {
+
+Json Parsed(const std::string& text) {
+  Result<Json> json = ParseJson(text);
+  return json.ok() ? std::move(*json) : Json();
+}
+
+// What one attempt was and what became of it, for the next attempt to read.
+Json Attempt(int number, const CandidateRecord& candidate) {
+  return {{"attempt", number},
+          {"what", candidate.phase + ", " + candidate.kernel_class},
+          {"reason", candidate.reason},
+          {"detail", candidate.detail}};
+}
+
+// A verdict for a prompt: the contract's fields, without what was measured on the way.
+Json VerdictForPrompt(const CandidateRecord& candidate) {
+  Json verdict = Parsed(candidate.json);
+  if (!verdict.is_object())
+    return {{"verdict", candidate.verdict}, {"reason", candidate.reason}, {"detail", candidate.detail}};
+  verdict.erase("provenance");
+  verdict.erase("measurement");
+  verdict.erase("card");
+  return verdict;
+}
+
+bool AsksForPersistent(const AnalysisRecord& record) {
+  const std::string text = ToLower(record.kernel_type + " " + record.optimisation_method);
+  return Contains(text, "persistent");
+}
+
+// What the candidate is, where the analysis asked for something else; empty when it is what was asked for.
+std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate) {
+  if (!AsksForPersistent(asked) || candidate.kernel_class == "persistent_recurrent" ||
+      candidate.kernel_class == "none")
+    return "";
+  return fmt::format(
+      "The plan asks for a persistent kernel with the time loop inside it. This candidate is of class {}: {}",
+      candidate.kernel_class,
+      candidate.kernel_class == "launch_per_step"
+          ? "the time loop is still on the host, around the launch. Move it into the kernel."
+          : "no kernel in it carries state from step to step. Put the time loop, and the state, into one "
+            "kernel.");
+}
+
+}  // namespace
+
+Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
+    const std::string& key, const std::string& parent, const std::string& call_type,
+    const std::string& repair_type, PromptInputs inputs, const std::optional<AnalysisRecord>& asked) {
+  inputs.call_type = call_type;
+  HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> made, Propose(key, parent, inputs));
+  if (!made) return made;
+  HONE_ASSIGN_OR_RETURN(CandidateRecord current, Judge(*made));
+  CandidateRecord best = current;
+  Json history = Json::array();
+  for (int repair = 1; repair <= options_.repairs; ++repair) {
+    const std::string mismatch =
+        asked && options_.class_check && !current.accepted() ? NotWhatWasAsked(*asked, current) : "";
+    if (!IsBroken(current) && mismatch.empty()) break;
+    history.push_back(Attempt(repair, current));
+    inputs.call_type = repair_type;
+    inputs.candidate_source = current.source;
+    inputs.findings = Parsed(current.findings);
+    inputs.verdict = VerdictForPrompt(current);
+    inputs.history = history;
+    inputs.first_message = mismatch;
+    HONE_ASSIGN_OR_RETURN(made, Propose(fmt::format("{}.repair{}", key, repair), current.key, inputs));
+    if (!made) break;
+    HONE_ASSIGN_OR_RETURN(current, Judge(*made));
+    if (IsRight(current) && (!IsRight(best) || current.vs_best > best.vs_best)) best = current;
+  }
+  return std::optional<CandidateRecord>(IsRight(best) ? best : current);
+}
+
+Result<std::optional<AnalysisRecord>> Spine::Analyse(const CandidateRecord& candidate) {
+  PromptInputs inputs = Inputs("analysis");
+  inputs.candidate_source = candidate.source;
+  inputs.findings = Parsed(candidate.findings);
+  inputs.verdict = VerdictForPrompt(candidate);
+  const Json facts = {{"card", context_.card}, {"verdict", inputs.verdict}};
+  std::string key = candidate.key + ".analysis";
+  std::optional<AnalysisRecord> record;
+  for (const bool again : {false, true}) {
+    HONE_ASSIGN_OR_RETURN(const ModelReply reply, Ask(again ? key + ".again" : key, inputs));
+    if (!reply.ok()) break;
+    Result<AnalysisRecord> parsed = ParseAnalysis(reply.text);
+    const std::optional<std::string> objection =
+        parsed.ok() ? CheckAgainstFacts(*parsed, facts) : std::optional<std::string>(parsed.error().message);
+    if (parsed.ok()) record = *parsed;
+    if (!objection) break;
+    HONE_RETURN_IF_ERROR(
+        recorder_.Decide(key + (again ? ".kept" : ".sent_back"), "analysis",
+                         fmt::format("{}: the analysis {}: {}", candidate.key,
+                                     again ? "stays as it is" : "goes back once", *objection)));
+    inputs.first_message = *objection;
+  }
+  if (!record) {
+    HONE_RETURN_IF_ERROR(recorder_.Decide(key, "analysis", candidate.key + ": no usable analysis"));
+    return std::optional<AnalysisRecord>();
+  }
+  HONE_RETURN_IF_ERROR(recorder_.Decide(
+      key, "analysis",
+      record->worth_optimizing ? fmt::format("{}: {}", candidate.key, record->optimisation_method)
+                               : fmt::format("{}: not worth optimising: {}", candidate.key, record->reason),
+      ToJson(*record)));
+  return record;
+}
+
+Status Spine::Branch(int seed) {
+  const std::string key = fmt::format("seed{}", seed);
+  PromptInputs inputs = Inputs("seed");
+  inputs.seed_index = seed;
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> best,
+                        ProposeAndRepair(key, "", "seed", "seed_repair", inputs, std::nullopt));
+  if (!best) return Ok();
+  const bool lost = IsBroken(*best) || best->vs_best < 1.0;
+  if (!lost || !options_.analysis) return Ok();
+  HONE_ASSIGN_OR_RETURN(const std::optional<AnalysisRecord> analysis, Analyse(*best));
+  if (!analysis || !analysis->worth_optimizing) return Ok();
+  inputs = Inputs("algorithm");
+  inputs.seed_index = seed;
+  inputs.candidate_source = best->source;
+  inputs.findings = Parsed(best->findings);
+  inputs.verdict = VerdictForPrompt(*best);
+  inputs.analysis = ToJson(*analysis);
+  HONE_RETURN_IF_ERROR(
+      ProposeAndRepair(key + ".algorithm", best->key, "algorithm", "algorithm_repair", inputs, analysis));
+  return Ok();
+}
+
+}  // namespace hone

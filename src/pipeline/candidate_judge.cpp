@@ -1,0 +1,149 @@
+#include "pipeline/candidate_judge.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/text.h"
+#include "evaluation/provenance.h"
+
+namespace hone {
+
+namespace {
+
+int Cores() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+std::vector<std::string> CpuFlags() {
+  const Result<std::string> text = ReadFile("/proc/cpuinfo");
+  if (!text.ok()) return {};
+  std::vector<std::string> wanted;
+  for (const std::string& line : Lines(*text)) {
+    if (!StartsWith(line, "flags") && !StartsWith(line, "Features")) continue;
+    for (const std::string& flag : Split(line.substr(line.find(':') + 1), ' '))
+      if (StartsWith(flag, "avx") || flag == "fma" || StartsWith(flag, "amx") || flag == "asimd")
+        wanted.push_back(flag);
+    break;
+  }
+  return wanted;
+}
+
+TaskContext Describe(const ReferenceSession& session) {
+  const Json& facts = session.facts();
+  const bool gpu = session.options().device == "cuda";
+  TaskContext context;
+  context.card = ToJson(session.card());
+  context.facts = facts;
+  context.device_name = gpu ? GetString(facts, "device_name") : CpuName();
+  context.best_us = session.eager_us();
+  for (const Rung& rung : session.rungs())
+    if (rung.available && rung.call_us > 0) context.best_us = std::min(context.best_us, rung.call_us);
+  context.machine = {{"device", session.options().device},
+                     {"cores", Cores()},
+                     {"threads", session.threads()},
+                     {"cpu_flags", CpuFlags()},
+                     {"torch", GetString(facts, "torch")},
+                     {"has_triton", !GetString(facts, "triton").empty()},
+                     {"has_compile", GetBool(facts, "has_compile")},
+                     {"nvcc", !FindProgram("nvcc").empty()},
+                     {"gxx", !FindProgram("g++").empty() || !FindProgram("c++").empty()},
+                     {"sm", GetInt(facts, "sm")},
+                     {"tf32_allowed", session.WidestLimit() > 1e-5},
+                     {"stateful", session.stateful()},
+                     {"random_in_forward", session.random_in_forward()},
+                     {"limit", session.WidestLimit()},
+                     {"best_us", context.best_us}};
+  context.device = {{"name", context.device_name}, {"torch", GetString(facts, "torch")}};
+  if (gpu) {
+    for (const char* key : {"sm", "shared_memory_per_block", "l2_bytes", "multiprocessors", "cuda", "triton"})
+      if (facts.contains(key)) context.device[key] = facts[key];
+  } else {
+    context.device["cores"] = Cores();
+    context.device["cpu_flags"] = context.machine["cpu_flags"];
+  }
+  return context;
+}
+
+}  // namespace
+
+Json ToJson(const TaskContext& context) {
+  return {{"card", context.card},       {"facts", context.facts},      {"device", context.device},
+          {"machine", context.machine}, {"name", context.device_name}, {"best_us", context.best_us}};
+}
+
+TaskContext TaskContextFromJson(const Json& json) {
+  TaskContext context;
+  context.card = GetMember(json, "card");
+  context.facts = GetMember(json, "facts");
+  context.device = GetMember(json, "device");
+  context.machine = GetMember(json, "machine");
+  context.device_name = GetString(json, "name");
+  context.best_us = GetNumber(json, "best_us");
+  return context;
+}
+
+SessionJudge::SessionJudge(TaskFile task, SessionOptions options, bool several)
+    : task_(std::move(task)),
+      options_(std::move(options)),
+      several_(several),
+      another_follows_(several),
+      slots_(options_.device == "cuda" ? std::clamp(Cores() / 4, 1, 4) : 1) {}
+
+Result<ReferenceSession*> SessionJudge::Session(const Progress& progress) {
+  const std::scoped_lock lock(mutex_);
+  if (session_ != nullptr) return session_.get();
+  const Stopwatch watch;
+  // Candidates' interpreters import torch while the reference does its work; a second one only where there
+  // are cores for it.
+  std::deque<std::unique_ptr<CandidateSeat>> seats;
+  for (int i = 0; i < (several_ && Cores() >= 6 ? 2 : 1); ++i) {
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(options_));
+    seats.push_back(std::move(seat));
+  }
+  HONE_ASSIGN_OR_RETURN(session_, ReferenceSession::Open(task_, options_, progress));
+  evaluator_ = std::make_unique<Evaluator>(*session_, std::move(seats));
+  prepared_s_ = watch.seconds();
+  prepared_reference_s_ = session_->worker().compute_seconds();
+  return session_.get();
+}
+
+Result<TaskContext> SessionJudge::Context(const Progress& progress) {
+  HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, Session(progress));
+  return Describe(*session);
+}
+
+namespace {
+
+class SlotTaken {
+ public:
+  explicit SlotTaken(std::counting_semaphore<16>& slots) : slots_(slots) { slots_.acquire(); }
+  SlotTaken(const SlotTaken&) = delete;
+  ~SlotTaken() { slots_.release(); }
+
+ private:
+  std::counting_semaphore<16>& slots_;
+};
+
+}  // namespace
+
+Result<Judged> SessionJudge::Judge(const CandidateFile& candidate, const Progress& progress) {
+  HONE_ASSIGN_OR_RETURN(ReferenceSession * session, Session(progress));
+  const SlotTaken slot(slots_);
+  Judged judged;
+  HONE_ASSIGN_OR_RETURN(judged.measurement, evaluator_->Evaluate(candidate, another_follows_, progress));
+  judged.verdict = hone::Judge(judged.measurement, ContextOf(*session));
+  judged.record = ToJson(judged.verdict);
+  judged.record["card"] = ToJson(session->card());
+  judged.record["provenance"] = Provenance(*session, candidate, judged.measurement);
+  judged.record["provenance"]["prepare_seconds"] = prepared_s_;
+  judged.record["provenance"]["prepare_reference_seconds"] = prepared_reference_s_;
+  return judged;
+}
+
+Result<QuickLook> SessionJudge::Look(const CandidateFile& candidate, const Progress& progress) {
+  HONE_RETURN_IF_ERROR(Session(progress));
+  const SlotTaken slot(slots_);
+  return evaluator_->Look(candidate, true, progress);
+}
+
+}  // namespace hone

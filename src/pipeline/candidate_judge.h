@@ -1,0 +1,70 @@
+// The pipeline's edge to the judge: what the spine needs of it, the real one over a reference session, and
+// room for a fake in tests. The session is opened at the first question that needs it, so that resuming a run
+// whose verdicts are all in the store costs no import of torch.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <string>
+
+#include "evaluation/evaluator.h"
+#include "verdict/verdict.h"
+
+namespace hone {
+
+struct Judged {
+  Verdict verdict;
+  OrderedJson record;  // what `bench --json` prints
+  Measurement measurement;
+};
+
+// What prompts and the expert want to know about the task on this device; plain values, kept with the run.
+struct TaskContext {
+  Json card;
+  Json facts;    // as the reference worker reported them
+  Json device;   // limits, for prompts
+  Json machine;  // for the expert
+  std::string device_name;
+  double best_us = 0;  // PyTorch's best rung at first look
+};
+Json ToJson(const TaskContext& context);
+TaskContext TaskContextFromJson(const Json& json);
+
+class CandidateJudge {
+ public:
+  virtual ~CandidateJudge() = default;
+  virtual Result<TaskContext> Context(const Progress& progress) = 0;
+  virtual Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) = 0;
+  virtual Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) = 0;
+};
+
+class SessionJudge : public CandidateJudge {
+ public:
+  // `expected`: how many candidates will follow, as far as known; decides how many interpreters wait.
+  SessionJudge(TaskFile task, SessionOptions options, bool several);
+
+  Result<TaskContext> Context(const Progress& progress) override;
+  Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) override;
+  Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) override;
+
+  Result<ReferenceSession*> Session(const Progress& progress);
+  // False when the next candidate is the last: no interpreter is started for one that never comes.
+  void SetAnotherFollows(bool follows) { another_follows_ = follows; }
+
+ private:
+  TaskFile task_;
+  SessionOptions options_;
+  bool several_;
+  std::atomic<bool> another_follows_;
+  std::mutex mutex_;
+  std::unique_ptr<ReferenceSession> session_;
+  std::unique_ptr<Evaluator> evaluator_;
+  // On a CPU the cores are the device: one evaluation at a time. Beside a GPU, compilers may share them.
+  std::counting_semaphore<16> slots_;
+  double prepared_s_ = 0;
+  double prepared_reference_s_ = 0;
+};
+
+}  // namespace hone

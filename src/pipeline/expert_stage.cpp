@@ -1,0 +1,106 @@
+// The expert's proposals: a first look at all of them, the full judge for the most promising. With few
+// proposals on a quick task nothing is left out; on a slow one the judge's time goes where it can matter.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "codegen/expert.h"
+#include "pipeline/spine.h"
+
+namespace hone {
+
+namespace {
+
+// A look this much slower than PyTorch's best at first sight is not judged: no judge will call it faster.
+constexpr double kHopeless = 1.15;
+
+}  // namespace
+
+Result<QuickLook> Spine::Look(const std::string& key, const std::string& source) {
+  HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> kept,
+                        recorder_.store().Decision(recorder_.run().id, "look:" + key));
+  if (kept) {
+    const Result<Json> json = ParseJson(kept->json);
+    if (json.ok())
+      return QuickLook{GetBool(*json, "right"), GetString(*json, "why"), GetNumber(*json, "call_us")};
+  }
+  HONE_RETURN_IF_ERROR(Spend(false));
+  const CandidateRecord candidate = MakeCandidate(key, "", "look", source);
+  const CandidateFile file{recorder_.folder() / "code" / (FileNameOf(key) + ".py"), FileNameOf(key), source,
+                           candidate.sha256};
+  const Result<QuickLook> look =
+      judge_.Look(file, [&](const std::string& phase, int, int) { recorder_.Doing(key, phase); });
+  recorder_.Doing(key, "");
+  HONE_RETURN_IF_ERROR(look);
+  HONE_RETURN_IF_ERROR(recorder_.Decide(
+      "look:" + key, "look",
+      look->right
+          ? fmt::format("{}: {} at first look", key, HumanSeconds(look->call_us * 1e-6))
+          : fmt::format("{}: out at first look: {}", key, SafeForTerminal(Lines(look->why + "\n")[0])),
+      {{"right", look->right}, {"why", look->why}, {"call_us", look->call_us}}));
+  return *look;
+}
+
+Status Spine::Expert() {
+  ExpertInputs inputs;
+  inputs.task = task_;
+  inputs.card = CardFromJson(context_.card);
+  inputs.facts = context_.facts;
+  inputs.target = recorder_.run().target;
+  inputs.device = GetString(context_.machine, "device", "cpu");
+  inputs.machine = context_.machine;
+  HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
+  if (!answer.recognised.empty())
+    HONE_RETURN_IF_ERROR(recorder_.Decide("recognised", "expert", answer.recognised));
+  for (const Declined& declined : answer.declined)
+    HONE_RETURN_IF_ERROR(
+        recorder_.Decide("declined:" + declined.recipe, "expert",
+                         fmt::format("{}: not proposed: {}", declined.recipe, declined.why)));
+  struct Entry {
+    CandidateRecord candidate;
+    QuickLook look;
+  };
+  std::vector<Entry> entries;
+  for (const Proposal& proposal : answer.proposals) {
+    const std::string key = FileNameOf(ReplaceAll(proposal.recipe, "/", "."));
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
+                          recorder_.store().Candidate(recorder_.run().id, key));
+    Entry entry{kept ? *kept : MakeCandidate(key, "", "expert", proposal.source), {}};
+    if (!kept) {
+      entry.candidate.title = proposal.title;
+      entry.candidate.predicted_us = proposal.predicted_us;
+      HONE_RETURN_IF_ERROR(recorder_.Keep(entry.candidate));
+    }
+    entries.push_back(std::move(entry));
+  }
+  const bool all = static_cast<int>(entries.size()) <= options_.judge_at_most;
+  for (Entry& entry : entries) {
+    if (all) break;
+    HONE_ASSIGN_OR_RETURN(entry.look, Look(entry.candidate.key, entry.candidate.source));
+  }
+  if (!all)
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      if (a.look.right != b.look.right) return a.look.right;
+      return a.look.right && a.look.call_us < b.look.call_us;
+    });
+  int judged = 0;
+  for (Entry& entry : entries) {
+    const bool hopeless =
+        !all && entry.look.right && entry.look.call_us > kHopeless * context_.best_us && judged > 0;
+    if (!all && (hopeless || judged >= options_.judge_at_most)) {
+      HONE_RETURN_IF_ERROR(
+          recorder_.Decide("left_out:" + entry.candidate.key, "expert",
+                           fmt::format("{}: not judged: {}", entry.candidate.key,
+                                       !entry.look.right ? "it was out at first look"
+                                       : hopeless        ? "slower than PyTorch's best at first look"
+                                                         : "others looked faster")));
+      continue;
+    }
+    HONE_RETURN_IF_ERROR(Judge(entry.candidate));
+    ++judged;
+  }
+  return Ok();
+}
+
+}  // namespace hone

@@ -1,0 +1,185 @@
+#include "pipeline/recorder.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace hone {
+
+namespace {
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  return "\"" + ReplaceAll(text, "\"", "\"\"") + "\"";
+}
+
+std::string UsageCsv(const std::vector<CallRecord>& calls) {
+  std::string csv =
+      "key,call_type,status,model,prompt_tokens,completion_tokens,estimated,cost_usd,price_known,seconds,"
+      "attempts\n";
+  for (const CallRecord& call : calls)
+    csv += fmt::format("{},{},{},{},{},{},{},{:.6f},{},{:.3f},{}\n", CsvField(call.key), call.call_type,
+                       call.status, CsvField(call.model), call.prompt_tokens, call.completion_tokens,
+                       call.estimated, call.cost_usd, call.price_known, call.seconds, call.attempts);
+  return csv;
+}
+
+Json ParsedOrNull(const std::string& text) {
+  Result<Json> json = ParseJson(text);
+  return json.ok() ? std::move(*json) : Json();
+}
+
+OrderedJson Summary(const RunRecord& run, const std::vector<CandidateRecord>& candidates,
+                    const std::vector<DecisionRecord>& decisions, const UsageTotals& usage) {
+  OrderedJson json;
+  json["run"] = run.name;
+  json["hone"] = HONE_VERSION;
+  json["created"] = run.created;
+  json["finished"] = run.finished;
+  json["status"] = run.status;
+  json["outcome"] = run.outcome;
+  json["task"] = {{"name", run.task}, {"path", run.task_path}, {"sha256", run.task_sha256}};
+  json["target"] = run.target;
+  json["device"] = run.device;
+  json["proposer"] = run.proposer;
+  json["model"] = run.model;
+  json["best"] = run.best_key.empty() ? OrderedJson("pytorch") : OrderedJson(run.best_key);
+  json["speedup"] = {{"vs_best", run.vs_best}, {"vs_eager", run.vs_eager}};
+  json["seconds"] = run.seconds;
+  json["usage"] = {{"calls", usage.calls},
+                   {"prompt_tokens", usage.prompt_tokens},
+                   {"completion_tokens", usage.completion_tokens},
+                   {"estimated", usage.estimated},
+                   {"cost_usd", usage.cost_usd},
+                   {"price_known", usage.price_known}};
+  json["options"] = ParsedOrNull(run.options);
+  json["candidates"] = OrderedJson::array();
+  for (const CandidateRecord& one : candidates)
+    json["candidates"].push_back({{"key", one.key},
+                                  {"parent", one.parent_key},
+                                  {"phase", one.phase},
+                                  {"proposer", one.proposer},
+                                  {"title", one.title},
+                                  {"kernel_class", one.kernel_class},
+                                  {"verdict", one.verdict},
+                                  {"reason", one.reason},
+                                  {"detail", one.detail},
+                                  {"kind", one.kind},
+                                  {"vs_best", one.vs_best},
+                                  {"ci95", {one.ci_low, one.ci_high}},
+                                  {"vs_eager", one.vs_eager},
+                                  {"candidate_us", one.candidate_us},
+                                  {"predicted_us", one.predicted_us},
+                                  {"error", one.error},
+                                  {"limit", one.error_limit},
+                                  {"seconds", one.seconds},
+                                  {"sha256", one.sha256}});
+  json["decisions"] = OrderedJson::array();
+  for (const DecisionRecord& one : decisions)
+    json["decisions"].push_back(
+        {{"key", one.key}, {"phase", one.phase}, {"text", one.text}, {"record", ParsedOrNull(one.json)}});
+  return json;
+}
+
+}  // namespace
+
+std::string FileNameOf(const std::string& key) {
+  std::string name;
+  for (const char c : key)
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_' ? c : '_';
+  return name;
+}
+
+Recorder::Recorder(RunStore& store, RunRecord run, RunWatcher watcher)
+    : store_(store), run_(std::move(run)), watcher_(std::move(watcher)) {}
+
+void Recorder::Write(const fs::path& name, const std::string& content) {
+  const fs::path path = folder() / name;
+  Status written = MakeFolders(path.parent_path());
+  if (written.ok()) written = WriteFileAtomic(path, content);
+  if (written.ok()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (complained_) return;
+    complained_ = true;
+  }
+  Say("cannot write into the run's folder (the store has everything): " + written.error().message);
+}
+
+void Recorder::Say(const std::string& line) {
+  (void)store_.AddConsole(run_.id, line).ok();
+  const std::scoped_lock lock(mutex_);
+  if (std::FILE* log = std::fopen((folder() / "console.log").c_str(), "a")) {
+    fmt::print(log, "{}  {}\n", UtcTimestamp(), line);
+    std::fclose(log);
+  }
+  if (watcher_.said) watcher_.said(line);
+}
+
+void Recorder::Doing(const std::string& key, const std::string& what) {
+  const std::scoped_lock lock(mutex_);
+  if (watcher_.doing) watcher_.doing(key, what);
+}
+
+void Recorder::Tokens(const std::string& key, int64_t tokens) {
+  const std::scoped_lock lock(mutex_);
+  if (watcher_.tokens) watcher_.tokens(key, tokens);
+}
+
+Status Recorder::Keep(const CallRecord& call) {
+  HONE_RETURN_IF_ERROR(store_.SaveCall(call));
+  const std::string name = FileNameOf(call.key);
+  Write("llm/" + name + ".prompt.txt", call.system + "\n\n" + call.prompt);
+  if (call.status == "answered") {
+    Write("llm/" + name + ".reply.txt", call.reply);
+    if (!call.thinking.empty()) Write("llm/" + name + ".thinking.txt", call.thinking);
+  } else {
+    Write("llm/" + name + ".error.txt", call.status + ": " + call.error + "\n");
+  }
+  const Result<std::vector<CallRecord>> calls = store_.Calls(run_.id);
+  if (calls.ok()) Write("usage.csv", UsageCsv(*calls));
+  return Ok();
+}
+
+Status Recorder::Keep(const CandidateRecord& candidate) {
+  HONE_RETURN_IF_ERROR(store_.SaveCandidate(candidate));
+  const std::string name = FileNameOf(candidate.key);
+  Write("code/" + name + ".py", candidate.source);
+  if (!candidate.judged()) return Ok();
+  if (!candidate.json.empty()) Write("evaluation/" + name + ".json", candidate.json + "\n");
+  const std::scoped_lock lock(mutex_);
+  if (watcher_.judged) watcher_.judged(candidate);
+  return Ok();
+}
+
+Status Recorder::Decide(const std::string& key, const std::string& phase, const std::string& text,
+                        const Json& json) {
+  HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> before, store_.Decision(run_.id, key));
+  if (before) return Ok();
+  HONE_RETURN_IF_ERROR(
+      store_.SaveDecision(run_.id, DecisionRecord{key, UtcTimestamp(), phase, text, DumpJson(json)}));
+  Say(text);
+  return Ok();
+}
+
+Status Recorder::SaveRun() {
+  run_.seconds += since_.seconds();
+  since_ = Stopwatch();
+  return store_.UpdateRun(run_);
+}
+
+Status Recorder::WriteSummary(const std::string& best_source) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates, store_.Candidates(run_.id));
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store_.Decisions(run_.id));
+  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, store_.Usage(run_.id));
+  if (!best_source.empty()) Write("best.py", best_source);
+  Write("run.json", DumpJson(Summary(run_, candidates, decisions, usage), 2) + "\n");
+  return Ok();
+}
+
+}  // namespace hone

@@ -1,0 +1,46 @@
+#include "pipeline/run_options.h"
+
+namespace hone {
+
+Json ToJson(const RunOptions& options) {
+  return {{"proposer", options.proposer},
+          {"seeds", options.seeds},
+          {"repairs", options.repairs},
+          {"analysis", options.analysis},
+          {"class_check", options.class_check},
+          {"tuning", options.tuning},
+          {"tune_trials", options.tune_trials},
+          {"judge_at_most", options.judge_at_most},
+          // As text: JSON readers elsewhere keep 53 bits of a number.
+          {"search_seed", std::to_string(options.search_seed)},
+          {"budget",
+           {{"tokens", options.budget.tokens},
+            {"usd", options.budget.usd},
+            {"minutes", options.budget.minutes},
+            {"evaluations", options.budget.evaluations}}},
+          {"model", options.model},
+          {"judge", options.judge}};
+}
+
+RunOptions RunOptionsFromJson(const Json& json) {
+  RunOptions options;
+  options.proposer = GetString(json, "proposer", options.proposer);
+  options.seeds = static_cast<int>(GetInt(json, "seeds", options.seeds));
+  options.repairs = static_cast<int>(GetInt(json, "repairs", options.repairs));
+  options.analysis = GetBool(json, "analysis", options.analysis);
+  options.class_check = GetBool(json, "class_check", options.class_check);
+  options.tuning = GetBool(json, "tuning", options.tuning);
+  options.tune_trials = static_cast<int>(GetInt(json, "tune_trials", options.tune_trials));
+  options.judge_at_most = static_cast<int>(GetInt(json, "judge_at_most", options.judge_at_most));
+  options.search_seed = std::strtoull(GetString(json, "search_seed", "0").c_str(), nullptr, 10);
+  const Json& budget = GetMember(json, "budget");
+  options.budget.tokens = GetInt(budget, "tokens");
+  options.budget.usd = GetNumber(budget, "usd");
+  options.budget.minutes = GetNumber(budget, "minutes");
+  options.budget.evaluations = static_cast<int>(GetInt(budget, "evaluations"));
+  options.model = GetMember(json, "model");
+  options.judge = GetMember(json, "judge");
+  return options;
+}
+
+}  // namespace hone

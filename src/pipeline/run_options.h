@@ -1,0 +1,38 @@
+// Everything that decides how a run goes, apart from secrets: written into the store when the run starts, so
+// that resuming needs nothing but the run's name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/json.h"
+
+namespace hone {
+
+// 0: no limit. A run stops at the first that is spent, with its best so far.
+struct Budget {
+  int64_t tokens = 0;
+  double usd = 0;
+  double minutes = 0;
+  int evaluations = 0;
+};
+
+struct RunOptions {
+  std::string proposer = "expert";  // "expert", "llm", "replay:DIR" or "exec:CMD"
+  int seeds = 2;
+  int repairs = 3;
+  bool analysis = true;     // algorithm analysis of seeds that failed or lost
+  bool class_check = true;  // an algorithm candidate must be what the analysis asked for
+  bool tuning = true;
+  int tune_trials = 24;   // configurations a search may look at, per stage
+  int judge_at_most = 4;  // of the expert's proposals, after a first look at all of them
+  uint64_t search_seed = 0;
+  Budget budget;
+  Json model = Json::object();  // settings of a language model, as the cli read them; never a key
+  Json judge = Json::object();  // settings of the judge, likewise
+};
+
+Json ToJson(const RunOptions& options);
+RunOptions RunOptionsFromJson(const Json& json);
+
+}  // namespace hone

@@ -1,0 +1,332 @@
+#include "pipeline/spine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "analysis/lint.h"
+#include "base/ids.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "model/code_block.h"
+#include "pipeline/best_file.h"
+
+namespace hone {
+
+bool IsRight(const CandidateRecord& candidate) {
+  return candidate.verdict == "accepted" || candidate.verdict == "no_difference" ||
+         candidate.reason == "slower";
+}
+
+bool IsBroken(const CandidateRecord& candidate) {
+  return candidate.judged() && !IsRight(candidate);
+}
+
+Spine::Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task,
+             RunOptions options)
+    : recorder_(recorder), judge_(judge), model_(model), task_(task), options_(std::move(options)) {}
+
+Result<RunEnd> Spine::Run() {
+  auto stages = [&]() -> Status {
+    HONE_RETURN_IF_ERROR(LearnTask());
+    HONE_RETURN_IF_ERROR(KeepPyTorchAsZero());
+    if (model_ == nullptr) return Expert();
+    HONE_RETURN_IF_ERROR(Seeds());
+    return Tuning();
+  };
+  return Conclude(stages());
+}
+
+Status Spine::LearnTask() {
+  const Result<Json> kept = ParseJson(recorder_.run().card);
+  if (kept.ok() && kept->is_object()) {
+    context_ = TaskContextFromJson(*kept);
+    return Ok();
+  }
+  HONE_ASSIGN_OR_RETURN(context_, judge_.Context([&](const std::string& phase, int, int) {
+    recorder_.Doing("reference", phase);
+  }));
+  recorder_.Doing("reference", "");
+  recorder_.run().card = DumpJson(ToJson(context_));
+  recorder_.run().device = context_.device_name;
+  return recorder_.SaveRun();
+}
+
+// Where nothing beats it, this is the answer.
+Status Spine::KeepPyTorchAsZero() {
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
+                        recorder_.store().Candidate(recorder_.run().id, "zero"));
+  if (kept) return Ok();
+  CandidateRecord zero = MakeCandidate("zero", "", "zero", PyTorchKept(task_.source));
+  zero.title = "PyTorch as it is";
+  zero.verdict = "baseline";
+  zero.reason = "reference";
+  zero.kind = "library";
+  zero.vs_best = zero.ci_low = zero.ci_high = 1;
+  zero.candidate_us = context_.best_us;
+  return recorder_.Keep(zero);
+}
+
+// Every seed goes its own way, all at once: a model thinks about one while the judge looks at another. Where
+// the order of calls matters they go one after the other.
+Status Spine::Seeds() {
+  if (model_->order_matters()) {
+    for (int seed = 0; seed < options_.seeds; ++seed) HONE_RETURN_IF_ERROR(Branch(seed));
+    return Ok();
+  }
+  std::vector<Status> ended(static_cast<size_t>(options_.seeds), Ok());
+  {
+    std::vector<std::thread> branches;
+    for (int seed = 0; seed < options_.seeds; ++seed)
+      branches.emplace_back([this, seed, &ended] {
+        try {
+          ended[static_cast<size_t>(seed)] = Branch(seed);
+        } catch (const std::exception& error) {
+          ended[static_cast<size_t>(seed)] = Error{ErrorKind::kInternal, error.what()};
+        }
+      });
+    for (std::thread& branch : branches) branch.join();
+  }
+  for (Status& status : ended) HONE_RETURN_IF_ERROR(std::move(status));
+  return Ok();
+}
+
+Result<std::optional<CandidateRecord>> Spine::BestOf(bool accepted_only) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
+                        recorder_.store().Candidates(recorder_.run().id));
+  std::optional<CandidateRecord> best;
+  for (const CandidateRecord& one : all)
+    if ((accepted_only ? one.accepted() : IsRight(one)) && (!best || one.vs_best > best->vs_best)) best = one;
+  return best;
+}
+
+Result<RunEnd> Spine::Conclude(const Status& went) {
+  RunEnd end;
+  HONE_ASSIGN_OR_RETURN(end.best, BestOf(true));
+  {
+    const std::scoped_lock lock(stop_mutex_);
+    end.status = stop_status_.empty() ? (went.ok() ? "done" : "failed") : stop_status_;
+    end.outcome = stop_why_;
+  }
+  if (!went.ok() && went.error().kind == ErrorKind::kInterrupted && end.outcome.empty()) {
+    end.status = "stopped";
+    end.outcome = "interrupted";
+  }
+  const std::string won = end.best ? fmt::format("{} is {:.2f}x the best of PyTorch ({:.2f}x eager)",
+                                                 end.best->key, end.best->vs_best, end.best->vs_eager)
+                                   : "keep PyTorch: nothing accepted was faster";
+  end.outcome = end.outcome.empty() ? won : fmt::format("{}; so far: {}", end.outcome, won);
+  RunRecord& run = recorder_.run();
+  run.status = end.status;
+  run.outcome = end.outcome;
+  run.best_key = end.best ? end.best->key : "";
+  run.vs_best = end.best ? end.best->vs_best : 1;
+  run.vs_eager = end.best ? end.best->vs_eager : 0;
+  if (!went.ok() && end.status == "failed" && stop_why_.empty())
+    run.outcome = went.error().message + "; so far: " + won;
+  run.finished = UtcTimestamp();
+  HONE_RETURN_IF_ERROR(recorder_.SaveRun());
+  HONE_RETURN_IF_ERROR(
+      recorder_.WriteSummary(end.best ? BestFile(run, *end.best) : PyTorchKept(task_.source)));
+  recorder_.Say(run.outcome);
+  // A budget, Ctrl-C or an unreachable model end a run; a broken Hone is an Error.
+  if (!went.ok() && stop_status_.empty() && went.error().kind != ErrorKind::kInterrupted) return went.error();
+  return end;
+}
+
+Status Spine::StopRun(const std::string& status, const std::string& why) {
+  const std::scoped_lock lock(stop_mutex_);
+  if (stop_status_.empty()) {
+    stop_status_ = status;
+    stop_why_ = why;
+  }
+  return Error{ErrorKind::kInterrupted, why};
+}
+
+// Called before anything that costs: an Error once a budget is spent or the user pressed Ctrl-C.
+Status Spine::Spend(bool evaluation) {
+  {
+    const std::scoped_lock lock(stop_mutex_);
+    if (!stop_status_.empty()) return Error{ErrorKind::kInterrupted, stop_why_};
+  }
+  if (Interrupted())
+    return StopRun("stopped", "interrupted; `hone resume " + recorder_.run().name + "` goes on");
+  const Budget& budget = options_.budget;
+  if (budget.minutes > 0 && recorder_.seconds() > 60 * budget.minutes)
+    return StopRun("stopped", fmt::format("the budget of {:g} minutes is spent", budget.minutes));
+  if (evaluation && budget.evaluations > 0) {
+    if (evaluations_.load() >= budget.evaluations)
+      return StopRun("stopped", fmt::format("the budget of {} evaluations is spent", budget.evaluations));
+  }
+  if (evaluation || (budget.tokens == 0 && budget.usd == 0)) return Ok();
+  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
+  if (budget.tokens > 0 && usage.prompt_tokens + usage.completion_tokens >= budget.tokens)
+    return StopRun("stopped", fmt::format("the budget of {} tokens is spent", budget.tokens));
+  if (budget.usd > 0 && usage.cost_usd >= budget.usd)
+    return StopRun("stopped", fmt::format("the budget of ${:g} is spent", budget.usd));
+  return Ok();
+}
+
+PromptInputs Spine::Inputs(const std::string& call_type) const {
+  PromptInputs inputs;
+  inputs.call_type = call_type;
+  inputs.target = recorder_.run().target;
+  inputs.task_name = task_.name;
+  inputs.task_source = task_.source;
+  inputs.card = context_.card;
+  inputs.device = context_.device;
+  return inputs;
+}
+
+Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs) {
+  HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> kept,
+                        recorder_.store().Call(recorder_.run().id, key));
+  if (kept && kept->status == "answered") {
+    model_->MarkAnswered(inputs.call_type, key);
+    ModelReply reply;
+    reply.text = kept->reply;
+    reply.finish_reason = kept->finish_reason;
+    return reply;
+  }
+  HONE_RETURN_IF_ERROR(Spend(false));
+  HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
+  ModelRequest request;
+  request.call_type = inputs.call_type;
+  request.system = prompt.system;
+  request.prompt = prompt.user;
+  request.key = key;
+  if (options_.budget.minutes > 0)
+    request.deadline = Deadline::After(std::max(1.0, 60 * options_.budget.minutes - recorder_.seconds()));
+  recorder_.Doing(key, "asking " + model_->name());
+  ModelProgress progress;
+  progress.tokens = [&](int64_t tokens) { recorder_.Tokens(key, tokens); };
+  progress.note = [&](const std::string& note) { recorder_.Say(fmt::format("{}: {}", key, note)); };
+  const ModelReply reply = model_->Ask(request, progress);
+  recorder_.Doing(key, "");
+  CallRecord call;
+  call.run_id = recorder_.run().id;
+  call.key = key;
+  call.created = UtcTimestamp();
+  call.call_type = inputs.call_type;
+  call.status = reply.ok() ? "answered" : std::string(FailureName(reply.failure));
+  call.model = reply.model.empty() ? model_->name() : reply.model;
+  call.system = prompt.system;
+  call.prompt = prompt.user;
+  call.reply = reply.text;
+  call.thinking = reply.thinking;
+  call.finish_reason = reply.finish_reason;
+  call.error = reply.message;
+  call.prompt_tokens = reply.usage.prompt_tokens;
+  call.completion_tokens = reply.usage.completion_tokens;
+  call.estimated = reply.usage.estimated;
+  call.cost_usd = reply.usage.cost_usd;
+  call.price_known = reply.usage.price_known;
+  call.seconds = reply.seconds;
+  call.attempts = reply.attempts;
+  // What Ctrl-C cut off was not answered: nothing of it is kept.
+  if (reply.failure != ModelFailure::kInterrupted) HONE_RETURN_IF_ERROR(recorder_.Keep(call));
+  if (reply.ok()) return reply;
+  if (reply.failure == ModelFailure::kInterrupted)
+    return StopRun("stopped", "interrupted; `hone resume " + recorder_.run().name + "` goes on").error();
+  if (reply.failure == ModelFailure::kOutOfTime)
+    return StopRun("stopped", fmt::format("the budget of {:g} minutes is spent", options_.budget.minutes))
+        .error();
+  if (StopsTheRun(reply.failure)) return StopRun("failed", reply.message).error();
+  HONE_RETURN_IF_ERROR(
+      recorder_.Decide("call:" + key, inputs.call_type, fmt::format("{}: {}", key, reply.message)));
+  return reply;
+}
+
+CandidateRecord Spine::MakeCandidate(const std::string& key, const std::string& parent,
+                                     const std::string& phase, const std::string& source) const {
+  CandidateRecord candidate;
+  candidate.run_id = recorder_.run().id;
+  candidate.key = key;
+  candidate.parent_key = parent;
+  candidate.phase = phase;
+  candidate.proposer = recorder_.run().proposer;
+  candidate.created = UtcTimestamp();
+  candidate.source = source;
+  candidate.sha256 = Sha256(source);
+  LintOptions lint;
+  lint.task_text = task_.source;
+  const LintReport report = LintSource(FileNameOf(key) + ".py", source, lint);
+  candidate.kernel_class = KernelClassName(report.kernel_class);
+  candidate.facts = DumpJson(report.facts);
+  Json findings = Json::array();
+  for (const Finding& finding : report.findings)
+    findings.push_back({{"rule", finding.rule},
+                        {"severity", SeverityName(finding.severity)},
+                        {"line", finding.line},
+                        {"column", finding.column},
+                        {"message", finding.message},
+                        {"fix", finding.fix}});
+  candidate.findings = DumpJson(findings);
+  return candidate;
+}
+
+// Asks, takes the file out of the reply, asks once more when there is none. Nothing when the model could not
+// answer at all; a candidate that is no file counts as a failed one.
+Result<std::optional<CandidateRecord>> Spine::Propose(const std::string& key, const std::string& parent,
+                                                      const PromptInputs& inputs) {
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
+                        recorder_.store().Candidate(recorder_.run().id, key));
+  HONE_ASSIGN_OR_RETURN(ModelReply reply, Ask(key, inputs));
+  if (!reply.ok()) return std::optional<CandidateRecord>();
+  std::optional<std::string> source = ExtractCandidate(reply.text);
+  if (!source) {
+    PromptInputs again = inputs;
+    again.first_message =
+        "Your last reply held no Python file with a class ModelNew. Answer with one complete file in one "
+        "```python block.";
+    HONE_ASSIGN_OR_RETURN(reply, Ask(key + ".again", again));
+    if (!reply.ok()) return std::optional<CandidateRecord>();
+    source = ExtractCandidate(reply.text);
+  }
+  if (kept) return kept;
+  CandidateRecord candidate = MakeCandidate(key, parent, inputs.call_type, source.value_or(reply.text));
+  if (!source) {
+    candidate.verdict = "rejected";
+    candidate.reason = "no-code";
+    candidate.detail = "two replies in a row held no Python file with a class ModelNew";
+  }
+  HONE_RETURN_IF_ERROR(recorder_.Keep(candidate));
+  return std::optional<CandidateRecord>(candidate);
+}
+
+Result<CandidateRecord> Spine::Judge(CandidateRecord candidate) {
+  ++evaluations_;
+  if (candidate.judged()) return candidate;
+  --evaluations_;
+  HONE_RETURN_IF_ERROR(Spend(true));
+  ++evaluations_;
+  const std::string key = candidate.key;
+  const CandidateFile file{recorder_.folder() / "code" / (FileNameOf(key) + ".py"), FileNameOf(key),
+                           candidate.source, candidate.sha256};
+  const Stopwatch watch;
+  const Result<Judged> judged =
+      judge_.Judge(file, [&](const std::string& phase, int, int) { recorder_.Doing(key, phase); });
+  recorder_.Doing(key, "");
+  if (!judged.ok()) return judged.error();
+  const Verdict& verdict = judged->verdict;
+  candidate.seconds = watch.seconds();
+  candidate.verdict = verdict.verdict;
+  candidate.reason = verdict.reason;
+  candidate.detail = verdict.detail;
+  candidate.kind = verdict.kind;
+  candidate.vs_best = verdict.vs_best.estimate;
+  candidate.ci_low = verdict.vs_best.low;
+  candidate.ci_high = verdict.vs_best.high;
+  candidate.vs_eager = verdict.vs_eager.estimate;
+  candidate.candidate_us = verdict.candidate_us;
+  candidate.error = verdict.error;
+  candidate.error_limit = verdict.error_limit;
+  OrderedJson record = judged->record;
+  record["measurement"] = ToJson(judged->measurement);
+  candidate.json = DumpJson(record);
+  HONE_RETURN_IF_ERROR(recorder_.Keep(candidate));
+  return candidate;
+}
+
+}  // namespace hone

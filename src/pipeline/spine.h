@@ -1,0 +1,92 @@
+// The pipeline, read top to bottom: card, candidates, judge, repair, analysis, algorithm, tuning, best of
+// all.
+//
+// A run is a function of its options and of what models and the judge answer, and every answer is kept under
+// a key. Resuming is running it again: what the store knows is not asked a second time, so a run killed at
+// any moment ends as if nothing had happened.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/analysis_record.h"
+#include "model/model.h"
+#include "model/prompt.h"
+#include "pipeline/candidate_judge.h"
+#include "pipeline/recorder.h"
+#include "pipeline/run_options.h"
+
+namespace hone {
+
+struct RunEnd {
+  std::string status;   // "done", "stopped" or "failed"
+  std::string outcome;  // one sentence
+  std::optional<CandidateRecord> best;
+};
+
+class Spine {
+ public:
+  // `model`: null for the expert.
+  Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task, RunOptions options);
+
+  // An Error only when Hone itself could not go on; Ctrl-C, a spent budget and a model that cannot be reached
+  // end the run with its best so far.
+  Result<RunEnd> Run();
+
+ private:
+  // The stages, in order (spine.cpp, branch.cpp, expert_stage.cpp, tuning.cpp).
+  Status LearnTask();
+  Status KeepPyTorchAsZero();
+  Status Expert();
+  Status Seeds();
+  Status Branch(int seed);
+  Status Tuning();
+  Result<RunEnd> Conclude(const Status& went);
+
+  // One seed's way (branch.cpp).
+  Result<std::optional<CandidateRecord>> ProposeAndRepair(const std::string& key, const std::string& parent,
+                                                          const std::string& call_type,
+                                                          const std::string& repair_type, PromptInputs inputs,
+                                                          const std::optional<AnalysisRecord>& asked);
+  Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
+
+  // Tuning (tuning.cpp).
+  Status Stage(const std::string& stage, CandidateRecord* best);
+  Result<std::optional<CandidateRecord>> Search(const CandidateRecord& base, const std::string& key);
+  std::string WhyNotTuned(const CandidateRecord& best);
+
+  // What every stage uses (spine.cpp). All of it is remembered by key.
+  Result<ModelReply> Ask(const std::string& key, const PromptInputs& inputs);
+  Result<std::optional<CandidateRecord>> Propose(const std::string& key, const std::string& parent,
+                                                 const PromptInputs& inputs);
+  Result<CandidateRecord> Judge(CandidateRecord candidate);
+  Result<QuickLook> Look(const std::string& key, const std::string& source);
+  CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
+                                const std::string& source) const;
+  PromptInputs Inputs(const std::string& call_type) const;
+  Result<std::optional<CandidateRecord>> BestOf(bool accepted_only);
+  Status Spend(bool evaluation);
+  Status StopRun(const std::string& status, const std::string& why);
+
+  Recorder& recorder_;
+  CandidateJudge& judge_;
+  Model* model_;
+  const TaskFile& task_;
+  const RunOptions options_;
+  TaskContext context_;
+  std::atomic<int> evaluations_{0};
+  std::mutex stop_mutex_;
+  std::string stop_status_;  // not empty: the run ends, with this status
+  std::string stop_why_;
+};
+
+// A verdict that repairing may change: not a matter of speed.
+bool IsBroken(const CandidateRecord& candidate);
+// Right, and timed: it has a speed-up, whatever that is.
+bool IsRight(const CandidateRecord& candidate);
+
+}  // namespace hone

@@ -1,0 +1,180 @@
+// Staged tuning: grid, block, memory. A model restructures and declares what can be tuned; the numbers are
+// found by searching, never by asking. Kernels whose class or complexity does not suit it are left alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "model/tunables.h"
+#include "pipeline/spine.h"
+
+namespace hone {
+
+namespace {
+
+// A stage must beat the best by more than two figures of a judge differ anyway.
+constexpr double kBetter = 1.01;
+constexpr int kFinalists = 2;
+
+using Config = std::map<std::string, Json>;
+
+std::string Name(const Config& config) {
+  std::string name;
+  for (const auto& [key, value] : config)
+    name += fmt::format("{}{}={}", name.empty() ? "" : " ", key, DumpJson(value));
+  return name;
+}
+
+// Random configurations without repeats, the declared one first; all of them when there are few.
+std::vector<Config> Draw(const std::vector<Tunable>& tunables, size_t most, uint64_t seed) {
+  double total = 1;
+  for (const Tunable& tunable : tunables) total *= static_cast<double>(tunable.values.size());
+  const size_t wanted = static_cast<size_t>(std::min(total, static_cast<double>(most)));
+  std::vector<Config> configs;
+  std::set<std::string> seen;
+  auto add = [&](Config config) {
+    if (seen.insert(Name(config)).second) configs.push_back(std::move(config));
+  };
+  Config declared;
+  for (const Tunable& tunable : tunables)
+    declared[tunable.name] =
+        std::find(tunable.values.begin(), tunable.values.end(), tunable.current) != tunable.values.end()
+            ? tunable.current
+            : tunable.values.front();
+  add(declared);
+  Random random(seed);
+  for (size_t tries = 0; configs.size() < wanted && tries < 64 * wanted; ++tries) {
+    Config config;
+    for (const Tunable& tunable : tunables)
+      config[tunable.name] = tunable.values[random.Below(tunable.values.size())];
+    add(std::move(config));
+  }
+  return configs;
+}
+
+}  // namespace
+
+std::string Spine::WhyNotTuned(const CandidateRecord& best) {
+  if (!options_.tuning) return "tuning is switched off";
+  if (best.kernel_class == "none") return "it has no kernel of its own to tune";
+  if (options_.class_check &&
+      (best.kernel_class == "persistent_recurrent" || best.kernel_class == "launch_per_step"))
+    return best.kernel_class == "persistent_recurrent"
+               ? "a persistent kernel's grid and blocks are part of its algorithm"
+               : "it is bound by launches, which no block size changes";
+  // The analysis this candidate, or what it was repaired from, was made by.
+  const size_t algorithm = best.key.find(".algorithm");
+  if (algorithm != std::string::npos) {
+    const Result<std::vector<DecisionRecord>> decisions = recorder_.store().Decisions(recorder_.run().id);
+    if (decisions.ok())
+      for (const DecisionRecord& decision : *decisions) {
+        if (decision.phase != "analysis" || !StartsWith(decision.key, best.key.substr(0, algorithm)))
+          continue;
+        const Result<Json> record = ParseJson(decision.json);
+        if (record.ok() && GetString(*record, "implementation_complexity") == "high")
+          return "its analysis says that its complexity is high";
+      }
+  }
+  return "";
+}
+
+Status Spine::Tuning() {
+  HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> best, BestOf(false));
+  if (!best) return recorder_.Decide("tuning", "tuning", "no tuning: no candidate is right");
+  const std::string why_not = WhyNotTuned(*best);
+  if (!why_not.empty())
+    return recorder_.Decide("tuning", "tuning", fmt::format("no tuning of {}: {}", best->key, why_not));
+  HONE_RETURN_IF_ERROR(
+      recorder_.Decide("tuning", "tuning",
+                       fmt::format("tuning {} ({}, {:.2f}x)", best->key, best->kernel_class, best->vs_best)));
+  for (const char* stage : {"grid", "block", "memory"}) HONE_RETURN_IF_ERROR(Stage(stage, &*best));
+  return Ok();
+}
+
+Status Spine::Stage(const std::string& stage, CandidateRecord* best) {
+  const std::string call_type = "stage_" + stage;
+  const std::string key = "tune." + stage;
+  const Result<Json> findings = ParseJson(best->findings);
+  PromptInputs inputs = Inputs(call_type);
+  inputs.candidate_source = best->source;
+  inputs.findings = findings.ok() ? *findings : Json::array();
+  inputs.verdict = {{"verdict", best->verdict},
+                    {"reason", best->reason},
+                    {"vs_best", best->vs_best},
+                    {"candidate_us", best->candidate_us}};
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made,
+                        ProposeAndRepair(key, best->key, call_type, "stage_repair", inputs, std::nullopt));
+  if (!made) return Ok();
+  CandidateRecord winner = *made;
+  if (IsRight(winner)) {
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> found, Search(winner, key));
+    if (found && found->vs_best > winner.vs_best) winner = *found;
+  }
+  const bool better = winner.accepted() && winner.vs_best > kBetter * (best->accepted() ? best->vs_best : 0);
+  HONE_RETURN_IF_ERROR(recorder_.Decide(
+      key, "tuning",
+      better ? fmt::format("stage {}: {} is the best so far, {:.2f}x", stage, winner.key, winner.vs_best)
+             : fmt::format("stage {}: dropped, {} ({}) does not beat {} ({:.2f}x)", stage, winner.key,
+                           IsRight(winner) ? fmt::format("{:.2f}x", winner.vs_best) : winner.reason,
+                           best->key, best->vs_best)));
+  if (better) *best = winner;
+  return Ok();
+}
+
+// Random configurations, a first look at each; the better half is looked at again until few are left, and
+// those are judged.
+Result<std::optional<CandidateRecord>> Spine::Search(const CandidateRecord& base, const std::string& key) {
+  const Result<std::vector<Tunable>> tunables = ReadTunables(base.source);
+  if (!tunables.ok()) {
+    HONE_RETURN_IF_ERROR(recorder_.Decide(key + ".tunables", "tuning",
+                                          fmt::format("{}: {}", base.key, tunables.error().message)));
+    return std::optional<CandidateRecord>();
+  }
+  if (tunables->empty()) return std::optional<CandidateRecord>();
+  struct Entrant {
+    std::string name;
+    std::string source;
+    double call_us = 0;
+  };
+  std::vector<Entrant> field;
+  for (const Config& config :
+       Draw(*tunables, static_cast<size_t>(std::max(1, options_.tune_trials)), options_.search_seed)) {
+    HONE_ASSIGN_OR_RETURN(std::string source, ApplyTunables(base.source, config));
+    field.push_back(Entrant{Name(config), std::move(source), 0});
+  }
+  for (int round = 0; field.size() > kFinalists || round == 0; ++round) {
+    std::vector<Entrant> alive;
+    for (Entrant& entrant : field) {
+      HONE_ASSIGN_OR_RETURN(const QuickLook look,
+                            Look(fmt::format("{}.r{}.{}", key, round, entrant.name), entrant.source));
+      if (!look.right) continue;
+      entrant.call_us = round == 0 ? look.call_us : std::min(entrant.call_us, look.call_us);
+      alive.push_back(entrant);
+    }
+    std::stable_sort(alive.begin(), alive.end(),
+                     [](const Entrant& a, const Entrant& b) { return a.call_us < b.call_us; });
+    if (alive.size() > kFinalists) alive.resize(std::max<size_t>(kFinalists, alive.size() / 2));
+    field = std::move(alive);
+    if (field.empty()) return std::optional<CandidateRecord>();
+  }
+  std::optional<CandidateRecord> best;
+  for (size_t i = 0; i < field.size(); ++i) {
+    if (field[i].source == base.source) continue;  // judged already
+    const std::string candidate_key = fmt::format("{}.tuned{}", key, i + 1);
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
+                          recorder_.store().Candidate(recorder_.run().id, candidate_key));
+    CandidateRecord candidate =
+        kept ? *kept : MakeCandidate(candidate_key, base.key, "tuned", field[i].source);
+    if (!kept) {
+      candidate.title = field[i].name;
+      HONE_RETURN_IF_ERROR(recorder_.Keep(candidate));
+    }
+    HONE_ASSIGN_OR_RETURN(candidate, Judge(candidate));
+    if (IsRight(candidate) && (!best || candidate.vs_best > best->vs_best)) best = candidate;
+  }
+  return best;
+}
+
+}  // namespace hone

@@ -1,0 +1,50 @@
+// Runs the embedded expert alone, for tests: expert_tool INPUTS.json FOLDER reads what ProposeExpert takes
+// and writes every proposal as a file and answer.json beside them.
+#include <cstdio>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "codegen/expert.h"
+#include "codegen/recurrent_plan.h"
+
+namespace hone {
+namespace {
+
+Status Run(const fs::path& inputs_path, const fs::path& folder) {
+  HONE_ASSIGN_OR_RETURN(const std::string text, ReadFile(inputs_path));
+  HONE_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
+  ExpertInputs inputs;
+  HONE_ASSIGN_OR_RETURN(inputs.task, LoadTaskFile(GetString(json, "task")));
+  inputs.facts = GetMember(json, "facts");
+  inputs.card = CardFromJson(GetMember(json, "card"));
+  SetFloor(&inputs.card, CeilingsFromJson(GetMember(json, "ceilings")), false);
+  inputs.device = GetString(json, "device", "cpu");
+  inputs.target = inputs.device;
+  inputs.machine = GetMember(json, "machine");
+  HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
+  HONE_ASSIGN_OR_RETURN(const RecurrentPlan plan, RecognizeRecurrent(inputs.task.source, inputs.facts));
+  HONE_RETURN_IF_ERROR(MakeFolders(folder));
+  Json out = {{"recognised", answer.recognised}, {"plan", ToJson(plan)}};
+  for (const Proposal& proposal : answer.proposals) {
+    const std::string name = ReplaceAll(proposal.recipe, "/", "_") + ".py";
+    HONE_RETURN_IF_ERROR(WriteFileAtomic(folder / name, proposal.source));
+    out["proposals"].push_back({{"recipe", proposal.recipe},
+                                {"file", name},
+                                {"title", proposal.title},
+                                {"why", proposal.why},
+                                {"predicted_us", proposal.predicted_us}});
+  }
+  for (const Declined& declined : answer.declined)
+    out["declined"].push_back({{"recipe", declined.recipe}, {"why", declined.why}});
+  return WriteFileAtomic(folder / "answer.json", DumpJson(out, 2));
+}
+
+}  // namespace
+}  // namespace hone
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const hone::Status done = hone::Run(argv[1], argv[2]);
+  if (!done.ok()) std::fprintf(stderr, "%s\n", done.error().message.c_str());
+  return done.ok() ? 0 : 3;
+}

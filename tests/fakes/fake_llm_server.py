@@ -1,0 +1,569 @@
+#!/usr/bin/env python3
+"""A language-model server for tests: speaks OpenAI's chat completions and Anthropic's messages API, and
+misbehaves on demand. Plain Python 3, nothing else.
+
+What it does is chosen per request, first match wins:
+  path      http://127.0.0.1:PORT/s/SCENARIO/v1/...   (so --api-base http://127.0.0.1:PORT/s/SCENARIO)
+  model     fake/SCENARIO   or, for Anthropic's style, claude-fake/SCENARIO
+  --default SCENARIO        for everything else (default: fine)
+SCENARIO is NAME[:N][@TAG]. N is the scenario's number (how many requests misbehave before one is answered
+well, seconds, bytes); scenarios that count do so per TAG.
+
+Replies: "Hello from fake" unless --replies DIR names a folder of NNN_<call type>.txt files (the form of
+`hone export-replay`), which are served in order within the call type of the X-Hone-Call-Type header; past the
+last one, the last one again. A scenario that gets round to answering well answers with these.
+
+Every request is kept: GET /log gives them as a JSON list, GET /count?tag=TAG how many; --log FILE appends
+them as JSON lines. Keys are never kept, only whether one was sent and whether it was right.
+"""
+import argparse
+import collections
+import hmac
+import http.server
+import json
+import os
+import pathlib
+import re
+import select
+import socket
+import ssl
+import struct
+import sys
+import threading
+import time
+import urllib.parse
+
+SCENARIOS = {
+    "fine": "a good reply",
+    "429": "N (1) times HTTP 429 with Retry-After: 1, then fine",
+    "429-date": "N (1) times HTTP 429 with Retry-After as a date two seconds ahead, then fine",
+    "429-quota": "HTTP 429 insufficient_quota, always",
+    "500": "N (2) times HTTP 500 with an HTML body, then fine",
+    "529": "N (1) times HTTP 529 overloaded_error, then fine",
+    "stall": "N (1) times half a reply and then silence, then fine; stall:0 is silent always",
+    "silent": "takes the request and never answers",
+    "reset": "N (1) times a connection reset in mid-stream, then fine",
+    "cut": "N (1) times a stream that ends in the middle without an error, then fine",
+    "utf8": "a reply with bytes that are not UTF-8",
+    "wrong-json": "N (1) times a reply that is not JSON, then fine; wrong-json:0 always",
+    "html": "a web page with status 200, always",
+    "empty": "N (1) times no text in the reply, then fine; empty:0 always",
+    "no-choices": "an empty list of choices or blocks, always",
+    "length": "the reply in three parts, the first two cut off by the length limit",
+    "length-always": "cut off by the length limit, whatever is asked",
+    "length-thinking": "nothing but thinking, cut off by length, unless asked to be brief",
+    "huge": "a reply of N (10) megabytes",
+    "huge-document": "the same in one JSON document although a stream was asked for",
+    "context": "HTTP 400, the prompt is too long",
+    "wrong-key": "HTTP 401 that quotes the key",
+    "not-found": "HTTP 404, no such model",
+    "redirect": "HTTP 307 to another address",
+    "no-usage": "a good reply without usage",
+    "no-stream": "one JSON document although a stream was asked for",
+    "refuse-stream": "HTTP 400 when a stream is asked for",
+    "refuse-stream-options": "HTTP 400 when stream_options is there",
+    "refuse-max-tokens": "HTTP 400 when max_completion_tokens is there, or max_tokens is over 4096",
+    "error-in-stream": "N (1) times half a reply and then an error event, then fine",
+    "thinking": "a reply with thinking in the API's own field",
+    "think-tags": "a reply that begins with <think>...</think>",
+    "done-then-hang": "a whole reply, and then the connection stays open in silence",
+    "early-refusal": "HTTP 413 and a reset before the request is read",
+    "slow": "a good reply, N (2) tokens a second",
+}
+DEFAULT_N = {"500": 2, "huge": 10, "huge-document": 10, "slow": 2}
+PARTS = ["```python\nimport torch\nfirst = 1\n", "second = 2\n", "third = 3\n```\n"]
+
+
+class State:
+    def __init__(self, options):
+        self.options = options
+        self.lock = threading.Lock()
+        self.requests = []
+        self.counts = collections.Counter()
+        self.played = collections.Counter()
+        self.replies = {}
+        if options.replies:
+            for path in sorted(pathlib.Path(options.replies).iterdir()):
+                match = re.fullmatch(r"\d+_(\w+)\.txt", path.name)
+                if match:
+                    self.replies.setdefault(match.group(1), []).append(path.read_text())
+
+    def record(self, entry):
+        with self.lock:
+            self.requests.append(entry)
+            if self.options.log:
+                with open(self.options.log, "a") as log:
+                    log.write(json.dumps(entry) + "\n")
+
+    def next_count(self, key):
+        with self.lock:
+            self.counts[key] += 1
+            return self.counts[key]
+
+    def next_reply(self, call_type):
+        with self.lock:
+            known = self.replies.get(call_type)
+            if not known:
+                return "Hello from fake" if not self.replies else f"no recorded reply to {call_type or 'this'}"
+            index = min(self.played[call_type], len(known) - 1)
+            self.played[call_type] += 1
+            return known[index]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    state = None
+
+    def log_message(self, *_):
+        pass
+
+    def send_whole(self, status, body, content_type="application/json", headers=()):
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+        if isinstance(body, str):
+            body = body.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        tag = urllib.parse.parse_qs(url.query).get("tag", [None])[0]
+        with self.state.lock:
+            chosen = [r for r in self.state.requests if tag is None or r["tag"] == tag]
+        if url.path == "/log":
+            self.send_whole(200, chosen)
+        elif url.path == "/count":
+            self.send_whole(200, str(len(chosen)), "text/plain")
+        else:
+            self.send_whole(404, {"error": {"message": "only /log and /count can be read"}})
+
+    def do_CONNECT(self):
+        """As a proxy: whatever is asked for, the tunnel leads to --connect-to."""
+        self.state.record({"method": "CONNECT", "path": self.path, "tag": "", "scenario": "proxy"})
+        if not self.state.options.connect_to:
+            self.send_whole(403, "no tunnels here", "text/plain")
+            return
+        there = socket.create_connection(("127.0.0.1", self.state.options.connect_to))
+        self.send_response(200, "Connection established")
+        self.end_headers()
+        ends = {self.connection: there, there: self.connection}
+        while True:
+            for end in select.select(list(ends), [], [], 30)[0]:
+                data = end.recv(65536)
+                if not data:
+                    there.close()
+                    self.close_connection = True
+                    return
+                ends[end].sendall(data)
+
+    def do_POST(self):
+        self.close_connection = True
+        url = urllib.parse.urlsplit(self.path)
+        path = url.path
+        match = re.match(r"/s/([^/]+)(/.*)", path)
+        spec = urllib.parse.unquote(match.group(1)) if match else None
+        path = match.group(2) if match else path
+        if spec and spec.split(":")[0].split("@")[0] == "early-refusal":
+            self.early_refusal()
+            return
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            self.send_whole(400, {"error": {"message": "the request is not JSON"}})
+            return
+        model = str(body.get("model", ""))
+        if spec is None:
+            match = re.match(r"(?:claude-)?fake/(.+)", model)
+            spec = match.group(1) if match else self.state.options.default
+        match = re.fullmatch(r"([\w-]+?)(?::(\d+))?(?:@([\w-]+))?", spec)
+        name, number, tag = match.groups() if match else (spec, None, "")
+        tag = tag or ""
+        self.n = int(number) if number is not None else DEFAULT_N.get(name, 1)
+        self.anthropic = path.endswith("/messages")
+        self.body = body
+        self.streams = bool(body.get("stream"))
+        self.wants_usage = self.anthropic or bool((body.get("stream_options") or {}).get("include_usage"))
+        self.model = model
+        key = self.headers.get("x-api-key") if self.anthropic else self.headers.get("Authorization", "")[7:]
+        wanted = self.state.options.key
+        self.key = key or ""
+        key_right = not wanted or hmac.compare_digest(self.key.encode(), wanted.encode())
+        self.call_type = self.headers.get("X-Hone-Call-Type", "")
+        self.state.record({
+            "method": "POST", "time": time.time(), "path": self.path, "scenario": name, "tag": tag,
+            "api": "anthropic" if self.anthropic else "openai", "call_type": self.call_type, "model": model,
+            "stream": self.streams, "has_key": bool(key), "key_right": key_right, "body": body,
+        })
+        if not (path.endswith("/v1/messages") if self.anthropic else path.endswith("/v1/chat/completions")):
+            self.send_whole(404, {"error": {"message": f"nothing is served at {path}"}})
+            return
+        if not key_right:
+            self.api_error(401, "authentication_error" if self.anthropic else "invalid_api_key",
+                           f"Incorrect API key provided: {self.key}.")
+            return
+        if name not in SCENARIOS:
+            self.api_error(400, "invalid_request_error", f"there is no scenario '{name}'")
+            return
+        self.count = self.state.next_count((name, tag))
+        try:
+            getattr(self, "do_" + name.replace("-", "_"), self.fine)()
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    # How the two APIs spell things.
+    def api_error(self, status, kind, message, headers=()):
+        if self.anthropic:
+            body = {"type": "error", "error": {"type": kind, "message": message}}
+        else:
+            body = {"error": {"message": message, "type": kind, "code": kind}}
+        self.send_whole(status, body, headers=headers)
+
+    def usage(self, text):
+        return (11, max(1, len(text) // 4))
+
+    def document(self, text, thinking="", finish="stop", usage=True):
+        given, made = self.usage(text + thinking)
+        if self.anthropic:
+            content = [{"type": "thinking", "thinking": thinking, "signature": "x"}] if thinking else []
+            content += [{"type": "text", "text": text}] if text else []
+            out = {"type": "message", "role": "assistant", "model": self.model, "content": content,
+                   "stop_reason": {"stop": "end_turn", "length": "max_tokens"}.get(finish, finish)}
+            if usage:
+                out["usage"] = {"input_tokens": given, "output_tokens": made}
+            return out
+        message = {"role": "assistant", "content": text}
+        if thinking:
+            message["reasoning_content"] = thinking
+        out = {"object": "chat.completion", "model": self.model,
+               "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+        if usage:
+            out["usage"] = {"prompt_tokens": given, "completion_tokens": made}
+        return out
+
+    def events(self, text, thinking="", finish="stop", usage=True):
+        """The stream as a list of bytes, one entry an event."""
+        given, made = self.usage(text + thinking)
+        size = max(4, len(text) // 50)
+        pieces = [text[i:i + size] for i in range(0, len(text), size)]
+        if self.anthropic:
+            def event(kind, **fields):
+                return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+            start = {"model": self.model, "role": "assistant", "content": []}
+            if usage:
+                start["usage"] = {"input_tokens": given, "output_tokens": 1}
+            yield event("message_start", message=start)
+            yield event("ping")
+            if thinking:
+                yield event("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
+                yield event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": thinking})
+                yield event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": "x"})
+                yield event("content_block_stop", index=0)
+            yield event("content_block_start", index=1, content_block={"type": "text", "text": ""})
+            for piece in pieces:
+                yield event("content_block_delta", index=1, delta={"type": "text_delta", "text": piece})
+            yield event("content_block_stop", index=1)
+            reason = {"stop": "end_turn", "length": "max_tokens"}.get(finish, finish)
+            end = {"delta": {"stop_reason": reason}}
+            if usage:
+                end["usage"] = {"output_tokens": made}
+            yield event("message_delta", **end)
+            yield event("message_stop")
+            return
+
+        def chunk(delta, finish_reason=None):
+            data = {"object": "chat.completion.chunk", "model": self.model,
+                    "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
+            return f"data: {json.dumps(data)}\n\n".encode()
+        yield b": keep-alive\n\n"
+        yield chunk({"role": "assistant", "content": ""})
+        if thinking:
+            yield chunk({"reasoning_content": thinking})
+        for piece in pieces:
+            yield chunk({"content": piece})
+        yield chunk({}, finish)
+        if usage and self.wants_usage:
+            data = {"model": self.model, "choices": [],
+                    "usage": {"prompt_tokens": given, "completion_tokens": made}}
+            yield f"data: {json.dumps(data)}\n\n".encode()
+        yield b"data: [DONE]\n\n"
+
+    def begin_stream(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+
+    def send_piece(self, data):
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def answer(self, text, thinking="", finish="stop", usage=True, pause=0.0):
+        if not self.streams:
+            self.send_whole(200, self.document(text, thinking, finish, usage))
+            return
+        self.begin_stream()
+        for data in self.events(text, thinking, finish, usage):
+            self.send_piece(data)
+            if pause:
+                time.sleep(pause)
+        self.send_piece(b"")
+
+    def fine(self):
+        self.answer(self.state.next_reply(self.call_type))
+
+    def half(self):
+        """Headers and the first half of a stream."""
+        self.begin_stream()
+        events = list(self.events("this is the first half of a reply that never comes to its end"))
+        for data in events[:len(events) // 2]:
+            self.send_piece(data)
+
+    def misbehaves(self):
+        return self.n == 0 or self.count <= self.n
+
+    # The scenarios, as SCENARIOS describes them.
+    def do_429(self):
+        if self.misbehaves():
+            self.api_error(429, "rate_limit_error", "slow down", [("Retry-After", "1")])
+        else:
+            self.fine()
+
+    def do_429_date(self):
+        if self.misbehaves():
+            when = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 2))
+            self.api_error(429, "rate_limit_error", "slow down", [("Retry-After", when)])
+        else:
+            self.fine()
+
+    def do_429_quota(self):
+        self.api_error(429, "insufficient_quota", "You exceeded your current quota, please check your plan.")
+
+    def do_500(self):
+        if self.misbehaves():
+            self.send_whole(500, "<html>Internal Server Error</html>", "text/html")
+        else:
+            self.fine()
+
+    def do_529(self):
+        if self.misbehaves():
+            self.api_error(529, "overloaded_error", "Overloaded")
+        else:
+            self.fine()
+
+    def do_stall(self):
+        if self.misbehaves():
+            self.half()
+            self.wait_for_the_end()
+        else:
+            self.fine()
+
+    def do_silent(self):
+        self.wait_for_the_end()
+
+    def wait_for_the_end(self):
+        """Until the other side closes, so that a test's end never waits for a thread."""
+        self.connection.settimeout(60)
+        try:
+            self.connection.recv(1)
+        except OSError:
+            pass
+
+    def do_reset(self):
+        if self.misbehaves():
+            self.half()
+            self.reset()
+        else:
+            self.fine()
+
+    def reset(self):
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def early_refusal(self):
+        body = json.dumps({"error": {"message": "request too large"}}).encode()
+        self.connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+                                b"Connection: close\r\n\r\n%s" % (len(body), body))
+        self.connection.close()
+
+    def do_cut(self):
+        if self.misbehaves():
+            self.half()
+            self.send_piece(b"")
+        else:
+            self.fine()
+
+    def do_utf8(self):
+        broken = b"caf\xe9 \xff\xfe fine"
+        if not self.streams:
+            text = json.dumps(self.document("MARK")).encode().replace(b"MARK", broken)
+            self.send_whole(200, text)
+            return
+        self.begin_stream()
+        for data in self.events("MARK"):
+            self.send_piece(data.replace(b"MARK", broken))
+        self.send_piece(b"")
+
+    def do_wrong_json(self):
+        if not self.misbehaves():
+            self.fine()
+        elif self.streams:
+            self.begin_stream()
+            self.send_piece(b'data: {"choices": [{"delta": {"content": "oh\n\n')
+            self.send_piece(b"")
+        else:
+            self.send_whole(200, '{"choices": [{"message": {"content": "oh')
+
+    def do_html(self):
+        self.send_whole(200, "<html><body>Welcome to the captive portal</body></html>", "text/html")
+
+    def do_empty(self):
+        if self.misbehaves():
+            self.answer("")
+        else:
+            self.fine()
+
+    def do_no_choices(self):
+        self.send_whole(200, {"type": "message", "content": [], "choices": [], "stop_reason": "end_turn"})
+
+    def do_length(self):
+        said = [m for m in self.body["messages"] if m["role"] == "assistant"]
+        done = sum(part in said[-1]["content"] for part in PARTS) if said else 0
+        self.answer(PARTS[done], finish="stop" if done == len(PARTS) - 1 else "length")
+
+    def do_length_always(self):
+        self.answer(f"part {self.count} of an endless reply\n", finish="length")
+
+    def do_length_thinking(self):
+        if "briefly" in self.body["messages"][-1]["content"]:
+            self.answer("brief")
+        else:
+            self.answer("", thinking="let me think about this for ever", finish="length")
+
+    def do_huge(self):
+        self.answer("x" * 1_000_000 * self.n)
+
+    def do_huge_document(self):
+        self.send_whole(200, self.document("x" * 1_000_000 * self.n))
+
+    def do_context(self):
+        if self.anthropic:
+            self.api_error(400, "invalid_request_error", "prompt is too long: 250001 tokens > 200000 maximum")
+        else:
+            self.api_error(400, "context_length_exceeded", "This model's maximum context length is 8192 tokens.")
+
+    def do_wrong_key(self):
+        self.api_error(401, "authentication_error" if self.anthropic else "invalid_api_key",
+                       f"Incorrect API key provided: {self.key}. You can find yours elsewhere.")
+
+    def do_not_found(self):
+        self.api_error(404, "model_not_found", f"The model '{self.model}' does not exist")
+
+    def do_redirect(self):
+        self.send_whole(307, "", "text/plain", [("Location", "https://elsewhere.example/v1/chat/completions")])
+
+    def do_no_usage(self):
+        self.answer(self.state.next_reply(self.call_type), usage=False)
+
+    def do_no_stream(self):
+        self.send_whole(200, self.document(self.state.next_reply(self.call_type)))
+
+    def do_refuse_stream(self):
+        if self.streams:
+            self.api_error(400, "invalid_request_error", "stream is not supported by this server")
+        else:
+            self.fine()
+
+    def do_refuse_stream_options(self):
+        if "stream_options" in self.body:
+            self.api_error(400, "invalid_request_error", "Unrecognized request argument supplied: stream_options")
+        else:
+            self.fine()
+
+    def do_refuse_max_tokens(self):
+        limit = self.body.get("max_tokens", 0)
+        if "max_completion_tokens" in self.body:
+            self.api_error(400, "invalid_request_error", "Unrecognized argument: max_completion_tokens")
+        elif limit > 4096:
+            self.api_error(400, "invalid_request_error",
+                           f"max_tokens: {limit} > 4096, which is the maximum allowed number of output tokens")
+        else:
+            self.fine()
+
+    def do_error_in_stream(self):
+        if not self.misbehaves():
+            self.fine()
+            return
+        self.half()
+        error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        if not self.anthropic:
+            del error["type"]
+        self.send_piece(b"event: error\ndata: %s\n\n" % json.dumps(error).encode())
+        self.send_piece(b"")
+
+    def do_thinking(self):
+        self.answer("the answer", thinking="the thought")
+
+    def do_think_tags(self):
+        self.answer("<think>\nthe thought\n</think>\n\nthe answer")
+
+    def do_done_then_hang(self):
+        self.begin_stream()
+        for data in self.events("the answer"):
+            self.send_piece(data)
+        self.wait_for_the_end()
+
+    def do_slow(self):
+        self.answer(self.state.next_reply(self.call_type), pause=1.0 / max(1, self.n))
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request, client_address):
+        """A client that hangs up, or refuses the certificate, is what many tests are about."""
+        if not isinstance(sys.exc_info()[1], (OSError, ValueError)):
+            super().handle_error(request, client_address)
+
+
+def main():
+    scenarios = "scenarios:\n" + "\n".join(f"  {name:22}{text}" for name, text in SCENARIOS.items())
+    parser = argparse.ArgumentParser(description=__doc__, epilog=scenarios,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=0, help="0 (default): a free one, printed as 'port N'")
+    parser.add_argument("--default", default="fine", metavar="SCENARIO", help="when neither path nor model says")
+    parser.add_argument("--replies", metavar="DIR", help="good replies come from this folder, by call type")
+    parser.add_argument("--key", help="the key that is right; any other, or none, gets HTTP 401")
+    parser.add_argument("--log", metavar="FILE", help="append every request as a line of JSON")
+    parser.add_argument("--tls", nargs=2, metavar=("CERT", "KEY"), help="serve https with this certificate")
+    parser.add_argument("--connect-to", type=int, metavar="PORT", help="be a proxy whose tunnels end here")
+    options = parser.parse_args()
+    Handler.state = State(options)
+    server = Server(("127.0.0.1", options.port), Handler)
+    if options.tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*options.tls)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    print(f"port {server.server_address[1]}", flush=True)
+    parent = os.getppid()
+
+    def follow_the_parent():
+        """A test that was killed leaves no server behind."""
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(0)
+    threading.Thread(target=follow_the_parent, daemon=True).start()
+    try:
+        server.serve_forever(poll_interval=0.05)
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()
