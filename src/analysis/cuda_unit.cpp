@@ -120,7 +120,8 @@ class KernelReader {
                          EndsWith(name, "->sync") || EndsWith(name, ".arrive_and_wait");
     if (barrier) {
       ++kernel_->barriers;
-      if (Contains(name, "grid") || Contains(name, "cluster")) kernel_->grid_sync = true;
+      if (Contains(name, "grid")) kernel_->grid_sync = true;
+      if (Contains(name, "cluster")) kernel_->cluster_sync = true;
       kernel_->events.push_back({CudaEvent::Kind::kBarrier, {}});
     }
     if (StartsWith(name, "atomic")) ++kernel_->atomics;
@@ -258,6 +259,17 @@ void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* un
   unit->launches.push_back(launch);
 }
 
+// The grammar does not know __cluster_dims__(8) and would lose the kernel behind it. Offsets stay as they
+// are.
+void BlankClusterAttributes(std::string* text) {
+  constexpr std::string_view kAttribute = "__cluster_dims__";
+  for (size_t at = text->find(kAttribute); at != std::string::npos; at = text->find(kAttribute, at)) {
+    size_t end = at + kAttribute.size();
+    if (end < text->size() && (*text)[end] == '(') end = std::min(text->find(')', end), text->size() - 1) + 1;
+    std::fill(text->begin() + static_cast<long>(at), text->begin() + static_cast<long>(end), ' ');
+  }
+}
+
 }  // namespace
 
 bool LooksLikeCuda(std::string_view text) {
@@ -267,6 +279,7 @@ bool LooksLikeCuda(std::string_view text) {
 
 CudaUnit ReadCuda(std::string text, uint32_t offset) {
   CudaUnit unit;
+  BlankClusterAttributes(&text);
   unit.text = std::make_unique<std::string>(std::move(text));
   unit.offset = offset;
   unit.tree = SyntaxTree::Parse(*unit.text, Language::kCuda);

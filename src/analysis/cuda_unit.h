@@ -43,6 +43,7 @@ struct CudaKernel {
   int barriers = 0;
   int atomics = 0;
   bool grid_sync = false;
+  bool cluster_sync = false;  // the hardware keeps the blocks of a cluster on the device together
   bool volatile_shared = false;
   int matrix_ops = 0;  // mma, wmma
 };

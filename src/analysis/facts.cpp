@@ -159,6 +159,7 @@ OrderedJson CudaFacts(const Candidate& candidate, const CudaUnit& unit, const Cu
   out["shared_arrays"] = shared;
   out["barriers"] = kernel.barriers;
   out["grid_barrier"] = kernel.grid_sync;
+  out["cluster_barrier"] = kernel.cluster_sync;
   out["atomics"] = kernel.atomics;
   out["matrix_instructions"] = kernel.matrix_ops;
   OrderedJson loops = OrderedJson::array();

@@ -131,8 +131,10 @@ Vote ClassifyCuda(const Candidate& candidate, const CudaUnit& unit, const CudaKe
   const uint32_t line = candidate.source.PositionAt(unit.OuterStart(kernel.definition)).line;
   const std::string name(kernel.name);
   const CudaFlow& flow = kernel.flow;
-  if (kernel.grid_sync && !kernel.loops.empty())
-    return {KernelClass::kPersistentRecurrent, line, name + " loops with a grid-wide barrier in each step"};
+  if ((kernel.grid_sync || kernel.cluster_sync) && !kernel.loops.empty())
+    return {KernelClass::kPersistentRecurrent, line,
+            name + (kernel.grid_sync ? " loops with a grid-wide barrier in each step"
+                                     : " loops with a barrier of its cluster in each step")};
   for (const CudaAccess& store : flow.accesses) {
     // A step that writes its result inside the loop and reads back what earlier steps left.
     if (!store.is_store || store.base.empty() || store.loops.empty() || !flow.accumulates_product) continue;

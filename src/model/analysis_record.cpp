@@ -149,11 +149,14 @@ Result<AnalysisRecord> AnalysisFromJson(const Json& json) {
 }
 
 Result<AnalysisRecord> ParseAnalysis(const std::string& reply) {
-  const size_t thought = reply.rfind("</think>");
+  // What was thought aloud is not the answer, unless there is no other.
+  std::vector<size_t> starts = {0};
+  if (const size_t thought = reply.rfind("</think>"); thought != std::string::npos)
+    starts.insert(starts.begin(), thought);
   Json best;
   size_t most = 0;
-  for (const size_t from : {thought == std::string::npos ? size_t{0} : thought + 8, size_t{0}}) {
-    for (const Json& object : FindObjects(std::string_view(reply).substr(from))) {
+  for (const size_t start : starts) {
+    for (const Json& object : FindObjects(std::string_view(reply).substr(start))) {
       const size_t known = KnownFields(object).size();
       if (known <= most) continue;
       most = known;

@@ -28,10 +28,13 @@ struct Block {
   std::string text;
 };
 
-bool DefinesForward(const PyNode* model) {
-  return std::any_of(model->body.begin(), model->body.end(), [](const PyNode* member) {
+// Its own forward, or that of a base class other than nn.Module.
+bool HasForward(const PyNode* model) {
+  const bool own = std::any_of(model->body.begin(), model->body.end(), [](const PyNode* member) {
     return member->Is(PyKind::kFunction) && member->name == "forward";
   });
+  return own || std::any_of(model->args.begin(), model->args.end(),
+                            [](const PyNode* base) { return !EndsWith(DottedName(base), "Module"); });
 }
 
 class Judge {
@@ -49,7 +52,7 @@ class Judge {
     WalkPython(tree.module, [&](const PyNode* node) {
       if (node->Is(PyKind::kClass) && node->name == "ModelNew") {
         defined = true;
-        complete = complete || DefinesForward(node) || !node->args.empty();
+        complete = complete || HasForward(node);
       }
       if (node->Is(PyKind::kAssign) && node->args[0]->IsName("ModelNew")) defined = complete = true;
       return !node->Is(PyKind::kFunction) && !node->Is(PyKind::kClass);

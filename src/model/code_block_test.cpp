@@ -63,7 +63,10 @@ INSTANTIATE_TEST_SUITE_P(
              kDocstringFence},
         Case{"SnippetFirst", Fenced("x = ModelNew\n") + "then\n" + Fenced(kFile), kFile},
         Case{"CorrectionLast", Fenced(kFile) + "No, better:\n" + Fenced(kOther), kOther},
-        Case{"PartialLast", Fenced(kFile) + "The class is\n" + Fenced("class ModelNew:\n    pass\n"), kFile},
+        Case{"PartialLast",
+             Fenced(kFile) + "The class is\n" +
+                 Fenced("import torch\nclass ModelNew(torch.nn.Module):\n    ...\n"),
+             kFile},
         Case{"BrokenBesideWhole", Fenced(kFile) + Fenced(kBroken + kBroken), kFile},
         Case{"OnlyBroken", "Try\n" + Fenced(kBroken), kBroken},
         Case{"LongestBroken", Fenced(kBroken + "y = (\n") + Fenced(kBroken), kBroken + "y = (\n"},

@@ -24,7 +24,7 @@ struct PromptInputs {
   Json verdict;               // bench --json record, or null
   Json history;               // array of {"attempt", "what", "reason", "detail"}
   Json analysis;              // ToJson(AnalysisRecord), or null
-  std::string first_message;  // said first in a repair; in an analysis, why the last one came back
+  std::string first_message;  // said before everything else: why the last reply came back, what it is not
   Json profile;               // object of metric to value, or null
   int seed_index = 0;
 };

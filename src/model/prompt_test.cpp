@@ -7,13 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <iterator>
-#include <sstream>
 
 #include "analysis/lint.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "model/prompt_values.h"
+#include "model/usage.h"
 
 namespace hone {
 namespace {
@@ -22,12 +21,6 @@ std::string Read(const fs::path& path) {
   Result<std::string> text = ReadFile(fs::path(HONE_SOURCE_DIR) / path);
   EXPECT_TRUE(text.ok()) << path;
   return text.ok() ? *text : "";
-}
-
-double EstimatedTokens(const std::string& text) {
-  std::istringstream words(text);
-  const auto count = std::distance(std::istream_iterator<std::string>(words), {});
-  return std::max(1.35 * static_cast<double>(count), static_cast<double>(text.size()) / 3.6);
 }
 
 PromptInputs Gru(const std::string& call_type, const std::string& target) {
@@ -80,7 +73,9 @@ std::vector<PromptInputs> EveryCallType() {
 }
 
 TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {
+  std::vector<std::string> rendered;
   for (const PromptInputs& inputs : EveryCallType()) {
+    rendered.push_back(inputs.call_type);
     const Result<Prompt> prompt = RenderPrompt(inputs);
     ASSERT_TRUE(prompt.ok()) << prompt.error().message;
     const std::string text = "[system]\n" + prompt->system + "\n[user]\n" + prompt->user;
@@ -91,6 +86,7 @@ TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {
     }
     EXPECT_EQ(Read(path), text) << path << ": run with HONE_UPDATE_GOLDEN=1 if the change is meant";
   }
+  EXPECT_EQ(rendered, CallTypes());
 }
 
 TEST(Prompt, TheSeedPromptOfTheGruIsShort) {
@@ -100,8 +96,8 @@ TEST(Prompt, TheSeedPromptOfTheGruIsShort) {
     ASSERT_TRUE(prompt.ok()) << prompt.error().message;
     const std::string task(Trim(inputs.task_source));
     ASSERT_TRUE(Contains(prompt->user, task));
-    const double tokens = EstimatedTokens(prompt->system + ReplaceAll(prompt->user, task, ""));
-    fmt::print("seed prompt for {}: about {:.0f} tokens\n", target, tokens);
+    const int64_t tokens = EstimateTokens(prompt->system + ReplaceAll(prompt->user, task, ""));
+    fmt::print("seed prompt for {}: about {} tokens\n", target, tokens);
     EXPECT_LT(tokens, 2500) << target;
   }
 }
@@ -190,6 +186,14 @@ TEST(Prompt, EveryPieceOfKnowledgeRendersForEveryTarget) {
         EXPECT_FALSE(Contains(prompt->user, "@{")) << prompt->user;
         EXPECT_FALSE(Contains(prompt->user, "null")) << prompt->user;
       }
+}
+
+TEST(Prompt, EveryCallTypeCanSayWhyTheLastReplyCameBack) {
+  for (PromptInputs inputs : EveryCallType()) {
+    inputs.first_message = "That was no file.";
+    const std::string user = RenderPrompt(inputs)->user;
+    EXPECT_LT(user.find("That was no file."), user.find("Task 39_GRU")) << inputs.call_type;
+  }
 }
 
 TEST(Prompt, WhatIsMissingIsSaid) {

@@ -68,7 +68,7 @@ Json CardLines(const Json& card, const std::string& target) {
   else if (target == "cpu" && GetInt(card, "operator_calls") > 0)
     add("operator calls of eager PyTorch", fmt::format("{} per forward", GetInt(card, "operator_calls")));
   if (GetNumber(card, "floor_us") > 0)
-    add("floor of this device", fmt::format("{} us, {} bound", HumanNumber(GetNumber(card, "floor_us")),
+    add("floor of this device", fmt::format("{}, {} bound", HumanSeconds(GetNumber(card, "floor_us") * 1e-6),
                                             GetString(card, "floor_bound", "roofline")));
   return lines;
 }
@@ -152,8 +152,8 @@ Json VerdictValues(const Json& verdict) {
                                    GetNumber(speedup, "vs_eager"), GetNumber(speedup, "vs_best"),
                                    GetString(speedup, "best_baseline", "its best"));
     if (GetNumber(speedup, "candidate_us") > 0)
-      line += fmt::format(" ({} us; best {} us)", HumanNumber(GetNumber(speedup, "candidate_us")),
-                          HumanNumber(GetNumber(speedup, "best_us")));
+      line += fmt::format(" ({}; best {})", HumanSeconds(GetNumber(speedup, "candidate_us") * 1e-6),
+                          HumanSeconds(GetNumber(speedup, "best_us") * 1e-6));
     lines.push_back(line);
   }
   const Json& launches = GetMember(verdict, "launches");

@@ -16,7 +16,7 @@ constexpr size_t kMostBytes = 1u << 20;
 constexpr size_t kMostObjects = 64;
 constexpr int kMostNesting = 32;
 // Characters read in all attempts together.
-constexpr size_t kMostWork = 16u << 20;
+constexpr size_t kMostWork = 4u << 20;
 
 void AppendUtf8(uint32_t code, std::string* out) {
   if (code < 0x80) {

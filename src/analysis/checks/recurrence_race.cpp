@@ -64,6 +64,7 @@ void CheckCudaKernel(const Candidate& candidate, const CudaUnit& unit, const Cud
                 "Launch it with cudaLaunchCooperativeKernel and a grid that fits on the device.");
     return;
   }
+  if (kernel.cluster_sync) return;
   for (const CudaAccess& store : kernel.flow.accesses) {
     if (!store.is_store || store.base.empty() || store.loops.empty() || !store.differs_by_block) continue;
     for (const CudaAccess& load : kernel.flow.accesses) {
