@@ -1,0 +1,333 @@
+// Every branch of the spine, with recorded replies and a judge that reads its verdict off the candidate: what
+// is asked, what is kept, what wins. The real judge walks the same branches in tests/end_to_end.
+#include "pipeline/spine.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "model/replay.h"
+
+namespace hone {
+namespace {
+
+using testing::ElementsAre;
+
+// A candidate whose fate is written in it: "# fate: accepted 2.5", "# fate: wrong-output", "# look: 120".
+std::string Candidate(const std::string& fate, const std::string& more = "") {
+  return "```python\nimport torch\n# fate: " + fate + "\n" + more +
+         "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n```\n";
+}
+
+std::string Analysis(bool worth, const std::string& complexity = "low", const std::string& type = "gemm") {
+  return fmt::format(
+      R"({{"worth_optimizing": {}, "reason": "r", "bottleneck": "memory", "optimisation_method": "tile it",)"
+      R"( "modification_plan": "use tiles", "expected_speedup": 2, "implementation_complexity": "{}",)"
+      R"( "kernel_type": "{}"}})",
+      worth, complexity, type);
+}
+
+std::string After(const std::string& text, const std::string& mark) {
+  const size_t at = text.find(mark);
+  if (at == std::string::npos) return "";
+  return text.substr(at + mark.size(), text.find('\n', at) - at - mark.size());
+}
+
+class FakeJudge : public CandidateJudge {
+ public:
+  Result<TaskContext> Context(const Progress&) override {
+    ++contexts;
+    TaskContext context;
+    context.card = {{"modules", Json::object()},
+                    {"operators", {{"addmm", 1}}},
+                    {"flops", 1e6},
+                    {"serial_chain", 3},
+                    {"floor_us", 1.0}};
+    context.facts = Json::object();
+    context.device = {{"name", "a machine"}};
+    context.machine = {{"device", "cpu"}};
+    context.device_name = "a machine";
+    context.best_us = 100;
+    return context;
+  }
+
+  Result<Judged> Judge(const CandidateFile& candidate, const Progress&) override {
+    judged.push_back(candidate.name);
+    if (fail_after >= 0 && static_cast<int>(judged.size()) > fail_after)
+      return Error{ErrorKind::kIo, "the machine is on fire"};
+    Judged out;
+    const std::vector<std::string> fate = Split(After(candidate.source, "# fate: "), ' ');
+    const std::string& word = fate[0];
+    const double speed = fate.size() > 1 ? std::stod(fate[1]) : 0;
+    out.verdict.verdict = word == "accepted" || word == "no_difference" ? word : "rejected";
+    out.verdict.reason = word == "accepted" ? "faster" : word == "no_difference" ? "no_difference" : word;
+    out.verdict.detail = "said the fake judge";
+    out.verdict.vs_best = {speed, speed * 0.99, speed * 1.01};
+    out.verdict.vs_eager = out.verdict.vs_best;
+    out.verdict.candidate_us = speed > 0 ? 100 / speed : 0;
+    out.record = ToJson(out.verdict);
+    return out;
+  }
+
+  Result<QuickLook> Look(const CandidateFile& candidate, const Progress&) override {
+    ++looks;
+    const std::string us = After(candidate.source, "BLOCK = ");
+    if (us.empty()) return QuickLook{true, "", 100};
+    return QuickLook{us != "7", us == "7" ? "does not build" : "", 1000 / std::stod(us)};
+  }
+
+  int contexts = 0;
+  int looks = 0;
+  int fail_after = -1;
+  std::vector<std::string> judged;
+};
+
+class SpineTest : public testing::Test {
+ protected:
+  SpineTest() : folder_(*TempFolder::Make("hone-spine-")) {
+    store_ = std::move(*RunStore::Open(folder_.path() / "hone.db"));
+    task_ = TaskFile{folder_.path() / "t.py", "t", "import torch\nclass Model(torch.nn.Module):\n    pass\n",
+                     "x"};
+    run_.name = "run";
+    run_.created = "now";
+    run_.status = "running";
+    run_.task = "t";
+    run_.task_source = task_.source;
+    run_.target = "cpu";
+    run_.proposer = "replay:x";
+    run_.folder = (folder_.path() / "run").string();
+    run_.options = "{}";
+    run_.id = *store_->AddRun(run_);
+    options_.seeds = 1;
+    options_.search_seed = 7;
+  }
+
+  void Reply(const std::string& call_type, const std::string& text) {
+    const fs::path path = folder_.path() / "replies" / fmt::format("{:03}_{}.txt", ++replies_, call_type);
+    ASSERT_TRUE(MakeFolders(path.parent_path()).ok());
+    ASSERT_TRUE(WriteFileAtomic(path, text).ok());
+  }
+
+  RunEnd Run() {
+    std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
+    Recorder recorder(*store_, *store_->FindRun("run"), {});
+    Result<RunEnd> end = Spine(recorder, judge_, model.get(), task_, options_).Run();
+    EXPECT_TRUE(end.ok()) << end.error().message;
+    return end.ok() ? *end : RunEnd{};
+  }
+
+  std::vector<std::string> Keys() {
+    std::vector<std::string> keys;
+    for (const CandidateRecord& one : *store_->Candidates(run_.id))
+      if (one.key != "zero") keys.push_back(one.key + ":" + one.reason);
+    return keys;
+  }
+  std::string Decisions() {
+    std::string all;
+    for (const DecisionRecord& one : *store_->Decisions(run_.id)) all += one.text + "\n";
+    return all;
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<RunStore> store_;
+  TaskFile task_;
+  RunRecord run_;
+  RunOptions options_;
+  FakeJudge judge_;
+  int replies_ = 0;
+};
+
+TEST_F(SpineTest, AFineSeedWins) {
+  Reply("seed", Candidate("accepted 2.5"));
+  const RunEnd end = Run();
+  EXPECT_EQ(end.status, "done");
+  ASSERT_TRUE(end.best);
+  EXPECT_EQ(end.best->key, "seed0");
+  EXPECT_THAT(Keys(), ElementsAre("seed0:faster"));
+  const std::string best = *ReadFile(folder_.path() / "run" / "best.py");
+  EXPECT_THAT(best, testing::HasSubstr("class ModelNew"));
+  EXPECT_THAT(best, testing::HasSubstr("2.50x the best of PyTorch"));
+  EXPECT_TRUE(fs::exists(folder_.path() / "run" / "run.json"));
+  EXPECT_TRUE(fs::exists(folder_.path() / "run" / "usage.csv"));
+  EXPECT_TRUE(fs::exists(folder_.path() / "run" / "llm" / "seed0.prompt.txt"));
+}
+
+TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {
+  Reply("seed", Candidate("wrong-output"));
+  Reply("seed_repair", Candidate("build-failed"));
+  Reply("seed_repair", Candidate("accepted 1.5"));
+  EXPECT_EQ(Run().best->key, "seed0.repair2");
+  EXPECT_THAT(Keys(),
+              ElementsAre("seed0:wrong-output", "seed0.repair1:build-failed", "seed0.repair2:faster"));
+  const std::string prompt = (*store_->Call(run_.id, "seed0.repair2"))->prompt;
+  EXPECT_THAT(prompt, testing::HasSubstr("wrong-output"));
+  EXPECT_THAT(prompt, testing::HasSubstr("build-failed"));
+}
+
+TEST_F(SpineTest, RepairsRunOutAndAnAnalysisThatSaysNoKeepsPyTorch) {
+  Reply("seed", Candidate("wrong-output"));
+  for (int i = 0; i < 3; ++i) Reply("seed_repair", Candidate("crashed"));
+  Reply("analysis", Analysis(false));
+  const RunEnd end = Run();
+  EXPECT_FALSE(end.best);
+  EXPECT_THAT(end.outcome, testing::HasSubstr("keep PyTorch"));
+  EXPECT_EQ(judge_.judged.size(), 4u);
+  EXPECT_THAT(Decisions(), testing::HasSubstr("not worth optimising"));
+  EXPECT_THAT(*ReadFile(folder_.path() / "run" / "best.py"), testing::HasSubstr("ModelNew = Model"));
+}
+
+TEST_F(SpineTest, ASlowSeedIsAnalysedAndTheAlgorithmCandidateWins) {
+  Reply("seed", Candidate("slower 0.5"));
+  Reply("analysis", Analysis(true, "high"));
+  Reply("algorithm", Candidate("accepted 3"));
+  EXPECT_EQ(Run().best->key, "seed0.algorithm");
+  EXPECT_EQ((*store_->Candidate(run_.id, "seed0.algorithm"))->parent_key, "seed0");
+}
+
+TEST_F(SpineTest, AFailedAlgorithmCandidateLeavesTheOtherSeed) {
+  options_.seeds = 2;
+  Reply("seed", Candidate("slower 0.9"));
+  Reply("seed", Candidate("accepted 1.2"));
+  Reply("analysis", Analysis(true));
+  Reply("algorithm", Candidate("wrong-output"));
+  for (int i = 0; i < 3; ++i) Reply("algorithm_repair", Candidate("wrong-output"));
+  EXPECT_EQ(Run().best->key, "seed1");
+}
+
+TEST_F(SpineTest, AnUnreadableAnalysisGoesBackOnce) {
+  Reply("seed", Candidate("slower 0.5"));
+  Reply("analysis", "I think it is slow.");
+  Reply("analysis", Analysis(true, "high"));
+  Reply("algorithm", Candidate("accepted 2"));
+  EXPECT_EQ(Run().best->key, "seed0.algorithm");
+  EXPECT_THAT(Decisions(), testing::HasSubstr("goes back once"));
+}
+
+TEST_F(SpineTest, AReplyWithoutCodeIsAskedAgainOnceAndThenCounts) {
+  options_.repairs = 0;
+  options_.analysis = false;
+  Reply("seed", "Sorry.");
+  Reply("seed", "Still sorry.");
+  EXPECT_FALSE(Run().best);
+  EXPECT_THAT(Keys(), ElementsAre("seed0:no-code"));
+  EXPECT_TRUE(judge_.judged.empty());
+}
+
+TEST_F(SpineTest, ACandidateThatIsNotThePlannedOneHearsThatFirst) {
+  Reply("seed", Candidate("slower 0.5"));
+  Reply("analysis", Analysis(true, "high", "persistent_recurrent"));
+  // A kernel launched in a host loop, where a persistent one was asked for.
+  Reply("algorithm", Candidate("slower 0.7",
+                               "import triton\nimport triton.language as tl\n@triton.jit\n"
+                               "def k(x, n: tl.constexpr):\n    i = tl.arange(0, n)\n"
+                               "    tl.store(x + i, tl.load(x + i) * 2)\n"
+                               "def loop(x, steps):\n    for t in range(steps):\n        k[(1,)](x, 16)\n"));
+  Reply("algorithm_repair", Candidate("accepted 4"));
+  EXPECT_EQ(Run().best->key, "seed0.algorithm.repair1");
+  EXPECT_THAT((*store_->Call(run_.id, "seed0.algorithm.repair1"))->prompt,
+              testing::HasSubstr("asks for a persistent kernel"));
+}
+
+const char kTunable[] =
+    "import triton\nimport triton.language as tl\nHONE_TUNE = {\"BLOCK\": [16, 32, 64, 7]}\nBLOCK = 16\n"
+    "@triton.jit\ndef k(x, y, n, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n"
+    "    tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)\n"
+    "def go(x, y):\n    k[(4,)](x, y, x.numel(), B=BLOCK)\n";
+
+TEST_F(SpineTest, TuningSearchesTheNumbersItselfAndKeepsWhatIsBetter) {
+  Reply("seed", Candidate("accepted 2", kTunable));
+  Reply("stage_grid", Candidate("accepted 3", kTunable));
+  Reply("stage_block", Candidate("accepted 1.5", kTunable));
+  Reply("stage_memory", Candidate("wrong-output", kTunable));
+  for (int i = 0; i < 3; ++i) Reply("stage_repair", Candidate("crashed", kTunable));
+  const RunEnd end = Run();
+  ASSERT_TRUE(end.best);
+  EXPECT_EQ(end.best->vs_best, 3);
+  EXPECT_THAT(Decisions(), testing::HasSubstr("stage grid: tune.grid is the best so far"));
+  EXPECT_THAT(Decisions(), testing::HasSubstr("stage block: dropped"));
+  EXPECT_THAT(Decisions(), testing::HasSubstr("stage memory: dropped"));
+  // The value that cannot be built never reaches the judge; the fastest ones do.
+  const std::optional<CandidateRecord> tuned = *store_->Candidate(run_.id, "tune.grid.tuned1");
+  ASSERT_TRUE(tuned);
+  EXPECT_EQ(tuned->title, "BLOCK=64");
+  EXPECT_GE(judge_.looks, 4);
+}
+
+TEST_F(SpineTest, APersistentKernelIsNotTuned) {
+  Reply("seed", Candidate("accepted 2",
+                          "import triton\nimport triton.language as tl\n@triton.jit\n"
+                          "def k(x, h, steps, n: tl.constexpr):\n    i = tl.arange(0, n)\n"
+                          "    s = tl.load(h + i)\n    for t in range(steps):\n"
+                          "        s = s * 0.5 + tl.load(x + t * n + i)\n        tl.store(x + t * n + i, s)\n"
+                          "def go(x, h):\n    k[(1,)](x, h, 8, 16)\n"));
+  Run();
+  EXPECT_THAT(Decisions(), testing::HasSubstr("no tuning of seed0: a persistent kernel"));
+}
+
+TEST_F(SpineTest, AComplexAlgorithmIsNotTuned) {
+  Reply("seed", Candidate("slower 0.5"));
+  Reply("analysis", Analysis(true, "high"));
+  Reply("algorithm", Candidate("accepted 2", kTunable));
+  Run();
+  EXPECT_THAT(Decisions(), testing::HasSubstr("complexity is high"));
+}
+
+TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {
+  options_.seeds = 3;
+  options_.budget.evaluations = 2;
+  Reply("seed", Candidate("accepted 1.5"));
+  Reply("seed", Candidate("accepted 1.8"));
+  Reply("seed", Candidate("accepted 9"));
+  const RunEnd end = Run();
+  EXPECT_EQ(end.status, "stopped");
+  EXPECT_EQ(end.best->key, "seed1");
+  EXPECT_THAT(end.outcome, testing::HasSubstr("2 evaluations is spent"));
+}
+
+TEST_F(SpineTest, AResumedRunAsksAndJudgesNothingAgain) {
+  Reply("seed", Candidate("wrong-output"));
+  Reply("seed_repair", Candidate("accepted 1.5", kTunable));
+  Reply("stage_grid", Candidate("accepted 2", kTunable));
+  Reply("stage_block", Candidate("accepted 1.2", kTunable));
+  Reply("stage_memory", Candidate("accepted 1.1", kTunable));
+  Run();
+  const std::vector<std::string> keys = Keys();
+  const std::string decisions = Decisions();
+  const size_t judged = judge_.judged.size();
+  const int looks = judge_.looks;
+  const RunEnd again = Run();
+  EXPECT_EQ(again.best->vs_best, 2);
+  EXPECT_EQ(judge_.judged.size(), judged);
+  EXPECT_EQ(judge_.looks, looks);
+  EXPECT_EQ(judge_.contexts, 1);
+  EXPECT_EQ(Keys(), keys);
+  EXPECT_EQ(Decisions(), decisions);
+}
+
+TEST_F(SpineTest, AnErrorOfTheMachineIsNoVerdictAndTheRunGoesOnLater) {
+  Reply("seed", Candidate("wrong-output"));
+  Reply("seed_repair", Candidate("accepted 1.5"));
+  judge_.fail_after = 1;
+  {
+    std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
+    Recorder recorder(*store_, *store_->FindRun("run"), {});
+    const Result<RunEnd> end = Spine(recorder, judge_, model.get(), task_, options_).Run();
+    ASSERT_FALSE(end.ok());
+    EXPECT_EQ(store_->FindRun("run")->status, "failed");
+  }
+  judge_.fail_after = -1;
+  EXPECT_EQ(Run().best->key, "seed0.repair1");
+  EXPECT_THAT(judge_.judged, ElementsAre("seed0", "seed0.repair1", "seed0.repair1"));
+}
+
+TEST_F(SpineTest, AnExhaustedReplayEndsItsBranchOnly) {
+  options_.seeds = 2;
+  Reply("seed", Candidate("accepted 1.5"));
+  const RunEnd end = Run();
+  EXPECT_EQ(end.status, "done");
+  EXPECT_EQ(end.best->key, "seed0");
+}
+
+}  // namespace
+}  // namespace hone
