@@ -6,8 +6,6 @@ namespace hone {
 
 namespace {
 
-constexpr int64_t kDefaultMaxTokens = 32000;
-
 std::string FinishReason(const std::string& stop_reason) {
   if (stop_reason == "end_turn" || stop_reason == "stop_sequence") return "stop";
   return stop_reason == "max_tokens" ? "length" : stop_reason;
@@ -29,7 +27,7 @@ class AnthropicMessages : public ChatApi {
     for (const ChatMessage& message : request.messages)
       messages.push_back({{"role", message.role}, {"content", message.text}});
     Json body = {{"model", request.model},
-                 {"max_tokens", dialect.max_tokens > 0 ? dialect.max_tokens : kDefaultMaxTokens},
+                 {"max_tokens", dialect.max_tokens > 0 ? dialect.max_tokens : kAnthropicMaxTokens},
                  {"messages", std::move(messages)}};
     if (!request.system.empty()) body["system"] = request.system;
     if (dialect.stream) body["stream"] = true;
@@ -38,7 +36,7 @@ class AnthropicMessages : public ChatApi {
   }
 
   bool ReadEvent(const SseEvent& event, ChatTurn& turn) const override {
-    Result<Json> parsed = ParseJson(event.data);
+    Result<Json> parsed = ParseServerJson(event.data);
     if (!parsed.ok() || !parsed->is_object()) return false;
     const std::string type = GetString(*parsed, "type", event.name);
     if (type == "message_start") {

@@ -103,7 +103,8 @@ Result<ApiKey> FindApiKey(const Url& url, bool anthropic, const std::string& var
 
 std::string WithoutKey(std::string text, const std::string& key) {
   constexpr size_t kPiece = 8;
-  if (key.empty()) return text;
+  constexpr size_t kShortest = 4;
+  if (key.size() < kShortest) return text;
   if (key.size() < kPiece) return ReplaceAll(std::move(text), key, "[key]");
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -125,6 +126,11 @@ std::string WithoutKey(std::string text, const std::string& key) {
     }
   }
   return out;
+}
+
+std::string ReplyWithoutKey(std::string text, const std::string& key) {
+  constexpr size_t kShortest = 12;
+  return key.size() < kShortest ? text : ReplaceAll(std::move(text), key, "[key]");
 }
 
 }  // namespace hone

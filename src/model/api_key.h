@@ -22,7 +22,10 @@ struct ApiKey {
 // over plain http to another machine.
 Result<ApiKey> FindApiKey(const Url& url, bool anthropic, const std::string& variable, const fs::path& file);
 
-// The text without the key, and without pieces of it that are long enough to be useful.
+// A server's words without the key, and without pieces of it that are long enough to be useful.
 std::string WithoutKey(std::string text, const std::string& key);
+// A reply without the key. Only a whole key that is long enough to be one is taken out: "none" or "ollama",
+// given to servers that want anything at all, must not be cut out of code.
+std::string ReplyWithoutKey(std::string text, const std::string& key);
 
 }  // namespace hone

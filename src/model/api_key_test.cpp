@@ -89,5 +89,11 @@ TEST(WithoutKey, TakesOutTheKeyAndItsPieces) {
   EXPECT_EQ(WithoutKey("nothing to hide", ""), "nothing to hide");
 }
 
+TEST(ReplyWithoutKey, LosesAWholeKeyAndNoOrdinaryWord) {
+  EXPECT_EQ(ReplyWithoutKey(std::string("x = '") + kKey + "'", kKey), "x = '[key]'");
+  EXPECT_EQ(ReplyWithoutKey("class sk-proj-abcdef", kKey), "class sk-proj-abcdef");
+  EXPECT_EQ(ReplyWithoutKey("mode = 'none'", "none"), "mode = 'none'");
+}
+
 }  // namespace
 }  // namespace hone

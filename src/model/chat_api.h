@@ -25,11 +25,15 @@ struct ChatRequest {
   std::vector<ChatMessage> messages;
 };
 
+// Sent where the user asks for no limit of his own, because Anthropic wants one.
+inline constexpr int64_t kAnthropicMaxTokens = 32000;
+
 // What a server turned out to understand; changed when it refuses a field, and remembered.
 struct ChatDialect {
   bool stream = true;
-  bool stream_options = true;         // openai: ask for usage at the end of a stream
-  bool max_completion_tokens = true;  // openai: the field's newer name
+  bool stream_options = true;          // openai: ask for usage at the end of a stream
+  bool max_completion_tokens = false;  // openai: the name for max_tokens that its own newer models want
+  bool max_tokens_renamed = false;     // both names were tried
   bool temperature = true;
   int64_t max_tokens = 0;  // 0: not sent where the API allows that
 };
@@ -62,6 +66,9 @@ class ChatApi {
 std::unique_ptr<ChatApi> MakeOpenAiChat();
 std::unique_ptr<ChatApi> MakeAnthropicMessages();
 
+// JSON as servers send it: bytes that are not UTF-8 are replaced, and so are halves of surrogate pairs, which
+// servers written in JavaScript send when an emoji falls on the border of two events.
+Result<Json> ParseServerJson(std::string_view text);
 // The text of a content field: a string, null, or a list of parts with "text".
 std::string ContentText(const Json& content);
 // "<type>: <message>" of an error object in any of the spellings in use, or empty.

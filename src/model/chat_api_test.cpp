@@ -63,6 +63,7 @@ TEST(OpenAiChat, SendsWhatTheDialectAllows) {
   const ChatRequest request{"m", "be good", {{"user", "hi"}}};
   ChatDialect dialect;
   dialect.max_tokens = 100;
+  dialect.max_completion_tokens = true;
   Json body = api->Body(request, dialect, 0.5);
   EXPECT_EQ(body["messages"][0]["role"], "system");
   EXPECT_EQ(body["stream_options"]["include_usage"], true);
@@ -121,6 +122,21 @@ TEST(ErrorText, IsFoundInEverySpelling) {
       {R"({"ok":true})", ""},
   };
   for (const auto& row : rows) EXPECT_EQ(ErrorText(*ParseJson(row[0])), row[1]);
+}
+
+TEST(ParseServerJson, TakesHalvesOfPairsAndBrokenBytes) {
+  const auto parsed = [](const std::string& text) {
+    Result<Json> json = ParseServerJson(text);
+    return json.ok() ? json->get<std::string>() : "error";
+  };
+  EXPECT_EQ(parsed(R"("a\ud83d")"), "a\xef\xbf\xbd");
+  EXPECT_EQ(parsed(R"("\ude00b")"),
+            "\xef\xbf\xbd"
+            "b");
+  EXPECT_EQ(parsed(R"("\ud83d\ud83d\ude00")"), "\xef\xbf\xbd\xf0\x9f\x98\x80");
+  EXPECT_EQ(parsed(R"("\\ud83d \ude00")"), "\\ud83d \xef\xbf\xbd") << "an escaped backslash is no escape";
+  EXPECT_EQ(parsed("\"caf\xe9\""), "caf\xef\xbf\xbd");
+  EXPECT_EQ(parsed(R"("\ud83)"), "error");
 }
 
 TEST(SplitThinking, MovesALeadingThoughtOutOfTheText) {

@@ -25,6 +25,8 @@ constexpr const char* kBeBrief =
     "explanations, only what is asked for, complete.";
 // A server that was never reached is more often mistyped than busy.
 constexpr int kAttemptsForAStranger = 3;
+// More than there are fields to give up; no server may keep us asking.
+constexpr int kMaxOtherWays = 8;
 
 // What one exchange with the server came to.
 struct Attempt {
@@ -43,6 +45,7 @@ class HttpModel : public Model {
   HttpModel(HttpModelOptions options, std::unique_ptr<ChatApi> api, Url url, ApiKey key)
       : options_(std::move(options)), api_(std::move(api)), url_(std::move(url)), key_(std::move(key)) {
     dialect_.max_tokens = options_.max_output_tokens;
+    dialect_.max_completion_tokens = url_.host == "api.openai.com";
   }
 
   std::string name() const override { return options_.model; }
@@ -85,8 +88,8 @@ class Conversation {
     Converse();
     if (reply_.usage.total() == 0)
       reply_.usage.price_known = model_.options_.prices.Find(reply_.model).has_value();
-    reply_.text = Clean(std::move(reply_.text));
-    reply_.thinking = Clean(std::move(reply_.thinking));
+    reply_.text = ReplyWithoutKey(std::move(reply_.text), model_.key_.value);
+    reply_.thinking = ReplyWithoutKey(std::move(reply_.thinking), model_.key_.value);
     reply_.message = Clean(std::move(reply_.message));
     reply_.seconds = watch.seconds();
     return std::move(reply_);
@@ -121,6 +124,7 @@ class Conversation {
   bool Exchange() {
     int attempts = 0;
     int bad_replies = 0;
+    int other_ways = 0;
     ChatDialect dialect = model_.dialect();
     while (true) {
       ++reply_.attempts;
@@ -135,7 +139,7 @@ class Conversation {
       }
       // What was streamed before a failure has been generated and is billed.
       if (!attempt.turn.text.empty() || !attempt.turn.thinking.empty()) Account(attempt.turn);
-      if (attempt.ask_otherwise) {
+      if (attempt.ask_otherwise && ++other_ways <= kMaxOtherWays) {
         Note(attempt.what + ", asked in another way");
         continue;
       }
@@ -233,7 +237,7 @@ class Conversation {
         events.Finish([this](const SseEvent& event) { return Event(event); });
         return;
       }
-      Result<Json> document = ParseJson(ValidUtf8(body));
+      Result<Json> document = ParseServerJson(body);
       if (!document.ok() || !owner.model_.api_->ReadDocument(*document, turn)) {
         Stop(Verdict::kGarbled);
       } else if (!turn.error.empty()) {
@@ -295,12 +299,11 @@ class Conversation {
   }
 
   Attempt FromStatus(Attempt attempt, const HttpAnswer& answer, ChatDialect& dialect) {
-    Result<Json> document = ParseJson(ValidUtf8(answer.body));
+    Result<Json> document = ParseServerJson(answer.body);
     std::string words = document.ok() ? ErrorText(*document) : "";
     if (words.empty()) words = std::string(Trim(answer.body));
     const std::string what = fmt::format("HTTP {}", answer.status);
     attempt.ask_otherwise = model_.Adapt(answer.status, words, dialect);
-    if (attempt.ask_otherwise) return Failed(std::move(attempt), ModelFailure::kRefused, what, words);
     const ServerError error = ClassifyServerError(answer.status, words);
     attempt.retry = error.retry;
     if (const auto header = answer.headers.find("retry-after"); header != answer.headers.end())

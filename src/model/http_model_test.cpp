@@ -289,11 +289,17 @@ TEST_P(HttpModelTest, RemembersWhatAServerDoesNotTake) {
   EXPECT_EQ(GetInt(GetMember(Requests().back(), "body"), "max_tokens"), 4096);
 }
 
+TEST_P(HttpModelTest, LeavesOutStreamOptionsWhereTheyAreRefused) {
+  const ModelReply reply = Ask("refuse-stream-options");
+  EXPECT_EQ(reply.text, "Hello from fake");
+  EXPECT_EQ(reply.attempts, anthropic() ? 1 : 2);
+  EXPECT_EQ(reply.usage.estimated, !anthropic()) << "without them no usage is told";
+}
+
 TEST_P(HttpModelTest, SendsWhatTheUserAdds) {
   HttpModelOptions options = Options("fine");
   options.extra = {{"reasoning_effort", "high"}};
   options.temperature = 0.25;
-  options.prices = PriceTable::BuiltIn();
   ASSERT_TRUE(Ask(options).ok());
   const Json body = GetMember(Requests()[0], "body");
   EXPECT_EQ(GetString(body, "reasoning_effort"), "high");

@@ -37,7 +37,7 @@ class OpenAiChat : public ChatApi {
       turn.ended = turn.nothing_follows = true;
       return true;
     }
-    Result<Json> chunk = ParseJson(event.data);
+    Result<Json> chunk = ParseServerJson(event.data);
     return chunk.ok() && Read(*chunk, "delta", turn);
   }
 

@@ -97,11 +97,13 @@ bool AdaptDialect(int status, const std::string& words, ChatDialect& dialect) {
   if (Contains(low, "max_tokens") || Contains(low, "max_completion_tokens")) {
     const bool about_the_name = ContainsAny(low, {"unsupported", "not supported", "unrecognized", "extra",
                                                   "unknown", "not permitted", "unexpected"});
-    if (about_the_name && dialect.max_tokens > 0 && dialect.max_completion_tokens) {
-      dialect.max_completion_tokens = false;
+    if (about_the_name && dialect.max_tokens > 0 && !dialect.max_tokens_renamed) {
+      dialect.max_completion_tokens = !dialect.max_completion_tokens;
+      dialect.max_tokens_renamed = true;
       return true;
     }
-    const int64_t limit = SmallerLimit(words, dialect.max_tokens > 0 ? dialect.max_tokens : 32000);
+    const int64_t limit =
+        SmallerLimit(words, dialect.max_tokens > 0 ? dialect.max_tokens : kAnthropicMaxTokens);
     if (!about_the_name && limit > 0) {
       dialect.max_tokens = limit;
       return true;

@@ -97,8 +97,11 @@ TEST(Dialect, GivesUpOneRefusedFieldAtATimeAndThenNothing) {
   EXPECT_FALSE(AdaptDialect(422, "streaming is not supported", dialect));
   EXPECT_TRUE(AdaptDialect(400, "Unsupported value: temperature", dialect));
   EXPECT_FALSE(AdaptDialect(400, "Unsupported value: temperature", dialect));
-  EXPECT_TRUE(AdaptDialect(400, "Unsupported parameter: max_completion_tokens", dialect));
-  EXPECT_FALSE(dialect.max_completion_tokens);
+  EXPECT_TRUE(
+      AdaptDialect(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.", dialect));
+  EXPECT_TRUE(dialect.max_completion_tokens);
+  EXPECT_FALSE(AdaptDialect(400, "Unsupported parameter: 'max_completion_tokens'", dialect))
+      << "back and forth";
   EXPECT_TRUE(AdaptDialect(400, "max_tokens: 32000 > 8192, which is the maximum allowed", dialect));
   EXPECT_EQ(dialect.max_tokens, 8192);
   EXPECT_FALSE(AdaptDialect(400, "max_tokens: 8192 is wrong for reasons of its own", dialect));

@@ -37,9 +37,11 @@ void TokenCounter::Close() {
     case Piece::kCapitalised:
       tokens_ += WordTokens(length_);
       break;
-    case Piece::kDigits:
-      tokens_ += static_cast<double>((length_ + 2) / 3);
+    case Piece::kDigits: {
+      const int64_t groups = (length_ + 2) / 3;
+      tokens_ += static_cast<double>(groups);
       break;
+    }
     case Piece::kNewline:
       tokens_ += 1;
       break;
