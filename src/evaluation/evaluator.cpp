@@ -210,7 +210,7 @@ struct Evaluator::Check {
     return put.has_value();
   }
 
-  double Deadline(const Case& one) {
+  double CallSeconds(const Case& one) {
     const bool first = called.insert({one.instance, one.variant}).second;
     return first && session.options().timeout_s <= 0 ? std::max(session.CallDeadline(), kFirstCallSeconds)
                                                      : session.CallDeadline();
@@ -230,7 +230,7 @@ struct Evaluator::Check {
                                                  {"poison", true},
                                                  {"busy", busy},
                                                  {"output_bytes", answer_bytes}},
-                                                descriptors, Deadline(one)));
+                                                descriptors, CallSeconds(one)));
     if (!reply) return std::optional<TensorTree>();
     Result<TensorTree> tree = ParseTree(GetMember(reply->body, "tree"), std::move(out), "output");
     if (tree.ok() && inputs_after != nullptr) {
