@@ -18,9 +18,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -179,11 +181,14 @@ class Counter {  // only grows (modulo 2^32); anyone may wait for it to reach a 
     if (sleepers_.load(std::memory_order_seq_cst) != 0) Wake();
   }
   uint32_t Get() const { return value_.load(std::memory_order_acquire); }
-  void WaitFor(uint32_t target, int spins = 4000) {
-    for (int i = 0; i < spins; ++i) {
-      if (Reached(target)) return;
-      Pause();
-    }
+  void WaitFor(uint32_t target) {
+    const auto begin = std::chrono::steady_clock::now();
+    do {
+      for (int i = 0; i < 32; ++i) {
+        if (Reached(target)) return;
+        Pause();
+      }
+    } while (std::chrono::steady_clock::now() - begin < std::chrono::microseconds(50));
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     for (;;) {
       const uint32_t seen = value_.load(std::memory_order_seq_cst);
@@ -233,7 +238,7 @@ class Pool {
   bool TryEnter(int threads) {
     if (!busy_.try_lock()) return false;
     try {
-      while (workers_ + 1 < threads) Start();
+      while (static_cast<int>(workers_.size()) + 1 < threads) Start();
     } catch (...) {  // no more threads to be had: the caller runs alone
       busy_.unlock();
       return false;
@@ -243,45 +248,47 @@ class Pool {
   void Run(int threads, Work work, void* context) {
     work_ = work;
     context_ = context;
-    threads_ = threads;
-    left_.store(static_cast<uint32_t>(workers_), std::memory_order_relaxed);
-    const uint32_t round = done_.Get() + 1;
-    start_.Set(round);
+    left_.store(threads - 1, std::memory_order_relaxed);
+    const uint32_t finished = done_.Get() + 1;
+    for (int i = 1; i < threads; ++i) {
+      Counter& start = workers_[static_cast<size_t>(i - 1)];
+      start.Set(start.Get() + 1);
+    }
     work(context, 0);
-    done_.WaitFor(round);
+    done_.WaitFor(finished);
   }
   void Leave() { busy_.unlock(); }
 
  private:
   void Start() {
+    Counter& start = workers_.emplace_back();
+    const int index = static_cast<int>(workers_.size());
     sigset_t all, before;  // signals belong to the program's own threads
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const uint32_t seen = start_.Get();
-    const int index = workers_ + 1;
     try {
-      std::thread([this, index, seen] { Serve(index, seen); }).detach();
-      ++workers_;
+      std::thread([this, index, &start] { Serve(index, start); }).detach();
     } catch (...) {
+      workers_.pop_back();
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       throw;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
-  void Serve(int index, uint32_t seen) {
-    for (;;) {
-      start_.WaitFor(++seen);
-      if (index < threads_) work_(context_, index);
-      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.Set(seen);
+  void Serve(int index, Counter& start) {
+    for (uint32_t round = 1;; ++round) {
+      start.WaitFor(round);
+      work_(context_, index);
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.Set(done_.Get() + 1);
     }
   }
 
   std::mutex busy_;
-  int workers_ = 0, threads_ = 0;
+  std::deque<Counter> workers_;  // how many times each was started; a deque never moves them
   Work work_ = nullptr;
   void* context_ = nullptr;
-  Counter start_, done_;
-  std::atomic<uint32_t> left_{0};
+  Counter done_;
+  std::atomic<int> left_{0};
 };
 
 std::atomic<Pool*> pool{nullptr};
@@ -388,15 +395,22 @@ int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t ChunkSteps(int64_t rows, int64_t steps) { return std::max<int64_t>(1, std::min(steps, Ceil(96, rows))); }
 
+double OwnCacheBytes() {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (bytes > 0) return static_cast<double>(bytes);
+#endif
+  return 1e6;
+}
+
 // Cycles of the busiest thread, from the tile's arithmetic and the bytes it must draw from the caches.
 double PredictCycles(const Net& net, const HoneCall& call, const Split& split) {
   const double rows = static_cast<double>(Ceil(call.batch, split.batch));
   const double strips = static_cast<double>(Ceil(net.blocks(), split.units) * net.gates());
   const double depth = static_cast<double>(net.hidden);
   const double bytes = strips * kVectorBytes * depth;
-  const double passes = rows <= kMaxRows ? 1 : std::min(rows / kMaxRows, 2.0);
-  const double per_byte = bytes < 800e3 ? 1 / 20.0 : bytes < 16e6 ? 1 / 10.0 : 1 / 4.0;  // L2, L3, memory
-  const double product = std::max(rows * strips * depth * 1.1, bytes * passes * per_byte);
+  const double per_byte = bytes < 0.8 * OwnCacheBytes() ? 1 / 20.0 : bytes < 16e6 ? 1 / 10.0 : 1 / 4.0;  // L2, L3, memory
+  const double product = std::max(rows * strips * depth * 1.1, bytes * per_byte);
   const double barrier = split.units > 1 ? 1500.0 + 200.0 * static_cast<double>(split.units) : 0.0;
   const double gate_cost = rows * strips * 40;
   const double step = product + gate_cost + barrier + 300;
@@ -772,8 +786,9 @@ int64_t hone_run(void* handle, HoneCall* call) {
     Net& net = *static_cast<Net*>(handle);
     std::unique_ptr<Buffer> arena;
     {
-      std::lock_guard<std::mutex> lock(net.arenas_lock);
-      if (!net.arenas.empty()) {
+      // Only tried: a process forked while the lock was held must not wait for it.
+      std::unique_lock<std::mutex> lock(net.arenas_lock, std::try_to_lock);
+      if (lock.owns_lock() && !net.arenas.empty()) {
         arena = std::move(net.arenas.back());
         net.arenas.pop_back();
       }
@@ -807,8 +822,8 @@ int64_t hone_run(void* handle, HoneCall* call) {
     call->split[0] = split.batch;
     call->split[1] = split.lanes;
     call->split[2] = split.units;
-    std::lock_guard<std::mutex> lock(net.arenas_lock);
-    if (arena->size < (size_t{64} << 20)) net.arenas.push_back(std::move(arena));
+    std::unique_lock<std::mutex> lock(net.arenas_lock, std::try_to_lock);
+    if (lock.owns_lock() && arena->size < (size_t{64} << 20)) net.arenas.push_back(std::move(arena));
     return 0;
   } catch (...) {
     return 1;
