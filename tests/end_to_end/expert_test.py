@@ -193,7 +193,7 @@ def propose(options, name, task, folder):
     inputs = {
         "task": str(task), "card": found["card"], "facts": found["facts"], "device": options.device,
         "ceilings": {"memory_bytes_per_s": 1e10, "float32_flops_per_s": 5e10},
-        "machine": {"cores": cores, "threads": 1, "torch": found["torch"], "has_compile": False, "gxx": True,
+        "machine": {"cores": cores, "threads": cores, "torch": found["torch"], "has_compile": False, "gxx": True,
                     "sm": 90, "tf32_allowed": False},
     }
     (folder / "inputs.json").write_text(json.dumps(inputs))

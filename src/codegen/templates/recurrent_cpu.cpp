@@ -429,10 +429,15 @@ double PredictCycles(const Net& net, const HoneCall& call, const Split& split) {
 }
 
 Split Choose(const Net& net, const HoneCall& call) {
-  if (call.split[0] > 0) return {call.split[0], call.split[1], call.split[2]};
-  Split best;
-  double best_cycles = PredictCycles(net, call, best);
   const int64_t most_lanes = net.directions == 2 ? 2 : net.layers;
+  Split best;
+  if (call.split[0] > 0 && call.split[1] > 0 && call.split[2] > 0) {
+    best.batch = std::min(call.split[0], call.batch);
+    best.lanes = std::min(call.split[1], most_lanes);
+    best.units = std::min(call.split[2], net.blocks());
+    return best;
+  }
+  double best_cycles = PredictCycles(net, call, best);
   for (Split s; s.batch <= std::min(call.threads, call.batch); ++s.batch)
     for (s.lanes = 1; s.lanes <= most_lanes && s.batch * s.lanes <= call.threads; ++s.lanes)
       for (s.units = 1; s.units <= net.blocks() && s.threads() <= call.threads; ++s.units) {
