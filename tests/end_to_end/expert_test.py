@@ -1,7 +1,7 @@
 """The embedded expert against the real judge: every proposal for a handful of small tasks must be right. Being no
 faster is allowed; being wrong, or not running, is not. Also puts recognition to what the worker really reports.
 
-Usage: expert_test.py --hone BINARY --tool EXPERT_TOOL [--python INTERPRETER-WITH-TORCH] [--device cuda] [--only WORD] [--keep FOLDER] [TASK...]
+Usage: expert_test.py --hone BINARY --tool EXPERT_TOOL [--python INTERPRETER-WITH-TORCH] [--device cuda] [--only WORD] [--all] [--keep FOLDER] [TASK...]
 Prints one line per verdict; exit code 1 when any was not allowed, 77 without torch.
 """
 
@@ -239,6 +239,7 @@ def main():
     parser.add_argument("--python", default=str(pathlib.Path.home() / ".local/share/hone/python/bin/python"))
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--only", default="", help="tasks or recipes whose name contains this")
+    parser.add_argument("--all", action="store_true", help="judge library recipes on every task, not on two")
     parser.add_argument("--keep", help="write the proposals here and leave them")
     parser.add_argument("tasks", nargs="*", help="task files instead of the built-in ones")
     options = parser.parse_args()
@@ -246,7 +247,7 @@ def main():
         print("no torch in " + options.python)
         return 77
     tasks = {pathlib.Path(path).stem: (pathlib.Path(path).resolve(), set()) for path in options.tasks} or TASKS
-    failed = 0
+    failed, judged = 0, {}
     with tempfile.TemporaryDirectory() as temporary:
         for name, (source, expected) in tasks.items():
             folder = pathlib.Path(options.keep or temporary) / name
@@ -262,6 +263,10 @@ def main():
                 failed += 1
                 print("FAILED  %s: not offered: %s; declined: %s" % (name, expected - offered, answer.get("declined")))
             chosen = [p for p in answer.get("proposals") or [] if options.only in "%s %s" % (name, p["recipe"])]
+            if not options.all:
+                chosen = [p for p in chosen if not p["recipe"].startswith("library/") or judged.get(p["recipe"], 0) < 2]
+            for proposal in chosen:
+                judged[proposal["recipe"]] = judged.get(proposal["recipe"], 0) + 1
             broken = {p["file"]: before_judging(options, folder / p["file"]) for p in chosen}
             sound = [p for p in chosen if broken[p["file"]] is None]
             verdicts = dict(zip([p["file"] for p in sound], judge(options, task, [folder / p["file"] for p in sound]))) if sound else {}
