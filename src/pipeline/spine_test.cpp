@@ -275,6 +275,12 @@ TEST_F(SpineTest, AComplexAlgorithmIsNotTuned) {
   EXPECT_THAT(Decisions(), testing::HasSubstr("complexity is high"));
 }
 
+TEST_F(SpineTest, AKernelNearTheRooflineIsNotTuned) {
+  Reply("seed", Candidate("accepted 90", kTunable));
+  Run();
+  EXPECT_THAT(Decisions(), testing::HasSubstr("runs at 90% of the roofline already"));
+}
+
 TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {
   options_.seeds = 3;
   options_.budget.evaluations = 2;
