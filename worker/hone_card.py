@@ -201,7 +201,7 @@ _LIBRARY_MARKS = (
 )
 
 
-_LIBRARY_OPERATORS = ("aten::", "mkldnn::", "quantized::", "onednn::", "prepacked::")
+_LIBRARY_OPERATORS = ("aten::", "prim::", "mkl::", "mkldnn::", "quantized::", "onednn::", "prepacked::")
 
 
 def _is_library(name, own_names):

@@ -16,6 +16,19 @@ const char* SeverityName(Severity severity) {
   return "note";
 }
 
+OrderedJson ToJson(const std::vector<Finding>& findings) {
+  OrderedJson json = OrderedJson::array();
+  for (const Finding& finding : findings)
+    json.push_back({{"rule", finding.rule},
+                    {"severity", SeverityName(finding.severity)},
+                    {"line", finding.line},
+                    {"column", finding.column},
+                    {"message", finding.message},
+                    {"fix", finding.fix},
+                    {"fixable", !finding.edits.empty()}});
+  return json;
+}
+
 std::string ApplyEdits(const std::string& text, const std::vector<Finding>& findings, int* applied) {
   std::vector<TextEdit> taken;
   const auto clashes = [&](const TextEdit& edit) {

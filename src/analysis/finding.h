@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+
 namespace hone {
 
 enum class Severity { kError, kWarning, kNote };
@@ -30,6 +32,9 @@ struct Finding {
   // Not empty when --fix can do it: mechanical, and meaning the same.
   std::vector<TextEdit> edits;
 };
+
+// As every reader of findings gets them: rule, severity, line, column, message, fix, fixable.
+OrderedJson ToJson(const std::vector<Finding>& findings);
 
 // Applies every edit that does not overlap an earlier one; `applied` counts the findings that were fixed.
 std::string ApplyEdits(const std::string& text, const std::vector<Finding>& findings, int* applied);

@@ -16,16 +16,7 @@ OrderedJson ToJson(const LintReport& report) {
     evidence.push_back({{"line", piece.line}, {"what", piece.what}});
   out["evidence"] = evidence;
   out["facts"] = report.facts;
-  OrderedJson findings = OrderedJson::array();
-  for (const Finding& finding : report.findings)
-    findings.push_back({{"rule", finding.rule},
-                        {"severity", SeverityName(finding.severity)},
-                        {"line", finding.line},
-                        {"column", finding.column},
-                        {"message", finding.message},
-                        {"fix", finding.fix},
-                        {"fixable", !finding.edits.empty()}});
-  out["findings"] = findings;
+  out["findings"] = ToJson(report.findings);
   return out;
 }
 

@@ -4,15 +4,13 @@
 
 #include <cstdio>
 #include <iostream>
-#include <thread>
 
 #include "base/interrupt.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
-#include "evaluation/evaluator.h"
-#include "evaluation/provenance.h"
+#include "pipeline/candidate_judge.h"
 #include "report/verdict_report.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
@@ -61,21 +59,10 @@ class Bench {
       candidates.push_back(std::move(candidate));
     }
     HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags_));
-    Stopwatch watch;
-    // Candidates' interpreters import torch while the reference does its work; a second one only where there
-    // are cores for it.
-    const bool several = candidates.size() > 1 || flags_.from_stdin;
-    std::deque<std::unique_ptr<CandidateSeat>> seats;
-    for (int i = 0; i < (several && std::thread::hardware_concurrency() >= 6 ? 2 : 1); ++i) {
-      HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(options));
-      seats.push_back(std::move(seat));
-    }
-    HONE_ASSIGN_OR_RETURN(session_,
-                          ReferenceSession::Open(std::move(task), options,
-                                                 line_.AsProgress(fs::path(flags_.task).stem().string())));
-    evaluator_ = std::make_unique<Evaluator>(*session_, std::move(seats));
-    prepared_s_ = watch.seconds();
-    prepared_reference_s_ = session_->worker().compute_seconds();
+    const std::string name = task.name;
+    judge_ =
+        std::make_unique<SessionJudge>(std::move(task), options, candidates.size() > 1 || flags_.from_stdin);
+    HONE_ASSIGN_OR_RETURN(session_, judge_->Session(line_.AsProgress(name)));
     for (size_t i = 0; i < candidates.size(); ++i)
       HONE_RETURN_IF_ERROR(One(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));
     if (flags_.from_stdin) HONE_RETURN_IF_ERROR(FromStdin());
@@ -84,15 +71,11 @@ class Bench {
 
  private:
   Status One(const CandidateFile& candidate, bool another_follows) {
-    HONE_ASSIGN_OR_RETURN(const Measurement measurement,
-                          evaluator_->Evaluate(candidate, another_follows, line_.AsProgress(candidate.name)));
-    const Verdict verdict = Judge(measurement, ContextOf(*session_));
-    OrderedJson record = ToJson(verdict);
-    record["card"] = ToJson(session_->card());
-    record["provenance"] = Provenance(*session_, candidate, measurement);
-    record["provenance"]["prepare_seconds"] = prepared_s_;
-    record["provenance"]["prepare_reference_seconds"] = prepared_reference_s_;
-    if (flags_.verbose || !flags_.json) record["measurement"] = ToJson(measurement);
+    judge_->SetAnotherFollows(another_follows);
+    HONE_ASSIGN_OR_RETURN(const Judged judged, judge_->Judge(candidate, line_.AsProgress(candidate.name)));
+    const Verdict& verdict = judged.verdict;
+    OrderedJson record = judged.record;
+    if (flags_.verbose || !flags_.json) record["measurement"] = ToJson(judged.measurement);
     if (!flags_.no_save) Save(record, verdict, *session_, candidate);
     line_.Clear();
     if (flags_.json) {
@@ -126,10 +109,8 @@ class Bench {
 
   BenchFlags flags_;
   LiveLine line_;
-  std::unique_ptr<ReferenceSession> session_;
-  std::unique_ptr<Evaluator> evaluator_;
-  double prepared_s_ = 0;
-  double prepared_reference_s_ = 0;
+  std::unique_ptr<SessionJudge> judge_;
+  ReferenceSession* session_ = nullptr;
   int worst_ = kExitAccepted;
 };
 

@@ -14,6 +14,7 @@
 #include "cli/completion_command.h"
 #include "cli/config.h"
 #include "cli/doctor_command.h"
+#include "cli/import_command.h"
 #include "cli/lint_command.h"
 #include "cli/optimize_command.h"
 #include "cli/replay_command.h"
@@ -53,6 +54,7 @@ int Run(int argc, char** argv) {
   AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
+  AddImportCommand(app, &exit_code);
   AddPromptCommand(app, &exit_code);
   AddExportReplayCommand(app, &exit_code);
   AddDoctorCommand(app, &exit_code);

@@ -70,13 +70,7 @@ Result<int> ShowPrompt(const PromptFlags& flags) {
     inputs.candidate_source = candidate.source;
     HONE_ASSIGN_OR_RETURN(const Judged judged, judge.Judge(candidate, line.AsProgress(candidate.name)));
     HONE_ASSIGN_OR_RETURN(inputs.verdict, ParseJson(DumpJson(ToJson(judged.verdict))));
-    inputs.findings = Json::array();
-    for (const Finding& finding : judged.verdict.findings)
-      inputs.findings.push_back({{"rule", finding.rule},
-                                 {"severity", SeverityName(finding.severity)},
-                                 {"line", finding.line},
-                                 {"message", finding.message},
-                                 {"fix", finding.fix}});
+    HONE_ASSIGN_OR_RETURN(inputs.findings, ParseJson(DumpJson(ToJson(judged.verdict.findings))));
   }
   line.Clear();
   HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));

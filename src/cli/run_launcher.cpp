@@ -150,7 +150,7 @@ ModelFlags ModelFlagsFromJson(const Json& json) {
 namespace {
 
 Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
-  if (options.proposer == "expert") return std::unique_ptr<Model>();
+  if (options.proposer == "expert" || options.proposer == "import") return std::unique_ptr<Model>();
   const ModelFlags flags = ModelFlagsFromJson(options.model);
   HttpModelOptions http;
   if (options.proposer == "llm" && flags.model.empty())

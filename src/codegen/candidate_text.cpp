@@ -30,6 +30,20 @@ std::string ForDocstring(std::string_view text) {
   return out;
 }
 
+// Lines of at most `width` characters, broken at spaces.
+std::string Wrapped(const std::string& text, size_t width) {
+  std::string out;
+  size_t column = 0;
+  for (const std::string& word : Split(text, ' ')) {
+    if (word.empty()) continue;
+    const bool breaks = column > 0 && column + 1 + word.size() > width;
+    if (column > 0) out += breaks ? '\n' : ' ';
+    column = breaks ? word.size() : column + (column > 0 ? 1 : 0) + word.size();
+    out += word;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::string_view> TemplateText(const std::string& name) {
@@ -61,7 +75,7 @@ void SplitTask(const std::string& source, RecipeContext* context) {
 Result<std::string> WriteCandidate(const RecipeContext& context, const CandidateParts& parts) {
   Json values = parts.values;
   values["title"] = ForDocstring(parts.title);
-  values["about"] = ForDocstring(parts.about);
+  values["about"] = Wrapped(ForDocstring(parts.about), 118);
   values["recipe"] = parts.recipe;
   values["task"] = {{"name", ForDocstring(context.inputs.task.name)},
                     {"sha256", context.inputs.task.sha256.substr(0, 16)},

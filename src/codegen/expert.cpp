@@ -63,12 +63,14 @@ int64_t CountModules(const Card& card, std::initializer_list<const char*> names)
 
 std::string Describe(const RecipeContext& context) {
   if (context.plan.recognised) return context.plan.sentence;
+  const auto count = [](int64_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
   std::vector<std::string> parts;
-  if (context.convolutions > 0)
-    parts.push_back(std::to_string(context.convolutions) + " convolutions, " +
-                    std::to_string(context.batch_norms) + " batch norms");
-  if (context.linears > 0) parts.push_back(std::to_string(context.linears) + " linear layers");
-  if (parts.empty()) parts.push_back(std::to_string(context.inputs.card.operator_calls()) + " operators");
+  if (context.convolutions > 0) parts.push_back(count(context.convolutions, "convolution"));
+  if (context.batch_norms > 0) parts.push_back(count(context.batch_norms, "batch norm"));
+  if (context.linears > 0) parts.push_back(count(context.linears, "linear layer"));
+  if (parts.empty()) parts.push_back(count(context.inputs.card.operator_calls(), "operator call"));
   return "not recurrent (" + context.plan.why_not + "): " + Join(parts, ", ");
 }
 

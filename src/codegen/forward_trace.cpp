@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "codegen/flow_value.h"
 
 namespace hone {
 
@@ -13,48 +14,6 @@ constexpr int kMaxDepth = 12;
 // Nested loops double the work at every level; past this everything counts as used.
 constexpr int kMaxSteps = 200'000;
 
-enum class Output : uint8_t { kSequence, kLast, kHidden, kCell };
-
-struct Dependence {
-  size_t module;
-  Output output;
-  bool operator<(const Dependence& o) const {
-    return module != o.module ? module < o.module : output < o.output;
-  }
-};
-using Dependences = std::set<Dependence>;
-
-struct Value {
-  enum class Kind { kPlain, kResult, kSequence, kLast, kState, kHidden, kCell, kTuple, kModule };
-  Kind kind = Kind::kPlain;
-  size_t module = 0;            // of the kinds that belong to a recurrent call
-  std::string path;             // of kModule
-  std::vector<Value> elements;  // of kTuple
-  Dependences needs;            // what it depends on besides its own kind
-  StateSource origin;
-  bool packed = false;
-};
-
-void Merge(StateSource* into, const StateSource& from) {
-  into->zeros |= from.zeros;
-  into->caller |= from.caller;
-  into->attribute |= from.attribute;
-  into->drawn |= from.drawn;
-  into->other |= from.other;
-}
-
-bool IsFullSlice(const PyNode* node) {
-  return node->Is(PyKind::kSlice) && node->left == nullptr && node->right == nullptr && node->test == nullptr;
-}
-
-bool IsMinusOne(const PyNode* node) {
-  if (node->Is(PyKind::kUnaryOp) && node->op == "-")
-    return node->value->Is(PyKind::kInt) && node->value->integer == 1;
-  // `-1:` keeps the axis and reads the same step.
-  return node->Is(PyKind::kSlice) && node->left != nullptr && node->right == nullptr &&
-         node->test == nullptr && !node->left->Is(PyKind::kSlice) && IsMinusOne(node->left);
-}
-
 std::optional<int64_t> IntegerOf(const PyNode* node) {
   if (node == nullptr) return std::nullopt;
   if (node->Is(PyKind::kInt) && !node->big) return node->integer;
@@ -63,19 +22,19 @@ std::optional<int64_t> IntegerOf(const PyNode* node) {
   return std::nullopt;
 }
 
-class Tracer {
+class Tracer : private FlowValues {
  public:
   Tracer(const Scopes& scopes, const ModuleTypes& types, std::vector<RecurrentModule>* modules)
-      : scopes_(scopes), types_(types), modules_(*modules) {}
+      : FlowValues(modules), scopes_(scopes), types_(types) {}
 
   void Run() {
     const PyNode* model = scopes_.ClassNamed("Model");
     const PyNode* forward = model != nullptr ? FindMethod(scopes_, model, "forward") : nullptr;
     if (forward != nullptr) {
-      std::vector<Value> arguments(1);
+      std::vector<FlowValue> arguments(1);
       arguments[0] = ModuleValue("");
       for (size_t i = 1; i < forward->params.size(); ++i) {
-        Value argument;
+        FlowValue argument;
         argument.origin.caller = true;
         arguments.push_back(argument);
       }
@@ -83,150 +42,16 @@ class Tracer {
     }
     for (size_t i = 0; i < modules_.size(); ++i) {
       RecurrentModule& module = modules_[i];
-      module.traced = traced_.count(i) != 0 && !gave_up_ && lost_.count(i) == 0;
+      module.traced = traced_.count(i) != 0 && !gave_up_ && !lost(i);
       if (!module.traced) module.used = module.touched = {true, true, true, module.kind == "LSTM"};
     }
   }
 
  private:
-  using Names = std::map<std::string_view, Value>;
   struct Frame {
-    Names names;
-    Value returned;
+    FlowNames names;
+    FlowValue returned;
   };
-
-  static Value ModuleValue(std::string path) {
-    Value value;
-    value.kind = Value::Kind::kModule;
-    value.path = std::move(path);
-    return value;
-  }
-
-  static Value Belonging(Value::Kind kind, const Value& from) {
-    Value value;
-    value.kind = kind;
-    value.module = from.module;
-    value.needs = from.needs;
-    value.origin.other = true;
-    return value;
-  }
-
-  // Everything that reading the value whole depends on.
-  Dependences All(const Value& value) const {
-    Dependences all = value.needs;
-    const auto add = [&](Output output) {
-      all.insert({value.module, output});
-      Mark(output, &modules_[value.module].touched);
-    };
-    const bool lstm = value.module < modules_.size() && modules_[value.module].kind == "LSTM";
-    switch (value.kind) {
-      case Value::Kind::kResult:
-        add(Output::kSequence);
-        add(Output::kHidden);
-        if (lstm) add(Output::kCell);
-        break;
-      case Value::Kind::kSequence:
-        add(Output::kSequence);
-        break;
-      case Value::Kind::kLast:
-        add(Output::kLast);
-        break;
-      case Value::Kind::kState:
-        add(Output::kHidden);
-        if (lstm) add(Output::kCell);
-        break;
-      case Value::Kind::kHidden:
-        add(Output::kHidden);
-        break;
-      case Value::Kind::kCell:
-        add(Output::kCell);
-        break;
-      case Value::Kind::kTuple:
-        for (const Value& element : value.elements) all.merge(All(element));
-        break;
-      case Value::Kind::kModule:
-        // A module handed to something unknown may be called there.
-        for (size_t i = 0; i < modules_.size(); ++i)
-          if (Below(modules_[i].path, value.path)) lost_.insert(i);
-        break;
-      case Value::Kind::kPlain:
-        break;
-    }
-    return all;
-  }
-
-  static bool Below(const std::string& path, const std::string& ancestor) {
-    return ancestor.empty() || path == ancestor || StartsWith(path, ancestor + ".");
-  }
-
-  Value Plain(std::initializer_list<const Value*> parts) const {
-    Value value;
-    value.origin.other = true;
-    for (const Value* part : parts) {
-      value.needs.merge(All(*part));
-      value.packed |= part->packed;
-    }
-    return value;
-  }
-
-  static void Mark(Output output, OutputsUsed* outputs) {
-    switch (output) {
-      case Output::kSequence:
-        outputs->sequence = outputs->last_step = true;
-        break;
-      case Output::kLast:
-        outputs->last_step = true;
-        break;
-      case Output::kHidden:
-        outputs->h_n = true;
-        break;
-      case Output::kCell:
-        outputs->c_n = true;
-        break;
-    }
-  }
-
-  void Use(const Value& value) {
-    if (value.kind == Value::Kind::kModule) return;
-    for (const Dependence& need : All(value)) Mark(need.output, &modules_[need.module].used);
-  }
-
-  // An operation that keeps the value what it is: of a sequence, any length will do.
-  void TouchLightly(const Value& value) {
-    if (value.kind == Value::Kind::kSequence || value.kind == Value::Kind::kLast)
-      Mark(Output::kLast, &modules_[value.module].touched);
-    else if (value.kind != Value::Kind::kModule)
-      All(value);
-  }
-
-  Value Join(const Value& a, const Value& b) const {
-    Value joined;
-    if (a.kind == b.kind && a.module == b.module && a.path == b.path &&
-        a.elements.size() == b.elements.size()) {
-      joined = a;
-      for (size_t i = 0; i < a.elements.size(); ++i) joined.elements[i] = Join(a.elements[i], b.elements[i]);
-      joined.needs.insert(b.needs.begin(), b.needs.end());
-    } else {
-      joined.needs = All(a);
-      joined.needs.merge(All(b));
-    }
-    joined.origin = a.origin;
-    Merge(&joined.origin, b.origin);
-    joined.packed = a.packed || b.packed;
-    return joined;
-  }
-
-  Names JoinNames(const Names& a, const Names& b) const {
-    Names joined = a;
-    for (const auto& [name, value] : b) {
-      const auto found = joined.find(name);
-      if (found == joined.end())
-        joined.emplace(name, value);
-      else
-        found->second = Join(found->second, value);
-    }
-    return joined;
-  }
 
   bool Spend() {
     if (--steps_left_ <= 0) gave_up_ = true;
@@ -244,13 +69,13 @@ class Tracer {
     switch (node->kind) {
       case PyKind::kReturn:
         if (node->value != nullptr) {
-          const Value value = Eval(node->value, frame);
+          const FlowValue value = Eval(node->value, frame);
           frame->returned = frame_returned_ ? Join(frame->returned, value) : value;
           frame_returned_ = true;
         }
         return;
       case PyKind::kAssign: {
-        const Value value = Eval(node->value, frame);
+        const FlowValue value = Eval(node->value, frame);
         for (const PyNode* target : node->args) Bind(target, value, frame);
         return;
       }
@@ -258,8 +83,8 @@ class Tracer {
         if (node->value != nullptr) Bind(node->target, Eval(node->value, frame), frame);
         return;
       case PyKind::kAugAssign: {
-        const Value before = Eval(node->target, frame);
-        const Value value = Eval(node->value, frame);
+        const FlowValue before = Eval(node->target, frame);
+        const FlowValue value = Eval(node->value, frame);
         Bind(node->target, Plain({&before, &value}), frame);
         return;
       }
@@ -269,7 +94,7 @@ class Tracer {
       case PyKind::kWhile:
         Use(Condition(node->test, frame));
         for (int round = 0; round < 2; ++round) {
-          const Names before = frame->names;
+          const FlowNames before = frame->names;
           Block(node->body, frame);
           frame->names = JoinNames(before, frame->names);
         }
@@ -277,10 +102,10 @@ class Tracer {
         return;
       case PyKind::kIf: {
         Use(Condition(node->test, frame));
-        const Names before = frame->names;
+        const FlowNames before = frame->names;
         NotNone(node->test, "is not", frame);
         Block(node->body, frame);
-        Names then = std::move(frame->names);
+        FlowNames then = std::move(frame->names);
         frame->names = before;
         NotNone(node->test, "is", frame);
         Block(node->orelse, frame);
@@ -289,17 +114,17 @@ class Tracer {
       }
       case PyKind::kWith:
         for (const PyNode* item : node->args) {
-          const Value value = Eval(item->value, frame);
+          const FlowValue value = Eval(item->value, frame);
           if (item->target != nullptr) Bind(item->target, value, frame);
         }
         Block(node->body, frame);
         return;
       case PyKind::kTry: {
-        const Names before = frame->names;
+        const FlowNames before = frame->names;
         Block(node->body, frame);
-        const Names after = frame->names;
+        const FlowNames after = frame->names;
         for (const PyNode* handler : node->args) {
-          Names other = JoinNames(before, after);
+          FlowNames other = JoinNames(before, after);
           std::swap(frame->names, other);
           Block(handler->body, frame);
           frame->names = JoinNames(frame->names, after);
@@ -328,7 +153,7 @@ class Tracer {
           if (inner->Is(PyKind::kName)) {
             const auto found = frame->names.find(inner->name);
             if (found != frame->names.end()) {
-              if (found->second.kind == Value::Kind::kModule) gave_up_ = gave_up_ || UsesModules(node);
+              if (found->second.kind == FlowValue::Kind::kModule) gave_up_ = gave_up_ || UsesModules(node);
               Use(found->second);
             }
           }
@@ -363,15 +188,15 @@ class Tracer {
       iterated = iterated->args[0];
       numbered = true;
     }
-    const Value over = Eval(iterated, frame);
-    if (over.kind == Value::Kind::kModule) {
+    const FlowValue over = Eval(iterated, frame);
+    if (over.kind == FlowValue::Kind::kModule) {
       const std::vector<std::string> children = Children(over.path);
       for (const std::string& child : children) {
-        Value item = ModuleValue(child);
+        FlowValue item = ModuleValue(child);
         if (numbered) {
-          Value pair;
-          pair.kind = Value::Kind::kTuple;
-          pair.elements = {Value(), item};
+          FlowValue pair;
+          pair.kind = FlowValue::Kind::kTuple;
+          pair.elements = {FlowValue(), item};
           item = pair;
         }
         Bind(node->target, item, frame);
@@ -380,11 +205,11 @@ class Tracer {
       Block(node->orelse, frame);
       return;
     }
-    Value item = Plain({&over});
-    if (iterated != node->value || !over.needs.empty() || over.kind != Value::Kind::kPlain)
+    FlowValue item = Plain({&over});
+    if (iterated != node->value || !over.needs.empty() || over.kind != FlowValue::Kind::kPlain)
       item.origin = over.origin;
     for (int round = 0; round < 2; ++round) {
-      const Names before = frame->names;
+      const FlowNames before = frame->names;
       Bind(node->target, item, frame);
       Block(node->body, frame);
       frame->names = JoinNames(before, frame->names);
@@ -392,7 +217,7 @@ class Tracer {
     Block(node->orelse, frame);
   }
 
-  void Bind(const PyNode* target, const Value& value, Frame* frame) {
+  void Bind(const PyNode* target, const FlowValue& value, Frame* frame) {
     switch (target->kind) {
       case PyKind::kName:
         frame->names[target->name] = value;
@@ -413,7 +238,7 @@ class Tracer {
         while (root->Is(PyKind::kSubscript)) root = root->value;
         if (root->Is(PyKind::kName)) {
           const auto found = frame->names.find(root->name);
-          if (found != frame->names.end() && found->second.kind == Value::Kind::kPlain) {
+          if (found != frame->names.end() && found->second.kind == FlowValue::Kind::kPlain) {
             found->second.needs.merge(All(value));
             found->second.origin.other = true;
           }
@@ -426,64 +251,38 @@ class Tracer {
     }
   }
 
-  // Element i of a value that is unpacked into `count` parts (0: unknown).
-  Value Element(const Value& value, int64_t i, size_t count) const {
-    const auto size = static_cast<int64_t>(value.kind == Value::Kind::kTuple ? value.elements.size() : 2);
-    const int64_t at = i < 0 ? i + size : i;
-    const bool lstm = value.module < modules_.size() && modules_[value.module].kind == "LSTM";
-    switch (value.kind) {
-      case Value::Kind::kTuple:
-        if (at >= 0 && at < size) return value.elements[static_cast<size_t>(at)];
-        break;
-      case Value::Kind::kResult:
-        if (at == 0) return Belonging(Value::Kind::kSequence, value);
-        if (at == 1) return Belonging(lstm ? Value::Kind::kState : Value::Kind::kHidden, value);
-        break;
-      case Value::Kind::kState:
-        if (at == 0) return Belonging(Value::Kind::kHidden, value);
-        if (at == 1) return Belonging(Value::Kind::kCell, value);
-        break;
-      default:
-        break;
-    }
-    Value plain = Plain({&value});
-    // Parts of what the caller gave (h0, c0 = state) are the caller's.
-    if (count != 0) plain.origin = value.origin;
-    return plain;
-  }
-
   // Expressions
 
   // `x is None`, isinstance and hasattr look at no number.
-  Value Condition(const PyNode* test, Frame* frame) {
+  FlowValue Condition(const PyNode* test, Frame* frame) {
     if (test->Is(PyKind::kCompare) && !test->ops.empty() &&
         (test->ops[0] == "is" || test->ops[0] == "is not"))
       return {};
     return Eval(test, frame);
   }
 
-  Value Eval(const PyNode* node, Frame* frame) {
+  FlowValue Eval(const PyNode* node, Frame* frame) {
     if (node == nullptr || !Spend()) return {};
     switch (node->kind) {
       case PyKind::kName: {
         const auto found = frame->names.find(node->name);
         if (found != frame->names.end()) return found->second;
-        Value plain;
+        FlowValue plain;
         plain.origin.other = true;
         return plain;
       }
       case PyKind::kNone: {
-        Value none;
+        FlowValue none;
         none.origin.zeros = true;
         return none;
       }
       case PyKind::kTuple:
       case PyKind::kList: {
-        Value tuple;
-        tuple.kind = Value::Kind::kTuple;
+        FlowValue tuple;
+        tuple.kind = FlowValue::Kind::kTuple;
         for (const PyNode* element : node->args) {
           tuple.elements.push_back(Eval(element, frame));
-          Merge(&tuple.origin, tuple.elements.back().origin);
+          MergeSources(&tuple.origin, tuple.elements.back().origin);
           if (element->Is(PyKind::kStarred)) return Plain({&tuple});
         }
         return tuple;
@@ -495,26 +294,26 @@ class Tracer {
       case PyKind::kCall:
         return Call(node, frame);
       case PyKind::kIfExp: {
-        const Value test = Condition(node->test, frame);
-        Value joined = Join(Eval(node->left, frame), Eval(node->right, frame));
+        const FlowValue test = Condition(node->test, frame);
+        FlowValue joined = Join(Eval(node->left, frame), Eval(node->right, frame));
         joined.needs.merge(All(test));
         return joined;
       }
       case PyKind::kNamedExpr: {
-        const Value value = Eval(node->value, frame);
+        const FlowValue value = Eval(node->value, frame);
         Bind(node->target, value, frame);
         return value;
       }
       case PyKind::kComprehension: {
         for (const PyNode* clause : node->args) {
-          const Value over = Eval(clause->value, frame);
-          if (over.kind == Value::Kind::kModule) {
+          const FlowValue over = Eval(clause->value, frame);
+          if (over.kind == FlowValue::Kind::kModule) {
             gave_up_ = gave_up_ || !Children(over.path).empty();
             continue;
           }
           Bind(clause->target, Plain({&over}), frame);
         }
-        const Value element = Eval(node->value, frame);
+        const FlowValue element = Eval(node->value, frame);
         return Plain({&element});
       }
       case PyKind::kLambda:
@@ -523,28 +322,28 @@ class Tracer {
       default:
         break;
     }
-    Value value;
+    FlowValue value;
     value.origin.other = true;
     for (const PyNode* child : node->children) {
-      const Value part = Eval(child, frame);
+      const FlowValue part = Eval(child, frame);
       value.needs.merge(All(part));
     }
     return value;
   }
 
-  Value Attribute(const PyNode* node, Frame* frame) {
-    const Value owner = Eval(node->value, frame);
+  FlowValue Attribute(const PyNode* node, Frame* frame) {
+    const FlowValue owner = Eval(node->value, frame);
     const std::string name(node->name);
-    if (owner.kind == Value::Kind::kModule) {
+    if (owner.kind == FlowValue::Kind::kModule) {
       const std::string path = owner.path.empty() ? name : owner.path + "." + name;
       if (types_.count(path) != 0) return ModuleValue(path);
-      Value attribute;
+      FlowValue attribute;
       attribute.origin.attribute = true;
       return attribute;
     }
     if (name == "dtype" || name == "device" || name == "ndim" || name == "is_cuda" || name == "data") {
       TouchLightly(owner);
-      return name == "data" ? owner : Value();
+      return name == "data" ? owner : FlowValue();
     }
     if (name == "shape") {
       All(owner);
@@ -553,50 +352,32 @@ class Tracer {
     return Plain({&owner});
   }
 
-  // x[index] for a sequence: is it the last step and nothing else?
-  bool TakesLastStep(const RecurrentModule& module, const PyNode* index) const {
-    std::vector<const PyNode*> parts = {index};
-    if (index->Is(PyKind::kTuple)) parts.assign(index->args.begin(), index->args.end());
-    const size_t time = module.unbatched() || !module.batch_first ? 0 : 1;
-    const size_t dims = module.unbatched() ? 2 : 3;
-    if (module.input_shape.empty()) return false;
-    if (!parts.empty() && parts[0]->Is(PyKind::kEllipsis)) {
-      const size_t skipped = dims + 1 - std::min(parts.size(), dims + 1);
-      std::vector<const PyNode*> rest(parts.begin() + 1, parts.end());
-      return skipped <= time && time - skipped < rest.size() && IsMinusOne(rest[time - skipped]);
-    }
-    return time < parts.size() && IsMinusOne(parts[time]) &&
-           std::all_of(parts.begin(), parts.begin() + static_cast<long>(time), IsPlainAxis);
-  }
-
-  // An index before the time axis that keeps the axes after it where they are.
-  static bool IsPlainAxis(const PyNode* node) { return IsFullSlice(node) || node->Is(PyKind::kInt); }
-
-  Value Subscript(const PyNode* node, Frame* frame) {
-    const Value owner = Eval(node->value, frame);
+  FlowValue Subscript(const PyNode* node, Frame* frame) {
+    const FlowValue owner = Eval(node->value, frame);
     const PyNode* index = node->target;
     const std::optional<int64_t> constant = IntegerOf(index);
-    if (owner.kind == Value::Kind::kModule) {
+    if (owner.kind == FlowValue::Kind::kModule) {
       const std::vector<std::string> children = Children(owner.path);
       if (constant.has_value()) {
         const int64_t at = *constant < 0 ? *constant + static_cast<int64_t>(children.size()) : *constant;
         if (at >= 0 && at < static_cast<int64_t>(children.size()))
           return ModuleValue(children[static_cast<size_t>(at)]);
       }
-      Value unknown;
+      FlowValue unknown;
       unknown.needs = All(owner);
       return unknown;
     }
-    if (owner.kind == Value::Kind::kSequence && TakesLastStep(modules_[owner.module], index)) {
+    if (owner.kind == FlowValue::Kind::kSequence && TakesLastStep(modules_[owner.module], index)) {
       TouchLightly(owner);
-      return Belonging(Value::Kind::kLast, owner);
+      return Belonging(FlowValue::Kind::kLast, owner);
     }
-    if (constant.has_value() && (owner.kind == Value::Kind::kTuple || owner.kind == Value::Kind::kResult ||
-                                 owner.kind == Value::Kind::kState))
+    if (constant.has_value() &&
+        (owner.kind == FlowValue::Kind::kTuple || owner.kind == FlowValue::Kind::kResult ||
+         owner.kind == FlowValue::Kind::kState))
       return Element(owner, *constant, 0);
-    const Value at = Eval(index, frame);
-    Value plain = Plain({&owner, &at});
-    if (owner.kind == Value::Kind::kPlain && owner.needs.empty()) plain.origin = owner.origin;
+    const FlowValue at = Eval(index, frame);
+    FlowValue plain = Plain({&owner, &at});
+    if (owner.kind == FlowValue::Kind::kPlain && owner.needs.empty()) plain.origin = owner.origin;
     return plain;
   }
 
@@ -622,21 +403,16 @@ class Tracer {
     return found == types_.end() ? "" : found->second;
   }
 
-  struct Arguments {
-    std::vector<Value> positional;
-    std::map<std::string_view, Value> named;
-  };
-
-  Value Call(const PyNode* node, Frame* frame) {
-    Arguments arguments;
+  FlowValue Call(const PyNode* node, Frame* frame) {
+    FlowArguments arguments;
     for (const PyNode* argument : node->args)
       arguments.positional.push_back(
           Eval(argument->Is(PyKind::kStarred) ? argument->value : argument, frame));
     for (const PyNode* keyword : node->keywords) arguments.named[keyword->name] = Eval(keyword->value, frame);
     if (node->value->Is(PyKind::kAttribute)) {
       const PyNode* callee = node->value;
-      const Value owner = Eval(callee->value, frame);
-      if (owner.kind == Value::Kind::kModule) {
+      const FlowValue owner = Eval(callee->value, frame);
+      if (owner.kind == FlowValue::Kind::kModule) {
         const std::string path =
             owner.path.empty() ? std::string(callee->name) : owner.path + "." + std::string(callee->name);
         if (types_.count(path) != 0) return CallModule(path, arguments);
@@ -648,30 +424,20 @@ class Tracer {
       }
       return CallMethod(node, owner, arguments, frame);
     }
-    const Value callee = Eval(node->value, frame);
-    if (callee.kind == Value::Kind::kModule) return CallModule(callee.path, arguments);
+    const FlowValue callee = Eval(node->value, frame);
+    if (callee.kind == FlowValue::Kind::kModule) return CallModule(callee.path, arguments);
     if (node->value->Is(PyKind::kName) && depth_ < kMaxDepth) {
       const std::vector<const PyNode*> functions = scopes_.FunctionsNamed(node->value->name);
       if (functions.size() == 1 && EnclosingClass(functions[0]) == nullptr)
         return CallFunction(functions[0], arguments, nullptr);
     }
-    Value result = Together(arguments);
+    FlowValue result = Together(arguments);
     result.needs.merge(All(callee));
     return result;
   }
 
-  Value Together(const Arguments& arguments) const {
-    Value value;
-    value.origin.other = true;
-    for (const Value& argument : arguments.positional) {
-      value.needs.merge(All(argument));
-      value.packed |= argument.packed;
-    }
-    for (const auto& [name, argument] : arguments.named) value.needs.merge(All(argument));
-    return value;
-  }
-
-  Value CallMethod(const PyNode* node, const Value& owner, const Arguments& arguments, Frame* frame) {
+  FlowValue CallMethod(const PyNode* node, const FlowValue& owner, const FlowArguments& arguments,
+                       Frame* frame) {
     const std::string_view name = node->value->name;
     static const std::set<std::string_view> kSame = {"contiguous", "clone",   "detach",         "to",
                                                      "float",      "double",  "half",           "cuda",
@@ -688,55 +454,55 @@ class Tracer {
       return {};
     }
     if (kZeros.count(name) != 0 || kDraws.count(name) != 0) {
-      Value made;
+      FlowValue made;
       made.origin.zeros = kZeros.count(name) != 0;
       made.origin.drawn = kDraws.count(name) != 0;
       return made;
     }
-    if (name == "select" && owner.kind == Value::Kind::kSequence && node->args.size() == 2) {
+    if (name == "select" && owner.kind == FlowValue::Kind::kSequence && node->args.size() == 2) {
       const RecurrentModule& module = modules_[owner.module];
       const int64_t time = module.unbatched() || !module.batch_first ? 0 : 1;
       if (!module.input_shape.empty() && IntegerOf(node->args[0]) == time && IntegerOf(node->args[1]) == -1) {
         TouchLightly(owner);
-        return Belonging(Value::Kind::kLast, owner);
+        return Belonging(FlowValue::Kind::kLast, owner);
       }
     }
     if ((name == "append" || name == "extend" || name == "insert") && node->value->value->Is(PyKind::kName)) {
       const auto found = frame->names.find(node->value->value->name);
       if (found != frame->names.end()) {
-        const Value added = Together(arguments);
+        const FlowValue added = Together(arguments);
         found->second = Plain({&found->second, &added});
       }
       return Together(arguments);
     }
-    Value result = Together(arguments);
+    FlowValue result = Together(arguments);
     result.needs.merge(All(owner));
     result.packed |= EndsWith(name, "pack_padded_sequence") || EndsWith(name, "pack_sequence");
-    if (owner.kind == Value::Kind::kPlain && owner.needs.empty() && arguments.positional.size() <= 3 &&
+    if (owner.kind == FlowValue::Kind::kPlain && owner.needs.empty() && arguments.positional.size() <= 3 &&
         (name == "unsqueeze" || name == "expand" || name == "repeat" || name == "view" || name == "squeeze" ||
          name == "transpose" || name == "reshape"))
       result.origin = owner.origin;
     return result;
   }
 
-  Value CallFunction(const PyNode* function, const Arguments& arguments, const Value* self) {
+  FlowValue CallFunction(const PyNode* function, const FlowArguments& arguments, const FlowValue* self) {
     if (depth_ >= kMaxDepth) {
       gave_up_ = true;
       return Together(arguments);
     }
-    std::vector<Value> positional;
+    std::vector<FlowValue> positional;
     if (self != nullptr) positional.push_back(*self);
     positional.insert(positional.end(), arguments.positional.begin(), arguments.positional.end());
     return Enter(function, positional, arguments.named);
   }
 
-  Value Enter(const PyNode* function, const std::vector<Value>& positional,
-              const std::map<std::string_view, Value>& named) {
+  FlowValue Enter(const PyNode* function, const std::vector<FlowValue>& positional,
+                  const std::map<std::string_view, FlowValue>& named) {
     Frame frame;
     size_t next = 0;
     for (const PyNode* param : function->params) {
       if (!param->op.empty()) {
-        Value rest;
+        FlowValue rest;
         rest.origin.other = true;
         for (; next < positional.size(); ++next) rest.needs.merge(All(positional[next]));
         for (const auto& [name, value] : named) rest.needs.merge(All(value));
@@ -748,7 +514,7 @@ class Tracer {
         frame.names[param->name] = positional[next++];
         // The task may call forward without it.
         if (depth_ == 0 && param->value != nullptr)
-          Merge(&frame.names[param->name].origin, Eval(param->value, &frame).origin);
+          MergeSources(&frame.names[param->name].origin, Eval(param->value, &frame).origin);
       } else if (given != named.end()) {
         frame.names[param->name] = given->second;
       } else if (param->value != nullptr) {
@@ -763,53 +529,51 @@ class Tracer {
     return frame.returned;
   }
 
-  Value CallModule(const std::string& path, const Arguments& arguments) {
+  FlowValue CallModule(const std::string& path, const FlowArguments& arguments) {
     for (size_t i = 0; i < modules_.size(); ++i)
       if (modules_[i].path == path) return CallRecurrent(i, arguments);
     const std::string type = TypeOf(path);
     if (type == "Sequential") {
-      Arguments flowing = arguments;
+      FlowArguments flowing = arguments;
       for (const std::string& child : Children(path)) {
-        Value out = CallModule(child, flowing);
-        flowing = Arguments{{std::move(out)}, {}};
+        FlowValue out = CallModule(child, flowing);
+        flowing = FlowArguments{{std::move(out)}, {}};
       }
-      return flowing.positional.empty() ? Value() : flowing.positional[0];
+      return flowing.positional.empty() ? FlowValue() : flowing.positional[0];
     }
     const PyNode* class_node = scopes_.ClassNamed(type);
     const PyNode* forward = class_node != nullptr ? FindMethod(scopes_, class_node, "forward") : nullptr;
     if (forward != nullptr) {
-      const Value self = ModuleValue(path);
+      const FlowValue self = ModuleValue(path);
       return CallFunction(forward, arguments, &self);
     }
     return Together(arguments);
   }
 
-  Value CallRecurrent(size_t index, const Arguments& arguments) {
+  FlowValue CallRecurrent(size_t index, const FlowArguments& arguments) {
     RecurrentModule& module = modules_[index];
     traced_.insert(index);
-    const Value* state = nullptr;
+    const FlowValue* state = nullptr;
     if (arguments.positional.size() > 1) state = &arguments.positional[1];
     const auto named = arguments.named.find("hx");
     if (named != arguments.named.end()) state = &named->second;
     if (state == nullptr)
       module.state.zeros = true;
     else
-      Merge(&module.state, state->origin);
-    Value result;
-    result.kind = module.cell ? (module.kind == "LSTM" ? Value::Kind::kState : Value::Kind::kHidden)
-                              : Value::Kind::kResult;
+      MergeSources(&module.state, state->origin);
+    FlowValue result;
+    result.kind = module.cell ? (module.kind == "LSTM" ? FlowValue::Kind::kState : FlowValue::Kind::kHidden)
+                              : FlowValue::Kind::kResult;
     result.module = index;
     result.needs = Together(arguments).needs;
     result.origin.other = true;
-    for (const Value& argument : arguments.positional) module.packed_input |= argument.packed;
+    for (const FlowValue& argument : arguments.positional) module.packed_input |= argument.packed;
     return result;
   }
 
   const Scopes& scopes_;
   const ModuleTypes& types_;
-  std::vector<RecurrentModule>& modules_;
   std::set<size_t> traced_;
-  mutable std::set<size_t> lost_;
   int depth_ = 0;
   int steps_left_ = kMaxSteps;
   bool frame_returned_ = false;

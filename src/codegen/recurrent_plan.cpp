@@ -77,11 +77,10 @@ std::string ModuleText(const RecurrentModule& module) {
   if (module.cell) return text;
   if (!module.traced) return text + "; its outputs could not be followed, so all of them count as used";
   if (!module.used.any()) return text + "; none of its outputs is used";
-  return text + "; only the " + OutputsText(module.used) +
-         (module.used.last_step + module.used.h_n + module.used.c_n + module.used.sequence >
-                  (module.used.sequence ? 2 : 1)
-              ? " are used"
-              : " is used");
+  const int count = static_cast<int>(module.used.last_step) + static_cast<int>(module.used.h_n) +
+                    static_cast<int>(module.used.c_n);
+  return fmt::format("{}; only {}{} {} used", text, module.used.last_step ? "the " : "",
+                     OutputsText(module.used), count > 1 ? "are" : "is");
 }
 
 std::string LoopText(const TimeLoop& loop) {

@@ -32,7 +32,8 @@ Json Typed(const std::string& path, const std::string& type) {
   return {{"path", path}, {"type", type}};
 }
 
-RecurrentPlan Recognise(const std::string& source, const Json& recurrent, Json list = Json::array()) {
+RecurrentPlan Recognise(const std::string& source, const std::vector<Json>& recurrent,
+                        std::vector<Json> list = {}) {
   for (const Json& fact : recurrent)
     list.push_back({{"path", fact["path"]},
                     {"type", fact["kind"].get<std::string>() + (fact["cell"].get<bool>() ? "Cell" : "")}});
@@ -365,7 +366,8 @@ class Model(nn.Module):
 }
 
 TEST(Recurrent, FollowsAStackThroughAModuleList) {
-  const Json modules = {Module("layers.0", "GRU", {12, 4, 8}), Module("layers.1", "GRU", {12, 4, 8})};
+  const std::vector<Json> modules = {Module("layers.0", "GRU", {12, 4, 8}),
+                                     Module("layers.1", "GRU", {12, 4, 8})};
   const RecurrentPlan plan = Recognise(R"(
 class Model(nn.Module):
     def forward(self, x):
@@ -379,7 +381,8 @@ class Model(nn.Module):
 }
 
 TEST(Recurrent, FollowsAnEncoderIntoADecoder) {
-  const Json modules = {Module("encoder.rnn", "LSTM", {12, 4, 8}), Module("decoder", "LSTM", {12, 4, 8})};
+  const std::vector<Json> modules = {Module("encoder.rnn", "LSTM", {12, 4, 8}),
+                                     Module("decoder", "LSTM", {12, 4, 8})};
   const RecurrentPlan plan = Recognise(R"(
 class Encoder(nn.Module):
     def forward(self, x):
@@ -413,8 +416,8 @@ class Model(nn.Module):
 
 TEST(TimeLoop, TakesTheTaskApart) {
   const std::string source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks/34_VanillaRNNHidden.py");
-  const RecurrentPlan plan = Recognise(
-      source, Json::array(), {Linear("i2h", 1280, 256), Linear("h2o", 256, 128), Typed("tanh", "Tanh")});
+  const RecurrentPlan plan =
+      Recognise(source, {}, {Linear("i2h", 1280, 256), Linear("h2o", 256, 128), Typed("tanh", "Tanh")});
   ASSERT_TRUE(plan.loop.has_value()) << plan.loop_why_not;
   const TimeLoop& loop = *plan.loop;
   EXPECT_EQ(loop.form, "joined");
@@ -434,8 +437,7 @@ TEST(TimeLoop, TakesTheTaskApart) {
 
 TEST(TimeLoop, OneStepIsNoLoop) {
   const std::string source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks/33_VanillaRNN.py");
-  const RecurrentPlan plan =
-      Recognise(source, Json::array(), {Linear("i2h", 32768, 16384), Typed("tanh", "Tanh")});
+  const RecurrentPlan plan = Recognise(source, {}, {Linear("i2h", 32768, 16384), Typed("tanh", "Tanh")});
   EXPECT_FALSE(plan.recognised);
   EXPECT_EQ(plan.why_not, "it holds no nn.RNN, nn.GRU or nn.LSTM and no loop over time steps");
 }
@@ -482,7 +484,6 @@ INSTANTIATE_TEST_SUITE_P(
 )",
                          "joined tanh h|zeros 1 1 "},
                     Loop{"two_linears", R"(
-        h, ys = h0, []
         batch, steps, _ = x.shape
         ys = []
         h = h0

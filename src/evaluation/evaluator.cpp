@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "analysis/device.h"
@@ -23,6 +24,8 @@ namespace {
 
 constexpr int kRepeats = 20;
 constexpr int kProcessLimit = 256;  // ninja and nvcc start a few dozen
+// What the first call of an instance may take at the least: Triton and torch.compile work then.
+constexpr double kFirstCallSeconds = 90;
 
 // Four times what the reference holds, at least 8 GB for compilers, at most what leaves the machine usable.
 int64_t CandidateMemoryLimit(pid_t reference) {
@@ -106,6 +109,7 @@ struct Evaluator::Check {
   size_t most_cases = SIZE_MAX;
   Measurement m = {};
   std::vector<size_t> answer_bytes = {};
+  std::set<std::pair<size_t, std::string>> called = {};  // instances and variants
 
   // The reply, or nothing when the candidate failed and the measurement now says how.
   Result<std::optional<WorkerReply>> Ask(const std::string& phase, const std::string& verb, Json message,
@@ -206,6 +210,12 @@ struct Evaluator::Check {
     return put.has_value();
   }
 
+  double CallSeconds(const Case& one) {
+    const bool first = called.insert({one.instance, one.variant}).second;
+    return first && session.options().timeout_s <= 0 ? std::max(session.CallDeadline(), kFirstCallSeconds)
+                                                     : session.CallDeadline();
+  }
+
   // One checked call; nothing when the candidate failed.
   Result<std::optional<TensorTree>> Call(const std::string& phase, const Case& one, const std::string& inputs,
                                          bool busy, TensorTree* inputs_after) {
@@ -220,7 +230,7 @@ struct Evaluator::Check {
                                                  {"poison", true},
                                                  {"busy", busy},
                                                  {"output_bytes", answer_bytes}},
-                                                descriptors, session.CallDeadline()));
+                                                descriptors, CallSeconds(one)));
     if (!reply) return std::optional<TensorTree>();
     Result<TensorTree> tree = ParseTree(GetMember(reply->body, "tree"), std::move(out), "output");
     if (tree.ok() && inputs_after != nullptr) {

@@ -42,7 +42,7 @@ class CandidateJudge {
 
 class SessionJudge : public CandidateJudge {
  public:
-  // `expected`: how many candidates will follow, as far as known; decides how many interpreters wait.
+  // `several`: more than one candidate will follow; a second interpreter may wait.
   SessionJudge(TaskFile task, SessionOptions options, bool several);
 
   Result<TaskContext> Context(const Progress& progress) override;

@@ -5,7 +5,9 @@
 #include <cctype>
 #include <cstdio>
 
+#include "analysis/lint.h"
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -93,6 +95,23 @@ std::string FileNameOf(const std::string& key) {
   for (const char c : key)
     name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_' ? c : '_';
   return name;
+}
+
+CandidateRecord RecordOf(const std::string& key, const std::string& phase, const std::string& source,
+                         const std::string& task_source) {
+  CandidateRecord candidate;
+  candidate.key = key;
+  candidate.phase = phase;
+  candidate.created = UtcTimestamp();
+  candidate.source = source;
+  candidate.sha256 = Sha256(source);
+  LintOptions lint;
+  lint.task_text = task_source;
+  const LintReport report = LintSource(FileNameOf(key) + ".py", source, lint);
+  candidate.kernel_class = KernelClassName(report.kernel_class);
+  candidate.facts = DumpJson(report.facts);
+  candidate.findings = DumpJson(ToJson(report.findings));
+  return candidate;
 }
 
 Recorder::Recorder(RunStore& store, RunRecord run, RunWatcher watcher)

@@ -58,6 +58,10 @@ class Recorder {
   Stopwatch since_;
 };
 
+// A candidate before anybody judged it, with what static analysis says of it.
+CandidateRecord RecordOf(const std::string& key, const std::string& phase, const std::string& source,
+                         const std::string& task_source);
+
 // Letters, digits, '.', '-' and '_' stay.
 std::string FileNameOf(const std::string& key);
 

@@ -11,6 +11,7 @@ Json ToJson(const RunOptions& options) {
           {"tuning", options.tuning},
           {"tune_trials", options.tune_trials},
           {"judge_at_most", options.judge_at_most},
+          {"files", options.files},
           // As text: JSON readers elsewhere keep 53 bits of a number.
           {"search_seed", std::to_string(options.search_seed)},
           {"budget",
@@ -32,6 +33,10 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.tuning = GetBool(json, "tuning", options.tuning);
   options.tune_trials = static_cast<int>(GetInt(json, "tune_trials", options.tune_trials));
   options.judge_at_most = static_cast<int>(GetInt(json, "judge_at_most", options.judge_at_most));
+  const Json& files = GetMember(json, "files");
+  if (files.is_array())
+    for (const Json& file : files)
+      if (file.is_string()) options.files.push_back(file.get<std::string>());
   options.search_seed = std::strtoull(GetString(json, "search_seed", "0").c_str(), nullptr, 10);
   const Json& budget = GetMember(json, "budget");
   options.budget.tokens = GetInt(budget, "tokens");

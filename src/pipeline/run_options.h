@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 
@@ -18,14 +19,15 @@ struct Budget {
 };
 
 struct RunOptions {
-  std::string proposer = "expert";  // "expert", "llm", "replay:DIR" or "exec:CMD"
+  std::string proposer = "expert";  // "expert", "llm", "replay:DIR", "exec:CMD" or "import"
   int seeds = 2;
   int repairs = 3;
   bool analysis = true;     // algorithm analysis of seeds that failed or lost
   bool class_check = true;  // an algorithm candidate must be what the analysis asked for
   bool tuning = true;
-  int tune_trials = 24;   // configurations a search may look at, per stage
-  int judge_at_most = 4;  // of the expert's proposals, after a first look at all of them
+  int tune_trials = 24;            // configurations a search may look at, per stage
+  int judge_at_most = 4;           // of the expert's proposals, after a first look at all of them
+  std::vector<std::string> files;  // of the proposer "import": judged as they are
   uint64_t search_seed = 0;
   Budget budget;
   Json model = Json::object();  // settings of a language model, as the cli read them; never a key

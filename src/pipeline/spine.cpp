@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "analysis/lint.h"
-#include "base/ids.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "model/code_block.h"
@@ -31,6 +29,7 @@ Result<RunEnd> Spine::Run() {
   auto stages = [&]() -> Status {
     HONE_RETURN_IF_ERROR(LearnTask());
     HONE_RETURN_IF_ERROR(KeepPyTorchAsZero());
+    if (options_.proposer == "import") return Imported();
     if (model_ == nullptr) return Expert();
     HONE_RETURN_IF_ERROR(Seeds());
     return Tuning();
@@ -66,6 +65,26 @@ Status Spine::KeepPyTorchAsZero() {
   zero.vs_best = zero.ci_low = zero.ci_high = 1;
   zero.candidate_us = context_.best_us;
   return recorder_.Keep(zero);
+}
+
+// Files that somebody else made: judged as they are, in order.
+Status Spine::Imported() {
+  for (const std::string& path : options_.files) {
+    const std::string key = FileNameOf(fs::path(path).stem().string());
+    HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> candidate,
+                          recorder_.store().Candidate(recorder_.run().id, key));
+    if (!candidate) {
+      const Result<CandidateFile> file = LoadCandidateFile(path);
+      if (!file.ok()) {
+        HONE_RETURN_IF_ERROR(recorder_.Decide("unreadable:" + key, "import", file.error().message));
+        continue;
+      }
+      candidate = MakeCandidate(key, "", "imported", file->source);
+      HONE_RETURN_IF_ERROR(recorder_.Keep(*candidate));
+    }
+    HONE_RETURN_IF_ERROR(Judge(*candidate));
+  }
+  return Ok();
 }
 
 // Every seed goes its own way, all at once: a model thinks about one while the judge looks at another. Where
@@ -240,29 +259,10 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
 
 CandidateRecord Spine::MakeCandidate(const std::string& key, const std::string& parent,
                                      const std::string& phase, const std::string& source) const {
-  CandidateRecord candidate;
+  CandidateRecord candidate = RecordOf(key, phase, source, task_.source);
   candidate.run_id = recorder_.run().id;
-  candidate.key = key;
   candidate.parent_key = parent;
-  candidate.phase = phase;
   candidate.proposer = recorder_.run().proposer;
-  candidate.created = UtcTimestamp();
-  candidate.source = source;
-  candidate.sha256 = Sha256(source);
-  LintOptions lint;
-  lint.task_text = task_.source;
-  const LintReport report = LintSource(FileNameOf(key) + ".py", source, lint);
-  candidate.kernel_class = KernelClassName(report.kernel_class);
-  candidate.facts = DumpJson(report.facts);
-  Json findings = Json::array();
-  for (const Finding& finding : report.findings)
-    findings.push_back({{"rule", finding.rule},
-                        {"severity", SeverityName(finding.severity)},
-                        {"line", finding.line},
-                        {"column", finding.column},
-                        {"message", finding.message},
-                        {"fix", finding.fix}});
-  candidate.findings = DumpJson(findings);
   return candidate;
 }
 

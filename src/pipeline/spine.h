@@ -30,7 +30,7 @@ struct RunEnd {
 
 class Spine {
  public:
-  // `model`: null for the expert.
+  // `model`: null for the expert and for imported files.
   Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task, RunOptions options);
 
   // An Error only when Hone itself could not go on; Ctrl-C, a spent budget and a model that cannot be reached
@@ -42,6 +42,7 @@ class Spine {
   Status LearnTask();
   Status KeepPyTorchAsZero();
   Status Expert();
+  Status Imported();
   Status Seeds();
   Status Branch(int seed);
   Status Tuning();

@@ -119,13 +119,15 @@ class SpineTest : public testing::Test {
 
   std::vector<std::string> Keys() {
     std::vector<std::string> keys;
-    for (const CandidateRecord& one : *store_->Candidates(run_.id))
+    const std::vector<CandidateRecord> all = *store_->Candidates(run_.id);
+    for (const CandidateRecord& one : all)
       if (one.key != "zero") keys.push_back(one.key + ":" + one.reason);
     return keys;
   }
   std::string Decisions() {
     std::string all;
-    for (const DecisionRecord& one : *store_->Decisions(run_.id)) all += one.text + "\n";
+    const std::vector<DecisionRecord> decisions = *store_->Decisions(run_.id);
+    for (const DecisionRecord& one : decisions) all += one.text + "\n";
     return all;
   }
 
@@ -271,6 +273,12 @@ TEST_F(SpineTest, AComplexAlgorithmIsNotTuned) {
   Reply("algorithm", Candidate("accepted 2", kTunable));
   Run();
   EXPECT_THAT(Decisions(), testing::HasSubstr("complexity is high"));
+}
+
+TEST_F(SpineTest, AKernelNearTheRooflineIsNotTuned) {
+  Reply("seed", Candidate("accepted 90", kTunable));
+  Run();
+  EXPECT_THAT(Decisions(), testing::HasSubstr("runs at 90% of the roofline already"));
 }
 
 TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {

@@ -17,6 +17,8 @@ namespace {
 // A stage must beat the best by more than two figures of a judge differ anyway.
 constexpr double kBetter = 1.01;
 constexpr int kFinalists = 2;
+// This close to the least time the device could need, no block size is worth an evaluation.
+constexpr double kNearTheFloor = 1.25;
 
 using Config = std::map<std::string, Json>;
 
@@ -64,6 +66,9 @@ std::string Spine::WhyNotTuned(const CandidateRecord& best) {
     return best.kernel_class == "persistent_recurrent"
                ? "a persistent kernel's grid and blocks are part of its algorithm"
                : "it is bound by launches, which no block size changes";
+  const double floor_us = GetNumber(context_.card, "floor_us");
+  if (best.candidate_us > 0 && best.candidate_us < kNearTheFloor * floor_us)
+    return fmt::format("it runs at {:.0f}% of the roofline already", 100 * floor_us / best.candidate_us);
   // The analysis this candidate, or what it was repaired from, was made by.
   const size_t algorithm = best.key.find(".algorithm");
   if (algorithm != std::string::npos) {

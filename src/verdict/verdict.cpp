@@ -462,14 +462,7 @@ OrderedJson ToJson(const Verdict& v) {
       {"reference", v.reference_launches >= 0 ? OrderedJson(v.reference_launches) : OrderedJson()},
       {"candidate", v.candidate_launches >= 0 ? OrderedJson(v.candidate_launches) : OrderedJson()}};
   json["task_audit"] = {{"mutants", v.mutants_total}, {"blind_spots", v.blind_spots}, {"blind", v.blind}};
-  json["findings"] = OrderedJson::array();
-  for (const Finding& finding : v.findings)
-    json["findings"].push_back({{"rule", finding.rule},
-                                {"severity", SeverityName(finding.severity)},
-                                {"line", finding.line},
-                                {"column", finding.column},
-                                {"message", finding.message},
-                                {"fix", finding.fix}});
+  json["findings"] = ToJson(v.findings);
   json["notes"] = v.notes;
   return json;
 }

@@ -6,6 +6,9 @@ namespace hone {
 
 Result<RecipeAnswer> ProposeCpuInferenceMode(const RecipeContext& context) {
   if (context.on_gpu()) return RecipeAnswer(Declined{"", "it is for the CPU"});
+  if (context.keeps_state)
+    return RecipeAnswer(
+        Declined{"", "the module keeps tensors from call to call, which would become inference tensors"});
   CandidateParts parts;
   parts.recipe = "library/cpu_inference_mode";
   parts.title = "The module under inference_mode";

@@ -1,4 +1,4 @@
-// Linear layers on weights packed for oneDNN.
+// Linear layers on weights that MKL (or, without it, oneDNN) has packed ahead.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 
@@ -14,8 +14,8 @@ Result<RecipeAnswer> ProposeCpuPackedWeights(const RecipeContext& context) {
   parts.recipe = "library/cpu_packed_weights";
   parts.title = "Linear layers with packed weights";
   parts.about =
-      "Every nn.Linear reads a second copy of its weight in oneDNN's own order, made at the first call and "
-      "again when the "
+      "Every nn.Linear reads a second copy of its weight in the library's own order, made at the first call "
+      "and again when the "
       "weight changes.";
   parts.files = {"part_kept.py", "part_shadow.py", "cpu_packed_weights.py", "part_prepared.py"};
   parts.values = {{"graph", false}};

@@ -2,9 +2,9 @@
 
 @{about}@
 
-Recipe @{recipe}@, written by Hone @{version}@ from the task @{task.name}@ (sha256 @{task.sha256}@...). The first part
-is the task's own source; ModelNew at the end takes Model's place: same constructor, same state_dict. Run this file to
-check the two against each other.
+Recipe @{recipe}@, written by Hone @{version}@ from the task @{task.name}@ (sha256 @{task.sha256}@...).
+The first part is the task's own source; ModelNew at the end takes Model's place: same constructor, same state_dict.
+Run this file to check the two against each other.
 @if task.docstring@
 
 The task: @{task.docstring}@

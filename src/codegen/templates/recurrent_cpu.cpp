@@ -1,12 +1,14 @@
 // Recurrent networks on the CPU: RNN (tanh, relu), GRU and LSTM in float32, any depth, one or two directions.
 //
-// PyTorch runs such a network as a dozen small operators per step. Here one call runs all steps of all layers: weights are
-// packed once into strips that a register tile streams through, the input projection of a few steps at a time is one matrix
-// product, and every step is one matrix product with the state followed by the gates, on the same thread, in its cache.
-// One source serves AVX-512, AVX2, NEON and plain SSE through the compilers' vector types. The sum behind every number is taken
-// in the same order whatever the batch, the tiles or the number of threads, so answers are bitwise repeatable.
+// PyTorch runs such a network as a dozen small operators per step. Here one call runs all steps of all
+// layers: weights are packed once into strips that a register tile streams through, the input projection of a
+// few steps at a time is one matrix product, and every step is one matrix product with the state followed by
+// the gates, on the same thread, in its cache. One source serves AVX-512, AVX2, NEON and plain SSE through
+// the compilers' vector types. The sum behind every number is taken in the same order whatever the batch, the
+// tiles or the number of threads, so answers are bitwise repeatable.
 //
-// Built with: c++ -std=c++17 -O3 -march=native -ffp-contract=fast -fPIC -shared -pthread. Plain C interface at the end.
+// Built with: c++ -std=c++17 -O3 -march=native -ffp-contract=fast -fPIC -shared -pthread. Plain C interface
+// at the end.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,9 +20,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -35,19 +39,27 @@ namespace {
 constexpr int kVectorBytes = 64, kMaxRows = 14, kWideRows = 6;  // 32 registers: 14x2 or 6x4 accumulators
 #elif defined(__AVX__)
 constexpr int kVectorBytes = 32, kMaxRows = 6, kWideRows = 2;  // 16 registers: 6x2 or 2x4
+#elif defined(__aarch64__)
+constexpr int kVectorBytes = 16, kMaxRows = 6, kWideRows = 6;  // 32 registers: 6x4
 #else
-constexpr int kVectorBytes = 16, kMaxRows = 6, kWideRows = 6;  // NEON: 32 registers, 6x4
+constexpr int kVectorBytes = 16, kMaxRows = 6, kWideRows = 2;
 #endif
 constexpr int kLanes = kVectorBytes / 4;
-constexpr int64_t kBlock = 128;  // k per partial sum: two strips of it fit the L1 cache, and short sums round less
+constexpr int64_t kBlock = 128;  // k per partial sum: two strips fit the L1 cache, short sums round less
 
 typedef float Vec __attribute__((vector_size(kVectorBytes), may_alias));
 typedef float Loose __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 typedef int32_t Bits __attribute__((vector_size(kVectorBytes), may_alias));
 
-inline Vec Splat(float x) { return x - Vec{}; }  // x - 0 is x, so nothing is left of the subtraction
-inline Vec Load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
-inline void Store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
+inline Vec Splat(float x) {
+  return x - Vec{};  // x - 0 is x, so nothing is left of the subtraction
+}
+inline Vec Load(const float* p) {
+  return *reinterpret_cast<const Vec*>(p);
+}
+inline void Store(float* p, Vec v) {
+  *reinterpret_cast<Vec*>(p) = v;
+}
 
 // The first `count` lanes only: the tensors of the caller end where the hidden size ends.
 inline void StoreSome(float* p, Vec v, int64_t count) {
@@ -60,13 +72,15 @@ inline void StoreSome(float* p, Vec v, int64_t count) {
   }
 }
 
-// exp(x) = scale * (1 + tail) with scale = 2^round(x / ln 2); the polynomial is a minimax fit of expm1 (1.8e-8 relative).
-// Callers clamp x to +-88, where the exponent field cannot overflow. NaN stays NaN through `tail`.
+// exp(x) = scale * (1 + tail) with scale = 2^round(x / ln 2); the polynomial is a minimax fit of expm1
+// (1.8e-8 relative). Callers clamp x to +-88, where the exponent field cannot overflow. NaN stays NaN through
+// `tail`.
 struct Exponential {
   Vec scale, tail;
 };
 inline Exponential Exp(Vec x) {
-  const Vec shift = Splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer kept in the low mantissa bits
+  const Vec shift =
+      Splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer kept in the low mantissa bits
   const Vec shifted = x * 1.44269504f + shift;
   const Vec n = shifted - shift;
   Vec r = x - n * 0.693359375f;  // ln 2 in two parts, the first exact in few bits
@@ -95,9 +109,11 @@ inline Vec Tanh(Vec x) {
 
 // ---- Matrix product with packed strips ----
 
-// A strip is kLanes output rows of a weight matrix stored [k][lane]. C[m][strip lanes] (+)= sum_k A[m][k] * strip[k].
+// A strip is kLanes output rows of a weight matrix stored [k][lane]. C[m][strip lanes] (+)= sum_k A[m][k] *
+// strip[k].
 template <int kRows, int kStrips>
-void Tile(const float* a, int64_t lda, const float* w, int64_t strip, int64_t depth, float* c, int64_t ldc, bool add) {
+void Tile(const float* a, int64_t lda, const float* w, int64_t strip, int64_t depth, float* c, int64_t ldc,
+          bool add) {
   Vec acc[kRows][kStrips];
   const float* row[kRows];
 #pragma GCC unroll 16
@@ -133,16 +149,20 @@ struct TileTable {
   constexpr void Fill() {
     at[kRows][0] = Tile<kRows, 1>;
     at[kRows][1] = Tile<kRows, 2>;
-    if constexpr (kRows <= kWideRows) at[kRows][2] = Tile<kRows, 4>;
-    else at[kRows][2] = nullptr;
+    if constexpr (kRows <= kWideRows)
+      at[kRows][2] = Tile<kRows, 4>;
+    else
+      at[kRows][2] = nullptr;
     if constexpr (kRows > 1) Fill<kRows - 1>();
   }
   constexpr TileTable() : at{} { Fill<kMaxRows>(); }
 };
 constexpr TileTable kTiles;
 
-// C[rows][strips * kLanes] = A[rows][depth] * W, W being `strips` strips of `depth`. Rows are cut into tiles of nearly equal height.
-void Multiply(const float* a, int64_t lda, int64_t rows, const float* w, int64_t depth, int64_t strips, float* c, int64_t ldc) {
+// C[rows][strips * kLanes] = A[rows][depth] * W, W being `strips` strips of `depth`. Rows are cut into tiles
+// of nearly equal height.
+void Multiply(const float* a, int64_t lda, int64_t rows, const float* w, int64_t depth, int64_t strips,
+              float* c, int64_t ldc) {
   const int64_t tiles = (rows + kMaxRows - 1) / kMaxRows;
   const int64_t strip = depth * kLanes;
   const int widest = (rows + tiles - 1) / tiles <= kWideRows ? 2 : 1;  // log2 of the strips per tile
@@ -154,7 +174,8 @@ void Multiply(const float* a, int64_t lda, int64_t rows, const float* w, int64_t
       int64_t m = 0;
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t height = (rows - m + tiles - t - 1) / (tiles - t);
-        kTiles.at[height][log](a + m * lda + k, lda, w + s * strip + k * kLanes, strip, length, c + m * ldc + s * kLanes, ldc, k > 0);
+        kTiles.at[height][log](a + m * lda + k, lda, w + s * strip + k * kLanes, strip, length,
+                               c + m * ldc + s * kLanes, ldc, k > 0);
         m += height;
       }
     }
@@ -162,7 +183,7 @@ void Multiply(const float* a, int64_t lda, int64_t rows, const float* w, int64_t
   }
 }
 
-// ---- Waiting: a bounded spin, then sleep, so that a busy machine or missing cores cost time and never progress ----
+// ---- Waiting: a bounded spin, then sleep. A busy machine or missing cores cost time, never progress ----
 
 inline void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -179,11 +200,14 @@ class Counter {  // only grows (modulo 2^32); anyone may wait for it to reach a 
     if (sleepers_.load(std::memory_order_seq_cst) != 0) Wake();
   }
   uint32_t Get() const { return value_.load(std::memory_order_acquire); }
-  void WaitFor(uint32_t target, int spins = 4000) {
-    for (int i = 0; i < spins; ++i) {
-      if (Reached(target)) return;
-      Pause();
-    }
+  void WaitFor(uint32_t target) {
+    const auto begin = std::chrono::steady_clock::now();
+    do {
+      for (int i = 0; i < 32; ++i) {
+        if (Reached(target)) return;
+        Pause();
+      }
+    } while (std::chrono::steady_clock::now() - begin < std::chrono::microseconds(50));
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     for (;;) {
       const uint32_t seen = value_.load(std::memory_order_seq_cst);
@@ -196,10 +220,16 @@ class Counter {  // only grows (modulo 2^32); anyone may wait for it to reach a 
  private:
   bool Reached(uint32_t target) const { return static_cast<int32_t>(Get() - target) >= 0; }
 #ifdef __linux__
-  void Sleep(uint32_t seen) { syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0); }
-  void Wake() { syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0); }
+  void Sleep(uint32_t seen) {
+    syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+  }
+  void Wake() {
+    syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+  }
 #else
-  void Sleep(uint32_t) { usleep(50); }
+  void Sleep(uint32_t) {
+    usleep(50);
+  }
   void Wake() {}
 #endif
   alignas(128) std::atomic<uint32_t> value_{0};
@@ -224,8 +254,9 @@ class Barrier {
   alignas(128) std::atomic<uint32_t> arrived_{0};
 };
 
-// ---- Threads: kept between calls, asleep when idle. One call at a time uses them; a second one runs on its own thread alone ----
+// ---- Threads ----
 
+// Kept between calls, asleep when idle. One call at a time uses them; a second one runs on its own thread.
 class Pool {
  public:
   using Work = void (*)(void* context, int index);
@@ -233,7 +264,7 @@ class Pool {
   bool TryEnter(int threads) {
     if (!busy_.try_lock()) return false;
     try {
-      while (workers_ + 1 < threads) Start();
+      while (static_cast<int>(workers_.size()) + 1 < threads) Start();
     } catch (...) {  // no more threads to be had: the caller runs alone
       busy_.unlock();
       return false;
@@ -243,45 +274,45 @@ class Pool {
   void Run(int threads, Work work, void* context) {
     work_ = work;
     context_ = context;
-    threads_ = threads;
-    left_.store(static_cast<uint32_t>(workers_), std::memory_order_relaxed);
-    const uint32_t round = done_.Get() + 1;
-    start_.Set(round);
+    left_.store(threads - 1, std::memory_order_relaxed);
+    const uint32_t finished = done_.Get() + 1;
+    for (int i = 1; i < threads; ++i) {
+      Counter& start = workers_[static_cast<size_t>(i - 1)];
+      start.Set(start.Get() + 1);
+    }
     work(context, 0);
-    done_.WaitFor(round);
+    done_.WaitFor(finished);
   }
   void Leave() { busy_.unlock(); }
 
  private:
   void Start() {
-    sigset_t all, before;  // signals belong to the program's own threads
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const uint32_t seen = start_.Get();
-    const int index = workers_ + 1;
+    Counter& start = workers_.emplace_back();
+    const int index = static_cast<int>(workers_.size());
     try {
-      std::thread([this, index, seen] { Serve(index, seen); }).detach();
-      ++workers_;
+      std::thread([this, index, &start] { Serve(index, start); }).detach();
     } catch (...) {
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      workers_.pop_back();
       throw;
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
-  void Serve(int index, uint32_t seen) {
-    for (;;) {
-      start_.WaitFor(++seen);
-      if (index < threads_) work_(context_, index);
-      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.Set(seen);
+  void Serve(int index, Counter& start) {
+    sigset_t all;  // signals belong to the program's own threads
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    for (uint32_t round = 1;; ++round) {
+      start.WaitFor(round);
+      work_(context_, index);
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.Set(done_.Get() + 1);
     }
   }
 
   std::mutex busy_;
-  int workers_ = 0, threads_ = 0;
+  std::deque<Counter> workers_;  // how many times each was started; a deque never moves them
   Work work_ = nullptr;
   void* context_ = nullptr;
-  Counter start_, done_;
-  std::atomic<uint32_t> left_{0};
+  Counter done_;
+  std::atomic<int> left_{0};
 };
 
 std::atomic<Pool*> pool{nullptr};
@@ -305,7 +336,7 @@ Pool& ThePool() {
 
 enum Cell : int32_t { kTanh = 0, kRelu = 1, kGru = 2, kLstm = 3 };
 
-struct Buffer {  // 64-byte aligned floats, zeroed; size 0 is allowed
+struct Buffer {  // aligned floats, zeroed when taken
   float* data = nullptr;
   size_t size = 0;
   Buffer() = default;
@@ -325,9 +356,11 @@ struct Buffer {  // 64-byte aligned floats, zeroed; size 0 is allowed
   }
 };
 
-// Rows of all gates, in strips ordered [unit block][gate]: whoever owns a range of unit blocks owns all their gates.
+// Rows of all gates, in strips ordered [unit block][gate]: whoever owns a range of unit blocks owns all their
+// gates.
 struct Weights {
-  Buffer input, state, bias, state_bias;  // state_bias: the GRU's candidate gate adds it before the reset gate multiplies
+  Buffer input, state, bias,
+      state_bias;  // state_bias: the GRU's candidate gate adds it before the reset gate multiplies
 };
 
 struct Net {
@@ -359,7 +392,8 @@ void PackStrips(const float* w, int64_t ld, int64_t depth, int64_t units, int64_
 
 }  // namespace
 
-// One call. Strides count floats; x, y are [steps][batch][features] in any layout whose features are adjacent.
+// One call. Strides count floats; x, y are [steps][batch][features] in any layout whose features are
+// adjacent.
 struct HoneCall {
   int64_t steps, batch;
   const float* x;
@@ -370,55 +404,68 @@ struct HoneCall {
   int64_t last_only;  // y holds the last step alone
   float *h_n, *c_n;   // null when not wanted
   int64_t threads;
-  int64_t split[3];  // threads over the batch, over directions or layers, over hidden units; zeros: chosen here
+  int64_t
+      split[3];  // threads over the batch, over directions or layers, over hidden units; zeros: chosen here
 };
 
 namespace {
 
 // ---- Who does what ----
 
-// Threads are spread over parts of the batch (they never meet), over directions or pipelined layers (they meet once a chunk
-// or layer), and over hidden units (they meet every step).
+// Threads are spread over parts of the batch (they never meet), over directions or pipelined layers (they
+// meet once a chunk or layer), and over hidden units (they meet every step).
 struct Split {
   int64_t batch = 1, lanes = 1, units = 1;
   int64_t threads() const { return batch * lanes * units; }
 };
 
-int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t Ceil(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
-int64_t ChunkSteps(int64_t rows, int64_t steps) { return std::max<int64_t>(1, std::min(steps, Ceil(96, rows))); }
+int64_t ChunkSteps(int64_t rows, int64_t steps) {
+  return std::max<int64_t>(1, std::min(steps, Ceil(96, rows)));
+}
+
+double OwnCacheBytes() {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (bytes > 0) return static_cast<double>(bytes);
+#endif
+  return 1e6;
+}
 
 // Cycles of the busiest thread, from the tile's arithmetic and the bytes it must draw from the caches.
 double PredictCycles(const Net& net, const HoneCall& call, const Split& split) {
-  const double rows = static_cast<double>(Ceil(call.batch, split.batch));
+  const int64_t rows = Ceil(call.batch, split.batch);
   const double strips = static_cast<double>(Ceil(net.blocks(), split.units) * net.gates());
-  const double depth = static_cast<double>(net.hidden);
-  const double bytes = strips * kVectorBytes * depth;
-  const double passes = rows <= kMaxRows ? 1 : std::min(rows / kMaxRows, 2.0);
-  const double per_byte = bytes < 800e3 ? 1 / 20.0 : bytes < 16e6 ? 1 / 10.0 : 1 / 4.0;  // L2, L3, memory
-  const double product = std::max(rows * strips * depth * 1.1, bytes * passes * per_byte);
+  const double bytes = strips * kVectorBytes * static_cast<double>(net.hidden);
+  const double per_byte = bytes < 0.8 * OwnCacheBytes() ? 1 / 20.0
+                          : bytes < 16e6                ? 1 / 10.0
+                                                        : 1 / 4.0;  // L2, L3, memory
+  const double tile_rows = static_cast<double>(rows) * strips;
+  const double inputs = static_cast<double>(net.width(0) + (net.layers - 1) * net.width(1)) / net.layers;
+  const double product = std::max(tile_rows * static_cast<double>(net.hidden) * 1.1, bytes * per_byte);
   const double barrier = split.units > 1 ? 1500.0 + 200.0 * static_cast<double>(split.units) : 0.0;
-  const double gate_cost = rows * strips * 40;
-  const double step = product + gate_cost + barrier + 300;
-  double total = 0;
-  double inputs = 0;
-  for (int64_t layer = 0; layer < net.layers; ++layer) inputs += static_cast<double>(net.width(layer)) / static_cast<double>(net.layers);
-  const double both = step + rows * strips * inputs * 1.15;
-  const double steps = static_cast<double>(call.steps);
-  if (net.directions == 2) {
-    total = both * steps * static_cast<double>(net.layers * Ceil(2, split.lanes));
-  } else {
-    const double fill = static_cast<double>((split.lanes - 1) * ChunkSteps(static_cast<int64_t>(rows), call.steps));
-    total = both * (steps * static_cast<double>(Ceil(net.layers, split.lanes)) + fill);
-  }
-  return total + 15000.0 * static_cast<double>(split.threads() - 1);  // waking a thread
+  const double step = product + tile_rows * (inputs * 1.15 + 12) + barrier + 300;  // 12: the gates
+  int64_t steps = call.steps * net.layers * Ceil(net.directions, split.lanes);
+  if (net.directions == 1)
+    steps = call.steps * Ceil(net.layers, split.lanes) + (split.lanes - 1) * ChunkSteps(rows, call.steps);
+  return step * static_cast<double>(steps) +
+         15000.0 * static_cast<double>(split.threads() - 1);  // waking a thread
 }
 
 Split Choose(const Net& net, const HoneCall& call) {
-  if (call.split[0] > 0) return {call.split[0], call.split[1], call.split[2]};
-  Split best;
-  double best_cycles = PredictCycles(net, call, best);
   const int64_t most_lanes = net.directions == 2 ? 2 : net.layers;
+  Split best;
+  if (call.split[0] > 0 && call.split[1] > 0 && call.split[2] > 0) {
+    best.batch = std::min(call.split[0], call.batch);
+    best.lanes = std::min(call.split[1], most_lanes);
+    best.units = std::min(call.split[2], net.blocks());
+    return best;
+  }
+  double best_cycles = PredictCycles(net, call, best);
+  if (best_cycles < 60000) return best;  // over before another thread is awake
   for (Split s; s.batch <= std::min(call.threads, call.batch); ++s.batch)
     for (s.lanes = 1; s.lanes <= most_lanes && s.batch * s.lanes <= call.threads; ++s.lanes)
       for (s.units = 1; s.units <= net.blocks() && s.threads() <= call.threads; ++s.units) {
@@ -441,47 +488,47 @@ struct Team {  // the threads that share one part of the batch and one lane, eac
 class Execution {
  public:
   Execution(const Net& net, const HoneCall& call, const Split& split, Buffer& arena)
-      : net_(net), call_(call), split_(split), progress_(static_cast<size_t>(split.batch * net.layers * net.directions)),
+      : net_(net),
+        call_(call),
+        split_(split),
+        progress_(static_cast<size_t>(split.batch * net.layers * net.directions)),
         teams_(static_cast<size_t>(split.batch * split.lanes)) {
     rows_ = Ceil(call.batch, split.batch);
     chunk_ = ChunkSteps(rows_, call.steps);
-    const int64_t widest = std::max(net.inputs, net.layers > 1 || net.head > 0 ? net.hidden * net.directions : 0);
-    state_ld_ = (net.blocks() + 1) * kLanes;       // one vector more than needed: rows of 4096 bytes would share cache sets
+    const int64_t widest =
+        std::max(net.inputs, net.layers > 1 || net.head > 0 ? net.hidden * net.directions : 0);
+    state_ld_ = (net.blocks() + 1) *
+                kLanes;  // one vector more than needed: rows of 4096 bytes would share cache sets
     source_ld_ = Ceil(widest, kLanes) * kLanes + kLanes;
-    pre_ld_ = std::max(Ceil(net.blocks(), split.units) * net.gates(), Ceil(Ceil(net.head, kLanes), split.units)) * kLanes + kLanes;
+    pre_ld_ =
+        std::max(Ceil(net.blocks(), split.units) * net.gates(), Ceil(Ceil(net.head, kLanes), split.units)) *
+            kLanes +
+        kLanes;
     sequence_ld_ = net.hidden * net.directions;
     const int64_t sequence = call.steps * call.batch * sequence_ld_;
     const bool last_stored = call.y != nullptr && call.last_only == 0 && net.head == 0;
-    const int64_t sequences = net.directions == 2 ? std::min<int64_t>(2, net.layers - 1) : net.head > 0 || (net.layers > 1 && !last_stored) ? 1 : 0;
+    const int64_t sequences = net.directions == 2 ? std::min<int64_t>(2, net.layers - 1)
+                              : net.head > 0 || (net.layers > 1 && !last_stored) ? 1
+                                                                                 : 0;
 
-    // Two passes over one list of sizes: first the sum, then the addresses.
-    for (float* at = nullptr;;) {
-      int64_t used = 0;
-      const auto take = [&](int64_t floats) {
-        float* p = at == nullptr ? nullptr : at + used;
-        used += Ceil(floats, 32) * 32;
-        return p;
-      };
-      for (int64_t i = 0; i < sequences; ++i) sequence_[i] = take(sequence);
-      for (Team& team : teams_)
-        for (float*& state : team.state) state = take(rows_ * state_ld_);
-      per_thread_ = 0;
-      const int64_t before = used;
-      source_offset_ = 0;
-      take(rows_ * chunk_ * source_ld_);
-      projected_offset_ = used - before;
-      take(rows_ * chunk_ * pre_ld_);
-      recurrent_offset_ = used - before;
-      take(rows_ * pre_ld_);
-      memory_offset_ = used - before;
-      take(rows_ * state_ld_);
-      per_thread_ = used - before;
-      private_ = at == nullptr ? nullptr : at + before;
-      used = before + per_thread_ * split.threads();
-      if (at != nullptr) break;
-      arena.Reserve(static_cast<size_t>(used));
-      at = arena.data;
-    }
+    const auto padded = [](int64_t floats) {
+      return Ceil(floats, 32) * 32;
+    };  // whole cache lines, two of them
+    state_floats_ = padded(rows_ * state_ld_);
+    source_floats_ = padded(rows_ * chunk_ * source_ld_);
+    projected_floats_ = padded(rows_ * chunk_ * pre_ld_);
+    recurrent_floats_ = padded(rows_ * pre_ld_);
+    per_thread_ = source_floats_ + projected_floats_ + recurrent_floats_ + state_floats_;
+    const int64_t shared = sequences * padded(sequence) + 2 * split.batch * split.lanes * state_floats_;
+    arena.Reserve(static_cast<size_t>(shared + split.threads() * per_thread_));
+    float* at = arena.data;
+    for (int64_t i = 0; i < sequences; ++i, at += padded(sequence)) sequence_[i] = at;
+    for (Team& team : teams_)
+      for (float*& state : team.state) {
+        state = at;
+        at += state_floats_;
+      }
+    private_ = at;
   }
 
   void Thread(int64_t index);
@@ -504,15 +551,18 @@ class Execution {
   };
 
   void Layer(Member& me, int64_t layer, int64_t direction);
-  void CopySource(const Member& me, const Sequence& from, int64_t width, int64_t first, int64_t count, bool backward) const;
+  void CopySource(const Member& me, const Sequence& from, int64_t width, int64_t first, int64_t count,
+                  bool backward) const;
   void Head(const Member& me, int64_t first, int64_t count) const;
   template <int kCell>
   void Gates(const Member& me, const Weights& w, const Step& step) const;
 
-  // Where a layer's outputs go. Layers of one direction work in place on one sequence, the caller's y where it is wanted whole: a
-  // chunk is read before it is written. With two directions a layer reads all of one sequence and writes another.
+  // Where a layer's outputs go. Layers of one direction work in place on one sequence, the caller's y where
+  // it is wanted whole: a chunk is read before it is written. With two directions a layer reads all of one
+  // sequence and writes another.
   Sequence Output(int64_t layer) const {
-    const Sequence between = {sequence_[net_.directions == 2 ? layer & 1 : 0], call_.batch * sequence_ld_, sequence_ld_};
+    const Sequence between = {sequence_[net_.directions == 2 ? layer & 1 : 0], call_.batch * sequence_ld_,
+                              sequence_ld_};
     const Sequence wanted = {call_.y, call_.last_only != 0 ? 0 : call_.y_step, call_.y_row};
     if (layer == net_.layers - 1) return net_.head > 0 ? between : wanted;
     return between.data != nullptr ? between : wanted;
@@ -524,7 +574,7 @@ class Execution {
   std::vector<Counter> progress_;
   std::vector<Team> teams_;
   int64_t rows_, chunk_, state_ld_, source_ld_, pre_ld_, sequence_ld_;
-  int64_t per_thread_, source_offset_, projected_offset_, recurrent_offset_, memory_offset_;
+  int64_t state_floats_, source_floats_, projected_floats_, recurrent_floats_, per_thread_;
   float* sequence_[2] = {nullptr, nullptr};
   float* private_ = nullptr;
 };
@@ -539,11 +589,10 @@ void Execution::Thread(int64_t index) {
   me.rows = (part + 1) * call_.batch / split_.batch - me.first_row;
   me.first_block = me.unit_index * net_.blocks() / split_.units;
   me.blocks = (me.unit_index + 1) * net_.blocks() / split_.units - me.first_block;
-  float* mine = private_ + index * per_thread_;
-  me.source = mine + source_offset_;
-  me.projected = mine + projected_offset_;
-  me.recurrent = mine + recurrent_offset_;
-  me.memory = mine + memory_offset_;
+  me.source = private_ + index * per_thread_;
+  me.projected = me.source + source_floats_;
+  me.recurrent = me.projected + projected_floats_;
+  me.memory = me.recurrent + recurrent_floats_;
   me.progress = &progress_[static_cast<size_t>(part * net_.layers * net_.directions)];
   if (net_.directions == 1) {
     for (int64_t layer = lane; layer < net_.layers; layer += split_.lanes) Layer(me, layer, 0);
@@ -553,11 +602,13 @@ void Execution::Thread(int64_t index) {
   }
 }
 
-void Execution::CopySource(const Member& me, const Sequence& from, int64_t width, int64_t first, int64_t count, bool backward) const {
+void Execution::CopySource(const Member& me, const Sequence& from, int64_t width, int64_t first,
+                           int64_t count, bool backward) const {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t t = backward ? call_.steps - 1 - (first + i) : first + i;
     for (int64_t b = 0; b < me.rows; ++b)
-      std::memcpy(me.source + (i * me.rows + b) * source_ld_, from.data + t * from.step + (me.first_row + b) * from.row,
+      std::memcpy(me.source + (i * me.rows + b) * source_ld_,
+                  from.data + t * from.step + (me.first_row + b) * from.row,
                   static_cast<size_t>(width) * sizeof(float));
   }
 }
@@ -573,7 +624,8 @@ void Execution::Gates(const Member& me, const Weights& w, const Step& step) cons
       const float* from_state = me.recurrent + b * pre_ld_ + block * kGates * kLanes;
       const float* bias = w.bias.data + (me.first_block + block) * kGates * kLanes;
       const auto sum = [&](int gate) {
-        return Load(from_input + gate * kLanes) + Load(from_state + gate * kLanes) + Load(bias + gate * kLanes);
+        return Load(from_input + gate * kLanes) + Load(from_state + gate * kLanes) +
+               Load(bias + gate * kLanes);
       };
       float* memory = me.memory + b * state_ld_ + unit;
       Vec h;
@@ -610,15 +662,19 @@ void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
   const int64_t width = net_.width(layer), hidden = net_.hidden;
   const int64_t strips = me.blocks * net_.gates(), first_strip = me.first_block * net_.gates();
   const Sequence output = Output(layer);
-  const Sequence input = layer > 0 ? Output(layer - 1) : Sequence{const_cast<float*>(call_.x), call_.x_step, call_.x_row};
-  const int64_t own = (index * call_.batch + me.first_row) * hidden;  // this part of the batch in h0, c0, h_n and c_n
+  const Sequence input =
+      layer > 0 ? Output(layer - 1) : Sequence{const_cast<float*>(call_.x), call_.x_step, call_.x_row};
+  const int64_t own =
+      (index * call_.batch + me.first_row) * hidden;  // this part of the batch in h0, c0, h_n and c_n
 
   const int64_t unit = me.first_block * kLanes, units = me.blocks * kLanes;
   const auto begin = [&](const float* from, float* to) {
     for (int64_t b = 0; b < me.rows; ++b) {
       float* row = to + b * state_ld_ + unit;
       std::memset(row, 0, static_cast<size_t>(units) * sizeof(float));
-      if (from != nullptr) std::memcpy(row, from + own + b * hidden + unit, static_cast<size_t>(std::min(units, hidden - unit)) * sizeof(float));
+      if (from != nullptr)
+        std::memcpy(row, from + own + b * hidden + unit,
+                    static_cast<size_t>(std::min(units, hidden - unit)) * sizeof(float));
     }
   };
   begin(call_.h0, me.team->state[0]);
@@ -631,30 +687,44 @@ void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
   int now = 0;
   for (int64_t first = 0; first < steps; first += chunk_) {
     const int64_t count = std::min(chunk_, steps - first);
-    if (layer > 0 && net_.directions == 1) me.progress[layer - 1].WaitFor(static_cast<uint32_t>(first + count));
+    if (layer > 0 && net_.directions == 1)
+      me.progress[layer - 1].WaitFor(static_cast<uint32_t>(first + count));
     if (layer > 0 && net_.directions == 2 && first == 0)
-      for (int64_t d = 0; d < 2; ++d) me.progress[(layer - 1) * 2 + d].WaitFor(static_cast<uint32_t>(call_.steps));
+      for (int64_t d = 0; d < 2; ++d)
+        me.progress[(layer - 1) * 2 + d].WaitFor(static_cast<uint32_t>(call_.steps));
     CopySource(me, input, width, first, count, backward);
     if (layer > 0) me.team->barrier.Wait(members);  // all have read the chunk before any of them writes it
-    Multiply(me.source, source_ld_, me.rows * count, w.input.data + first_strip * width * kLanes, width, strips, me.projected, pre_ld_);
+    Multiply(me.source, source_ld_, me.rows * count, w.input.data + first_strip * width * kLanes, width,
+             strips, me.projected, pre_ld_);
     for (int64_t i = 0; i < count; ++i) {
-      Multiply(me.team->state[now], state_ld_, me.rows, w.state.data + first_strip * hidden * kLanes, hidden, strips, me.recurrent, pre_ld_);
+      Multiply(me.team->state[now], state_ld_, me.rows, w.state.data + first_strip * hidden * kLanes, hidden,
+               strips, me.recurrent, pre_ld_);
       const int64_t t = backward ? call_.steps - 1 - (first + i) : first + i;
-      const bool stored = output.data != nullptr && (!last || net_.head > 0 || call_.last_only == 0 || t == call_.steps - 1);
+      const bool stored =
+          output.data != nullptr && (!last || net_.head > 0 || call_.last_only == 0 || t == call_.steps - 1);
       const bool final = first + i == call_.steps - 1;
       Step step;
       step.projected = me.projected + i * me.rows * pre_ld_;
       step.before = me.team->state[now];
       step.after = me.team->state[now ^ 1];
-      step.y = stored ? output.data + t * output.step + me.first_row * output.row + direction * hidden : nullptr;
+      step.y =
+          stored ? output.data + t * output.step + me.first_row * output.row + direction * hidden : nullptr;
       step.y_row = output.row;
       step.h_n = final && call_.h_n != nullptr ? call_.h_n + own : nullptr;
       step.c_n = final && call_.c_n != nullptr ? call_.c_n + own : nullptr;
       switch (net_.cell) {
-        case kTanh: Gates<kTanh>(me, w, step); break;
-        case kRelu: Gates<kRelu>(me, w, step); break;
-        case kGru: Gates<kGru>(me, w, step); break;
-        default: Gates<kLstm>(me, w, step); break;
+        case kTanh:
+          Gates<kTanh>(me, w, step);
+          break;
+        case kRelu:
+          Gates<kRelu>(me, w, step);
+          break;
+        case kGru:
+          Gates<kGru>(me, w, step);
+          break;
+        default:
+          Gates<kLstm>(me, w, step);
+          break;
       }
       now ^= 1;
       me.team->barrier.Wait(members);
@@ -667,15 +737,19 @@ void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
 // The Linear on every step of the last layer, a chunk at a time; its rows are shared out among the team.
 void Execution::Head(const Member& me, int64_t first, int64_t count) const {
   const int64_t all = Ceil(net_.head, kLanes);
-  const int64_t from = me.unit_index * all / split_.units, strips = (me.unit_index + 1) * all / split_.units - from;
+  const int64_t from = me.unit_index * all / split_.units,
+                strips = (me.unit_index + 1) * all / split_.units - from;
   CopySource(me, Output(net_.layers - 1), net_.hidden, first, count, false);
-  Multiply(me.source, source_ld_, me.rows * count, net_.head_weight.data + from * net_.hidden * kLanes, net_.hidden, strips, me.projected, pre_ld_);
+  Multiply(me.source, source_ld_, me.rows * count, net_.head_weight.data + from * net_.hidden * kLanes,
+           net_.hidden, strips, me.projected, pre_ld_);
   for (int64_t i = 0; i < count; ++i)
     for (int64_t b = 0; b < me.rows; ++b)
       for (int64_t s = 0; s < strips; ++s) {
         const int64_t column = (from + s) * kLanes;
-        const Vec value = Load(me.projected + (i * me.rows + b) * pre_ld_ + s * kLanes) + Load(net_.head_bias.data + column);
-        StoreSome(call_.y + (first + i) * call_.y_step + (me.first_row + b) * call_.y_row + column, value, net_.head - column);
+        const Vec value = Load(me.projected + (i * me.rows + b) * pre_ld_ + s * kLanes) +
+                          Load(net_.head_bias.data + column);
+        StoreSome(call_.y + (first + i) * call_.y_step + (me.first_row + b) * call_.y_row + column, value,
+                  net_.head - column);
       }
 }
 
@@ -685,7 +759,9 @@ void Execution::Head(const Member& me, int64_t first, int64_t count) const {
 
 extern "C" {
 
-void* hone_create(int64_t cell, int64_t layers, int64_t directions, int64_t inputs, int64_t hidden, int64_t head) {
+void* hone_create(int64_t cell, int64_t layers, int64_t directions, int64_t inputs, int64_t hidden,
+                  int64_t head) {
+  if (head > 0 && directions != 1) return nullptr;
   try {
     auto net = std::make_unique<Net>();
     net->cell = static_cast<int32_t>(cell);
@@ -701,9 +777,12 @@ void* hone_create(int64_t cell, int64_t layers, int64_t directions, int64_t inpu
   }
 }
 
-void hone_free(void* handle) { delete static_cast<Net*>(handle); }
+void hone_free(void* handle) {
+  delete static_cast<Net*>(handle);
+}
 
-// A position-dependent digest of rows of floats: tells whether weights are still those that were packed, however they were changed.
+// A position-dependent digest of rows of floats: tells whether weights are still those that were packed,
+// however they were changed.
 uint64_t hone_digest(const float* data, int64_t rows, int64_t width, int64_t ld) {
   typedef uint32_t Lanes __attribute__((vector_size(kVectorBytes), may_alias));
   Lanes state[4] = {};
@@ -728,9 +807,10 @@ uint64_t hone_digest(const float* data, int64_t rows, int64_t width, int64_t ld)
   return digest;
 }
 
-// Row-major [gates * hidden][width] matrices whose rows lie `ld` floats apart; biases may be null. Not while a call runs.
-int64_t hone_pack(void* handle, int64_t index, const float* w_input, int64_t ld_input, const float* w_state, int64_t ld_state,
-                  const float* b_input, const float* b_state) {
+// Row-major [gates * hidden][width] matrices whose rows lie `ld` floats apart; biases may be null. Not while
+// a call runs.
+int64_t hone_pack(void* handle, int64_t index, const float* w_input, int64_t ld_input, const float* w_state,
+                  int64_t ld_state, const float* b_input, const float* b_state) {
   try {
     Net& net = *static_cast<Net*>(handle);
     Weights& w = net.weights.at(static_cast<size_t>(index));
@@ -772,43 +852,33 @@ int64_t hone_run(void* handle, HoneCall* call) {
     Net& net = *static_cast<Net*>(handle);
     std::unique_ptr<Buffer> arena;
     {
-      std::lock_guard<std::mutex> lock(net.arenas_lock);
-      if (!net.arenas.empty()) {
+      // Only tried: a process forked while the lock was held must not wait for it.
+      std::unique_lock<std::mutex> lock(net.arenas_lock, std::try_to_lock);
+      if (lock.owns_lock() && !net.arenas.empty()) {
         arena = std::move(net.arenas.back());
         net.arenas.pop_back();
       }
     }
     if (arena == nullptr) arena = std::make_unique<Buffer>();
     Split split = Choose(net, *call);
-    Pool* threads = nullptr;
-    if (split.threads() > 1) {
-      threads = &ThePool();
-      if (!threads->TryEnter(static_cast<int>(split.threads()))) {
-        threads = nullptr;
-        split = Split();
-      }
+    Pool* threads = split.threads() > 1 ? &ThePool() : nullptr;
+    if (threads != nullptr && !threads->TryEnter(static_cast<int>(split.threads()))) {
+      threads = nullptr;
+      split = Split();
     }
-    {
-      std::unique_ptr<Execution> execution;
-      try {
-        execution = std::make_unique<Execution>(net, *call, split, *arena);
-      } catch (...) {
-        if (threads != nullptr) threads->Leave();
-        throw;
-      }
-      if (threads != nullptr) {
-        threads->Run(static_cast<int>(split.threads()),
-                     [](void* context, int index) { static_cast<Execution*>(context)->Thread(index); }, execution.get());
-        threads->Leave();
-      } else {
-        execution->Thread(0);
-      }
-    }
+    const auto leave = [](Pool* p) { p->Leave(); };
+    const std::unique_ptr<Pool, decltype(leave)> entered(threads, leave);
+    Execution execution(net, *call, split, *arena);
+    const auto work = [](void* context, int index) { static_cast<Execution*>(context)->Thread(index); };
+    if (threads != nullptr)
+      threads->Run(static_cast<int>(split.threads()), work, &execution);
+    else
+      work(&execution, 0);
     call->split[0] = split.batch;
     call->split[1] = split.lanes;
     call->split[2] = split.units;
-    std::lock_guard<std::mutex> lock(net.arenas_lock);
-    if (arena->size < (size_t{64} << 20)) net.arenas.push_back(std::move(arena));
+    std::unique_lock<std::mutex> lock(net.arenas_lock, std::try_to_lock);
+    if (lock.owns_lock() && arena->size < (size_t{64} << 20)) net.arenas.push_back(std::move(arena));
     return 0;
   } catch (...) {
     return 1;

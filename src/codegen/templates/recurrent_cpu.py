@@ -103,7 +103,6 @@ def _build():
     raise _Unsupported("the CPU kernel could not be built: " + said)
 
 
-
 def _library():
     with _lock:
         if "library" not in _library_state and "error" not in _library_state:
@@ -205,13 +204,20 @@ def _unsupported_tensor(*tensors):
     return None
 
 
+def _autocast():
+    try:
+        return torch.is_autocast_enabled("cpu")
+    except TypeError:  # torch before 2.4
+        return torch.is_autocast_cpu_enabled()
+
+
 def _check_plain(tensors):
     reason = _unsupported_tensor(*tensors)
     if reason is None and torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         reason = "gradients are needed (run under torch.no_grad() for the kernel)"
     if reason is None and torch.jit.is_tracing():
         reason = "the model is being traced"
-    if reason is None and getattr(torch, "is_autocast_cpu_enabled", lambda: False)():
+    if reason is None and _autocast():
         reason = "CPU autocast is on"
     if reason is not None:
         raise _Unsupported(reason)

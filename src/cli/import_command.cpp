@@ -1,0 +1,218 @@
+#include "cli/import_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/text.h"
+#include "candidate/candidate_file.h"
+#include "cli/run_launcher.h"
+#include "pipeline/recorder.h"
+
+namespace hone {
+
+namespace {
+
+struct ImportFlags : OptimizeFlags {
+  std::string where;
+  std::string tasks;
+  bool judge = false;
+};
+
+// One task's files, and what KernelBench said about each.
+struct Batch {
+  fs::path task;      // empty: not known
+  std::string label;  // "level_3_problem_39" or the task's name
+  std::vector<std::string> files;
+  std::map<std::string, std::string> said;  // by file
+};
+
+// "level_3_problem_39_sample_0_kernel.py" as KernelBench names what a model wrote.
+struct KernelBenchName {
+  int level = 0;
+  int problem = 0;
+  int sample = 0;
+};
+std::optional<KernelBenchName> ParseName(const std::string& file) {
+  KernelBenchName name;
+  int end = 0;
+  if (std::sscanf(file.c_str(), "level_%d_problem_%d_sample_%d_kernel.py%n", &name.level, &name.problem,
+                  &name.sample, &end) == 3 &&
+      end == static_cast<int>(file.size()))
+    return name;
+  return std::nullopt;
+}
+
+// eval_results.json: by problem, one result or a list of them, each with correctness and runtime.
+std::string WhatKernelBenchSaid(const Json& results, const KernelBenchName& name) {
+  const Json* of = &GetMember(results, std::to_string(name.problem).c_str());
+  if (of->is_array()) {
+    const Json* found = nullptr;
+    for (const Json& one : *of)
+      if (GetInt(one, "sample_id") == name.sample) found = &one;
+    if (found == nullptr) return "";
+    of = found;
+  }
+  if (!of->is_object()) return "";
+  return fmt::format(
+      "KernelBench said: {}, {}, runtime {}", GetBool(*of, "compiled") ? "compiled" : "not compiled",
+      GetBool(*of, "correctness") ? "correct" : "not correct", HumanNumber(GetNumber(*of, "runtime")));
+}
+
+// tasks/39_GRU.py for problem 39.
+fs::path TaskOfProblem(const fs::path& folder, int problem) {
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, code)) {
+    const std::string name = entry.path().filename().string();
+    if (StartsWith(name, std::to_string(problem) + "_") && EndsWith(name, ".py")) return entry.path();
+  }
+  return {};
+}
+
+Result<std::vector<Batch>> FindBatches(const ImportFlags& flags) {
+  std::error_code code;
+  std::vector<fs::path> files;
+  fs::recursive_directory_iterator entries(flags.where, code);
+  if (code)
+    return Error{ErrorKind::kNotFound, "cannot read the folder " + flags.where + ": " + code.message()};
+  for (const fs::directory_entry& entry : entries)
+    if (entry.is_regular_file(code) && entry.path().extension() == ".py" &&
+        entry.path().filename() != "__init__.py")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  Json results;
+  const Result<std::string> text = ReadFile(fs::path(flags.where) / "eval_results.json", 256u << 20);
+  if (text.ok()) {
+    Result<Json> parsed = ParseJson(*text);
+    if (parsed.ok()) results = std::move(*parsed);
+  }
+  std::map<std::pair<int, int>, Batch> by_problem;
+  Batch others;
+  for (const fs::path& file : files) {
+    const std::string path = fs::absolute(file, code).lexically_normal().string();
+    if (const auto name = ParseName(file.filename().string())) {
+      Batch& batch = by_problem[{name->level, name->problem}];
+      batch.label = fmt::format("level_{}_problem_{}", name->level, name->problem);
+      if (!flags.task.empty())
+        batch.task = flags.task;
+      else if (!flags.tasks.empty())
+        batch.task = TaskOfProblem(flags.tasks, name->problem);
+      batch.files.push_back(path);
+      batch.said[path] = WhatKernelBenchSaid(results, *name);
+    } else {
+      others.files.push_back(path);
+    }
+  }
+  std::vector<Batch> batches;
+  for (auto& [key, batch] : by_problem) batches.push_back(std::move(batch));
+  if (!others.files.empty()) {
+    others.task = flags.task;
+    others.label =
+        flags.task.empty() ? fs::path(flags.where).filename().string() : fs::path(flags.task).stem().string();
+    batches.push_back(std::move(others));
+  }
+  if (batches.empty()) return Error{ErrorKind::kNotFound, "there are no Python files in " + flags.where};
+  return batches;
+}
+
+// Without a judge: the files and what static analysis says of them.
+Result<RunRecord> Keep(RunStore& store, const Batch& batch) {
+  RunRecord run;
+  run.created = UtcTimestamp();
+  run.finished = run.created;
+  run.status = "done";
+  run.proposer = "import";
+  run.task = batch.label;
+  run.target = "none";
+  run.options = "{}";
+  std::string task_text;
+  if (!batch.task.empty()) {
+    HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(batch.task));
+    run.task = task.name;
+    run.task_path = task.path.string();
+    run.task_sha256 = task.sha256;
+    run.task_source = task_text = task.source;
+  }
+  run.name = fmt::format("import-{}_{}", RandomHex(4), run.task);
+  std::error_code code;
+  run.folder = fs::path(batch.files.front()).parent_path().string();
+  int unreadable = 0;
+  run.outcome = fmt::format("{} files, not judged", batch.files.size());
+  HONE_ASSIGN_OR_RETURN(run.id, store.AddRun(run));
+  for (const std::string& path : batch.files) {
+    const Result<CandidateFile> file = LoadCandidateFile(path);
+    if (!file.ok()) {
+      ++unreadable;
+      fmt::print(stderr, "hone: {}\n", SafeForTerminal(file.error().message));
+      continue;
+    }
+    CandidateRecord candidate = RecordOf(file->name, "imported", file->source, task_text);
+    candidate.run_id = run.id;
+    candidate.proposer = "import";
+    candidate.title = path;
+    const auto said = batch.said.find(path);
+    if (said != batch.said.end()) candidate.detail = said->second;
+    HONE_RETURN_IF_ERROR(store.SaveCandidate(candidate));
+  }
+  if (unreadable > 0) {
+    run.outcome += fmt::format(", {} unreadable", unreadable);
+    HONE_RETURN_IF_ERROR(store.UpdateRun(run));
+  }
+  return run;
+}
+
+Result<int> Import(ImportFlags flags) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  HONE_ASSIGN_OR_RETURN(const std::vector<Batch> batches, FindBatches(flags));
+  int worst = kExitAccepted;
+  for (const Batch& batch : batches) {
+    if (!flags.judge) {
+      HONE_ASSIGN_OR_RETURN(const RunRecord run, Keep(*store, batch));
+      fmt::print("R{}  {}  {}\n", run.id, run.name, run.outcome);
+      continue;
+    }
+    if (batch.task.empty()) {
+      fmt::print(stderr,
+                 "hone: {}: no task for it; give --task FILE, or --tasks DIR with files named by number\n",
+                 batch.label);
+      worst = std::max(worst, static_cast<int>(kExitUsage));
+      continue;
+    }
+    flags.task = batch.task.string();
+    flags.run.proposer = "import";
+    flags.run.files = batch.files;
+    HONE_ASSIGN_OR_RETURN(RunRecord run, CreateRun(*store, flags));
+    HONE_ASSIGN_OR_RETURN(const int code, ExecuteRun(*store, std::move(run), flags.json, flags.quiet));
+    worst = std::max(worst, code);
+  }
+  return worst;
+}
+
+}  // namespace
+
+void AddImportCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "import",
+      "Take kernels made elsewhere into the store: a KernelBench runs folder, or a folder of kernels");
+  auto flags = std::make_shared<ImportFlags>();
+  command->add_option("DIR", flags->where, "The folder")->required();
+  command->add_option("--task", flags->task, "The task they are for");
+  command->add_option("--tasks", flags->tasks, "Folder of tasks named by problem number, such as 39_GRU.py");
+  command->add_flag("--judge", flags->judge, "Judge every one of them, too");
+  command->add_flag("--json", flags->json, "Print judged runs as JSON");
+  command->add_flag("-q,--quiet", flags->quiet, "No progress");
+  AddJudgeFlags(command, flags.get());
+  command->footer(
+      "Examples:\n  hone import KernelBench/runs/my_run --tasks KernelBench/level3 --judge\n"
+      "  hone import kernels/ --task tasks/39_GRU.py --judge");
+  command->callback([flags, exit_code] {
+    const Result<int> code = Import(*flags);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone

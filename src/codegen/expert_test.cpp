@@ -1,0 +1,215 @@
+// Every recipe's text must parse and be clean under lint, for the tasks it is for; and what it is not for it
+// says.
+#include "codegen/expert.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "analysis/lint.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "codegen/candidate_text.h"
+#include "codegen/recipe.h"
+#include "source/python_ast.h"
+#include "source/syntax_tree.h"
+
+namespace hone {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+Json Machine() {
+  return {{"cores", 2},         {"threads", 1}, {"sm", 90},    {"torch", "2.11.0"},   {"has_compile", true},
+          {"has_triton", true}, {"nvcc", true}, {"gxx", true}, {"tf32_allowed", true}};
+}
+
+ExpertInputs InputsOf(const std::string& source, const std::string& device) {
+  ExpertInputs inputs;
+  inputs.task.name = "case";
+  inputs.task.source = source;
+  inputs.task.sha256 = std::string(64, 'a');
+  inputs.device = inputs.target = device;
+  inputs.machine = Machine();
+  inputs.card.floor_us = 100;
+  inputs.card.operators = {{"addmm", 10}};
+  inputs.card.outputs = {{"float32", {4, 4}}};
+  return inputs;
+}
+
+ExpertInputs TaskInputs(const std::string& file, const std::string& device) {
+  ExpertInputs inputs = InputsOf(*ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks" / file), device);
+  inputs.task.name = fs::path(file).stem();
+  return inputs;
+}
+
+ExpertInputs Gru(const std::string& device) {
+  ExpertInputs inputs = TaskInputs("39_GRU.py", device);
+  inputs.card.modules = {{"GRU", 1}};
+  inputs.facts = *ParseJson(R"({"recurrent_modules": [{"path": "gru", "kind": "GRU", "input_size": 128,
+      "hidden_size": 256, "num_layers": 6, "calls": 1, "dtype": "float32", "input_shape": [512, 10, 128]}],
+      "module_list": [{"path": "gru", "type": "GRU"}]})");
+  return inputs;
+}
+
+ExpertInputs Loop(const std::string& device) {
+  ExpertInputs inputs = TaskInputs("34_VanillaRNNHidden.py", device);
+  inputs.card.modules = {{"Linear", 2}, {"Tanh", 1}};
+  inputs.card.inputs = {{"float32", {256, 8, 1024}}};
+  inputs.facts = *ParseJson(R"({"module_list": [
+      {"path": "i2h", "type": "Linear", "in_features": 1280, "out_features": 256, "bias": true},
+      {"path": "h2o", "type": "Linear", "in_features": 256, "out_features": 128, "bias": true},
+      {"path": "tanh", "type": "Tanh"}]})");
+  return inputs;
+}
+
+ExpertInputs ResNet(const std::string& device) {
+  ExpertInputs inputs = TaskInputs("9_ResNet18.py", device);
+  inputs.card.modules = {{"Conv2d", 20}, {"BatchNorm2d", 20}, {"Linear", 1}};
+  return inputs;
+}
+
+std::map<std::string, Proposal> ByRecipe(const ExpertAnswer& answer) {
+  std::map<std::string, Proposal> proposals;
+  for (const Proposal& proposal : answer.proposals) proposals[proposal.recipe] = proposal;
+  return proposals;
+}
+
+std::string WhyDeclined(const ExpertAnswer& answer, const std::string& recipe) {
+  for (const Declined& declined : answer.declined)
+    if (declined.recipe == recipe) return declined.why;
+  return "offered";
+}
+
+void ExpectSound(const Proposal& proposal) {
+  SCOPED_TRACE(proposal.recipe);
+  const SyntaxTree syntax = SyntaxTree::Parse(proposal.source, Language::kPython);
+  ASSERT_FALSE(syntax.gave_up());
+  EXPECT_EQ(syntax.first_error(), nullptr);
+  const LintReport report = LintSource("candidate.py", proposal.source);
+  for (const Finding& finding : report.findings)
+    EXPECT_NE(finding.severity, Severity::kError)
+        << finding.rule << " " << finding.line << ": " << finding.message;
+  EXPECT_THAT(proposal.source, HasSubstr("class ModelNew(Model)"));
+  EXPECT_THAT(proposal.source, HasSubstr("Recipe " + proposal.recipe));
+  EXPECT_THAT(proposal.source, Not(HasSubstr("@{")));
+  EXPECT_THAT(proposal.source, Not(HasSubstr("@if")));
+  EXPECT_FALSE(proposal.why.empty());
+  EXPECT_GT(proposal.predicted_us, 0);
+}
+
+TEST(Expert, EveryRecipeWritesSoundCandidatesForTheTasksItIsFor) {
+  std::map<std::string, int> written;
+  for (const char* device : {"cpu", "cuda"})
+    for (const ExpertInputs& inputs : {Gru(device), Loop(device), ResNet(device)}) {
+      const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+      ASSERT_TRUE(answer.ok()) << answer.error().message;
+      EXPECT_EQ(answer->proposals.size() + answer->declined.size(), AllRecipes().size());
+      for (const Proposal& proposal : answer->proposals) {
+        ExpectSound(proposal);
+        ++written[proposal.recipe];
+      }
+      for (const Declined& declined : answer->declined) EXPECT_FALSE(declined.why.empty()) << declined.recipe;
+    }
+  for (const Recipe& recipe : AllRecipes()) EXPECT_GT(written[recipe.name], 0) << recipe.name;
+}
+
+TEST(Expert, PutsTheMostPromisingFirst) {
+  const Result<ExpertAnswer> answer = ProposeExpert(ResNet("cuda"));
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->proposals.front().recipe, "library/folded_cuda_graph");
+  for (size_t i = 1; i < answer->proposals.size(); ++i)
+    EXPECT_LE(answer->proposals[i - 1].predicted_us, answer->proposals[i].predicted_us);
+}
+
+TEST(Expert, PreparesNothingForAModuleThatKeepsState) {
+  ExpertInputs inputs = TaskInputs("33_VanillaRNN.py", "cuda");
+  inputs.card.modules = {{"Linear", 2}};
+  const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+  ASSERT_TRUE(answer.ok());
+  for (const char* recipe : {"library/cuda_graph", "library/compile"})
+    EXPECT_THAT(WhyDeclined(*answer, recipe), HasSubstr("state")) << recipe;
+  EXPECT_EQ(WhyDeclined(*answer, "library/tf32"), "offered");
+}
+
+TEST(Expert, PreparesNothingForAModuleThatDraws) {
+  const Result<ExpertAnswer> from_source = ProposeExpert(TaskInputs("35_LSTM.py", "cuda"));
+  ASSERT_TRUE(from_source.ok());
+  EXPECT_THAT(WhyDeclined(*from_source, "library/cuda_graph"), HasSubstr("random"));
+  ExpertInputs told = TaskInputs("small_softmax.py", "cuda");
+  told.facts = {{"random_in_forward", true}};
+  const Result<ExpertAnswer> from_facts = ProposeExpert(told);
+  ASSERT_TRUE(from_facts.ok());
+  EXPECT_THAT(WhyDeclined(*from_facts, "library/cuda_graph"), HasSubstr("random"));
+}
+
+TEST(Expert, SaysWhatIsMissing) {
+  ExpertInputs inputs = Gru("cpu");
+  inputs.machine["gxx"] = false;
+  inputs.machine["threads"] = 2;
+  inputs.machine["has_compile"] = false;
+  const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_THAT(WhyDeclined(*answer, "cpu/persistent"), HasSubstr("compiler"));
+  EXPECT_EQ(WhyDeclined(*answer, "library/cpu_threads"), "all cores are best already");
+  EXPECT_EQ(WhyDeclined(*answer, "library/cuda_graph"), "it needs a GPU");
+  EXPECT_EQ(WhyDeclined(*answer, "library/compile"), "there is no torch.compile here");
+  EXPECT_EQ(WhyDeclined(*answer, "library/cpu_packed_weights"), "it has no linear layers");
+}
+
+TEST(Expert, AsksTheKernelOnlyForWhatIsRead) {
+  const Result<ExpertAnswer> answer = ProposeExpert(Gru("cpu"));
+  ASSERT_TRUE(answer.ok());
+  EXPECT_THAT(ByRecipe(*answer)["cpu/persistent"].source, HasSubstr("\"gru\": (\"sequence\",),"));
+  EXPECT_EQ(answer->recognised, "6-layer GRU, 128 -> 256, sequence first; only the output sequence is used");
+}
+
+TEST(Expert, LeavesProjectionsToPyTorch) {
+  ExpertInputs inputs = Gru("cpu");
+  inputs.facts["recurrent_modules"][0]["proj_size"] = 64;
+  const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_THAT(WhyDeclined(*answer, "cpu/persistent"), HasSubstr("proj_size"));
+}
+
+TEST(Expert, TakesALoopOutOfForwardAndLeavesTheRest) {
+  const Result<ExpertAnswer> answer = ProposeExpert(Loop("cpu"));
+  ASSERT_TRUE(answer.ok());
+  const std::string source = ByRecipe(*answer)["cpu/persistent"].source;
+  EXPECT_THAT(source, HasSubstr(R"(        hidden = h0.to(x.device)
+        hone_outputs = None
+        hone_outputs, hidden = self.hone_steps(x, hidden)
+        return hone_outputs
+)"));
+  EXPECT_THAT(source, HasSubstr("w_x, w_h = weight[:, :1024], weight[:, 1024:]"));
+}
+
+TEST(Expert, KeepsFutureImportsFirstAndDropsTheTasksOwnMain) {
+  const std::string source =
+      "\"\"\"What a \\\"quoted\\\" task says.\"\"\"\nfrom __future__ import annotations\nimport torch\n"
+      "class Model(torch.nn.Module):\n    def forward(self, x):\n        return x.relu()\n"
+      "def get_inputs():\n    return [torch.ones(3)]\n"
+      "if __name__ == \"__main__\":\n    print('the task runs')\n";
+  const Result<ExpertAnswer> answer = ProposeExpert(InputsOf(source, "cpu"));
+  ASSERT_TRUE(answer.ok());
+  const std::string made = ByRecipe(*answer)["library/cpu_inference_mode"].source;
+  EXPECT_THAT(made, Not(HasSubstr("the task runs")));
+  const SyntaxTree syntax = SyntaxTree::Parse(made, Language::kPython);
+  const PyTree tree = BuildPythonTree(syntax);
+  ASSERT_GE(tree.module->body.size(), 2u);
+  EXPECT_TRUE(tree.module->body[0]->Is(PyKind::kExprStmt));
+  EXPECT_THAT(std::string(made.substr(tree.module->body[1]->start, 30)), HasSubstr("__future__"));
+}
+
+TEST(Expert, ATaskThatCannotBeParsedStillGetsAnAnswer) {
+  const Result<ExpertAnswer> answer = ProposeExpert(InputsOf("class Model(:\n  ((((", "cpu"));
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(WhyDeclined(*answer, "cpu/persistent"),
+            "not a recurrent network: it holds no nn.RNN, nn.GRU or nn.LSTM and no loop over time steps");
+}
+
+}  // namespace
+}  // namespace hone

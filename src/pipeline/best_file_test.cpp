@@ -1,0 +1,50 @@
+#include "pipeline/best_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace hone {
+namespace {
+
+TEST(BestFile, OpensWithWhatWasMeasuredAndKeepsTheSource) {
+  RunRecord run;
+  run.name = "run";
+  run.task = "39_GRU";
+  run.task_path = "tasks/39_GRU.py";
+  run.task_sha256 = "0123456789abcdef0123";
+  CandidateRecord best;
+  best.key = "seed0";
+  best.source = "\"\"\"doc\"\"\"\nfrom __future__ import annotations\nclass ModelNew: pass\n";
+  best.vs_best = 2.5;
+  best.ci_low = 2.4;
+  best.ci_high = 2.6;
+  best.vs_eager = 9;
+  best.kind = "kernel";
+  best.json = R"({"speedup":{"best_baseline":"cudagraph"},"provenance":{"device":"H200","torch":"2.11.0"}})";
+  const std::string file = BestFile(run, best);
+  EXPECT_THAT(file, testing::StartsWith("# 39_GRU made faster by Hone "));
+  EXPECT_THAT(file,
+              testing::HasSubstr("2.50x the best of PyTorch (cudagraph; 95% 2.40 to 2.60), 9.00x eager"));
+  EXPECT_THAT(file, testing::HasSubstr("Device: H200. torch 2.11.0."));
+  EXPECT_THAT(file, testing::EndsWith(best.source)) << "docstring and __future__ stay first but for comments";
+}
+
+TEST(BestFile, NothingThatACandidateWroteLeavesTheComment) {
+  RunRecord run;
+  run.task = "x\nimport os\nos._exit(0)";
+  CandidateRecord best;
+  best.key = "a\nimport os";
+  best.source = "class ModelNew: pass\n";
+  for (const std::string& line : Lines(BestFile(run, best)))
+    EXPECT_TRUE(line.empty() || line[0] == '#' || line == "class ModelNew: pass") << line;
+}
+
+TEST(BestFile, KeptPyTorchIsTheTaskUnderTheNameModelNew) {
+  EXPECT_THAT(PyTorchKept("class Model: pass"),
+              testing::EndsWith("class Model: pass\n\n\nModelNew = Model\n"));
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,74 @@
+#include "report/run_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+CandidateRecord Judged(const std::string& key, const std::string& verdict, double vs_best) {
+  CandidateRecord one;
+  one.key = key;
+  one.verdict = verdict;
+  one.reason = verdict == "rejected" ? "wrong-output" : "faster";
+  one.detail = "element 3 is off\nand more";
+  one.vs_best = vs_best;
+  one.ci_low = vs_best * 0.9;
+  one.ci_high = vs_best * 1.1;
+  one.kind = "kernel";
+  return one;
+}
+
+TEST(RunReport, ALineSaysVerdictSpeedErrorAndKind) {
+  const std::string line = CandidateLine(Judged("seed0", "accepted", 2), Style(false));
+  EXPECT_THAT(line, HasSubstr("seed0"));
+  EXPECT_THAT(line, HasSubstr("accepted"));
+  EXPECT_THAT(line, HasSubstr("2.00x [1.80, 2.20]"));
+  EXPECT_THAT(line, HasSubstr("kernel"));
+}
+
+TEST(RunReport, ARejectedOneSaysWhyInOneLine) {
+  const std::string line = CandidateLine(Judged("seed0", "rejected", 0), Style(false));
+  EXPECT_THAT(line, HasSubstr("wrong-output: element 3 is off"));
+  EXPECT_THAT(line, Not(HasSubstr("and more")));
+}
+
+TEST(RunReport, WhatACandidateWroteCannotDriveTheTerminal) {
+  CandidateRecord one = Judged("seed0\x1b[31m", "rejected", 0);
+  one.detail = "\x1b]0;owned\x07text";
+  EXPECT_THAT(CandidateLine(one, Style(false)), Not(HasSubstr("\x1b")));
+}
+
+TEST(RunReport, AStoryShowsLineageBestAndDecisions) {
+  RunStory story;
+  story.run.id = 3;
+  story.run.task = "39_GRU";
+  story.run.name = "run";
+  story.run.status = "done";
+  story.run.outcome = "seed0.repair1 is 2.00x";
+  story.run.best_key = "seed0.repair1";
+  story.candidates = {Judged("seed0", "rejected", 0), Judged("seed0.repair1", "accepted", 2)};
+  story.candidates[1].parent_key = "seed0";
+  story.decisions = {{"tuning", "now", "tuning", "no tuning of seed0.repair1", "null"},
+                     {"look:x", "now", "look", "x: 3 us at first look", "null"}};
+  const std::string text = RunText(story, Style(false), false);
+  EXPECT_THAT(text, HasSubstr("R3 run, done"));
+  EXPECT_THAT(text, HasSubstr("    seed0.repair1"));
+  EXPECT_THAT(text, HasSubstr("<- best"));
+  EXPECT_THAT(text, HasSubstr("no tuning of seed0.repair1"));
+  EXPECT_THAT(text, Not(HasSubstr("at first look")));
+  EXPECT_THAT(RunText(story, Style(false), true), HasSubstr("at first look"));
+}
+
+TEST(RunReport, ARunThatNobodyWorksOnIsCalledKilled) {
+  RunRecord run;
+  run.status = "running";
+  EXPECT_THAT(RunLine(run, true, Style(false)), HasSubstr("killed"));
+  EXPECT_THAT(RunLine(run, false, Style(false)), HasSubstr("running"));
+}
+
+}  // namespace
+}  // namespace hone

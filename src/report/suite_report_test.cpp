@@ -1,0 +1,73 @@
+#include "report/suite_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace hone {
+namespace {
+
+class SuiteReportTest : public testing::Test {
+ protected:
+  SuiteReportTest() : folder_(*TempFolder::Make("hone-suite-")) {
+    store_ = std::move(*RunStore::Open(folder_.path() / "hone.db"));
+    suite_.name = "s";
+    suite_.id = *store_->AddSuite(suite_);
+  }
+
+  void Add(const std::string& task, double vs_best, double vs_eager, const std::string& verdict) {
+    RunRecord run;
+    run.name = task;
+    run.task = task;
+    run.status = "done";
+    run.suite_id = suite_.id;
+    run.best_key = verdict == "accepted" ? "seed0" : "";
+    run.vs_best = vs_best;
+    run.vs_eager = vs_eager;
+    run.id = *store_->AddRun(run);
+    CandidateRecord zero;
+    zero.run_id = run.id;
+    zero.key = "zero";
+    zero.phase = "zero";
+    zero.verdict = "baseline";
+    ASSERT_TRUE(store_->SaveCandidate(zero).ok());
+    CandidateRecord candidate;
+    candidate.run_id = run.id;
+    candidate.key = "seed0";
+    candidate.phase = "seed";
+    candidate.verdict = verdict;
+    candidate.reason = verdict == "rejected" ? "wrong-output" : "";
+    ASSERT_TRUE(store_->SaveCandidate(candidate).ok());
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<RunStore> store_;
+  SuiteRecord suite_;
+};
+
+TEST_F(SuiteReportTest, SharesAndMeansCountEveryTask) {
+  Add("9_b", 4, 8, "accepted");
+  Add("10_a", 1.5, 3, "accepted");
+  Add("2_c", 1, 0, "rejected");
+  Add("3_d", 1, 0, "no_difference");
+  const SuiteSummary summary = *Summarise(*store_, suite_);
+  ASSERT_EQ(summary.rows.size(), 4u);
+  EXPECT_EQ(summary.rows[0].run.task, "2_c") << "in the order of numbers, not of letters";
+  EXPECT_EQ(summary.rows[3].run.task, "10_a");
+  EXPECT_DOUBLE_EQ(summary.correct, 0.75);
+  EXPECT_DOUBLE_EQ(summary.fast_1, 0.5);
+  EXPECT_DOUBLE_EQ(summary.fast_2, 0.25);
+  EXPECT_DOUBLE_EQ(summary.fast_2_eager, 0.5);
+  EXPECT_NEAR(summary.geomean_vs_best, std::pow(6.0, 0.25), 1e-12) << "PyTorch kept counts as 1";
+  EXPECT_THAT(SuiteText(summary, Style(false)), testing::HasSubstr("4 tasks: correct 75%, fast_1 50%"));
+  EXPECT_THAT(SuiteCsv(summary), testing::HasSubstr("9_b,done,4,8,true,1,"));
+  EXPECT_EQ(SuiteToJson(summary)["rows"].size(), 4u);
+}
+
+TEST_F(SuiteReportTest, AnEmptySuiteIsATableWithoutRows) {
+  EXPECT_THAT(SuiteText(*Summarise(*store_, suite_), Style(false)), testing::HasSubstr("0 tasks"));
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,282 @@
+"""The embedded expert against the real judge: every proposal for a handful of small tasks must be right. Being no
+faster is allowed; being wrong, or not running, is not. Also puts recognition to what the worker really reports.
+
+Usage: expert_test.py --hone BINARY --tool EXPERT_TOOL [--python INTERPRETER-WITH-TORCH] [--device cuda] [--only WORD] [--all] [--keep FOLDER] [TASK...]
+Prints one line per verdict; exit code 1 when any was not allowed, 77 without torch.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ALLOWED = {"slower"}  # besides acceptance and no_difference
+
+HEAD = """import torch
+import torch.nn as nn
+"""
+TASKS = {
+    "small_gru": (ROOT / "tasks/small_gru.py", {"cpu/persistent", "library/cpu_jit_freeze"}),
+    "gemm": (ROOT / "tasks/small_gemm_bias_relu.py", {"library/cpu_packed_weights", "library/cpu_jit_freeze"}),
+    "norm": (ROOT / "tasks/small_layer_norm.py", {"library/cpu_jit_freeze"}),
+    "stateful": (ROOT / "tests/adversarial/tasks/stateful.py", set()),
+    "cnn": (HEAD + """
+class Block(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.conv(x)) + x)
+
+class Model(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU(inplace=True))
+        self.blocks = nn.Sequential(Block(channels), Block(channels))
+        self.head = nn.Linear(channels, 10)
+
+    def forward(self, x):
+        return self.head(self.blocks(self.stem(x)).mean(dim=(2, 3)))
+
+def get_inputs():
+    return [torch.rand(2, 3, 32, 32)]
+
+def get_init_inputs():
+    return [32]
+""", {"library/folded_channels_last", "library/cpu_jit_freeze"}),
+    "lstm_last": (HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(20, 36, 2, batch_first=True)
+        self.fc = nn.Linear(36, 5)
+
+    def forward(self, x):
+        out, state = self.lstm(x)
+        dropped = self.fc(out[:, 0])
+        return self.fc(out[:, -1, :]), state[1]
+
+def get_inputs():
+    return [torch.rand(3, 25, 20)]
+
+def get_init_inputs():
+    return []
+""", {"cpu/persistent"}),
+    "bidirectional": (HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(16, 24, 2, bidirectional=True)
+
+    def forward(self, x):
+        out, h = self.rnn(x)
+        return torch.cat((h[-2], h[-1]), dim=1)
+
+def get_inputs():
+    return [torch.rand(18, 5, 16)]
+
+def get_init_inputs():
+    return []
+""", {"cpu/persistent"}),
+    "loop": (HEAD + """
+class Model(nn.Module):
+    def __init__(self, features, hidden, out):
+        super().__init__()
+        self.i2h = nn.Linear(features + hidden, hidden)
+        self.h2o = nn.Linear(hidden, out)
+
+    def forward(self, x, h0):
+        hidden = h0
+        outputs = []
+        for t in range(x.size(1)):
+            hidden = torch.tanh(self.i2h(torch.cat((x[:, t], hidden), dim=1)))
+            outputs.append(self.h2o(hidden))
+        return torch.stack(outputs, dim=1), hidden
+
+def get_inputs():
+    return [torch.rand(4, 30, 40), torch.rand(4, 24)]
+
+def get_init_inputs():
+    return [40, 24, 12]
+""", {"cpu/persistent"}),
+    "split_loop": (HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ih, self.hh = nn.Linear(12, 20), nn.Linear(20, 20)
+
+    def forward(self, x):
+        h = torch.zeros(x.size(1), 20)
+        ys = []
+        for x_t in x:
+            h = torch.relu(self.ih(x_t) + self.hh(h))
+            ys.append(h)
+        return torch.stack(ys)
+
+def get_inputs():
+    return [torch.rand(20, 4, 12)]
+
+def get_init_inputs():
+    return []
+""", {"cpu/persistent"}),
+    "lstm_cell_loop": (HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(12, 20)
+        self.out = nn.Linear(20, 7)
+
+    def forward(self, x, h, c):
+        ys = []
+        for t in range(x.size(0)):
+            h, c = self.cell(x[t], (h, c))
+            ys.append(self.out(h))
+        return torch.stack(ys), c
+
+def get_inputs():
+    return [torch.rand(20, 4, 12), torch.rand(4, 20), torch.rand(4, 20)]
+
+def get_init_inputs():
+    return []
+""", {"cpu/persistent"}),
+    "gru_cell_last": (HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(12, 20, bias=False)
+
+    def forward(self, x):
+        h = torch.zeros(x.size(0), 20)
+        for t in range(x.shape[1]):
+            h = self.cell(x[:, t, :], h)
+        return h
+
+def get_inputs():
+    return [torch.rand(4, 20, 12)]
+
+def get_init_inputs():
+    return []
+""", {"cpu/persistent"}),
+}
+
+# Runs in the interpreter with torch: what ReferenceSession would hand to the expert.
+FACTS = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import torch, hone_card, hone_worker
+module = hone_worker.load_file(sys.argv[2], "hone_task")
+init = module.get_init_inputs()
+model = (module.Model(**init) if isinstance(init, dict) else module.Model(*init)).eval()
+card = hone_card.card(model, module.get_inputs())
+facts = {name: card[name] for name in ("module_list", "recurrent_modules")}
+print(json.dumps({"card": card, "facts": facts, "torch": torch.__version__}))
+"""
+
+
+def run(command, **more):
+    return subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def propose(options, name, task, folder):
+    """Writes the proposals of one task; returns the expert's answer."""
+    facts = run([options.python, "-c", FACTS, ROOT / "worker", task])
+    if facts.returncode != 0:
+        raise SystemExit("%s: the task does not run:\n%s" % (name, facts.stderr[-2000:]))
+    found = json.loads(facts.stdout.splitlines()[-1])
+    cores = len(os.sched_getaffinity(0))
+    inputs = {
+        "task": str(task), "card": found["card"], "facts": found["facts"], "device": options.device,
+        "ceilings": {"memory_bytes_per_s": 1e10, "float32_flops_per_s": 5e10},
+        "machine": {"cores": cores, "threads": cores, "torch": found["torch"], "has_compile": False, "gxx": True,
+                    "sm": 90, "tf32_allowed": False},
+    }
+    (folder / "inputs.json").write_text(json.dumps(inputs))
+    made = run([options.tool, folder / "inputs.json", folder])
+    if made.returncode != 0:
+        raise SystemExit("%s: the expert failed: %s" % (name, made.stderr))
+    return json.loads((folder / "answer.json").read_text())
+
+
+def before_judging(options, candidate):
+    """What is wrong with the file before a judge sees it, or None."""
+    lint = run([options.hone, "lint", candidate])
+    if lint.returncode != 0:
+        return "lint: " + lint.stdout[-600:]
+    alone = run([options.python, candidate], env={**os.environ, "PYTHONWARNINGS": "ignore"})
+    return None if alone.returncode == 0 else "its own __main__ fails: " + alone.stderr[-600:]
+
+
+def judge(options, task, candidates):
+    """One (problem or None, verdict line) per candidate."""
+    command = [options.hone, "bench", task, *candidates, "--json", "--no-save", "--target", options.device, "--python", options.python]
+    bench = run(command)
+    lines = bench.stdout.splitlines()
+    for index in range(len(candidates)):
+        if index >= len(lines):
+            yield "no verdict: " + bench.stderr[-600:], "no verdict"
+            continue
+        verdict = json.loads(lines[index])
+        speedup, error = verdict.get("speedup") or {}, verdict.get("error") or {}
+        line = "%s (%s), kind %s, vs_best %s, error %s of %s" % (
+            verdict["verdict"], verdict.get("reason", ""), verdict.get("kind"),
+            *("%.3g" % value if isinstance(value, (int, float)) else "-"
+              for value in (speedup.get("vs_best"), error.get("candidate"), error.get("limit"))),
+        )
+        fine = verdict["verdict"] in ("accepted", "no_difference") or verdict.get("reason") in ALLOWED
+        yield (None if fine else verdict.get("detail", "")), line
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hone", required=True)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--python", default=str(pathlib.Path.home() / ".local/share/hone/python/bin/python"))
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--only", default="", help="tasks or recipes whose name contains this")
+    parser.add_argument("--all", action="store_true", help="judge library recipes on every task, not on two")
+    parser.add_argument("--keep", help="write the proposals here and leave them")
+    parser.add_argument("tasks", nargs="*", help="task files instead of the built-in ones")
+    options = parser.parse_args()
+    if run([options.python, "-c", "import torch"]).returncode != 0:
+        print("no torch in " + options.python)
+        return 77
+    tasks = {pathlib.Path(path).stem: (pathlib.Path(path).resolve(), set()) for path in options.tasks} or TASKS
+    failed, judged = 0, {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, (source, expected) in tasks.items():
+            folder = pathlib.Path(options.keep or temporary) / name
+            folder.mkdir(parents=True, exist_ok=True)
+            task = source
+            if isinstance(source, str):
+                task = folder / "task.py"
+                task.write_text('"""A task of the expert\'s own test."""\n' + source)
+            answer = propose(options, name, task, folder)
+            print("%s: %s" % (name, answer["recognised"]), flush=True)
+            offered = {proposal["recipe"] for proposal in answer.get("proposals") or []}
+            if options.device == "cpu" and not expected <= offered:
+                failed += 1
+                print("FAILED  %s: not offered: %s; declined: %s" % (name, expected - offered, answer.get("declined")))
+            chosen = [p for p in answer.get("proposals") or [] if options.only in "%s %s" % (name, p["recipe"])]
+            if not options.all:
+                chosen = [p for p in chosen if not p["recipe"].startswith("library/") or judged.get(p["recipe"], 0) < 2]
+            for proposal in chosen:
+                judged[proposal["recipe"]] = judged.get(proposal["recipe"], 0) + 1
+            broken = {p["file"]: before_judging(options, folder / p["file"]) for p in chosen}
+            sound = [p for p in chosen if broken[p["file"]] is None]
+            verdicts = dict(zip([p["file"] for p in sound], judge(options, task, [folder / p["file"] for p in sound]))) if sound else {}
+            for proposal in chosen:
+                problem, line = verdicts.get(proposal["file"], (broken[proposal["file"]], "not judged"))
+                failed += problem is not None
+                print("%s  %s %s: %s%s" % ("ok" if problem is None else "FAILED", name, proposal["recipe"], line,
+                                           "" if problem is None else "\n" + problem), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
