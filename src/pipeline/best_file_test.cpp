@@ -41,6 +41,20 @@ TEST(BestFile, NothingThatACandidateWroteLeavesTheComment) {
     EXPECT_TRUE(line.empty() || line[0] == '#' || line == "class ModelNew: pass") << line;
 }
 
+TEST(BestFile, CarriesTheModuleThatItCompilesWith) {
+  CandidateRecord best;
+  best.source =
+      "\"\"\"doc\"\"\"\nfrom __future__ import annotations\nimport hone_ext\nclass ModelNew: pass\n";
+  const std::string plain = BestFile({}, best);
+  EXPECT_THAT(plain,
+              testing::HasSubstr("import annotations\ntry:\n    import hone_ext\nexcept ImportError:"));
+  EXPECT_THAT(plain, testing::HasSubstr("\"def cpp(source, flags=()):\\n\""));
+  EXPECT_THAT(plain, testing::Not(testing::HasSubstr("sys.modules")));
+  best.source = "import torch\nfrom hone_ext import cpp\nclass ModelNew: pass\n";
+  EXPECT_THAT(BestFile({}, best), testing::HasSubstr("sys.modules[\"hone_ext\"] = hone_ext\n"));
+  EXPECT_THAT(BestFile({}, best), testing::EndsWith("from hone_ext import cpp\nclass ModelNew: pass\n"));
+}
+
 TEST(BestFile, KeptPyTorchIsTheTaskUnderTheNameModelNew) {
   EXPECT_THAT(PyTorchKept("class Model: pass"),
               testing::EndsWith("class Model: pass\n\n\nModelNew = Model\n"));

@@ -154,7 +154,7 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   }
   if (!went.ok() && went.error().kind == ErrorKind::kInterrupted && end.outcome.empty()) {
     end.status = "stopped";
-    end.outcome = "interrupted";
+    end.outcome = InterruptedWords();
   }
   if (went.ok() && end.outcome.empty() && model_ != nullptr) {
     // "Keep PyTorch" would be a verdict on candidates; there were none.
@@ -183,6 +183,10 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   return end;
 }
 
+std::string Spine::InterruptedWords() {
+  return "interrupted; `hone resume " + recorder_.run().name + "` goes on";
+}
+
 Status Spine::StopRun(const std::string& status, const std::string& why) {
   const std::scoped_lock lock(stop_mutex_);
   if (stop_status_.empty()) {
@@ -198,8 +202,7 @@ Status Spine::Spend(bool evaluation) {
     const std::scoped_lock lock(stop_mutex_);
     if (!stop_status_.empty()) return Error{ErrorKind::kInterrupted, stop_why_};
   }
-  if (Interrupted())
-    return StopRun("stopped", "interrupted; `hone resume " + recorder_.run().name + "` goes on");
+  if (Interrupted()) return StopRun("stopped", InterruptedWords());
   const Budget& budget = options_.budget;
   if (budget.minutes > 0 && recorder_.seconds() > 60 * budget.minutes)
     return StopRun("stopped", fmt::format("the budget of {:g} minutes is spent", budget.minutes));
@@ -275,8 +278,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   // What Ctrl-C cut off was not answered: nothing of it is kept.
   if (reply.failure != ModelFailure::kInterrupted) HONE_RETURN_IF_ERROR(recorder_.Keep(call));
   if (reply.ok()) return reply;
-  if (reply.failure == ModelFailure::kInterrupted)
-    return StopRun("stopped", "interrupted; `hone resume " + recorder_.run().name + "` goes on").error();
+  if (reply.failure == ModelFailure::kInterrupted) return StopRun("stopped", InterruptedWords()).error();
   if (reply.failure == ModelFailure::kOutOfTime)
     return StopRun("stopped", fmt::format("the budget of {:g} minutes is spent", options_.budget.minutes))
         .error();

@@ -75,6 +75,7 @@ class Spine {
   // Right, whatever its speed. A resumed run may find tuned candidates in the store: they do not count.
   Result<std::optional<CandidateRecord>> BestBeforeTuning();
   Status Spend(bool evaluation);
+  std::string InterruptedWords();
   Status StopRun(const std::string& status, const std::string& why);
 
   Recorder& recorder_;

@@ -329,6 +329,29 @@ TEST_F(SpineTest, AnErrorOfTheMachineIsNoVerdictAndTheRunGoesOnLater) {
   EXPECT_THAT(judge_.judged, ElementsAre("seed0", "seed0.repair1", "seed0.repair1"));
 }
 
+TEST_F(SpineTest, AStageThatWasJudgedBeforeTheRunDiedIsNotComparedWithItself) {
+  Reply("seed", Candidate("accepted 2", kTunable));
+  Reply("stage_grid", Candidate("accepted 3", kTunable));
+  judge_.fail_after = 2;
+  {
+    std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
+    Recorder recorder(*store_, *store_->FindRun("run"), {});
+    EXPECT_FALSE(Spine(recorder, judge_, model.get(), task_, options_).Run().ok());
+  }
+  judge_.fail_after = -1;
+  EXPECT_EQ(Run().best->vs_best, 3);
+  EXPECT_THAT(Decisions(), testing::HasSubstr("tuning seed0 ("));
+  EXPECT_THAT(Decisions(), testing::HasSubstr("stage grid: tune.grid is the best so far"));
+}
+
+TEST_F(SpineTest, WhereNoCandidateCameTheRunHasFailedAndSaysWhy) {
+  Reply("analysis", Analysis(false));
+  const RunEnd end = Run();
+  EXPECT_EQ(end.status, "failed");
+  EXPECT_THAT(end.outcome, testing::StartsWith("no candidate came: the recording "));
+  EXPECT_EQ(store_->FindRun("run")->status, "failed");
+}
+
 TEST_F(SpineTest, AnExhaustedReplayEndsItsBranchOnly) {
   options_.seeds = 2;
   Reply("seed", Candidate("accepted 1.5"));

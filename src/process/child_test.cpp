@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "process/tree.h"
@@ -165,6 +168,23 @@ TEST(RunProgram, TheDeadlineKillsAGrandchildThatLeftForASessionOfItsOwn) {
   const std::vector<std::string> pids = Lines(report.out);
   ASSERT_EQ(pids.size(), 2u);
   for (const std::string& pid : pids) EXPECT_TRUE(Gone(std::stoi(pid))) << pid;
+}
+
+TEST(Child, OneThatWantsToDieWithItsParentOutlivesTheThreadThatStartedIt) {
+  ChildSpec spec;
+  spec.argv = {
+      "python3", "-c",
+      "import ctypes, time\nctypes.CDLL(None).prctl(1, 9)\nprint('ready', flush=True)\ntime.sleep(1)"};
+  spec.env = CurrentEnvironment();
+  std::unique_ptr<Child> child;
+  std::thread([&] {
+    child = std::move(*Child::Spawn(spec));
+    while (child->running() && child->out().empty())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }).join();
+  ASSERT_TRUE(child->WaitUntil(Deadline::After(30)));
+  EXPECT_EQ(child->report().signal, 0);
+  EXPECT_EQ(child->report().out, "ready\n");
 }
 
 TEST(RunProgram, AStoppedChildIsKilledAtTheDeadlineAsWell) {

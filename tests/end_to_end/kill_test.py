@@ -16,20 +16,19 @@ import signal
 import sys
 import time
 
-from pipeline_house import HERE, QUICK, SLOW_ROWS, Failed, fenced, main, require, require_equal
+from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, Failed, main, require, require_equal
 
-REPLAY = HERE / "replays" / "kill"
-FLAGS = ("--seeds", "2", "--repairs", "1")
+# Nothing in the first depends on a clock: every candidate is rejected for what it computes. The second is tuned, by wide margins.
+REJECTED_ALL = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "2", "--repairs", "1"), REJECTED)
+TUNED = (SLOW_ROWS, HERE / "replays" / "kill_tuning", ("--seeds", "1", "--repairs", "1"), ACCEPTED)
 # A program that answers as the replay does, by type and key, and writes down every time that it was asked.
 ANSWERS = """
-import collections, json, os, pathlib, sys, time
+import os, pathlib, sys, time
 folder, log = pathlib.Path(sys.argv[1]), sys.argv[2]
 key, kind = os.environ["HONE_CALL_KEY"], os.environ["HONE_CALL_TYPE"]
 sys.stdin.read()
-order = {"seed0": 0, "seed1": 1}.get(key, 0)
+order = {"seed1": 1, "seed1.again": 2, "seed1.repair1": 1, "seed1.repair1.analysis": 1, "seed1.repair1.analysis.again": 2}.get(key, 0)
 files = sorted(folder.glob("*_%s.txt" % kind))
-if not files:
-    sys.exit("no reply to " + kind)
 time.sleep(0.1)
 sys.stdout.write(files[order].read_text())
 sys.stdout.flush()
@@ -95,39 +94,40 @@ def kill_at(house, process, seconds):
         return True
 
 
-def disturbed(house, number, rng, whole_seconds, proposer):
+def disturbed(house, number, rng, whole_seconds, subject, proposer):
     """A run killed at one to three random moments, resumed until it ends. Gives it and how often it was killed."""
+    task, _, flags, code = subject
     out = house.folder / ("disturbed%d" % number)
-    process = house.start("optimize", SLOW_ROWS, "--proposer", proposer, *QUICK, *FLAGS, "--out", out, "-q")
+    words = ("optimize", task, "--proposer", proposer, *QUICK, *flags, "--out", out, "-q")
+    process = house.start(*words)
     kills = 0
     for sitting in range(1 + rng.randrange(3)):
         if not kill_at(house, process, rng.uniform(0.02, 0.95) * whole_seconds / (1 + sitting)):
             break
         kills += 1
-        if not house.rows("SELECT 1 FROM sqlite_master WHERE name='run'") or not house.rows("SELECT 1 FROM run WHERE folder=?", str(out)):
-            process = house.start("optimize", SLOW_ROWS, "--proposer", proposer, *QUICK, *FLAGS, "--out", out, "-q")
-            continue
-        house.integrity()
-        process = house.start("resume", out, "-q")
+        known = house.rows("SELECT 1 FROM sqlite_master WHERE name='run'") and house.rows("SELECT 1 FROM run WHERE folder=?", str(out))
+        if known:
+            house.integrity()
+        process = house.start(*(("resume", out, "-q") if known else words))
     outcome = house.finish(process)
-    require(outcome.code == 0, "exit code %s: %s" % (outcome.code, outcome.err[-800:]))
+    require(outcome.code == code, "exit code %s: %s" % (outcome.code, outcome.err[-800:]))
     return house.named(house.rows("SELECT name FROM run WHERE folder=? ORDER BY id DESC", str(out))[0]["name"]), kills
 
 
-def undisturbed(house, proposer):
+def undisturbed(house, subject, proposer):
+    task, _, flags, code = subject
     begin = time.monotonic()
-    house.optimize(SLOW_ROWS, proposer, *FLAGS, "--out", house.folder / "undisturbed", "-q").expect(0)
+    house.optimize(task, proposer, *flags, "--out", house.folder / "undisturbed", "-q").expect(code)
     return house.last(), time.monotonic() - begin
 
 
-def killed_replays(house):
-    """a replayed run killed at random moments ends as the undisturbed one"""
-    wanted, seconds = undisturbed(house, "replay:%s" % REPLAY)
-    require(len(wanted.calls) >= 7 and len(wanted.candidates) >= 7, "the run is too small: %s" % list(wanted.calls))
+def kill_replays(house, subject, runs):
+    proposer = "replay:%s" % subject[1]
+    wanted, seconds = undisturbed(house, subject, proposer)
     rng = random.Random(house.options.seed)
     total = 0
-    for number in range(house.options.moments):
-        found, kills = disturbed(house, number, rng, seconds, "replay:%s" % REPLAY)
+    for number in range(runs):
+        found, kills = disturbed(house, number, rng, seconds, subject, proposer)
         total += kills
         try:
             require_same(story(found), story(wanted))
@@ -136,7 +136,21 @@ def killed_replays(house):
             raise Failed("run %d (seed %s, killed %d times): %s" % (number, house.options.seed, kills, reason))
     house.integrity()
     require(total > 0, "nothing was killed")
-    print("     %d runs, killed %d times; undisturbed %.1f s" % (house.options.moments, total, seconds), flush=True)
+    print("     %d runs, killed %d times; undisturbed %.1f s" % (runs, total, seconds), flush=True)
+    return wanted
+
+
+def killed_replays(house):
+    """a replayed run killed at random moments ends as the undisturbed one"""
+    wanted = kill_replays(house, REJECTED_ALL, house.options.moments)
+    require_equal(sorted(wanted.calls), ["seed0", "seed0.algorithm", "seed0.algorithm.repair1", "seed0.repair1", "seed0.repair1.analysis", "seed1",
+                                         "seed1.again", "seed1.repair1", "seed1.repair1.analysis", "seed1.repair1.analysis.again"], "calls")
+
+
+def killed_while_tuning(house):
+    """a run that is tuned, killed at random moments, finds the same best"""
+    wanted = kill_replays(house, TUNED, max(1, house.options.moments // 8))
+    require_equal(wanted.best_key, "tune.grid.tuned1", "the best")
 
 
 def killed_programs(house):
@@ -147,11 +161,11 @@ def killed_programs(house):
     def proposer(name):
         logs.append(house.folder / name)
         logs[-1].write_text("")
-        return "exec:%s %s %s %s" % (sys.executable, script, REPLAY, logs[-1])
-    wanted, seconds = undisturbed(house, proposer("whole.log"))
+        return "exec:%s %s %s %s" % (sys.executable, script, REJECTED_ALL[1], logs[-1])
+    wanted, seconds = undisturbed(house, REJECTED_ALL, proposer("whole.log"))
     rng = random.Random(house.options.seed + 1)
     for number in range(max(2, house.options.moments // 4)):
-        found, kills = disturbed(house, number, rng, seconds, proposer("disturbed%d.log" % number))
+        found, kills = disturbed(house, number, rng, seconds, REJECTED_ALL, proposer("disturbed%d.log" % number))
         require_same(story(found), story(wanted))
         asked = logs[-1].read_text().split()
         # A reply that was on its way when the kill came was never heard, and has to be asked for again: one for each of two branches.
@@ -166,8 +180,9 @@ def answered_once(house):
     script = house.write("answers.py", ANSWERS)
     log = house.write("asked.log", "")
     out = house.folder / "run"
-    proposer = "exec:%s %s %s %s" % (sys.executable, script, REPLAY, log)
-    process = house.start("optimize", SLOW_ROWS, "--proposer", proposer, *QUICK, *FLAGS, "--seeds", "1", "--out", out, "-q")
+    task, folder, flags, code = REJECTED_ALL
+    proposer = "exec:%s %s %s %s" % (sys.executable, script, folder, log)
+    process = house.start("optimize", task, "--proposer", proposer, *QUICK, *flags[2:], "--seeds", "1", "--out", out, "-q")
     stored = 0
     for _ in range(30):
         deadline = time.monotonic() + 300
@@ -182,7 +197,7 @@ def answered_once(house):
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         process = house.start("resume", out, "-q")
-    require_equal(house.finish(process).code, 0, "exit code")
+    require_equal(house.finish(process).code, code, "exit code")
     run = house.last()
     asked = log.read_text().split()
     require_equal(sorted(asked), sorted(run.calls), "what was asked")
@@ -193,10 +208,10 @@ def resume_of_a_done_run(house):
     """resuming a run that is done asks nothing, judges nothing, and says the same"""
     script = house.write("answers.py", ANSWERS)
     log = house.write("asked.log", "")
-    wanted, _ = undisturbed(house, "exec:%s %s %s %s" % (sys.executable, script, REPLAY, log))
+    wanted, _ = undisturbed(house, REJECTED_ALL, "exec:%s %s %s %s" % (sys.executable, script, REJECTED_ALL[1], log))
     asked = log.read_text()
     begin = time.monotonic()
-    house.run("resume", "last", "-q").expect(0, wanted.best_key)
+    house.run("resume", "last", "-q").expect(REJECTED, "keep PyTorch")
     require(time.monotonic() - begin < 5, "it took %.1f s to see that all is done" % (time.monotonic() - begin))
     require_same(story(house.last()), story(wanted))
     require_equal(log.read_text(), asked, "what was asked")
@@ -205,7 +220,7 @@ def resume_of_a_done_run(house):
 def two_at_once(house):
     """a run that another process works on is refused, and goes on untouched"""
     script = house.write("answers.py", "import sys, time\ntime.sleep(8)\nsys.exit(1)\n")
-    process = house.start("optimize", SLOW_ROWS, "--proposer", "exec:%s %s" % (sys.executable, script), *QUICK, "--seeds", "1", "--out", house.folder / "run")
+    process = house.start("optimize", SMALL_SOFTMAX, "--proposer", "exec:%s %s" % (sys.executable, script), *QUICK, "--seeds", "1", "--out", house.folder / "run")
     deadline = time.monotonic() + 120
     while not ((house.folder / "data" / "locks").exists() and house.rows("SELECT 1 FROM run")) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -217,7 +232,7 @@ def two_at_once(house):
     require("killed" in house.run("runs").expect(0).out, "hone runs does not say that it was killed")
 
 
-CASES = [killed_replays, killed_programs, answered_once, resume_of_a_done_run, two_at_once]
+CASES = [killed_replays, killed_while_tuning, killed_programs, answered_once, resume_of_a_done_run, two_at_once]
 
 
 def options(parser):

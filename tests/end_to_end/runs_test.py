@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from kill_test import without_figures
+from kill_test import ANSWERS, REJECTED_ALL, without_figures
 from pipeline_house import (ACCEPTED, CANNOT, HERE, INTERRUPTED, QUICK, REJECTED, ROOT, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Failed, fenced, main,
                             require, require_equal, wait_for)
 
@@ -50,13 +50,9 @@ def programs(house):
 
 def exported_and_replayed(house):
     """export-replay, then replay: the same calls, candidates and decisions, without the server"""
-    folder = HERE / "replays" / "kill"
-    answers = program(house, "answers.py", """
-import pathlib
-files = sorted(pathlib.Path(%r).glob("*_%%s.txt" %% kind))
-print(files[{"seed1": 1}.get(key, 0)].read_text(), end="")
-""" % str(folder))
-    house.optimize(SLOW_ROWS, answers, "--repairs", "1", "--out", house.folder / "first").expect(ACCEPTED)
+    _, folder, flags, _ = REJECTED_ALL
+    script, log = house.write("answers.py", ANSWERS), house.write("asked.log", "")
+    house.optimize(SMALL_SOFTMAX, "exec:%s %s %s %s" % (sys.executable, script, folder, log), *flags, "--out", house.folder / "first").expect(REJECTED)
     first = house.last()
     recorded = house.folder / "recorded"
     house.run("export-replay", first.name, recorded).expect(ACCEPTED, "replay:")
@@ -65,7 +61,7 @@ print(files[{"seed1": 1}.get(key, 0)].read_text(), end="")
     require(names[0][:4] == "001_" and all(name[4:-4] in {row["call_type"] for row in first.calls.values()} for name in names), "names: %s" % names)
     require_equal({c["key"] for c in json.loads((recorded / "index.json").read_text())["calls"]}, set(first.calls), "index.json")
     house.run("export-replay", first.name, recorded).expect(USAGE, "not an empty folder")
-    house.optimize(SLOW_ROWS, "replay:%s" % recorded, "--repairs", "1", "--out", house.folder / "second").expect(ACCEPTED)
+    house.optimize(SMALL_SOFTMAX, "replay:%s" % recorded, *flags, "--out", house.folder / "second").expect(REJECTED)
     second = house.last()
     require_equal({k: row["reply"] for k, row in second.calls.items()}, {k: row["reply"] for k, row in first.calls.items()}, "calls")
     require_equal({k: row["source"] for k, row in second.candidates.items()}, {k: row["source"] for k, row in first.candidates.items()}, "candidates")
