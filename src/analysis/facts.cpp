@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/check.h"
+#include "analysis/extension_calls.h"
 #include "analysis/kernel_class.h"
 #include "base/text.h"
 
@@ -108,7 +109,10 @@ OrderedJson KernelFacts(const Candidate& candidate, const KernelTrace& trace) {
   out["unmasked_accesses"] = unmasked;
   out["barriers"] = Lines(candidate, trace.barriers);
   out["scans"] = Lines(candidate, trace.scans);
-  out["low_precision_casts"] = Lines(candidate, trace.low_precision_casts);
+  OrderedJson casts = OrderedJson::array();
+  for (const CastUse& cast : trace.casts)
+    casts.push_back({{"line", LineOf(candidate, cast.node)}, {"to", cast.to}, {"lowers", cast.lowers}});
+  out["casts"] = casts;
   out["autotune_configs"] = kernel.configs.size();
   return out;
 }
@@ -177,6 +181,7 @@ OrderedJson CollectFacts(const Candidate& candidate) {
   OrderedJson launches = OrderedJson::array();
   OrderedJson library = OrderedJson::array();
   OrderedJson functions = OrderedJson::array();
+  OrderedJson casts = OrderedJson::array();
   if (candidate.python != nullptr) {
     for (const KernelTrace& trace : candidate.python->traces)
       kernels.push_back(KernelFacts(candidate, trace));
@@ -192,25 +197,38 @@ OrderedJson CollectFacts(const Candidate& candidate) {
                          {"heavy", call.heavy},
                          {"reaches_output", call.reaches_output},
                          {"in_loop", call.in_loop}});
+    for (const HostCast& cast : candidate.python->flow.casts)
+      casts.push_back({{"line", LineOf(candidate, cast.node)}, {"to", cast.to}});
     for (const PyNode* function : candidate.python->flow.host_functions)
       functions.push_back({{"name", std::string(function->name)}, {"line", LineOf(candidate, function)}});
   }
   for (const CudaUnit& unit : candidate.cuda) {
     for (const CudaKernel& kernel : unit.kernels) kernels.push_back(CudaFacts(candidate, unit, kernel));
-    for (const CudaLaunch& launch : unit.launches)
-      launches.push_back({{"kernel", std::string(launch.kernel)},
-                          {"line", candidate.source.PositionAt(unit.OuterStart(launch.node)).line},
-                          {"grid", OrderedJson::array({std::string(launch.grid)})},
-                          {"block", std::string(launch.block)},
-                          {"in_host_loop", launch.in_loop},
-                          {"checked", launch.checked}});
     for (std::string_view call : unit.library_calls)
       library.push_back({{"name", std::string(call)}, {"heavy", true}});
   }
+  const std::vector<CudaLaunchResult> cuda = CudaLaunchResults(candidate);
+  for (const CudaLaunchResult& result : cuda)
+    launches.push_back(
+        {{"kernel", std::string(result.launch->kernel)},
+         {"line", candidate.source.PositionAt(result.unit->OuterStart(result.launch->node)).line},
+         {"grid", OrderedJson::array({std::string(result.launch->grid)})},
+         {"block", std::string(result.launch->block)},
+         {"in_host_loop", result.launch->in_loop},
+         {"checked", result.launch->checked},
+         {"result_used", result.used}});
+  OrderedJson extensions = OrderedJson::array();
+  for (const ExtensionCall& call : ExtensionCalls(candidate, cuda))
+    extensions.push_back({{"function", std::string(call.function)},
+                          {"kernel", std::string(call.kernel)},
+                          {"line", LineOf(candidate, call.node)},
+                          {"result_used", call.used}});
+  out["extension_calls"] = extensions;
   out["kernels"] = kernels;
   out["launches"] = launches;
   out["library_calls"] = library;
   out["host_functions"] = functions;
+  out["host_casts"] = casts;
   return out;
 }
 

@@ -11,13 +11,6 @@ namespace hone {
 
 namespace {
 
-uint32_t RefusesChains() {
-  uint32_t mask = 0;
-  for (std::string_view version : {"2.1", "2.2", "3.0", "3.1", "3.2", "3.3"})
-    mask |= TritonVersionMask(version);
-  return mask;
-}
-
 bool IsFloat(const std::string& element) {
   return element.substr(0, 2) == "fp" || element == "bf16";
 }
@@ -310,7 +303,7 @@ KernelValue KernelInterpreter::EvalBoolOp(const PyNode* node) {
   }
   if (node->args.size() > 2)
     Unsupported(node, fmt::format("a chain of more than one `{}`", node->op),
-                "Add parentheses so that each operator joins two values, or use & and |.", RefusesChains());
+                "Add parentheses so that each operator joins two values, or use & and |.", TritonUpTo("3.3"));
   return all_constexpr ? KernelValue::Constexpr(Constant()) : out;
 }
 

@@ -78,6 +78,7 @@ void KernelInterpreter::StaticFor(const PyNode* node, const std::vector<KernelVa
     KernelLoop loop;
     loop.node = node;
     loop.is_static = true;
+    loop.bit = 1u << std::min(loop_count_, 31);
     if (!node->value->args.empty()) loop.trip = Text(node->value->args[bounds.size() > 1 ? 1 : 0]);
     trace_->loops.push_back(std::move(loop));
   }
@@ -107,6 +108,7 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
   steps_left_ -= static_cast<int>(before.size() / 4);
   if (node->Is(PyKind::kWhile)) Eval(node->test);
   loop_stack_.push_back(node);
+  const uint32_t bit = 1u << std::min(loop_count_, 31);
   ++loop_count_;
   Block(node->body);
   loop_stack_.pop_back();
@@ -124,6 +126,7 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
   KernelLoop loop;
   loop.node = node;
   loop.trip = trip;
+  loop.bit = bit;
   for (auto& [name, value] : frame().names) {
     const auto it = after.find(name);
     if (it == after.end() || (node->target != nullptr && node->target->IsName(name))) continue;

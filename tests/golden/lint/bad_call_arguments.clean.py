@@ -11,6 +11,7 @@ def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + offs, mask=mask, other=0.0)
     lane = tl.arange(0, BLOCK)
     y = x + tl.sum(x, axis=0, keep_dims=True)
+    y = tl.cast(y, tl.float32)
     tl.store(out_ptr + offs, y, mask=mask)
 
 
