@@ -281,6 +281,7 @@ KernelValue KernelInterpreter::CallTriton(const PyNode* node, const std::string&
     KernelValue out = args[0];
     out.literal = false;
     out.element = type != nullptr && type->Is(Kind::kType) ? type->element : "";
+    out.is_float = StartsWith(out.element, "fp") || out.element == "bf16";
     if (Recording()) {
       const PyNode* written = node->Keyword("dtype");
       const size_t at = args.size() > node->args.size() ? 0 : 1;  // x.to(type) or tl.cast(x, type)

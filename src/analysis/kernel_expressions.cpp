@@ -131,7 +131,10 @@ KernelValue KernelInterpreter::Eval(const PyNode* node) {
     case PyKind::kUnaryOp: {
       KernelValue value = Eval(node->value);
       if (value.Is(Kind::kConstexpr)) return KernelValue::Constexpr(FoldUnary(node->op, value.constant));
-      if (node->op == "not") value.element = value.is_tensor() ? "int1" : "";
+      if (node->op == "not") {
+        value.element = value.is_tensor() ? "int1" : "";
+        value.is_float = false;
+      }
       value.base = {};
       value.constant = Constant();
       value.from_load = false;
@@ -217,6 +220,8 @@ KernelValue KernelInterpreter::Broadcast(const PyNode* node, const KernelValue& 
   out.DependOn(a);
   out.DependOn(b);
   out.element = PromoteElements(a, b);
+  const auto is_float = [](const KernelValue& side) { return side.is_float || IsFloat(side.element); };
+  out.is_float = is_float(a) || is_float(b);
   return out;
 }
 
@@ -284,6 +289,7 @@ KernelValue KernelInterpreter::EvalCompare(const PyNode* node) {
     return KernelValue::Constexpr(FoldCompare(op, left.constant, right.constant));
   KernelValue out = Broadcast(node, left, right, fmt::format("`{}`", op));
   if (out.is_tensor()) out.element = "int1";
+  out.is_float = false;
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/kernel_interpreter.h"
+#include "base/text.h"
 
 namespace hone {
 
@@ -150,6 +151,11 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
                value.is_block()
                    ? fmt::format("Keep the shape of {} the same in every iteration.", name)
                    : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ShapeText()));
+      else if (StartsWith(value.element, "int") && later.element.empty() && later.is_float)
+        Report(ProblemKind::kShapeMismatch, node, std::string(name),
+               fmt::format("{} enters the loop as {} and leaves an iteration as a floating-point value", name,
+                           value.element),
+               fmt::format("Start {} as a float: 0.0, or tl.zeros with dtype=tl.float32.", name));
       else if (type_changes)
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as {}", name, value.element,

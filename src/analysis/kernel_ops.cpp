@@ -226,6 +226,8 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
   out.load_loop = InnermostLoop();
   out.literal = false;
   out.constant = Constant();
+  // Nobody fills an integer tensor up with 0.0.
+  out.is_float = fallback != nullptr && fallback->constant.kind == Constant::Kind::kFloat;
   return out;
 }
 
@@ -354,7 +356,10 @@ KernelValue KernelInterpreter::Reduce(const PyNode* node, const std::string& nam
   KernelValue out = input;
   out.from_load = false;
   out.base = {};
-  if (name == "argmax" || name == "argmin") out.element = "int32";
+  if (name == "argmax" || name == "argmin") {
+    out.element = "int32";
+    out.is_float = false;
+  }
   if (axis == nullptr || axis->constant.kind == Constant::Kind::kNone) {
     if (name == "argmax" || name == "argmin" || keeps) return {};
     out.kind = Kind::kScalar;

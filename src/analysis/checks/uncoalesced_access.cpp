@@ -50,10 +50,32 @@ Names LaneNames(const PyNode* function) {
   return lanes;
 }
 
+// Names that differ from lane to lane in whatever way.
+Names VaryingNames(const PyNode* function) {
+  Names varying;
+  for (int round = 0; round < 3; ++round)
+    WalkPython(function, [&](const PyNode* node) {
+      if (!node->Is(PyKind::kAssign) || node->value == nullptr) return true;
+      bool varies = ContainsArange(node->value);
+      WalkPython(node->value, [&](const PyNode* part) {
+        varies = varies || (part->Is(PyKind::kName) && varying.count(part->name) != 0);
+        return !varies;
+      });
+      for (const PyNode* target : node->args)
+        WalkPython(target, [&](const PyNode* part) {
+          if (varies && part->Is(PyKind::kName)) varying.insert(part->name);
+          return true;
+        });
+      return true;
+    });
+  return varying;
+}
+
 class AddressReader {
  public:
-  AddressReader(const Candidate& candidate, const KernelTrace& trace, const Names& lanes)
-      : candidate_(candidate), trace_(trace), lanes_(lanes) {}
+  AddressReader(const Candidate& candidate, const KernelTrace& trace, const Names& lanes,
+                const Names& varying)
+      : candidate_(candidate), trace_(trace), lanes_(lanes), varying_(varying) {}
 
   // Whether every lane-dependent term of the sum has a factor that is not 1.
   bool IsStrided(const PyNode* address) {
@@ -75,7 +97,7 @@ class AddressReader {
   bool DependsOnLane(const PyNode* node) const {
     bool found = false;
     WalkPython(node, [&](const PyNode* part) {
-      found = found || (part->Is(PyKind::kName) && lanes_.count(part->name) != 0) ||
+      found = found || (part->Is(PyKind::kName) && varying_.count(part->name) != 0) ||
               (part->Is(PyKind::kAttribute) && part->name == "arange");
       return !found;
     });
@@ -89,11 +111,13 @@ class AddressReader {
       Sum(node->right, depth + 1);
       return;
     }
-    if (!DependsOnLane(node)) {
-      // A pointer built elsewhere may bring lanes of its own.
-      if (node->Is(PyKind::kName) && trace_.kernel->Param(node->name) == nullptr) Pointer(node, depth);
+    const bool pointer = node->Is(PyKind::kName) && trace_.kernel->Param(node->name) == nullptr;
+    // A pointer that was built before brings the lanes of its own sum.
+    if (pointer && lanes_.count(node->name) == 0) {
+      Pointer(node, depth);
       return;
     }
+    if (!DependsOnLane(node)) return;
     if (IsLane(node)) {
       contiguous_ = true;
       return;
@@ -133,7 +157,7 @@ class AddressReader {
     if (it == names.end()) return;
     if (it->second.size() == 1 && it->second.front().value != nullptr)
       Sum(it->second.front().value, depth + 1);
-    else
+    else if (varying_.count(name->name) != 0)
       unclear_ = true;
   }
 
@@ -164,6 +188,7 @@ class AddressReader {
   const Candidate& candidate_;
   const KernelTrace& trace_;
   const Names& lanes_;
+  const Names& varying_;
   bool strided_ = false;
   bool contiguous_ = false;
   bool unclear_ = false;
@@ -191,13 +216,14 @@ bool IsThread(const SyntaxNode* node, const Names& lanes) {
          (IsThread(node->Field("left"), lanes) || IsThread(node->Field("right"), lanes));
 }
 
-void SumThreads(const SyntaxNode* node, const Names& lanes, bool* strided, bool* other) {
+void SumThreads(const SyntaxNode* node, const Names& lanes, const Names& varying, bool* strided,
+                bool* other) {
   node = Unwrap(node);
-  if (node == nullptr || !Mentions(node, lanes)) return;
+  if (node == nullptr || !Mentions(node, varying)) return;
   const SyntaxNode* op = node->Is("binary_expression") ? node->Field("operator") : nullptr;
   if (op != nullptr && (op->text == "+" || op->text == "-")) {
-    SumThreads(node->Field("left"), lanes, strided, other);
-    SumThreads(node->Field("right"), lanes, strided, other);
+    SumThreads(node->Field("left"), lanes, varying, strided, other);
+    SumThreads(node->Field("right"), lanes, varying, strided, other);
     return;
   }
   if (op != nullptr && op->text == "*") {
@@ -205,7 +231,7 @@ void SumThreads(const SyntaxNode* node, const Names& lanes, bool* strided, bool*
     const SyntaxNode* right = node->Field("right");
     // (row * N + t) * M is a sum inside a product; the stride is M either way.
     const SyntaxNode* factor = IsThread(left, lanes) ? right : IsThread(right, lanes) ? left : nullptr;
-    if (factor != nullptr && factor->text != "1" && !Mentions(factor, lanes)) {
+    if (factor != nullptr && factor->text != "1" && !Mentions(factor, varying)) {
       *strided = true;
       return;
     }
@@ -217,9 +243,12 @@ void CheckCuda(const Candidate& candidate, FindingSink* sink) {
   for (const CudaUnit& unit : candidate.cuda) {
     for (const CudaKernel& kernel : unit.kernels) {
       Names lanes;
+      Names varying;
       for (const SyntaxNode* node = kernel.body; node != nullptr; node = NextInDocument(node, kernel.body)) {
         const bool named = node->Is("init_declarator") && node->Field("declarator") != nullptr;
-        if (named && IsThread(node->Field("value"), lanes)) lanes.insert(node->Field("declarator")->text);
+        if (!named) continue;
+        if (IsThread(node->Field("value"), lanes)) lanes.insert(node->Field("declarator")->text);
+        if (Mentions(node->Field("value"), varying)) varying.insert(node->Field("declarator")->text);
       }
       for (const CudaAccess& access : kernel.flow.accesses) {
         const auto& params = kernel.flow.params;
@@ -232,7 +261,7 @@ void CheckCuda(const Candidate& candidate, FindingSink* sink) {
           continue;
         bool strided = false;
         bool other = false;
-        SumThreads(index, lanes, &strided, &other);
+        SumThreads(index, lanes, varying, &strided, &other);
         if (!strided || other) continue;
         sink->AddAt(unit.OuterStart(access.node), unit.OuterEnd(access.node), Severity::kWarning,
                     fmt::format("{} accesses {} with a stride between neighbouring threads: `{}`",
@@ -253,9 +282,10 @@ void CheckUncoalescedAccess(const Candidate& candidate, FindingSink* sink) {
   for (const KernelTrace& trace : candidate.python->traces) {
     if (!trace.kernel->launched) continue;
     const Names lanes = LaneNames(trace.kernel->function);
+    const Names varying = VaryingNames(trace.kernel->function);
     for (const MemoryAccess& access : trace.accesses) {
       if (!access.is_block || access.node->args.empty()) continue;
-      if (!AddressReader(candidate, trace, lanes).IsStrided(access.node->args[0])) continue;
+      if (!AddressReader(candidate, trace, lanes, varying).IsStrided(access.node->args[0])) continue;
       sink->Add(
           access.node, Severity::kWarning,
           fmt::format("{} accesses {} with a stride between neighbouring lanes", trace.kernel->name,

@@ -19,4 +19,6 @@ class ModelNew(nn.Module):
     def forward(self, x):
         out = torch.empty_like(x)
         scale[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), BLOCK=256)
+        blocks = triton.cdiv(x.numel(), 256)
+        scale[blocks,](x, out, x.numel(), BLOCK=256)
         return out
