@@ -139,6 +139,9 @@ OrderedJson LaunchFacts(const Candidate& candidate, const Launch& launch, const 
       dimensions.push_back(std::string(TextOf(candidate, dimension)));
   out["grid"] = dimensions;
   out["cooperative"] = launch.Argument("launch_cooperative_grid") != nullptr;
+  const PyNode* ctas = launch.Argument("num_ctas");
+  out["cluster"] = launch.Argument("cluster_dims") != nullptr ||
+                   (ctas != nullptr && !(candidate.python->values->Eval(ctas) == Constant::Int(1)));
   OrderedJson loops = OrderedJson::array();
   for (const PyNode* loop : launch.host_loops) {
     const PyNode* over = loop->Is(PyKind::kFor) ? loop->value : loop->test;
@@ -170,6 +173,30 @@ OrderedJson CudaFacts(const Candidate& candidate, const CudaUnit& unit, const Cu
     loops.push_back({{"line", candidate.source.PositionAt(unit.OuterStart(kernel.loops[i])).line},
                      {"condition", std::string(kernel.loop_conditions[i])}});
   out["loops"] = loops;
+  OrderedJson loads = OrderedJson::array();
+  OrderedJson stores = OrderedJson::array();
+  OrderedJson shared_state = OrderedJson::array();
+  std::set<std::string_view> seen;
+  for (const CudaAccess& access : kernel.flow.accesses) {
+    if (access.base.empty()) continue;
+    (access.is_store ? stores : loads)
+        .push_back({{"pointer", std::string(access.base)},
+                    {"line", candidate.source.PositionAt(unit.OuterStart(access.node)).line},
+                    {"differs_by_block", access.differs_by_block}});
+    for (const CudaAccess& other : kernel.flow.accesses) {
+      const bool same = access.is_store && !other.is_store && other.base == access.base;
+      if (!same || access.loops.empty() || other.loops.empty() ||
+          access.loops.front() != other.loops.front() || !seen.insert(access.base).second)
+        continue;
+      shared_state.push_back({{"pointer", std::string(access.base)},
+                              {"stored_differs_by_block", access.differs_by_block},
+                              {"loaded_differs_by_block", other.differs_by_block}});
+    }
+  }
+  out["loads"] = loads;
+  out["stores"] = stores;
+  out["shared_state"] = shared_state;
+  out["accumulates"] = kernel.flow.accumulates;
   return out;
 }
 
@@ -216,6 +243,8 @@ OrderedJson CollectFacts(const Candidate& candidate) {
          {"block", std::string(result.launch->block)},
          {"in_host_loop", result.launch->in_loop},
          {"checked", result.launch->checked},
+         {"cooperative", result.launch->cooperative},
+         {"cluster", result.launch->cluster},
          {"result_used", result.used}});
   OrderedJson extensions = OrderedJson::array();
   for (const ExtensionCall& call : ExtensionCalls(candidate, cuda))

@@ -216,6 +216,11 @@ KernelValue KernelInterpreter::CallPython(const PyNode* node, const std::string&
                 : fmt::format("Use .to(tl.{}) instead.", name == "float" ? "float32" : "int32"));
     return {};
   }
+  if (math && name != "math.pi")
+    Report(ProblemKind::kHostCall, node, Text(node->value),
+           fmt::format("{}() is a function of the host, which Triton up to 3.5 does not let a kernel call",
+                       Text(node->value)),
+           "Write the number, or compute it on the host and pass it in.", TritonUpTo("3.5"));
   if ((name == "triton.cdiv" || name == "triton.next_power_of_2") &&
       std::any_of(args.begin(), args.end(), [](const KernelValue& a) { return a.is_tensor(); })) {
     Report(
