@@ -1,6 +1,7 @@
 #include "analysis/extension_calls.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "base/text.h"
@@ -91,7 +92,7 @@ CudaLaunchResult Follow(const Candidate& candidate, const CudaUnit& unit, const 
   return out;
 }
 
-// The names a statement gives the call's value to; empty when it is dropped, nullopt-like when it goes on.
+// Whether the call's value goes nowhere: a statement of its own, or a name that nothing reads.
 bool IsDropped(const PyNode* function, const PyNode* call) {
   const PyNode* statement = call->parent;
   if (statement == nullptr) return false;

@@ -216,20 +216,17 @@ class Reader {
     const auto rank = static_cast<size_t>(module[module.size() - 2] - '0');
     const int64_t in = arguments.Number(0, "in_channels");
     const int64_t out = arguments.Number(1, "out_channels");
+    // The transposed ones have output_padding where the others have dilation, and the rest in the same
+    // places.
     const int64_t groups = arguments.Number(6, "groups", 1);
     const auto per_group = [&](int64_t channels) {
       return channels < 0 || groups <= 0 ? kAny : channels / groups;
     };
     std::vector<int64_t> shape =
         transposed ? std::vector<int64_t>{in, per_group(out)} : std::vector<int64_t>{out, per_group(in)};
-    // The transposed ones take output_padding before groups.
-    if (transposed) {
-      const int64_t own = arguments.Number(6 + 1, "groups", 1);
-      shape[1] = out < 0 || own <= 0 ? kAny : out / own;
-    }
     for (int64_t extent : arguments.Extents(2, "kernel_size", rank)) shape.push_back(extent);
     Add("weight", std::move(shape));
-    if (arguments.Flag(transposed ? 8 : 7, "bias", true, known)) Add("bias", {out});
+    if (arguments.Flag(7, "bias", true, known)) Add("bias", {out});
   }
 
   void AddRecurrent(const std::string& module, const Arguments& arguments, bool* known) {
