@@ -230,6 +230,39 @@ int64_t StaticSharedBytes(const CudaKernel& kernel, const std::map<std::string_v
   return total;
 }
 
+// cudaLaunchCooperativeKernel((void*)kernel, grid, block, arguments, ...): the arguments are an array of
+// addresses and are not followed.
+void ReadApiLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* unit) {
+  const SyntaxNode* callee = call->Field("function");
+  const SyntaxNode* arguments = call->Field("arguments");
+  if (callee == nullptr || arguments == nullptr) return;
+  const bool cooperative = callee->text == "cudaLaunchCooperativeKernel";
+  const bool extended = callee->text == "cudaLaunchKernelEx" || callee->text == "cudaLaunchKernelExC";
+  if (!cooperative && !extended && callee->text != "cudaLaunchKernel") return;
+  std::vector<const SyntaxNode*> given;
+  for (const SyntaxNode* child = arguments->first_child; child != nullptr; child = child->next)
+    if (child->named && !child->Is("comment")) given.push_back(child);
+  const size_t kernel_at = extended ? 1 : 0;
+  if (given.size() < 2) return;
+  CudaLaunch launch;
+  launch.node = call;
+  // The kernel's name is the last identifier of &kernel, (void*)kernel or kernel<float>.
+  const SyntaxNode* first = given[kernel_at];
+  for (const SyntaxNode* node = first; node != nullptr; node = NextInDocument(node, first))
+    if (node->Is("identifier") && launch.kernel.empty()) launch.kernel = node->text;
+  if (!extended) {
+    launch.grid = given[1]->text;
+    if (given.size() > 2) launch.block = given[2]->text;
+  }
+  launch.in_loop = IsInLoop(call, function);
+  launch.function = function;
+  launch.checked = true;  // it returns its error
+  const std::string_view around = function != nullptr ? function->text : std::string_view();
+  launch.cooperative = cooperative || Contains(around, "cudaLaunchAttributeCooperative");
+  launch.cluster = extended && Contains(around, "cudaLaunchAttributeClusterDimension");
+  unit->launches.push_back(launch);
+}
+
 void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* unit) {
   const SyntaxNode* configuration = call->ChildOfType("kernel_call_syntax");
   if (configuration == nullptr) return;
@@ -304,6 +337,7 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
     }
     if (!node->Is("call_expression")) continue;
     ReadLaunch(node, function, &unit);
+    ReadApiLaunch(node, function, &unit);
     if (const SyntaxNode* callee = node->Field("function")) {
       const std::string_view name = callee->text;
       if (StartsWith(name, "cublas") || StartsWith(name, "cudnn") || StartsWith(name, "at::") ||

@@ -226,6 +226,8 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
   out.load_loop = InnermostLoop();
   out.literal = false;
   out.constant = Constant();
+  // Nobody fills an integer tensor up with 0.0.
+  out.is_float = fallback != nullptr && fallback->constant.kind == Constant::Kind::kFloat;
   return out;
 }
 
@@ -280,11 +282,9 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
         "Use a block of at least 16 along K and mask, or write tl.sum(a * b, axis=...).");
   else if ((m > 0 && m < 16) || (n > 0 && n < 16))
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
-           fmt::format("tl.dot multiplies {} by {}; Triton up to 3.2 needs at least 16 in every extent",
+           fmt::format("tl.dot multiplies {} by {}; Triton up to 3.4 needs at least 16 in every extent",
                        a->ShapeText(), b->ShapeText()),
-           "Use blocks of at least 16 and mask.",
-           TritonVersionMask("2.1") | TritonVersionMask("2.2") | TritonVersionMask("3.0") |
-               TritonVersionMask("3.1"));
+           "Use blocks of at least 16 and mask.", TritonUpTo("3.4"));
   if (!a->element.empty() && !b->element.empty() && a->element != b->element &&
       a->element.find("8") == std::string::npos)
     Report(
@@ -356,7 +356,10 @@ KernelValue KernelInterpreter::Reduce(const PyNode* node, const std::string& nam
   KernelValue out = input;
   out.from_load = false;
   out.base = {};
-  if (name == "argmax" || name == "argmin") out.element = "int32";
+  if (name == "argmax" || name == "argmin") {
+    out.element = "int32";
+    out.is_float = false;
+  }
   if (axis == nullptr || axis->constant.kind == Constant::Kind::kNone) {
     if (name == "argmax" || name == "argmin" || keeps) return {};
     out.kind = Kind::kScalar;
