@@ -1,0 +1,291 @@
+"""What the tests of `hone optimize` and its relatives share: a house per test (its own HONE_DATA and folder for runs, one
+HONE_CACHE for a whole file, so that ceilings are measured once), the store as plain rows, the fake model server, and a runner
+that prints a line per test.
+
+A test is a function of the house; its docstring is its name. No test may leave a process behind.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = ROOT / "tests" / "end_to_end"
+SLOW_ROWS = HERE / "tasks" / "slow_rows.py"
+SMALL_SOFTMAX = ROOT / "tasks" / "small_softmax.py"
+ACCEPTED, REJECTED, USAGE, CANNOT, INTERRUPTED = 0, 1, 2, 3, 130
+QUICK = ("--target", "cpu", "--compile", "never", "--ladder", "eager", "--trials", "5")
+RIGHT_REASONS = ("faster", "no-difference", "slower")
+
+
+class Failed(Exception):
+    pass
+
+
+class Skipped(Exception):
+    pass
+
+
+def require(condition, message):
+    if not condition:
+        raise Failed(message)
+
+
+def require_equal(found, wanted, what):
+    require(found == wanted, "%s: %r where %r is expected" % (what, found, wanted))
+
+
+class Outcome:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def expect(self, code, *words):
+        """The exit code, and every word somewhere in what was printed."""
+        require(self.code == code, "exit code %s where %s is expected:\n%s" % (self.code, code, (self.out + self.err)[-1500:]))
+        require("a bug in hone" not in self.err, self.err[-600:])
+        for word in words:
+            require(word in self.out + self.err, "it does not say %r:\n%s" % (word, (self.out + self.err)[-1500:]))
+        return self
+
+    def json(self):
+        try:
+            return json.loads(self.out)
+        except ValueError as error:
+            raise Failed("stdout is not JSON (%s): %r" % (error, self.out[:300]))
+
+
+class Run:
+    """One run's rows, by key, as they are in the store now."""
+
+    def __init__(self, house, row):
+        self.__dict__.update(row)
+        self.calls = {r["key"]: r for r in house.rows("SELECT * FROM call WHERE run_id=? ORDER BY id", row["id"])}
+        self.candidates = {r["key"]: r for r in house.rows("SELECT * FROM candidate WHERE run_id=? ORDER BY id", row["id"])}
+        self.decisions = {r["key"]: r for r in house.rows("SELECT * FROM decision WHERE run_id=? ORDER BY id", row["id"])}
+
+    def verdict(self, key):
+        require(key in self.candidates, "no candidate %s; there are %s" % (key, list(self.candidates)))
+        return self.candidates[key]["verdict"], self.candidates[key]["reason"]
+
+    def is_right(self, key):
+        verdict, reason = self.verdict(key)
+        return verdict in ("accepted", "no_difference") or reason == "slower"
+
+    def decided(self, key):
+        require(key in self.decisions, "no decision %s; there are %s" % (key, list(self.decisions)))
+        return self.decisions[key]["text"]
+
+    def prompt(self, key):
+        return pathlib.Path(self.folder, "llm", key + ".prompt.txt").read_text()
+
+
+class House:
+    def __init__(self, hone, python, folder, cache):
+        self.hone, self.python, self.folder, self.cache = hone, python, folder, cache
+        for name in ("data", "tmp", "config"):
+            (folder / name).mkdir()
+        self.env = {}
+
+    def environment(self, changes=None):
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith(("HONE_", "OPENAI_", "ANTHROPIC_", "DEEPSEEK_")) and k.lower() not in ("virtual_env", "http_proxy", "https_proxy", "all_proxy")}
+        env.update(HONE_DATA=str(self.folder / "data"), HONE_CACHE=str(self.cache), HONE_PYTHON=self.python,
+                   TMPDIR=str(self.folder / "tmp"), XDG_CONFIG_HOME=str(self.folder / "config"))
+        env.update(self.env)
+        env.update(changes or {})
+        return env
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        return path
+
+    def start(self, *words, env=None, cwd=None):
+        return subprocess.Popen([self.hone, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, env=self.environment(env), cwd=cwd or self.folder, start_new_session=True, errors="replace")
+
+    def finish(self, process, timeout=300):
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise Failed("no end after %d s:\n%s" % (timeout, err[-1000:]))
+        return Outcome(process.returncode, out, err)
+
+    def run(self, *words, env=None, cwd=None, timeout=300):
+        return self.finish(self.start(*words, env=env, cwd=cwd), timeout)
+
+    def optimize(self, task, proposer, *flags, **more):
+        return self.run("optimize", task, "--proposer", proposer, *QUICK, *flags, **more)
+
+    def rows(self, sql, *values):
+        with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % (self.folder / "data" / "hone.db"), uri=True, timeout=20)) as store:
+            store.row_factory = sqlite3.Row
+            return [dict(row) for row in store.execute(sql, values)]
+
+    def last(self):
+        rows = self.rows("SELECT * FROM run ORDER BY id DESC LIMIT 1")
+        require(rows, "there is no run in the store")
+        return Run(self, rows[0])
+
+    def named(self, name):
+        return Run(self, self.rows("SELECT * FROM run WHERE name=?", name)[0])
+
+    def integrity(self):
+        """The database is whole, and every row belongs to a run."""
+        require_equal(self.rows("PRAGMA integrity_check")[0]["integrity_check"], "ok", "integrity")
+        require_equal(self.rows("PRAGMA foreign_key_check"), [], "foreign keys")
+
+    def best_is_importable(self, run):
+        """best.py stands alone: it can be imported anywhere and has ModelNew."""
+        code = "import runpy, torch; m = runpy.run_path(%r); print(type(m['ModelNew'](*m['get_init_inputs']() if 'get_init_inputs' in m else ())))" % str(pathlib.Path(run.folder, "best.py"))
+        done = subprocess.run([self.python, "-I", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", timeout=120)
+        require(done.returncode == 0 and "ModelNew" in done.stdout, "best.py: " + done.stderr[-600:])
+
+    def processes(self):
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            try:
+                status = (entry / "stat").read_text()
+                seen = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(self.folder).encode() in seen and status.rpartition(")")[2].split()[0] not in "ZX":
+                found.append((int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
+        return found
+
+    def check_no_processes(self):
+        deadline = time.monotonic() + 5
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        left = self.processes()
+        require(not left, "left behind: %s" % left[:4])
+
+    def files_with(self, words, *folders):
+        """Files below the house, the cache and `folders` that hold these bytes."""
+        found = []
+        for folder in (self.folder, self.cache, *folders):
+            for path in pathlib.Path(folder).rglob("*"):
+                if path.is_file() and not path.is_symlink() and words in path.read_bytes():
+                    found.append(str(path))
+        return found
+
+    @contextlib.contextmanager
+    def server(self, *flags):
+        """A fake model server; gives its port."""
+        with subprocess.Popen([sys.executable, str(ROOT / "tests" / "fakes" / "fake_llm_server.py"), *map(str, flags)],
+                              stdout=subprocess.PIPE, text=True) as process:
+            try:
+                yield Server(int(process.stdout.readline().split()[1]))
+            finally:
+                process.terminate()
+
+
+class Server:
+    def __init__(self, port):
+        self.port = port
+
+    def base(self, scenario="", scheme="http"):
+        return "%s://127.0.0.1:%d%s" % (scheme, self.port, "/s/" + scenario if scenario else "")
+
+    def log(self):
+        with urllib.request.urlopen("http://127.0.0.1:%d/log" % self.port, timeout=30) as answer:
+            return json.load(answer)
+
+
+def wait_for(what, condition, seconds=120, process=None):
+    """Polls until the condition holds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        if process is not None and process.poll() is not None:
+            raise Failed("hone ended before %s: %s" % (what, process.communicate()[1][-800:]))
+        time.sleep(0.02)
+    raise Failed("no %s within %d s" % (what, seconds))
+
+
+def fenced(source):
+    return "```python\n%s\n```\n" % source.strip()
+
+
+def python_with_torch(hone, asked):
+    if asked:
+        return asked
+    done = subprocess.run([hone, "doctor", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        python = json.loads(done.stdout)["python"]
+        return python["program"] if python.get("torch") else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def main(cases, description, more_options=None):
+    """Runs every case in a house of its own. `more_options(parser)` adds flags; cases see them as house.options."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--hone", required=True)
+    parser.add_argument("--python", help="an interpreter with torch; else what hone itself would take")
+    parser.add_argument("--only", help="cases whose name holds this word")
+    parser.add_argument("--keep", action="store_true", help="leave the folders of failed cases")
+    if more_options:
+        more_options(parser)
+    args = parser.parse_args()
+    python = python_with_torch(args.hone, args.python)
+    if not python:
+        print("skipped: no Python with torch")
+        return 77
+    base = pathlib.Path(tempfile.mkdtemp(prefix="hone-e2e-"))
+    hone = str(base / "hone")
+    shutil.copy2(args.hone, hone)
+    (base / "cache").mkdir()
+    failures, count, began = 0, 0, time.monotonic()
+    try:
+        for case in cases:
+            if args.only and args.only not in case.__doc__ and args.only not in case.__name__:
+                continue
+            folder = base / case.__name__
+            folder.mkdir()
+            house = House(hone, python, folder, base / "cache")
+            house.options = args
+            begin = time.monotonic()
+            count += 1
+            word, why = "ok", ""
+            try:
+                try:
+                    case(house)
+                    house.check_no_processes()
+                finally:
+                    for pid, _ in house.processes():
+                        with contextlib.suppress(OSError):
+                            os.kill(pid, signal.SIGKILL)
+            except Skipped as reason:
+                word, why = "skip", " (%s)" % reason
+            except Failed as reason:
+                word, why = "FAIL", "\n       " + str(reason).replace("\n", "\n       ")
+                failures += 1
+            print("%-4s %5.1fs  %s%s" % (word, time.monotonic() - begin, re.sub(r"\s+", " ", case.__doc__), why), flush=True)
+            if word == "FAIL" and args.keep:
+                print("       kept: %s" % folder)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        if not (failures and args.keep):
+            shutil.rmtree(base, ignore_errors=True)
+    print("%d of %d failed, %.0f s" % (failures, count, time.monotonic() - began) if failures else "all %d good, %.0f s" % (count, time.monotonic() - began))
+    return 1 if failures else 0
