@@ -199,10 +199,10 @@ KernelValue KernelInterpreter::Broadcast(const PyNode* node, const KernelValue& 
   if (a.is_block() && b.is_block()) {
     std::vector<int64_t> shape;
     if (!BroadcastShapes(a.shape, b.shape, &shape)) {
-      Report(
-          ProblemKind::kShapeMismatch, node, std::string(what),
-          fmt::format("{} has shape {} on one side and {} on the other", what, a.ShapeText(), b.ShapeText()),
-          "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].");
+      Report(ProblemKind::kShapeMismatch, node, std::string(what),
+             fmt::format("{} has shape {} on one side and {} on the other", what, a.ExtentsText(),
+                         b.ExtentsText()),
+             "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].");
       return {};
     }
     out = KernelValue::Block(std::move(shape));

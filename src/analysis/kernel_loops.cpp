@@ -146,11 +146,11 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
       if (shape_changes && (later.is_block() || value.is_block()))
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as {}", name,
-                           value.is_block() ? "a block of shape " + value.ShapeText() : "a scalar",
-                           later.is_block() ? "a block of shape " + later.ShapeText() : "a scalar"),
+                           value.is_block() ? "a block of shape " + value.ExtentsText() : "a scalar",
+                           later.is_block() ? "a block of shape " + later.ExtentsText() : "a scalar"),
                value.is_block()
                    ? fmt::format("Keep the shape of {} the same in every iteration.", name)
-                   : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ShapeText()));
+                   : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ExtentsText()));
       else if (StartsWith(value.element, "int") && later.element.empty() && later.is_float)
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as a floating-point value", name,

@@ -303,7 +303,7 @@ StateDict ReadStateDict(const PythonUnit& unit, std::string_view class_name) {
   return out;
 }
 
-std::string ShapeText(const std::vector<int64_t>& shape) {
+std::string ExtentsText(const std::vector<int64_t>& shape) {
   std::string out;
   for (int64_t extent : shape)
     out += fmt::format("{}{}", out.empty() ? "" : ", ", extent < 0 ? "?" : std::to_string(extent));

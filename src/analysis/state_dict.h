@@ -30,6 +30,6 @@ struct StateDict {
 
 StateDict ReadStateDict(const PythonUnit& unit, std::string_view class_name);
 // [64, 32], with ? for what is not known.
-std::string ShapeText(const std::vector<int64_t>& shape);
+std::string ExtentsText(const std::vector<int64_t>& shape);
 
 }  // namespace hone

@@ -136,8 +136,8 @@ void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
         worst->dot->node, all ? Severity::kError : Severity::kWarning,
         fmt::format(
             "{} keeps {} of tiles in shared memory ({} and {} with num_stages={}){}, more than the {} of {}",
-            kernel.name, HumanBytes(static_cast<double>(worst->bytes)), worst->dot->a.ShapeText(),
-            worst->dot->b.ShapeText(), worst->stages,
+            kernel.name, HumanBytes(static_cast<double>(worst->bytes)), worst->dot->a.ExtentsText(),
+            worst->dot->b.ExtentsText(), worst->stages,
             worst_config != nullptr
                 ? fmt::format(" with the autotune config at line {}", LineOf(candidate, worst_config->node))
                 : "",

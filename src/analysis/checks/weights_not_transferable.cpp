@@ -46,7 +46,7 @@ void CheckOwn(const StateDict& own, const StateDict& reference, FindingSink* sin
     else if (CannotMatch(entry, *same) && said.insert(entry.attribute).second)
       sink->Add(entry.node, Severity::kWarning,
                 fmt::format("{} has shape {} and the reference's has {}: its weights cannot be copied",
-                            entry.name, ShapeText(entry.shape), ShapeText(same->shape)),
+                            entry.name, ExtentsText(entry.shape), ExtentsText(same->shape)),
                 "Keep the reference's shape and transpose or pack it when it is used, or define "
                 "load_reference(self, state_dict).");
   }
