@@ -1,8 +1,7 @@
-# Runtime of Hone's CUDA kernels for recurrent networks (Hopper and later): compiles them with NVRTC, which torch brings along, else
-# with nvcc; packs the weights once; launches through the driver on torch's current stream. A call allocates its outputs and its
-# scratch memory anew, so calls on several streams and captures in CUDA graphs do not meet. A captured graph keeps the weights of
-# its capture. What a call passes to the driver is prepared per shape and stream: a call only fills in addresses.
-import glob
+# Runtime of Hone's CUDA kernels for recurrent networks (Hopper and later): packs the weights once and launches on torch's current
+# stream. A call allocates its outputs and its scratch memory anew, so calls on several streams and captures in CUDA graphs do not
+# meet. A captured graph keeps the weights of its capture. What a call passes to the driver is prepared per shape and stream, so
+# that a call only fills in addresses.
 import math
 import struct
 
@@ -10,111 +9,12 @@ _RECURRENT_SOURCE = r"""@@recurrent_cluster.cu@@"""
 
 _PRODUCT_SOURCE = r"""@@product_tf32.cu@@"""
 
-_SOURCES = {"recurrent_cluster": _RECURRENT_SOURCE, "product_tf32": _PRODUCT_SOURCE}
+_SOURCES.update(recurrent_cluster=_RECURRENT_SOURCE, product_tf32=_PRODUCT_SOURCE)
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 _EXTRA_MACROS = {}  # tests add STALL_FOR_TEST and LIMIT_NS
 _PRODUCT_SHARED = 55296
 _PLANS_KEPT = 64  # shapes and streams per packed module
 _HALF_PRODUCT = "out_dtype" in (torch.mm.__doc__ or "")  # fp16 operands with a float32 result, torch 2.8 and later
-
-
-def _nvrtc():
-    major = (torch.version.cuda or "").split(".")[0]
-    wheels = os.path.join(os.path.dirname(os.path.dirname(torch.__file__)), "nvidia", "*", "lib", "libnvrtc.so*")
-    toolkit = os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "lib64", "libnvrtc.so*")
-    for path in [*sorted(glob.glob(wheels)), "libnvrtc.so." + major, *sorted(glob.glob(toolkit))]:
-        try:
-            return ctypes.CDLL(path)
-        except OSError:
-            continue
-    return None
-
-
-def _compile_nvrtc(library, source, arch, defines):
-    """The machine code, or a sentence that says why there is none."""
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    if library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None):
-        return "NVRTC could not be started"
-    try:
-        options = [o.encode() for o in ("--gpu-architecture=" + arch, "--std=c++17", "-default-device", *defines)]
-        if library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)):
-            library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-            log = ctypes.create_string_buffer(size.value)
-            library.nvrtcGetProgramLog(program, log)
-            return "NVRTC: " + log.value.decode(errors="replace").strip()[:400]
-        library.nvrtcGetCUBINSize(program, ctypes.byref(size))
-        image = ctypes.create_string_buffer(size.value)
-        library.nvrtcGetCUBIN(program, image)
-        return image.raw
-    finally:
-        library.nvrtcDestroyProgram(ctypes.byref(program))
-
-
-def _compile_nvcc(source, arch, defines):
-    nvcc = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "bin", "nvcc")
-    if not os.path.exists(nvcc):
-        return "there is no nvcc"
-    with tempfile.TemporaryDirectory(prefix="hone-kernels-") as folder:
-        with open(os.path.join(folder, "kernel.cu"), "w") as f:
-            f.write(source)
-        command = [nvcc, "-std=c++17", "-arch=" + arch, "-cubin", "-o", "kernel.cubin", *defines, "kernel.cu"]
-        try:
-            done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
-        except (OSError, subprocess.SubprocessError) as e:
-            return "nvcc: %s" % e
-        if done.returncode:
-            return "nvcc: " + done.stdout.decode(errors="replace").strip()[:400]
-        with open(os.path.join(folder, "kernel.cubin"), "rb") as f:
-            return f.read()
-
-
-def _compile(source, arch, defines):
-    said = []
-    library = _nvrtc()
-    for made in (lambda: _compile_nvrtc(library, source, arch, defines) if library else "there is no NVRTC", lambda: _compile_nvcc(source, arch, defines)):
-        image = made()
-        if isinstance(image, bytes):
-            return image
-        said.append(image)
-    raise _Unsupported("the CUDA kernel could not be built: " + "; ".join(said))
-
-
-def _images(name, arch, macros):
-    """The machine code of a kernel: as kept from an earlier run, then (if that one is no good) built anew and kept."""
-    defines = ["-D%s=%s" % item for item in sorted(macros.items())]
-    identity = "\0".join([_SOURCES[name], arch, torch.version.cuda or "", *defines])
-    file = "%s-%s.cubin" % (name, hashlib.sha256(identity.encode()).hexdigest()[:24])
-    folders = [f for f in _cache_folders() if f]
-    for folder in folders:
-        try:
-            with open(os.path.join(folder, file), "rb") as f:
-                yield f.read()
-        except OSError:
-            pass
-    image = _compile(_SOURCES[name], arch, defines)
-    for folder in folders:
-        try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as f:
-                f.write(image)
-            os.replace(f.name, os.path.join(folder, file))
-            break
-        except OSError:
-            continue  # not kept: the next process compiles again
-    yield image
-
-
-class _Attribute(ctypes.Structure):  # CUlaunchAttribute
-    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("x", ctypes.c_uint), ("y", ctypes.c_uint), ("z", ctypes.c_uint), ("rest", ctypes.c_char * 52)]
-
-
-class _Config(ctypes.Structure):  # CUlaunchConfig
-    _fields_ = [(n, ctypes.c_uint) for n in ("gx", "gy", "gz", "bx", "by", "bz", "shared")] + [
-        ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(_Attribute)), ("count", ctypes.c_uint)]  # fmt: skip
-
-
-_ATTRIBUTE_COOPERATIVE, _ATTRIBUTE_CLUSTER, _ATTRIBUTE_OVERLAP = 2, 4, 6
-_SHARED_BYTES, _LARGE_CLUSTERS = 8, 14  # of cuFuncSetAttribute
 
 
 class _Slab(ctypes.Structure):
@@ -134,77 +34,6 @@ _SLAB_ADDRESSES = struct.Struct("7Q")  # gates, h0, c0, hn, cn, y, y16
 _SHARED_ADDRESSES = struct.Struct("3Q")  # exchange, flags, control
 
 
-class _Driver:
-    """The CUDA driver, with the errors it answers as _Unsupported. torch has initialised it and holds the contexts."""
-
-    def __init__(self):
-        self.library, self.contexts = ctypes.CDLL("libcuda.so.1"), {}
-
-    def __call__(self, name, *arguments):
-        code = getattr(self.library, name)(*arguments)
-        if code:
-            raise _Unsupported("%s answered error %d" % (name, code))
-
-    def enter(self, device):
-        """Makes torch's context of the device current: a thread that has not called CUDA yet has none."""
-        context = self.contexts.get(device)
-        if context is None:
-            context, number = ctypes.c_void_p(), ctypes.c_int()
-            self("cuDeviceGet", ctypes.byref(number), device)
-            self("cuDevicePrimaryCtxRetain", ctypes.byref(context), number)
-            self.contexts[device] = context
-        self("cuCtxSetCurrent", context)
-
-
-_driver_state = []
-
-
-def _driver():
-    if not _driver_state:
-        try:
-            _driver_state.append(_Driver())
-        except OSError as e:
-            raise _Unsupported("the CUDA driver cannot be loaded: %s" % e) from None
-    return _driver_state[0]
-
-
-def _capturing():
-    return torch.cuda.is_current_stream_capturing()
-
-
-def _arch(device):
-    major, minor = torch.cuda.get_device_capability(device)
-    if major not in (9, 10):
-        raise _Unsupported("the CUDA kernel is for Hopper and Blackwell (sm_90, sm_100), not sm_%d%d" % (major, minor))
-    return "sm_%d%da" % (major, minor)
-
-
-_functions = {}
-
-
-def _function(device, name, macros):
-    """The loaded kernel; its module stays for the life of the process, as captured graphs refer to it."""
-    key = (device, name, tuple(sorted(macros.items())))
-    with _lock:
-        if key not in _functions:
-            if _capturing():
-                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
-            driver, failure = _driver(), None
-            driver.enter(device)
-            for image in _images(name, _arch(device), macros):
-                module, function = ctypes.c_void_p(), ctypes.c_void_p()
-                try:
-                    driver("cuModuleLoadData", ctypes.byref(module), image)
-                    driver("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
-                    _functions[key] = function
-                    break
-                except _Unsupported as e:
-                    failure = e
-            else:
-                raise failure
-        return _functions[key]
-
-
 class _Product:
     """out = a @ w' in fp32 storage on the TF32 tensor cores: one product, or three for about fp32."""
 
@@ -222,7 +51,7 @@ class _Product:
 
     def __call__(self, a, out):
         self.a.value, self.out.value = a.data_ptr(), out.data_ptr()
-        _driver()("cuLaunchKernelEx", *self.launch)
+        _driver().launch(self.launch)
 
 
 def _up(value, to):
@@ -450,6 +279,10 @@ class _Stack:
         return plan
 
 
+def _address(tensor):
+    return 0 if tensor is None else tensor.data_ptr()
+
+
 class _Plan:
     """One shape on one stream. x is [steps, batch, inputs], or [batch, steps, inputs] where x_by_batch; y likewise."""
 
@@ -544,9 +377,9 @@ class _Plan:
         h_n = empty(self.state_shape, dtype=float32, device=device) if self.h_n else None
         c_n = empty(self.state_shape, dtype=float32, device=device) if self.c_n else None
         gates_at = gates.data_ptr()
-        h0_at, c0_at, hn_at, cn_at = (0 if t is None else t.data_ptr() for t in (h0, c0, h_n, c_n))
-        y_at, between_at, exchange_at = (0 if t is None else t.data_ptr() for t in (y, between, exchange))
-        half, y_size, rows = stack.between == torch.float16, 4, x
+        h0_at, c0_at, hn_at, cn_at, y_at = _address(h0), _address(c0), _address(h_n), _address(c_n), _address(y)
+        between_at, exchange_at = _address(between), _address(exchange)
+        half, rows = stack.between == torch.float16, x
         driver, pack = _driver(), _SLAB_ADDRESSES.pack_into
         with self.lock:
             driver.enter(stack.device)
@@ -557,7 +390,7 @@ class _Plan:
                     if self.control is None:
                         self.control = torch.zeros(self.control_words, dtype=torch.int32, device=device)
                     control = self.control
-            control_at = 0 if control is None else control.data_ptr()
+            control_at = _address(control)
             for layer, (problem, slabs, shared_at, final, launch) in enumerate(self.launches):
                 product = self.products[layer]
                 if product is not None:
@@ -573,13 +406,13 @@ class _Plan:
                         if not final:
                             y32, y16 = (0, between_at + 2 * y_offset) if half else (between_at + 4 * y_offset, 0)
                         elif self.sequence:
-                            y32 = y_at + y_size * y_offset
+                            y32 = y_at + 4 * y_offset
                         elif self.last_state and not hn:
                             hn = y_at
                     pack(problem, at, 0 if gates_offset is None else gates_at + gates_offset, h0_at and h0_at + state, c0_at and c0_at + state,
                          hn, cn_at and cn_at + state, y32, y16)  # fmt: skip
                 _SHARED_ADDRESSES.pack_into(problem, shared_at, exchange_at, control_at and control_at + 32, control_at)
-                driver("cuLaunchKernelEx", *launch)
+                driver.launch(launch)
                 rows = between
         if self.last:
             if self.last_state and h_n is not None:
@@ -620,25 +453,26 @@ def _autocast():
 _PLAIN = (torch.Tensor, nn.Parameter)
 
 
-def _check_plain(x, others):
-    """Refuses what the kernel does not take; the device's number otherwise."""
+def _check_weights(tensors, device):
+    for t in tensors:
+        if t is not None and (type(t) not in _PLAIN or t.dtype is not torch.float32 or t.get_device() != device):
+            raise _Unsupported("weights have to be float32 tensors on the input's device")
+
+
+def _check_call(x, states, weights):
+    """Refuses what the kernel does not take; the device's number otherwise. On the path of every call."""
     if type(x) not in _PLAIN:
         raise _Unsupported("a %s is not a plain tensor" % type(x).__name__)
     device = x.get_device()
     if not x.is_cuda:
         raise _Unsupported("the input is on %s and the kernel is for CUDA" % x.device)
-    grad = torch.is_grad_enabled()
-    if grad and x.requires_grad:
-        raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernel)")
     if x.dtype is not torch.float32:
         raise _Unsupported("the kernel is for float32, not %s" % x.dtype)
-    for t in others:
-        if t is None:
-            continue
-        if type(t) not in _PLAIN or t.dtype is not torch.float32 or t.get_device() != device:
-            raise _Unsupported("weights and states have to be float32 tensors on the input's device")
-        if grad and t.requires_grad:
-            raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernel)")
+    for t in states:
+        if t is not None and (type(t) not in _PLAIN or t.dtype is not torch.float32 or t.get_device() != device):
+            raise _Unsupported("states have to be float32 tensors on the input's device")
+    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, *states, *weights)):
+        raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernel)")
     if torch._C._get_tracing_state() is not None:
         raise _Unsupported("the model is being traced")
     if _autocast():
@@ -664,21 +498,29 @@ class _Entry:
 
 def _signature(tensors):
     """Addresses and versions. What writes through `.data` does not change a version and is not seen."""
-    return [None if t is None else (t.data_ptr(), 0 if t.is_inference() else t._version) for t in tensors]
+    addresses = [t.data_ptr() for t in tensors if t is not None]
+    try:
+        return addresses, [t._version for t in tensors if t is not None]
+    except RuntimeError:  # tensors made in inference mode have none
+        return addresses, None
 
 
 def _entry_of(table, key, tensors, signature, group, device):
     entry = table.get(key)
     if entry is None or entry.signature != signature:
+        if _capturing():
+            raise _Unsupported("a CUDA graph is being captured; call the module once before, and again after its weights changed")
+        _check_weights(tensors, device)
         with _lock:
-            if entry is not None and not _capturing():
+            if entry is not None or len(_elman_entries) >= 16:
                 torch.cuda.synchronize(device)  # what is dropped here may be in use on any stream
-            entry = _Entry(signature, group([None if t is None else t.detach() for t in tensors]))
-            if not _capturing():
-                table[key] = entry
+            while len(_elman_entries) >= 16:
+                _elman_entries.popitem(last=False)
+            entry = table[key] = _Entry(signature, group([None if t is None else t.detach() for t in tensors]))
     return entry
 
 
+_elman_entries = collections.OrderedDict()  # the most recent hand-written loops, by their weights
 _entries = weakref.WeakKeyDictionary()  # module -> _Entry; outside the module, so that copies and pickles of it stay plain
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
@@ -697,7 +539,7 @@ def _forward(module, x, state):
         if not isinstance(state, (tuple, list)) or len(state) != 2:
             return NotImplemented
         h0, c0 = state
-    device = _check_plain(x, (h0, c0, *weights))
+    device = _check_call(x, (h0, c0), weights)
     if module.training and module.dropout > 0 and module.num_layers > 1:
         raise _Unsupported("dropout is active")
     if device != torch.cuda.current_device():
@@ -738,12 +580,9 @@ def _on_device(module, cell, weights, x, h0, c0, device):
     return y, ((h_n, c_n) if cell == "LSTM" else h_n)
 
 
-_elman_entries = collections.OrderedDict()  # the most recent hand-written loops, by their weights
-
-
 def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
     tensors = (w_x, w_h, b_x, b_h)
-    device = _check_plain(x_seq, (h0, *tensors, head_weight, head_bias))
+    device = _check_call(x_seq, (h0,), (*tensors, head_weight, head_bias))
     if x_seq.dim() != 3 or x_seq.numel() == 0:
         raise _Unsupported("the loop needs an input [steps, batch, features] that is not empty")
     steps, batch, inputs = x_seq.shape
@@ -752,8 +591,6 @@ def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
         signature = _signature(tensors)
         key = (device, cell, *[None if t is None else (t.data_ptr(), t.shape, t.stride()) for t in tensors])
         entry = _entry_of(_elman_entries, key, tensors, signature, lambda detached: [tuple(detached)], device)
-        while len(_elman_entries) > 16:
-            _elman_entries.popitem(last=False)
         tf32 = _linear_tf32()
         stack = entry.stack(cell, 1, "tf32" if tf32 else "fp32", device)
         stream = _raw_stream(device)
