@@ -14,15 +14,13 @@ import time
 import types
 import warnings
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TEMPLATES = ROOT / "src/codegen/templates"
+import torch_python
 
-try:
-    import torch
-    import torch.nn as nn
-except ImportError:
-    print("skipped: no torch")
-    sys.exit(77)
+torch_python.need_torch()
+import torch
+import torch.nn as nn
+
+TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
 
 
 def load_runtime(**extra_macros):
