@@ -58,9 +58,20 @@ bool IsWritten(const SyntaxNode* subscript, bool* also_read) {
   return false;
 }
 
+// Device functions that hold a barrier of the cluster: cluster.sync(), or the instruction itself.
+std::set<std::string_view> ClusterBarriers(const SyntaxNode* root) {
+  std::set<std::string_view> names;
+  for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root))
+    if (node->Is("function_definition") && HasQualifier(node, "__device__") &&
+        (Contains(node->text, "barrier.cluster.wait") || Contains(node->text, "cluster.sync(")))
+      names.insert(FunctionName(node));
+  return names;
+}
+
 class KernelReader {
  public:
-  KernelReader(CudaKernel* kernel, const SyntaxNode* root) : kernel_(kernel), root_(root) {}
+  KernelReader(CudaKernel* kernel, const SyntaxNode* root, const std::set<std::string_view>& cluster_barriers)
+      : kernel_(kernel), root_(root), cluster_barriers_(cluster_barriers) {}
 
   void Read() {
     for (const SyntaxNode* node = root_; node != nullptr; node = NextInDocument(node, root_)) {
@@ -117,11 +128,12 @@ class KernelReader {
     const std::string_view name = function->text;
     const bool barrier = name == "__syncthreads" || name == "__syncwarp" ||
                          StartsWith(name, "__syncthreads_") || EndsWith(name, ".sync") ||
-                         EndsWith(name, "->sync") || EndsWith(name, ".arrive_and_wait");
+                         EndsWith(name, "->sync") || EndsWith(name, ".arrive_and_wait") ||
+                         cluster_barriers_.count(name) != 0;
     if (barrier) {
       ++kernel_->barriers;
       if (Contains(name, "grid")) kernel_->grid_sync = true;
-      if (Contains(name, "cluster")) kernel_->cluster_sync = true;
+      if (Contains(name, "cluster") || cluster_barriers_.count(name) != 0) kernel_->cluster_sync = true;
       kernel_->events.push_back({CudaEvent::Kind::kBarrier, {}});
     }
     if (StartsWith(name, "atomic")) ++kernel_->atomics;
@@ -162,6 +174,7 @@ class KernelReader {
 
   CudaKernel* kernel_;
   const SyntaxNode* root_;
+  const std::set<std::string_view>& cluster_barriers_;
 };
 
 bool ParseInteger(std::string_view text, int64_t* value) {
@@ -320,6 +333,7 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
   if (root == nullptr) return unit;
   const SyntaxNode* function = nullptr;
   const std::map<std::string_view, int64_t> constants = IntegerConstants(root);
+  const std::set<std::string_view> cluster_barriers = ClusterBarriers(root);
   for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root)) {
     if (function != nullptr && node->start >= function->end) function = nullptr;
     if (node->Is("function_definition")) {
@@ -329,7 +343,7 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
         kernel.definition = node;
         kernel.name = FunctionName(node);
         kernel.body = node->Field("body");
-        if (kernel.body != nullptr) KernelReader(&kernel, kernel.body).Read();
+        if (kernel.body != nullptr) KernelReader(&kernel, kernel.body, cluster_barriers).Read();
         kernel.static_shared_bytes = StaticSharedBytes(kernel, constants);
         kernel.flow = TraceCuda(node);
         unit.kernels.push_back(std::move(kernel));
