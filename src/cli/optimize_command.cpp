@@ -18,7 +18,6 @@ Result<int> Resume(const std::string& what, bool json, bool quiet) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   if (store->FindSuite(what).ok()) return ResumeSuite(what, 0, json);
   HONE_ASSIGN_OR_RETURN(RunRecord run, store->FindRun(what));
-  HONE_RETURN_IF_ERROR(MakeFolders(run.folder));
   return ExecuteRun(*store, std::move(run), json, quiet);
 }
 

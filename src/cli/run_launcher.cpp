@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/interrupt.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -34,6 +35,12 @@ void AddModelFlags(CLI::App* command, ModelFlags* flags) {
       ->group(group);
   command->add_option("--max-output-tokens", flags->max_output_tokens, "Longest reply to ask for")
       ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command
+      ->add_option("--idle-timeout", flags->idle_timeout_s,
+                   "Seconds of silence after which a request is given up and sent again")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
       ->group(group);
   command->add_option("--temperature", flags->temperature, "Sampling temperature (default: the server's)")
       ->group(group);
@@ -130,6 +137,7 @@ Json ToJson(const ModelFlags& flags) {
           {"prices", flags.prices},
           {"extra", flags.extra},
           {"max_output_tokens", flags.max_output_tokens},
+          {"idle_timeout_s", flags.idle_timeout_s},
           {"temperature", flags.temperature}};
 }
 
@@ -143,6 +151,7 @@ ModelFlags ModelFlagsFromJson(const Json& json) {
   flags.prices = GetString(json, "prices");
   flags.extra = GetString(json, "extra");
   flags.max_output_tokens = GetInt(json, "max_output_tokens");
+  flags.idle_timeout_s = GetNumber(json, "idle_timeout_s", flags.idle_timeout_s);
   flags.temperature = GetNumber(json, "temperature", -1);
   return flags;
 }
@@ -162,6 +171,7 @@ Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
   http.key_variable = flags.api_key_env;
   http.key_file = flags.api_key_file;
   http.max_output_tokens = flags.max_output_tokens;
+  http.limits.idle_seconds = flags.idle_timeout_s;
   if (flags.temperature >= 0) http.temperature = flags.temperature;
   if (!flags.extra.empty()) {
     HONE_ASSIGN_OR_RETURN(http.extra, ParseJson(flags.extra).WithContext("--request-extra"));
@@ -176,21 +186,23 @@ std::string ProposerWord(const std::string& proposer) {
 }
 
 // One process at a time works on a run; the lock goes with the process, however it ends.
-Result<UniqueFd> LockRun(int64_t id) {
+Result<UniqueFd> LockRun(int64_t id, double patience_s) {
   const fs::path folder = DataFolder() / "locks";
   HONE_RETURN_IF_ERROR(MakeFolders(folder));
   const fs::path path = folder / fmt::format("run{}.lock", id);
   UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return ErrnoError("cannot open " + path.string());
-  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
-    return Error{ErrorKind::kUnavailable, "another hone is working on this run; see it with: hone show"};
+  const Deadline deadline = Deadline::After(patience_s);
+  while (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    if (deadline.passed() || !SleepUnlessInterrupted(0.02))
+      return Error{ErrorKind::kUnavailable, "another hone is working on this run; see it with: hone show"};
   return file;
 }
 
 }  // namespace
 
 bool IsAbandoned(const RunRecord& run) {
-  return run.status == "running" && LockRun(run.id).ok();
+  return run.status == "running" && LockRun(run.id, 0).ok();
 }
 
 Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
@@ -236,11 +248,11 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
     const fs::path folder = flags.out.empty() ? fs::path("runs") / run.name : fs::path(flags.out);
     run.folder = fs::absolute(folder, ignored).lexically_normal().string();
     if (run.folder.size() > 1 && run.folder.back() == '/') run.folder.pop_back();
+    // First, so that a folder that cannot be made leaves no run behind.
+    HONE_RETURN_IF_ERROR(MakeFolders(run.folder).WithContext("the run's folder (choose another with --out)"));
     Result<int64_t> id = store.AddRun(run);
     if (id.ok()) {
       run.id = *id;
-      HONE_RETURN_IF_ERROR(
-          MakeFolders(run.folder).WithContext("the run's folder (choose another with --out)"));
       return run;
     }
     if (!Contains(id.error().message, "UNIQUE")) return id.error();
@@ -249,7 +261,8 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
 }
 
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
-  HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id));
+  // `hone runs` holds it for an instant to see whether anybody does.
+  HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id, 0.5));
   HONE_ASSIGN_OR_RETURN(const Json stored, ParseJson(run.options));
   const RunOptions options = RunOptionsFromJson(stored);
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
@@ -266,9 +279,8 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
   Result<RunEnd> end = spine.Run();
   view.Close();
   if (!end.ok()) return end.error();
-  const fs::path best = fs::path(recorder.run().folder) / "best.py";
   if (json) {
-    HONE_ASSIGN_OR_RETURN(const std::string text, ReadFile(fs::path(recorder.run().folder) / "run.json"));
+    HONE_ASSIGN_OR_RETURN(const std::string text, recorder.SummaryText());
     fmt::print("{}", text);
   } else {
     fmt::print("{}", EndText(recorder.run(), *end, Style(stdout)));

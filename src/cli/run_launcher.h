@@ -19,6 +19,7 @@ struct ModelFlags {
   std::string prices;
   std::string extra;  // JSON merged into every request
   int64_t max_output_tokens = 0;
+  double idle_timeout_s = 300;
   double temperature = -1;  // below 0: the server's own
 };
 void AddModelFlags(CLI::App* command, ModelFlags* flags);

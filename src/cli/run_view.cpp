@@ -29,7 +29,7 @@ std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style)
   if (end.status != "done") text += fmt::format("  ended early   {}\n", SafeForTerminal(end.outcome));
   text += fmt::format("  took          {}\n", HumanSeconds(run.seconds));
   text += fmt::format("  file          {}\n", (fs::path(run.folder) / "best.py").string());
-  text += fmt::format("  next          hone show {}\n", run.name);
+  text += fmt::format("  next          hone {} {}\n", end.status == "done" ? "show" : "resume", run.name);
   return text;
 }
 

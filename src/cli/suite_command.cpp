@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <signal.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <thread>
 
@@ -111,14 +114,20 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool
     if (!SleepUnlessInterrupted(0.05)) break;
   }
   if (Interrupted()) {
-    // The members heard it too; they leave a consistent state behind and are collected here.
-    for (Job& job : running) (void)job.child->WaitUntil(Deadline::After(10));
+    // Members have process groups of their own, so Ctrl-C is passed on; they end as a run of their own would.
+    for (Job& job : running) kill(job.child->pid(), SIGINT);
+    const Deadline deadline = Deadline::After(10);
+    for (Job& job : running)
+      while (job.child->running() && !deadline.passed())
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
     running.clear();
     fmt::print(stderr, "hone: interrupted; `hone resume {}` goes on\n", suite.name);
     return 130;
   }
   HONE_ASSIGN_OR_RETURN(const SuiteSummary summary, Summarise(store, suite));
-  const fs::path folder = fs::path("runs") / suite.name;
+  const Result<Json> options = ParseJson(suite.options);
+  const fs::path folder =
+      options.ok() ? GetString(*options, "folder", "runs/" + suite.name) : "runs/" + suite.name;
   if (MakeFolders(folder).ok()) {
     (void)WriteFileAtomic(folder / "summary.txt", SuiteText(summary, Style(false))).ok();
     (void)WriteFileAtomic(folder / "summary.csv", SuiteCsv(summary)).ok();
@@ -151,10 +160,11 @@ Result<int> StartSuite(SuiteFlags flags) {
   if (store->FindSuite(suite.name).ok())
     return Error{ErrorKind::kUsage,
                  "there is a suite of that name already; go on with it: hone resume " + suite.name};
-  suite.options = DumpJson(Json{{"jobs", flags.jobs}});
+  const std::string out = flags.out.empty() ? "runs/" + suite.name : flags.out;
+  std::error_code ignored;
+  suite.options = DumpJson(Json{{"jobs", flags.jobs}, {"folder", fs::absolute(out, ignored).string()}});
   HONE_ASSIGN_OR_RETURN(suite.id, store->AddSuite(suite));
   flags.suite = suite.name;
-  const std::string out = flags.out.empty() ? "runs/" + suite.name : flags.out;
   for (const fs::path& task : tasks) {
     flags.task = task.string();
     flags.out = (fs::path(out) / task.stem()).string();
@@ -187,7 +197,7 @@ void AddSuiteCommand(CLI::App& app, int* exit_code) {
   command->add_option("--out", flags->out, "Folder for the runs (default: runs/<suite>)");
   AddRunFlags(command, flags.get());
   command->footer(
-      "The table is also written to runs/<suite>/summary.txt, .csv and .json.\n"
+      "The table is also written to summary.txt, .csv and .json in the folder of the runs.\n"
       "Exit code: 0 every task got faster, 1 some did not, 3 a member could not be run.\n"
       "Examples:\n"
       "  hone suite tasks --range 33-42\n"

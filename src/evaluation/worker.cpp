@@ -66,6 +66,12 @@ WorkerFailure FromReply(const Json& body) {
 
 }  // namespace
 
+std::string_view ExtensionModule() {
+  for (const EmbeddedFile& file : EmbeddedFiles_hone_evaluation())
+    if (file.name == "hone_ext.py") return file.content;
+  return "";
+}
+
 Result<fs::path> WorkerFolder() {
   static std::mutex mutex;
   static fs::path folder;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct WorkerOptions {
   bool interpret_triton = false;
   int process_limit = 0;  // 0: no limit
 };
+
+// The text of hone_ext.py, with which candidates compile.
+std::string_view ExtensionModule();
 
 enum class FailureKind {
   kException,

@@ -150,8 +150,7 @@ void Recorder::Tokens(const std::string& key, int64_t tokens) {
   if (watcher_.tokens) watcher_.tokens(key, tokens);
 }
 
-Status Recorder::Keep(const CallRecord& call) {
-  HONE_RETURN_IF_ERROR(store_.SaveCall(call));
+void Recorder::WriteFiles(const CallRecord& call) {
   const std::string name = FileNameOf(call.key);
   Write("llm/" + name + ".prompt.txt", call.system + "\n\n" + call.prompt);
   if (call.status == "answered") {
@@ -160,6 +159,18 @@ Status Recorder::Keep(const CallRecord& call) {
   } else {
     Write("llm/" + name + ".error.txt", call.status + ": " + call.error + "\n");
   }
+}
+
+void Recorder::WriteFiles(const CandidateRecord& candidate) {
+  const std::string name = FileNameOf(candidate.key);
+  Write("code/" + name + ".py", candidate.source);
+  if (!candidate.json.empty()) Write("evaluation/" + name + ".json", candidate.json + "\n");
+}
+
+Status Recorder::Keep(const CallRecord& call) {
+  HONE_RETURN_IF_ERROR(store_.SaveCall(call));
+  HONE_RETURN_IF_ERROR(SaveRun());
+  WriteFiles(call);
   const Result<std::vector<CallRecord>> calls = store_.Calls(run_.id);
   if (calls.ok()) Write("usage.csv", UsageCsv(*calls));
   return Ok();
@@ -167,10 +178,9 @@ Status Recorder::Keep(const CallRecord& call) {
 
 Status Recorder::Keep(const CandidateRecord& candidate) {
   HONE_RETURN_IF_ERROR(store_.SaveCandidate(candidate));
-  const std::string name = FileNameOf(candidate.key);
-  Write("code/" + name + ".py", candidate.source);
+  WriteFiles(candidate);
   if (!candidate.judged()) return Ok();
-  if (!candidate.json.empty()) Write("evaluation/" + name + ".json", candidate.json + "\n");
+  HONE_RETURN_IF_ERROR(SaveRun());
   const std::scoped_lock lock(mutex_);
   if (watcher_.judged) watcher_.judged(candidate);
   return Ok();
@@ -187,17 +197,28 @@ Status Recorder::Decide(const std::string& key, const std::string& phase, const 
 }
 
 Status Recorder::SaveRun() {
+  const std::scoped_lock lock(mutex_);
   run_.seconds += since_.seconds();
   since_ = Stopwatch();
   return store_.UpdateRun(run_);
 }
 
-Status Recorder::WriteSummary(const std::string& best_source) {
+Result<std::string> Recorder::SummaryText() {
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates, store_.Candidates(run_.id));
   HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store_.Decisions(run_.id));
   HONE_ASSIGN_OR_RETURN(const UsageTotals usage, store_.Usage(run_.id));
+  return DumpJson(Summary(run_, candidates, decisions, usage), 2) + "\n";
+}
+
+Status Recorder::WriteSummary(const std::string& best_source) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates, store_.Candidates(run_.id));
+  HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store_.Calls(run_.id));
+  for (const CallRecord& call : calls) WriteFiles(call);
+  for (const CandidateRecord& candidate : candidates) WriteFiles(candidate);
+  Write("usage.csv", UsageCsv(calls));
   if (!best_source.empty()) Write("best.py", best_source);
-  Write("run.json", DumpJson(Summary(run_, candidates, decisions, usage), 2) + "\n");
+  HONE_ASSIGN_OR_RETURN(const std::string summary, SummaryText());
+  Write("run.json", summary);
   return Ok();
 }
 

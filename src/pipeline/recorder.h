@@ -43,11 +43,18 @@ class Recorder {
                 const Json& json = nullptr);
   // Adds the seconds since the last time to the run's, and saves the run.
   Status SaveRun();
-  // run.json, usage.csv and best.py, from the store.
+  // What run.json holds.
+  Result<std::string> SummaryText();
+  // run.json, usage.csv and best.py, from the store; and whatever a killed sitting left out of the folder.
   Status WriteSummary(const std::string& best_source);
-  double seconds() const { return run_.seconds + since_.seconds(); }
+  double seconds() {
+    const std::scoped_lock lock(mutex_);
+    return run_.seconds + since_.seconds();
+  }
 
  private:
+  void WriteFiles(const CallRecord& call);
+  void WriteFiles(const CandidateRecord& candidate);
   void Write(const fs::path& name, const std::string& content);
 
   RunStore& store_;

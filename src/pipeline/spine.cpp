@@ -111,18 +111,42 @@ Status Spine::Seeds() {
   return Ok();
 }
 
-Result<std::optional<CandidateRecord>> Spine::BestOf(bool accepted_only) {
-  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
-                        recorder_.store().Candidates(recorder_.run().id));
+namespace {
+
+template <class Qualifies>
+std::optional<CandidateRecord> Fastest(const std::vector<CandidateRecord>& all, Qualifies qualifies) {
   std::optional<CandidateRecord> best;
   for (const CandidateRecord& one : all)
-    if ((accepted_only ? one.accepted() : IsRight(one)) && (!best || one.vs_best > best->vs_best)) best = one;
+    if (qualifies(one) && (!best || one.vs_best > best->vs_best)) best = one;
   return best;
+}
+
+}  // namespace
+
+Result<std::optional<CandidateRecord>> Spine::BestAccepted() {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
+                        recorder_.store().Candidates(recorder_.run().id));
+  return Fastest(all, [](const CandidateRecord& one) { return one.accepted(); });
+}
+
+Result<std::optional<CandidateRecord>> Spine::BestBeforeTuning() {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
+                        recorder_.store().Candidates(recorder_.run().id));
+  return Fastest(
+      all, [](const CandidateRecord& one) { return IsRight(one) && !StartsWith(one.key, kTuningKeys); });
+}
+
+Result<std::string> Spine::WhyNoCandidateCame() {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates,
+                        recorder_.store().Candidates(recorder_.run().id));
+  if (candidates.size() > 1) return std::string();
+  HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, recorder_.store().Calls(recorder_.run().id));
+  return "no candidate came: " + (calls.empty() ? "nothing was asked" : calls.back().error);
 }
 
 Result<RunEnd> Spine::Conclude(const Status& went) {
   RunEnd end;
-  HONE_ASSIGN_OR_RETURN(end.best, BestOf(true));
+  HONE_ASSIGN_OR_RETURN(end.best, BestAccepted());
   {
     const std::scoped_lock lock(stop_mutex_);
     end.status = stop_status_.empty() ? (went.ok() ? "done" : "failed") : stop_status_;
@@ -131,6 +155,11 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   if (!went.ok() && went.error().kind == ErrorKind::kInterrupted && end.outcome.empty()) {
     end.status = "stopped";
     end.outcome = "interrupted";
+  }
+  if (went.ok() && end.outcome.empty() && model_ != nullptr) {
+    // "Keep PyTorch" would be a verdict on candidates; there were none.
+    HONE_ASSIGN_OR_RETURN(end.outcome, WhyNoCandidateCame());
+    if (!end.outcome.empty()) end.status = "failed";
   }
   const std::string won = end.best
                               ? fmt::format("{} is {:.2f}x the best of PyTorch ({:.2f}x eager)",

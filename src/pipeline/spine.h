@@ -47,6 +47,8 @@ class Spine {
   Status Branch(int seed);
   Status Tuning();
   Result<RunEnd> Conclude(const Status& went);
+  // Empty when one did, be it ever so wrong.
+  Result<std::string> WhyNoCandidateCame();
 
   // One seed's way (branch.cpp).
   Result<std::optional<CandidateRecord>> ProposeAndRepair(const std::string& key, const std::string& parent,
@@ -69,7 +71,9 @@ class Spine {
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;
-  Result<std::optional<CandidateRecord>> BestOf(bool accepted_only);
+  Result<std::optional<CandidateRecord>> BestAccepted();
+  // Right, whatever its speed. A resumed run may find tuned candidates in the store: they do not count.
+  Result<std::optional<CandidateRecord>> BestBeforeTuning();
   Status Spend(bool evaluation);
   Status StopRun(const std::string& status, const std::string& why);
 
@@ -84,6 +88,9 @@ class Spine {
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;
 };
+
+// What the keys of tuned candidates begin with.
+constexpr char kTuningKeys[] = "tune.";
 
 // A verdict that repairing may change: not a matter of speed.
 bool IsBroken(const CandidateRecord& candidate);

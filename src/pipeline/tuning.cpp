@@ -60,7 +60,8 @@ std::vector<Config> Draw(const std::vector<Tunable>& tunables, size_t most, uint
 
 std::string Spine::WhyNotTuned(const CandidateRecord& best) {
   if (!options_.tuning) return "tuning is switched off";
-  if (best.kernel_class == "none") return "it has no kernel of its own to tune";
+  // Kernels in C++ have no class; that they are the candidate's own shows in where its time goes.
+  if (best.kernel_class == "none" && best.kind != "kernel") return "it has no kernel of its own to tune";
   if (options_.class_check &&
       (best.kernel_class == "persistent_recurrent" || best.kernel_class == "launch_per_step"))
     return best.kernel_class == "persistent_recurrent"
@@ -75,7 +76,7 @@ std::string Spine::WhyNotTuned(const CandidateRecord& best) {
     const Result<std::vector<DecisionRecord>> decisions = recorder_.store().Decisions(recorder_.run().id);
     if (decisions.ok())
       for (const DecisionRecord& decision : *decisions) {
-        if (decision.phase != "analysis" || !StartsWith(decision.key, best.key.substr(0, algorithm)))
+        if (decision.phase != "analysis" || !StartsWith(decision.key, best.key.substr(0, algorithm) + "."))
           continue;
         const Result<Json> record = ParseJson(decision.json);
         if (record.ok() && GetString(*record, "implementation_complexity") == "high")
@@ -86,7 +87,7 @@ std::string Spine::WhyNotTuned(const CandidateRecord& best) {
 }
 
 Status Spine::Tuning() {
-  HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> best, BestOf(false));
+  HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> best, BestBeforeTuning());
   if (!best) return recorder_.Decide("tuning", "tuning", "no tuning: no candidate is right");
   const std::string why_not = WhyNotTuned(*best);
   if (!why_not.empty())
@@ -100,7 +101,7 @@ Status Spine::Tuning() {
 
 Status Spine::Stage(const std::string& stage, CandidateRecord* best) {
   const std::string call_type = "stage_" + stage;
-  const std::string key = "tune." + stage;
+  const std::string key = kTuningKeys + stage;
   const Result<Json> findings = ParseJson(best->findings);
   PromptInputs inputs = Inputs(call_type);
   inputs.candidate_source = best->source;

@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -47,6 +50,45 @@ class CappedText {
   size_t dropped_ = 0;
   std::string head_;
   std::string tail_;
+};
+
+// Starts every child from one thread that lives as long as the process. The sandbox and bubblewrap ask to be
+// killed when their parent ends, and to the kernel that is the thread which started them: a candidate's
+// interpreter started by a branch of a run would die with the branch while others wait for it.
+class Starter {
+ public:
+  static Starter& Get() {
+    static Starter* const starter = new Starter;
+    return *starter;
+  }
+
+  int Run(std::packaged_task<int()> task) {
+    std::future<int> code = task.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    wake_.notify_one();
+    return code.get();
+  }
+
+ private:
+  Starter() {
+    std::thread([this] {
+      while (true) {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return !tasks_.empty(); });
+        std::packaged_task<int()> task = std::move(tasks_.front());
+        tasks_.pop_front();
+        lock.unlock();
+        task();
+      }
+    }).detach();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::packaged_task<int()>> tasks_;
 };
 
 }  // namespace
@@ -151,7 +193,8 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
   argv.push_back(nullptr);
   env.push_back(nullptr);
   pid_t pid = -1;
-  const int code = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env.data());
+  const int code = Starter::Get().Run(std::packaged_task<int()>(
+      [&] { return posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env.data()); }));
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (code != 0) {

@@ -150,10 +150,12 @@ class House:
         require_equal(self.rows("PRAGMA foreign_key_check"), [], "foreign keys")
 
     def best_is_importable(self, run):
-        """best.py stands alone: it can be imported anywhere and has ModelNew."""
-        code = "import runpy, torch; m = runpy.run_path(%r); print(type(m['ModelNew'](*m['get_init_inputs']() if 'get_init_inputs' in m else ())))" % str(pathlib.Path(run.folder, "best.py"))
-        done = subprocess.run([self.python, "-I", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", timeout=120)
-        require(done.returncode == 0 and "ModelNew" in done.stdout, "best.py: " + done.stderr[-600:])
+        """best.py stands alone: its ModelNew can be made and called where there is no Hone."""
+        code = ("import runpy; best = runpy.run_path(%r); task = runpy.run_path(%r); "
+                "best['ModelNew'](*task['get_init_inputs']())(*task['get_inputs']()); print('runs')")
+        done = subprocess.run([self.python, "-I", "-c", code % (str(pathlib.Path(run.folder, "best.py")), run.task_path)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", timeout=120)
+        require(done.stdout == "runs\n", "best.py: " + done.stderr[-600:])
 
     def processes(self):
         found = []
@@ -236,6 +238,24 @@ def python_with_torch(hone, asked):
         return None
 
 
+def attempt(case, house, options):
+    """ok, skip or FAIL, and why."""
+    house.options = options
+    try:
+        try:
+            case(house)
+            house.check_no_processes()
+        finally:
+            for pid, _ in house.processes():
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+    except Skipped as reason:
+        return "skip", " (%s)" % reason
+    except Failed as reason:
+        return "FAIL", "\n       " + str(reason).replace("\n", "\n       ")
+    return "ok", ""
+
+
 def main(cases, description, more_options=None):
     """Runs every case in a house of its own. `more_options(parser)` adds flags; cases see them as house.options."""
     parser = argparse.ArgumentParser(description=description)
@@ -261,24 +281,16 @@ def main(cases, description, more_options=None):
                 continue
             folder = base / case.__name__
             folder.mkdir()
-            house = House(hone, python, folder, base / "cache")
-            house.options = args
             begin = time.monotonic()
             count += 1
-            word, why = "ok", ""
-            try:
-                try:
-                    case(house)
-                    house.check_no_processes()
-                finally:
-                    for pid, _ in house.processes():
-                        with contextlib.suppress(OSError):
-                            os.kill(pid, signal.SIGKILL)
-            except Skipped as reason:
-                word, why = "skip", " (%s)" % reason
-            except Failed as reason:
-                word, why = "FAIL", "\n       " + str(reason).replace("\n", "\n       ")
-                failures += 1
+            word, why = attempt(case, House(hone, python, folder, base / "cache"), args)
+            if word == "FAIL" and os.getloadavg()[0] > 2 * os.cpu_count():
+                # Verdicts hold timings: on a machine that others keep busy they get a second chance, and only there.
+                print("     again, at a load of %.1f: %s%s" % (os.getloadavg()[0], case.__name__, why[-400:]), flush=True)
+                folder = base / (case.__name__ + "_again")
+                folder.mkdir()
+                word, why = attempt(case, House(hone, python, folder, base / "cache"), args)
+            failures += word == "FAIL"
             print("%-4s %5.1fs  %s%s" % (word, time.monotonic() - begin, re.sub(r"\s+", " ", case.__doc__), why), flush=True)
             if word == "FAIL" and args.keep:
                 print("       kept: %s" % folder)

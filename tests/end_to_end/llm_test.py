@@ -1,0 +1,256 @@
+"""`hone optimize --proposer llm` against a server that misbehaves on demand: no run is lost, no key gets anywhere, and what is
+printed says what to do.
+
+Usage: llm_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
+"""
+
+import csv
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from pipeline_house import (ACCEPTED, CANNOT, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Skipped, fenced, main, require,
+                            require_equal, wait_for)
+
+KEY = "sk-e2e-5f3c9a17d2b84e60"
+# Rejected as soon as it is imported: these tests are about calls, not about verdicts.
+BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
+ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
+
+
+def ask(house, base, *flags, model="fake", task=SMALL_SOFTMAX, **more):
+    return house.optimize(task, "llm", "--model", model, "--api-base", base, *flags, env={"HONE_API_KEY": KEY}, **more)
+
+
+def check_secret(house, *outcomes):
+    """The key is in no file of the run, the store or the cache, and was not printed."""
+    for outcome in outcomes:
+        require(KEY not in outcome.out + outcome.err, "the key was printed")
+    require_equal(house.files_with(KEY.encode()), [], "files that hold the key")
+
+
+def check_listed(house, run):
+    """The run is in the store and can be found."""
+    house.integrity()
+    require(run.name in house.run("runs").expect(ACCEPTED).out, "hone runs does not list it")
+    house.run("show", run.name).expect(ACCEPTED, run.name)
+
+
+def replies(house):
+    house.write("replies/001_seed.txt", BROKEN)
+    return house.folder / "replies"
+
+
+# scenario, model, flags, how the call ends, how often the server was asked (None: whatever), a word that is said on the way
+TROUBLES = [
+    ("fine", "fake", (), "answered", 1, ""),
+    ("429", "fake", (), "answered", 2, "HTTP 429, waiting"),
+    ("429", "claude-fake", (), "answered", 2, "HTTP 429, waiting"),
+    ("500:2", "fake", (), "answered", 3, "HTTP 500, waiting"),
+    ("529", "claude-fake", (), "answered", 2, "HTTP 529, waiting"),
+    ("stall", "fake", ("--idle-timeout", "1"), "answered", 2, "timeout, waiting"),
+    ("reset", "fake", (), "answered", 2, "connection lost, waiting"),
+    ("error-in-stream", "claude-fake", (), "answered", 2, "error in the stream"),
+    ("wrong-json", "fake", (), "answered", 2, "garbled reply"),
+    ("empty", "claude-fake", (), "answered", 2, "empty reply"),
+    ("length", "fake", (), "answered", None, "cut off by length"),
+    ("utf8", "fake", (), "answered", 2, ""),
+]
+
+
+def troubles_overcome(house):
+    """429, 500 and 529 bursts, a stall, a reset, wrong JSON, an empty choice, finish_reason length, broken UTF-8: the run goes on"""
+    with house.server("--replies", replies(house)) as server:
+        for number, (scenario, model, flags, status, asked, words) in enumerate(TROUBLES):
+            tag = "t%d" % number
+            outcome = ask(house, server.base("%s@%s" % (scenario, tag)), "--out", house.folder / tag, *ONE_CALL, *flags, model=model)
+            what = "%s, %s" % (scenario, model)
+            outcome.expect(REJECTED, words)
+            run = house.last()
+            require_equal((run.status, run.calls["seed0"]["status"]), ("done", status), what)
+            log = [entry for entry in server.log() if entry["tag"] == tag]
+            require(asked in (None, len(log)), "%s: the server was asked %d times" % (what, len(log)))
+            require(all(entry["key_right"] and entry["has_key"] for entry in log), what + ": a request without the key")
+            require_equal({entry["api"] for entry in log}, {"anthropic" if "claude" in model else "openai"}, what)
+            reason = run.verdict("seed0")[1]
+            require_equal(reason, "no-code" if scenario in ("length", "utf8") else "import-failed", what)
+            check_secret(house, outcome)
+            check_listed(house, run)
+
+
+# default scenario of the server, how the call ends, words that say what to do
+DEFEATS = [
+    ("wrong-key", "wrong_key", ("HTTP 401", "HONE_API_KEY")),
+    ("context", "context_too_long", ("use a model with a longer context",)),
+    ("huge", "too_large", ("--max-output-tokens",)),
+    ("wrong-json:0", "bad_reply", ("--api-base",)),
+    ("empty:0", "bad_reply", ("the model said nothing",)),
+    ("429-quota", "refused", ("quota",)),
+    ("not-found", "refused", ("does not exist",)),
+    ("redirect", "refused", ("--api-base",)),
+]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def defeats_survived(house):
+    """a wrong key, a prompt that is too long, 10 MB, replies that stay bad, no credit, no model: it is said, the run is kept,
+    and resume goes on when the server behaves"""
+    port = free_port()
+    base = "http://127.0.0.1:%d" % port
+    for number, (scenario, status, words) in enumerate(DEFEATS):
+        with house.server("--port", port, "--default", scenario):
+            outcome = ask(house, base, "--out", house.folder / ("d%d" % number), *ONE_CALL, "-q")
+        outcome.expect(CANNOT, "hone resume", *words)
+        run = house.last()
+        require_equal((run.status, run.calls["seed0"]["status"]), ("failed", status), scenario)
+        check_secret(house, outcome)
+        check_listed(house, run)
+        if number in (0, 1, 4):
+            with house.server("--port", port, "--replies", replies(house), "--key", KEY) as server:
+                house.run("resume", run.name, "-q", env={"HONE_API_KEY": KEY}).expect(REJECTED, "keep PyTorch")
+                require_equal(len(server.log()), 1, "requests")
+            run = house.named(run.name)
+            require_equal((run.status, run.verdict("seed0")[1]), ("done", "import-failed"), "after resume")
+            check_secret(house)
+
+
+def nobody_there(house):
+    """a server that is not there: said after a few attempts, and resume goes on once it is"""
+    port = free_port()
+    outcome = ask(house, "http://127.0.0.1:%d" % port, *ONE_CALL, "--out", house.folder / "run")
+    outcome.expect(CANNOT, "--api-base", "attempts", "hone resume")
+    require_equal(house.last().status, "failed", "status")
+    with house.server("--port", port, "--replies", replies(house)):
+        house.run("resume", "last", env={"HONE_API_KEY": KEY}).expect(REJECTED)
+    require_equal(house.last().status, "done", "status")
+    check_secret(house, outcome)
+
+
+def bad_certificate(house):
+    """TLS with a certificate that nobody vouches for is refused, and the key is not sent"""
+    openssl = shutil.which("openssl")
+    if not openssl:
+        raise Skipped("no openssl to make a certificate")
+    cert, private = house.folder / "cert.pem", house.folder / "key.pem"
+    subprocess.run([openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(private), "-out", str(cert)],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log = house.folder / "requests.log"
+    with house.server("--tls", cert, private, "--log", log, "--replies", replies(house)) as server:
+        outcome = ask(house, server.base(scheme="https"), *ONE_CALL, "--out", house.folder / "run")
+        outcome.expect(CANNOT, "certificate", "hone resume")
+        require(not log.exists(), "a request was sent to a server that is not trusted")
+        require_equal(house.last().calls["seed0"]["status"], "refused_tls", "the call")
+        trusted = house.run("resume", "last", env={"HONE_API_KEY": KEY, "SSL_CERT_FILE": str(cert)})
+        trusted.expect(REJECTED)
+    check_secret(house, outcome, trusted)
+
+
+def keys_in_files(house):
+    """a key file that others can read is refused; a private one works and is not copied anywhere"""
+    with tempfile.TemporaryDirectory() as elsewhere, house.server("--replies", replies(house), "--key", KEY) as server:
+        file = pathlib.Path(elsewhere, "key")
+        file.write_text(KEY + "\n")
+        file.chmod(0o644)
+        flags = ("--model", "fake", "--api-base", server.base(), *ONE_CALL, "--out", house.folder / "run")
+        house.optimize(SMALL_SOFTMAX, "llm", "--api-key-file", file, *flags).expect(USAGE, "chmod 600")
+        require_equal(house.rows("SELECT name FROM run"), [], "runs in the store")
+        file.chmod(0o600)
+        outcome = house.optimize(SMALL_SOFTMAX, "llm", "--api-key-file", file, *flags).expect(REJECTED)
+        check_secret(house, outcome)
+        house.optimize(SMALL_SOFTMAX, "llm", "--api-key-env", "NO_SUCH_KEY", *flags).expect(USAGE, "NO_SUCH_KEY")
+        house.optimize(SMALL_SOFTMAX, "llm").expect(USAGE, "--model")
+
+
+def budgets(house):
+    """tokens, money and evaluations end a run with its best so far; usage.csv says what was used"""
+    with house.server("--replies", HERE / "replays" / "tuning") as server:
+        prices = house.write("prices.json", '{"fake": {"input": 1000000, "output": 0}}')
+        for flags, words, cost in [(("--max-tokens", "50"), "the budget of 50 tokens is spent", None),
+                                   (("--max-usd", "5", "--prices", prices), "the budget of $5 is spent", 11.0),
+                                   (("--max-evaluations", "1"), "the budget of 1 evaluations is spent", None)]:
+            outcome = ask(house, server.base("fine"), "--seeds", "1", "--repairs", "0", "--out", house.folder / flags[0], *flags, task=SLOW_ROWS)
+            outcome.expect(ACCEPTED, words, "hone resume")
+            run = house.last()
+            require_equal((run.status, run.best_key), ("stopped", "seed0"), flags[0])
+            house.best_is_importable(run)
+            with open(pathlib.Path(run.folder, "usage.csv"), newline="") as file:
+                rows = list(csv.DictReader(file))
+            require_equal([row["key"] for row in rows], list(run.calls), "usage.csv")
+            require_equal((rows[0]["prompt_tokens"], rows[0]["estimated"]), ("11", "false"), "usage.csv")
+            if cost:
+                require_equal((float(rows[0]["cost_usd"]), rows[0]["price_known"]), (cost, "true"), "usage.csv")
+            else:
+                require_equal(rows[0]["price_known"], "false", "usage.csv")
+            check_secret(house, outcome)
+
+
+def minutes(house):
+    """--max-minutes ends a run whose server keeps silent"""
+    with house.server() as server:
+        begin = time.monotonic()
+        outcome = ask(house, server.base("silent"), *ONE_CALL, "--max-minutes", "0.2", "--out", house.folder / "run")
+        outcome.expect(REJECTED, "the budget of 0.2 minutes is spent", "keep PyTorch")
+        require(time.monotonic() - begin < 60, "it took %.0f s" % (time.monotonic() - begin))
+    require_equal(house.last().status, "stopped", "status")
+
+
+def estimated_usage(house):
+    """a server that does not tell its usage: it is estimated, and marked so"""
+    with house.server("--replies", replies(house)) as server:
+        ask(house, server.base("no-usage"), *ONE_CALL, "--out", house.folder / "run").expect(REJECTED)
+    call = house.last().calls["seed0"]
+    require(call["estimated"] == 1 and call["prompt_tokens"] > 200 and call["completion_tokens"] > 10, "usage: %s" % call)
+    house.run("show", "last").expect(ACCEPTED, "partly estimated", "price not known")
+
+
+def seeds_overlap(house):
+    """three seeds are asked for at the same time"""
+    with house.server("--replies", replies(house)) as server:
+        ask(house, server.base("slow:25"), "--seeds", "3", "--repairs", "0", "--no-analysis", "--no-tuning", "--out", house.folder / "run").expect(REJECTED)
+        times = sorted(entry["time"] for entry in server.log())
+    run = house.last()
+    require_equal(sorted(run.calls), ["seed0", "seed1", "seed2"], "calls")
+    took = min(call["seconds"] for call in run.calls.values())
+    require(took > 1.5, "the replies came too fast to tell: %.2f s" % took)
+    require(times[-1] - times[0] < 0.75 * took, "asked for at %s, while a reply takes %.2f s" % ([round(t - times[0], 2) for t in times], took))
+
+
+def killed_and_resumed(house):
+    """kill -9 while a candidate is judged: resume does not ask the server again"""
+    with house.server("--replies", HERE / "replays" / "tuning") as server:
+        process = house.start("optimize", SLOW_ROWS, "--proposer", "llm", "--model", "fake", "--api-base", server.base("fine"), *QUICK,
+                              *ONE_CALL, "--out", house.folder / "run", env={"HONE_API_KEY": KEY})
+        wait_for("candidate in the store", lambda: (house.folder / "run" / "code" / "seed0.py").exists(), process=process)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        house.run("resume", "last", "-q", env={"HONE_API_KEY": KEY}).expect(ACCEPTED)
+        require_equal(len(server.log()), 1, "requests")
+    require_equal(house.last().best_key, "seed0", "the best")
+
+
+def thinking_apart(house):
+    """thinking is kept apart from the reply and counted"""
+    with house.server("--replies", replies(house)) as server:
+        ask(house, server.base("thinking"), *ONE_CALL, "--out", house.folder / "run").expect(REJECTED)
+    call = house.last().calls["seed0"]
+    require_equal((call["reply"], call["thinking"]), ("the answer", "the thought"), "reply and thinking")
+    require_equal((house.folder / "run" / "llm" / "seed0.thinking.txt").read_text(), "the thought", "the file")
+
+
+CASES = [troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, minutes, estimated_usage, seeds_overlap,
+         killed_and_resumed, thinking_apart]
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, __doc__))

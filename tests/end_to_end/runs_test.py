@@ -1,0 +1,288 @@
+"""Around a run: programs as proposers, recordings of runs, suites, settings, prompts, Ctrl-C, folders that cannot be written, and
+several processes on one store.
+
+Usage: runs_test.py --hone BINARY [--store-seconds N] [--only WORD]
+"""
+
+import csv
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+from kill_test import without_figures
+from pipeline_house import (ACCEPTED, CANNOT, HERE, INTERRUPTED, QUICK, REJECTED, ROOT, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Failed, fenced, main,
+                            require, require_equal, wait_for)
+
+BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
+ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
+
+
+def program(house, name, text):
+    """A proposer: Python that sees `prompt`, `key` and `kind`."""
+    script = house.write(name, "import os, sys, time\nprompt = sys.stdin.read()\nkey, kind = os.environ['HONE_CALL_KEY'], os.environ['HONE_CALL_TYPE']\n" + text)
+    return "exec:%s %s" % (sys.executable, script)
+
+
+def broken_seed(house):
+    """A recording with one seed, rejected at its import: for runs that are not about verdicts."""
+    house.write("broken/001_seed.txt", BROKEN)
+    return "replay:%s" % (house.folder / "broken")
+
+
+def programs(house):
+    """exec: a program gets the prompt and gives the reply; one that fails, or does not exist, is told apart from a bad candidate"""
+    house.optimize(SMALL_SOFTMAX, program(house, "good.py", "print(%r)\nassert 'softmax' in prompt and key == 'seed0' and kind == 'seed'" % BROKEN),
+                   *ONE_CALL, "--out", house.folder / "run").expect(REJECTED, "import-failed")
+    require_equal(house.last().calls["seed0"]["status"], "answered", "the call")
+    house.optimize(SMALL_SOFTMAX, program(house, "bad.py", "sys.exit('out of ideas')"), *ONE_CALL, "--out", house.folder / "run2").expect(
+        CANNOT, "out of ideas", "hone resume")
+    require_equal((house.last().status, house.last().calls["seed0"]["status"]), ("failed", "command_failed"), "the run")
+    house.optimize(SMALL_SOFTMAX, "exec:/no/such/program", *ONE_CALL).expect(CANNOT, "/no/such/program")
+    house.optimize(SMALL_SOFTMAX, "exec:'unclosed", *ONE_CALL).expect(USAGE, "not closed")
+    require_equal(len(house.rows("SELECT 1 FROM run")), 2, "runs in the store")
+
+
+def exported_and_replayed(house):
+    """export-replay, then replay: the same calls, candidates and decisions, without the server"""
+    folder = HERE / "replays" / "kill"
+    answers = program(house, "answers.py", """
+import pathlib
+files = sorted(pathlib.Path(%r).glob("*_%%s.txt" %% kind))
+print(files[{"seed1": 1}.get(key, 0)].read_text(), end="")
+""" % str(folder))
+    house.optimize(SLOW_ROWS, answers, "--repairs", "1", "--out", house.folder / "first").expect(ACCEPTED)
+    first = house.last()
+    recorded = house.folder / "recorded"
+    house.run("export-replay", first.name, recorded).expect(ACCEPTED, "replay:")
+    names = sorted(path.name for path in recorded.glob("*.txt"))
+    require_equal(len(names), len(first.calls), "files")
+    require(names[0][:4] == "001_" and all(name[4:-4] in {row["call_type"] for row in first.calls.values()} for name in names), "names: %s" % names)
+    require_equal({c["key"] for c in json.loads((recorded / "index.json").read_text())["calls"]}, set(first.calls), "index.json")
+    house.run("export-replay", first.name, recorded).expect(USAGE, "not an empty folder")
+    house.optimize(SLOW_ROWS, "replay:%s" % recorded, "--repairs", "1", "--out", house.folder / "second").expect(ACCEPTED)
+    second = house.last()
+    require_equal({k: row["reply"] for k, row in second.calls.items()}, {k: row["reply"] for k, row in first.calls.items()}, "calls")
+    require_equal({k: row["source"] for k, row in second.candidates.items()}, {k: row["source"] for k, row in first.candidates.items()}, "candidates")
+    require_equal({k: without_figures(row["text"]) for k, row in second.decisions.items()},
+                  {k: without_figures(row["text"]) for k, row in first.decisions.items()}, "decisions")
+    require_equal(second.best_key, first.best_key, "the best")
+
+
+def suite_survives(house):
+    """a suite of three with two jobs: one member is killed from outside, the table says so, resume completes it"""
+    log = house.write("asked.log", "")
+    # The task's own text is in the prompt; the one with the slow reference is the one to be killed.
+    answers = program(house, "answers.py", """
+slow = "for i in range(x.shape[0])" in prompt
+open(%r, "a").write("slow\\n" if slow else "quick\\n")
+if slow and open(%r).read().count("slow") == 1:
+    time.sleep(120)
+print(%r)
+""" % (str(log), str(log), BROKEN))
+    tasks = [ROOT / "tasks" / "small_layer_norm.py", SMALL_SOFTMAX, SLOW_ROWS]
+    process = house.start("suite", *tasks, "--jobs", "2", "--name", "three", "--out", "out", "--proposer", answers, *QUICK, *ONE_CALL, "--csv", "table.csv")
+
+    def victim():
+        rows = house.rows("SELECT name FROM run WHERE task='slow_rows'") if (house.folder / "data" / "hone.db").exists() and "slow" in log.read_text() else []
+        return [pid for pid, command in house.processes() if rows and "resume %s" % rows[0]["name"] in command]
+    os.kill(wait_for("member at work", victim, process=process)[0], signal.SIGKILL)
+    outcome = house.finish(process).expect(CANNOT, "slow_rows", "failed", "3 tasks", "signal 9")
+    rows = {row["task"]: row for row in csv.DictReader((house.folder / "table.csv").open(newline=""))}
+    require_equal({task: row["status"] for task, row in rows.items()},
+                  {"small_layer_norm": "done", "small_softmax": "done", "slow_rows": "failed"}, "the table")
+    before = {row["name"]: row["seconds"] for row in house.rows("SELECT name, seconds FROM run WHERE status='done'")}
+    summary = json.loads((house.folder / "out" / "summary.json").read_text())
+    require_equal((summary["tasks"], len(summary["rows"])), (3, 3), "summary.json")
+    require((house.folder / "out" / "summary.txt").read_text() in outcome.out, "summary.txt is what was printed")
+    # Elsewhere, so that nothing depends on the folder it was started from.
+    elsewhere = house.folder / "elsewhere"
+    elsewhere.mkdir()
+    again = house.run("resume", "three", "--json", cwd=elsewhere).expect(REJECTED).json()
+    require_equal({row["task"]: row["status"] for row in again["rows"]}, dict.fromkeys(rows, "done"), "after resume")
+    require_equal(again["correct"], 0, "correct")
+    require_equal({row["name"]: row["seconds"] for row in house.rows("SELECT name, seconds FROM run") if row["name"] in before}, before, "members that were done")
+    require_equal(log.read_text().split().count("quick"), 2, "questions for the members that were done")
+    require(not (elsewhere / "runs").exists(), "resume wrote a table into the folder it was called in")
+    house.run("suite", SMALL_SOFTMAX, "--name", "three").expect(USAGE, "hone resume three")
+    house.run("suite", ROOT / "tasks", "--range", "900-901").expect(CANNOT, "900-901")
+    house.run("suite", ROOT / "tasks", "--range", "x").expect(USAGE, "33-42")
+
+
+def suite_interrupted(house):
+    """Ctrl-C in a suite reaches its members: they stop in order, and resume goes on"""
+    answers = program(house, "answers.py", "open(%r, 'a').write(key)\ntime.sleep(60)" % str(house.folder / "asked"))
+    process = house.start("suite", SMALL_SOFTMAX, SLOW_ROWS, "--jobs", "1", "--name", "two", "--proposer", answers, *QUICK, *ONE_CALL)
+    wait_for("question", lambda: (house.folder / "asked").exists(), process=process)
+    process.send_signal(signal.SIGINT)
+    house.finish(process, 30).expect(INTERRUPTED, "hone resume two")
+    states = {row["task"]: row["status"] for row in house.rows("SELECT task, status FROM run")}
+    require_equal(states["small_softmax"], "stopped", "the member that was at work")
+    (house.folder / "answers.py").write_text("print(%r)\n" % BROKEN)
+    house.run("resume", "two").expect(REJECTED, "2 tasks")
+    require_equal({row["status"] for row in house.rows("SELECT status FROM run")}, {"done"}, "members after resume")
+
+
+def settings(house):
+    """user file, project file, environment and flag: each stronger than the one before, in `hone config` and in a run"""
+    project = house.folder / "project" / "below"
+    project.mkdir(parents=True)
+
+    def seeds(*words, env=None):
+        found = {s["key"]: (s["value"], s["source"]) for s in house.run("config", "--json", *words, cwd=project, env=env).expect(ACCEPTED).json()}
+        return found.get("optimize.seeds"), found.get("optimize.trials")
+    require_equal(seeds(), (None, None), "nothing set")
+    house.write("config/hone/hone.toml", "[defaults]\ntrials = 6\n[optimize]\nseeds = 3\nrepairs = 0\nno-tuning = true\nno-analysis = true\n")
+    user = str(house.folder / "config" / "hone" / "hone.toml")
+    require_equal(seeds(), (("3", user), ("6", user)), "user file")
+    house.write("project/hone.toml", "[optimize]\nseeds = 4\nproposer = \"%s\"\n" % broken_seed(house))
+    file = str(house.folder / "project" / "hone.toml")
+    require_equal(seeds(), (("4", file), ("6", user)), "project file")
+    require_equal(seeds(env={"HONE_SEEDS": "5"})[0], ("5", "HONE_SEEDS"), "environment")
+    require_equal(seeds(env={"HONE_OPTIMIZE_SEEDS": "7", "HONE_SEEDS": "5"})[0], ("7", "HONE_OPTIMIZE_SEEDS"), "environment of one command")
+    house.run("optimize", SMALL_SOFTMAX, *QUICK[:-2], "--seeds", "1", cwd=project, env={"HONE_SEEDS": "5"}).expect(REJECTED)
+    options = json.loads(house.last().options)
+    require_equal((options["seeds"], options["repairs"], options["tuning"], options["analysis"], options["judge"]["trials"]), (1, 0, False, False, 6), "the run")
+    require(house.last().folder.startswith(str(project / "runs")), "the run's folder: " + house.last().folder)
+    house.write("project/hone.toml", "[optimize]\nseed = 4\n")
+    house.run("runs", cwd=project).expect(USAGE, "hone.toml", "did you mean 'seeds'?")
+    house.run("--help", cwd=project).expect(ACCEPTED)
+    house.write("project/hone.toml", "[optimize\n")
+    house.run("config", cwd=project).expect(USAGE, "hone.toml:1")
+    house.write("project/hone.toml", "")
+    house.run("config", cwd=project, env={"HONE_SEEDS": "many"}).expect(USAGE, "HONE_SEEDS")
+
+
+def prompts(house):
+    """`hone prompt` prints what would be sent, without asking anybody"""
+    seed = house.run("prompt", SMALL_SOFTMAX, *QUICK).expect(ACCEPTED).out
+    require("torch.softmax(x, dim=1)" in seed and "ModelNew" in seed, "the seed prompt:\n" + seed[:500])
+    slow = house.write("candidate.py", BROKEN.replace("```python\n", "").replace("```\n", ""))
+    repair = house.run("prompt", SMALL_SOFTMAX, "--call-type", "seed_repair", "--candidate", slow, "--json", *QUICK).expect(ACCEPTED).json()
+    require("no_such_module" in repair["prompt"] and "import-failed" in repair["prompt"], "the repair prompt:\n" + repair["prompt"][:800])
+    require(repair["tokens_estimated"] > 100 and repair["call_type"] == "seed_repair", "tokens: %s" % repair["tokens_estimated"])
+    house.run("prompt", SMALL_SOFTMAX, "--call-type", "seeds").expect(USAGE)
+    require(not (house.folder / "data" / "hone.db").exists() or not house.rows("SELECT 1 FROM run"), "a prompt made a run")
+
+
+def interrupted_in_a_call(house):
+    """Ctrl-C while a model thinks: exit code 130 at once, the run is stopped, nothing of the call is kept, resume goes on"""
+    proposer = program(house, "slow.py", "open(%r, 'a').write(key)\ntime.sleep(60)" % str(house.folder / "asked"))
+    process = house.start("optimize", SMALL_SOFTMAX, "--proposer", proposer, *QUICK, *ONE_CALL, "--out", house.folder / "run")
+    wait_for("question", lambda: (house.folder / "asked").exists(), process=process)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    house.finish(process, 30).expect(INTERRUPTED, "hone resume")
+    require(time.monotonic() - begin < 10, "it took %.1f s" % (time.monotonic() - begin))
+    run = house.last()
+    require_equal((run.status, list(run.calls)), ("stopped", []), "the run")
+    house.check_no_processes()
+    (house.folder / "slow.py").write_text("print(%r)\n" % BROKEN)
+    house.run("resume", "last").expect(REJECTED)
+    require_equal(house.last().status, "done", "after resume")
+
+
+def interrupted_in_judging(house):
+    """Ctrl-C while a candidate is judged: exit code 130, the candidate stays unjudged and is judged on resume"""
+    process = house.start("optimize", SLOW_ROWS, "--proposer", "replay:%s" % (HERE / "replays" / "seeds_fine"), *QUICK, *ONE_CALL, "--out", house.folder / "run")
+    lines = []
+
+    def listen():
+        for line in process.stderr:
+            lines.append(line)
+            if "seed0: checking" in line:
+                process.send_signal(signal.SIGINT)
+    reader = threading.Thread(target=listen)
+    reader.start()
+    reader.join(180)
+    require_equal(process.wait(30), INTERRUPTED, "exit code")
+    process.stdout.close()
+    house.check_no_processes()
+    run = house.last()
+    require_equal((run.status, run.candidates["seed0"]["verdict"]), ("stopped", ""), "the run")
+    require("hone resume" in run.outcome, "the outcome: " + run.outcome)
+    house.run("resume", "last").expect(ACCEPTED)
+    require_equal((house.last().status, house.last().best_key), ("done", "seed0"), "after resume")
+
+
+def folders_that_cannot_be_written(house):
+    """an --out that cannot be made is said before a run exists; one that cannot be written to costs nothing but the files"""
+    blocked = house.write("file", "x")
+    house.optimize(SMALL_SOFTMAX, broken_seed(house), *ONE_CALL, "--out", blocked / "run").expect(CANNOT, "--out")
+    require(not house.rows("SELECT name FROM run"), "a run was left behind: %s" % house.rows("SELECT name, status FROM run"))
+    # Works for root as well: every name that the run wants to write is taken by something else.
+    out = house.folder / "taken"
+    for name in ("best.py", "run.json", "usage.csv", "console.log"):
+        (out / name).mkdir(parents=True)
+    for name in ("code", "evaluation", "llm"):
+        (out / name).write_text("")
+    outcome = house.optimize(SMALL_SOFTMAX, broken_seed(house), *ONE_CALL, "--out", out)
+    outcome.expect(REJECTED, "cannot write into the run's folder", "keep PyTorch")
+    require_equal(outcome.err.count("cannot write into the run's folder"), 1, "complaints")
+    require_equal((house.last().status, house.last().verdict("seed0")[1]), ("done", "import-failed"), "the run")
+    record = house.run("resume", "last", "--json").expect(REJECTED).json()
+    require_equal(record["status"], "done", "--json without a run.json")
+
+
+def two_processes_one_store(house):
+    """several processes write to one store and others read it: no row is lost, none is doubled"""
+    seconds = house.options.store_seconds
+    answers = program(house, "answers.py", "print(%r %% key)" % BROKEN.replace("no_such_module", "no_such_module_%s"))
+    flags = ("--proposer", answers, *QUICK, "--seeds", "3", "--repairs", "2", "--no-tuning", "--no-analysis", "-q")
+    deadline = time.monotonic() + seconds
+    finished, complaints = [], []
+
+    def work(number):
+        count = 0
+        while count == 0 or time.monotonic() < deadline:
+            out = house.folder / ("w%d_%d" % (number, count))
+            outcome = house.run("optimize", SMALL_SOFTMAX, *flags, "--out", out)
+            finished.append(str(out))
+            if outcome.code != REJECTED:
+                complaints.append(outcome.err[-500:])
+            again = house.run("resume", out, "-q")
+            if again.code != REJECTED:
+                complaints.append("resume: " + again.err[-500:])
+            count += 1
+
+    def read():
+        while time.monotonic() < deadline or any(worker.is_alive() for worker in workers):
+            outcome = house.run("runs", "-n", "1000")
+            if outcome.code != ACCEPTED:
+                complaints.append("runs: " + outcome.err[-300:])
+            time.sleep(0.02)
+    workers = [threading.Thread(target=work, args=(n,)) for n in range(2)]
+    reader = threading.Thread(target=read)
+    for thread in (*workers, reader):
+        thread.start()
+    for thread in (*workers, reader):
+        thread.join()
+    require(not complaints, "%d complaints, such as: %s" % (len(complaints), complaints[:2]))
+    house.integrity()
+    require_equal(sorted(row["folder"] for row in house.rows("SELECT folder FROM run")), sorted(finished), "runs")
+    wanted = sorted(["zero"] + ["seed%d%s" % (s, r) for s in range(3) for r in ("", ".repair1", ".repair2")])
+    for row in house.rows("SELECT id, name, status FROM run"):
+        keys = [r["key"] for r in house.rows("SELECT key FROM candidate WHERE run_id=? ORDER BY key", row["id"])]
+        require_equal((row["status"], keys), ("done", wanted), row["name"])
+        calls = house.rows("SELECT key, reply FROM call WHERE run_id=? ORDER BY key", row["id"])
+        require_equal([c["key"] for c in calls], wanted[:-1], "calls of " + row["name"])
+        require(all("no_such_module_%s" % c["key"] in c["reply"] for c in calls), "a reply went to the wrong key")
+        require_equal(house.rows("SELECT count(*) n FROM candidate WHERE run_id=? AND verdict=''", row["id"])[0]["n"], 0, "unjudged")
+    print("     %d runs by two processes in %.0f s" % (len(finished), seconds), flush=True)
+
+
+CASES = [programs, exported_and_replayed, suite_survives, suite_interrupted, settings, prompts, interrupted_in_a_call, interrupted_in_judging,
+         folders_that_cannot_be_written, two_processes_one_store]
+
+
+def options(parser):
+    parser.add_argument("--store-seconds", type=float, default=10, help="how long two processes share a store")
+
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, __doc__, options))
