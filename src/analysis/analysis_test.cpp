@@ -258,6 +258,64 @@ TEST(Lint, JsonHasTheFieldsOfTheContract) {
   EXPECT_FALSE(finding["fix"].get<std::string>().empty());
 }
 
+TEST(Lint, FactsListEveryCastAndItsLine) {
+  const std::string text = Kernel("    y = x.to(tl.float16)\n    x = tl.cast(y, tl.float32)\n") +
+                           "\n    def half(self, x):\n        return x.half()\n";
+  const LintReport report = LintSource("case.py", text, {});
+  const OrderedJson& casts = report.facts["kernels"][0]["casts"];
+  ASSERT_EQ(casts.size(), 2u);
+  EXPECT_EQ(casts[0]["to"], "tl.float16");
+  EXPECT_EQ(casts[0]["line"], 10);
+  EXPECT_TRUE(casts[0]["lowers"]);
+  EXPECT_EQ(casts[1]["to"], "tl.float32");
+  EXPECT_FALSE(casts[1]["lowers"]);
+}
+
+TEST(Lint, FactsFollowCudaFromTheLaunchToThePythonCall) {
+  const std::string text =
+      "import torch\nfrom torch.utils.cpp_extension import load_inline\nsource = \"\"\"\n"
+      "__global__ void k(float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = 1.f; }\n"
+      "torch::Tensor f(torch::Tensor x) {\n"
+      "  auto y = torch::empty_like(x);\n"
+      "  k<<<1, 32>>>(y.data_ptr<float>(), 32);\n"
+      "  void* args[] = {&y};\n"
+      "  cudaLaunchCooperativeKernel((void*)k, dim3(4), dim3(32), args, 0, 0);\n"
+      "  return y;\n}\n\"\"\"\next = load_inline('e', '', source)\n"
+      "class ModelNew(torch.nn.Module):\n  def forward(self, x):\n    return ext.f(x)\n";
+  const LintReport report = LintSource("case.py", text, {});
+  ASSERT_EQ(report.facts["launches"].size(), 2u);
+  EXPECT_FALSE(report.facts["launches"][0]["cooperative"]);
+  EXPECT_TRUE(report.facts["launches"][0]["result_used"]);
+  EXPECT_TRUE(report.facts["launches"][1]["cooperative"]);
+  EXPECT_EQ(report.facts["launches"][1]["kernel"], "k");
+  ASSERT_EQ(report.facts["extension_calls"].size(), 1u);
+  EXPECT_EQ(report.facts["extension_calls"][0]["function"], "f");
+  EXPECT_TRUE(report.facts["extension_calls"][0]["result_used"]);
+}
+
+TEST(Lint, WeightsOfUnknownShapeAreNotHeldAgainstAnybody) {
+  LintOptions options;
+  options.task_text = std::string(kHeader) +
+                      "class Model(nn.Module):\n  def __init__(self, n, make):\n    super().__init__()\n"
+                      "    self.a = nn.Linear(n, make())\n    self.b = nn.Sequential(nn.Linear(4, 4))\n"
+                      "def get_init_inputs():\n  return [8, len]\n";
+  const auto weights = [&](const std::string& init) {
+    const std::string text = std::string(kHeader) +
+                             "class ModelNew(nn.Module):\n  def __init__(self, n, make):\n"
+                             "    super().__init__()\n" +
+                             init + "  def forward(self, x):\n    return x\n";
+    int count = 0;
+    for (const Finding& finding : LintSource("case.py", text, options).findings)
+      count += finding.rule == "weights-not-transferable" ? 1 : 0;
+    return count;
+  };
+  const std::string rest = "    self.b = nn.ModuleList([])\n";
+  EXPECT_EQ(weights("    self.a = nn.Linear(8, 3)\n" + rest), 0);
+  EXPECT_EQ(weights("    self.a = nn.Linear(9, 3)\n" + rest), 1);
+  EXPECT_EQ(weights("    self.a = nn.Linear(9, 3)\n" + rest + "  def load_reference(self, s):\n    pass\n"),
+            0);
+}
+
 TEST(Lint, SarifNamesEveryRuleItReports) {
   const OrderedJson sarif = ToSarif({LintSource("a.py", Kernel("    x = tl.tanh(x)\n"))});
   EXPECT_EQ(sarif["version"], "2.1.0");

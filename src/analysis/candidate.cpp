@@ -42,28 +42,42 @@ void TraceKernel(const PythonUnit& unit, const Kernel& kernel, KernelTrace* trac
     if (problem.config != nullptr && kernel.configs_pruned) problem.runs = false;
 }
 
+// Gives the constructor of `class_name` what the task's get_init_inputs returns, and its defaults for the
+// rest.
+void SetInitArguments(const PythonUnit& task, std::string_view class_name, PythonUnit* unit) {
+  const std::vector<const PyNode*> functions = task.scopes->FunctionsNamed("get_init_inputs");
+  const PyNode* returned = nullptr;
+  if (functions.size() == 1)
+    for (const PyNode* statement : functions[0]->body)
+      if (statement->Is(PyKind::kReturn)) returned = statement->value;
+  const Constant arguments = task.values->Eval(returned);
+  const PyNode* model = unit->scopes->ClassNamed(class_name);
+  if (model == nullptr || !arguments.known()) return;
+  std::map<std::string, Constant> bound;
+  for (const PyNode* method : model->body) {
+    if (!method->Is(PyKind::kFunction) || method->name != "__init__") continue;
+    for (size_t i = 1; i < method->params.size(); ++i) {
+      const PyNode* param = method->params[i];
+      const Constant* named =
+          arguments.kind == Constant::Kind::kDict ? arguments.Lookup(param->name) : nullptr;
+      if (arguments.kind == Constant::Kind::kSequence && i <= arguments.items.size())
+        named = &arguments.items[i - 1];
+      if (named != nullptr)
+        bound[std::string(param->name)] = *named;
+      else if (param->value != nullptr)
+        bound[std::string(param->name)] = unit->values->Eval(param->value);
+    }
+  }
+  unit->values->SetInitArguments(std::move(bound));
+}
+
 std::unique_ptr<PythonUnit> ReadPython(const SourceText& source, const PythonUnit* task) {
   auto unit = std::make_unique<PythonUnit>();
   unit->syntax = SyntaxTree::Parse(source.text(), Language::kPython);
   unit->tree = BuildPythonTree(unit->syntax);
   unit->scopes = std::make_unique<Scopes>(unit->tree);
   unit->values = std::make_unique<HostValues>(*unit->scopes);
-  if (task != nullptr) {
-    const std::vector<const PyNode*> functions = task->scopes->FunctionsNamed("get_init_inputs");
-    const PyNode* returned = nullptr;
-    if (functions.size() == 1)
-      for (const PyNode* statement : functions[0]->body)
-        if (statement->Is(PyKind::kReturn)) returned = statement->value;
-    const Constant arguments = task->values->Eval(returned);
-    const PyNode* model = unit->scopes->ClassNamed("ModelNew");
-    std::map<std::string, Constant> bound;
-    for (const PyNode* method : model != nullptr ? model->body : std::vector<PyNode*>()) {
-      if (!method->Is(PyKind::kFunction) || method->name != "__init__") continue;
-      for (size_t i = 0; i < arguments.items.size() && i + 1 < method->params.size(); ++i)
-        bound[std::string(method->params[i + 1]->name)] = arguments.items[i];
-    }
-    unit->values->SetInitArguments(std::move(bound));
-  }
+  if (task != nullptr) SetInitArguments(*task, "ModelNew", unit.get());
   unit->kernels = std::make_unique<Kernels>(*unit->scopes, *unit->values);
   int steps = kMaxSteps;
   for (const auto& kernel : unit->kernels->kernels()) {
@@ -114,6 +128,7 @@ std::unique_ptr<Candidate> ReadCandidate(std::string path, std::string text, con
     task->tree = BuildPythonTree(task->syntax);
     task->scopes = std::make_unique<Scopes>(task->tree);
     task->values = std::make_unique<HostValues>(*task->scopes);
+    SetInitArguments(*task, "Model", task.get());
     candidate->task = std::move(task);
   }
   candidate->python = ReadPython(candidate->source, candidate->task.get());

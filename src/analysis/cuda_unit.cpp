@@ -58,9 +58,20 @@ bool IsWritten(const SyntaxNode* subscript, bool* also_read) {
   return false;
 }
 
+// Device functions that hold a barrier of the cluster: cluster.sync(), or the instruction itself.
+std::set<std::string_view> ClusterBarriers(const SyntaxNode* root) {
+  std::set<std::string_view> names;
+  for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root))
+    if (node->Is("function_definition") && HasQualifier(node, "__device__") &&
+        (Contains(node->text, "barrier.cluster.wait") || Contains(node->text, "cluster.sync(")))
+      names.insert(FunctionName(node));
+  return names;
+}
+
 class KernelReader {
  public:
-  KernelReader(CudaKernel* kernel, const SyntaxNode* root) : kernel_(kernel), root_(root) {}
+  KernelReader(CudaKernel* kernel, const SyntaxNode* root, const std::set<std::string_view>& cluster_barriers)
+      : kernel_(kernel), root_(root), cluster_barriers_(cluster_barriers) {}
 
   void Read() {
     for (const SyntaxNode* node = root_; node != nullptr; node = NextInDocument(node, root_)) {
@@ -117,11 +128,12 @@ class KernelReader {
     const std::string_view name = function->text;
     const bool barrier = name == "__syncthreads" || name == "__syncwarp" ||
                          StartsWith(name, "__syncthreads_") || EndsWith(name, ".sync") ||
-                         EndsWith(name, "->sync") || EndsWith(name, ".arrive_and_wait");
+                         EndsWith(name, "->sync") || EndsWith(name, ".arrive_and_wait") ||
+                         cluster_barriers_.count(name) != 0;
     if (barrier) {
       ++kernel_->barriers;
       if (Contains(name, "grid")) kernel_->grid_sync = true;
-      if (Contains(name, "cluster")) kernel_->cluster_sync = true;
+      if (Contains(name, "cluster") || cluster_barriers_.count(name) != 0) kernel_->cluster_sync = true;
       kernel_->events.push_back({CudaEvent::Kind::kBarrier, {}});
     }
     if (StartsWith(name, "atomic")) ++kernel_->atomics;
@@ -162,6 +174,7 @@ class KernelReader {
 
   CudaKernel* kernel_;
   const SyntaxNode* root_;
+  const std::set<std::string_view>& cluster_barriers_;
 };
 
 bool ParseInteger(std::string_view text, int64_t* value) {
@@ -230,6 +243,39 @@ int64_t StaticSharedBytes(const CudaKernel& kernel, const std::map<std::string_v
   return total;
 }
 
+// cudaLaunchCooperativeKernel((void*)kernel, grid, block, arguments, ...): the arguments are an array of
+// addresses and are not followed.
+void ReadApiLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* unit) {
+  const SyntaxNode* callee = call->Field("function");
+  const SyntaxNode* arguments = call->Field("arguments");
+  if (callee == nullptr || arguments == nullptr) return;
+  const bool cooperative = callee->text == "cudaLaunchCooperativeKernel";
+  const bool extended = callee->text == "cudaLaunchKernelEx" || callee->text == "cudaLaunchKernelExC";
+  if (!cooperative && !extended && callee->text != "cudaLaunchKernel") return;
+  std::vector<const SyntaxNode*> given;
+  for (const SyntaxNode* child = arguments->first_child; child != nullptr; child = child->next)
+    if (child->named && !child->Is("comment")) given.push_back(child);
+  const size_t kernel_at = extended ? 1 : 0;
+  if (given.size() < 2) return;
+  CudaLaunch launch;
+  launch.node = call;
+  // The kernel's name is the last identifier of &kernel, (void*)kernel or kernel<float>.
+  const SyntaxNode* first = given[kernel_at];
+  for (const SyntaxNode* node = first; node != nullptr; node = NextInDocument(node, first))
+    if (node->Is("identifier") && launch.kernel.empty()) launch.kernel = node->text;
+  if (!extended) {
+    launch.grid = given[1]->text;
+    if (given.size() > 2) launch.block = given[2]->text;
+  }
+  launch.in_loop = IsInLoop(call, function);
+  launch.function = function;
+  launch.checked = true;  // it returns its error
+  const std::string_view around = function != nullptr ? function->text : std::string_view();
+  launch.cooperative = cooperative || Contains(around, "cudaLaunchAttributeCooperative");
+  launch.cluster = extended && Contains(around, "cudaLaunchAttributeClusterDimension");
+  unit->launches.push_back(launch);
+}
+
 void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* unit) {
   const SyntaxNode* configuration = call->ChildOfType("kernel_call_syntax");
   if (configuration == nullptr) return;
@@ -287,6 +333,7 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
   if (root == nullptr) return unit;
   const SyntaxNode* function = nullptr;
   const std::map<std::string_view, int64_t> constants = IntegerConstants(root);
+  const std::set<std::string_view> cluster_barriers = ClusterBarriers(root);
   for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root)) {
     if (function != nullptr && node->start >= function->end) function = nullptr;
     if (node->Is("function_definition")) {
@@ -296,7 +343,7 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
         kernel.definition = node;
         kernel.name = FunctionName(node);
         kernel.body = node->Field("body");
-        if (kernel.body != nullptr) KernelReader(&kernel, kernel.body).Read();
+        if (kernel.body != nullptr) KernelReader(&kernel, kernel.body, cluster_barriers).Read();
         kernel.static_shared_bytes = StaticSharedBytes(kernel, constants);
         kernel.flow = TraceCuda(node);
         unit.kernels.push_back(std::move(kernel));
@@ -304,6 +351,7 @@ CudaUnit ReadCuda(std::string text, uint32_t offset) {
     }
     if (!node->Is("call_expression")) continue;
     ReadLaunch(node, function, &unit);
+    ReadApiLaunch(node, function, &unit);
     if (const SyntaxNode* callee = node->Field("function")) {
       const std::string_view name = callee->text;
       if (StartsWith(name, "cublas") || StartsWith(name, "cudnn") || StartsWith(name, "at::") ||

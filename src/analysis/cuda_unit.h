@@ -55,6 +55,8 @@ struct CudaLaunch {
   std::string_view block;
   bool in_loop = false;
   bool checked = false;  // an error check follows in the same function
+  bool cooperative = false;
+  bool cluster = false;
   std::vector<std::string_view> arguments;
   const SyntaxNode* function = nullptr;  // the host function around it
 };

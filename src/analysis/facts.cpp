@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/check.h"
+#include "analysis/extension_calls.h"
 #include "analysis/kernel_class.h"
 #include "base/text.h"
 
@@ -108,7 +109,10 @@ OrderedJson KernelFacts(const Candidate& candidate, const KernelTrace& trace) {
   out["unmasked_accesses"] = unmasked;
   out["barriers"] = Lines(candidate, trace.barriers);
   out["scans"] = Lines(candidate, trace.scans);
-  out["low_precision_casts"] = Lines(candidate, trace.low_precision_casts);
+  OrderedJson casts = OrderedJson::array();
+  for (const CastUse& cast : trace.casts)
+    casts.push_back({{"line", LineOf(candidate, cast.node)}, {"to", cast.to}, {"lowers", cast.lowers}});
+  out["casts"] = casts;
   out["autotune_configs"] = kernel.configs.size();
   return out;
 }
@@ -135,6 +139,9 @@ OrderedJson LaunchFacts(const Candidate& candidate, const Launch& launch, const 
       dimensions.push_back(std::string(TextOf(candidate, dimension)));
   out["grid"] = dimensions;
   out["cooperative"] = launch.Argument("launch_cooperative_grid") != nullptr;
+  const PyNode* ctas = launch.Argument("num_ctas");
+  out["cluster"] = launch.Argument("cluster_dims") != nullptr ||
+                   (ctas != nullptr && !(candidate.python->values->Eval(ctas) == Constant::Int(1)));
   OrderedJson loops = OrderedJson::array();
   for (const PyNode* loop : launch.host_loops) {
     const PyNode* over = loop->Is(PyKind::kFor) ? loop->value : loop->test;
@@ -167,6 +174,30 @@ OrderedJson CudaFacts(const Candidate& candidate, const CudaUnit& unit, const Cu
     loops.push_back({{"line", candidate.source.PositionAt(unit.OuterStart(kernel.loops[i])).line},
                      {"condition", std::string(kernel.loop_conditions[i])}});
   out["loops"] = loops;
+  OrderedJson loads = OrderedJson::array();
+  OrderedJson stores = OrderedJson::array();
+  OrderedJson shared_state = OrderedJson::array();
+  std::set<std::string_view> seen;
+  for (const CudaAccess& access : kernel.flow.accesses) {
+    if (access.base.empty()) continue;
+    (access.is_store ? stores : loads)
+        .push_back({{"pointer", std::string(access.base)},
+                    {"line", candidate.source.PositionAt(unit.OuterStart(access.node)).line},
+                    {"differs_by_block", access.differs_by_block}});
+    for (const CudaAccess& other : kernel.flow.accesses) {
+      const bool same = access.is_store && !other.is_store && other.base == access.base;
+      if (!same || access.loops.empty() || other.loops.empty() ||
+          access.loops.front() != other.loops.front() || !seen.insert(access.base).second)
+        continue;
+      shared_state.push_back({{"pointer", std::string(access.base)},
+                              {"stored_differs_by_block", access.differs_by_block},
+                              {"loaded_differs_by_block", other.differs_by_block}});
+    }
+  }
+  out["loads"] = loads;
+  out["stores"] = stores;
+  out["shared_state"] = shared_state;
+  out["accumulates"] = kernel.flow.accumulates;
   return out;
 }
 
@@ -178,6 +209,7 @@ OrderedJson CollectFacts(const Candidate& candidate) {
   OrderedJson launches = OrderedJson::array();
   OrderedJson library = OrderedJson::array();
   OrderedJson functions = OrderedJson::array();
+  OrderedJson casts = OrderedJson::array();
   if (candidate.python != nullptr) {
     for (const KernelTrace& trace : candidate.python->traces)
       kernels.push_back(KernelFacts(candidate, trace));
@@ -193,25 +225,40 @@ OrderedJson CollectFacts(const Candidate& candidate) {
                          {"heavy", call.heavy},
                          {"reaches_output", call.reaches_output},
                          {"in_loop", call.in_loop}});
+    for (const HostCast& cast : candidate.python->flow.casts)
+      casts.push_back({{"line", LineOf(candidate, cast.node)}, {"to", cast.to}});
     for (const PyNode* function : candidate.python->flow.host_functions)
       functions.push_back({{"name", std::string(function->name)}, {"line", LineOf(candidate, function)}});
   }
   for (const CudaUnit& unit : candidate.cuda) {
     for (const CudaKernel& kernel : unit.kernels) kernels.push_back(CudaFacts(candidate, unit, kernel));
-    for (const CudaLaunch& launch : unit.launches)
-      launches.push_back({{"kernel", std::string(launch.kernel)},
-                          {"line", candidate.source.PositionAt(unit.OuterStart(launch.node)).line},
-                          {"grid", OrderedJson::array({std::string(launch.grid)})},
-                          {"block", std::string(launch.block)},
-                          {"in_host_loop", launch.in_loop},
-                          {"checked", launch.checked}});
     for (std::string_view call : unit.library_calls)
       library.push_back({{"name", std::string(call)}, {"heavy", true}});
   }
+  const std::vector<CudaLaunchResult> cuda = CudaLaunchResults(candidate);
+  for (const CudaLaunchResult& result : cuda)
+    launches.push_back(
+        {{"kernel", std::string(result.launch->kernel)},
+         {"line", candidate.source.PositionAt(result.unit->OuterStart(result.launch->node)).line},
+         {"grid", OrderedJson::array({std::string(result.launch->grid)})},
+         {"block", std::string(result.launch->block)},
+         {"in_host_loop", result.launch->in_loop},
+         {"checked", result.launch->checked},
+         {"cooperative", result.launch->cooperative},
+         {"cluster", result.launch->cluster},
+         {"result_used", result.used}});
+  OrderedJson extensions = OrderedJson::array();
+  for (const ExtensionCall& call : ExtensionCalls(candidate, cuda))
+    extensions.push_back({{"function", std::string(call.function)},
+                          {"kernel", std::string(call.kernel)},
+                          {"line", LineOf(candidate, call.node)},
+                          {"result_used", call.used}});
+  out["extension_calls"] = extensions;
   out["kernels"] = kernels;
   out["launches"] = launches;
   out["library_calls"] = library;
   out["host_functions"] = functions;
+  out["host_casts"] = casts;
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/host_flow.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 
@@ -129,6 +130,13 @@ std::string LastPart(const std::string& dotted) {
   return dotted.substr(dotted.rfind('.') + 1);
 }
 
+bool IsDtype(const std::string& dotted) {
+  const std::string last = LastPart(dotted);
+  return last == "dtype" || (StartsWith(dotted, "torch.") &&
+                             (Contains(last, "float") || Contains(last, "int") || last == "half" ||
+                              last == "bool" || last == "double" || last == "long"));
+}
+
 bool IsFunctional(const std::string& dotted) {
   return StartsWith(dotted, "torch.nn.functional.") || StartsWith(dotted, "torch.");
 }
@@ -167,6 +175,7 @@ class FunctionFlow {
     FindLive();
     ReadLaunches(flow);
     ReadLibraryCalls(flow);
+    ReadCasts(flow);
     ReadUnwritten(flow);
   }
 
@@ -302,6 +311,29 @@ class FunctionFlow {
           call.reaches_output = call.reaches_output || live_.count(target) != 0;
       }
       flow->library_calls.push_back(std::move(call));
+      return true;
+    });
+  }
+
+  void ReadCasts(HostFlow* flow) const {
+    static const std::map<std::string_view, std::string_view> kMethods = {{"half", "torch.float16"},
+                                                                          {"bfloat16", "torch.bfloat16"},
+                                                                          {"float", "torch.float32"},
+                                                                          {"double", "torch.float64"}};
+    WalkPython(function_, [&](const PyNode* node) {
+      if (node != function_ && node->Is(PyKind::kFunction)) return false;
+      if (!node->Is(PyKind::kCall) || node->value == nullptr || !node->value->Is(PyKind::kAttribute))
+        return true;
+      const std::string_view method = node->value->name;
+      if (const auto it = kMethods.find(method); it != kMethods.end() && node->args.empty())
+        flow->casts.push_back({node, std::string(it->second)});
+      if (method != "to" && method != "type") return true;
+      const PyNode* type = node->Keyword("dtype");
+      for (const PyNode* argument : node->args)
+        if (type == nullptr && (argument->Is(PyKind::kAttribute) || argument->Is(PyKind::kName)) &&
+            IsDtype(scopes_.Resolve(argument)))
+          type = argument;
+      if (type != nullptr) flow->casts.push_back({node, scopes_.Resolve(type)});
       return true;
     });
   }

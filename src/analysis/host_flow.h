@@ -29,7 +29,13 @@ struct LaunchResult {
   bool stores_known = true;               // every store could be traced to a parameter
 };
 
+struct HostCast {
+  const PyNode* node = nullptr;
+  std::string to;  // "torch.float16"
+};
+
 struct HostFlow {
+  std::vector<HostCast> casts;
   std::vector<LibraryCall> library_calls;
   std::vector<LaunchResult> launches;
   // `return x` where x came from torch.empty and nothing writes it.

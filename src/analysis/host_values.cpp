@@ -133,7 +133,7 @@ Constant HostValues::EvalParameter(const PyNode* param, int depth) const {
   const PyNode* function = param->parent;
   if (function == nullptr || !function->Is(PyKind::kFunction)) return {};
   if (function->name == "__init__" && function->parent != nullptr && function->parent->Is(PyKind::kClass) &&
-      function->parent->name == "ModelNew") {
+      (function->parent->name == "ModelNew" || function->parent->name == "Model")) {
     const auto it = init_arguments_.find(std::string(param->name));
     return it == init_arguments_.end() ? Constant() : it->second;
   }

@@ -19,7 +19,7 @@ class HostValues {
     steps_left_ = kMaxSteps;
     return Eval(expression, 0);
   }
-  // What ModelNew's constructor gets, by parameter name, when the task says so.
+  // What the constructor of ModelNew, or of the task's Model, gets, by parameter name, when the task says so.
   void SetInitArguments(std::map<std::string, Constant> arguments) { init_arguments_ = std::move(arguments); }
 
  private:

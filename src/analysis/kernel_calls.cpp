@@ -133,7 +133,18 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
         return CallTriton(node, callee.path.substr(16), std::move(args));
       return CallPython(node, callee.path, args);
     }
+    case Kind::kType:
+      // Only a type spelled out: x.dtype.is_floating() is a call on a type as well.
+      if (StartsWith(callee.path, "triton.language."))
+        Report(ProblemKind::kBadCall, node, Text(node->value),
+               fmt::format("{} is a type and cannot be called", Text(node->value)),
+               fmt::format("Cast with {}.to({}).", node->args.empty() ? "x" : Text(node->args[0]),
+                           Text(node->value)));
+      return {};
     default:
+      if (Recording() && node->value != nullptr && node->value->Is(PyKind::kAttribute) &&
+          node->value->name == "to" && node->args.size() == 1)
+        trace_->casts.push_back({node, Text(node->args[0]), false});
       trace_->opaque_calls = true;
       return {};
   }
@@ -205,6 +216,11 @@ KernelValue KernelInterpreter::CallPython(const PyNode* node, const std::string&
                 : fmt::format("Use .to(tl.{}) instead.", name == "float" ? "float32" : "int32"));
     return {};
   }
+  if (math && name != "math.pi")
+    Report(ProblemKind::kHostCall, node, Text(node->value),
+           fmt::format("{}() is a function of the host, which Triton up to 3.5 does not let a kernel call",
+                       Text(node->value)),
+           "Write the number, or compute it on the host and pass it in.", TritonUpTo("3.5"));
   if ((name == "triton.cdiv" || name == "triton.next_power_of_2") &&
       std::any_of(args.begin(), args.end(), [](const KernelValue& a) { return a.is_tensor(); })) {
     Report(
@@ -269,11 +285,17 @@ KernelValue KernelInterpreter::CallTriton(const PyNode* node, const std::string&
     CheckType(node, type);
     KernelValue out = args[0];
     out.literal = false;
+    out.element = type != nullptr && type->Is(Kind::kType) ? type->element : "";
+    out.is_float = StartsWith(out.element, "fp") || out.element == "bf16";
+    if (Recording()) {
+      const PyNode* written = node->Keyword("dtype");
+      const size_t at = args.size() > node->args.size() ? 0 : 1;  // x.to(type) or tl.cast(x, type)
+      if (written == nullptr && at < node->args.size()) written = node->args[at];
+      const bool lowers = out.element == "fp16" || out.element == "bf16" || StartsWith(out.element, "float8");
+      trace_->casts.push_back({node, written != nullptr ? Text(written) : "", lowers && out.is_tensor()});
+    }
     if (!out.is_tensor()) return {};
     if (!out.base.empty() && !out.is_block()) out.base = {};
-    out.element = type != nullptr && type->Is(Kind::kType) ? type->element : "";
-    if (Recording() && (out.element == "fp16" || out.element == "bf16" || StartsWith(out.element, "float8")))
-      trace_->low_precision_casts.push_back(node);
     return out;
   }
   if (name == "make_block_ptr" || name == "make_tensor_descriptor") {

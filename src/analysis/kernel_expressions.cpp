@@ -11,13 +11,6 @@ namespace hone {
 
 namespace {
 
-uint32_t RefusesChains() {
-  uint32_t mask = 0;
-  for (std::string_view version : {"2.1", "2.2", "3.0", "3.1", "3.2", "3.3"})
-    mask |= TritonVersionMask(version);
-  return mask;
-}
-
 bool IsFloat(const std::string& element) {
   return element.substr(0, 2) == "fp" || element == "bf16";
 }
@@ -138,7 +131,10 @@ KernelValue KernelInterpreter::Eval(const PyNode* node) {
     case PyKind::kUnaryOp: {
       KernelValue value = Eval(node->value);
       if (value.Is(Kind::kConstexpr)) return KernelValue::Constexpr(FoldUnary(node->op, value.constant));
-      if (node->op == "not") value.element = value.is_tensor() ? "int1" : "";
+      if (node->op == "not") {
+        value.element = value.is_tensor() ? "int1" : "";
+        value.is_float = false;
+      }
       value.base = {};
       value.constant = Constant();
       value.from_load = false;
@@ -203,10 +199,10 @@ KernelValue KernelInterpreter::Broadcast(const PyNode* node, const KernelValue& 
   if (a.is_block() && b.is_block()) {
     std::vector<int64_t> shape;
     if (!BroadcastShapes(a.shape, b.shape, &shape)) {
-      Report(
-          ProblemKind::kShapeMismatch, node, std::string(what),
-          fmt::format("{} has shape {} on one side and {} on the other", what, a.ShapeText(), b.ShapeText()),
-          "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].");
+      Report(ProblemKind::kShapeMismatch, node, std::string(what),
+             fmt::format("{} has shape {} on one side and {} on the other", what, a.ExtentsText(),
+                         b.ExtentsText()),
+             "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].");
       return {};
     }
     out = KernelValue::Block(std::move(shape));
@@ -224,6 +220,8 @@ KernelValue KernelInterpreter::Broadcast(const PyNode* node, const KernelValue& 
   out.DependOn(a);
   out.DependOn(b);
   out.element = PromoteElements(a, b);
+  const auto is_float = [](const KernelValue& side) { return side.is_float || IsFloat(side.element); };
+  out.is_float = is_float(a) || is_float(b);
   return out;
 }
 
@@ -291,6 +289,7 @@ KernelValue KernelInterpreter::EvalCompare(const PyNode* node) {
     return KernelValue::Constexpr(FoldCompare(op, left.constant, right.constant));
   KernelValue out = Broadcast(node, left, right, fmt::format("`{}`", op));
   if (out.is_tensor()) out.element = "int1";
+  out.is_float = false;
   return out;
 }
 
@@ -310,7 +309,7 @@ KernelValue KernelInterpreter::EvalBoolOp(const PyNode* node) {
   }
   if (node->args.size() > 2)
     Unsupported(node, fmt::format("a chain of more than one `{}`", node->op),
-                "Add parentheses so that each operator joins two values, or use & and |.", RefusesChains());
+                "Add parentheses so that each operator joins two values, or use & and |.", TritonUpTo("3.3"));
   return all_constexpr ? KernelValue::Constexpr(Constant()) : out;
 }
 

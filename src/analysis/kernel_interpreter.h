@@ -74,6 +74,7 @@ class KernelInterpreter {
   // kernel_names.cpp
   KernelValue EvalName(const PyNode* node);
   KernelValue GlobalName(const PyNode* node);
+  KernelValue ClosureValue(const PyNode* node, const Binding& binding);
   KernelValue GlobalValue(const PyNode* node, const Binding& binding);
   KernelValue EvalAttribute(const PyNode* node);
   KernelValue ModuleMember(const PyNode* node, const std::string& module);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/kernel_interpreter.h"
+#include "base/text.h"
 
 namespace hone {
 
@@ -78,6 +79,7 @@ void KernelInterpreter::StaticFor(const PyNode* node, const std::vector<KernelVa
     KernelLoop loop;
     loop.node = node;
     loop.is_static = true;
+    loop.bit = 1u << std::min(loop_count_, 31);
     if (!node->value->args.empty()) loop.trip = Text(node->value->args[bounds.size() > 1 ? 1 : 0]);
     trace_->loops.push_back(std::move(loop));
   }
@@ -107,6 +109,7 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
   steps_left_ -= static_cast<int>(before.size() / 4);
   if (node->Is(PyKind::kWhile)) Eval(node->test);
   loop_stack_.push_back(node);
+  const uint32_t bit = 1u << std::min(loop_count_, 31);
   ++loop_count_;
   Block(node->body);
   loop_stack_.pop_back();
@@ -124,6 +127,7 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
   KernelLoop loop;
   loop.node = node;
   loop.trip = trip;
+  loop.bit = bit;
   for (auto& [name, value] : frame().names) {
     const auto it = after.find(name);
     if (it == after.end() || (node->target != nullptr && node->target->IsName(name))) continue;
@@ -142,11 +146,16 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
       if (shape_changes && (later.is_block() || value.is_block()))
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as {}", name,
-                           value.is_block() ? "a block of shape " + value.ShapeText() : "a scalar",
-                           later.is_block() ? "a block of shape " + later.ShapeText() : "a scalar"),
+                           value.is_block() ? "a block of shape " + value.ExtentsText() : "a scalar",
+                           later.is_block() ? "a block of shape " + later.ExtentsText() : "a scalar"),
                value.is_block()
                    ? fmt::format("Keep the shape of {} the same in every iteration.", name)
-                   : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ShapeText()));
+                   : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ExtentsText()));
+      else if (StartsWith(value.element, "int") && later.element.empty() && later.is_float)
+        Report(ProblemKind::kShapeMismatch, node, std::string(name),
+               fmt::format("{} enters the loop as {} and leaves an iteration as a floating-point value", name,
+                           value.element),
+               fmt::format("Start {} as a float: 0.0, or tl.zeros with dtype=tl.float32.", name));
       else if (type_changes)
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as {}", name, value.element,

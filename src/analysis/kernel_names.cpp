@@ -41,8 +41,11 @@ std::string BuiltinReplacement(std::string_view name) {
 }
 
 bool IsDtypeName(std::string_view name) {
-  return StartsWith(name, "float") || StartsWith(name, "int") || StartsWith(name, "uint") ||
-         name == "bfloat16";
+  for (std::string_view prefix : {"float", "uint", "int", "bfloat"})
+    if (StartsWith(name, prefix) && name.size() > prefix.size() && name[prefix.size()] >= '0' &&
+        name[prefix.size()] <= '9')
+      return true;
+  return false;
 }
 
 std::string ShortType(std::string_view name) {
@@ -91,8 +94,12 @@ KernelValue KernelInterpreter::EvalName(const PyNode* node) {
 }
 
 KernelValue KernelInterpreter::GlobalName(const PyNode* node) {
-  const std::vector<Binding>* bindings = scopes_.Find(node->name, frame().kernel->function);
-  if (bindings != nullptr && !bindings->empty()) return GlobalValue(node, bindings->back());
+  const PyNode* scope = nullptr;
+  const std::vector<Binding>* bindings = scopes_.Find(node->name, frame().kernel->function, &scope);
+  if (bindings != nullptr && !bindings->empty()) {
+    if (scope == scopes_.module()) return GlobalValue(node, bindings->back());
+    return ClosureValue(node, bindings->back());
+  }
   if (IsKernelBuiltin(node->name)) {
     KernelValue builtin = KernelValue::Of(Kind::kBuiltin);
     builtin.path = std::string(node->name);
@@ -116,6 +123,29 @@ KernelValue KernelInterpreter::GlobalName(const PyNode* node) {
                ? "Add: import math"
                : fmt::format("Define {}, or pass it to the kernel as a parameter.", node->name));
   return {};
+}
+
+// A name of the host function that the kernel is defined in. Triton up to 3.3 sees no such name; later ones
+// treat it like a global.
+KernelValue KernelInterpreter::ClosureValue(const PyNode* node, const Binding& binding) {
+  const std::string around =
+      fmt::format("{} is a variable of the host function around the kernel", node->name);
+  if (binding.node->Is(PyKind::kParam)) {
+    const Constant constant = values_.Eval(node);
+    const bool number = constant.is_number();
+    Report(ProblemKind::kUndefinedName, node, std::string(node->name), around,
+           fmt::format("Pass {} to the kernel as a {}parameter.", node->name,
+                       number && constant.is_int() ? "tl.constexpr " : ""),
+           number ? kTriton3 : TritonUpTo("3.3"));
+    return number ? KernelValue::Constexpr(constant) : KernelValue();
+  }
+  const KernelValue value = GlobalValue(node, binding);
+  Report(ProblemKind::kUndefinedName, node, std::string(node->name), around,
+         value.Is(Kind::kJit) || value.Is(Kind::kModule)
+             ? fmt::format("Move {} to the top level of the file.", node->name)
+             : fmt::format("Pass {} to the kernel as a parameter.", node->name),
+         TritonUpTo("3.3"));
+  return value;
 }
 
 KernelValue KernelInterpreter::GlobalValue(const PyNode* node, const Binding& binding) {

@@ -121,8 +121,8 @@ KernelValue KernelInterpreter::Shaped(const PyNode* node, const std::string& nam
       if (args[0].is_block() && args[0].shape.size() != out.shape.size() && !out.shape.empty() &&
           args.size() == 2) {
         Report(ProblemKind::kShapeMismatch, node, "tl.broadcast_to",
-               fmt::format("tl.broadcast_to turns {} into {}, but the ranks differ", args[0].ShapeText(),
-                           out.ShapeText()),
+               fmt::format("tl.broadcast_to turns {} into {}, but the ranks differ", args[0].ExtentsText(),
+                           out.ExtentsText()),
                "Add the missing dimension first, with [:, None] or [None, :].");
       }
       out.DependOn(args[0]);
@@ -189,7 +189,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     if (scalar_pointer) {
       Report(ProblemKind::kShapeMismatch, node, what,
              fmt::format("the {} of {} has shape {} but its pointer is a single address", role, what,
-                         other->ShapeText()),
+                         other->ExtentsText()),
              "Add the offsets to the pointer, or reduce the block to one number first.");
       return {};
     }
@@ -205,7 +205,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     if (certain || grows || ranks_differ) {
       Report(ProblemKind::kShapeMismatch, node, what,
              fmt::format("the {} of {} has shape {} but its pointers have shape {}", role, what,
-                         other->ShapeText(), pointer->ShapeText()),
+                         other->ExtentsText(), pointer->ExtentsText()),
              fmt::format("Give the {} the shape of the pointers.", role),
              certain ? 0 : kAllTriton & ~TritonVersionMask("3.6"));
       if (certain) return {};
@@ -226,6 +226,8 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
   out.load_loop = InnermostLoop();
   out.literal = false;
   out.constant = Constant();
+  // Nobody fills an integer tensor up with 0.0.
+  out.is_float = fallback != nullptr && fallback->constant.kind == Constant::Kind::kFloat;
   return out;
 }
 
@@ -255,7 +257,7 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
   if ((a->is_block() && a->shape.size() < 2) || (b->is_block() && b->shape.size() < 2) ||
       (a->Is(Kind::kScalar) && a->run_time) || (b->Is(Kind::kScalar) && b->run_time)) {
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
-           fmt::format("tl.dot needs two matrices and gets {} and {}", a->ShapeText(), b->ShapeText()),
+           fmt::format("tl.dot needs two matrices and gets {} and {}", a->ExtentsText(), b->ExtentsText()),
            "Use tl.sum(a * b, axis=...) for vectors, or give both operands two dimensions of at least 16.");
     return {};
   }
@@ -267,24 +269,22 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
   const int64_t n = b->shape[rank - 1];
   if (k > 0 && k2 > 0 && k != k2) {
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
-           fmt::format("tl.dot multiplies {} by {}: the inner extents {} and {} differ", a->ShapeText(),
-                       b->ShapeText(), k, k2),
+           fmt::format("tl.dot multiplies {} by {}: the inner extents {} and {} differ", a->ExtentsText(),
+                       b->ExtentsText(), k, k2),
            k > 0 && k == n ? "Transpose the second operand, or stop transposing it."
                            : "Load both operands with the same block extent along K.");
     return {};
   }
   if ((k > 0 && k < 16) || (k2 > 0 && k2 < 16))
-    Report(
-        ProblemKind::kShapeMismatch, node, "tl.dot",
-        fmt::format("tl.dot multiplies {} by {}, but K must be at least 16", a->ShapeText(), b->ShapeText()),
-        "Use a block of at least 16 along K and mask, or write tl.sum(a * b, axis=...).");
+    Report(ProblemKind::kShapeMismatch, node, "tl.dot",
+           fmt::format("tl.dot multiplies {} by {}, but K must be at least 16", a->ExtentsText(),
+                       b->ExtentsText()),
+           "Use a block of at least 16 along K and mask, or write tl.sum(a * b, axis=...).");
   else if ((m > 0 && m < 16) || (n > 0 && n < 16))
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
-           fmt::format("tl.dot multiplies {} by {}; Triton up to 3.2 needs at least 16 in every extent",
-                       a->ShapeText(), b->ShapeText()),
-           "Use blocks of at least 16 and mask.",
-           TritonVersionMask("2.1") | TritonVersionMask("2.2") | TritonVersionMask("3.0") |
-               TritonVersionMask("3.1"));
+           fmt::format("tl.dot multiplies {} by {}; Triton up to 3.4 needs at least 16 in every extent",
+                       a->ExtentsText(), b->ExtentsText()),
+           "Use blocks of at least 16 and mask.", TritonUpTo("3.4"));
   if (!a->element.empty() && !b->element.empty() && a->element != b->element &&
       a->element.find("8") == std::string::npos)
     Report(
@@ -311,8 +311,8 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
                                  [](int64_t x, int64_t y) { return x == y || x < 0 || y < 0; });
     if (!same)
       Report(ProblemKind::kShapeMismatch, node, "tl.dot",
-             fmt::format("the accumulator has shape {} but the product has shape {}", acc->ShapeText(),
-                         out.ShapeText()),
+             fmt::format("the accumulator has shape {} but the product has shape {}", acc->ExtentsText(),
+                         out.ExtentsText()),
              "Give the accumulator the shape of the product.");
   }
   return out;
@@ -356,7 +356,10 @@ KernelValue KernelInterpreter::Reduce(const PyNode* node, const std::string& nam
   KernelValue out = input;
   out.from_load = false;
   out.base = {};
-  if (name == "argmax" || name == "argmin") out.element = "int32";
+  if (name == "argmax" || name == "argmin") {
+    out.element = "int32";
+    out.is_float = false;
+  }
   if (axis == nullptr || axis->constant.kind == Constant::Kind::kNone) {
     if (name == "argmax" || name == "argmin" || keeps) return {};
     out.kind = Kind::kScalar;
@@ -368,7 +371,7 @@ KernelValue KernelInterpreter::Reduce(const PyNode* node, const std::string& nam
   int64_t at = axis->constant.integer;
   if (at < -rank || at >= rank) {
     Report(ProblemKind::kShapeMismatch, node, "tl." + name,
-           fmt::format("tl.{} reduces axis {} of a block of shape {}", name, at, input.ShapeText()),
+           fmt::format("tl.{} reduces axis {} of a block of shape {}", name, at, input.ExtentsText()),
            fmt::format("The axis has to be below {}.", rank));
     return {};
   }
@@ -437,7 +440,7 @@ KernelValue KernelInterpreter::Reshape(const PyNode* node, const std::string& na
     numbers = numbers && extent > 0 && !__builtin_mul_overflow(after, extent, &after);
   if (numbers && before != after)
     Report(ProblemKind::kShapeMismatch, node, "tl." + name,
-           fmt::format("tl.{} turns {} elements ({}) into {}", name, before, out.ShapeText(), after),
+           fmt::format("tl.{} turns {} elements ({}) into {}", name, before, out.ExtentsText(), after),
            "Keep the number of elements the same.");
   out.shape = std::move(extents);
   return out;

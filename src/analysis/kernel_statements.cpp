@@ -165,7 +165,7 @@ void KernelInterpreter::Statement(const PyNode* node) {
       if (test.is_block() &&
           std::any_of(test.shape.begin(), test.shape.end(), [](int64_t extent) { return extent > 1; }))
         Unsupported(node,
-                    fmt::format("`while` on {}, a block of shape {}", Text(node->test), test.ShapeText()),
+                    fmt::format("`while` on {}, a block of shape {}", Text(node->test), test.ExtentsText()),
                     "Reduce the condition to one value with tl.max or tl.sum first.");
       LoopBody(node, node->test != nullptr ? Text(node->test) : "");
       return;
@@ -279,7 +279,7 @@ void KernelInterpreter::If(const PyNode* node) {
     const bool several = std::any_of(test.shape.begin(), test.shape.end(), [](int64_t d) { return d > 1; });
     if (several)
       Unsupported(node->test,
-                  fmt::format("`if` on {}, a block of shape {}", Text(node->test), test.ShapeText()),
+                  fmt::format("`if` on {}, a block of shape {}", Text(node->test), test.ExtentsText()),
                   "Use tl.where, or reduce the condition to one value with tl.max or tl.sum first.");
   }
   if (test.Is(Kind::kConstexpr) && test.constant.known()) {
@@ -339,7 +339,7 @@ void KernelInterpreter::MergeBranches(const PyNode* node, const Environment& bef
       if (ranks_differ || extents_differ)
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} has shape {} in one branch of `if {}` and {} in the other", name,
-                           value.ShapeText(), Text(node->test), other->second.ShapeText()),
+                           value.ExtentsText(), Text(node->test), other->second.ExtentsText()),
                fmt::format("Give {} the same shape in both branches.", name));
     }
     if (!same) {

@@ -68,12 +68,19 @@ struct KernelLoop {
   std::string trip;                  // the bound as written: "seq_len"
   std::vector<std::string> carried;  // names whose value crosses iterations
   bool is_static = false;
+  uint32_t bit = 0;  // stands for its counter in MemoryAccess::loops
 };
 
 struct ReductionUse {
   const PyNode* node = nullptr;
   std::string op;
   std::vector<const PyNode*> inside;
+};
+
+struct CastUse {
+  const PyNode* node = nullptr;
+  std::string to;       // the type as written: "tl.float16", "x.dtype"
+  bool lowers = false;  // to half precision or less
 };
 
 struct KernelTrace {
@@ -87,7 +94,7 @@ struct KernelTrace {
   std::vector<const PyNode*> scans;
   std::vector<const PyNode*> scalar_vector_products;      // accumulations that a tl.dot should do
   std::map<int, std::vector<const PyNode*>> program_ids;  // axis -> uses
-  std::vector<const PyNode*> low_precision_casts;
+  std::vector<CastUse> casts;
   std::map<std::string, int> op_counts;  // calls of triton.language, helpers included
   bool opaque_calls = false;             // something was called that could not be followed
   uint32_t tile_loops = 0;               // loops (as bits) that hand out tiles to programs

@@ -4,7 +4,7 @@
 
 namespace hone {
 
-std::string KernelValue::ShapeText() const {
+std::string KernelValue::ExtentsText() const {
   if (!is_block()) return "scalar";
   std::string out = "[";
   for (size_t i = 0; i < shape.size(); ++i) {

@@ -57,7 +57,7 @@ struct KernelValue {
   bool is_block() const { return kind == Kind::kBlock; }
   bool is_tensor() const { return kind == Kind::kBlock || kind == Kind::kScalar; }
   // 64x32, with ? for a dimension that is not known.
-  std::string ShapeText() const;
+  std::string ExtentsText() const;
   // Takes over what the other was computed from.
   void DependOn(const KernelValue& other);
 

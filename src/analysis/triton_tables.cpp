@@ -34,6 +34,11 @@ uint32_t TritonVersionMask(std::string_view version) {
   return newer ? 1u << (kVersionCount - 1) : 0;
 }
 
+uint32_t TritonUpTo(std::string_view version) {
+  const uint32_t newest = TritonVersionMask(version);
+  return newest | (newest - 1);
+}
+
 uint32_t TritonReleasesWith(std::string_view scope, std::string_view name) {
   const auto* it = std::lower_bound(
       std::begin(kEntries), std::end(kEntries), std::tie(scope, name),

@@ -17,6 +17,8 @@ inline constexpr uint32_t kTriton3 = 0x1fc;
 
 // "3.2" or "3.2.0"; a newer release than the table knows reads as the newest. 0 when it is not a version.
 uint32_t TritonVersionMask(std::string_view version);
+// That release and every earlier one the table knows.
+uint32_t TritonUpTo(std::string_view version);
 // The releases in which `scope` ("triton", "triton.language", "triton.language.math", "libdevice", "tensor")
 // has `name`; 0 when none does.
 uint32_t TritonReleasesWith(std::string_view scope, std::string_view name);

@@ -7,7 +7,7 @@
 namespace hone {
 
 // One call of the module as a chain of library operators: the card's floor at the share of the ceiling that
-// such operators reach, and a fixed cost for each of them.
+// such operators reach, a fixed cost for each of them, and on a GPU one for each step of a recurrent layer.
 struct OperatorCosts {
   double per_operator_us = 0;
   double share_of_ceiling = 0.6;

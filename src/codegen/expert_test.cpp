@@ -55,6 +55,13 @@ ExpertInputs Gru(const std::string& device) {
   return inputs;
 }
 
+ExpertInputs BothDirections(const std::string& device) {
+  ExpertInputs inputs = Gru(device);
+  inputs.task.source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks/41_GRUBidirectional.py");
+  inputs.facts["recurrent_modules"][0]["bidirectional"] = true;
+  return inputs;
+}
+
 ExpertInputs Loop(const std::string& device) {
   ExpertInputs inputs = TaskInputs("34_VanillaRNNHidden.py", device);
   inputs.card.modules = {{"Linear", 2}, {"Tanh", 1}};
@@ -104,7 +111,7 @@ void ExpectSound(const Proposal& proposal) {
 TEST(Expert, EveryRecipeWritesSoundCandidatesForTheTasksItIsFor) {
   std::map<std::string, int> written;
   for (const char* device : {"cpu", "cuda"})
-    for (const ExpertInputs& inputs : {Gru(device), Loop(device), ResNet(device)}) {
+    for (const ExpertInputs& inputs : {Gru(device), BothDirections(device), Loop(device), ResNet(device)}) {
       const Result<ExpertAnswer> answer = ProposeExpert(inputs);
       ASSERT_TRUE(answer.ok()) << answer.error().message;
       EXPECT_EQ(answer->proposals.size() + answer->declined.size(), AllRecipes().size());

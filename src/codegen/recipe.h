@@ -51,5 +51,7 @@ Result<RecipeAnswer> ProposeCpuInferenceMode(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCpuJitFreeze(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCpuPackedWeights(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaClusterWavefront(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaClusterBidirectional(const RecipeContext& context);
 
 }  // namespace hone

@@ -4,6 +4,8 @@ namespace hone {
 
 const std::vector<Recipe>& AllRecipes() {
   static const std::vector<Recipe> kRecipes = {
+      {"cuda/cluster_wavefront", ProposeCudaClusterWavefront},
+      {"cuda/cluster_bidirectional", ProposeCudaClusterBidirectional},
       {"cpu/persistent", ProposeCpuPersistent},
       {"library/cuda_graph", ProposeCudaGraph},
       {"library/folded_cuda_graph", ProposeFoldedCudaGraph},

@@ -27,13 +27,14 @@ constexpr int kProcessLimit = 256;  // ninja and nvcc start a few dozen
 // What the first call of an instance may take at the least: Triton and torch.compile work then.
 constexpr double kFirstCallSeconds = 90;
 
-// Four times what the reference holds, at least 8 GB for compilers, at most what leaves the machine usable.
+// Four times what the reference holds, at least 8 GB and a quarter of the machine for compilers
+// (torch.compile starts one process per core), at most what leaves the machine usable.
 int64_t CandidateMemoryLimit(pid_t reference) {
   struct sysinfo info {};
   sysinfo(&info);
   const double total = static_cast<double>(info.totalram) * info.mem_unit;
   const double own = static_cast<double>(UsageOfTree(reference).resident_bytes);
-  return static_cast<int64_t>(std::min(0.6 * total, std::max(8e9, 4 * own)));
+  return static_cast<int64_t>(std::min(0.6 * total, std::max({8e9, 0.25 * total, 4 * own})));
 }
 
 // A thread that takes a core away every other millisecond, so that a candidate's own threads meet another

@@ -27,7 +27,8 @@ struct TaskContext {
   Json device;   // limits, for prompts
   Json machine;  // for the expert
   std::string device_name;
-  double best_us = 0;  // PyTorch's best rung at first look
+  std::string best_rung;  // PyTorch's own best, at first look
+  double best_us = 0;
 };
 Json ToJson(const TaskContext& context);
 TaskContext TaskContextFromJson(const Json& json);

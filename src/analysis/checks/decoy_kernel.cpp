@@ -3,10 +3,36 @@
 
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
+#include "analysis/extension_calls.h"
 
 namespace hone {
 
+namespace {
+
+void CheckCuda(const Candidate& candidate, FindingSink* sink) {
+  const std::vector<CudaLaunchResult> launches = CudaLaunchResults(candidate);
+  for (const CudaLaunchResult& result : launches) {
+    if (result.used) continue;
+    sink->AddAt(result.unit->OuterStart(result.launch->node), result.unit->OuterEnd(result.launch->node),
+                Severity::kWarning,
+                fmt::format("{} writes {}, which nothing reads or returns afterwards: the launch does not "
+                            "contribute to the result",
+                            result.launch->kernel, result.buffer),
+                "Return what the kernel computed, or remove the launch.");
+  }
+  for (const ExtensionCall& call : ExtensionCalls(candidate, launches)) {
+    if (call.used) continue;
+    sink->Add(call.node, Severity::kWarning,
+              fmt::format("what {} returns is not used: its kernel {} does not contribute to the result",
+                          call.function, call.kernel),
+              fmt::format("Use the tensor that {} returns, or remove the call.", call.function));
+  }
+}
+
+}  // namespace
+
 void CheckDecoyKernel(const Candidate& candidate, FindingSink* sink) {
+  CheckCuda(candidate, sink);
   if (candidate.python == nullptr) return;
   for (const LaunchResult& result : candidate.python->flow.launches) {
     if (result.used || !result.launch->runs) continue;

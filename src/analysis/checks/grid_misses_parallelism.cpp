@@ -9,6 +9,24 @@
 
 namespace hone {
 
+namespace {
+
+// A loop whose own loads and stores all move single elements and follow its counter, and which hands nothing
+// from one iteration to the next but a sum: one lane does what a block or more programs could.
+bool GoesElementByElement(const KernelTrace& trace, const KernelLoop& loop) {
+  std::string how;
+  if (loop.is_static || (loop.bit & trace.tile_loops) != 0 || CarriesState(trace, loop, &how)) return false;
+  bool any = false;
+  for (const MemoryAccess& access : trace.accesses) {
+    if (std::find(access.inside.begin(), access.inside.end(), loop.node) == access.inside.end()) continue;
+    if (access.is_block || !access.address_known || access.kind == MemoryAccess::Kind::kAtomic) return false;
+    any = any || (access.loops & loop.bit) != 0;
+  }
+  return any;
+}
+
+}  // namespace
+
 void CheckGridMissesParallelism(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   for (const KernelTrace& trace : candidate.python->traces) {
@@ -34,6 +52,20 @@ void CheckGridMissesParallelism(const Candidate& candidate, FindingSink* sink) {
                   "launch or one launch per step.");
         break;
       }
+    }
+    // The outermost of nested ones: spreading it is what helps most.
+    for (const KernelLoop& loop : trace.loops) {
+      if (!GoesElementByElement(trace, loop)) continue;
+      const bool inner = std::any_of(trace.loops.begin(), trace.loops.end(), [&](const KernelLoop& other) {
+        return other.node != loop.node && IsInside(loop.node, other.node) &&
+               GoesElementByElement(trace, other);
+      });
+      if (inner) continue;
+      sink->Add(loop.node, Severity::kWarning,
+                fmt::format("{} has one grid axis and goes over {} element by element: one lane does it all",
+                            trace.kernel->name, loop.trip),
+                fmt::format("Let tl.arange blocks or a second grid axis cover {}.", loop.trip));
+      break;
     }
   }
 }

@@ -1,6 +1,8 @@
 // precision-downgrade: results computed in fewer bits than the inputs have.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
 #include "base/text.h"
@@ -11,9 +13,11 @@ void CheckPrecisionDowngrade(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const Scopes& scopes = *candidate.python->scopes;
   for (const KernelTrace& trace : candidate.python->traces) {
-    if (!trace.kernel->runs() || trace.low_precision_casts.empty()) continue;
-    // A cast back to the type of the output pointer is not one of these; they name a type.
-    const PyNode* node = trace.low_precision_casts.front();
+    // A cast back to the type of the output pointer does not lower; these name a type.
+    const auto cast =
+        std::find_if(trace.casts.begin(), trace.casts.end(), [](const CastUse& use) { return use.lowers; });
+    if (!trace.kernel->runs() || cast == trace.casts.end()) continue;
+    const PyNode* node = cast->node;
     sink->Add(
         node, Severity::kWarning,
         fmt::format("{} casts to a half-precision type: `{}`", trace.kernel->name, TextOf(candidate, node)),

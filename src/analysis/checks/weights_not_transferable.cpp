@@ -1,61 +1,55 @@
 // weights-not-transferable: parameters that the reference's state_dict cannot fill.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
-#include "base/text.h"
+#include "analysis/state_dict.h"
 
 namespace hone {
 
 namespace {
 
-struct Parameter {
-  std::string name;   // "gru" for a module, "weight" for a parameter
-  std::string type;   // "nn.Linear" or "nn.Parameter"
-  std::string shape;  // the constructor's arguments as written, without spaces
-  const PyNode* node = nullptr;
-};
+constexpr std::string_view kFix = "Use the reference's names, or define load_reference(self, state_dict).";
 
-std::vector<Parameter> Parameters(const PythonUnit& unit, std::string_view source,
-                                  std::string_view class_name) {
-  std::vector<Parameter> out;
-  const PyNode* model = unit.scopes->ClassNamed(class_name);
-  if (model == nullptr) return out;
-  WalkPython(model, [&](const PyNode* node) {
-    if (!node->Is(PyKind::kAssign) || node->args.size() != 1 || node->value == nullptr ||
-        !node->value->Is(PyKind::kCall))
-      return true;
-    const PyNode* target = node->args[0];
-    if (!target->Is(PyKind::kAttribute) || target->value == nullptr || !target->value->IsName("self"))
-      return true;
-    const std::string made = unit.scopes->Resolve(node->value->value);
-    if (!StartsWith(made, "torch.nn.")) return true;
-    Parameter parameter;
-    parameter.name = std::string(target->name);
-    parameter.type = "nn." + made.substr(made.rfind('.') + 1);
-    parameter.node = node;
-    for (const PyNode* argument : node->value->args)
-      for (char c : source.substr(argument->start, argument->end - argument->start))
-        if (c != ' ') parameter.shape += c;
-    out.push_back(std::move(parameter));
-    return true;
-  });
-  return out;
+bool CannotMatch(const StateEntry& a, const StateEntry& b) {
+  if (!a.shape_known || !b.shape_known) return false;
+  return a.shape.size() != b.shape.size() ||
+         !std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(),
+                     [](int64_t x, int64_t y) { return x == y || x < 0 || y < 0; });
 }
 
-bool HasState(const std::string& type) {
-  static const std::set<std::string_view> kStateless = {"nn.ReLU",      "nn.Tanh",
-                                                        "nn.Sigmoid",   "nn.GELU",
-                                                        "nn.SiLU",      "nn.Softmax",
-                                                        "nn.Dropout",   "nn.MaxPool1d",
-                                                        "nn.MaxPool2d", "nn.MaxPool3d",
-                                                        "nn.AvgPool1d", "nn.AvgPool2d",
-                                                        "nn.AvgPool3d", "nn.AdaptiveAvgPool2d",
-                                                        "nn.Identity",  "nn.Flatten",
-                                                        "nn.LeakyReLU", "nn.Hardtanh",
-                                                        "nn.Softplus",  "nn.Mish",
-                                                        "nn.ELU",       "nn.Hardswish"};
-  return kStateless.count(type) == 0;
+bool IsOpaque(const StateDict& state, std::string_view attribute) {
+  return std::any_of(state.opaque.begin(), state.opaque.end(),
+                     [&](const auto& pair) { return pair.first == attribute; });
+}
+
+void CheckOwn(const StateDict& own, const StateDict& reference, FindingSink* sink) {
+  std::set<std::string_view> said;
+  const auto missing = [&](std::string_view name, std::string_view attribute, const PyNode* node) {
+    if (said.insert(attribute).second)
+      sink->Add(
+          node, Severity::kWarning,
+          fmt::format("the reference has no parameter called {}, so its weights cannot be copied", name),
+          std::string(kFix));
+  };
+  for (const auto& [attribute, node] : own.opaque)
+    if (!reference.Has(attribute)) missing(attribute, attribute, node);
+  for (const StateEntry& entry : own.entries) {
+    if (IsOpaque(reference, entry.attribute)) continue;
+    const StateEntry* same = reference.Find(entry.name);
+    if (same == nullptr)
+      missing(reference.Has(entry.attribute) ? std::string_view(entry.name) : entry.attribute,
+              entry.attribute, entry.node);
+    else if (CannotMatch(entry, *same) && said.insert(entry.attribute).second)
+      sink->Add(entry.node, Severity::kWarning,
+                fmt::format("{} has shape {} and the reference's has {}: its weights cannot be copied",
+                            entry.name, ExtentsText(entry.shape), ExtentsText(same->shape)),
+                "Keep the reference's shape and transpose or pack it when it is used, or define "
+                "load_reference(self, state_dict).");
+  }
 }
 
 }  // namespace
@@ -70,35 +64,21 @@ void CheckWeightsNotTransferable(const Candidate& candidate, FindingSink* sink) 
         (method->name == "load_reference" || method->name == "load_state_dict" ||
          method->name == "_load_from_state_dict"))
       return;
-  const std::vector<Parameter> reference = Parameters(*candidate.task, candidate.options.task_text, "Model");
-  const std::vector<Parameter> own = Parameters(*candidate.python, candidate.source.text(), "ModelNew");
-  for (const Parameter& parameter : own) {
-    if (!HasState(parameter.type)) continue;
-    const Parameter* same = nullptr;
-    for (const Parameter& other : reference)
-      if (other.name == parameter.name) same = &other;
-    if (same == nullptr) {
-      sink->Add(parameter.node, Severity::kWarning,
-                fmt::format("the reference has no parameter called {}, so its weights cannot be copied",
-                            parameter.name),
-                "Use the reference's names, or define load_reference(self, state_dict).");
-    } else if (same->type == parameter.type && same->shape != parameter.shape &&
-               parameter.type == "nn.Parameter") {
-      sink->Add(
-          parameter.node, Severity::kWarning,
-          fmt::format("{} is made differently in the reference: its shape may not match", parameter.name),
-          "Keep the reference's shape, or define load_reference(self, state_dict).");
-    }
-  }
-  for (const Parameter& parameter : reference) {
-    if (!HasState(parameter.type)) continue;
-    bool found = false;
-    for (const Parameter& other : own) found = found || other.name == parameter.name;
-    if (!found)
+  const StateDict reference = ReadStateDict(*candidate.task, "Model");
+  const StateDict own = ReadStateDict(*candidate.python, "ModelNew");
+  CheckOwn(own, reference, sink);
+  std::set<std::string_view> said;
+  const auto absent = [&](std::string_view name, std::string_view attribute) {
+    if (said.insert(attribute).second)
       sink->Add(model, Severity::kWarning,
-                fmt::format("ModelNew has nothing called {}, which the reference's weights are for",
-                            parameter.name),
-                fmt::format("Define self.{}, or define load_reference(self, state_dict).", parameter.name));
+                fmt::format("ModelNew has nothing called {}, which the reference's weights are for", name),
+                fmt::format("Define self.{}, or define load_reference(self, state_dict).", name));
+  };
+  for (const auto& [attribute, node] : reference.opaque)
+    if (!own.Has(attribute)) absent(attribute, attribute);
+  for (const StateEntry& entry : reference.entries) {
+    if (IsOpaque(own, entry.attribute) || own.Find(entry.name) != nullptr) continue;
+    absent(own.Has(entry.attribute) ? std::string_view(entry.name) : entry.attribute, entry.attribute);
   }
 }
 

@@ -18,6 +18,7 @@ class HoneGraph:
     """One captured call. Inputs are copied in, results copied out, on whatever stream is current."""
 
     def __init__(self, call, inputs):
+        self.call = call  # it owns the weights that the graph reads
         self.static = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
         self.slots = [(index, value) for index, value in enumerate(self.static) if isinstance(value, torch.Tensor)]
         self.lock = threading.Lock()

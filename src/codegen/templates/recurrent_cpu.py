@@ -1,31 +1,11 @@
-# Runtime of Hone's CPU kernel for recurrent networks.
-#
-# HoneGRU, HoneLSTM and HoneRNN are nn.GRU, nn.LSTM and nn.RNN (same parameters, same state_dict) whose forward runs the C++ kernel
-# below; whatever the kernel does not cover (gradients, packed sequences, other dtypes, active dropout, projections, no compiler)
-# runs in PyTorch as before, with one warning that says why. The kernel is compiled on first use and kept in
-# $HONE_KERNEL_CACHE, ~/.cache/hone/kernels or a private temporary folder.
-import collections
-import ctypes
-import hashlib
-import os
+# Runtime of Hone's CPU kernel for recurrent networks: builds it, packs the weights, and runs all steps in one call.
 import platform
-import shutil
-import subprocess
-import tempfile
-import threading
-import warnings
-import weakref
-
-import torch
-import torch.nn as nn
 
 _CPU_SOURCE = r"""@@recurrent_cpu.cpp@@"""
 
 _CPU_FLAGS = ["-std=c++17", "-O3", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread"]
 _CELLS = {"RNN_TANH": 0, "RNN_RELU": 1, "GRU": 2, "LSTM": 3}
-_lock = threading.RLock()
 _library_state = {}  # "library": the loaded kernel, or "error": why there is none
-_warned = set()
 
 
 class _Call(ctypes.Structure):
@@ -37,10 +17,6 @@ class _Call(ctypes.Structure):
         ("threads", ctypes.c_int64), ("split", ctypes.c_int64 * 3)]  # fmt: skip
 
 
-class _Unsupported(Exception):
-    """The kernel cannot do this; the message says why and PyTorch does it instead."""
-
-
 def _cpu_identity():
     try:
         with open("/proc/cpuinfo") as f:
@@ -48,16 +24,6 @@ def _cpu_identity():
         return "\n".join(lines[:2])
     except OSError:
         return platform.machine() + platform.processor()
-
-
-def _cache_folders():
-    if os.environ.get("HONE_KERNEL_CACHE"):
-        yield os.environ["HONE_KERNEL_CACHE"]
-    else:
-        home = os.path.expanduser("~")
-        if os.path.isabs(home):
-            yield os.path.join(home, ".cache", "hone", "kernels")
-    yield None  # a private temporary folder, for when the others cannot be written
 
 
 def _compile(compiler, source, target):
@@ -223,12 +189,6 @@ def _check_plain(tensors):
         raise _Unsupported(reason)
 
 
-def _warn_once(reason):
-    if reason not in _warned:
-        _warned.add(reason)
-        warnings.warn("Hone's recurrent kernel is not used: %s" % reason, RuntimeWarning, stacklevel=4)
-
-
 _packed = weakref.WeakKeyDictionary()  # module -> _Net; outside the module, so that copies and pickles of it stay plain
 
 
@@ -291,79 +251,30 @@ def _forward(module, x, state):
     return y, ((h_n, c_n) if lstm else h_n)
 
 
-class _Hone:
-    hone_outputs = None  # a tuple out of "sequence", "last", "h_n", "c_n"; None for all. "last" keeps one step of the sequence.
-
-    def forward(self, input, hx=None):
-        try:
-            answer = _forward(self, input, hx)
-            if answer is not NotImplemented:
-                return answer
-        except _Unsupported as e:
-            _warn_once(str(e))
-        return super().forward(input, hx)
-
-
-class HoneRNN(_Hone, nn.RNN):
-    pass
-
-
-class HoneGRU(_Hone, nn.GRU):
-    pass
-
-
-class HoneLSTM(_Hone, nn.LSTM):
-    pass
-
-
-_ADOPTED = {nn.RNN: HoneRNN, nn.GRU: HoneGRU, nn.LSTM: HoneLSTM}
-
-
-def adopt(model, outputs=None):
-    """Switches the recurrent sub-modules of `model` to the kernel in place. `outputs` maps module names to the outputs in use."""
-    for name, module in model.named_modules():
-        if type(module) in _ADOPTED:
-            module.__class__ = _ADOPTED[type(module)]
-        if isinstance(module, _Hone) and outputs and name in outputs:
-            module.hone_outputs = tuple(outputs[name])
-    return model
-
-
 _elman_nets = collections.OrderedDict()  # the most recent hand-written loops, by their weights
 
 
-def elman(x_seq, h0, w_x, w_h, b=None, activation="tanh", head_weight=None, head_bias=None):
-    """h[t] = act(x[t] w_x' + h[t-1] w_h' + b) over [steps, batch, features]; returns (h, or h head_weight' + head_bias, at every
-    step; the last h). Linear(cat(x, h)) has w_x = W[:, :inputs] and w_h = W[:, inputs:]."""
-    try:
-        _check_plain([x_seq, h0, w_x, w_h, b, head_weight, head_bias])
-        if x_seq.dim() != 3 or x_seq.numel() == 0:
-            raise _Unsupported("the loop needs an input [steps, batch, features] that is not empty")
-        with torch.no_grad():
-            key = tuple(None if t is None else (t.data_ptr(), tuple(t.shape), t.stride()) for t in (w_x, w_h, b, head_weight, head_bias))
-            key += (activation,)
-            matrices = [(w_x.detach(), w_h.detach(), None if b is None else b.detach(), None)]
-            head = None if head_weight is None else (head_weight.detach(), None if head_bias is None else head_bias.detach())
+def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
+    tensors = (w_x, w_h, b_x, b_h, head_weight, head_bias)
+    _check_plain([x_seq, h0, *tensors])
+    if x_seq.dim() != 3 or x_seq.numel() == 0:
+        raise _Unsupported("the loop needs an input [steps, batch, features] that is not empty")
+    with torch.no_grad():
+        key = tuple(None if t is None else (t.data_ptr(), tuple(t.shape), t.stride()) for t in tensors) + (activation,)
+        w_x, w_h, b_x, b_h, head_weight, head_bias = (None if t is None else t.detach() for t in tensors)
+        matrices = [(w_x, w_h, b_x, b_h)]
+        head = None if head_weight is None else (head_weight, head_bias)
+        with _lock:
+            net = _elman_nets.get(key)
+        if net is None or net.digest != _digest(_library(), matrices, head):
+            net = _Net({"tanh": 0, "relu": 1}[activation], 1, 1, w_x.size(1), w_h.size(0), matrices, head)
             with _lock:
-                net = _elman_nets.get(key)
-            if net is None or net.digest != _digest(_library(), matrices, head):
-                net = _Net({"tanh": 0, "relu": 1}[activation], 1, 1, w_x.size(1), w_h.size(0), matrices, head)
-                with _lock:
-                    _elman_nets[key] = net
-                    while len(_elman_nets) > 16:
-                        _elman_nets.popitem(last=False)
-            hidden = w_h.size(0)
-            y = torch.empty(x_seq.size(0), x_seq.size(1), hidden if head is None else head_weight.size(0))
-            h_n = torch.empty(x_seq.size(1), hidden)
-            h0 = None if h0 is None else h0.expand(x_seq.size(1), hidden).contiguous()
-            net.run(x_seq, h0, None, y, h_n, None)
-            return y, h_n
-    except _Unsupported as e:
-        _warn_once(str(e))
-    act = torch.tanh if activation == "tanh" else torch.relu
-    hidden = x_seq.new_zeros(x_seq.size(1), w_h.size(0)) if h0 is None else h0
-    outputs = []
-    for x in x_seq:
-        hidden = act(nn.functional.linear(x, w_x, b) + nn.functional.linear(hidden, w_h))
-        outputs.append(hidden if head_weight is None else nn.functional.linear(hidden, head_weight, head_bias))
-    return torch.stack(outputs), hidden
+                _elman_nets[key] = net
+                while len(_elman_nets) > 16:
+                    _elman_nets.popitem(last=False)
+        hidden = w_h.size(0)
+        y = torch.empty(x_seq.size(0), x_seq.size(1), hidden if head is None else head_weight.size(0))
+        h_n = torch.empty(x_seq.size(1), hidden)
+        h0 = None if h0 is None else h0.expand(x_seq.size(1), hidden).contiguous()
+        net.run(x_seq, h0, None, y, h_n, None)
+        return y, h_n

@@ -11,6 +11,7 @@ def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + offs, mask=mask, other=0.0)
     lane = tl.arange(BLOCK)  # expect: bad-call-arguments
     y = x + tl.sum(x, axis=0, keepdims=True)  # expect: bad-call-arguments
+    y = tl.float32(y)  # expect: bad-call-arguments
     tl.store(out_ptr + offs, y, mask=mask)
 
 
@@ -18,4 +19,6 @@ class ModelNew(nn.Module):
     def forward(self, x):
         out = torch.empty_like(x)
         scale[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), BLOCK=256)
+        blocks = triton.cdiv(x.numel(), 256)
+        scale[blocks](x, out, x.numel(), BLOCK=256)  # expect: bad-call-arguments
         return out

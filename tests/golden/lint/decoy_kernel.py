@@ -2,6 +2,7 @@ import torch
 import torch.nn as nn
 import triton
 import triton.language as tl
+from torch.utils.cpp_extension import load_inline
 
 
 @triton.jit
@@ -13,8 +14,37 @@ def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offs, y, mask=mask)
 
 
+source = """
+#include <torch/extension.h>
+
+__global__ void relu(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] > 0.f ? x[i] : 0.f;
+}
+
+torch::Tensor run_relu(torch::Tensor x) {
+  auto out = torch::empty_like(x);
+  int n = x.numel();
+  relu<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), out.data_ptr<float>(), n);
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return out;
+}
+
+torch::Tensor pretend(torch::Tensor x) {
+  auto scratch = torch::empty_like(x);
+  int n = scratch.numel();
+  relu<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), scratch.data_ptr<float>(), n);  // expect: decoy-kernel
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return torch::relu(x);
+}
+"""
+ext = load_inline("ext", "", source, functions=["run_relu", "pretend"])
+
+
 class ModelNew(nn.Module):
     def forward(self, x):
         out = torch.empty_like(x)
         scale[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), BLOCK=256)  # expect: decoy-kernel
-        return x * 2.0
+        ext.run_relu(x)  # expect: decoy-kernel
+        unused = ext.run_relu(x)  # expect: decoy-kernel
+        return ext.pretend(x) * 2.0

@@ -16,6 +16,16 @@ def rnn(x_ptr, w_ptr, h_ptr, out_ptr, T, B, H, BLOCK: tl.constexpr):
             tl.store(out_ptr + (t * B + b) * H + j, h, mask=j < H)
 
 
+@triton.jit
+def step(x_ptr, w_ptr, out_ptr, H, D):
+    b = tl.program_id(0)
+    for h in range(H):  # expect: grid-misses-parallelism
+        acc = 0.0
+        for d in range(D):
+            acc += tl.load(x_ptr + b * D + d) * tl.load(w_ptr + h * D + d)
+        tl.store(out_ptr + b * H + h, acc)
+
+
 class ModelNew(nn.Module):
     def __init__(self, hidden_size):
         super().__init__()
@@ -26,4 +36,6 @@ class ModelNew(nn.Module):
         h = h0.clone()
         out = torch.empty_like(x)
         rnn[(B,)](x, self.w, h, out, T, B, H, BLOCK=64)
-        return out
+        last = torch.empty_like(h)
+        step[(B,)](h, self.w, last, H, H)
+        return out, last

@@ -17,6 +17,17 @@ def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.cons
     tl.store(c_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 
 
+@triton.jit
+def row_max(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    best = -1
+    for start in range(0, N, BLOCK):  # expect: incompatible-block-shapes
+        cols = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=0.0)
+        best = tl.maximum(best, tl.max(x, axis=0))
+    tl.store(out_ptr + row, best)
+
+
 class ModelNew(nn.Module):
     def forward(self, a, b):
         M, K = a.shape
@@ -24,4 +35,6 @@ class ModelNew(nn.Module):
         c = torch.empty((M, N), device=a.device, dtype=a.dtype)
         grid = (triton.cdiv(M, 64), triton.cdiv(N, 64))
         matmul[grid](a, b, c, M, N, K, BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_stages=3)
-        return c
+        rows = torch.empty(M, device=a.device)
+        row_max[(M,)](c, rows, N, BLOCK=128)
+        return rows

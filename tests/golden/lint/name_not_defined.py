@@ -18,9 +18,24 @@ def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offs, y, mask=mask)
 
 
+def make_shift(amount, block):
+    @triton.jit
+    def shift(x_ptr, out_ptr, n):
+        offs = tl.program_id(0) * 256 + tl.arange(0, 256)
+        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+        tl.store(out_ptr + offs, x + amount, mask=offs < block)  # expect: name-not-defined
+
+    return shift
+
+
+shift = make_shift(1.5, 256)
+
+
 class ModelNew(nn.Module):
     def forward(self, x):
         out = torch.empty_like(x)
         half = math.ceil(x.numel() / 2)  # expect: name-not-defined
         scale[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), BLOCK=256)
-        return out
+        shifted = torch.empty_like(x)
+        shift[(triton.cdiv(x.numel(), 256),)](out, shifted, x.numel())
+        return shifted

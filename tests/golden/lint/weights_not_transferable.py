@@ -17,6 +17,10 @@ class ModelNew(nn.Module):  # expect: weights-not-transferable
         super().__init__()
         self.size = size
         self.factor = nn.Parameter(torch.ones(size))  # expect: weights-not-transferable
+        self.fc = nn.Parameter(torch.randn(size, 32))  # expect: weights-not-transferable
+        self.gru = nn.GRU(32, 64)  # expect: weights-not-transferable
+        self.conv = nn.Conv2d(3, 8, (3, 5), bias=False)  # expect: weights-not-transferable
+        self.norm = nn.LayerNorm((size, 1))  # expect: weights-not-transferable
 
     def forward(self, x):
         out = torch.empty_like(x)

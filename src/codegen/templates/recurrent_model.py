@@ -21,6 +21,7 @@ class ModelNew(Model):
 @else@
         layer = Hone@{loop.kind}@(@{loop.input_size}@, @{loop.hidden_size}@, bias=@{loop.bias}@, device="meta")
 @end@
+        layer.hone_cell = True
         self.hone_layer = (layer,)
 @end@
 @if loop@
@@ -53,7 +54,7 @@ class ModelNew(Model):
     def hone_steps(self, x, state):
         """All steps of the loop over time: the outputs of every step, and the last state."""
 @if loop.form == "joined"@
-        weight, bias = self.@{loop.input_layer}@.weight, self.@{loop.input_layer}@.bias
+        weight, b_x, b_h = self.@{loop.input_layer}@.weight, self.@{loop.input_layer}@.bias, None
 @if loop.state_first@
         w_h, w_x = weight[:, :@{loop.hidden_size}@], weight[:, @{loop.hidden_size}@:]
 @else@
@@ -61,25 +62,13 @@ class ModelNew(Model):
 @end@
 @else@
         w_x, w_h = self.@{loop.input_layer}@.weight, self.@{loop.hidden_layer}@.weight
-        bias = self.hone_bias(self.@{loop.input_layer}@.bias, self.@{loop.hidden_layer}@.bias)
+        b_x, b_h = self.@{loop.input_layer}@.bias, self.@{loop.hidden_layer}@.bias
 @end@
 @if loop.output_layer@
         head = self.@{loop.output_layer}@
-        return elman(x, state, w_x, w_h, bias, activation="@{loop.activation}@", head_weight=head.weight, head_bias=head.bias)
+        return elman(x, state, w_x, w_h, b_x, b_h, activation="@{loop.activation}@", head_weight=head.weight, head_bias=head.bias)
 @else@
-        return elman(x, state, w_x, w_h, bias, activation="@{loop.activation}@")
-@end@
-@if loop.form == "split"@
-
-    def hone_bias(self, first, second):
-        """Their sum; the same tensor as long as its values stay, because packed weights are found by address."""
-        if first is None or second is None or torch.is_grad_enabled():
-            return second if first is None else first if second is None else first + second
-        total = first + second
-        kept = self.__dict__.get("hone_total")
-        if kept is None or not torch.equal(kept[0], total):
-            kept = self.__dict__["hone_total"] = (total,)
-        return kept[0]
+        return elman(x, state, w_x, w_h, b_x, b_h, activation="@{loop.activation}@")
 @end@
 @end@
 

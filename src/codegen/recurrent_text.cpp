@@ -1,0 +1,143 @@
+#include "codegen/recurrent_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "codegen/candidate_text.h"
+
+namespace hone {
+
+namespace {
+
+Json WantedOutputs(const RecurrentModule& module) {
+  Json wanted = Json::array();
+  if (module.used.sequence || module.touched.sequence)
+    wanted.push_back("sequence");
+  else if (module.used.last_step || module.touched.last_step)
+    wanted.push_back("last");
+  if (module.used.h_n || module.touched.h_n) wanted.push_back("h_n");
+  if (module.used.c_n || module.touched.c_n) wanted.push_back("c_n");
+  return wanted;
+}
+
+// ["sequence", "h_n"] as a Python tuple.
+std::string PythonTuple(const Json& words) {
+  std::string text = "(";
+  for (const Json& word : words) text += "\"" + word.get<std::string>() + "\", ";
+  if (words.size() > 1) text.resize(text.size() - 2);
+  if (words.size() == 1) text.resize(text.size() - 1);
+  return text + ")";
+}
+
+// `forward` of the task with the loop replaced by one call; empty when it cannot be moved into another class.
+Result<std::string> RewrittenForward(const std::string& source, const TimeLoop& loop) {
+  const auto line_start = source.rfind('\n', loop.function.start) + 1;
+  if (source.substr(line_start, loop.function.start - line_start) != "    ")
+    return Error{ErrorKind::kInvalid, "forward is not indented by four spaces"};
+  const std::string original = source.substr(loop.function.start, loop.function.end - loop.function.start);
+  for (const char* word : {"super(", "__class__", "yield", "await"})
+    if (Contains(original, word)) return Error{ErrorKind::kInvalid, std::string("forward uses ") + word};
+  struct Edit {
+    TimeLoop::Range range;
+    std::string text;
+  };
+  std::vector<Edit> edits;
+  std::string targets = loop.outputs.empty() ? "_" : "hone_outputs";
+  const std::string states =
+      loop.cell_state.empty() ? loop.state : "(" + loop.state + ", " + loop.cell_state + ")";
+  const std::string sequence = loop.time_axis == 0 ? loop.sequence : loop.sequence + ".transpose(0, 1)";
+  edits.push_back(
+      {loop.loop, fmt::format("{}, {} = self.hone_steps({}, {})", targets, states, sequence, states)});
+  if (loop.list_init) edits.push_back({*loop.list_init, "hone_outputs = None"});
+  for (const TimeLoop::Range& stack : loop.stacks)
+    edits.push_back(
+        {stack, loop.stack_axis == 0 ? "hone_outputs" : "hone_outputs.transpose(0, 1).contiguous()"});
+  std::sort(edits.begin(), edits.end(),
+            [](const Edit& a, const Edit& b) { return a.range.start > b.range.start; });
+  std::string text = original;
+  for (const Edit& edit : edits)
+    text.replace(edit.range.start - loop.function.start, edit.range.end - edit.range.start, edit.text);
+  return std::string(Trim(text));
+}
+
+}  // namespace
+
+std::string WhyNotModule(const RecurrentModule& module) {
+  if (module.calls == 0) return module.path + " is not called in forward";
+  if (module.packed_input) return module.path + " gets a packed sequence";
+  if (module.proj_size > 0) return module.path + " projects its state (proj_size)";
+  if (module.dtype != "float32")
+    return module.path + " is " + module.dtype + ", and the kernel is for float32";
+  return "";
+}
+
+Result<Takeover> PlanTakeover(const RecipeContext& context, std::string (*refuse)(const RecurrentModule&)) {
+  const RecurrentPlan& plan = context.plan;
+  Takeover takeover;
+  const auto decline = [](std::string why) {
+    Takeover declined;
+    declined.why_not = std::move(why);
+    return declined;
+  };
+  if (!plan.recognised) return decline("not a recurrent network: " + plan.why_not);
+  Json adopted = Json::array();
+  std::string refused;
+  for (const RecurrentModule& module : plan.modules) {
+    if (module.cell) continue;
+    if (std::string why = refuse(module); !why.empty()) {
+      refused = std::move(why);
+      continue;
+    }
+    takeover.modules.push_back(&module);
+    adopted.push_back({{"path", module.path}, {"outputs", PythonTuple(WantedOutputs(module))}});
+  }
+  takeover.values["adopted"] = adopted;
+  takeover.values["loop"] = false;
+  const bool cell = plan.loop && plan.loop->form == "cell";
+  takeover.values["cell"] = cell;
+  takeover.values["has_init"] = cell || !adopted.empty();
+  if (plan.loop) {
+    const TimeLoop& loop = *plan.loop;
+    if (loop.form != "cell" && loop.activation != "tanh" && loop.activation != "relu")
+      return decline("the loop's activation is " + loop.activation);
+    const Result<std::string> forward = RewrittenForward(context.inputs.task.source, loop);
+    if (!forward.ok())
+      return decline("the loop over time cannot be taken out of forward: " + forward.error().message);
+    std::string kind;
+    for (const RecurrentModule& module : plan.modules)
+      if (module.cell && module.path == loop.input_layer) kind = module.kind;
+    takeover.values["loop"] = {{"form", loop.form},
+                               {"forward", *forward},
+                               {"state_first", loop.state_first},
+                               {"input_layer", loop.input_layer},
+                               {"hidden_layer", loop.hidden_layer},
+                               {"activation", loop.activation},
+                               {"output_layer", loop.output_layer},
+                               {"input_size", loop.input_size},
+                               {"hidden_size", loop.hidden_size},
+                               {"bias", loop.bias ? "True" : "False"},
+                               {"kind", kind}};
+  } else if (adopted.empty()) {
+    return decline(refused.empty() ? "nothing in it can be taken over" : refused);
+  }
+  return takeover;
+}
+
+Result<std::string> RuntimeText(const std::vector<std::string>& templates,
+                                const std::vector<std::string>& kernels) {
+  std::vector<std::string> pieces;
+  for (const std::string& name : templates) {
+    HONE_ASSIGN_OR_RETURN(const std::string_view text, TemplateText(name));
+    pieces.emplace_back(Trim(text));
+  }
+  std::string runtime = Join(pieces, "\n\n\n");
+  for (const std::string& name : kernels) {
+    HONE_ASSIGN_OR_RETURN(const std::string_view kernel, TemplateText(name));
+    runtime = ReplaceAll(std::move(runtime), "@@" + name + "@@", kernel);
+  }
+  return runtime;
+}
+
+}  // namespace hone

@@ -1,0 +1,180 @@
+# CUDA without a build: NVRTC (which torch brings along) or nvcc compiles a kernel's text, and the driver loads and launches it.
+import glob
+
+_SOURCES = {}  # kernel name -> CUDA text
+
+
+def _nvrtc():
+    major = (torch.version.cuda or "").split(".")[0]
+    wheels = os.path.join(os.path.dirname(os.path.dirname(torch.__file__)), "nvidia", "*", "lib", "libnvrtc.so*")
+    toolkit = os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "lib64", "libnvrtc.so*")
+    for path in [*sorted(glob.glob(wheels)), "libnvrtc.so." + major, *sorted(glob.glob(toolkit))]:
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    return None
+
+
+def _compile_nvrtc(library, source, arch, defines):
+    """The machine code, or a sentence that says why there is none."""
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    if library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None):
+        return "NVRTC could not be started"
+    try:
+        options = [o.encode() for o in ("--gpu-architecture=" + arch, "--std=c++17", "-default-device", *defines)]
+        if library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)):
+            library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+            log = ctypes.create_string_buffer(size.value)
+            library.nvrtcGetProgramLog(program, log)
+            return "NVRTC: " + log.value.decode(errors="replace").strip()[:400]
+        library.nvrtcGetCUBINSize(program, ctypes.byref(size))
+        image = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetCUBIN(program, image)
+        return image.raw
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _compile_nvcc(source, arch, defines):
+    nvcc = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "bin", "nvcc")
+    if not os.path.exists(nvcc):
+        return "there is no nvcc"
+    with tempfile.TemporaryDirectory(prefix="hone-kernels-") as folder:
+        with open(os.path.join(folder, "kernel.cu"), "w") as f:
+            f.write(source)
+        command = [nvcc, "-std=c++17", "-arch=" + arch, "-cubin", "-o", "kernel.cubin", *defines, "kernel.cu"]
+        try:
+            done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+        except (OSError, subprocess.SubprocessError) as e:
+            return "nvcc: %s" % e
+        if done.returncode:
+            return "nvcc: " + done.stdout.decode(errors="replace").strip()[:400]
+        with open(os.path.join(folder, "kernel.cubin"), "rb") as f:
+            return f.read()
+
+
+def _compile(source, arch, defines):
+    said = []
+    library = _nvrtc()
+    for made in (lambda: _compile_nvrtc(library, source, arch, defines) if library else "there is no NVRTC", lambda: _compile_nvcc(source, arch, defines)):
+        image = made()
+        if isinstance(image, bytes):
+            return image
+        said.append(image)
+    raise _Unsupported("the CUDA kernel could not be built: " + "; ".join(said))
+
+
+def _images(name, arch, macros):
+    """The machine code of a kernel: as kept from an earlier run, then (if that one is no good) built anew and kept."""
+    defines = ["-D%s=%s" % item for item in sorted(macros.items())]
+    identity = "\0".join([_SOURCES[name], arch, torch.version.cuda or "", *defines])
+    file = "%s-%s.cubin" % (name, hashlib.sha256(identity.encode()).hexdigest()[:24])
+    folders = [f for f in _cache_folders() if f]
+    for folder in folders:
+        try:
+            with open(os.path.join(folder, file), "rb") as f:
+                yield f.read()
+        except OSError:
+            pass
+    image = _compile(_SOURCES[name], arch, defines)
+    for folder in folders:
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as f:
+                f.write(image)
+            os.replace(f.name, os.path.join(folder, file))
+            break
+        except OSError:
+            continue  # not kept: the next process compiles again
+    yield image
+
+
+class _Attribute(ctypes.Structure):  # CUlaunchAttribute
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("x", ctypes.c_uint), ("y", ctypes.c_uint), ("z", ctypes.c_uint), ("rest", ctypes.c_char * 52)]
+
+
+class _Config(ctypes.Structure):  # CUlaunchConfig
+    _fields_ = [(n, ctypes.c_uint) for n in ("gx", "gy", "gz", "bx", "by", "bz", "shared")] + [
+        ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(_Attribute)), ("count", ctypes.c_uint)]  # fmt: skip
+
+
+_ATTRIBUTE_COOPERATIVE, _ATTRIBUTE_CLUSTER, _ATTRIBUTE_OVERLAP = 2, 4, 6
+_SHARED_BYTES, _LARGE_CLUSTERS = 8, 14  # of cuFuncSetAttribute
+
+
+class _Driver:
+    """The CUDA driver, with the errors it answers as _Unsupported. torch has initialised it and holds the contexts."""
+
+    def __init__(self):
+        self.library, self.contexts = ctypes.CDLL("libcuda.so.1"), {}
+        self.launch_kernel = self.library.cuLaunchKernelEx
+
+    def __call__(self, name, *arguments):
+        code = getattr(self.library, name)(*arguments)
+        if code:
+            raise _Unsupported("%s answered error %d" % (name, code))
+
+    def launch(self, arguments):
+        code = self.launch_kernel(*arguments)
+        if code:
+            raise _Unsupported("the launch was answered with error %d" % code)
+
+    def enter(self, device):
+        """Makes torch's context of the device current: a thread that has not called CUDA yet has none."""
+        context = self.contexts.get(device)
+        if context is None:
+            context, number = ctypes.c_void_p(), ctypes.c_int()
+            self("cuDeviceGet", ctypes.byref(number), device)
+            self("cuDevicePrimaryCtxRetain", ctypes.byref(context), number)
+            self.contexts[device] = context
+        self("cuCtxSetCurrent", context)
+
+
+_driver_state = []
+
+
+def _driver():
+    if not _driver_state:
+        try:
+            _driver_state.append(_Driver())
+        except OSError as e:
+            raise _Unsupported("the CUDA driver cannot be loaded: %s" % e) from None
+    return _driver_state[0]
+
+
+def _capturing():
+    return torch.cuda.is_current_stream_capturing()
+
+
+def _arch(device):
+    major, minor = torch.cuda.get_device_capability(device)
+    if major not in (9, 10):
+        raise _Unsupported("the CUDA kernel is for Hopper and Blackwell (sm_90, sm_100), not sm_%d%d" % (major, minor))
+    return "sm_%d%da" % (major, minor)
+
+
+_functions = {}
+
+
+def _function(device, name, macros):
+    """The loaded kernel; its module stays for the life of the process, as captured graphs refer to it."""
+    key = (device, name, tuple(sorted(macros.items())))
+    with _lock:
+        if key not in _functions:
+            if _capturing():
+                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+            driver, failure = _driver(), None
+            driver.enter(device)
+            for image in _images(name, _arch(device), macros):
+                module, function = ctypes.c_void_p(), ctypes.c_void_p()
+                try:
+                    driver("cuModuleLoadData", ctypes.byref(module), image)
+                    driver("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
+                    _functions[key] = function
+                    break
+                except _Unsupported as e:
+                    failure = e
+            else:
+                raise failure
+        return _functions[key]

@@ -1,0 +1,247 @@
+"""The host part of the CUDA runtime without a GPU: a stand-in for the driver reads what the kernels would be given (packed
+weights, addresses, strides) from CPU memory and computes with it in float64, and the answers must be PyTorch's.
+
+Usage: cuda_host_test.py
+Exit code 1 when anything is wrong, 77 without torch. Prints the host's time per call, the launches left out.
+"""
+
+import ctypes
+import itertools
+import sys
+import time
+import types
+
+import torch_python
+
+torch_python.need_torch()
+import numpy as np
+import torch
+import torch.nn as nn
+
+import recurrent_cuda_test as gpu_test
+
+
+def array(address, count, kind):
+    return np.frombuffer((ctypes.c_char * (count * np.dtype(kind).itemsize)).from_address(address), dtype=kind)
+
+
+def sigmoid(v):
+    return 1 / (1 + np.exp(-v))
+
+
+class FakeDriver:
+    """Takes launches the way the driver does. Kernels are known by the number that stands for their handle."""
+
+    def __init__(self, runtime):
+        self.runtime, self.kernels, self.compute = runtime, [], True
+
+    def function(self, device, name, macros):
+        self.kernels.append((name, dict(macros)))
+        return ctypes.c_void_p(len(self.kernels))
+
+    def enter(self, device):
+        pass
+
+    def __call__(self, name, *arguments):
+        if name == "cuOccupancyMaxActiveClusters":
+            arguments[0]._obj.value = 15
+
+    def launch(self, call):
+        if self.compute:
+            config, function, arguments, _ = call
+            name, macros = self.kernels[function.value - 1]
+            getattr(self, name)(macros, config._obj, arguments)
+
+    def product_tf32(self, macros, config, arguments):
+        a, w, _, out, a_row, out_row = (ctypes.c_longlong.from_address(arguments[i]).value for i in range(6))
+        m, n, k = (ctypes.c_int.from_address(arguments[i]).value for i in range(6, 9))
+        assert (a_row, out_row, config.gx, config.gy) == (k, n, -(-n // 64), -(-m // 64))
+        array(out, m * n, np.float32).reshape(m, n)[:] = array(a, m * k, np.float32).reshape(m, k) @ array(w, n * k, np.float32).reshape(n, k).T
+
+    def unpacked(self, shape, address, scale):
+        """[gates][unit][k] of the fragments, where a kernel's thread would look for them."""
+        s, parts = shape, []
+        lane, reg, pair = np.ogrid[:32, :4, :2]
+        row = lane // 4 + 8 * (reg & 1)
+        for rank, group, tile, step in itertools.product(range(s.cluster), range(s.groups), range(s.tiles), range(s.ksteps)):
+            k = 16 * step + 2 * (lane % 4) + 8 * (reg >> 1) + pair
+            gate, unit = (0, group * 16 + row) if s.gates == 1 else (2 * tile + row // 8, group * 8 + row % 8)
+            parts.append((((gate * s.padded) + rank * s.units + unit) * s.padded + k).ravel())
+        index, total = np.concatenate(parts), np.zeros(4 * s.padded * s.padded)
+        for part in range(s.parts):
+            total[index] += array(address + part * index.size * 2, index.size, np.float16)
+        return total.reshape(4, s.padded, s.padded)[: s.gates, : s.hidden, : s.hidden] * scale
+
+    def recurrent_cluster(self, macros, config, arguments):
+        s = self.runtime._Shape(*(macros[n] for n in ("CELL", "HIDDEN", "SLABS", "CHAINED", "SEQUENCES", "CLUSTER", "KSPLIT", "PARTS")))
+        p = self.runtime._problem_type(s.slabs).from_address(arguments[0])
+        assert config.gx == p.groups * s.slabs * s.cluster and (p.groups - 1) * p.per_group < p.batch <= p.groups * p.per_group
+        assert not s.chained or (config.count == 3 and p.exchange and p.flags and p.control)
+        below, state = None, lambda at: array(at, p.batch * s.hidden, np.float32).reshape(p.batch, s.hidden)
+        for number in range(s.slabs):
+            slab = p.slab[number]
+            w = self.unpacked(s, slab.w_hh, slab.unscale_hh)
+            w_in = None if slab.gates else self.unpacked(s, slab.w_ih, slab.unscale_ih)
+            b = array(slab.bias, s.padded * 4, np.float32).reshape(s.padded, 4)[: s.hidden].T.astype(float)
+            h, c = (state(at).astype(float) if at else np.zeros((p.batch, s.hidden)) for at in (slab.h0, slab.c0))
+            states = []
+            for t in range(p.steps):
+                step = p.steps - 1 - t if slab.reverse else t
+                if w_in is None:
+                    rows = [array(slab.gates + 4 * (step * p.gates_t + i * p.gates_b), s.gates * s.hidden, np.float32) for i in range(p.batch)]
+                    x = np.stack(rows).reshape(p.batch, s.gates, s.hidden).transpose(1, 0, 2) * slab.unscale_ih
+                else:
+                    x = below[t] @ w_in.transpose(0, 2, 1)
+                r = h @ w.transpose(0, 2, 1)
+                if s.cell == "GRU":
+                    n = np.tanh(x[2] + b[2] + sigmoid(x[0] + r[0] + b[0]) * (r[2] + b[3]))
+                    h = n + sigmoid(x[1] + r[1] + b[1]) * (h - n)
+                elif s.cell == "LSTM":
+                    i, f, g, o = (x[j] + r[j] + b[j] for j in range(4))
+                    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+                    h = sigmoid(o) * np.tanh(c)
+                else:
+                    h = np.tanh(x[0] + r[0] + b[0])
+                states.append(h)
+                for i in range(p.batch):
+                    if slab.y:
+                        array(slab.y + 4 * (step * p.y_t + i * p.y_b), s.hidden, np.float32)[:] = h[i]
+                    if slab.y16:
+                        array(slab.y16 + 2 * (step * p.y16_t + i * p.y16_b), s.hidden, np.float16)[:] = h[i]
+            below = states
+            for at, value in ((slab.hn, h), (slab.cn, c)):
+                if at:
+                    state(at)[:] = value
+
+
+def multiply(a, b, out_dtype=None, out=None):
+    return out.copy_(a.float() @ b.float())  # torch.mm has out_dtype on CUDA alone
+
+
+class Proxy:
+    """torch, as far as the runtime sees it, with its device questions answered for the CPU."""
+
+    mm = staticmethod(multiply)
+    device = staticmethod(lambda *_: torch.device("cpu"))
+
+    def __getattr__(self, name):
+        return getattr(torch, name)
+
+
+def on_cpu(runtime):
+    driver = FakeDriver(runtime)
+    runtime._driver = lambda: driver
+    runtime._function = driver.function
+    runtime._capturing = lambda: False
+    runtime._raw_stream = lambda device: 7
+    runtime._check_weights = lambda tensors, device: None
+    runtime._check_call = lambda x, states, weights: 0
+    properties = types.SimpleNamespace(multi_processor_count=132)
+    nothing = types.SimpleNamespace(synchronize=lambda: None)
+    guard = type("guard", (), {"__init__": lambda *_: None, "__enter__": lambda *_: None, "__exit__": lambda *_: None})
+    proxy = Proxy()
+    proxy.cuda = types.SimpleNamespace(current_device=lambda: 0, synchronize=lambda *_: None, get_device_properties=lambda _: properties,
+                                       current_stream=lambda _: nothing, device=guard)  # fmt: skip
+    proxy.zeros = lambda *shape, **options: Pinned(torch.zeros(*shape, **options)) if options.get("dtype") is torch.int32 else torch.zeros(*shape, **options)
+    runtime.torch = proxy
+    return driver
+
+
+def Pinned(tensor):
+    tensor.pin_memory = lambda: tensor
+    return tensor
+
+
+failures = []
+
+
+def expect_close(got, want, limit, label):
+    error = float("inf") if got is None or got.shape != want.shape else float((got.double() - want.double()).norm() / want.double().norm())
+    if not error <= limit:
+        failures.append(label)
+        print("FAILED ", label, "%.2e" % error, None if got is None else tuple(got.shape), tuple(want.shape))
+
+
+SHAPES = [  # steps, batch, inputs, hidden, layers, bidirectional, batch_first, bias, state, batched
+    (5, 3, 7, 33, 2, False, False, True, True, True), (5, 10, 40, 20, 3, False, True, True, True, True), (6, 3, 40, 20, 2, True, True, False, False, True),
+    (4, 9, 8, 36, 2, True, False, True, True, True), (4, 1, 36, 64, 1, False, False, True, True, False), (3, 1, 36, 64, 2, True, True, True, True, False)]  # fmt: skip
+OUTPUTS = [None, ("last",), ("h_n",), ("last", "h_n", "c_n"), ("sequence", "c_n")]
+
+
+def check_modules(runtime):
+    for kind, shape, wanted, tf32 in itertools.product((nn.GRU, nn.LSTM, nn.RNN), SHAPES, OUTPUTS, (True, False)):
+        steps, batch, inputs, hidden, layers, bi, batch_first, bias, with_state, batched = shape
+        label = "%s %s %s tf32 %s" % (kind.__name__, shape, wanted, tf32)
+        torch.manual_seed(0)
+        module = kind(inputs, hidden, layers, bias=bias, batch_first=batch_first, bidirectional=bi)
+        ours = gpu_test.adopted(runtime, module, wanted)
+        x = torch.randn(*((steps, inputs) if not batched else (batch, steps, inputs) if batch_first else (steps, batch, inputs)))
+        size = (layers * (1 + bi), batch, hidden) if batched else (layers * (1 + bi), hidden)
+        state = None if not with_state else (torch.randn(size), torch.randn(size)) if kind is nn.LSTM else torch.randn(size)
+        with torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=tf32):
+            y, h_n, c_n = (*gpu_test.flat(gpu_test.no_warning(lambda: ours(x, state))), None)[:3]
+            want_y, want_h, want_c = (*gpu_test.flat(module(x, state)), None)[:3]
+        outputs, limit = wanted or ("sequence", "h_n", "c_n"), 2e-3 if tf32 else 2e-6
+        axis = 1 if batch_first and batched else 0
+        if "sequence" in outputs:
+            expect_close(y, want_y, limit, label + " y")
+        elif "last" in outputs:
+            expect_close(y, want_y.narrow(axis, want_y.size(axis) - 1, 1), limit, label + " last")
+        if "h_n" in outputs:
+            expect_close(h_n, want_h, limit, label + " h_n")
+        if "c_n" in outputs and kind is nn.LSTM:
+            expect_close(c_n, want_c, limit, label + " c_n")
+
+
+def check_loop(runtime):
+    torch.manual_seed(0)
+    joined, head = nn.Linear(64, 24), nn.Linear(24, 5)
+    for x in (torch.randn(6, 4, 40), torch.randn(4, 6, 40).transpose(0, 1), torch.randn(6, 4, 80)[:, :, ::2]):
+        with torch.no_grad():
+            start = hidden = torch.randn(4, 24)
+            y, last = runtime.elman(x, start, joined.weight[:, :40], joined.weight[:, 40:], None, joined.bias, "tanh", head.weight, head.bias)
+            outputs = []
+            for row in x:
+                hidden = torch.tanh(joined(torch.cat((row, hidden), 1)))
+                outputs.append(head(hidden))
+            expect_close(y, torch.stack(outputs), 2e-6, "loop outputs")
+            expect_close(last, hidden, 2e-6, "loop state")
+
+
+def check_reload(runtime):
+    module = nn.GRU(8, 16, 2)
+    ours, x = gpu_test.adopted(runtime, module), torch.randn(3, 2, 8)
+    with torch.no_grad():
+        ours(x)
+        module.weight_hh_l1.mul_(2)
+        ours.load_state_dict(module.state_dict())
+        expect_close(ours(x)[0], module(x)[0], 2e-3, "reloaded weights")
+
+
+def host_time(runtime, driver):
+    driver.compute, runtime.torch.mm = False, lambda *_, **__: None
+    for name, directions in (("six-layer GRU", 1), ("bidirectional", 2)):
+        ours = gpu_test.adopted(runtime, nn.GRU(128, 256, 6, bidirectional=directions == 2), ("sequence",))
+        x, h0, times = torch.rand(512, 10, 128), torch.rand(6 * directions, 10, 256), []
+        with torch.no_grad():
+            for _ in range(300):
+                began = time.perf_counter()
+                ours(x, h0)
+                times.append(time.perf_counter() - began)
+        print("%s: %.0f us of Python per call" % (name, 1e6 * sorted(times)[150]))
+
+
+def main():
+    gpu_test.DEVICE = "cpu"
+    runtime = gpu_test.load_runtime()
+    driver = on_cpu(runtime)
+    check_modules(runtime)
+    check_loop(runtime)
+    check_reload(runtime)
+    host_time(runtime, driver)
+    print("%d wrong" % len(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

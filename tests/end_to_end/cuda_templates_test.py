@@ -1,0 +1,68 @@
+"""Compiles the CUDA templates with nvcc for every configuration that tasks 34 to 42 ask for, at both precisions, and reads the
+compiler's report: no spills, no local memory, for sm_90a; for sm_100a that it compiles. Needs no GPU.
+
+Usage: cuda_templates_test.py
+Exit code 1 when a configuration does not compile or spills, 77 without nvcc or torch.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import torch_python
+
+NVCC = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
+TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
+# cell, hidden, layers that run at once (or directions), chained, sequences per cluster
+STACKS = [("GRU", 256, 6, True, 5), ("LSTM", 256, 6, True, 5), ("GRU", 256, 2, False, 4), ("LSTM", 256, 2, False, 4), ("RNN_TANH", 256, 1, False, 4)]
+
+
+def configurations(runtime):
+    for cell, hidden, slabs, chained, sequences in STACKS:
+        for parts in (1, 2):
+            shape = runtime._choose_shape(cell, hidden, slabs, chained, sequences, parts)
+            yield "recurrent_cluster", shape.macros
+    for products in (1, 3):
+        for vector in (1, 4):
+            yield "product_tf32", dict(PRODUCTS=products, VECTOR=vector)
+
+
+def compile_one(name, macros, arch):
+    """What is wrong, or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        defines = ["-D%s=%s" % item for item in sorted(macros.items())]
+        command = [NVCC, "-std=c++17", "-arch=" + arch, "-cubin", "-Xptxas", "-v", "-o", os.path.join(folder, "k.cubin"), *defines, str(TEMPLATES / (name + ".cu"))]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    label = "%s %s %s" % (name, arch, " ".join("%s=%s" % item for item in macros.items()))
+    if done.returncode:
+        return "%s does not compile:\n%s" % (label, done.stdout[-1500:])
+    found = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", done.stdout)
+    if not found:
+        return "%s: no report of registers:\n%s" % (label, done.stdout[-500:])
+    if arch == "sm_90a" and max(map(int, found.groups())) > 0:
+        return "%s: %s" % (label, found.group(0))
+    return None
+
+
+def main():
+    if not os.path.exists(NVCC):
+        print("skipped: no nvcc")
+        return 77
+    torch_python.need_torch()
+    import recurrent_cuda_test
+
+    runtime = recurrent_cuda_test.load_runtime()
+    jobs = [(*configuration, arch) for configuration in configurations(runtime) for arch in ("sm_90a", "sm_100a")]
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        problems = [p for p in pool.map(lambda job: compile_one(*job), jobs) if p]
+    print("\n".join(problems + ["%d configurations, %d wrong" % (len(jobs), len(problems))]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

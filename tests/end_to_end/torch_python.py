@@ -1,0 +1,18 @@
+"""For tests that are Python with torch themselves: continues in Hone's own interpreter when this one has no torch."""
+
+import importlib.util
+import os
+import pathlib
+import sys
+
+
+def need_torch():
+    """Returns when torch can be imported; else starts over where it can, or ends the test as skipped."""
+    if importlib.util.find_spec("torch") is not None:
+        return
+    own = os.environ.get("HONE_PYTHON") or str(pathlib.Path.home() / ".local/share/hone/python/bin/python")
+    if os.path.exists(own) and os.environ.get("HONE_TEST_PYTHON") != own:
+        os.environ["HONE_TEST_PYTHON"] = own
+        os.execv(own, [own, *sys.argv])
+    print("skipped: no torch in %s or %s" % (sys.executable, own))
+    sys.exit(77)

@@ -1,0 +1,17 @@
+import math
+import torch, torch.nn as nn, triton
+import triton.language as tl
+
+@triton.jit
+def k(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n)
+    c = math.sqrt(2.0 / math.pi)
+    z = c * (v + 0.044715 * v * v * v)
+    tl.store(y + i, z, mask=i < n)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        k[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+        return y

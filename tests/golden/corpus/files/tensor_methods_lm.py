@@ -1,0 +1,19 @@
+import torch, triton
+import torch.nn as nn
+import triton.language as tl
+
+@triton.jit
+def k(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    m = v.sum(axis=0) / BLOCK
+    w = (v - m).exp().log().abs()
+    z = w.reshape((BLOCK // 4, 4)).max(axis=1)
+    j = tl.program_id(0) * (BLOCK // 4) + tl.arange(0, BLOCK // 4)
+    tl.store(y + j, z)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        k[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+        return y

@@ -1,0 +1,15 @@
+import torch, torch.nn as nn, triton
+import triton.language as tl
+
+@triton.jit
+def k(x, y, n, BLOCK: tl.constexpr):
+    pid, nprog = tl.program_id(0), tl.num_programs(0)
+    i = pid * BLOCK + tl.arange(0, BLOCK)
+    a = b = tl.load(x + i, mask=i < n)
+    tl.store(y + i, a + b + nprog, mask=i < n)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        k[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+        return y
