@@ -55,6 +55,22 @@ void AddModelFlags(CLI::App* command, ModelFlags* flags) {
       ->group(group);
 }
 
+void AddBudgetFlags(CLI::App* command, Budget* budget) {
+  const char* group = "Budget (the run stops at the first that is spent, with its best so far)";
+  command->add_option("--max-tokens", budget->tokens, "Tokens, prompts and replies together")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command->add_option("--max-usd", budget->usd, "Money, as far as prices are known")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command->add_option("--max-minutes", budget->minutes, "Minutes of work")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  command->add_option("--max-evaluations", budget->evaluations, "Verdicts")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+}
+
 void AddRunFlags(CLI::App* command, OptimizeFlags* flags) {
   command
       ->add_option("--proposer", flags->run.proposer,
@@ -83,19 +99,7 @@ void AddRunFlags(CLI::App* command, OptimizeFlags* flags) {
                    "Of the expert's proposals, how many go before the full judge")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  const char* group = "Budget (the run stops at the first that is spent, with its best so far)";
-  command->add_option("--max-tokens", flags->run.budget.tokens, "Tokens, prompts and replies together")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
-  command->add_option("--max-usd", flags->run.budget.usd, "Money, as far as prices are known")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
-  command->add_option("--max-minutes", flags->run.budget.minutes, "Minutes of work")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
-  command->add_option("--max-evaluations", flags->run.budget.evaluations, "Verdicts")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
+  AddBudgetFlags(command, &flags->run.budget);
   command->add_flag("--json", flags->json, "Print the run as JSON at the end, and nothing else on stdout");
   command->add_flag("-q,--quiet", flags->quiet, "No progress");
   AddModelFlags(command, &flags->model);

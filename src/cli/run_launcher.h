@@ -24,6 +24,8 @@ struct ModelFlags {
 };
 void AddModelFlags(CLI::App* command, ModelFlags* flags);
 
+void AddBudgetFlags(CLI::App* command, Budget* budget);
+
 struct OptimizeFlags : JudgeFlags {
   std::string task;
   std::string out;

@@ -90,7 +90,6 @@ def kill_at(house, process, seconds):
     except Exception:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-        house.check_no_processes()
         return True
 
 

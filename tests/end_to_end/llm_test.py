@@ -5,6 +5,7 @@ Usage: llm_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 """
 
 import csv
+import json
 import os
 import pathlib
 import shutil
@@ -196,6 +197,19 @@ def budgets(house):
             check_secret(house, outcome)
 
 
+def changed_on_resume(house):
+    """resume takes another address, model or budget than the run had, and keeps them"""
+    with house.server("--replies", replies(house)) as server:
+        ask(house, server.base("not-found"), "--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning", "--max-evaluations", "1",
+            "--out", house.folder / "run").expect(CANNOT, "asked for model 'fake'")
+        house.run("resume", "last", "--api-base", server.base("fine"), "--model", "other", "--max-evaluations", "5",
+                  env={"HONE_API_KEY": KEY}).expect(REJECTED)
+        require_equal(server.log()[-1]["model"], "other", "the model that was asked")
+    options = json.loads(house.last().options)
+    require_equal((options["model"]["model"], options["budget"]["evaluations"], options["seeds"]), ("other", 5, 1), "what is kept")
+    check_secret(house)
+
+
 def minutes(house):
     """--max-minutes ends a run whose server keeps silent"""
     with house.server() as server:
@@ -249,7 +263,7 @@ def thinking_apart(house):
     require_equal((house.folder / "run" / "llm" / "seed0.thinking.txt").read_text(), "the thought", "the file")
 
 
-CASES = [troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, minutes, estimated_usage, seeds_overlap,
+CASES = [troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap,
          killed_and_resumed, thinking_apart]
 
 if __name__ == "__main__":

@@ -172,7 +172,8 @@ class House:
         return found
 
     def check_no_processes(self):
-        deadline = time.monotonic() + 5
+        # A worker that is still importing torch ends when that is done; on a busy machine this takes a while.
+        deadline = time.monotonic() + 30
         while self.processes() and time.monotonic() < deadline:
             time.sleep(0.05)
         left = self.processes()
