@@ -71,8 +71,8 @@ double ModuleUs(const RecurrentModule& module) {
   const auto calls = static_cast<double>(std::max<int64_t>(1, module.calls));
   if (!module.bidirectional) return calls * (kCallUs + (steps + layers - 1) * cost.wavefront_us);
   const int64_t clusters = 2 * ((module.batch() + kSequences - 1) / kSequences);
-  const auto turns = static_cast<double>((clusters + kResidentOfEight - 1) / kResidentOfEight);
-  return calls * (kCallUs + layers * steps * turns * cost.bidirectional_us);
+  const int64_t turns = (clusters + kResidentOfEight - 1) / kResidentOfEight;
+  return calls * (kCallUs + layers * steps * static_cast<double>(turns) * cost.bidirectional_us);
 }
 
 // Hand-written loops and cells multiply with plain Linears, which PyTorch runs in full float32.
