@@ -56,12 +56,16 @@ std::vector<Config> Draw(const std::vector<Tunable>& tunables, size_t most, uint
   return configs;
 }
 
+// Static analysis gives Triton and CUDA kernels a class, and C++ none.
+bool CompilesCpp(const std::string& source) {
+  return Contains(source, "hone_ext.cpp(") || Contains(source, "cpp_extension");
+}
+
 }  // namespace
 
 std::string Spine::WhyNotTuned(const CandidateRecord& best) {
   if (!options_.tuning) return "tuning is switched off";
-  // Kernels in C++ have no class; that they are the candidate's own shows in where its time goes.
-  if (best.kernel_class == "none" && best.kind != "kernel") return "it has no kernel of its own to tune";
+  if (best.kernel_class == "none" && !CompilesCpp(best.source)) return "it has no kernel of its own to tune";
   if (options_.class_check &&
       (best.kernel_class == "persistent_recurrent" || best.kernel_class == "launch_per_step"))
     return best.kernel_class == "persistent_recurrent"
