@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "report/escape.h"
 #include "report/plots/row_canvas.h"
 
 namespace hone {
@@ -94,7 +95,7 @@ std::optional<Plot> ErrorPlot(const RunFigures& run) {
 std::optional<Plot> TrialErrorsPlot(const CandidateFigure& candidate) {
   if (candidate.trials.empty()) return std::nullopt;
   Plot plot;
-  plot.id = "trials";
+  plot.id = AnchorOf("trials-", candidate.key);
   plot.title = "Error of every trial";
   plot.description =
       "Each row is one output of one secret input: its distance from the float64 truth as a share of the "

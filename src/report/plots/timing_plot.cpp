@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/escape.h"
 #include "report/plots/row_canvas.h"
 
 namespace hone {
@@ -56,7 +57,7 @@ std::optional<Plot> TimingDistributionPlot(const CandidateFigure& candidate) {
                                [](const TimingFigure& one) { return !one.round_us.empty(); });
   if (!any) return std::nullopt;
   Plot plot;
-  plot.id = "rounds";
+  plot.id = AnchorOf("rounds-", candidate.key);
   plot.title = "Time of every round";
   plot.description =
       "Candidate and PyTorch's ladder were timed in turns. Each dot is a round, the first at the top of its "
