@@ -64,6 +64,8 @@ class Svg {
   void BottomAxis(const Axis& axis, double top, double bottom, std::string_view title);
   void LeftAxis(const Axis& axis, double left, double right, std::string_view title);
 
+  // For a page that shows the same kind of plot several times.
+  void PrefixId(std::string_view prefix) { id_ = std::string(prefix) + id_; }
   double width() const { return width_; }
   double height() const { return height_; }
   // <svg …>…</svg> for a page that carries the style.

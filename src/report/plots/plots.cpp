@@ -9,6 +9,12 @@ std::vector<Plot> RunPlots(const RunFigures& run) {
   return plots;
 }
 
+Plot Prefixed(Plot plot, const std::string& prefix) {
+  plot.id = prefix + plot.id;
+  for (Svg& drawing : plot.drawings) drawing.PrefixId(prefix);
+  return plot;
+}
+
 std::vector<Plot> CandidatePlots(const CandidateFigure& candidate) {
   std::vector<Plot> plots;
   for (const auto& make : {TimingDistributionPlot, TrialErrorsPlot})

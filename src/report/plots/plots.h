@@ -56,6 +56,8 @@ std::optional<Plot> SuitePlot(const SuiteSummary& suite, const std::vector<Suite
 
 // Those of a run that have something to show, in the order of the report.
 std::vector<Plot> RunPlots(const RunFigures& run);
+// The same plot under another id, for a page with several runs.
+Plot Prefixed(Plot plot, const std::string& prefix);
 // One candidate's.
 std::vector<Plot> CandidatePlots(const CandidateFigure& candidate);
 
