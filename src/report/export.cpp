@@ -51,13 +51,13 @@ OrderedJson EvalResult(const RunRecord& run, const CandidateRecord& one, int sam
       {"hone_vs_eager", one.vs_eager}, {"hardware", run.device},
       {"device", run.target}};
   if (!figure.right() && !one.detail.empty()) metadata["hone_detail"] = one.detail;
-  const double mean_ms = one.candidate_us > 0 && figure.right() ? one.candidate_us / 1e3 : -1;
+  const Json stats = RuntimeStats(figure, run.device, run.target);
   return {{"sample_id", sample},
           {"compiled", built == "pass"},
           {"correctness", figure.right()},
           {"metadata", metadata},
-          {"runtime", mean_ms},
-          {"runtime_stats", RuntimeStats(figure, run.device, run.target)}};
+          {"runtime", figure.right() ? GetNumber(stats, "mean", -1) : -1.0},
+          {"runtime_stats", stats}};
 }
 
 }  // namespace
