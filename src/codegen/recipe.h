@@ -53,5 +53,7 @@ Result<RecipeAnswer> ProposeCpuPackedWeights(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterWavefront(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterBidirectional(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaClusterWavefrontFp32(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaClusterBidirectionalFp32(const RecipeContext& context);
 
 }  // namespace hone
