@@ -9,11 +9,13 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/archive_command.h"
 #include "cli/bench_command.h"
 #include "cli/common.h"
 #include "cli/completion_command.h"
 #include "cli/config.h"
 #include "cli/doctor_command.h"
+#include "cli/gc_command.h"
 #include "cli/import_command.h"
 #include "cli/lint_command.h"
 #include "cli/optimize_command.h"
@@ -55,6 +57,8 @@ int Run(int argc, char** argv) {
   AddShowCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
   AddImportCommand(app, &exit_code);
+  AddArchiveCommand(app, &exit_code);
+  AddGcCommand(app, &exit_code);
   AddPromptCommand(app, &exit_code);
   AddExportReplayCommand(app, &exit_code);
   AddDoctorCommand(app, &exit_code);

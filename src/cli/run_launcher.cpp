@@ -9,10 +9,10 @@
 #include "base/interrupt.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "cli/run_view.h"
 #include "model/open_model.h"
 #include "pipeline/spine.h"
+#include "store/run_rows.h"
 
 namespace hone {
 
@@ -189,7 +189,8 @@ std::string ProposerWord(const std::string& proposer) {
   return proposer.substr(0, proposer.find(':'));
 }
 
-// One process at a time works on a run; the lock goes with the process, however it ends.
+}  // namespace
+
 Result<UniqueFd> LockRun(int64_t id, double patience_s) {
   const fs::path folder = DataFolder() / "locks";
   HONE_RETURN_IF_ERROR(MakeFolders(folder));
@@ -202,8 +203,6 @@ Result<UniqueFd> LockRun(int64_t id, double patience_s) {
       return Error{ErrorKind::kUnavailable, "another hone is working on this run; see it with: hone show"};
   return file;
 }
-
-}  // namespace
 
 bool IsAbandoned(const RunRecord& run) {
   return run.status == "running" && LockRun(run.id, 0).ok();
@@ -267,7 +266,13 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
   // `hone runs` holds it for an instant to see whether anybody does.
   HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id, 0.5));
+  HONE_RETURN_IF_ERROR(store.FindRun(fmt::format("R{}", run.id)));  // `hone gc` may have come first
   HONE_ASSIGN_OR_RETURN(const Json stored, ParseJson(run.options));
+  if (IsFromArchive(stored))
+    return Error{
+        ErrorKind::kUsage,
+        "this run came from an archive: it can be read, not continued (what it would start and where it "
+        "would connect was chosen elsewhere); begin anew: hone optimize TASK"};
   const RunOptions options = RunOptionsFromJson(stored);
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));

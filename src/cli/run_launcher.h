@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/unique_fd.h"
 #include "cli/common.h"
 #include "model/http_model.h"
 #include "pipeline/run_options.h"
@@ -51,6 +52,8 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags);
 // the exit code.
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet);
 
+// One process at a time works on a run; the lock goes with the process, however it ends.
+Result<UniqueFd> LockRun(int64_t id, double patience_s);
 // "running" in the store, and nobody is working on it: killed.
 bool IsAbandoned(const RunRecord& run);
 

@@ -56,16 +56,17 @@ std::vector<Config> Draw(const std::vector<Tunable>& tunables, size_t most, uint
   return configs;
 }
 
-// Static analysis gives Triton and CUDA kernels a class, and C++ none.
-bool CompilesCpp(const std::string& source) {
-  return Contains(source, "hone_ext.cpp(") || Contains(source, "cpp_extension");
+// Static analysis gives Triton and CUDA kernels a class, and C++ none; but it sees what gets compiled.
+bool CompilesItsOwn(const CandidateRecord& candidate) {
+  const Result<Json> facts = ParseJson(candidate.facts);
+  return facts.ok() && !GetMember(*facts, "compiles").empty();
 }
 
 }  // namespace
 
 std::string Spine::WhyNotTuned(const CandidateRecord& best) {
   if (!options_.tuning) return "tuning is switched off";
-  if (best.kernel_class == "none" && !CompilesCpp(best.source)) return "it has no kernel of its own to tune";
+  if (best.kernel_class == "none" && !CompilesItsOwn(best)) return "it has no kernel of its own to tune";
   if (options_.class_check &&
       (best.kernel_class == "persistent_recurrent" || best.kernel_class == "launch_per_step"))
     return best.kernel_class == "persistent_recurrent"
