@@ -121,36 +121,24 @@ def bench_shapes(runtime):
 
 
 def bench_variants(_):
-    """The product alone, in the shape of 33_VanillaRNN's first layer."""
+    """The shape of 33_VanillaRNN's first layer."""
     rows, units, width = 256, 16384, 32768
     module, x = house.draw(units, width, (rows,), "stress", bias=False)
-    weight = module.weight.detach()
-    want = x.double() @ weight.double().t()
-    contestants, outs = {}, {}
-    for depth, stages, promote, cluster_m, cluster_n in ((32, 7, 4, 2, 2), (32, 7, 4, 2, 1), (32, 7, 4, 1, 2), (32, 7, 4, 1, 1), (32, 7, 2, 2, 2), (32, 7, 8, 2, 2),
-                                                         (32, 7, 32, 2, 2), (32, 5, 4, 2, 2), (64, 3, 1, 2, 2), (64, 3, 2, 2, 2), (64, 3, 2, 2, 1), (32, 7, 4, 2, 4)):  # fmt: skip
-        runtime = house.load_runtime()
-        runtime._DEPTH, runtime._STAGES, runtime._PROMOTE = depth, stages, promote
-        launch = runtime._Launch(rows, units, width, 132)
-        launch.cluster_m, launch.cluster_n = cluster_m, cluster_n
-        macros, out = launch.macros(), torch.full((rows, units), float("nan"), device=DEVICE)
-        name = "depth %d, %d stages, promoted every %d, cluster %d x %d" % (depth, stages, depth * promote, cluster_m, cluster_n)
-        try:
-            split_w, split_x = (runtime._Split(0, macros, m) for m in (weight, x))
-            arguments = (split_w.terms, split_x.terms, split_w.unscale, split_x.unscale, None, out, rows, units, launch.blocks, launch.per_split)
-            call = lambda r=runtime, m=macros, l=launch, a=arguments, s=stages * 512 * depth * 2: r._run(0, "split_product", m, (l.row_tiles, l.unit_tiles, 1), 288, s, a)
-            call()
-            torch.cuda.synchronize()
-        except Exception as e:
-            print("  %s: %s" % (name, e))
-            continue
-        contestants[name], outs[name] = call, out
-    contestants["rows of x split"] = lambda: runtime._Split(0, macros, x)
-    contestants["PyTorch"] = lambda: torch.mm(x, weight.t())
-    outs["PyTorch"] = torch.mm(x, weight.t())
+    with torch.no_grad():
+        want = x.double() @ module.weight.double().t()
+    contestants = {}
+    for depth, stages, ahead, cluster in [(d, s, a, c) for d, s in ((32, 7), (64, 3)) for a in (0, 1) for c in ((2, 1), (1, 2), (1, 1))] + [(64, 3, 0, (2, 2)), (32, 5, 1, (2, 1))]:
+        runtime = house.always(house.load_runtime())
+        runtime._DEPTH, runtime._STAGES, runtime._AHEAD = depth, stages, ahead
+        runtime._launch_for(0, rows, units, width).cluster = cluster
+        name = "depth %d, %d stages, ahead %d, cluster %d x %d" % (depth, stages, ahead, *cluster)
+        ours = house.adopted(runtime, module)
+        contestants[name] = lambda m=ours: m(x)
+    contestants["PyTorch"] = lambda: module(x)
     found = times(contestants, rounds=9, calls=3)
     for name, us in found.items():
-        print("  %-62s %7.1f us %5.0f TFLOP/s  %s" % (name, us, 6 * rows * units * width / us / 1e6, error_text(outs[name], want) if name in outs else ""), flush=True)
+        with torch.no_grad():
+            print("  %-62s %7.1f us %5.0f TFLOP/s  %s" % (name, us, 6 * rows * units * width / us / 1e6, error_text(contestants[name](), want)), flush=True)
 
 
 def bench_library(_):

@@ -53,5 +53,6 @@ Result<RecipeAnswer> ProposeCpuPackedWeights(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterWavefront(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterBidirectional(const RecipeContext& context);
+Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context);
 
 }  // namespace hone

@@ -90,7 +90,7 @@ __device__ __forceinline__ void multiply_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
-extern "C" __global__ void __launch_bounds__(288, 1)
+extern "C" __global__ void __launch_bounds__(384, 1)
 split_product(const char* w, const char* x, const float* w_unscale, const float* x_unscale, const float* bias, float* out, int rows, int units, int blocks,
            int blocks_per_split) {
     extern __shared__ __align__(1024) char shared[];
@@ -110,11 +110,16 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
     }
     cluster_sync();
 
-    if (warp == 8) {
-        if (lane == 0) {
+    if (warp >= 8) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (warp == 8 && lane == 0) {
             u64 once, often;
             asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
+#if KEEP_X
             asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(often));
+#else
+            asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(often));
+#endif
             u16 same_w = 0, same_x = 0;
             for (int m = 0; m < CLUSTER_M; ++m) same_w |= 1 << (m + cluster_n * CLUSTER_M);
             for (int n = 0; n < CLUSTER_N; ++n) same_x |= 1 << (cluster_m + n * CLUSTER_M);
@@ -130,6 +135,7 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
             }
         }
     } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         const int group = warp / 4;
         float total[64], part[64];
 #pragma unroll
@@ -143,30 +149,52 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
                 barrier_arrive_at(empty_at + 8 * (i % STAGES), rank);
             }
         };
-        for (int i = 0; i < count;) {
-            for (int p = 0; p < PROMOTE && i < count; ++p, ++i) {
-                const u32 stage = i % STAGES;
-                const u64 high_w = descriptor(stages + stage * STAGE_BYTES + group * (PART_BYTES / 2)), low_w = high_w + (PART_BYTES >> 4);
-                const u64 high_x = descriptor(stages + stage * STAGE_BYTES + BLOCK_BYTES), low_x = high_x + (PART_BYTES >> 4);
-                barrier_wait(full_at + 8 * stage, i / STAGES % 2);
-                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        // The products of block `i` into `to`; they run on while the warpgroup goes on.
+        auto start = [&](int i, float (&to)[64]) {
+            const u32 stage = i % STAGES;
+            const u64 high_w = descriptor(stages + stage * STAGE_BYTES + group * (PART_BYTES / 2)), low_w = high_w + (PART_BYTES >> 4);
+            const u64 high_x = descriptor(stages + stage * STAGE_BYTES + BLOCK_BYTES), low_x = high_x + (PART_BYTES >> 4);
+            barrier_wait(full_at + 8 * stage, i / STAGES % 2);
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-                for (int k = 0; k < DEPTH / 16; ++k) {
-                    multiply(part, low_w + 2 * k, high_x + 2 * k, p + k);
-                    multiply(part, high_w + 2 * k, low_x + 2 * k, 1);
-                    multiply(part, high_w + 2 * k, high_x + 2 * k, 1);
-                }
-                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-                if (p > 0) {
-                    multiply_wait<1>();
-                    release(i - 1);
-                }
+            for (int k = 0; k < DEPTH / 16; ++k) {
+                multiply(to, low_w + 2 * k, high_x + 2 * k, k);
+                multiply(to, high_w + 2 * k, low_x + 2 * k, 1);
+                multiply(to, high_w + 2 * k, high_x + 2 * k, 1);
             }
-            multiply_wait<0>();
-            release(i - 1);
+            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        };
+        auto add = [&](const float (&part)[64]) {
 #pragma unroll
             for (int j = 0; j < 64; ++j) total[j] += part[j];
+        };
+#if AHEAD
+        float next[64];
+        int i = 0;
+        for (; i + 1 < count; i += 2) {
+            start(i, part);
+            start(i + 1, next);
+            multiply_wait<1>();
+            release(i);
+            add(part);
+            multiply_wait<0>();
+            release(i + 1);
+            add(next);
         }
+        if (i < count) {
+            start(i, part);
+            multiply_wait<0>();
+            release(i);
+            add(part);
+        }
+#else
+        for (int i = 0; i < count; ++i) {
+            start(i, part);
+            multiply_wait<0>();
+            release(i);
+            add(part);
+        }
+#endif
         const int unit = blockIdx.y * TILE + group * 64 + warp % 4 * 16 + lane / 4;
         const int row = blockIdx.x * TILE + lane % 4 * 2;
         const bool whole = gridDim.z == 1;
@@ -190,7 +218,7 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
 
 // A power of two that brings `largest` into [2^13, 2^14), the upper end of fp16; 0 when there is none.
 __device__ __forceinline__ float scale_for(float largest) {
-    if (!(largest <= 3.4e38f)) return 0.f;
+    if (__float_as_uint(largest) >= 0x7f800000u) return 0.f;
     const int exponent = (int)(__float_as_uint(largest) >> 23) - 127;
     return __uint_as_float((u32)(127 + min(126, 13 - exponent)) << 23);
 }
