@@ -106,17 +106,18 @@ def bench_task(runtime):
 
 def bench_shapes(runtime):
     plain = house.load_runtime()  # `runtime` takes everything, this one what it expects to be faster at
-    print("rows units width | eager us, ours us, ratio, TF32 us | predicted us | error ours, PyTorch")
+    print("rows units width | eager us, ours us, ratio, ours in a CUDA graph us, TF32 us | predicted us | error ours, PyTorch")
     for rows, units, width in ((32, 8192, 16384), (64, 4096, 4096), (64, 8192, 16384), (128, 4096, 4096), (200, 5000, 3001), (256, 1024, 1024),
                                (256, 4096, 4096), (512, 4096, 1024), (1024, 1024, 1024), (1024, 4096, 4096), (4096, 4096, 4096), (16384, 1024, 1024)):  # fmt: skip
         module, x = house.draw(units, width, (rows,), "stress")
         ours = house.adopted(runtime, module)
         with torch.no_grad():
             got, own, want = ours(x), module(x), nn.functional.linear(x.double(), module.weight.double(), module.bias.double())
-        found = times({"eager": lambda: module(x), "ours": lambda: ours(x), "tf32": in_tf32(lambda: module(x))}, rounds=11)
+        graph = graph_of(lambda: ours(x))
+        found = times({"eager": lambda: module(x), "ours": lambda: ours(x), "graph": graph.replay, "tf32": in_tf32(lambda: module(x))}, rounds=11)
         launch = plain._launch_for(0, rows, units, width)
-        print("%5d %5d %5d | %7.1f %7.1f %5.2f %7.1f | %7.1f (PyTorch %7.1f), %d parts | %s, %s" % (
-            rows, units, width, found["eager"], found["ours"], found["eager"] / found["ours"], found["tf32"], launch.seconds * 1e6,
+        print("%5d %5d %5d | %7.1f %7.1f %5.2f %7.1f %7.1f | %7.1f (PyTorch %7.1f), %d parts | %s, %s" % (
+            rows, units, width, found["eager"], found["ours"], found["eager"] / found["ours"], found["graph"], found["tf32"], launch.seconds * 1e6,
             launch.pytorch_seconds * 1e6, launch.splits, error_text(got, want), error_text(own, want)), flush=True)  # fmt: skip
 
 
