@@ -54,5 +54,6 @@ Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterWavefront(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterBidirectional(const RecipeContext& context);
 Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context);
+Result<RecipeAnswer> ProposeTritonPersistent(const RecipeContext& context);
 
 }  // namespace hone

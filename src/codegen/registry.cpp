@@ -7,6 +7,7 @@ const std::vector<Recipe>& AllRecipes() {
       {"cuda/cluster_wavefront", ProposeCudaClusterWavefront},
       {"cuda/cluster_bidirectional", ProposeCudaClusterBidirectional},
       {"cuda/split_gemm", ProposeSplitGemm},
+      {"triton/persistent", ProposeTritonPersistent},
       {"cpu/persistent", ProposeCpuPersistent},
       {"library/cuda_graph", ProposeCudaGraph},
       {"library/folded_cuda_graph", ProposeFoldedCudaGraph},
