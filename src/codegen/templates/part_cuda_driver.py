@@ -140,6 +140,8 @@ def _driver():
             _driver_state.append(_Driver())
         except OSError as e:
             raise _Unsupported("the CUDA driver cannot be loaded: %s" % e) from None
+        except AttributeError as e:
+            raise _Unsupported("the CUDA driver is too old: %s" % e) from None
     return _driver_state[0]
 
 
