@@ -115,11 +115,7 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
         if (warp == 8 && lane == 0) {
             u64 once, often;
             asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
-#if KEEP_X
-            asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(often));
-#else
             asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(often));
-#endif
             u16 same_w = 0, same_x = 0;
             for (int m = 0; m < CLUSTER_M; ++m) same_w |= 1 << (m + cluster_n * CLUSTER_M);
             for (int n = 0; n < CLUSTER_N; ++n) same_x |= 1 << (cluster_m + n * CLUSTER_M);

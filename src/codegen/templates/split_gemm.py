@@ -18,6 +18,7 @@ import torch.nn as nn
 
 _lock = threading.RLock()
 _warned = set()
+_OutOfMemory = getattr(torch.cuda, "OutOfMemoryError", MemoryError)
 
 
 class _Unsupported(Exception):
@@ -213,7 +214,7 @@ def _entry_of(module, weight, device, rows):
                 split = _SplitWeight(device, weight, _launch_for(device, rows, *weight.shape).macros())
             except _Unsupported as e:
                 split = str(e)
-            except torch.cuda.OutOfMemoryError:
+            except _OutOfMemory:
                 split = "there is no memory for the split weight"
             entry = _entries[module] = _Entry(signature, weight, split)
     if type(entry.split) is str:
@@ -295,6 +296,8 @@ class HoneLinear(nn.Linear):
                 return answer
         except _Unsupported as e:
             _warn_once(str(e))
+        except _OutOfMemory:
+            _warn_once("its scratch memory does not fit the device")
         return super().forward(input)
 
 
