@@ -73,6 +73,17 @@ ExpertInputs Loop(const std::string& device) {
   return inputs;
 }
 
+ExpertInputs HugeStep(const std::string& device) {
+  ExpertInputs inputs = TaskInputs("33_VanillaRNN.py", device);
+  inputs.card.modules = {{"Linear", 2}, {"Tanh", 1}};
+  inputs.facts = *ParseJson(R"({"module_list": [
+      {"path": "i2h", "type": "Linear", "of_torch": true, "in_features": 32768, "out_features": 16384, "bias": true,
+       "dtype": "float32", "rows": 256, "calls": 1},
+      {"path": "h2o", "type": "Linear", "of_torch": true, "in_features": 16384, "out_features": 8192, "bias": true,
+       "dtype": "float32", "rows": 256, "calls": 1}]})");
+  return inputs;
+}
+
 ExpertInputs ResNet(const std::string& device) {
   ExpertInputs inputs = TaskInputs("9_ResNet18.py", device);
   inputs.card.modules = {{"Conv2d", 20}, {"BatchNorm2d", 20}, {"Linear", 1}};
@@ -110,8 +121,11 @@ void ExpectSound(const Proposal& proposal) {
 
 TEST(Expert, EveryRecipeWritesSoundCandidatesForTheTasksItIsFor) {
   std::map<std::string, int> written;
+  ExpertInputs in_triton = Gru("cuda");
+  in_triton.target = "triton";
   for (const char* device : {"cpu", "cuda"})
-    for (const ExpertInputs& inputs : {Gru(device), BothDirections(device), Loop(device), ResNet(device)}) {
+    for (const ExpertInputs& inputs :
+         {in_triton, Gru(device), BothDirections(device), Loop(device), HugeStep(device), ResNet(device)}) {
       const Result<ExpertAnswer> answer = ProposeExpert(inputs);
       ASSERT_TRUE(answer.ok()) << answer.error().message;
       EXPECT_EQ(answer->proposals.size() + answer->declined.size(), AllRecipes().size());

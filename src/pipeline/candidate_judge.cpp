@@ -53,6 +53,7 @@ TaskContext Describe(const ReferenceSession& session) {
                      {"has_triton", !GetString(facts, "triton").empty()},
                      {"has_compile", GetBool(facts, "has_compile")},
                      {"nvcc", !FindProgram("nvcc").empty()},
+                     {"nvrtc", GetBool(facts, "nvrtc")},
                      {"gxx", !FindProgram("g++").empty() || !FindProgram("c++").empty()},
                      {"sm", GetInt(facts, "sm")},
                      // One rounding to 10 bits per product shows as about 1e-4 at the output.
