@@ -19,8 +19,10 @@
 #include "cli/optimize_command.h"
 #include "cli/replay_command.h"
 #include "cli/runs_command.h"
+#include "cli/serve_command.h"
 #include "cli/show_command.h"
 #include "cli/suite_command.h"
+#include "cli/tail_command.h"
 #include "process/sandbox_exec.h"
 #include "process/tree.h"
 
@@ -54,6 +56,8 @@ int Run(int argc, char** argv) {
   AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
+  AddTailCommand(app, &exit_code);
+  AddServeCommand(app, &exit_code);
   AddImportCommand(app, &exit_code);
   AddPromptCommand(app, &exit_code);
   AddExportReplayCommand(app, &exit_code);

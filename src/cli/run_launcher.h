@@ -51,7 +51,4 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags);
 // the exit code.
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet);
 
-// "running" in the store, and nobody is working on it: killed.
-bool IsAbandoned(const RunRecord& run);
-
 }  // namespace hone
