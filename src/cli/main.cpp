@@ -14,10 +14,12 @@
 #include "cli/completion_command.h"
 #include "cli/config.h"
 #include "cli/doctor_command.h"
+#include "cli/export_command.h"
 #include "cli/import_command.h"
 #include "cli/lint_command.h"
 #include "cli/optimize_command.h"
 #include "cli/replay_command.h"
+#include "cli/report_command.h"
 #include "cli/runs_command.h"
 #include "cli/serve_command.h"
 #include "cli/show_command.h"
@@ -56,6 +58,8 @@ int Run(int argc, char** argv) {
   AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
+  AddReportCommand(app, &exit_code);
+  AddExportCommand(app, &exit_code);
   AddTailCommand(app, &exit_code);
   AddServeCommand(app, &exit_code);
   AddImportCommand(app, &exit_code);
