@@ -143,7 +143,7 @@ HttpReply ComparePage(const PageContext& page) {
     sides.push_back(std::move(side));
   }
   if (sides.size() >= 2) {
-    for (const Side& side : sides) values["sides"].push_back(RunView(side.run, false));
+    for (const Side& side : sides) values["sides"].push_back(RunValues(side.run, false));
     values["rows"] = Rows(sides);
     values["judgement"] = Judgement(sides);
   }

@@ -175,13 +175,10 @@ class Connection : public LiveViewer, public std::enable_shared_from_this<Connec
   static void Dress(Message& message, const HttpReply& reply) {
     message.set(http::field::content_type, reply.content_type);
     for (const auto& [name, value] : kHeaders) message.set(name, value);
-    bool cached = false;
-    for (const auto& [name, value] : reply.headers) {
-      if (!IsHeaderValue(value)) continue;
-      message.insert(name, value);
-      cached = cached || name == "Cache-Control";
-    }
-    if (!cached) message.set(http::field::cache_control, "no-store");
+    message.set(http::field::cache_control, "no-store");
+    // A page's own replaces what every reply carries.
+    for (const auto& [name, value] : reply.headers)
+      if (IsHeaderValue(value)) message.set(name, value);
   }
 
   void Write(HttpReply reply, bool head) {

@@ -17,9 +17,9 @@ constexpr size_t kConsoleKept = 1000;
 // How long a run without a worker may stay "running" before viewers hear that it was killed.
 constexpr double kAbandonedEvery_s = 2;
 
-using Lines = std::deque<std::pair<int64_t, std::string>>;
+using ConsoleLines = std::deque<std::pair<int64_t, std::string>>;
 
-std::string ConsoleEvent(Lines::const_iterator begin, Lines::const_iterator end) {
+std::string ConsoleEvent(ConsoleLines::const_iterator begin, ConsoleLines::const_iterator end) {
   Json lines = Json::array();
   for (auto line = begin; line != end; ++line) lines.push_back({line->first, line->second});
   return SseEvent("console", DumpJson(lines), std::prev(end)->first);
@@ -45,7 +45,7 @@ struct LiveHub::Channel {
   std::unique_ptr<RunStore> store;
   std::unique_ptr<RunFollower> follower;
   LiveRun live;
-  Lines console;
+  ConsoleLines console;
   std::vector<Viewer> viewers;
   Stopwatch since_beat;
   Stopwatch since_lock_check;

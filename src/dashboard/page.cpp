@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "dashboard/access.h"
 #include "report/escape.h"
+#include "report/html_page.h"
 
 namespace hone {
 
@@ -23,9 +24,15 @@ std::string_view Embedded(const std::string& name) {
   return {};
 }
 
+// Reports and the dashboard look alike: one style, and what only a server needs after it.
+std::string AssetText(const std::string& name) {
+  const std::string own(Embedded("assets/" + name));
+  return name == "hone.css" ? PageStyle() + own : own;
+}
+
 // Changes with the content, so that browsers may keep a file for ever and still see a new one.
 std::string AssetVersion(const std::string& name) {
-  return Sha256(Embedded("assets/" + name)).substr(0, 12);
+  return Sha256(AssetText(name)).substr(0, 12);
 }
 
 void EscapeStrings(Json* value) {
@@ -106,7 +113,7 @@ HttpReply Asset(const std::string& name, const HttpRequest& request) {
   if (request.if_none_match == tag)
     reply.status = 304;
   else
-    reply.body = std::string(Embedded("assets/" + name));
+    reply.body = AssetText(name);
   return reply;
 }
 

@@ -22,6 +22,8 @@ HttpReply RunsPage(const PageContext& page);
 HttpReply SuitesPage(const PageContext& page);
 HttpReply SuitePage(const PageContext& page, const std::string& name);
 HttpReply RunPage(const PageContext& page, const std::string& id);
+// What `hone report RUN --html` writes.
+HttpReply RunReportPage(const PageContext& page, const std::string& id);
 HttpReply CandidatePage(const PageContext& page, const std::string& id, const std::string& key);
 HttpReply ComparePage(const PageContext& page);
 HttpReply LeaderboardPage(const PageContext& page);

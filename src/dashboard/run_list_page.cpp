@@ -99,7 +99,7 @@ HttpReply RunsPage(const PageContext& page) {
   Json rows = Json::array();
   bool live = false;
   for (const RunRow& row : list->rows) {
-    Json view = RunView(row.run, IsAbandoned(row.run));
+    Json view = RunValues(row.run, IsAbandoned(row.run));
     live = live || view["live"] == true;
     view["suite"] = row.suite;
     view["candidates"] = row.candidates;
@@ -159,7 +159,7 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
   Json rows = Json::array();
   bool live = false;
   for (const SuiteRow& row : summary->rows) {
-    Json view = RunView(row.run, IsAbandoned(row.run));
+    Json view = RunValues(row.run, IsAbandoned(row.run));
     live = live || view["live"] == true;
     view["right"] = row.right;
     view["candidates"] = row.candidates;

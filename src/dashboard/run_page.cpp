@@ -11,6 +11,8 @@
 #include "dashboard/views.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/run_options.h"
+#include "report/html_page.h"
+#include "report/html_report.h"
 
 namespace hone {
 
@@ -35,10 +37,10 @@ std::string OrMessage(Result<std::string> html) {
 }
 
 std::string SummaryHtml(const LiveRun& live) {
-  Json values = RunView(live.run, live.abandoned);
+  Json values = RunValues(live.run, live.abandoned);
   const CandidateRecord* best = BestOf(live);
   values["has_best"] = best != nullptr;
-  if (best != nullptr) values["best"] = CandidateView(*best, live.candidates, best->key);
+  if (best != nullptr) values["best"] = CandidateValues(*best, live.candidates, best->key);
   int64_t judged = 0;
   int64_t accepted = 0;
   int64_t in_work = 0;
@@ -51,19 +53,27 @@ std::string SummaryHtml(const LiveRun& live) {
   values["judged"] = judged;
   values["accepted"] = accepted;
   values["in_work"] = in_work;
-  values["budget"] = BudgetView(live);
-  values["usage"] = UsageView(live.usage);
+  values["budget"] = BudgetValues(live);
+  values["usage"] = UsageValues(live.usage);
   return OrMessage(RenderFragment("run_summary", std::move(values)));
 }
 
 std::string RowHtml(const LiveRun& live, const CandidateRecord& one) {
   const CandidateRecord* best = BestOf(live);
-  return OrMessage(
-      RenderFragment("candidate_row", CandidateView(one, live.candidates, best == nullptr ? "" : best->key)));
+  return OrMessage(RenderFragment("candidate_row",
+                                  CandidateValues(one, live.candidates, best == nullptr ? "" : best->key)));
 }
 
-std::string PlotHtml(const LiveRun&) {
-  return "";
+std::string PlotHtml(const LiveRun& live) {
+  RunStory story;
+  story.run = live.run;
+  story.candidates = live.candidates;
+  if (const CandidateRecord* best = BestOf(live); best != nullptr) story.run.best_key = best->key;
+  const RunFigures figures = FiguresOf(story, {});
+  std::vector<Plot> plots;
+  for (const std::optional<Plot>& plot : {SpeedupPlot(figures), ErrorPlot(figures)})
+    if (plot) plots.push_back(*plot);
+  return PlotFigures(plots);
 }
 
 // The last lines a run said.
@@ -80,7 +90,7 @@ Result<std::vector<std::pair<int64_t, std::string>>> LastLines(RunStore& store, 
   return last;
 }
 
-Json OptionsView(const std::string& options) {
+Json OptionsValues(const std::string& options) {
   const RunOptions run = RunOptionsFromJson(JsonOrNull(options));
   return {{"seeds", run.seeds},
           {"repairs", run.repairs},
@@ -104,6 +114,19 @@ LiveRenderer RunRenderer() {
   return {SummaryHtml, PlotHtml, RowHtml};
 }
 
+HttpReply RunReportPage(const PageContext& page, const std::string& id) {
+  const Result<RunRecord> run = FindRunById(page.store, id);
+  if (!run.ok()) return ErrorPage(run.error());
+  const Result<RunData> data = ReadRunData(page.store, fmt::format("R{}", run->id));
+  if (!data.ok()) return ErrorPage(data.error());
+  HttpReply reply;
+  reply.body = RunHtml(*data);
+  // The file carries its style inside, which the dashboard's own policy does not allow.
+  reply.headers.emplace_back("Content-Security-Policy",
+                             ContentPolicy(PageStyle()) + "; base-uri 'none'; frame-ancestors 'none'");
+  return reply;
+}
+
 HttpReply RunPage(const PageContext& page, const std::string& id) {
   LiveRun live;
   Result<RunRecord> run = FindRunById(page.store, id);
@@ -122,7 +145,7 @@ HttpReply RunPage(const PageContext& page, const std::string& id) {
   const auto console = LastLines(page.store, live.run.id);
   if (!console.ok()) return ErrorPage(console.error());
 
-  Json values = RunView(live.run, live.abandoned);
+  Json values = RunValues(live.run, live.abandoned);
   values["html_summary"] = SummaryHtml(live);
   values["html_plot"] = PlotHtml(live);
   std::string rows;
@@ -136,7 +159,7 @@ HttpReply RunPage(const PageContext& page, const std::string& id) {
   for (const auto& [number, line] : *console) lines += line + "\n";
   values["console"] = lines;
   values["console_id"] = console->empty() ? 0 : console->back().first;
-  values["options"] = OptionsView(live.options);
+  values["options"] = OptionsValues(live.options);
   values["events"] = RunLink(live.run.id) + "/events";
   values["actions"] = page.rules.allow_actions;
   values["csrf"] = page.rules.csrf;

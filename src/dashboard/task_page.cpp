@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-Json TaskView(const TaskLine& line) {
+Json TaskValues(const TaskLine& line) {
   const bool won = line.best_run > 0;
   return {{"task", line.task},
           {"link", TaskLink(line.task)},
@@ -54,7 +54,7 @@ HttpReply LeaderboardPage(const PageContext& page) {
   Json rows = Json::array();
   int64_t won = 0;
   for (const TaskLine& line : *tasks) {
-    rows.push_back(TaskView(line));
+    rows.push_back(TaskValues(line));
     won += line.best_run > 0 ? 1 : 0;
   }
   Json choices = Json::array();
@@ -85,7 +85,7 @@ HttpReply TaskPage(const PageContext& page, const std::string& task) {
 
   Json bests = Json::array();
   for (const TaskLine& line : *lines)
-    if (line.task == task) bests.push_back(TaskView(line));
+    if (line.task == task) bests.push_back(TaskValues(line));
   Json card = CardPairs(GetMember(verdict, "card"));
   if (card.empty()) card = CardPairs(GetMember(JsonOrNull(newest->card), "card"));
   Json mutants = Json::array();
@@ -102,7 +102,7 @@ HttpReply TaskPage(const PageContext& page, const std::string& task) {
     }
   Json rows = Json::array();
   for (const RunRow& row : runs->rows) {
-    Json view = RunView(row.run, IsAbandoned(row.run));
+    Json view = RunValues(row.run, IsAbandoned(row.run));
     view["candidates"] = row.candidates;
     view["accepted"] = row.accepted;
     rows.push_back(std::move(view));

@@ -79,7 +79,7 @@ std::string ShortTime(const std::string& utc) {
   return utc.size() < 16 ? utc : utc.substr(0, 10) + " " + utc.substr(11, 5);
 }
 
-Json RunView(const RunRecord& run, bool abandoned) {
+Json RunValues(const RunRecord& run, bool abandoned) {
   const std::string status = StatusOf(run, abandoned);
   const bool won = !run.best_key.empty();
   return {{"id", fmt::format("R{}", run.id)},
@@ -108,8 +108,8 @@ Json RunView(const RunRecord& run, bool abandoned) {
           {"seconds", run.seconds > 0 ? HumanSeconds(run.seconds) : "-"}};
 }
 
-Json CandidateView(const CandidateRecord& one, const std::vector<CandidateRecord>& all,
-                   const std::string& best_key) {
+Json CandidateValues(const CandidateRecord& one, const std::vector<CandidateRecord>& all,
+                     const std::string& best_key) {
   const bool timed = one.vs_best > 0 && one.verdict != "baseline";
   return {{"key", one.key},
           {"link", CandidateLink(one.run_id, one.key)},
@@ -135,7 +135,7 @@ Json CandidateView(const CandidateRecord& one, const std::vector<CandidateRecord
           {"best", !best_key.empty() && one.key == best_key}};
 }
 
-Json BudgetView(const LiveRun& live) {
+Json BudgetValues(const LiveRun& live) {
   const Budget budget = RunOptionsFromJson(JsonOrNull(live.options)).budget;
   Json meters = Json::array();
   const double tokens = static_cast<double>(live.usage.prompt_tokens + live.usage.completion_tokens);
@@ -159,7 +159,7 @@ Json BudgetView(const LiveRun& live) {
   return meters;
 }
 
-Json UsageView(const UsageTotals& usage) {
+Json UsageValues(const UsageTotals& usage) {
   return {{"calls", usage.calls},
           {"tokens", fmt::format("{} in, {} out{}", usage.prompt_tokens, usage.completion_tokens,
                                  usage.estimated ? " (partly estimated)" : "")},

@@ -27,13 +27,13 @@ std::string StatusOf(const RunRecord& run, bool abandoned);
 // "2026-01-31 23:59" of a stored time.
 std::string ShortTime(const std::string& utc);
 
-Json RunView(const RunRecord& run, bool abandoned);
+Json RunValues(const RunRecord& run, bool abandoned);
 // `all` is for its depth in the lineage.
-Json CandidateView(const CandidateRecord& candidate, const std::vector<CandidateRecord>& all,
-                   const std::string& best_key);
+Json CandidateValues(const CandidateRecord& candidate, const std::vector<CandidateRecord>& all,
+                     const std::string& best_key);
 // Limits and what is spent of them; empty where the run has no limits.
-Json BudgetView(const LiveRun& live);
-Json UsageView(const UsageTotals& usage);
+Json BudgetValues(const LiveRun& live);
+Json UsageValues(const UsageTotals& usage);
 // A text of "  label   value" lines as pairs.
 Json PairsOf(const std::string& text);
 
