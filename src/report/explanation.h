@@ -87,8 +87,8 @@ struct Cause {
 };
 
 struct DifferenceFact {
-  std::string id;  // "kernel_class", "kind", "launches", "kernels", "launch_sites", "host_loops",
-                   // "library_calls", "error", "candidate_us", "floor_share", "lines"
+  std::string id;  // "verdict", "reason", "kernel_class", "kind", "launches", "kernels", "launch_sites",
+                   // "host_loops", "library_calls", "error", "candidate_us", "floor_share", "lines"
   std::string best;
   std::string other;
   bool differs = false;
