@@ -14,6 +14,7 @@
 #include "cli/completion_command.h"
 #include "cli/config.h"
 #include "cli/doctor_command.h"
+#include "cli/explain_command.h"
 #include "cli/import_command.h"
 #include "cli/lint_command.h"
 #include "cli/optimize_command.h"
@@ -53,6 +54,7 @@ int Run(int argc, char** argv) {
   AddBenchCommand(app, &exit_code);
   AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
+  AddExplainCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
   AddImportCommand(app, &exit_code);
   AddPromptCommand(app, &exit_code);
