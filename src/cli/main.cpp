@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/bench_command.h"
 #include "cli/common.h"
+#include "cli/compare_command.h"
 #include "cli/completion_command.h"
 #include "cli/config.h"
 #include "cli/doctor_command.h"
@@ -55,6 +56,7 @@ int Run(int argc, char** argv) {
   AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
   AddExplainCommand(app, &exit_code);
+  AddCompareCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
   AddImportCommand(app, &exit_code);
   AddPromptCommand(app, &exit_code);
