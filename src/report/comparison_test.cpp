@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-RunStory Run(int64_t id, const std::string& key, double vs_best, double spread) {
+RunStory StoryOf(int64_t id, const std::string& key, double vs_best, double spread) {
   RunStory story;
   story.run.id = id;
   story.run.task = "39_GRU";
@@ -51,7 +51,7 @@ TEST(Comparison, ADifferenceIsRealWhereIntervalsAreApart) {
 }
 
 TEST(Comparison, WhatDiffersBetweenRunsComesFirst) {
-  const RunComparison compared = CompareRuns({Run(3, "seed0", 2, 0.1), Run(4, "seed1", 4, 0.1)});
+  const RunComparison compared = CompareRuns({StoryOf(3, "seed0", 2, 0.1), StoryOf(4, "seed1", 4, 0.1)});
   EXPECT_THAT(compared.names, ElementsAre("R3", "R4"));
   EXPECT_TRUE(compared.fields.front().differs);
   EXPECT_FALSE(compared.fields.back().differs);
@@ -64,17 +64,17 @@ TEST(Comparison, WhatDiffersBetweenRunsComesFirst) {
 }
 
 TEST(Comparison, SpeedUpsOfOtherTasksAreNotCompared) {
-  RunStory other = Run(4, "seed0", 4, 0.1);
+  RunStory other = StoryOf(4, "seed0", 4, 0.1);
   other.run.task_sha256 = "def";
   other.run.device = "CPU";
-  const RunComparison compared = CompareRuns({Run(3, "seed0", 2, 0.1), other});
+  const RunComparison compared = CompareRuns({StoryOf(3, "seed0", 2, 0.1), other});
   EXPECT_EQ(compared.contests[0].result, "other_task");
   EXPECT_FALSE(compared.same_device);
 }
 
 TEST(Comparison, CandidatesShowFactsFindingsAndTheDiff) {
-  RunStory a = Run(3, "seed0", 2, 0.1);
-  RunStory b = Run(4, "seed1", 2.1, 0.1);
+  RunStory a = StoryOf(3, "seed0", 2, 0.1);
+  RunStory b = StoryOf(4, "seed1", 2.1, 0.1);
   b.candidates[0].findings = R"([{"rule": "missing-sync", "severity": "error"}])";
   const CandidateComparison compared = CompareCandidates(a.run, a.candidates[0], b.run, b.candidates[0]);
   EXPECT_EQ(compared.contest.result, "not_real");
