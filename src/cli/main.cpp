@@ -11,9 +11,11 @@
 #include "base/text.h"
 #include "cli/bench_command.h"
 #include "cli/common.h"
+#include "cli/compare_command.h"
 #include "cli/completion_command.h"
 #include "cli/config.h"
 #include "cli/doctor_command.h"
+#include "cli/explain_command.h"
 #include "cli/export_command.h"
 #include "cli/import_command.h"
 #include "cli/lint_command.h"
@@ -57,6 +59,8 @@ int Run(int argc, char** argv) {
   AddBenchCommand(app, &exit_code);
   AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
+  AddExplainCommand(app, &exit_code);
+  AddCompareCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
   AddReportCommand(app, &exit_code);
   AddExportCommand(app, &exit_code);

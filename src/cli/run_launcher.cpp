@@ -87,6 +87,8 @@ void AddRunFlags(CLI::App* command, OptimizeFlags* flags) {
       ->capture_default_str();
   command->add_flag("--no-analysis", flags->no_analysis,
                     "No algorithm analysis of seeds that failed or lost");
+  command->add_flag("--no-class-check", flags->no_class_check,
+                    "Take algorithm candidates of any kernel class, and tune persistent kernels, too");
   command->add_flag("--no-tuning", flags->no_tuning, "No staged tuning");
   command->add_option("--tune-trials", flags->run.tune_trials, "Configurations a search looks at, per stage")
       ->check(CLI::Range(1, 1000))
@@ -193,6 +195,7 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
   RunOptions options = flags.run;
   options.analysis = !flags.no_analysis;
+  options.class_check = !flags.no_class_check;
   options.tuning = !flags.no_tuning;
   options.search_seed = RandomU64();
   JudgeFlags judge = flags;

@@ -33,6 +33,7 @@ struct OptimizeFlags : JudgeFlags {
   ModelFlags model;
   RunOptions run;
   bool no_analysis = false;
+  bool no_class_check = false;
   bool no_tuning = false;
   bool json = false;
   bool quiet = false;
