@@ -1,6 +1,7 @@
-// The same answers as JSON, for programs: /api/runs, /api/runs/R1, /api/runs/R1/candidates/KEY, /api/suites,
-// /api/suites/NAME, /api/tasks, /api/tasks/NAME, /api/devices. Numbers as they are stored; texts of
-// models and candidates as they wrote them, which is why nothing here is HTML.
+// The same answers as JSON, for programs: /api/runs, /api/runs/R1, /api/runs/R1/explain, /api/compare,
+// /api/runs/R1/candidates/KEY, /api/suites, /api/suites/NAME, /api/tasks, /api/tasks/NAME, /api/devices.
+// Numbers as they are stored; texts of models and candidates as they wrote them, which is why nothing here is
+// HTML.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,19 +18,6 @@
 namespace hone {
 
 namespace {
-
-HttpReply ApiError(int status, const std::string& sentence) {
-  HttpReply reply = JsonReply({{"error", sentence}});
-  reply.status = status;
-  return reply;
-}
-
-HttpReply ApiError(const Error& error) {
-  return ApiError(error.kind == ErrorKind::kNotFound ? 404
-                  : error.kind == ErrorKind::kUsage  ? 400
-                                                     : 500,
-                  error.message);
-}
 
 int64_t Bounded(const std::string& text, int64_t fallback, int64_t most) {
   int64_t number = 0;
@@ -94,7 +82,7 @@ HttpReply RunsJson(const PageContext& page) {
   query.offset = Bounded(request.Query("offset"), 0, 1'000'000'000);
   query.most = Bounded(request.Query("most"), 50, 500);
   const Result<RunList> list = ListRuns(page.store, query);
-  if (!list.ok()) return ApiError(list.error());
+  if (!list.ok()) return JsonError(list.error());
   OrderedJson json = {{"total", list->total}, {"runs", OrderedJson::array()}};
   for (const RunRow& row : list->rows) {
     OrderedJson one = RunJson(row.run);
@@ -109,13 +97,13 @@ HttpReply RunsJson(const PageContext& page) {
 
 HttpReply RunDetailsJson(const PageContext& page, const std::string& id) {
   const Result<RunRecord> run = FindRunById(page.store, id);
-  if (!run.ok()) return ApiError(run.error());
+  if (!run.ok()) return JsonError(run.error());
   const Result<std::vector<CandidateRecord>> candidates = page.store.CandidateSummaries(run->id);
-  if (!candidates.ok()) return ApiError(candidates.error());
+  if (!candidates.ok()) return JsonError(candidates.error());
   const Result<std::vector<DecisionRecord>> decisions = page.store.Decisions(run->id);
-  if (!decisions.ok()) return ApiError(decisions.error());
+  if (!decisions.ok()) return JsonError(decisions.error());
   const Result<UsageTotals> usage = page.store.Usage(run->id);
-  if (!usage.ok()) return ApiError(usage.error());
+  if (!usage.ok()) return JsonError(usage.error());
   OrderedJson json = RunJson(*run);
   json["usage"] = {{"calls", usage->calls},
                    {"prompt_tokens", usage->prompt_tokens},
@@ -133,10 +121,10 @@ HttpReply RunDetailsJson(const PageContext& page, const std::string& id) {
 
 HttpReply CandidateDetailsJson(const PageContext& page, const std::string& id, const std::string& key) {
   const Result<RunRecord> run = FindRunById(page.store, id);
-  if (!run.ok()) return ApiError(run.error());
+  if (!run.ok()) return JsonError(run.error());
   const Result<std::optional<CandidateRecord>> one = page.store.Candidate(run->id, key);
-  if (!one.ok()) return ApiError(one.error());
-  if (!*one) return ApiError(404, "this run has no candidate of that name");
+  if (!one.ok()) return JsonError(one.error());
+  if (!*one) return JsonError(Error{ErrorKind::kNotFound, "this run has no candidate of that name"});
   OrderedJson json = CandidateJson(**one);
   json["source"] = (*one)->source;
   json["findings"] = JsonOrNull((*one)->findings);
@@ -147,7 +135,7 @@ HttpReply CandidateDetailsJson(const PageContext& page, const std::string& id, c
 
 HttpReply SuitesJson(const PageContext& page) {
   const Result<std::vector<SuiteLine>> suites = ListSuites(page.store);
-  if (!suites.ok()) return ApiError(suites.error());
+  if (!suites.ok()) return JsonError(suites.error());
   OrderedJson json = {{"suites", OrderedJson::array()}};
   for (const SuiteLine& each : *suites)
     json["suites"].push_back({{"name", each.suite.name},
@@ -162,9 +150,9 @@ HttpReply SuitesJson(const PageContext& page) {
 
 HttpReply SuiteJson(const PageContext& page, const std::string& name) {
   const Result<SuiteRecord> suite = page.store.FindSuite(name);
-  if (!suite.ok()) return ApiError(suite.error());
+  if (!suite.ok()) return JsonError(suite.error());
   const Result<SuiteSummary> summary = Summarise(page.store, *suite);
-  if (!summary.ok()) return ApiError(summary.error());
+  if (!summary.ok()) return JsonError(summary.error());
   return JsonReply(SuiteToJson(*summary));
 }
 
@@ -172,14 +160,15 @@ HttpReply SuiteJson(const PageContext& page, const std::string& name) {
 HttpReply TasksJson(const PageContext& page, const std::string& task) {
   const Result<std::vector<TaskLine>> tasks =
       ListTasks(page.store, page.request.Query("device"), page.request.Query("q").substr(0, 200));
-  if (!tasks.ok()) return ApiError(tasks.error());
+  if (!tasks.ok()) return JsonError(tasks.error());
   OrderedJson json = {{"tasks", OrderedJson::array()}};
   for (const TaskLine& line : *tasks)
     if (task.empty() || line.task == task) json["tasks"].push_back(TaskJson(line));
   if (task.empty()) return JsonReply(json);
-  if (json["tasks"].empty()) return ApiError(404, "no run of that task is in the store");
+  if (json["tasks"].empty())
+    return JsonError(Error{ErrorKind::kNotFound, "no run of that task is in the store"});
   const Result<std::string> verdict = NewestVerdictOfTask(page.store, task);
-  if (!verdict.ok()) return ApiError(verdict.error());
+  if (!verdict.ok()) return JsonError(verdict.error());
   const Json record = JsonOrNull(*verdict);
   json["card"] = GetMember(record, "card");
   json["mutants"] = GetMember(GetMember(record, "provenance"), "mutants");
@@ -188,11 +177,11 @@ HttpReply TasksJson(const PageContext& page, const std::string& task) {
 
 HttpReply DevicesJson(const PageContext& page) {
   const Result<std::vector<DeviceLine>> devices = ListDevices(page.store);
-  if (!devices.ok()) return ApiError(devices.error());
+  if (!devices.ok()) return JsonError(devices.error());
   OrderedJson json = {{"devices", OrderedJson::array()}};
   for (const DeviceLine& line : *devices) {
     const Result<std::string> verdict = NewestVerdictOnDevice(page.store, line.device);
-    if (!verdict.ok()) return ApiError(verdict.error());
+    if (!verdict.ok()) return JsonError(verdict.error());
     json["devices"].push_back({{"device", line.device},
                                {"targets", line.targets},
                                {"runs", line.runs},
@@ -211,6 +200,7 @@ HttpReply Api(const PageContext& page, const std::string& path) {
   if (path == "/suites") return SuitesJson(page);
   if (path == "/tasks" || path == "/leaderboard") return TasksJson(page, "");
   if (path == "/devices") return DevicesJson(page);
+  if (path == "/compare") return CompareJson(page);
   if (StartsWith(path, "/suites/")) return SuiteJson(page, path.substr(8));
   if (StartsWith(path, "/tasks/")) return TasksJson(page, path.substr(7));
   if (StartsWith(path, "/runs/")) {
@@ -218,10 +208,11 @@ HttpReply Api(const PageContext& page, const std::string& path) {
     const size_t slash = rest.find('/');
     if (slash == std::string::npos) return RunDetailsJson(page, rest);
     const std::string part = rest.substr(slash + 1);
+    if (part == "explain") return ExplainJson(page, rest.substr(0, slash));
     if (StartsWith(part, "candidates/"))
       return CandidateDetailsJson(page, rest.substr(0, slash), part.substr(11));
   }
-  return ApiError(404, "there is nothing of that name");
+  return JsonError(Error{ErrorKind::kNotFound, "there is nothing of that name"});
 }
 
 }  // namespace hone

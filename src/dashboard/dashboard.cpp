@@ -90,6 +90,7 @@ HttpReply Dashboard::Get(RunStore& store, const HttpRequest& request) {
     const std::string id = rest.substr(0, slash);
     if (slash == std::string::npos) return RunPage(page, id);
     const std::string part = rest.substr(slash + 1);
+    if (part == "explain") return ExplainPage(page, id);
     if (part == "report") return RunReportPage(page, id);
     if (part == "events") return Events(store, request, id);
     if (StartsWith(part, "candidates/")) return CandidatePage(page, id, part.substr(11));

@@ -99,6 +99,12 @@ HttpReply JsonReply(const OrderedJson& json) {
   return reply;
 }
 
+HttpReply JsonError(const Error& error) {
+  HttpReply reply = JsonReply({{"error", error.message}});
+  reply.status = error.kind == ErrorKind::kNotFound ? 404 : error.kind == ErrorKind::kUsage ? 400 : 500;
+  return reply;
+}
+
 HttpReply Asset(const std::string& name, const HttpRequest& request) {
   static const std::map<std::string, const char*> kTypes = {{"hone.css", "text/css; charset=utf-8"},
                                                             {"hone.js", "text/javascript; charset=utf-8"},

@@ -22,6 +22,7 @@ HttpReply ErrorPage(int status, const std::string& sentence);
 // What an Error becomes: not found, usage, or our own fault.
 HttpReply ErrorPage(const Error& error);
 HttpReply JsonReply(const OrderedJson& json);
+HttpReply JsonError(const Error& error);
 
 // The style sheet, the script, the icon; nothing of that name: status 404.
 HttpReply Asset(const std::string& name, const HttpRequest& request);
