@@ -5,8 +5,8 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "cli/common.h"
-#include "cli/run_launcher.h"
 #include "pipeline/run_archive.h"
+#include "pipeline/run_lock.h"
 
 namespace hone {
 

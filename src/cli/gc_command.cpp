@@ -9,8 +9,8 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/common.h"
-#include "cli/run_launcher.h"
 #include "pipeline/run_files.h"
+#include "pipeline/run_lock.h"
 #include "store/retention.h"
 #include "store/run_rows.h"
 

@@ -1,16 +1,14 @@
 #include "cli/run_launcher.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include "base/clock.h"
 #include "base/ids.h"
-#include "base/interrupt.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/run_view.h"
 #include "model/open_model.h"
+#include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
 #include "store/run_rows.h"
 
@@ -90,6 +88,8 @@ void AddRunFlags(CLI::App* command, OptimizeFlags* flags) {
       ->capture_default_str();
   command->add_flag("--no-analysis", flags->no_analysis,
                     "No algorithm analysis of seeds that failed or lost");
+  command->add_flag("--no-class-check", flags->no_class_check,
+                    "Take algorithm candidates of any kernel class, and tune persistent kernels, too");
   command->add_flag("--no-tuning", flags->no_tuning, "No staged tuning");
   command->add_option("--tune-trials", flags->run.tune_trials, "Configurations a search looks at, per stage")
       ->check(CLI::Range(1, 1000))
@@ -191,28 +191,12 @@ std::string ProposerWord(const std::string& proposer) {
 
 }  // namespace
 
-Result<UniqueFd> LockRun(int64_t id, double patience_s) {
-  const fs::path folder = DataFolder() / "locks";
-  HONE_RETURN_IF_ERROR(MakeFolders(folder));
-  const fs::path path = folder / fmt::format("run{}.lock", id);
-  UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.valid()) return ErrnoError("cannot open " + path.string());
-  const Deadline deadline = Deadline::After(patience_s);
-  while (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
-    if (deadline.passed() || !SleepUnlessInterrupted(0.02))
-      return Error{ErrorKind::kUnavailable, "another hone is working on this run; see it with: hone show"};
-  return file;
-}
-
-bool IsAbandoned(const RunRecord& run) {
-  return run.status == "running" && LockRun(run.id, 0).ok();
-}
-
 Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
   RunOptions options = flags.run;
   options.analysis = !flags.no_analysis;
+  options.class_check = !flags.no_class_check;
   options.tuning = !flags.no_tuning;
   options.search_seed = RandomU64();
   JudgeFlags judge = flags;

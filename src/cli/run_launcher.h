@@ -34,6 +34,7 @@ struct OptimizeFlags : JudgeFlags {
   ModelFlags model;
   RunOptions run;
   bool no_analysis = false;
+  bool no_class_check = false;
   bool no_tuning = false;
   bool json = false;
   bool quiet = false;
@@ -51,10 +52,5 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags);
 // Runs it, or what is left of it, to its end; prints the view on the way and the result at the end. Returns
 // the exit code.
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet);
-
-// One process at a time works on a run; the lock goes with the process, however it ends.
-Result<UniqueFd> LockRun(int64_t id, double patience_s);
-// "running" in the store, and nobody is working on it: killed.
-bool IsAbandoned(const RunRecord& run);
 
 }  // namespace hone
