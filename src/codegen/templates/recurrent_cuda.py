@@ -283,15 +283,11 @@ def _address(tensor):
     return 0 if tensor is None else tensor.data_ptr()
 
 
-class _Plan:
-    """One shape on one stream. x is [steps, batch, inputs], or [batch, steps, inputs] where x_by_batch; y likewise."""
+class _Outputs:
+    """What one call returns: shapes, and which of the outputs are wanted."""
 
-    def __init__(self, stack, steps, batch, inputs, stream, x_by_batch=False, y_by_batch=False, wanted=("sequence", "h_n", "c_n"), batched=True):
-        kernel, groups, packed = stack.kernel_for(batch)
-        self.stack, self.kernel, self.packed, self.stream = stack, kernel, packed, stream
-        self.lock = threading.Lock()
-        self.torch_device = torch.device("cuda", stack.device)
-        shape, hidden, directions = kernel.shape, stack.hidden, stack.directions
+    def _set_outputs(self, stack, steps, batch, y_by_batch, wanted, batched):
+        hidden, directions = stack.hidden, stack.directions
         self.state_shape = torch.Size([stack.layers * directions, batch, hidden] if batched else [stack.layers * directions, hidden])
         self.h_n, self.c_n = "h_n" in wanted, "c_n" in wanted and stack.cell == "LSTM"
         # The last step of one direction is the last layer's state; of two it has to be taken out of the sequence.
@@ -305,6 +301,26 @@ class _Plan:
             if not batched:
                 self.y_shape = torch.Size([length, directions * hidden])
         self.time_axis = 1 if y_by_batch and batched else 0
+
+    def _answer(self, y, h_n, c_n):
+        if self.last:
+            if self.last_state and h_n is not None:
+                y.copy_(h_n[-1].view(y.shape))
+            elif not self.last_state:
+                y = y.narrow(self.time_axis, y.size(self.time_axis) - 1, 1)
+        return y, h_n, c_n
+
+
+class _Plan(_Outputs):
+    """One shape on one stream, in clusters. x is [steps, batch, inputs], or [batch, steps, inputs] where x_by_batch; y likewise."""
+
+    def __init__(self, stack, steps, batch, inputs, stream, x_by_batch=False, y_by_batch=False, wanted=("sequence", "h_n", "c_n"), batched=True):
+        kernel, groups, packed = stack.kernel_for(batch)
+        self.stack, self.kernel, self.packed, self.stream = stack, kernel, packed, stream
+        self.lock = threading.Lock()
+        self.torch_device = torch.device("cuda", stack.device)
+        shape, hidden, directions = kernel.shape, stack.hidden, stack.directions
+        self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
 
         width = directions * shape.gates * hidden
         self.gates_shape = (steps * batch, width)
@@ -414,12 +430,7 @@ class _Plan:
                 _SHARED_ADDRESSES.pack_into(problem, shared_at, exchange_at, control_at and control_at + 32, control_at)
                 driver.launch(launch)
                 rows = between
-        if self.last:
-            if self.last_state and h_n is not None:
-                y.copy_(h_n[-1].view(y.shape))
-            elif not self.last_state:
-                y = y.narrow(self.time_axis, y.size(self.time_axis) - 1, 1)
-        return y, h_n, c_n
+        return self._answer(y, h_n, c_n)
 
 
 _captured = set()  # stacks that a captured graph reads, for good
