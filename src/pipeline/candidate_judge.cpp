@@ -155,4 +155,9 @@ Result<QuickLook> SessionJudge::Look(const CandidateFile& candidate, const Progr
   return evaluator_->Look(candidate, true, progress);
 }
 
+Result<KernelProfile> SessionJudge::Profile(const CandidateFile& candidate) {
+  const SlotTaken slot(slots_);
+  return ProfileKernels(task_, candidate, options_);
+}
+
 }  // namespace hone

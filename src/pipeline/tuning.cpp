@@ -93,7 +93,11 @@ std::string Spine::WhyNotTuned(const CandidateRecord& best) {
 Status Spine::Tuning() {
   HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> best, BestBeforeTuning());
   if (!best) return recorder_.Decide("tuning", "tuning", "no tuning: no candidate is right");
-  const std::string why_not = WhyNotTuned(*best);
+  std::string why_not = WhyNotTuned(*best);
+  if (why_not.empty()) {
+    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(*best));
+    why_not = WhyBusyAlready(profile);
+  }
   if (!why_not.empty())
     return recorder_.Decide("tuning", "tuning", fmt::format("no tuning of {}: {}", best->key, why_not));
   HONE_RETURN_IF_ERROR(
@@ -110,6 +114,8 @@ Status Spine::Stage(const std::string& stage, CandidateRecord* best) {
   PromptInputs inputs = Inputs(call_type);
   inputs.candidate_source = best->source;
   inputs.findings = findings.ok() ? *findings : Json::array();
+  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(*best));
+  inputs.profile = ProfileFacts(profile);
   inputs.verdict = {{"verdict", best->verdict},
                     {"reason", best->reason},
                     {"vs_best", best->vs_best},
