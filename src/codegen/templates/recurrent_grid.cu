@@ -41,7 +41,8 @@
 #define TILES ((ROW_GATES * UNITS / 2 + 7) / 8)          // of 16 rows: eight pairs of units
 #define NT (PHASES * NTP)
 #define THREADS (32 * WARPS)
-#define ITEMS (NTP * 2 * UNITS)                          // pairs of units by pairs of sequences, per phase
+#define ELEMENTS (NTP * 8 * UNITS)                       // states of one phase; UNITS is a multiple of 4, so these fill warps
+#define ROUNDS ((ELEMENTS + THREADS - 1) / THREADS)
 #define CHAINS (NTP * TILES * PARTS < 4 && WB > 1 ? 2 : 1)
 #define BLOCKS ((CHAINED ? 2 : 1) * WB)                  // of W_hh, then of W_ih
 #ifndef REGB
@@ -51,9 +52,9 @@
 #define PART_AT 0
 #define PART_BYTES (WARPS * NTP * TILES * 512)
 #define STATE_AT (PART_AT + 2 * PART_BYTES)
-#define STATE_BYTES (PHASES * ITEMS * 16)
+#define STATE_BYTES (PHASES * ELEMENTS * 4)
 #define BELOW_AT (STATE_AT + (CELL == LSTM ? 2 : 1) * STATE_BYTES)
-#define BELOW_BYTES (GATES * ITEMS * 16)                 // of one phase of one step
+#define BELOW_BYTES (GATES * ELEMENTS * 4)               // of one phase of one step
 #define BIAS_AT (BELOW_AT + 2 * PHASES * BELOW_BYTES)
 #define WEIGHT_AT (BIAS_AT + UNITS * 16)
 #define WORDS_AT (WEIGHT_AT + (BLOCKS - REGB) * 2 * TILES * PARTS * WARPS * 512)
@@ -258,22 +259,20 @@ struct Weights {
     }
 };
 
-__device__ __forceinline__ float4 lds4(u32 at) {
-    float4 v;
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "r"(at) : "memory");
+__device__ __forceinline__ float lds(u32 at) {
+    float v;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(at) : "memory");
     return v;
 }
-__device__ __forceinline__ void sts4(u32 at, float a, float b, float c, float d) {
-    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
-}
+__device__ __forceinline__ void sts(u32 at, float v) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(v) : "memory"); }
 
-struct Item {   // units unit, unit + 1 of sequences first, first + 1 (of the team); values are [unit][sequence]
-    int index, unit, first, n;
-    __device__ Item(int rank, int phase, int item) {
-        index = phase * ITEMS + item;
-        n = item / (2 * UNITS);
-        unit = rank * UNITS + item / 4 % (UNITS / 2) * 2;
-        first = (phase * NTP + n) * 8 + item % 4 * 2;
+// One state of a phase. The order is that of the accumulators: neighbours in a warp are two sequences, then the two units of a
+// pair, then four pairs of sequences, then the next pair of units; so partial sums are read without bank conflicts.
+struct Element {
+    int index, n, pair, unit, sequence;   // index within the phase; unit of the CTA; sequence of the team
+    __device__ __forceinline__ Element(int phase, int i) : index(i), n(i / (8 * UNITS)), pair(i / 16 % (UNITS / 2)) {
+        unit = 2 * pair + (i >> 1 & 1);
+        sequence = (phase * NTP + n) * 8 + (i >> 2 & 3) * 2 + (i & 1);
     }
 };
 
@@ -285,71 +284,74 @@ struct Team {
     int rank, first, sequences;   // of the batch
     float scale;                  // of h after step 0
 
-    // Copies the input part of an item to shared memory; its own thread will read it.
-    __device__ __forceinline__ void fetch_below(int t, int phase, int item) const {
+    __device__ __forceinline__ u32 state_at(int phase, const Element& e) const { return smem + STATE_AT + (phase * ELEMENTS + e.index) * 4; }
+    __device__ __forceinline__ u32 below_at(int t, int phase, const Element& e) const {
+        return smem + BELOW_AT + ((t & 1) * PHASES + phase) * BELOW_BYTES + e.index * 4;
+    }
+    __device__ __forceinline__ bool real(const Element& e) const { return rank * UNITS + e.unit < HIDDEN && e.sequence < sequences; }
+    __device__ __forceinline__ size_t state_of(const Element& e) const { return (size_t)(first + e.sequence) * HIDDEN + rank * UNITS + e.unit; }
+
+    // Copies the input part of a state to shared memory; the same thread will read it.
+    __device__ __forceinline__ void fetch_below(int t, int phase, const Element& e) const {
         if (!slab.gates) return;
-        const Item at(rank, phase, item);
-        const int step = slab.reverse ? p.steps - 1 - t : t;
+        const int step = slab.reverse ? p.steps - 1 - t : t, bytes = real(e) ? 4 : 0;
+        const float* from = slab.gates + (bytes ? step * p.gates_t + (first + e.sequence) * p.gates_b + rank * UNITS + e.unit : 0);
 #pragma unroll
         for (int gate = 0; gate < GATES; ++gate)
-#pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                const u32 to = smem + BELOW_AT + ((t & 1) * PHASES + phase) * BELOW_BYTES + (gate * 2 + e) * ITEMS * 8 + item * 8;
-                const bool real = at.first + e < sequences;
-                const float* from = slab.gates + (real ? step * p.gates_t + (first + at.first + e) * p.gates_b + gate * HIDDEN + at.unit : 0);
-                if (HIDDEN % 2 == 0) {
-                    const int bytes = real && at.unit < HIDDEN ? 8 : 0;
-                    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(bytes ? from : slab.gates), "r"(bytes) : "memory");
-                } else {
-#pragma unroll
-                    for (int u = 0; u < 2; ++u) {
-                        const int bytes = real && at.unit + u < HIDDEN ? 4 : 0;
-                        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + 4 * u), "l"(bytes ? from + u : slab.gates), "r"(bytes) : "memory");
-                    }
-                }
-            }
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(below_at(t, phase, e) + gate * ELEMENTS * 4), "l"(bytes ? from + gate * HIDDEN : from),
+                         "r"(bytes) : "memory");
     }
 
-    // Sends h (as [unit][sequence]) to the team, as the state number s: h_{s - 1}.
-    __device__ __forceinline__ void send(const Item& at, int s, const float (&h)[2][2], float by) const {
-        if (at.unit >= PADDED) return;
-        u32* to = out.slot(s) + ((at.first / 8 * (PADDED / 8) + at.unit / 8) * 8 + at.first % 8) * 4 + at.unit % 8 / 2;
+    // Sends h to the team as the state number s: h_{s - 1}. Two threads, two units: one word, stored by the first of them.
+    __device__ __forceinline__ void send(const Element& e, int s, float h, float by) const {
+        const float mine = h * by, other = __shfl_xor_sync(~0u, mine, 2);
+        const int unit = rank * UNITS + e.unit;
+        if ((e.index & 2) || unit >= PADDED || e.sequence >= sequences) return;
+        u32* to = out.slot(s) + ((e.sequence / 8 * (PADDED / 8) + unit / 8) * 8 + e.sequence % 8) * 4 + unit % 8 / 2;
         const u32 flag = Exchange::flag(s);
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-            if (at.first + e >= sequences) continue;
-            const float x0 = h[0][e] * by, x1 = h[1][e] * by;
-            u32 word = pack(x0, x1);
-            if (PARTS == 2) store_word(to + PLANE_WORDS + 4 * e, (pack((x0 - unpack(word, 0)) * 2048.f, (x1 - unpack(word, 1)) * 2048.f) & ~FLAG) | flag);
-            if ((word & 0x7fffu) >= 0x7c00u) word |= 0x7fff0000u;
-            store_word(to + 4 * e, (word & ~FLAG) | flag);
-        }
+        u32 word = pack(mine, other);
+        if (PARTS == 2) store_word(to + PLANE_WORDS, (pack((mine - unpack(word, 0)) * 2048.f, (other - unpack(word, 1)) * 2048.f) & ~FLAG) | flag);
+        if ((word & 0x7fffu) >= 0x7c00u) word |= 0x7fff0000u;
+        store_word(to, (word & ~FLAG) | flag);
     }
 
-    __device__ __forceinline__ void output(const Item& at, int t, const float (&h)[2][2]) const {
-        if (!slab.y || at.unit >= HIDDEN) return;
+    __device__ __forceinline__ void output(const Element& e, int t, float h) const {
+        if (!slab.y || !real(e)) return;
         const int step = slab.reverse ? p.steps - 1 - t : t;
+        const long long to = step * p.y_t + (first + e.sequence) * p.y_b + rank * UNITS + e.unit;
+        if (slab.y_format == 0) ((float*)slab.y)[to] = h;
+        else ((unsigned short*)slab.y)[to] = (unsigned short)(slab.y_format == 1 ? pack(h, 0.f) : pack_bfloat(h, 0.f));
+    }
+};
+
+struct Inputs {   // what a state needs besides the product
+    float in[GATES], hidden_bias, h, c;
+    __device__ __forceinline__ void load(const Team& team, int t, int phase, const Element& e, float unscale_gates) {
+        float4 b;
+        asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(b.x), "=f"(b.y), "=f"(b.z), "=f"(b.w) : "r"(team.smem + BIAS_AT + e.unit * 16) : "memory");
+        const float bias[4] = {b.x, b.y, b.z, b.w};
 #pragma unroll
-        for (int e = 0; e < 2; ++e) {
-            if (at.first + e >= sequences) continue;
-            const long long to = step * p.y_t + (first + at.first + e) * p.y_b + at.unit;
-            const bool two = at.unit + 1 < HIDDEN;
-            if (slab.y_format == 0) {
-                float* y = (float*)slab.y + to;
-                if (HIDDEN % 2 == 0) *(float2*)y = make_float2(h[0][e], h[1][e]);
-                else {
-                    y[0] = h[0][e];
-                    if (two) y[1] = h[1][e];
-                }
-            } else {
-                const u32 word = slab.y_format == 1 ? pack(h[0][e], h[1][e]) : pack_bfloat(h[0][e], h[1][e]);
-                unsigned short* y = (unsigned short*)slab.y + to;
-                if (HIDDEN % 2 == 0) *(u32*)y = word;
-                else {
-                    y[0] = (unsigned short)word;
-                    if (two) y[1] = (unsigned short)(word >> 16);
-                }
-            }
+        for (int gate = 0; gate < GATES; ++gate) {
+            in[gate] = bias[gate] * gate_scale(gate);
+            if (team.slab.gates) in[gate] = fmaf(lds(team.below_at(t, phase, e) + gate * ELEMENTS * 4), unscale_gates * gate_scale(gate), in[gate]);
+        }
+        hidden_bias = kTanh * bias[3];
+        h = lds(team.state_at(phase, e));
+        c = CELL == LSTM ? lds(team.state_at(phase, e) + STATE_BYTES) : 0.f;
+    }
+    __device__ __forceinline__ void step(const float (&sum)[ROW_GATES], float unscale) {
+        auto argument = [&](int gate) { return fmaf(sum[gate % ROW_GATES], unscale * gate_scale(gate), in[gate % GATES]); };
+        if (CELL == RNN_TANH) {
+            h = tanh_of(argument(0));
+        } else if (CELL == GRU) {
+            const float r = sigmoid(argument(0)), z = sigmoid(argument(1));
+            const float below = CHAINED ? fmaf(sum[3 % ROW_GATES], unscale * kTanh, in[2 % GATES]) : in[2 % GATES];
+            const float n = tanh_of(fmaf(r, fmaf(sum[2 % ROW_GATES], unscale * kTanh, hidden_bias), below));
+            h = fmaf(z, h - n, n);
+        } else {
+            const float i = sigmoid(argument(0)), f = sigmoid(argument(1)), n = tanh_of(argument(2)), o = sigmoid(argument(3));
+            c = fmaf(f, c, i * n);
+            h = o * tanh_of(kTanh * c);
         }
     }
 };
@@ -363,13 +365,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
     const int first = team_number * NT * 8, left = p.batch - first;
     Team team{p, p.slab[slab_number], {p.exchange + (slab_number * p.teams + team_number) * team_words}, smem, rank, first, left < NT * 8 ? left : NT * 8, 1.f};
     const Slab& slab = team.slab;
-    const bool chained = CHAINED && slab_number > 0;
+    const float unscale_gates = slab.unscale_gates;
     Watch watch;
 
     Weights weights;
     weights.shared = smem + WEIGHT_AT + warp * (BLOCKS - REGB) * 2 * TILES * PARTS * 512 + lane * 16;
     weights.load<0>(slab.w_hh, rank, warp, lane);
 #if CHAINED
+    const bool chained = slab_number > 0;
+    const Exchange below{p.exchange + ((slab_number - chained) * p.teams + team_number) * team_words};
     weights.load<WB>(slab.w_ih, rank, warp, lane);
 #endif
 
@@ -390,40 +394,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
     const float scale0 = range_scale(*word);
     if (CELL == GRU) team.scale = scale0;
 
-    // Own states to shared memory, h_{-1} to the team, the input part of step 0.
+    // Own states to shared memory, h_{-1} to the team, the input part of step 0. Phases take turns with the warps.
+    auto first_of = [&](int phase) { return (thread + phase * ELEMENTS) % THREADS; };
     for (int phase = 0; phase < PHASES; ++phase) {
-        for (int item = (thread + phase * ITEMS) % THREADS; item < ITEMS; item += THREADS) {
-            const Item at(rank, phase, item);
-            float h[2][2], c[2][2];
-            for (int u = 0; u < 2; ++u)
-                for (int e = 0; e < 2; ++e) {
-                    const bool real = at.unit + u < HIDDEN && at.first + e < team.sequences;
-                    const size_t from = (size_t)(first + at.first + e) * HIDDEN + at.unit + u;
-                    h[u][e] = slab.h0 && real ? slab.h0[from] : 0.f;
-                    c[u][e] = CELL == LSTM && slab.c0 && real ? slab.c0[from] : 0.f;
-                }
-            sts4(smem + STATE_AT + at.index * 16, h[0][0], h[0][1], h[1][0], h[1][1]);
-            if (CELL == LSTM) sts4(smem + STATE_AT + STATE_BYTES + at.index * 16, c[0][0], c[0][1], c[1][0], c[1][1]);
-            team.send(at, 0, h, scale0);
-            team.fetch_below(0, phase, item);
+        for (int i = first_of(phase); i < ELEMENTS; i += THREADS) {
+            const Element e(phase, i);
+            const float h = slab.h0 && team.real(e) ? slab.h0[team.state_of(e)] : 0.f;
+            sts(team.state_at(phase, e), h);
+            if (CELL == LSTM) sts(team.state_at(phase, e) + STATE_BYTES, slab.c0 && team.real(e) ? slab.c0[team.state_of(e)] : 0.f);
+            team.send(e, 0, h, scale0);
+            team.fetch_below(0, phase, e);
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
 
     const int blocks = KBLOCKS % WARPS == 0 ? WB : (KBLOCKS - warp * WB < WB ? KBLOCKS - warp * WB : WB);
     const u32 lane_at = (warp * WB * 4 + q) * 32 + g * 4;
-    Block h;
-    h.clear();
     auto live_of = [&](int phase, bool (&live)[NTP]) {
 #pragma unroll
         for (int n = 0; n < NTP; ++n) live[n] = (phase * NTP + n) * 8 + g < team.sequences;
     };
-    auto begin = [&](const Exchange& from, int s, int phase) {
+    auto begin = [&](Block& h, const Exchange& from, int s, int phase) {
         bool live[NTP];
         live_of(phase, live);
         h.fetch(from.slot(s) + phase * NTP * PADDED * 4 + lane_at, true, live, blocks);
     };
-    auto settle = [&](const Exchange& from, int s, int phase) {
+    auto settle = [&](Block& h, const Exchange& from, int s, int phase) {
         bool live[NTP];
         live_of(phase, live);
         const u32* at = from.slot(s) + phase * NTP * PADDED * 4 + lane_at;
@@ -438,33 +434,36 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
         h.strip();
     };
 
+    Block own;
+    own.clear();
+    begin(own, team.out, 0, 0);
+#if CHAINED
+    Block fed;
+    fed.clear();
+    if (chained) begin(fed, below, 1, 0);
+#endif
     u32 buffer = 0;
-    if (!chained) begin(team.out, 0, 0);
 #pragma unroll 1
     for (int t = 0; t < p.steps; ++t) {
         const float unscale = slab.unscale / (CELL == GRU || t == 0 ? scale0 : 1.f);
 #pragma unroll 1
         for (int phase = 0; phase < PHASES; ++phase) {
+            const int next_t = phase + 1 < PHASES ? t : t + 1, next_phase = phase + 1 < PHASES ? phase + 1 : 0;
             float acc[PARTS * CHAINS][NTP][TILES][4] = {};
 #if CHAINED
             if (chained) {   // the slab below is ahead: this is off the chain of steps
-                const Exchange below{p.exchange + ((slab_number - 1) * p.teams + team_number) * team_words};
-                begin(below, t + 1, phase);
-                settle(below, t + 1, phase);
-                weights.multiply<WB>(acc, h);
+                settle(fed, below, t + 1, phase);
+                weights.multiply<WB>(acc, fed);
+                if (next_t < p.steps) begin(fed, below, next_t + 1, next_phase);
                 if (CELL != GRU && t == 0) {
 #pragma unroll
                     for (int i = 0; i < PARTS * CHAINS * NTP * TILES * 4; ++i) acc[i / (NTP * TILES * 4)][i / (TILES * 4) % NTP][i / 4 % TILES][i % 4] *= scale0;
                 }
-                begin(team.out, t, phase);
             }
 #endif
-            settle(team.out, t, phase);
-            weights.multiply<0>(acc, h);
-            if (!chained && PHASES > 1) {
-                if (phase + 1 < PHASES) begin(team.out, t, phase + 1);
-                else if (t + 1 < p.steps) begin(team.out, t + 1, 0);
-            }
+            settle(own, team.out, t, phase);
+            weights.multiply<0>(acc, own);
+            if (PHASES > 1 && next_t < p.steps) begin(own, team.out, next_t, next_phase);
 
             const u32 partial = smem + PART_AT + buffer * PART_BYTES;
 #pragma unroll
@@ -478,93 +477,57 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
                         if (CHAINS == 2) v[i] += acc[PARTS * (CHAINS - 1)][n][tile][i];
                         if (PARTS == 2) v[i] = fmaf(acc[PARTS - 1][n][tile][i] + (CHAINS == 2 ? acc[PARTS * CHAINS - 1][n][tile][i] : 0.f), 1.f / 2048.f, v[i]);
                     }
-                    sts4(partial + ((warp * NTP + n) * TILES + tile) * 512 + lane * 16, v[0], v[1], v[2], v[3]);
+                    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(partial + ((warp * NTP + n) * TILES + tile) * 512 + lane * 16),
+                                 "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]) : "memory");
                 }
             asm volatile("cp.async.wait_group %0;" ::"n"(PHASES - 1) : "memory");
+            Inputs inputs[ROUNDS];
+#pragma unroll
+            for (int round = 0; round < ROUNDS; ++round)
+                if (const int i = first_of(phase) + round * THREADS; i < ELEMENTS) inputs[round].load(team, t, phase, Element(phase, i), unscale_gates);
             __syncthreads();
 
-            for (int item = (thread + phase * ITEMS) % THREADS; item < ITEMS; item += THREADS) {
-                const Item at(rank, phase, item);
-                float sum[ROW_GATES][2][2];
+#pragma unroll
+            for (int round = 0; round < ROUNDS; ++round) {
+                const int i = first_of(phase) + round * THREADS;
+                if (i >= ELEMENTS) continue;
+                const Element e(phase, i);
+                float part[ROW_GATES][WARPS], sum[ROW_GATES];
+#pragma unroll
+                for (int gate = 0; gate < ROW_GATES; ++gate)
+#pragma unroll
+                    for (int w = 0; w < WARPS; ++w)
+                        part[gate][w] = lds(partial + ((w * NTP + e.n) * TILES * 128 + (gate * (UNITS / 2) + e.pair) * 16 + (i & 15)) * 4);
 #pragma unroll
                 for (int gate = 0; gate < ROW_GATES; ++gate) {
-                    const int pair = gate * (UNITS / 2) + item / 4 % (UNITS / 2);
-                    const u32 from = partial + (at.n * TILES + pair / 8) * 512 + (pair % 8 * 4 + item % 4) * 16;
-                    float4 total = lds4(from);
+                    float even = part[gate][0], odd = WARPS > 1 ? part[gate][1 % WARPS] : 0.f;
 #pragma unroll
-                    for (int w = 1; w < WARPS; ++w) {
-                        const float4 v = lds4(from + w * NTP * TILES * 512);
-                        total.x += v.x, total.y += v.y, total.z += v.z, total.w += v.w;
-                    }
-                    sum[gate][0][0] = total.x, sum[gate][0][1] = total.y, sum[gate][1][0] = total.z, sum[gate][1][1] = total.w;
+                    for (int w = 2; w < WARPS; ++w) (w & 1 ? odd : even) += part[gate][w];
+                    sum[gate] = even + odd;
                 }
-                float below[GATES][2][2] = {};
-                if (slab.gates) {
-#pragma unroll
-                    for (int gate = 0; gate < GATES; ++gate)
-#pragma unroll
-                        for (int e = 0; e < 2; ++e)
-                            asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(below[gate][0][e]), "=f"(below[gate][1][e])
-                                         : "r"(smem + BELOW_AT + ((t & 1) * PHASES + phase) * BELOW_BYTES + (gate * 2 + e) * ITEMS * 8 + item * 8) : "memory");
-                }
-                const float4 old = lds4(smem + STATE_AT + at.index * 16);
-                float h_new[2][2] = {{old.x, old.y}, {old.z, old.w}}, c_new[2][2] = {};
-                if (CELL == LSTM) {
-                    const float4 old_c = lds4(smem + STATE_AT + STATE_BYTES + at.index * 16);
-                    c_new[0][0] = old_c.x, c_new[0][1] = old_c.y, c_new[1][0] = old_c.z, c_new[1][1] = old_c.w;
-                }
-#pragma unroll
-                for (int u = 0; u < 2; ++u) {
-                    const float4 bias4 = lds4(smem + BIAS_AT + (at.unit - rank * UNITS + u) * 16);
-                    const float bias[4] = {bias4.x, bias4.y, bias4.z, bias4.w};
-#pragma unroll
-                    for (int e = 0; e < 2; ++e) {
-                        auto input = [&](int gate) { return fmaf(below[gate % GATES][u][e], slab.unscale_gates, bias[gate]) * gate_scale(gate); };
-                        auto argument = [&](int gate) { return fmaf(sum[gate % ROW_GATES][u][e], unscale * gate_scale(gate), input(gate)); };
-                        if (CELL == RNN_TANH) {
-                            h_new[u][e] = tanh_of(argument(0));
-                        } else if (CELL == GRU) {
-                            const float r = sigmoid(argument(0)), z = sigmoid(argument(1));
-                            float from_below = input(2);
-                            if (CHAINED) from_below = fmaf(sum[3 % ROW_GATES][u][e], unscale * kTanh, from_below);
-                            const float n = tanh_of(fmaf(r, fmaf(sum[2 % ROW_GATES][u][e], unscale * kTanh, kTanh * bias[3]), from_below));
-                            h_new[u][e] = fmaf(z, h_new[u][e] - n, n);
-                        } else {
-                            const float i = sigmoid(argument(0)), f = sigmoid(argument(1)), n = tanh_of(argument(2)), o = sigmoid(argument(3));
-                            c_new[u][e] = fmaf(f, c_new[u][e], i * n);
-                            h_new[u][e] = o * tanh_of(kTanh * c_new[u][e]);
-                        }
-                    }
-                }
+                inputs[round].step(sum, unscale);
+                const float h = inputs[round].h;
 #ifdef STALL_FOR_TEST   // the team never hears of this CTA again: the watchdog must end the launch
                 if (rank == 0 && t == 1) continue;
 #endif
-                if (t + 1 < p.steps || CHAINED) team.send(at, t + 1, h_new, team.scale);
-                sts4(smem + STATE_AT + at.index * 16, h_new[0][0], h_new[0][1], h_new[1][0], h_new[1][1]);
-                if (CELL == LSTM) sts4(smem + STATE_AT + STATE_BYTES + at.index * 16, c_new[0][0], c_new[0][1], c_new[1][0], c_new[1][1]);
-                if (t + 1 < p.steps) team.fetch_below(t + 1, phase, item);
-                team.output(at, t, h_new);
+                if (t + 1 < p.steps || CHAINED) team.send(e, t + 1, h, team.scale);
+                sts(team.state_at(phase, e), h);
+                if (CELL == LSTM) sts(team.state_at(phase, e) + STATE_BYTES, inputs[round].c);
+                if (t + 1 < p.steps) team.fetch_below(t + 1, phase, e);
+                team.output(e, t, h);
             }
             asm volatile("cp.async.commit_group;" ::: "memory");
-            if (!chained && PHASES == 1 && t + 1 < p.steps) begin(team.out, t + 1, 0);
+            if (PHASES == 1 && next_t < p.steps) begin(own, team.out, next_t, 0);
             buffer ^= 1;
         }
     }
 
     for (int phase = 0; phase < PHASES; ++phase)
-        for (int item = (thread + phase * ITEMS) % THREADS; item < ITEMS; item += THREADS) {
-            const Item at(rank, phase, item);
-            const float4 h4 = lds4(smem + STATE_AT + at.index * 16);
-            float4 c4 = h4;
-            if (CELL == LSTM) c4 = lds4(smem + STATE_AT + STATE_BYTES + at.index * 16);
-            const float hs[2][2] = {{h4.x, h4.y}, {h4.z, h4.w}}, cs[2][2] = {{c4.x, c4.y}, {c4.z, c4.w}};
-            for (int u = 0; u < 2; ++u)
-                for (int e = 0; e < 2; ++e)
-                    if (at.unit + u < HIDDEN && at.first + e < team.sequences) {
-                        const size_t to = (size_t)(first + at.first + e) * HIDDEN + at.unit + u;
-                        if (slab.hn) slab.hn[to] = hs[u][e];
-                        if (CELL == LSTM && slab.cn) slab.cn[to] = cs[u][e];
-                    }
+        for (int i = first_of(phase); i < ELEMENTS; i += THREADS) {
+            const Element e(phase, i);
+            if (!team.real(e)) continue;
+            if (slab.hn) slab.hn[team.state_of(e)] = lds(team.state_at(phase, e));
+            if (CELL == LSTM && slab.cn) slab.cn[team.state_of(e)] = lds(team.state_at(phase, e) + STATE_BYTES);
         }
     if (watch.failed) *(volatile u32*)p.error = 1;
 }

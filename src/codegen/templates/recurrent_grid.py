@@ -37,13 +37,13 @@ class _GridShape:
         used = self.tiles - 1 if self.row_gates == 4 and cell == "GRU" and units % 16 == 0 and units == 16 else self.tiles
         if cell == "GRU" and chained and units % 16 == 0:
             used = self.tiles * 3 // 4
-        limit = 220 if warps <= 8 else 512 // -(-warps // 4) - 40
+        limit = 228 if warps <= 8 else 512 // -(-warps // 4) - 40
         chains = 2 if ntp * self.tiles * parts < 4 and self.wb > 1 else 1
-        other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4
+        other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1)
         self.regb = max(0, min(blocks, (limit - other) // (parts * 8 * used)))
-        items = ntp * 2 * units
-        shared = 2 * warps * ntp * self.tiles * 512 + (2 if cell == "LSTM" else 1) * phases * items * 16
-        shared += 2 * phases * self.gates * items * 16 + units * 16
+        elements = ntp * 8 * units
+        shared = 2 * warps * ntp * self.tiles * 512 + (2 if cell == "LSTM" else 1) * phases * elements * 4
+        shared += 2 * phases * self.gates * elements * 4 + units * 16
         shared += (blocks - self.regb) * 2 * self.tiles * parts * warps * 512
         self.shared_bytes = shared + 16
         self.fits = other + 60 <= (255 if warps <= 8 else limit + 40) and self.shared_bytes <= 227 * 1024
