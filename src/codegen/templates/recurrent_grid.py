@@ -1,5 +1,7 @@
 # Recurrent layers over the whole chip: one cooperative launch for a layer, its two directions, or several layers as a wavefront.
 # Takes what does not fit clusters: larger hidden sizes, and batches that need more clusters than are resident.
+import functools
+
 _GRID_SOURCE = r"""@@recurrent_grid.cu@@"""
 
 _SOURCES.update(recurrent_grid=_GRID_SOURCE)
@@ -22,7 +24,7 @@ def _grid_problem_type(slabs):
 class _GridShape:
     """The macros of a configuration of recurrent_grid.cu and what follows from them; the arithmetic is that of the kernel's own macros."""
 
-    def __init__(self, cell, hidden, slabs, chained, units, warps, ntp, phases, parts=1, probe=0):
+    def __init__(self, cell, hidden, slabs, chained, units, warps, ntp, phases, parts=1, shared_limit=227 * 1024):
         self.cell, self.hidden, self.slabs, self.chained, self.units = cell, hidden, slabs, chained, units
         self.warps, self.ntp, self.phases, self.parts = warps, ntp, phases, parts
         self.gates = _GATES[cell]
@@ -31,27 +33,27 @@ class _GridShape:
         self.ctas = -(-self.padded // units)
         self.wb = -(-(self.padded // 32) // warps)
         self.tiles = -(-self.row_gates * units // 16)
+        self.tiles_used = self.tiles * 3 // 4 if cell == "GRU" and chained and units % 16 == 0 else self.tiles
         self.sequences = 8 * ntp * phases  # of a team
         self.threads = 32 * warps
         blocks = (2 if chained else 1) * self.wb
-        used = self.tiles - 1 if self.row_gates == 4 and cell == "GRU" and units % 16 == 0 and units == 16 else self.tiles
-        if cell == "GRU" and chained and units % 16 == 0:
-            used = self.tiles * 3 // 4
-        limit = 228 if warps <= 8 else 512 // -(-warps // 4) - 40
         chains = 2 if ntp * self.tiles * parts < 4 and self.wb > 1 else 1
+        # Registers: sums, blocks of h, and as many blocks of weights as leave room for the rest (measured with the compiler).
         other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1)
-        self.regb = max(0, min(blocks, (limit - other) // (parts * 8 * used)))
+        self.regb = max(0, min(blocks, (_GRID_REGISTERS - other) // (parts * 8 * self.tiles_used)))
         elements = ntp * 8 * units
         shared = 2 * warps * ntp * self.tiles * 512 + (2 if cell == "LSTM" else 1) * phases * elements * 4
         shared += 2 * phases * self.gates * elements * 4 + units * 16
-        shared += (blocks - self.regb) * 2 * self.tiles * parts * warps * 512
-        self.shared_bytes = shared + 16
-        self.fits = other + 60 <= (255 if warps <= 8 else limit + 40) and self.shared_bytes <= 227 * 1024
+        self.weight_bytes = (blocks - self.regb) * 2 * self.tiles * parts * warps * 512
+        self.shared_bytes = shared + self.weight_bytes + 16
+        self.fits = other <= _GRID_REGISTERS - 40 and self.shared_bytes <= shared_limit
+        self.slot_words = parts * ntp * phases * self.padded * 4
+        probe = 1 if ntp * self.wb >= 12 else 0
         self.macros = dict(CELL=cell, HIDDEN=hidden, SLABS=slabs, CHAINED=int(chained), UNITS=units, WARPS=warps, NTP=ntp, PHASES=phases,
                            PARTS=parts, REGB=self.regb, PROBE=probe, **_EXTRA_MACROS)  # fmt: skip
 
-    def slot_words(self):
-        return self.parts * self.ntp * self.phases * self.padded * 4
+
+_GRID_REGISTERS = 220  # of 255 a thread may have
 
 
 def _pack_grid(shape, w, scale, below=False):
@@ -62,14 +64,13 @@ def _pack_grid(shape, w, scale, below=False):
     full[: s.gates, : s.hidden, : w.shape[1]] = w.reshape(s.gates, s.hidden, -1).float() * scale
     count = lambda n: torch.arange(n, device=device)
     lane, reg = count(32)[:, None, None], count(4)[None, :, None]
-    rank, warp, step, tile = count(s.ctas)[:, None, None, None, None, None, None], count(s.warps)[:, None, None, None, None, None], count(2 * s.wb)[:, None, None, None, None], count(s.tiles)[:, None, None, None]
+    rank, warp, step, tile = (count(n).view(-1, *[1] * (6 - i)) for i, n in enumerate((s.ctas, s.warps, 2 * s.wb, s.tiles)))
     pair = tile * 8 + lane // 4  # a pair of rows: two units of one gate, rows g and g + 8 of the tile
     gate = pair // (s.units // 2)
     unit = rank * s.units + pair % (s.units // 2) * 2 + (reg & 1)
     if s.row_gates == 4 and s.cell == "GRU":  # rows r, z, hidden n, input n
         gate = torch.where(gate < 2, gate, torch.where(gate == (3 if below else 2), 2, 4))
-    gate = gate.clamp(max=4)
-    gate = torch.where(gate >= s.gates, 4, gate) if s.gates < 4 else gate
+    gate = torch.where(gate >= s.gates, 4, gate)
     k = (warp * s.wb + step // 2) * 32 + 8 * (lane % 4) + 4 * (step % 2) + 2 * (reg >> 1) + count(2)
     picked = full[gate, unit, k]
     terms = [picked.half()]
@@ -102,4 +103,117 @@ class _GridKernel:
     def config(self, teams, stream):
         attributes = (_Attribute * 1)()
         attributes[0].id, attributes[0].x = _ATTRIBUTE_COOPERATIVE, 1
+        self.attributes = attributes
         return _Config(self.shape.slabs * teams * self.shape.ctas, 1, 1, self.shape.threads, 1, 1, self.shape.shared_bytes, stream, attributes, 1)
+
+
+class _GridPlan(_Plan):
+    """One shape on one stream, over the whole chip: a launch for each layer (both directions at once) or each few layers."""
+
+    def __init__(self, stack, steps, batch, inputs, stream, x_by_batch=False, y_by_batch=False, wanted=("sequence", "h_n", "c_n"), batched=True):
+        self.stack, self.stream, self.batch, self.torch_device = stack, stream, batch, torch.device("cuda", stack.device)
+        self.lock = threading.Lock()
+        self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
+        hidden, directions, gates = stack.hidden, stack.directions, stack.gates
+        self.y_dtype = stack.dtype
+        choice = _grid_choice(stack, steps, batch)
+        width, y_width = directions * gates * hidden, directions * hidden
+        self.gates_shape = (steps * batch, width)
+        self.between_shape = None if len(choice.shapes) == 1 else (steps * batch, y_width)
+        self.first_rows, self.products, self.launches, self.kept, self.exchange_words = [], [], [], [], 0
+        layer = 0
+        for number, shape in enumerate(choice.shapes):
+            kernel = _grid_kernel(stack.device, shape)
+            teams = -(-batch // shape.sequences)
+            if shape.slabs * teams * shape.ctas > kernel.resident:
+                raise _Unsupported("%d blocks must run at once, and %d fit the device" % (shape.slabs * teams * shape.ctas, kernel.resident))
+            problem = _grid_problem_type(shape.slabs)()
+            problem.steps, problem.batch, problem.teams, problem.error = steps, batch, teams, stack.error.data_ptr()
+            by_batch, final = x_by_batch and number == 0, number == len(choice.shapes) - 1
+            problem.gates_t, problem.gates_b = (width, steps * width) if by_batch else (batch * width, width)
+            problem.y_t, problem.y_b = (y_width, steps * y_width) if y_by_batch and final else (batch * y_width, y_width)
+            rows = [slice(None, None, steps) if by_batch else slice(0, batch), slice(steps - 1, None, steps) if by_batch else slice(steps * batch - batch, steps * batch)]
+            self.first_rows.append(rows[:directions])
+            weight = stack.layer_input(layer)
+            self.products.append(self._product_of(layer, steps * batch, width))
+            slabs = []
+            for i in range(shape.slabs):
+                index = layer * directions + i
+                hh, ih, bias, unscale = _grid_packing(stack, shape, index, shape.chained and i > 0)
+                self.kept.append((hh, ih, bias))
+                slab = problem.slab[i]
+                slab.w_hh, slab.w_ih, slab.bias = hh.data_ptr(), _address(ih), bias.data_ptr()
+                slab.unscale, slab.unscale_gates, slab.reverse = unscale, weight[1], int(directions == 2 and i == 1)
+                fed, top = directions == 2 or i == 0, directions == 2 or i == shape.slabs - 1
+                slab.y_format = _FORMATS[self.y_dtype if final else stack.between] if top else 0
+                slabs.append((ctypes.sizeof(_GridSlab) * i + _GridSlab.gates.offset, 4 * i * gates * hidden if fed else None, 4 * index * batch * hidden,
+                              (i * hidden if directions == 2 else 0) if top else None))  # fmt: skip
+            config = kernel.config(teams, stream)
+            arguments = (ctypes.c_void_p * 1)(ctypes.addressof(problem))
+            launch = (ctypes.byref(config), kernel.function, arguments, None)
+            self.launches.append((problem, slabs, layer, self.exchange_words, final, launch, config))
+            self.exchange_words += shape.slabs * teams * (steps + 1 if shape.chained else 2) * shape.slot_words
+            layer += shape.slabs // directions
+
+    def __call__(self, x, h0, c0):
+        stack = self.stack
+        if stack.error_word.value:
+            raise _Unsupported("a wait on the device outlasted the watchdog; the answer of an earlier call is not to be trusted")
+        if _capturing():
+            _captured.add(stack)
+        empty, device = torch.empty, self.torch_device
+        gates = empty(self.gates_shape, dtype=torch.float32, device=device)
+        exchange = torch.zeros(self.exchange_words, dtype=torch.int32, device=device)
+        between = [empty(self.between_shape, dtype=stack.between, device=device) for _ in range(2)] if self.between_shape else None
+        y = empty(self.y_shape, dtype=self.y_dtype, device=device) if self.y_shape else None
+        h_n = empty(self.state_shape, dtype=torch.float32, device=device) if self.h_n or self.last_state else None
+        c_n = empty(self.state_shape, dtype=torch.float32, device=device) if self.c_n else None
+        h0_at, c0_at, hn_at, cn_at, y_at = _address(h0), _address(c0), _address(h_n), _address(c_n), _address(y)
+        adds_h0 = stack.adds_h0 and h0 is not None
+        rows, driver, pack = x, _driver(), _GRID_ADDRESSES.pack_into
+        with self.lock:
+            driver.enter(stack.device)
+            for number, (problem, slabs, layer, words, final, launch, _) in enumerate(self.launches):
+                self._multiply(number, layer, rows, gates)
+                if adds_h0:
+                    self._add_h0(gates, h0, layer, number)
+                into = None if final else between[number & 1]
+                for at, gates_offset, state, y_offset in slabs:
+                    out = 0
+                    if y_offset is not None and (self.sequence if final else True):
+                        out = y_at + y.element_size() * y_offset if final else into.data_ptr() + into.element_size() * y_offset
+                    pack(problem, at, 0 if gates_offset is None else gates.data_ptr() + gates_offset, h0_at and not adds_h0 and h0_at + state,
+                         c0_at and c0_at + state, hn_at and hn_at + state, cn_at and cn_at + state, out)  # fmt: skip
+                problem.exchange = exchange.data_ptr() + 4 * words
+                driver.launch(launch)
+                rows = into
+        y, _, c_n = self._answer(y, h_n, c_n)
+        return y, h_n if self.h_n else None, c_n
+
+
+_GRID_ADDRESSES = struct.Struct("6Q")  # gates, h0, c0, hn, cn, y
+_FORMATS = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
+
+
+def _grid_kernel(device, shape):
+    key = (device, tuple(sorted(shape.macros.items())))
+    if key not in _grid_kernels:
+        _grid_kernels[key] = _GridKernel(device, shape)
+    return _grid_kernels[key]
+
+
+_grid_kernels = {}
+
+
+def _grid_packing(stack, shape, index, chained):
+    """(W_hh, W_ih of a chained slab, biases, unscale). A chained slab adds both products up, so they share a scale."""
+    key = ("grid", index, chained, shape.units, shape.warps, shape.parts, shape.chained)
+    if key not in stack.packings:
+        if _capturing():
+            raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+        w_ih, w_hh, b_ih, b_hh = stack.matrices[index]
+        scale = min(_scale(w_hh), _scale(w_ih)) if chained else _scale(w_hh)
+        ih = _pack_grid(shape, w_ih, scale, True) if chained else None
+        stack.packings[key] = (_pack_grid(shape, w_hh, scale), ih, _pack_grid_bias(shape, b_ih, b_hh, w_hh.device), 1 / scale)
+        torch.cuda.current_stream(stack.device).synchronize()  # other streams will read it
+    return stack.packings[key]
