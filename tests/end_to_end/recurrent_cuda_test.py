@@ -23,14 +23,19 @@ import torch.nn as nn
 TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
 
 
-def load_runtime(**extra_macros):
-    """The runtime as a recipe writes it into a candidate, as a module of its own."""
-    text = "\n\n\n".join((TEMPLATES / name).read_text() for name in ("part_recurrent_modules.py", "part_cuda_driver.py", "recurrent_cuda.py"))
-    for kernel in ("recurrent_cluster.cu", "product_tf32.cu"):
+CLUSTER_RUNTIME = ("part_recurrent_modules.py", "part_cuda_driver.py", "recurrent_cuda.py")
+WHOLE_RUNTIME = (*CLUSTER_RUNTIME, "recurrent_grid.py", "recurrent_step.py")
+
+
+def load_runtime(files=CLUSTER_RUNTIME, ways=None, **extra_macros):
+    """The runtime as a recipe writes it into a candidate, as a module of its own. `ways`: of running a shape, where there are several."""
+    text = "\n\n\n".join((TEMPLATES / name).read_text() for name in files)
+    for kernel in ("recurrent_cluster.cu", "product_tf32.cu", "recurrent_grid.cu", "recurrent_step.cu"):
         text = text.replace("@@%s@@" % kernel, (TEMPLATES / kernel).read_text())
     module = types.ModuleType("recurrent_runtime")
     exec(compile(text, "recurrent_runtime.py", "exec"), module.__dict__)
     module._EXTRA_MACROS.update(extra_macros)
+    module._only_ways = ways
     return module
 
 

@@ -25,9 +25,6 @@
 #ifndef PARTS
 #define PARTS 1
 #endif
-#ifndef PROBE
-#define PROBE 0   // blocks of h that are waited for before all others are fetched; 0: all at once
-#endif
 #ifndef LIMIT_NS
 #define LIMIT_NS 2000000000u
 #endif
@@ -168,6 +165,10 @@ __device__ constexpr bool used(bool below, int tile) {
     return any;
 }
 
+template <int N> struct Constant {
+    static constexpr int value = N;
+};
+
 struct Exchange {   // where a lane reads and writes h of one team
     u32* base;
     __device__ __forceinline__ u32* slot(int s) const { return base + (size_t)(CHAINED ? s : s & 1) * SLOT_WORDS; }
@@ -176,40 +177,22 @@ struct Exchange {   // where a lane reads and writes h of one team
 
 struct Block {   // what a warp holds of h: its K blocks for the sequences of one phase
     u32 v[PARTS][NTP][WB][4];
-    __device__ __forceinline__ void fetch(const u32* from, bool first, const bool (&live)[NTP], int blocks) {
+    template <int FIRST, class Which> __device__ __forceinline__ void fetch(const u32* from, Which which) {
 #pragma unroll
-        for (int part = 0; part < PARTS; ++part)
+        for (int b = FIRST; b < WB; ++b)
 #pragma unroll
             for (int n = 0; n < NTP; ++n)
 #pragma unroll
-                for (int b = 0; b < WB; ++b)
-                    if (!PROBE || first == (part + n + b < PROBE))
-                        load_word4(v[part][n][b], from + part * PLANE_WORDS + n * PADDED * 4 + b * 128, live[n] && b < blocks);
+                for (int part = 0; part < PARTS; ++part)
+                    load_word4(v[part][n][b], from + part * PLANE_WORDS + n * PADDED * 4 + b * 128, which(part, n, b));
     }
-    // True when all of it is there; loads anew what is not.
-    __device__ __forceinline__ bool refetch(const u32* from, u32 flag, bool first, const bool (&live)[NTP], int blocks) {
-        u32 missing = 0;
-#pragma unroll
-        for (int part = 0; part < PARTS; ++part)
-#pragma unroll
-            for (int n = 0; n < NTP; ++n)
-#pragma unroll
-                for (int b = 0; b < WB; ++b) {
-                    if (first && part + n + b >= PROBE) continue;
-                    u32(&w)[4] = v[part][n][b];
-                    const bool miss = live[n] && b < blocks && ((w[0] ^ flag) | (w[1] ^ flag) | (w[2] ^ flag) | (w[3] ^ flag)) & FLAG;
-                    load_word4(w, from + part * PLANE_WORDS + n * PADDED * 4 + b * 128, miss);
-                    missing |= miss;
-                }
-        return !__any_sync(~0u, missing);
+    __device__ __forceinline__ bool missing(int part, int n, int b, u32 flag) const {
+        const u32(&w)[4] = v[part][n][b];
+        return ((w[0] ^ flag) | (w[1] ^ flag) | (w[2] ^ flag) | (w[3] ^ flag)) & FLAG;
     }
     __device__ __forceinline__ void clear() {
 #pragma unroll
         for (int i = 0; i < PARTS * NTP * WB * 4; ++i) v[i / (NTP * WB * 4)][i / (WB * 4) % NTP][i / 4 % WB][i % 4] = 0;
-    }
-    __device__ __forceinline__ void strip() {
-#pragma unroll
-        for (int i = 0; i < PARTS * NTP * WB * 4; ++i) v[i / (NTP * WB * 4)][i / (WB * 4) % NTP][i / 4 % WB][i % 4] &= ~FLAG;
     }
 };
 
@@ -232,27 +215,33 @@ struct Weights {
                                       "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w) : "memory");
                 }
     }
-    template <int FIRST> __device__ __forceinline__ void multiply(float (&acc)[PARTS * CHAINS][NTP][TILES][4], const Block& h) const {
+    // Block B of h times its columns. FIRST as above.
+    template <int FIRST, int B> __device__ __forceinline__ void multiply(float (&acc)[PARTS * CHAINS][NTP][TILES][4], const Block& h) const {
 #pragma unroll
-        for (int k = 0; k < 2 * WB; ++k)
+        for (int half = 0; half < 2; ++half)
 #pragma unroll
             for (int tile = 0; tile < TILES; ++tile) {
                 if (!used(FIRST > 0, tile)) continue;
                 uint4 a[PARTS];
-                const int at = 2 * FIRST + k;
+                constexpr int kFirst = 2 * (FIRST + B);
 #pragma unroll
                 for (int part = 0; part < PARTS; ++part) {
-                    if (at < 2 * REGB) a[part] = w[part][at < 2 * REGB ? at : 0][tile];
+                    if (kFirst < 2 * REGB) a[part] = w[part][kFirst < 2 * REGB ? kFirst + half : 0][tile];
                     else asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a[part].x), "=r"(a[part].y), "=r"(a[part].z), "=r"(a[part].w)
-                                      : "r"(shared + ((part * 2 * (BLOCKS - REGB) + at - 2 * REGB) * TILES + tile) * 512));
+                                      : "r"(shared + ((part * 2 * (BLOCKS - REGB) + kFirst + half - 2 * REGB) * TILES + tile) * 512));
                 }
 #pragma unroll
                 for (int n = 0; n < NTP; ++n) {
-                    const int b = k / 2, s = 2 * (k & 1), chain = PARTS * (k % CHAINS);
-                    mma(acc[chain][n][tile], a[0], h.v[0][n][b][s], h.v[0][n][b][s + 1]);
+                    const int chain = PARTS * (half % CHAINS);
+                    u32 b[PARTS][2];
+#pragma unroll
+                    for (int part = 0; part < PARTS; ++part)
+#pragma unroll
+                        for (int i = 0; i < 2; ++i) b[part][i] = h.v[part][n][B][2 * half + i] & ~FLAG;
+                    mma(acc[chain][n][tile], a[0], b[0][0], b[0][1]);
                     if (PARTS == 2) {
-                        mma(acc[chain + PARTS - 1][n][tile], a[0], h.v[PARTS - 1][n][b][s], h.v[PARTS - 1][n][b][s + 1]);
-                        mma(acc[chain + PARTS - 1][n][tile], a[PARTS - 1], h.v[0][n][b][s], h.v[0][n][b][s + 1]);
+                        mma(acc[chain + PARTS - 1][n][tile], a[0], b[PARTS - 1][0], b[PARTS - 1][1]);
+                        mma(acc[chain + PARTS - 1][n][tile], a[PARTS - 1], b[0][0], b[0][1]);
                     }
                 }
             }
@@ -417,21 +406,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
     auto begin = [&](Block& h, const Exchange& from, int s, int phase) {
         bool live[NTP];
         live_of(phase, live);
-        h.fetch(from.slot(s) + phase * NTP * PADDED * 4 + lane_at, true, live, blocks);
+        h.fetch<0>(from.slot(s) + phase * NTP * PADDED * 4 + lane_at, [&](int, int n, int b) { return live[n] && b < blocks; });
     };
-    auto settle = [&](Block& h, const Exchange& from, int s, int phase) {
+    // Multiplies block by block, each as soon as it is there; what is not is asked for again, with all that is missing after it.
+    auto finish = [&](Block& h, const Exchange& from, int s, int phase, auto& acc, auto first) {
         bool live[NTP];
         live_of(phase, live);
         const u32* at = from.slot(s) + phase * NTP * PADDED * 4 + lane_at;
         const u32 flag = Exchange::flag(s);
-        if (PROBE) {
-            while (!h.refetch(at, flag, true, live, blocks))
-                if (watch.expired()) break;
-            h.fetch(at, false, live, blocks);
-        }
-        while (!h.refetch(at, flag, false, live, blocks))
-            if (watch.expired()) break;
-        h.strip();
+        auto which = [&](int part, int n, int b) { return live[n] && b < blocks && h.missing(part, n, b, flag); };
+        auto one = [&](auto block) {
+            constexpr int b = decltype(block)::value;
+            if constexpr (b < WB) {
+                for (;;) {
+                    u32 missing = 0;
+#pragma unroll
+                    for (int n = 0; n < NTP; ++n)
+#pragma unroll
+                        for (int part = 0; part < PARTS; ++part) missing |= which(part, n, b);
+                    if (!__any_sync(~0u, missing) || watch.expired()) break;
+                    h.fetch<b>(at, which);
+                }
+                weights.multiply<decltype(first)::value, b>(acc, h);
+            }
+        };
+        one(Constant<0>()), one(Constant<1>()), one(Constant<2>()), one(Constant<3>()), one(Constant<4>()), one(Constant<5>()), one(Constant<6>()), one(Constant<7>());
+        static_assert(WB <= 8, "at most eight blocks of K per warp");
     };
 
     Block own;
@@ -452,8 +452,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
             float acc[PARTS * CHAINS][NTP][TILES][4] = {};
 #if CHAINED
             if (chained) {   // the slab below is ahead: this is off the chain of steps
-                settle(fed, below, t + 1, phase);
-                weights.multiply<WB>(acc, fed);
+                finish(fed, below, t + 1, phase, acc, Constant<WB>());
                 if (next_t < p.steps) begin(fed, below, next_t + 1, next_phase);
                 if (CELL != GRU && t == 0) {
 #pragma unroll
@@ -461,8 +460,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
                 }
             }
 #endif
-            settle(own, team.out, t, phase);
-            weights.multiply<0>(acc, own);
+            finish(own, team.out, t, phase, acc, Constant<0>());
             if (PHASES > 1 && next_t < p.steps) begin(own, team.out, next_t, next_phase);
 
             const u32 partial = smem + PART_AT + buffer * PART_BYTES;
@@ -506,18 +504,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
                     sum[gate] = even + odd;
                 }
                 inputs[round].step(sum, unscale);
-                const float h = inputs[round].h;
 #ifdef STALL_FOR_TEST   // the team never hears of this CTA again: the watchdog must end the launch
                 if (rank == 0 && t == 1) continue;
 #endif
-                if (t + 1 < p.steps || CHAINED) team.send(e, t + 1, h, team.scale);
-                sts(team.state_at(phase, e), h);
+                if (t + 1 < p.steps || CHAINED) team.send(e, t + 1, inputs[round].h, team.scale);
+            }
+            if (PHASES == 1 && next_t < p.steps) begin(own, team.out, next_t, 0);
+#pragma unroll
+            for (int round = 0; round < ROUNDS; ++round) {   // off the chain of steps
+                const int i = first_of(phase) + round * THREADS;
+                if (i >= ELEMENTS) continue;
+                const Element e(phase, i);
+                sts(team.state_at(phase, e), inputs[round].h);
                 if (CELL == LSTM) sts(team.state_at(phase, e) + STATE_BYTES, inputs[round].c);
                 if (t + 1 < p.steps) team.fetch_below(t + 1, phase, e);
-                team.output(e, t, h);
+                team.output(e, t, inputs[round].h);
             }
             asm volatile("cp.async.commit_group;" ::: "memory");
-            if (PHASES == 1 && next_t < p.steps) begin(own, team.out, next_t, 0);
             buffer ^= 1;
         }
     }

@@ -46,14 +46,13 @@ class _GridShape:
         shared += 2 * phases * self.gates * elements * 4 + units * 16
         self.weight_bytes = (blocks - self.regb) * 2 * self.tiles * parts * warps * 512
         self.shared_bytes = shared + self.weight_bytes + 16
-        self.fits = other <= _GRID_REGISTERS - 40 and self.shared_bytes <= shared_limit
+        self.fits = other <= _GRID_REGISTERS - 40 and self.shared_bytes <= shared_limit and self.wb <= 8
         self.slot_words = parts * ntp * phases * self.padded * 4
-        probe = 1 if ntp * self.wb >= 12 else 0
         self.macros = dict(CELL=cell, HIDDEN=hidden, SLABS=slabs, CHAINED=int(chained), UNITS=units, WARPS=warps, NTP=ntp, PHASES=phases,
-                           PARTS=parts, REGB=self.regb, PROBE=probe, **_EXTRA_MACROS)  # fmt: skip
+                           PARTS=parts, REGB=self.regb, **_EXTRA_MACROS)  # fmt: skip
 
 
-_GRID_REGISTERS = 220  # of 255 a thread may have
+_GRID_REGISTERS = 232  # of 255 a thread may have
 
 
 def _pack_grid(shape, w, scale, below=False):
@@ -119,41 +118,41 @@ class _GridPlan(_Plan):
         choice = _grid_choice(stack, steps, batch)
         width, y_width = directions * gates * hidden, directions * hidden
         self.gates_shape = (steps * batch, width)
-        self.between_shape = None if len(choice.shapes) == 1 else (steps * batch, y_width)
-        self.first_rows, self.products, self.launches, self.kept, self.exchange_words = [], [], [], [], 0
-        layer = 0
-        for number, shape in enumerate(choice.shapes):
+        last = max(layer for _, layer, _ in choice.launches)
+        self.between_shape = None if last == 0 else (steps * batch, y_width)
+        self.products, self.first_rows, self.launches, self.kept, self.exchange_words = {}, {}, [], [], 0
+        for shape, layer, direction in choice.launches:
             kernel = _grid_kernel(stack.device, shape)
             teams = -(-batch // shape.sequences)
             if shape.slabs * teams * shape.ctas > kernel.resident:
                 raise _Unsupported("%d blocks must run at once, and %d fit the device" % (shape.slabs * teams * shape.ctas, kernel.resident))
             problem = _grid_problem_type(shape.slabs)()
             problem.steps, problem.batch, problem.teams, problem.error = steps, batch, teams, stack.error.data_ptr()
-            by_batch, final = x_by_batch and number == 0, number == len(choice.shapes) - 1
+            by_batch, final = x_by_batch and layer == 0, layer == last
             problem.gates_t, problem.gates_b = (width, steps * width) if by_batch else (batch * width, width)
             problem.y_t, problem.y_b = (y_width, steps * y_width) if y_by_batch and final else (batch * y_width, y_width)
             rows = [slice(None, None, steps) if by_batch else slice(0, batch), slice(steps - 1, None, steps) if by_batch else slice(steps * batch - batch, steps * batch)]
-            self.first_rows.append(rows[:directions])
-            weight = stack.layer_input(layer)
-            self.products.append(self._product_of(layer, steps * batch, width))
+            self.first_rows[layer] = rows[:directions]
+            if layer not in self.products:
+                self.products[layer] = self._product_of(layer, steps * batch, width)
             slabs = []
             for i in range(shape.slabs):
-                index = layer * directions + i
+                d = i if direction is None else direction  # of two directions
+                index = layer * directions + (d if directions == 2 else i)
                 hh, ih, bias, unscale = _grid_packing(stack, shape, index, shape.chained and i > 0)
                 self.kept.append((hh, ih, bias))
                 slab = problem.slab[i]
                 slab.w_hh, slab.w_ih, slab.bias = hh.data_ptr(), _address(ih), bias.data_ptr()
-                slab.unscale, slab.unscale_gates, slab.reverse = unscale, weight[1], int(directions == 2 and i == 1)
+                slab.unscale, slab.unscale_gates, slab.reverse = unscale, stack.layer_input(layer)[1], int(directions == 2 and d == 1)
                 fed, top = directions == 2 or i == 0, directions == 2 or i == shape.slabs - 1
                 slab.y_format = _FORMATS[self.y_dtype if final else stack.between] if top else 0
-                slabs.append((ctypes.sizeof(_GridSlab) * i + _GridSlab.gates.offset, 4 * i * gates * hidden if fed else None, 4 * index * batch * hidden,
-                              (i * hidden if directions == 2 else 0) if top else None))  # fmt: skip
+                slabs.append((ctypes.sizeof(_GridSlab) * i + _GridSlab.gates.offset, (4 * d * gates * hidden if directions == 2 else 0) if fed else None,
+                              4 * index * batch * hidden, (d * hidden if directions == 2 else 0) if top else None))  # fmt: skip
             config = kernel.config(teams, stream)
             arguments = (ctypes.c_void_p * 1)(ctypes.addressof(problem))
             launch = (ctypes.byref(config), kernel.function, arguments, None)
-            self.launches.append((problem, slabs, layer, self.exchange_words, final, launch, config))
+            self.launches.append((problem, slabs, layer, direction in (None, 0), self.exchange_words, final, launch, config))
             self.exchange_words += shape.slabs * teams * (steps + 1 if shape.chained else 2) * shape.slot_words
-            layer += shape.slabs // directions
 
     def __call__(self, x, h0, c0):
         stack = self.stack
@@ -170,14 +169,16 @@ class _GridPlan(_Plan):
         c_n = empty(self.state_shape, dtype=torch.float32, device=device) if self.c_n else None
         h0_at, c0_at, hn_at, cn_at, y_at = _address(h0), _address(c0), _address(h_n), _address(c_n), _address(y)
         adds_h0 = stack.adds_h0 and h0 is not None
-        rows, driver, pack = x, _driver(), _GRID_ADDRESSES.pack_into
+        driver, pack = _driver(), _GRID_ADDRESSES.pack_into
         with self.lock:
             driver.enter(stack.device)
-            for number, (problem, slabs, layer, words, final, launch, _) in enumerate(self.launches):
-                self._multiply(number, layer, rows, gates)
-                if adds_h0:
-                    self._add_h0(gates, h0, layer, number)
-                into = None if final else between[number & 1]
+            into = None
+            for problem, slabs, layer, new_layer, words, final, launch, _ in self.launches:
+                if new_layer:
+                    self._multiply(layer, layer, x if into is None else into, gates)
+                    if adds_h0:
+                        self._add_h0(gates, h0, layer)
+                    into = None if final else between[layer & 1]
                 for at, gates_offset, state, y_offset in slabs:
                     out = 0
                     if y_offset is not None and (self.sequence if final else True):
@@ -186,7 +187,6 @@ class _GridPlan(_Plan):
                          c0_at and c0_at + state, hn_at and hn_at + state, cn_at and cn_at + state, out)  # fmt: skip
                 problem.exchange = exchange.data_ptr() + 4 * words
                 driver.launch(launch)
-                rows = into
         y, _, c_n = self._answer(y, h_n, c_n)
         return y, h_n if self.h_n else None, c_n
 
@@ -217,3 +217,87 @@ def _grid_packing(stack, shape, index, chained):
         stack.packings[key] = (_pack_grid(shape, w_hh, scale), ih, _pack_grid_bias(shape, b_ih, b_hh, w_hh.device), 1 / scale)
         torch.cuda.current_stream(stack.device).synchronize()  # other streams will read it
     return stack.packings[key]
+
+
+# What a step costs, fitted to an H200 (microseconds; the terms are those of docs/RECIPES.md).
+_GRID_STEP = dict(chain=0.55, phase=0.25, l2_kb=0.018, mma=0.0047, partial_kb=0.026, shared_kb=0.004)
+_GRID_LAUNCH_US = 12.0  # zeroing, the launch, loading the weights
+_HALF_FLOPS_PER_US = 4e8
+
+
+def _grid_step_us(shape, teams, batch):
+    s, cost = shape, _GRID_STEP
+    both = 2 if s.chained else 1
+    sequences = min(s.sequences, _up(batch, 8)) if batch >= 8 else batch
+    l2 = s.parts * both * sequences * s.padded * 2 / 1024 * (s.slabs * teams * s.ctas) / 128
+    mma = max(1.6, -(-s.warps // 4)) * both * 2 * s.wb * s.tiles_used * s.ntp * s.phases * (3 if s.parts == 2 else 1)
+    partial = s.phases * s.warps * s.ntp * s.tiles / 2
+    return (cost["chain"] + (s.phases - 1) * cost["phase"] + l2 * cost["l2_kb"] + mma * cost["mma"] + partial * cost["partial_kb"]
+            + s.phases * s.weight_bytes / 1024 * cost["shared_kb"])  # fmt: skip
+
+
+class _GridChoice:
+    """All launches of a stack (shape, first layer, direction or None for all), and how long they are predicted to take."""
+
+    def __init__(self, launches, us):
+        self.launches, self.us = launches, us
+
+
+def _grid_choice(stack, steps, batch):
+    properties = torch.cuda.get_device_properties(stack.device)
+    limit = getattr(properties, "shared_memory_per_block_optin", 227 * 1024)
+    return _choose_grid(stack.cell, stack.hidden, stack.layers, stack.directions, steps, batch, stack.parts, properties.multi_processor_count, limit)
+
+
+@functools.lru_cache(256)
+def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processors, shared_limit):
+    if cell not in ("GRU", "LSTM", "RNN_TANH"):
+        raise _Unsupported("the states of %s are not bounded, and the kernel's exchange needs that" % cell)
+    tiles = -(-batch // 8)
+
+    @functools.lru_cache(None)
+    def best(slabs, chained):
+        found = None
+        for warps in (8, 4, 2, 1):
+            if warps > max(1, _up(hidden, 32) // 32):
+                continue
+            for units in (4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64):
+                ctas = -(-_up(hidden, 32) // units)
+                most = processors // (slabs * ctas)
+                for teams in range(1, min(most, tiles) + 1):
+                    per_team = -(-tiles // teams)
+                    if -(-tiles // per_team) != teams:
+                        continue  # the same as fewer teams
+                    for ntp in (1, 2, 4):
+                        if ntp > per_team:
+                            continue
+                        shape = _GridShape(cell, hidden, slabs, chained, units, warps, ntp, -(-per_team // ntp), parts, shared_limit)
+                        if shape.fits:
+                            us = _grid_step_us(shape, teams, batch)
+                            if found is None or us < found[1]:
+                                found = shape, us
+        return found
+
+    def product_us(width):
+        return 2.0 * steps * batch * directions * _GATES[cell] * hidden * width / _HALF_FLOPS_PER_US + 4
+
+    choice = None
+    for slabs_of in range(1, (layers if directions == 1 else 2) + 1):  # layers of one direction, or directions, at once
+        launches, us = [], 0.0
+        for first in range(0, layers, slabs_of if directions == 1 else 1):
+            slabs = min(slabs_of, layers - first) if directions == 1 else slabs_of
+            chained = directions == 1 and slabs > 1
+            found = best(slabs, chained)
+            if found is None:
+                break
+            shape, step = found
+            apart = range(directions) if slabs < directions else [None]
+            launches += [(shape, first, direction) for direction in apart]
+            exchange = shape.slot_words * 4 * -(-batch // shape.sequences) * slabs * (steps + 1 if chained else 2)
+            us += product_us(directions * hidden) + len(apart) * (_GRID_LAUNCH_US + exchange / 2e6 + (steps + (slabs - 1) * chained) * step)
+        else:
+            if choice is None or us < choice.us:
+                choice = _GridChoice(launches, us)
+    if choice is None:
+        raise _Unsupported("%d hidden units of %s do not fit the chip at once" % (hidden, cell))
+    return choice
