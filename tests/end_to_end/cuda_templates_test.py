@@ -1,5 +1,6 @@
-"""Compiles the CUDA templates with nvcc for every configuration that tasks 34 to 42 ask for, at both precisions, and reads the
-compiler's report: no spills, no local memory, for sm_90a; for sm_100a that it compiles. Needs no GPU.
+"""Compiles the CUDA templates with nvcc for every configuration that tasks 34 to 42 ask for, at both precisions, and for a range
+of larger networks, and reads the compiler's report: no spills, no local memory, for sm_90a and sm_80; for sm_100a that it
+compiles. Needs no GPU.
 
 Usage: cuda_templates_test.py
 Exit code 1 when a configuration does not compile or spills, 77 without nvcc or torch.
@@ -21,12 +22,21 @@ TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates
 # cell, hidden, layers that run at once (or directions), chained, sequences per cluster
 STACKS = [("GRU", 256, 6, True, 5), ("LSTM", 256, 6, True, 5), ("GRU", 256, 2, False, 4), ("LSTM", 256, 2, False, 4), ("RNN_TANH", 256, 1, False, 4)]
 
+# cell, hidden, layers, directions, batch, terms per operand; on 132 processors
+GRIDS = [("GRU", 1024, 1, 1, 32, 1), ("GRU", 512, 4, 1, 32, 1), ("LSTM", 1536, 1, 1, 32, 1), ("LSTM", 768, 2, 2, 128, 1), ("GRU", 640, 2, 2, 12, 2), ("RNN_TANH", 2000, 1, 1, 5, 1)]
+FROM_AMPERE = ("recurrent_grid", "recurrent_step")
+
 
 def configurations(runtime):
     for cell, hidden, slabs, chained, sequences in STACKS:
         for parts in (1, 2):
             shape = runtime._choose_shape(cell, hidden, slabs, chained, sequences, parts)
             yield "recurrent_cluster", shape.macros
+    for cell, hidden, layers, directions, batch, parts in GRIDS:
+        for shape in {launch[0] for launch in runtime._choose_grid(cell, hidden, layers, directions, 256, batch, parts, 132, 227 * 1024).launches}:
+            yield "recurrent_grid", shape.macros
+    for cell in ("GRU", "LSTM", "RNN_TANH"):
+        yield "recurrent_step", dict(CELL=cell)
     for products in (1, 3):
         for vector in (1, 4):
             yield "product_tf32", dict(PRODUCTS=products, VECTOR=vector)
@@ -44,7 +54,7 @@ def compile_one(name, macros, arch):
     found = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", done.stdout)
     if not found:
         return "%s: no report of registers:\n%s" % (label, done.stdout[-500:])
-    if arch == "sm_90a" and max(map(int, found.groups())) > 0:
+    if arch != "sm_100a" and max(map(int, found.groups())) > 0:
         return "%s: %s" % (label, found.group(0))
     return None
 
@@ -56,8 +66,8 @@ def main():
     torch_python.need_torch()
     import recurrent_cuda_test
 
-    runtime = recurrent_cuda_test.load_runtime()
-    jobs = [(*configuration, arch) for configuration in configurations(runtime) for arch in ("sm_90a", "sm_100a")]
+    runtime = recurrent_cuda_test.load_runtime(recurrent_cuda_test.WHOLE_RUNTIME)
+    jobs = [(*c, arch) for c in configurations(runtime) for arch in ("sm_90a", "sm_100a", "sm_80") if arch != "sm_80" or c[0] in FROM_AMPERE]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         problems = [p for p in pool.map(lambda job: compile_one(*job), jobs) if p]
     print("\n".join(problems + ["%d configurations, %d wrong" % (len(jobs), len(problems))]))
