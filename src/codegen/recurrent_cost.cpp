@@ -27,7 +27,8 @@ struct GridShape {
 
   // Microseconds of a step; nothing when it does not fit.
   std::optional<double> StepUs(const RecurrentShape& shape, int64_t teams) const {
-    const int64_t padded = Up(shape.hidden, 32), ctas = Ceil(padded, units), blocks = Ceil(padded / 32, warps);
+    const int64_t padded = Up(shape.hidden, 32), ctas = Ceil(padded, units),
+                  blocks = Ceil(padded / 32, warps);
     const bool gru = shape.kind == "GRU";
     const int64_t row_gates = gru && chained ? 4 : shape.gates(), tiles = Ceil(row_gates * units, 16);
     const int64_t used = gru && chained && units % 16 == 0 ? tiles * 3 / 4 : tiles, both = chained ? 2 : 1;
@@ -40,15 +41,16 @@ struct GridShape {
     const int64_t weights = (all_blocks - in_registers) * 2 * tiles * shape.terms * warps * 512;
     const int64_t partial = warps * tiles_at_once * tiles * 512;
     const int64_t states = phases * elements * 4 * ((shape.kind == "LSTM" ? 2 : 1) + 2 * shape.gates());
-    if (2 * partial + states + units * 16 + weights + 16 > kSharedBytes || other > kRegisters - 40 || blocks > 8)
+    if (2 * partial + states + units * 16 + weights + 16 > kSharedBytes || other > kRegisters - 40 ||
+        blocks > 8)
       return std::nullopt;
     const int64_t sequences =
         shape.batch >= 8 ? std::min(8 * tiles_at_once * phases, Up(shape.batch, 8)) : shape.batch;
     const double l2_kb = static_cast<double>(shape.terms * both * sequences * padded * 2) / 1024 *
                          static_cast<double>(slabs * teams * ctas) / 128;
-    const double mma = std::max(1.6, static_cast<double>(Ceil(warps, 4))) *
-                       static_cast<double>(both * 2 * blocks * used * tiles_at_once * phases *
-                                           (shape.terms == 2 ? 3 : 1));
+    const double mma =
+        std::max(1.6, static_cast<double>(Ceil(warps, 4))) *
+        static_cast<double>(both * 2 * blocks * used * tiles_at_once * phases * (shape.terms == 2 ? 3 : 1));
     return kChainUs + static_cast<double>(phases - 1) * kPhaseUs + l2_kb * kL2PerKb + mma * kPerMma +
            static_cast<double>(phases * partial) / 1024 * kPartialPerKb +
            static_cast<double>(phases * weights) / 1024 * kSharedPerKb;
@@ -117,7 +119,7 @@ std::optional<double> ClusterUs(const RecurrentShape& shape) {
   const int64_t clusters = Ceil(shape.batch, 8) * (shape.directions == 2 ? 2 : shape.layers);
   const int64_t resident = shape.hidden > cost.of_eight ? 7 : 15;
   if (stacked && clusters > resident) return std::nullopt;
-  const double step = shape.terms == 2         ? cost.precise_us
+  const double step = shape.terms == 2        ? cost.precise_us
                       : shape.directions == 2 ? cost.both_us
                                               : cost.wavefront_us;
   const int64_t steps = shape.directions == 2 ? shape.layers * shape.steps : shape.steps + shape.layers - 1;
@@ -127,7 +129,8 @@ std::optional<double> ClusterUs(const RecurrentShape& shape) {
 std::optional<double> GridUs(const RecurrentShape& shape, int64_t processors) {
   std::optional<double> best;
   const int64_t width = shape.directions * shape.gates() * shape.hidden;
-  const double product_us = 2.0 * static_cast<double>(shape.steps * shape.batch) * static_cast<double>(width) *
+  const double product_us = 2.0 * static_cast<double>(shape.steps * shape.batch) *
+                                static_cast<double>(width) *
                                 static_cast<double>(shape.directions * shape.hidden) / kHalfFlopsPerUs +
                             4;
   // Layers of one direction, or directions, at once.
@@ -140,8 +143,7 @@ std::optional<double> GridUs(const RecurrentShape& shape, int64_t processors) {
       const std::optional<BestGrid> grid = FindGrid(shape, slabs, chained, processors);
       fits = grid.has_value();
       if (!fits) break;
-      const double exchange =
-          grid->exchange_bytes * static_cast<double>(chained ? shape.steps + 1 : 2) / 2e6;
+      const double exchange = grid->exchange_bytes * static_cast<double>(chained ? shape.steps + 1 : 2) / 2e6;
       const double launches = slabs < shape.directions ? 2 : 1;
       const int64_t steps = shape.steps + (chained ? slabs - 1 : 0);
       us += product_us + launches * (kLaunchUs + exchange + static_cast<double>(steps) * grid->step_us);
@@ -153,8 +155,8 @@ std::optional<double> GridUs(const RecurrentShape& shape, int64_t processors) {
 
 std::optional<double> StepUs(const RecurrentShape& shape) {
   if (shape.terms != 1 || shape.steps * shape.layers > 4096) return std::nullopt;
-  const double weights =
-      static_cast<double>(shape.gates() * shape.hidden) * static_cast<double>(shape.hidden * shape.directions);
+  const double weights = static_cast<double>(shape.gates() * shape.hidden) *
+                         static_cast<double>(shape.hidden * shape.directions);
   const double step = 6.0 + weights * 2e-6 * 0.2 + 2e-9 * weights * static_cast<double>(shape.batch) * 1.8;
   return static_cast<double>(shape.layers * shape.steps) * step + 60;
 }

@@ -1,5 +1,6 @@
-// How long a recurrent module is predicted to take, by the way it is run. The constants are measured on an H200; the runtime in a
-// candidate file (templates/recurrent_grid.py, recurrent_step.py) predicts with the same formulas and takes the fastest way.
+// How long a recurrent module is predicted to take, by the way it is run. The constants are measured on an
+// H200; the runtime in a candidate file (templates/recurrent_grid.py, recurrent_step.py) predicts with the
+// same formulas and takes the fastest way.
 #pragma once
 
 #include <optional>

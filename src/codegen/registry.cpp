@@ -6,6 +6,8 @@ const std::vector<Recipe>& AllRecipes() {
   static const std::vector<Recipe> kRecipes = {
       {"cuda/cluster_wavefront", ProposeCudaClusterWavefront},
       {"cuda/cluster_bidirectional", ProposeCudaClusterBidirectional},
+      {"cuda/cooperative_grid", ProposeCudaCooperativeGrid},
+      {"cuda/step_graph", ProposeCudaStepGraph},
       {"cpu/persistent", ProposeCpuPersistent},
       {"library/cuda_graph", ProposeCudaGraph},
       {"library/folded_cuda_graph", ProposeFoldedCudaGraph},
