@@ -135,7 +135,7 @@ TEST(ClusterRecipes, SayWhatTheyAreNotFor) {
     const char* why;
   };
   for (const Case& c : {Case{"hidden_size", 512, "hidden units"}, Case{"proj_size", 64, "proj_size"},
-                        Case{"dtype", "float16", "float16"}, Case{"num_layers", 40, "clusters at once"},
+                        Case{"dtype", "float64", "float64"}, Case{"num_layers", 40, "clusters at once"},
                         Case{"packed_input", true, "packed"}, Case{"calls", 0, "not called"}}) {
     ExpertInputs inputs = InputsOf(kTasks[5]);
     inputs.facts["recurrent_modules"][0][c.field] = c.value;

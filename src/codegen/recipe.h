@@ -57,5 +57,7 @@ Result<RecipeAnswer> ProposeCudaClusterWavefrontFp32(const RecipeContext& contex
 Result<RecipeAnswer> ProposeCudaClusterBidirectionalFp32(const RecipeContext& context);
 Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context);
 Result<RecipeAnswer> ProposeTritonPersistent(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaCooperativeGrid(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaStepGraph(const RecipeContext& context);
 
 }  // namespace hone

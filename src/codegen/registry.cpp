@@ -10,6 +10,8 @@ const std::vector<Recipe>& AllRecipes() {
       {"cuda/cluster_bidirectional_fp32", ProposeCudaClusterBidirectionalFp32},
       {"cuda/split_gemm", ProposeSplitGemm},
       {"triton/persistent", ProposeTritonPersistent},
+      {"cuda/cooperative_grid", ProposeCudaCooperativeGrid},
+      {"cuda/step_graph", ProposeCudaStepGraph},
       {"cpu/persistent", ProposeCpuPersistent},
       {"library/cuda_graph", ProposeCudaGraph},
       {"library/folded_cuda_graph", ProposeFoldedCudaGraph},

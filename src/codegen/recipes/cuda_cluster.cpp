@@ -52,7 +52,7 @@ StepCost CostOf(const std::string& kind) {
 }
 
 std::string WhyNotInClusters(const RecurrentModule& module) {
-  if (std::string why = WhyNotModule(module); !why.empty()) return why;
+  if (std::string why = WhyNotModuleOfAnyFloat(module); !why.empty()) return why;
   const HiddenLimit limit = LimitOf(module.kind);
   const bool stacked = !module.bidirectional && module.num_layers > 1;
   const int64_t largest = stacked ? limit.stacked : limit.single;
