@@ -39,15 +39,17 @@ def _operand(x, PRECISION: tl.constexpr):
 
 
 @triton.jit
-def _products(a, w, stride, pitch, WIDTH: tl.constexpr, DEPTH: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, GATES: tl.constexpr,
+def _products(state, w, first_row, first_unit, stride, pitch, WIDTH: tl.constexpr, DEPTH: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, GATES: tl.constexpr,
               PRECISION: tl.constexpr):  # fmt: skip
-    """Rows `a` of h times the columns `w` of every gate. h is what others wrote a moment ago: past the first cache (.cg)."""
+    """ROWS rows of h times UNITS columns of every gate's w. h is what others wrote a moment ago: past the first cache (.cg)."""
+    row = first_row + tl.arange(0, ROWS)[:, None]
+    unit = first_unit + tl.arange(0, UNITS)[None, :]
     s0 = tl.zeros([ROWS, UNITS], tl.float32)
     s1, s2, s3 = s0, s0, s0
     for first in range(0, WIDTH, DEPTH):
         k = first + tl.arange(0, DEPTH)
-        h = _operand(tl.load(a + k[None, :], mask=k[None, :] < WIDTH, other=0.0, cache_modifier=".cg"), PRECISION)
-        w0, w1, w2, w3 = _load_gates(w + k[:, None] * pitch, stride, k[:, None] < WIDTH, GATES)
+        h = _operand(tl.load(state + row * WIDTH + k[None, :], mask=k[None, :] < WIDTH, other=0.0, cache_modifier=".cg"), PRECISION)
+        w0, w1, w2, w3 = _load_gates(w + k[:, None] * pitch + unit, stride, (k[:, None] < WIDTH) & (unit < pitch), GATES)
         s0 = tl.dot(h, w0, s0, input_precision=PRECISION)
         if GATES >= 3:
             s1 = tl.dot(h, w1, s1, input_precision=PRECISION)
@@ -72,12 +74,14 @@ def recurrent_steps(gates, w_hh, w_ih, bias, exchange, cells, y, h_n, c_n, arriv
     group = tl.program_id(2)
     padded = parts * UNITS
     rows = tl.num_programs(2) * ROWS
-    row = group * ROWS + tl.arange(0, ROWS)[:, None]
-    unit = part * UNITS + tl.arange(0, UNITS)[None, :]
+    first_row = group * ROWS
+    first_unit = part * UNITS
+    row = first_row + tl.arange(0, ROWS)[:, None]
+    unit = first_unit + tl.arange(0, UNITS)[None, :]
     live = (row < batch) & (unit < HIDDEN)
     fed = 1 if CHAINED else SLABS
     stride = WIDTH * padded
-    own = slab * GATES * stride + unit
+    own = slab * GATES * stride
     b0, b1, b2, b3 = _load_gates(bias + slab * 4 * padded + unit, padded, unit < padded, 4)
     h = tl.load(exchange + (slab * 2 * rows + row) * WIDTH + unit, mask=unit < WIDTH, other=0.0)
     c = tl.load(cells + (slab * rows + row) * WIDTH + unit, mask=unit < WIDTH, other=0.0)
@@ -90,13 +94,13 @@ def recurrent_steps(gates, w_hh, w_ih, bias, exchange, cells, y, h_n, c_n, arriv
         t = tl.minimum(tl.maximum(wave - slab, 0), steps - 1) if CHAINED else wave
         works = (wave - slab == t if CHAINED else slab >= 0) & live
         at = (t if CHAINED else tl.where(slab == 1, steps - 1 - t, t)).to(tl.int64)
-        before = exchange + ((slab * 2 + t % 2) * rows + row) * WIDTH
-        a0, a1, a2, a3 = _products(before, w_hh + own, stride, padded, WIDTH, DEPTH, ROWS, UNITS, GATES, PRECISION)
+        before = exchange + (slab * 2 + t % 2) * rows * WIDTH
+        a0, a1, a2, a3 = _products(before, w_hh + own, first_row, first_unit, stride, padded, WIDTH, DEPTH, ROWS, UNITS, GATES, PRECISION)
         given = gates + ((at * batch + row) * fed + slab % fed) * (GATES * HIDDEN) + unit
         i0, i1, i2, i3 = _load_gates(given, HIDDEN, live & (slab < fed), GATES)
         if CHAINED:  # the first slab's w_ih is zero here: its input is in `gates`
-            below = exchange + ((tl.maximum(slab - 1, 0) * 2 + (t + 1) % 2) * rows + row) * WIDTH
-            j0, j1, j2, j3 = _products(below, w_ih + own, stride, padded, WIDTH, DEPTH, ROWS, UNITS, GATES, PRECISION)
+            below = exchange + (tl.maximum(slab - 1, 0) * 2 + (t + 1) % 2) * rows * WIDTH
+            j0, j1, j2, j3 = _products(below, w_ih + own, first_row, first_unit, stride, padded, WIDTH, DEPTH, ROWS, UNITS, GATES, PRECISION)
             i0, i1, i2, i3 = i0 + j0, i1 + j1, i2 + j2, i3 + j3
         if CELL == "GRU":
             r = tl.sigmoid(i0 + a0 + b0)
