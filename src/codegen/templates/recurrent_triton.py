@@ -1,12 +1,12 @@
-# Runtime of Hone's Triton kernel for recurrent networks: one launch runs all steps. Programs split the hidden units; each keeps its
-# columns of the weights for the whole run, reads all of h at every step and writes its own part of the next. Nobody may run ahead,
+# Runtime of Hone's Triton kernel for recurrent networks: one launch runs all steps. Programs split the hidden units; each has its
+# own columns of the weights, reads all of h at every step and writes its own part of the next. Nobody may run ahead,
 # so every step ends in a barrier across the programs, and the launch is cooperative: all of them are resident or none starts.
 # A stack of one direction runs as a wavefront, layer l one step behind layer l - 1; two directions run layer by layer, both at once.
 import triton
 import triton.language as tl
 
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
-_WEIGHT_BYTES = 160 * 1024  # of one program, in registers and shared memory
+_DEPTH, _WARPS = 64, 4
 
 
 @triton.jit
@@ -31,21 +31,38 @@ def _load_gates(at, stride, mask, GATES: tl.constexpr):
 
 
 @triton.jit
-def _products(a, w0, w1, w2, w3, GATES: tl.constexpr, PRECISION: tl.constexpr):
-    s0 = tl.dot(a, w0, input_precision=PRECISION)
+def _operand(x, PRECISION: tl.constexpr):
+    """Rounded to TF32 where that is the precision: tensor cores cut the lower bits off, which is twice as far off. Weights come rounded."""
+    if PRECISION == "tf32":
+        x = ((x.to(tl.int32, bitcast=True) + 4096) & -8192).to(tl.float32, bitcast=True)
+    return x
+
+
+@triton.jit
+def _products(state, w, first_row, first_unit, stride, pitch, WIDTH: tl.constexpr, DEPTH: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, GATES: tl.constexpr,
+              PRECISION: tl.constexpr):  # fmt: skip
+    """ROWS rows of h times UNITS columns of every gate's w. h is what others wrote a moment ago: past the first cache (.cg)."""
+    row = first_row + tl.arange(0, ROWS)[:, None]
+    unit = first_unit + tl.arange(0, UNITS)[None, :]
+    s0 = tl.zeros([ROWS, UNITS], tl.float32)
     s1, s2, s3 = s0, s0, s0
-    if GATES >= 3:
-        s1 = tl.dot(a, w1, input_precision=PRECISION)
-        s2 = tl.dot(a, w2, input_precision=PRECISION)
-    if GATES == 4:
-        s3 = tl.dot(a, w3, input_precision=PRECISION)
+    for first in range(0, WIDTH, DEPTH):
+        k = first + tl.arange(0, DEPTH)
+        h = _operand(tl.load(state + row * WIDTH + k[None, :], mask=k[None, :] < WIDTH, other=0.0, cache_modifier=".cg"), PRECISION)
+        w0, w1, w2, w3 = _load_gates(w + k[:, None] * pitch + unit, stride, (k[:, None] < WIDTH) & (unit < pitch), GATES)
+        s0 = tl.dot(h, w0, s0, input_precision=PRECISION)
+        if GATES >= 3:
+            s1 = tl.dot(h, w1, s1, input_precision=PRECISION)
+            s2 = tl.dot(h, w2, s2, input_precision=PRECISION)
+        if GATES == 4:
+            s3 = tl.dot(h, w3, s3, input_precision=PRECISION)
     return s0, s1, s2, s3
 
 
 @triton.jit
 def recurrent_steps(gates, w_hh, w_ih, bias, exchange, cells, y, h_n, c_n, arrived, steps, batch, parts,
-                    CELL: tl.constexpr, GATES: tl.constexpr, HIDDEN: tl.constexpr, WIDTH: tl.constexpr, UNITS: tl.constexpr,
-                    ROWS: tl.constexpr, SLABS: tl.constexpr, CHAINED: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+                    CELL: tl.constexpr, GATES: tl.constexpr, HIDDEN: tl.constexpr, WIDTH: tl.constexpr, DEPTH: tl.constexpr,
+                    UNITS: tl.constexpr, ROWS: tl.constexpr, SLABS: tl.constexpr, CHAINED: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
     """A slab is a layer (CHAINED) or a direction. Program (part, slab, group) owns UNITS units of ROWS sequences.
 
     gates    [steps, batch, fed slabs, GATES, HIDDEN]: x W_ih' of the slabs that have an input of their own
@@ -57,18 +74,14 @@ def recurrent_steps(gates, w_hh, w_ih, bias, exchange, cells, y, h_n, c_n, arriv
     group = tl.program_id(2)
     padded = parts * UNITS
     rows = tl.num_programs(2) * ROWS
-    row = group * ROWS + tl.arange(0, ROWS)[:, None]
-    unit = part * UNITS + tl.arange(0, UNITS)[None, :]
-    k = tl.arange(0, WIDTH)
+    first_row = group * ROWS
+    first_unit = part * UNITS
+    row = first_row + tl.arange(0, ROWS)[:, None]
+    unit = first_unit + tl.arange(0, UNITS)[None, :]
     live = (row < batch) & (unit < HIDDEN)
     fed = 1 if CHAINED else SLABS
     stride = WIDTH * padded
-    inside = (k[:, None] < WIDTH) & (unit < padded)
-    own = (slab * GATES * WIDTH + k[:, None]) * padded + unit
-    u0, u1, u2, u3 = _load_gates(w_hh + own, stride, inside, GATES)
-    v0, v1, v2, v3 = u0, u1, u2, u3
-    if CHAINED:
-        v0, v1, v2, v3 = _load_gates(w_ih + own, stride, inside, GATES)
+    own = slab * GATES * stride
     b0, b1, b2, b3 = _load_gates(bias + slab * 4 * padded + unit, padded, unit < padded, 4)
     h = tl.load(exchange + (slab * 2 * rows + row) * WIDTH + unit, mask=unit < WIDTH, other=0.0)
     c = tl.load(cells + (slab * rows + row) * WIDTH + unit, mask=unit < WIDTH, other=0.0)
@@ -76,35 +89,36 @@ def recurrent_steps(gates, w_hh, w_ih, bias, exchange, cells, y, h_n, c_n, arriv
     counter = arrived + (group if CHAINED else group * SLABS + slab)
     members = parts * SLABS if CHAINED else parts
 
+    # Before its first and after its last step a slab of a chain computes along and keeps nothing.
     for wave in range(0, steps + (SLABS - 1 if CHAINED else 0)):
-        t = wave - slab if CHAINED else wave
-        if (t >= 0) & (t < steps):
-            at = (t if CHAINED else tl.where(slab == 1, steps - 1 - t, t)).to(tl.int64)
-            before = exchange + ((slab * 2 + t % 2) * rows + row) * WIDTH
-            h_all = tl.load(before + k[None, :], mask=k[None, :] < WIDTH, other=0.0, cache_modifier=".cg")
-            a0, a1, a2, a3 = _products(h_all, u0, u1, u2, u3, GATES, PRECISION)
-            given = gates + ((at * batch + row) * fed + slab % fed) * (GATES * HIDDEN) + unit
-            i0, i1, i2, i3 = _load_gates(given, HIDDEN, live & (slab < fed), GATES)
-            if CHAINED:
-                if slab > 0:
-                    below = exchange + (((slab - 1) * 2 + (t + 1) % 2) * rows + row) * WIDTH
-                    x_all = tl.load(below + k[None, :], mask=k[None, :] < WIDTH, other=0.0, cache_modifier=".cg")
-                    i0, i1, i2, i3 = _products(x_all, v0, v1, v2, v3, GATES, PRECISION)
-            if CELL == "GRU":
-                r = tl.sigmoid(i0 + a0 + b0)
-                z = tl.sigmoid(i1 + a1 + b1)
-                n = _tanh(i2 + b2 + r * (a2 + b3))
-                h = n + z * (h - n)
-            elif CELL == "LSTM":
-                c = tl.sigmoid(i1 + a1 + b1) * c + tl.sigmoid(i0 + a0 + b0) * _tanh(i2 + a2 + b2)
-                h = tl.sigmoid(i3 + a3 + b3) * _tanh(c)
-            elif CELL == "RNN_TANH":
-                h = _tanh(i0 + a0 + b0)
-            else:
-                h = tl.maximum(i0 + a0 + b0, 0.0)
-            tl.store(exchange + ((slab * 2 + (t + 1) % 2) * rows + row) * WIDTH + unit, h, mask=live)
-            top = slab == SLABS - 1 if CHAINED else slab >= 0
-            tl.store(y + ((at * batch + row) * fed + slab % fed) * HIDDEN + unit, h, mask=live & top)
+        t = tl.minimum(tl.maximum(wave - slab, 0), steps - 1) if CHAINED else wave
+        works = (wave - slab == t if CHAINED else slab >= 0) & live
+        at = (t if CHAINED else tl.where(slab == 1, steps - 1 - t, t)).to(tl.int64)
+        before = exchange + (slab * 2 + t % 2) * rows * WIDTH
+        a0, a1, a2, a3 = _products(before, w_hh + own, first_row, first_unit, stride, padded, WIDTH, DEPTH, ROWS, UNITS, GATES, PRECISION)
+        given = gates + ((at * batch + row) * fed + slab % fed) * (GATES * HIDDEN) + unit
+        i0, i1, i2, i3 = _load_gates(given, HIDDEN, live & (slab < fed), GATES)
+        if CHAINED:  # the first slab's w_ih is zero here: its input is in `gates`
+            below = exchange + (tl.maximum(slab - 1, 0) * 2 + (t + 1) % 2) * rows * WIDTH
+            j0, j1, j2, j3 = _products(below, w_ih + own, first_row, first_unit, stride, padded, WIDTH, DEPTH, ROWS, UNITS, GATES, PRECISION)
+            i0, i1, i2, i3 = i0 + j0, i1 + j1, i2 + j2, i3 + j3
+        if CELL == "GRU":
+            r = tl.sigmoid(i0 + a0 + b0)
+            z = tl.sigmoid(i1 + a1 + b1)
+            n = _tanh(i2 + b2 + r * (a2 + b3))
+            new = n + z * (h - n)
+        elif CELL == "LSTM":
+            next_c = tl.sigmoid(i1 + a1 + b1) * c + tl.sigmoid(i0 + a0 + b0) * _tanh(i2 + a2 + b2)
+            new = tl.sigmoid(i3 + a3 + b3) * _tanh(next_c)
+            c = tl.where(works, next_c, c)
+        elif CELL == "RNN_TANH":
+            new = _tanh(i0 + a0 + b0)
+        else:
+            new = tl.maximum(i0 + a0 + b0, 0.0)
+        h = tl.where(works, new, h)
+        tl.store(exchange + ((slab * 2 + (t + 1) % 2) * rows + row) * WIDTH + unit, h, mask=works)
+        top = slab == SLABS - 1 if CHAINED else slab >= 0
+        tl.store(y + ((at * batch + row) * fed + slab % fed) * HIDDEN + unit, h, mask=works & top)
         tl.debug_barrier()
         tl.atomic_add(counter, 1, sem="release")
         while tl.atomic_add(counter, 0, sem="acquire") < (wave + 1) * members:
@@ -120,12 +134,11 @@ class _Shape:
 
     def __init__(self, cell, hidden, slabs, chained, batch, processors):
         self.cell, self.hidden, self.slabs, self.chained, self.batch = cell, hidden, slabs, chained, batch
-        self.gates, self.width = _GATES[cell], max(16, triton.next_power_of_2(hidden))
+        self.gates, self.width = _GATES[cell], -(-hidden // _DEPTH) * _DEPTH
         for rows in (16, 32, 64):
             for units in (16, 32, 64):
                 self.rows, self.units, self.groups, self.parts = rows, units, -(-batch // rows), -(-hidden // units)
-                weights = 4 * self.gates * self.width * units * (2 if chained else 1)
-                if self.parts * slabs * self.groups <= processors and (weights <= _WEIGHT_BYTES or units == 16 and not chained):
+                if self.parts * slabs * self.groups <= processors:
                     return
         raise _Unsupported("%d units of %d sequences in %d layers or directions do not fit the device at once" % (hidden, batch, slabs))
 
@@ -133,7 +146,7 @@ class _Shape:
 class _Packed:
     """The weights of the slabs of one launch: transposed, padded, gate by gate."""
 
-    def __init__(self, shape, matrices):
+    def __init__(self, shape, matrices, precision):
         s, padded = shape, shape.parts * shape.units
         device = matrices[0][1].device
         self.w_hh = torch.zeros(s.slabs, s.gates, s.width, padded, device=device)
@@ -147,6 +160,9 @@ class _Packed:
             i, h = (torch.zeros(s.gates, s.hidden, device=device) if b is None else b.reshape(s.gates, s.hidden) for b in (b_ih, b_hh))
             rows = torch.stack([i[0] + h[0], i[1] + h[1], i[2], h[2]]) if s.cell == "GRU" else i + h
             self.bias[slab, : rows.size(0), : s.hidden] = rows
+        if precision == "tf32":
+            for w in {id(w): w for w in (self.w_hh, self.w_ih)}.values():
+                w.view(torch.int32).add_(4096).bitwise_and_(-8192)
 
 
 def _run(shape, packed, gates, h0, c0, steps, precision):
@@ -164,8 +180,8 @@ def _run(shape, packed, gates, h0, c0, steps, precision):
     arrived = torch.zeros(s.groups * s.slabs, dtype=torch.int32, device=device)
     recurrent_steps[(s.parts, s.slabs, s.groups)](
         gates, packed.w_hh, packed.w_ih, packed.bias, exchange, cells, y, h_n, c_n, arrived, steps, s.batch, s.parts,
-        CELL=s.cell, GATES=s.gates, HIDDEN=s.hidden, WIDTH=s.width, UNITS=s.units, ROWS=s.rows, SLABS=s.slabs, CHAINED=s.chained,
-        PRECISION=precision, num_warps=8, num_stages=1, launch_cooperative_grid=True)  # fmt: skip
+        CELL=s.cell, GATES=s.gates, HIDDEN=s.hidden, WIDTH=s.width, DEPTH=_DEPTH, UNITS=s.units, ROWS=s.rows, SLABS=s.slabs, CHAINED=s.chained,
+        PRECISION=precision, num_warps=_WARPS, num_stages=3, launch_cooperative_grid=True)  # fmt: skip
     return y, h_n, c_n
 
 
@@ -187,9 +203,9 @@ def _layers(cell, matrices, directions, x, h0, c0, precision, packings):
     h_n, c_n, y = [], [], x
     for first in range(0, layers, at_once):
         part = slice(first * directions, (first + at_once) * directions)
-        key = (first, shape.parts, shape.units, shape.chained)
+        key = (first, shape.parts, shape.units, shape.chained, precision)
         if key not in packings:
-            packings[key] = _Packed(shape, matrices[part])
+            packings[key] = _Packed(shape, matrices[part], precision)
         w_ih = torch.cat([m[0] for m in matrices[part]][:directions])
         gates = nn.functional.linear(y, w_ih).contiguous()
         y, h, c = _run(shape, packings[key], gates, None if h0 is None else h0[part], None if c0 is None else c0[part], steps, precision)

@@ -231,7 +231,7 @@ __device__ __forceinline__ float2 unpack_halves(u32 packed) {
     return v;
 }
 
-// One CTA of 1024 threads per row; rows from `rows` on are padding. unscale is 0 for a row that is not finite.
+// One CTA per row; rows from `rows` on are padding. unscale is 0 for a row that is not finite.
 extern "C" __global__ void __launch_bounds__(1024)
 split_rows(const float* from, char* to, float* unscale, int rows, int width, int blocks) {
     __shared__ float warp_largest[32];
@@ -250,7 +250,7 @@ split_rows(const float* from, char* to, float* unscale, int rows, int width, int
     float scale = 0.f;
     if (row < rows) {
         u32 largest = 0;   // absolute values compare like integers, and NaN is the largest
-        for (int chunk = threadIdx.x; chunk < chunks; chunk += 1024) {
+        for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
             float v[8];
             load(chunk, v);
 #pragma unroll
@@ -259,11 +259,12 @@ split_rows(const float* from, char* to, float* unscale, int rows, int width, int
         largest = __reduce_max_sync(0xffffffffu, largest);
         if (threadIdx.x % 32 == 0) warp_largest[threadIdx.x / 32] = __uint_as_float(largest);
         __syncthreads();
-        largest = __reduce_max_sync(0xffffffffu, __float_as_uint(warp_largest[threadIdx.x % 32]));
+        largest = threadIdx.x % 32 < blockDim.x / 32 ? __float_as_uint(warp_largest[threadIdx.x % 32]) : 0;
+        largest = __reduce_max_sync(0xffffffffu, largest);
         scale = scale_for(__uint_as_float(largest));
         if (threadIdx.x == 0) unscale[row] = scale > 0.f ? 1.f / scale : 0.f;
     }
-    for (int chunk = threadIdx.x; chunk < chunks; chunk += 1024) {
+    for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
         u32 high[4] = {}, low[4] = {};
         if (scale > 0.f) {
             float v[8];

@@ -47,7 +47,7 @@ def _cache_folders():
 _SPLIT_SOURCE = r"""@@split_gemm.cu@@"""
 
 _SOURCES.update(split_gemm=_SPLIT_SOURCE)
-_TILE, _DEPTH, _STAGES, _AHEAD = 128, 32, 7, 1
+_TILE, _DEPTH, _STAGES, _AHEAD = 128, 64, 3, 1
 _SCALED_BITS = 15  # a column this many powers of two under the largest weight still has float32's precision
 _PLANS_KEPT = 64  # shapes and streams per weight
 
@@ -76,10 +76,9 @@ class _Launch:
             if best is None or seconds < best:
                 best, self.splits, self.per_split = seconds, -(-self.blocks // per_split), per_split
         self.seconds = _CALL_SECONDS + 16 * rows * width / _BYTES + max(best, 4 * units * width / _BYTES)
-        self.pytorch_seconds = max(2 * rows * units * width / _PYTORCH_FLOPS, 4 * units * width / _BYTES)
-
-    def pays(self):
-        return self.seconds < 0.8 * self.pytorch_seconds
+        # PyTorch's tiles are wide, too: from 32 rows on it takes as long as for 96.
+        self.pytorch_seconds = max(2 * (rows if rows < 32 else max(rows, 96)) * units * width / _PYTORCH_FLOPS, 4 * units * width / _BYTES)
+        self.pays = self.seconds < 0.8 * self.pytorch_seconds
 
     def macros(self):
         return dict(CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1], DEPTH=_DEPTH, STAGES=_STAGES, AHEAD=_AHEAD)
@@ -108,7 +107,7 @@ def _split_sizes(rows, width):
 
 
 def _split_call(device, stream, macros, rows, width, matrix, terms, unscale):
-    return _Call(device, stream, macros, "split_rows", (_up(rows, _TILE), 1, 1), 1024, (matrix, terms, unscale, rows, width, -(-width // _DEPTH)))
+    return _Call(device, stream, macros, "split_rows", (_up(rows, _TILE), 1, 1), min(1024, _up(-(-width // 8), 32)), (matrix, terms, unscale, rows, width, -(-width // _DEPTH)))
 
 
 def _pointer(tensor=None):
@@ -246,7 +245,9 @@ _launches = {}
 def _launch_for(device, rows, units, width):
     key = (device, rows, units, width)
     if key not in _launches:
-        _launches[key] = _Launch(rows, units, width, torch.cuda.get_device_properties(device).multi_processor_count)
+        properties = torch.cuda.get_device_properties(device)
+        _launches[key] = _Launch(rows, units, width, properties.multi_processor_count)
+        _launches[key].hopper = properties.major == 9
     return _launches[key]
 
 
@@ -260,13 +261,14 @@ def _split_linear(module, x):
     if x.dim() < 1 or x.size(-1) != width or x.numel() == 0 or any(t.get_device() != device for t in tensors):
         return NotImplemented
     rows = x.numel() // width
-    if not _launch_for(device, rows, units, width).pays() or _linear_tf32() or _autocast():
+    launch = _launch_for(device, rows, units, width)
+    if not launch.pays or _linear_tf32() or _autocast():
         return NotImplemented
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernel)")
     if torch._C._get_tracing_state() is not None:
         raise _Unsupported("the model is being traced")
-    if torch.cuda.get_device_capability(device)[0] != 9:
+    if not launch.hopper:
         raise _Unsupported("the kernel is for Hopper (sm_90)")
     if not weight.is_contiguous():
         raise _Unsupported("the weight is not contiguous")
