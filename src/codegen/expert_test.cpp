@@ -18,7 +18,6 @@
 namespace hone {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 

@@ -167,7 +167,8 @@ Status InsertRow(sqlite3* handle, const std::string& table, const std::vector<Co
 
 Status CheckRow(const std::string& table, const std::vector<Column>& columns, const Json& row) {
   if (!row.is_object()) return Broken("a row of " + table + " is no object");
-  for (const auto& [name, value] : row.items()) {
+  for (const auto& item : row.items()) {
+    const std::string& name = item.key();
     const bool known =
         kLocal.count(name) == 0 &&
         std::any_of(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });
