@@ -16,6 +16,10 @@ std::string Shown(const std::string& value, Language language) {
   return value == "pytorch" ? Words(language, "compare.pytorch") : value;
 }
 
+std::string TimedOrDash(const Speed& speed) {
+  return speed.known() ? SpeedWords(speed) : "-";
+}
+
 std::string FieldName(const std::string& id, Language language) {
   for (const char* table : {"field.", "fact."})
     if (HasMessage(table + id)) return Words(language, table + id);
@@ -82,8 +86,8 @@ Document ComparisonDocument(const RunComparison& compared, Language language) {
   Document document;
   document.Title(Words(language, "compare.runs", {fmt::format("{}", compared.names.size())}));
   for (const SpeedContest& contest : compared.contests)
-    document.Bullet(fmt::format("{} {} / {} {}: {}", compared.names[contest.a], SpeedWords(contest.speed_a),
-                                compared.names[contest.b], SpeedWords(contest.speed_b),
+    document.Bullet(fmt::format("{} {} / {} {}: {}", compared.names[contest.a], TimedOrDash(contest.speed_a),
+                                compared.names[contest.b], TimedOrDash(contest.speed_b),
                                 ContestWords(contest, compared.names, language)));
   document.Paragraph(Words(language, "compare.how"));
   AddWarnings(compared.same_task, compared.same_device, language, &document);
@@ -107,8 +111,8 @@ Document ComparisonDocument(const RunComparison& compared, Language language) {
 Document ComparisonDocument(const CandidateComparison& compared, Language language) {
   Document document;
   document.Title(Words(language, "compare.candidates", {compared.names[0], compared.names[1]}));
-  document.Bullet(fmt::format("{} / {}: {}", SpeedWords(compared.contest.speed_a),
-                              SpeedWords(compared.contest.speed_b),
+  document.Bullet(fmt::format("{} / {}: {}", TimedOrDash(compared.contest.speed_a),
+                              TimedOrDash(compared.contest.speed_b),
                               ContestWords(compared.contest, compared.names, language)));
   document.Paragraph(Words(language, "compare.how"));
   AddWarnings(compared.same_task, compared.same_device, language, &document);

@@ -13,12 +13,6 @@ std::string Percent(double share) {
   return fmt::format("{:.0f}", 100 * share);
 }
 
-// A run's own sentence says why it ended, and then how it stands; only the first part is quoted.
-std::string WhyItEnded(const std::string& recorded) {
-  const std::string why = recorded.substr(0, recorded.find("; so far: "));
-  return why.empty() ? "?" : why;
-}
-
 std::string CandidateOrPyTorch(const std::string& key, Language language) {
   return key.empty() ? Words(language, "compare.pytorch") : key;
 }
@@ -53,14 +47,14 @@ std::string OutcomeSentence(const Explanation& told, Language language) {
                    fmt::format("{:.2f}", outcome.speed.ci_low), fmt::format("{:.2f}", outcome.speed.ci_high),
                    fmt::format("{:.2f}", outcome.vs_eager), fmt::format("{}", outcome.accepted),
                    fmt::format("{}", outcome.judged)})
-      : outcome.id == "kept_pytorch"
-          ? Words(language, "outcome.kept_pytorch",
+      : outcome.id == "kept_pytorch" || outcome.id == "nothing_yet"
+          ? Words(language, "outcome." + outcome.id,
                   {outcome.best_baseline, fmt::format("{}", outcome.judged)})
           : Words(language, "outcome." + outcome.id,
                   {fmt::format("{}", outcome.candidates), fmt::format("{}", told.usage.calls)});
   if (outcome.status != "done")
     text += (language == Language::kChinese ? "" : " ") +
-            Words(language, "status." + outcome.status, {WhyItEnded(outcome.recorded)});
+            Words(language, "status." + outcome.status, {WhyItEnded(told.run)});
   return text;
 }
 
@@ -140,7 +134,8 @@ std::string NextSentence(const NextTry& next, Language language) {
 std::string FactValue(const std::string& id, const std::string& value, Language language) {
   if (value.empty()) return "-";
   if (id == "kind" && HasMessage("kind." + value)) return Words(language, "kind." + value);
-  if (id == "verdict" && value != "rejected") return VerdictWords(value, "", language);
+  if (id == "verdict" && value == "rejected") return Words(language, "fact.rejected");
+  if (id == "verdict") return VerdictWords(value, "", language);
   return value;
 }
 

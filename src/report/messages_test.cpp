@@ -47,7 +47,7 @@ TEST(Messages, ThereIsOneForEveryIdThatARecordCanHold) {
   for (const char* phase : {"zero", "tuned", "expert", "imported"})
     EXPECT_TRUE(HasMessage(std::string("phase.") + phase)) << phase;
   for (const char* verdict :
-       {"", "accepted", "rejected", "no_difference", "baseline", "analysis", "no_answer"})
+       {"", "accepted", "rejected", "no_difference", "baseline", "analysis", "sent_back", "no_answer"})
     EXPECT_TRUE(HasMessage(std::string("verdict.") + verdict)) << verdict;
   for (const char* status : {"running", "killed", "stopped", "failed"})
     EXPECT_TRUE(HasMessage(std::string("status.") + status)) << status;
