@@ -106,7 +106,7 @@ std::vector<TimelineRow> TimelineOf(const RunStory& story, const std::string& be
   for (const CandidateRecord& one : story.candidates) rows.push_back(RowOf(one, story, best_key));
   for (const CallRecord& call : story.calls) {
     const bool made_one = std::any_of(rows.begin(), rows.end(), [&](const TimelineRow& row) {
-      return row.key == call.key || (IsAgainOf(call.key, row.key) && row.verdict != "analysis");
+      return row.key == call.key || (IsAgainOf(call.key, row.key) && call.call_type != "analysis");
     });
     if (made_one) continue;
     size_t behind = rows.size();
