@@ -11,9 +11,19 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string Shown(const std::string& value, Language language) {
-  if (value.empty()) return "-";
-  return value == "pytorch" ? Words(language, "compare.pytorch") : value;
+// A field's value, in the language where it is one of Hone's own words.
+std::string FieldValue(const std::string& id, const std::string& value, Language language) {
+  if (HasMessage("fact." + id)) return FactValue(id, value, language);
+  if (id == "best" && value == "pytorch") return Words(language, "compare.pytorch");
+  if (id == "status" && HasMessage("state." + value)) return Words(language, "state." + value);
+  return value.empty() ? "-" : value;
+}
+
+// What the judge said of a candidate: a verdict, or why it was rejected.
+std::string Judgement(const std::string& id, Language language) {
+  if (id.empty()) return "-";
+  if (id == "not_judged") return Words(language, "verdict.");
+  return HasMessage("verdict." + id) ? Words(language, "verdict." + id) : ReasonWords(id, language);
 }
 
 std::string TimedOrDash(const Speed& speed) {
@@ -41,9 +51,7 @@ void AddFields(const std::vector<ComparedField>& fields, const std::vector<std::
   for (const ComparedField& field : fields) {
     if (field.differs != differing) continue;
     std::vector<std::string> row = {FieldName(field.id, language)};
-    for (const std::string& value : field.values)
-      row.push_back(HasMessage("fact." + field.id) ? FactValue(field.id, value, language)
-                                                   : Shown(value, language));
+    for (const std::string& value : field.values) row.push_back(FieldValue(field.id, value, language));
     rows.push_back(std::move(row));
   }
   if (rows.size() == 1) return;
@@ -99,7 +107,8 @@ Document ComparisonDocument(const RunComparison& compared, Language language) {
     for (const ComparedCandidate& one : compared.candidates) {
       std::vector<std::string> row = {one.key};
       for (size_t i = 0; i < one.verdicts.size(); ++i)
-        row.push_back(std::string(Trim(Shown(one.verdicts[i], language) + " " + SpeedWords(one.speeds[i]))));
+        row.push_back(
+            std::string(Trim(Judgement(one.verdicts[i], language) + " " + SpeedWords(one.speeds[i]))));
       rows.push_back(std::move(row));
     }
     document.Table(std::move(rows));

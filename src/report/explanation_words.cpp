@@ -28,9 +28,14 @@ std::string SpeedWords(const Speed& speed) {
   return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", speed.vs_best, speed.ci_low, speed.ci_high);
 }
 
+std::string ReasonWords(const std::string& reason, Language language) {
+  const std::string id = "reason." + reason;
+  return language == Language::kEnglish || !HasMessage(id) ? reason : Words(language, id);
+}
+
 std::string VerdictWords(const std::string& verdict, const std::string& reason, Language language) {
   const std::string id = "verdict." + verdict;
-  return HasMessage(id) ? Words(language, id, {reason}) : verdict;
+  return HasMessage(id) ? Words(language, id, {ReasonWords(reason, language)}) : verdict;
 }
 
 std::string PhaseWords(const std::string& phase, Language language) {
@@ -95,9 +100,9 @@ std::string FindingSentence(const CauseFinding& finding, Language language) {
 
 std::string DifferenceSentence(const Difference& difference, Language language) {
   if (difference.relation == "parent")
-    return Words(
-        language, "difference.parent",
-        {difference.best_key, Times(difference.best.vs_best), difference.other_key, difference.other_reason});
+    return Words(language, "difference.parent",
+                 {difference.best_key, Times(difference.best.vs_best), difference.other_key,
+                  ReasonWords(difference.other_reason, language)});
   const std::string apart = Words(language, difference.real ? "difference.real" : "difference.not_real");
   return Words(language, "difference." + difference.relation,
                {difference.best_key, SpeedWords(difference.best), difference.other_key,
@@ -134,6 +139,7 @@ std::string NextSentence(const NextTry& next, Language language) {
 std::string FactValue(const std::string& id, const std::string& value, Language language) {
   if (value.empty()) return "-";
   if (id == "kind" && HasMessage("kind." + value)) return Words(language, "kind." + value);
+  if (id == "reason") return ReasonWords(value, language);
   if (id == "verdict" && value == "rejected") return Words(language, "fact.rejected");
   if (id == "verdict") return VerdictWords(value, "", language);
   return value;

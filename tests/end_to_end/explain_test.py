@@ -6,16 +6,30 @@ Usage: explain_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only W
 Keys and verdicts are compared, never timings; candidates differ in correctness, or in speed by a factor.
 """
 
+import os
 import sys
 
 from pipeline_house import ACCEPTED, CANNOT, HERE, QUICK, SLOW_ROWS, USAGE, main, require, require_equal
 
 
-def play(house, replay, name, *flags):
-    house.optimize(SLOW_ROWS, "replay:%s" % (HERE / "replays" / replay), "--out", house.folder / name, *flags)
-    run = house.last()
-    require_equal(run.status, "done", "status of " + name)
+def play(house, replay, name, *flags, verdicts=None):
+    """The run of a replay. `verdicts`: what the judge must say of each candidate for the test to mean anything; on a machine that
+    others keep busy it is sometimes misled by its clock, and there, and only there, the run is repeated."""
+    for attempt in range(4):
+        house.optimize(SLOW_ROWS, "replay:%s" % (HERE / "replays" / replay), "--out", house.folder / ("%s_%d" % (name, attempt)), *flags)
+        run = house.last()
+        require_equal(run.status, "done", "status of " + name)
+        found = {key: judged(run, key) for key in run.candidates if verdicts and key in verdicts}
+        if found == {key: verdicts[key] for key in found} or os.getloadavg()[0] <= 2 * os.cpu_count():
+            break
+        print("     again, at a load of %.1f: %s, judged %s" % (os.getloadavg()[0], name, found), flush=True)
+    for key in found:
+        require_equal(found[key], verdicts[key], "what the judge says of %s in %s" % (key, name))
     return run
+
+
+def judged(run, key):
+    return "accepted" if run.verdict(key)[0] == "accepted" else "right" if run.is_right(key) else "broken"
 
 
 def explain(house, run):
@@ -26,23 +40,25 @@ def part(told, name):
     return next(one for one in told["counterfactuals"] if one["part"] == name)
 
 
+EXPLAINED = {"seed0": "right", "seed0.algorithm": "right", "seed0.algorithm.repair1": "accepted", "seed1": "accepted"}
+REPAIRED = {"seed0": "broken", "seed0.repair1": "broken", "seed0.repair2": "accepted"}
+
+
 def check_really(house, base, told, name, *flags):
     """An exact counterfactual: the run without the part has the same candidates and the same best, with the same verdict."""
     said = part(told, name)
     require(said["exact"], "%s is not exact: %s" % (name, said))
-    run = play(house, "explained", "without_" + name, *flags)
+    run = play(house, "explained", "without_" + name, *flags, verdicts=EXPLAINED)
     expected = [key for key in base.candidates if key not in said["lost"]]
     require_equal(sorted(run.candidates), sorted(expected), "candidates without " + name)
     require_equal(run.best_key or "pytorch", said["best"], "the best without " + name)
     require_equal(run.candidates[run.best_key or "zero"]["verdict"], said["verdict"], "the verdict without " + name)
-    for key in expected:
-        require_equal(run.is_right(key), base.is_right(key), "whether %s is right without %s" % (key, name))
 
 
 def parts_are_recomputed_exactly(house):
     """a run with an analysis, a candidate of the wrong class and its repair: without each part, the best is what explain says"""
     both = ("--repairs", "1", "--seeds", "2")
-    base = play(house, "explained", "base", *both)
+    base = play(house, "explained", "base", *both, verdicts=EXPLAINED)
     require_equal(list(base.calls), ["seed0", "seed0.analysis", "seed0.algorithm", "seed0.algorithm.repair1", "seed1"], "calls")
     require_equal(base.best_key, "seed0.algorithm.repair1", "the best")
     told = explain(house, base)
@@ -61,9 +77,9 @@ def parts_are_recomputed_exactly(house):
     compared = house.run("compare", base.name, "last", "--json").expect(ACCEPTED).json()
     require_equal(compared["contests"][0]["speedup_a"]["vs_best"], base.vs_best, "speed-up of the first run")
     require("options" in [f["id"] for f in compared["fields"] if f["differs"]], "the options differ")
-    house.run("compare", "R1:seed0", "R1:seed1").expect(ACCEPTED, "What differs", "torch.softmax")
-    house.run("compare", "R1:seed0", "R1:seed9").expect(CANNOT, "seed0.algorithm")
-    house.run("compare", "R1:seed0", "R1").expect(USAGE, "not of one kind")
+    house.run("compare", base.name + ":seed0", base.name + ":seed1").expect(ACCEPTED, "What differs", "torch.softmax")
+    house.run("compare", base.name + ":seed0", base.name + ":seed9").expect(CANNOT, "seed0.algorithm")
+    house.run("compare", base.name + ":seed0", base.name).expect(USAGE, "not of one kind")
     house.run("explain", "last", "--md").expect(ACCEPTED, "## What each part was worth", "```diff")
     house.run("explain", "last", "--lang", "zh").expect(ACCEPTED, "各环节的作用", "不做修复")
     house.run("explain", "no_such_run").expect(CANNOT)
@@ -71,13 +87,13 @@ def parts_are_recomputed_exactly(house):
 
 def what_cannot_be_known_is_said(house):
     """without repair this run would have asked for an analysis, as it really does; with the analysis off it is exact again"""
-    base = play(house, "repaired", "base", "--seeds", "1")
+    base = play(house, "repaired", "base", "--seeds", "1", verdicts=REPAIRED)
     said = part(explain(house, base), "repair")
     require_equal((said["effect"], said["exact"], said["best"]), ("at_least", False, "pytorch"), "without repair")
     require_equal(said["unknown"], [{"key": "seed0.analysis", "why": "never_asked"}], "what is not known")
     without = play(house, "repaired", "without", "--seeds", "1", "--repairs", "0")
     require("seed0.analysis" in without.calls, "the run without repair did not ask for seed0.analysis: %s" % list(without.calls))
-    quiet = play(house, "repaired", "quiet", "--seeds", "1", "--no-analysis")
+    quiet = play(house, "repaired", "quiet", "--seeds", "1", "--no-analysis", verdicts=REPAIRED)
     said = part(explain(house, quiet), "repair")
     require_equal((said["effect"], said["exact"], said["best"]), ("other_best", True, "pytorch"), "without repair and analysis")
     again = play(house, "repaired", "again", "--seeds", "1", "--no-analysis", "--repairs", "0")
