@@ -95,7 +95,9 @@ TimelineRow RowOf(const CallRecord& call, const RunStory& story) {
   for (const DecisionRecord& decision : story.decisions)
     if (decision.key == call.key || IsAgainOf(call.key, decision.key)) {
       const Json record = ParsedOrNull(decision.json);
-      if (record.is_object()) row.note = TellingLine(GetString(record, "optimisation_method"));
+      if (record.is_object())
+        row.note = TellingLine(
+            GetString(record, GetBool(record, "worth_optimizing", true) ? "optimisation_method" : "reason"));
     }
   return row;
 }
