@@ -44,7 +44,7 @@ void AddTimeline(const Explanation& told, Language language, Document* document)
       Header(language, {"phase", "candidate", "verdict", "speed", "error", "tokens", "seconds", "note"})};
   for (const TimelineRow& row : told.timeline) {
     const bool baseline = row.verdict == "baseline";
-    const std::string error = row.error_limit > 0 && !baseline
+    const std::string error = row.error_limit > 0 && !baseline && (row.error > 0 || row.speed.known())
                                   ? fmt::format("{}/{}", HumanNumber(row.error), HumanNumber(row.error_limit))
                                   : "";
     rows.push_back({PhaseWords(row.phase, language), row.key, VerdictWords(row.verdict, row.reason, language),
