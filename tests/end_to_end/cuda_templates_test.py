@@ -20,9 +20,10 @@ NVCC = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME", "/usr/lo
 TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
 # cell, hidden, layers that run at once (or directions), chained, sequences per cluster
 STACKS = [("GRU", 256, 6, True, 5), ("LSTM", 256, 6, True, 5), ("GRU", 256, 2, False, 4), ("LSTM", 256, 2, False, 4), ("RNN_TANH", 256, 1, False, 4)]
+HOPPER_ONLY = {"split_gemm"}  # its wgmma exists on sm_90a alone
 
 
-def configurations(runtime):
+def configurations(runtime, split):
     for cell, hidden, slabs, chained, sequences in STACKS:
         for parts in (1, 2):
             shape = runtime._choose_shape(cell, hidden, slabs, chained, sequences, parts)
@@ -30,6 +31,8 @@ def configurations(runtime):
     for products in (1, 3):
         for vector in (1, 4):
             yield "product_tf32", dict(PRODUCTS=products, VECTOR=vector)
+    for rows, units in ((256, 256), (128, 256), (128, 128)):  # each kind of cluster
+        yield "split_gemm", split._Launch(rows, units, 1024, 132).macros()
 
 
 def compile_one(name, macros, arch):
@@ -41,11 +44,13 @@ def compile_one(name, macros, arch):
     label = "%s %s %s" % (name, arch, " ".join("%s=%s" % item for item in macros.items()))
     if done.returncode:
         return "%s does not compile:\n%s" % (label, done.stdout[-1500:])
-    found = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", done.stdout)
+    found = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", done.stdout)
     if not found:
         return "%s: no report of registers:\n%s" % (label, done.stdout[-500:])
-    if arch == "sm_90a" and max(map(int, found.groups())) > 0:
-        return "%s: %s" % (label, found.group(0))
+    if "wgmma.mma_async instructions are serialized" in done.stdout:
+        return "%s: products wait for each other:\n%s" % (label, done.stdout[-500:])
+    if arch == "sm_90a" and any(int(n) > 0 for kernel in found for n in kernel):
+        return "%s: stack frame, spill stores, spill loads of its kernels: %s" % (label, found)
     return None
 
 
@@ -55,9 +60,11 @@ def main():
         return 77
     torch_python.need_torch()
     import recurrent_cuda_test
+    import split_gemm_test
 
     runtime = recurrent_cuda_test.load_runtime()
-    jobs = [(*configuration, arch) for configuration in configurations(runtime) for arch in ("sm_90a", "sm_100a")]
+    both = ("sm_90a", "sm_100a")
+    jobs = [(name, macros, arch) for name, macros in configurations(runtime, split_gemm_test.load_runtime()) for arch in (both[:1] if name in HOPPER_ONLY else both)]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         problems = [p for p in pool.map(lambda job: compile_one(*job), jobs) if p]
     print("\n".join(problems + ["%d configurations, %d wrong" % (len(jobs), len(problems))]))

@@ -13,6 +13,8 @@ _SOURCES.update(recurrent_cluster=_RECURRENT_SOURCE, product_tf32=_PRODUCT_SOURC
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 _EXTRA_MACROS = {}  # tests add STALL_FOR_TEST and LIMIT_NS
 _PRODUCT_SHARED = 55296
+_LONG_SUM = 256
+_FULL_FLOAT32 = False  # whether recurrent layers stay at float32 level where PyTorch allows TF32
 _PLANS_KEPT = 64  # shapes and streams per packed module
 _HALF_PRODUCT = "out_dtype" in (torch.mm.__doc__ or "")  # fp16 operands with a float32 result, torch 2.8 and later
 
@@ -202,6 +204,9 @@ class _Stack:
         self.slabs = directions if directions == 2 else self.layers
         self.chained = directions == 1 and self.layers > 1
         self.between = torch.float16 if precision == "tf32" and _HALF_PRODUCT else torch.float32
+        # A first step from a given h0 is what a reversed layer's last output rests on, and PyTorch takes that product in full
+        # float32. Where the gates are a plain sum it is added to the input part, and the kernel starts from zero.
+        self.adds_h0 = directions == 2 and precision == "tf32" and cell != "GRU"
         # Input products: layer 0, and every layer of a bidirectional stack, both directions at once.
         self.input_weights = [self._input_weight(layer) for layer in range(self.layers if directions == 2 else 1)]
         self.error = torch.zeros(1, dtype=torch.int32).pin_memory()
@@ -315,7 +320,7 @@ class _Plan:
         self.config = kernel.config(shape.slabs * groups, stream)
 
         rows = steps * batch
-        self.products, self.launches = [], []
+        self.products, self.launches, self.first_rows = [], [], []
         for layer in range(stack.layers if directions == 2 else 1):
             self.products.append(self._product_of(layer, rows, width))
             problem = kernel.problem_type()
@@ -323,6 +328,8 @@ class _Plan:
             problem.error = stack.error.data_ptr()
             by_batch = x_by_batch and layer == 0
             problem.gates_t, problem.gates_b = (width, steps * width) if by_batch else (batch * width, width)
+            first_rows = [slice(None, None, steps) if by_batch else slice(0, batch), slice(steps - 1, None, steps) if by_batch else slice(rows - batch, rows)]
+            self.first_rows.append(first_rows[:directions])
             final = directions == 1 or layer == stack.layers - 1
             y_width = directions * hidden
             problem.y_t, problem.y_b = (y_width, steps * y_width) if y_by_batch and final else (batch * y_width, y_width)
@@ -354,9 +361,19 @@ class _Plan:
         if weight.dtype == torch.float16:
             return None
         if stack.precision == "fp32":
-            # PyTorch's own float32 product, unless it is allowed to be less.
-            return _Product(stack.device, self.stream, weight, rows, 3) if _linear_tf32() else None
+            # PyTorch's own float32 product, unless it is allowed to be less or adds up so many terms one by one that its rounding
+            # shows (measured: 1,024 terms err by 5e-7, twice what PyTorch's narrow products of single steps do).
+            return _Product(stack.device, self.stream, weight, rows, 3) if _linear_tf32() or weight.shape[1] > _LONG_SUM else None
         return _Product(stack.device, self.stream, weight, rows, 1) if weight.shape[1] >= 32 else None
+
+    def _add_h0(self, gates, h0, layer):
+        stack = self.stack
+        width = stack.gates * stack.hidden
+        states = h0.view(-1, h0.size(-2) if h0.dim() == 3 else 1, stack.hidden)
+        for d, rows in enumerate(self.first_rows[layer]):
+            index = layer * stack.directions + d
+            row = gates[rows, d * width : (d + 1) * width]
+            row.addmm_(states[index], stack.matrices[index][1].t(), alpha=1 / stack.input_weights[layer][1])
 
     def __call__(self, x, h0, c0):
         """(y, h_n, c_n), None for what is not wanted. x and the states are contiguous and of the plan's shapes."""
@@ -379,6 +396,7 @@ class _Plan:
         gates_at = gates.data_ptr()
         h0_at, c0_at, hn_at, cn_at, y_at = _address(h0), _address(c0), _address(h_n), _address(c_n), _address(y)
         between_at, exchange_at = _address(between), _address(exchange)
+        h0_kernel = 0 if stack.adds_h0 else h0_at
         half, rows = stack.between == torch.float16, x
         driver, pack = _driver(), _SLAB_ADDRESSES.pack_into
         with self.lock:
@@ -399,6 +417,8 @@ class _Plan:
                     torch.mm(rows, stack.input_weights[layer][0], out_dtype=float32, out=gates)
                 else:
                     torch.mm(rows.view(self.gates_shape[0], -1), stack.input_weights[layer][0].t(), out=gates)
+                if h0 is not None and stack.adds_h0:
+                    self._add_h0(gates, h0, layer)
                 for at, gates_offset, state, y_offset in slabs:
                     y32 = y16 = 0
                     hn = hn_at and hn_at + state
@@ -409,7 +429,7 @@ class _Plan:
                             y32 = y_at + 4 * y_offset
                         elif self.last_state and not hn:
                             hn = y_at
-                    pack(problem, at, 0 if gates_offset is None else gates_at + gates_offset, h0_at and h0_at + state, c0_at and c0_at + state,
+                    pack(problem, at, 0 if gates_offset is None else gates_at + gates_offset, h0_kernel and h0_kernel + state, c0_at and c0_at + state,
                          hn, cn_at and cn_at + state, y32, y16)  # fmt: skip
                 _SHARED_ADDRESSES.pack_into(problem, shared_at, exchange_at, control_at and control_at + 32, control_at)
                 driver.launch(launch)
@@ -427,6 +447,8 @@ _captured = set()  # stacks that a captured graph reads, for good
 
 def _cudnn_tf32():
     """Whether PyTorch's own recurrent layers may round to TF32 now."""
+    if _FULL_FLOAT32:
+        return False
     if not torch.backends.cudnn.enabled:
         return _linear_tf32()
     if _precision_of is not None:
