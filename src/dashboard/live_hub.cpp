@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kConsoleKept = 1000;
 // How long a run without a worker may stay "running" before viewers hear that it was killed.
 constexpr double kAbandonedEvery_s = 2;
+// Plots are by far the largest event; between verdicts that follow each other closely one is enough.
+constexpr double kPlotEvery_s = 1.5;
 
 using ConsoleLines = std::deque<std::pair<int64_t, std::string>>;
 
@@ -49,6 +51,8 @@ struct LiveHub::Channel {
   std::vector<Viewer> viewers;
   Stopwatch since_beat;
   Stopwatch since_lock_check;
+  Stopwatch since_plot;
+  bool plot_due = false;
 
   bool over() const { return live.abandoned || live.run.status != "running"; }
 };
@@ -136,7 +140,12 @@ bool LiveHub::LookAt(Channel& channel) {
   if (news.run || news.usage || !news.candidates.empty() || lock_changed)
     text += HtmlEvent("summary", renderer_.summary(live));
   for (const CandidateRecord& one : news.candidates) text += RowEvent(one, renderer_.row(live, one));
-  if (!news.candidates.empty()) text += HtmlEvent("plot", renderer_.plot(live));
+  channel.plot_due = channel.plot_due || !news.candidates.empty();
+  if (channel.plot_due && (channel.over() || channel.since_plot.seconds() > kPlotEvery_s)) {
+    channel.plot_due = false;
+    channel.since_plot = Stopwatch();
+    text += HtmlEvent("plot", renderer_.plot(live));
+  }
   if (!news.console.empty()) {
     const size_t before = channel.console.size();
     channel.console.insert(channel.console.end(), news.console.begin(), news.console.end());

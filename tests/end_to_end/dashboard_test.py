@@ -204,7 +204,9 @@ def pages(house):
             "/leaderboard": ["59_Task", "6.90x", "NVIDIA H200"],
             "/tasks/59_Task": ["floor", "time shuffled", "blind spot", "class Model: pass"],
             "/devices": ["NVIDIA H200", "2.11.0", "eager"],
-            "/compare?run=R%d&run=R%d" % (evil + 2, evil + 60): ["vs best PyTorch", "not comparable"],
+            "/compare?run=R%d&run=R%d" % (evil + 2, evil + 60): ["2 runs side by side", "What differs", "speed-ups cannot be compared"],
+            "/compare?run=R%d:seed0+R%d:seed0" % (evil, evil + 60): ["seed0", "What differs"],
+            "/runs/R%d/explain" % evil: ["explained", "wrong-output"],
             "/runs/R999": ["404", "there is no run"],
         }.items():
             browser.open(base + path)
