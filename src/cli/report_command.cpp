@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/common.h"
-#include "cli/run_launcher.h"
+#include "pipeline/run_lock.h"
 #include "report/html_page.h"
 #include "report/html_report.h"
 

@@ -18,6 +18,7 @@
 #include "model/prompt.h"
 #include "pipeline/candidate_judge.h"
 #include "pipeline/recorder.h"
+#include "pipeline/rules.h"
 #include "pipeline/run_options.h"
 
 namespace hone {
@@ -38,7 +39,7 @@ class Spine {
   Result<RunEnd> Run();
 
  private:
-  // The stages, in order (spine.cpp, branch.cpp, expert_stage.cpp, tuning.cpp).
+  // The stages, in order (spine.cpp, branch.cpp, expert_stage.cpp, tuning.cpp, profiling.cpp).
   Status LearnTask();
   Status KeepPyTorchAsZero();
   Status Expert();
@@ -58,9 +59,9 @@ class Spine {
   Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
 
   // Tuning (tuning.cpp).
+  Result<std::string> WhyNotTunedNow(const CandidateRecord& best);
   Status Stage(const std::string& stage, CandidateRecord* best);
   Result<std::optional<CandidateRecord>> Search(const CandidateRecord& base, const std::string& key);
-  std::string WhyNotTuned(const CandidateRecord& best);
 
   // What every stage uses (spine.cpp). All of it is remembered by key.
   Result<ModelReply> Ask(const std::string& key, const PromptInputs& inputs);
@@ -68,6 +69,7 @@ class Spine {
                                                  const PromptInputs& inputs);
   Result<CandidateRecord> Judge(CandidateRecord candidate);
   Result<QuickLook> Look(const std::string& key, const std::string& source);
+  Result<KernelProfile> Profile(const CandidateRecord& candidate);
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;
@@ -89,13 +91,5 @@ class Spine {
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;
 };
-
-// What the keys of tuned candidates begin with.
-constexpr char kTuningKeys[] = "tune.";
-
-// A verdict that repairing may change: not a matter of speed.
-bool IsBroken(const CandidateRecord& candidate);
-// Right, and timed: it has a speed-up, whatever that is.
-bool IsRight(const CandidateRecord& candidate);
 
 }  // namespace hone

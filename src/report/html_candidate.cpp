@@ -24,7 +24,7 @@ Json Parsed(const std::string& text) {
   return json.ok() ? std::move(*json) : Json();
 }
 
-std::string Row(const DiffLine& line) {
+std::string Row(const NumberedLine& line) {
   if (line.kind == '@') return fmt::format("<div class=\"row gap\">{}</div>\n", EscapeHtml(line.text));
   const char* kind = line.kind == '+' ? " add" : line.kind == '-' ? " del" : "";
   const auto number = [](int value) { return value > 0 ? std::to_string(value) : std::string(); };
@@ -75,8 +75,8 @@ std::string VerdictFacts(const CandidateRecord& candidate, const Json& record) {
     facts.emplace_back(
         "speed-up", fmt::format("{} against {}, the best of PyTorch here (95% interval {:.3f} to {:.3f}); {} "
                                 "against eager",
-                                Times(candidate.vs_best), GetString(speed, "best_baseline"), candidate.ci_low,
-                                candidate.ci_high, Times(candidate.vs_eager)));
+                                TimesSign(candidate.vs_best), GetString(speed, "best_baseline"),
+                                candidate.ci_low, candidate.ci_high, TimesSign(candidate.vs_eager)));
     facts.emplace_back("time of a call", fmt::format("{}; {} {}", Microseconds(candidate.candidate_us),
                                                      GetString(speed, "best_baseline"),
                                                      Microseconds(GetNumber(speed, "best_us"))));
@@ -181,7 +181,7 @@ std::string SourceWithFindings(const std::string& source, const Json& findings, 
 }
 
 std::string DiffView(const std::string& before, const std::string& after) {
-  const std::vector<DiffLine> lines = ShortDiff(before, after);
+  const std::vector<NumberedLine> lines = ShortDiff(before, after);
   if (lines.empty()) return "<p class=\"quiet\">The files are the same.</p>\n";
   std::string html = "<div class=\"source diff\">\n";
   for (size_t i = 0; i < lines.size() && i < kMostDiffLines; ++i) html += Row(lines[i]);
@@ -227,7 +227,7 @@ std::string CandidateDetails(const CandidateRecord& candidate, const CandidateRe
                                     VerdictBadge(candidate.verdict, candidate.reason, is_best));
   if (candidate.vs_best > 0 && candidate.verdict != "baseline")
     summary += fmt::format("<span class=\"speed\">{} <span class=\"quiet\">[{:.2f}, {:.2f}]</span></span>",
-                           Times(candidate.vs_best), candidate.ci_low, candidate.ci_high);
+                           TimesSign(candidate.vs_best), candidate.ci_low, candidate.ci_high);
   return Details(summary,
                  fmt::format("<div class=\"inside\" id=\"{}\">\n{}</div>\n", CandidateAnchor(candidate.key),
                              CandidateBody(candidate, parent, best)),

@@ -48,7 +48,8 @@ std::string Member(const RunData& data, const std::string& anchor) {
   std::string summary = fmt::format("<span class=\"key\">{}</span>", EscapeHtml(run.task));
   summary += run.best_key.empty() ? Badge(run.status == "done" ? "PyTorch stays" : run.status, "same")
                                   : Badge("accepted", "ok");
-  if (!run.best_key.empty()) summary += fmt::format("<span class=\"speed\">{}</span>", Times(run.vs_best));
+  if (!run.best_key.empty())
+    summary += fmt::format("<span class=\"speed\">{}</span>", TimesSign(run.vs_best));
   std::string body =
       fmt::format("<div class=\"inside\" id=\"{}\">\n<p>{}</p>\n", anchor, EscapeHtml(run.outcome));
   body += CandidateTable(data.story, {});
@@ -78,8 +79,8 @@ std::string SuiteHead(const SuiteSummary& summary) {
     html += fmt::format("<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>\n", name, EscapeHtml(value),
                         EscapeHtml(small));
   };
-  figure("geometric mean", Times(summary.geomean_vs_best),
-         fmt::format("against the best of PyTorch; {} against eager", Times(summary.geomean_vs_eager)));
+  figure("geometric mean", TimesSign(summary.geomean_vs_best),
+         fmt::format("against the best of PyTorch; {} against eager", TimesSign(summary.geomean_vs_eager)));
   figure("correct", Percent(summary.correct), "of tasks with a candidate that computes the same");
   figure("fast_1", Percent(summary.fast_1), fmt::format("against eager {}", Percent(summary.fast_1_eager)));
   figure("fast_2", Percent(summary.fast_2), fmt::format("against eager {}", Percent(summary.fast_2_eager)));
@@ -98,8 +99,8 @@ std::string SuiteTable(const SuiteSummary& summary) {
                      : row.run.status == "done" ? "PyTorch stays"
                                                 : row.run.status,
                      "", won ? "ok" : "same"},
-                    {won ? Times(row.run.vs_best) : "", "", ""},
-                    {won ? Times(row.run.vs_eager) : "", "", ""},
+                    {won ? TimesSign(row.run.vs_best) : "", "", ""},
+                    {won ? TimesSign(row.run.vs_eager) : "", "", ""},
                     {row.right ? "yes" : "no", "", ""},
                     {std::to_string(row.candidates), "", ""},
                     {std::to_string(row.usage.prompt_tokens + row.usage.completion_tokens), "", ""},

@@ -53,7 +53,7 @@ std::string Leaf(const CandidateRecord& one, const std::string& best_key, const 
   std::string html =
       name + " " + VerdictBadge(one.verdict, one.reason, !best_key.empty() && one.key == best_key);
   if (one.vs_best > 0 && one.verdict != "baseline")
-    html += fmt::format(" <span class=\"quiet\">{}</span>", Times(one.vs_best));
+    html += fmt::format(" <span class=\"quiet\">{}</span>", TimesSign(one.vs_best));
   return html;
 }
 
@@ -94,9 +94,9 @@ std::string RunHead(const RunStory& story, const RunFigures& figures) {
   const CandidateFigure* best = figures.Find(run.best_key);
   if (best != nullptr) {
     html += Figure(
-        "speed-up", Times(best->vs_best),
+        "speed-up", TimesSign(best->vs_best),
         fmt::format("95% interval {:.2f} to {:.2f}, against the best of PyTorch", best->low, best->high));
-    html += Figure("against eager", Times(best->vs_eager));
+    html += Figure("against eager", TimesSign(best->vs_eager));
     html += Figure("time of a call", Microseconds(best->us),
                    figures.floor_us > 0 ? fmt::format("floor {}", Microseconds(figures.floor_us)) : "");
   } else {
@@ -153,7 +153,7 @@ std::string CandidateTable(const RunStory& story, const PageLinks& links) {
         {{one.key, HrefOf(links, one.key), ""},
          {one.phase, "", ""},
          {word, "", tone},
-         {timed ? Times(one.vs_best) : "", "", ""},
+         {timed ? TimesSign(one.vs_best) : "", "", ""},
          {timed ? fmt::format("{:.2f}–{:.2f}", one.ci_low, one.ci_high) : "", "", ""},
          {one.candidate_us > 0 ? Microseconds(one.candidate_us) : "", "", ""},
          {one.error_limit > 0 && one.error > 0 ? fmt::format("{:.2g}", one.error / one.error_limit) : "", "",

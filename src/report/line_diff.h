@@ -1,6 +1,5 @@
-// What changed between two texts, line by line (Myers' O(ND) search, bounded): for parents and children in a
-// lineage, and for the best against the rest. Past the bound the middle is shown as replaced: never wrong,
-// only less fine.
+// What changed between two texts with the line numbers of both, for pages (base/diff.h finds it): parents and
+// children in a lineage, the best against the rest.
 #pragma once
 
 #include <string>
@@ -9,15 +8,15 @@
 
 namespace hone {
 
-struct DiffLine {
+struct NumberedLine {
   char kind = ' ';  // ' ' in both, '-' only before, '+' only after, '@' a gap
   int before = 0;   // line numbers from 1; 0: not in that text
   int after = 0;
   std::string text;  // of a gap: how many lines are left out
 };
 
-std::vector<DiffLine> DiffLines(std::string_view before, std::string_view after);
+std::vector<NumberedLine> NumberedDiff(std::string_view before, std::string_view after);
 // Only changes with `context` lines around them, and gaps in between; empty when the texts are the same.
-std::vector<DiffLine> ShortDiff(std::string_view before, std::string_view after, int context = 3);
+std::vector<NumberedLine> ShortDiff(std::string_view before, std::string_view after, int context = 3);
 
 }  // namespace hone

@@ -8,18 +8,18 @@
 namespace hone {
 namespace {
 
-std::string Text(const std::vector<DiffLine>& lines) {
+std::string Text(const std::vector<NumberedLine>& lines) {
   std::string text;
-  for (const DiffLine& line : lines) text += line.kind + line.text + "\n";
+  for (const NumberedLine& line : lines) text += line.kind + line.text + "\n";
   return text;
 }
 
 TEST(LineDiff, ShowsWhatWentAndWhatCame) {
-  EXPECT_EQ(Text(DiffLines("a\nb\nc\n", "a\nx\nc\nd\n")), " a\n-b\n+x\n c\n+d\n");
+  EXPECT_EQ(Text(NumberedDiff("a\nb\nc\n", "a\nx\nc\nd\n")), " a\n-b\n+x\n c\n+d\n");
 }
 
 TEST(LineDiff, LineNumbersAreThoseOfEachText) {
-  const std::vector<DiffLine> lines = DiffLines("a\nb\nc\n", "b\nc\nd\n");
+  const std::vector<NumberedLine> lines = NumberedDiff("a\nb\nc\n", "b\nc\nd\n");
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0].kind, '-');
   EXPECT_EQ(lines[0].before, 1);
@@ -54,7 +54,7 @@ TEST(LineDiff, EveryDiffGivesBackBothTexts) {
     for (uint64_t i = 0; i < lengths[1]; ++i)
       after += std::string(1, static_cast<char>('a' + random.Below(4))) + "\n";
     std::string old_text, new_text;
-    for (const DiffLine& line : DiffLines(before, after)) {
+    for (const NumberedLine& line : NumberedDiff(before, after)) {
       if (line.kind != '+') old_text += line.text + "\n";
       if (line.kind != '-') new_text += line.text + "\n";
     }
@@ -66,7 +66,7 @@ TEST(LineDiff, EveryDiffGivesBackBothTexts) {
 TEST(LineDiff, TheSmallestChangeIsFound) {
   // Myers' own example: five edits are enough.
   int edits = 0;
-  for (const DiffLine& line : DiffLines("a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n"))
+  for (const NumberedLine& line : NumberedDiff("a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n"))
     edits += line.kind != ' ' ? 1 : 0;
   EXPECT_EQ(edits, 5);
 }
@@ -77,7 +77,7 @@ TEST(LineDiff, FilesWithNothingInCommonAreReplacedInTime) {
     before += "b" + std::to_string(i) + "\n";
     after += "a" + std::to_string(i) + "\n";
   }
-  EXPECT_EQ(DiffLines(before, after).size(), 40000u);
+  EXPECT_EQ(NumberedDiff(before, after).size(), 40000u);
 }
 
 }  // namespace

@@ -53,11 +53,12 @@ std::string SuiteMarkdown(const SuiteData& data) {
   std::string text = fmt::format("## {}\n\n{} tasks, {}\n\n", EscapeMarkdown(summary.suite.name),
                                  summary.rows.size(), summary.suite.created);
   const auto percent = [](double share) { return fmt::format("{:.0f}%", 100 * share); };
-  text += MarkdownTable({"", "against the best of PyTorch", "against eager"},
-                        {{"geometric mean", Times(summary.geomean_vs_best), Times(summary.geomean_vs_eager)},
-                         {"fast_1", percent(summary.fast_1), percent(summary.fast_1_eager)},
-                         {"fast_2", percent(summary.fast_2), percent(summary.fast_2_eager)},
-                         {"correct", percent(summary.correct), ""}}) +
+  text += MarkdownTable(
+              {"", "against the best of PyTorch", "against eager"},
+              {{"geometric mean", TimesSign(summary.geomean_vs_best), TimesSign(summary.geomean_vs_eager)},
+               {"fast_1", percent(summary.fast_1), percent(summary.fast_1_eager)},
+               {"fast_2", percent(summary.fast_2), percent(summary.fast_2_eager)},
+               {"correct", percent(summary.correct), ""}}) +
           "\n";
   if (const std::optional<Plot> plot = SuitePlotOf(data)) text += MarkdownTable(*plot);
   return text;

@@ -94,7 +94,7 @@ std::string ToneOf(const CandidateFigure& candidate) {
   return candidate.right() ? "same" : "bad";
 }
 
-std::string Times(double ratio) {
+std::string TimesSign(double ratio) {
   return ratio >= 100 ? fmt::format("{:.0f}\u00d7", ratio) : fmt::format("{:.2f}\u00d7", ratio);
 }
 

@@ -50,7 +50,7 @@ std::string ToneOf(const CandidateFigure& candidate);
 // No drawing holds more rows than this; the table does.
 constexpr size_t kMostRows = 80;
 // "2.31x" for humans.
-std::string Times(double ratio);
+std::string TimesSign(double ratio);
 // "3.2 us".
 std::string Microseconds(double us);
 

@@ -28,7 +28,7 @@ Range RangeOf(const std::vector<CandidateFigure>& shown) {
 }
 
 std::string IntervalText(const CandidateFigure& one) {
-  return fmt::format("{} [{:.2f}, {:.2f}]", Times(one.vs_best), one.low, one.high);
+  return fmt::format("{} [{:.2f}, {:.2f}]", TimesSign(one.vs_best), one.low, one.high);
 }
 
 std::string Why(const CandidateFigure& one) {
@@ -39,7 +39,7 @@ Svg Draw(const Plot& plot, const std::vector<CandidateFigure>& shown, PlotWidth 
   std::vector<CanvasRow> rows;
   for (const CandidateFigure& one : shown)
     rows.push_back({one.key, one.phase, one.timed() ? IntervalText(one) : "",
-                    one.timed() ? Times(one.vs_best) : "", one.best});
+                    one.timed() ? TimesSign(one.vs_best) : "", one.best});
   RowCanvas canvas(plot, width, rows);
   const Range range = RangeOf(shown);
   const bool log = range.high / range.low > kWideRange;
@@ -86,8 +86,8 @@ std::optional<Plot> SpeedupPlot(const RunFigures& run) {
   for (const CandidateFigure& one : run.candidates)
     plot.rows.push_back(
         {one.key, one.phase, one.verdict.empty() ? "not judged" : one.verdict, one.reason,
-         one.timed() ? Times(one.vs_best) : "", one.timed() ? fmt::format("{:.3f}", one.low) : "",
-         one.timed() ? fmt::format("{:.3f}", one.high) : "", one.timed() ? Times(one.vs_eager) : ""});
+         one.timed() ? TimesSign(one.vs_best) : "", one.timed() ? fmt::format("{:.3f}", one.low) : "",
+         one.timed() ? fmt::format("{:.3f}", one.high) : "", one.timed() ? TimesSign(one.vs_eager) : ""});
   DrawBoth(&plot, [&](PlotWidth width) { return Draw(plot, shown, width); });
   return plot;
 }

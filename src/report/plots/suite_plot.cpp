@@ -21,8 +21,8 @@ struct TaskBar {
 
 std::string Text(const TaskBar& bar, bool wide) {
   if (!bar.won) return bar.status == "done" ? "PyTorch" : bar.status;
-  if (!wide || bar.low <= 0) return Times(bar.vs_best);
-  return fmt::format("{} [{:.2f}, {:.2f}]", Times(bar.vs_best), bar.low, bar.high);
+  if (!wide || bar.low <= 0) return TimesSign(bar.vs_best);
+  return fmt::format("{} [{:.2f}, {:.2f}]", TimesSign(bar.vs_best), bar.low, bar.high);
 }
 
 Svg Draw(const Plot& plot, const std::vector<TaskBar>& bars, double mean, PlotWidth width) {
@@ -42,7 +42,8 @@ Svg Draw(const Plot& plot, const std::vector<TaskBar>& bars, double mean, PlotWi
   canvas.Frame(axis,
                log ? "speed-up against the best of PyTorch (log)" : "speed-up against the best of PyTorch");
   canvas.Rule(axis.At(1), "");
-  if (mean > 1.005) canvas.Rule(axis.At(mean), fmt::format("geometric mean {}", Times(mean)), "rule mean");
+  if (mean > 1.005)
+    canvas.Rule(axis.At(mean), fmt::format("geometric mean {}", TimesSign(mean)), "rule mean");
   for (size_t i = 0; i < bars.size(); ++i) {
     const double y = canvas.Y(i);
     const double from = std::min(axis.At(1), axis.At(bars[i].vs_best));
@@ -70,10 +71,10 @@ std::optional<Plot> SuitePlot(const SuiteSummary& suite, const std::vector<Suite
         bar.low = interval.low;
         bar.high = interval.high;
       }
-    plot.rows.push_back({bar.task, bar.won ? row.run.best_key : "PyTorch", Times(bar.vs_best),
+    plot.rows.push_back({bar.task, bar.won ? row.run.best_key : "PyTorch", TimesSign(bar.vs_best),
                          bar.low > 0 ? fmt::format("{:.3f}", bar.low) : "",
                          bar.low > 0 ? fmt::format("{:.3f}", bar.high) : "",
-                         bar.won ? Times(row.run.vs_eager) : ""});
+                         bar.won ? TimesSign(row.run.vs_eager) : ""});
     bars.push_back(std::move(bar));
   }
   plot.id = "suite";

@@ -113,7 +113,7 @@ std::optional<Plot> TimePlot(const RunFigures& run) {
   for (const Bar& bar : bars) {
     std::vector<std::string> row = {bar.label, Microseconds(bar.us)};
     if (per_step) row.push_back(Microseconds(bar.us / steps));
-    row.push_back(run.floor_us > 0 ? Times(bar.us / run.floor_us) : "");
+    row.push_back(run.floor_us > 0 ? TimesSign(bar.us / run.floor_us) : "");
     if (split) {
       const bool known = bar.own_us + bar.library_us > 0;
       row.push_back(known ? Microseconds(bar.own_us) : "");
