@@ -145,6 +145,7 @@ std::optional<Plot> RooflinePlot(const RunFigures& run) {
       "each intensity; the floor lies on it ({} bound). Percentages are of the floor's rate.",
       ShortNumber(run.flops), HumanBytes(run.least_bytes), ShortNumber(run.flops / run.least_bytes),
       run.floor_bound);
+  plot.description += run.DriftNote();
   plot.legend = {{"floor diamond", "floor"}, {"rung square", "PyTorch"},    {"best", "best"},
                  {"ok", "accepted"},         {"same", "right, not faster"}, {"bad ring", "rejected"}};
   plot.columns = {"what", "time of a call", "FLOP/s", "of the floor's rate"};
