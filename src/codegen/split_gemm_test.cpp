@@ -20,7 +20,7 @@ Json Linear(const std::string& path, int64_t rows, int64_t width, int64_t units)
           {"bias", true}, {"in_features", width}, {"out_features", units}, {"dtype", "float32"}};
 }
 
-RecipeContext Context(const Json& layers) {
+RecipeContext Context(const std::vector<Json>& layers) {
   RecipeContext context;
   context.inputs.task.name = "33_VanillaRNN";
   context.inputs.task.source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks/33_VanillaRNN.py");
