@@ -18,7 +18,6 @@
 namespace hone {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -230,6 +229,32 @@ TEST(Expert, ATaskThatCannotBeParsedStillGetsAnAnswer) {
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(WhyDeclined(*answer, "cpu/persistent"),
             "not a recurrent network: it holds no nn.RNN, nn.GRU or nn.LSTM and no loop over time steps");
+}
+
+TEST(Expert, ATaskThatImportsFilesBesideItIsDeclinedWithTheReason) {
+  const TempFolder folder = *TempFolder::Make("hone-beside-");
+  ASSERT_TRUE(MakeFolders(folder.path() / "net").ok());
+  for (const char* name : {"net/__init__.py", "net/layers.py", "helpers.py"})
+    ASSERT_TRUE(WriteFileAtomic(folder.path() / name, "").ok());
+  struct Row {
+    const char* import;
+    const char* says;  // empty: nothing to decline
+  };
+  for (const Row& row : std::vector<Row>{{"from .layers import Block", "'.layers'"},
+                                         {"from . import layers", "'.'"},
+                                         {"from net.layers import Block", "'net.layers'"},
+                                         {"import helpers as h", "'helpers'"},
+                                         {"import math", ""},
+                                         {"import torch.nn.functional as F", ""}}) {
+    ExpertInputs inputs = Gru("cpu");
+    inputs.task.source = std::string(row.import) + "\n" + inputs.task.source;
+    inputs.task.path = folder.path() / "net" / "task.py";
+    const ExpertAnswer answer = *ProposeExpert(inputs);
+    EXPECT_EQ(answer.proposals.empty(), *row.says != '\0') << row.import;
+    if (*row.says == '\0') continue;
+    ASSERT_EQ(answer.declined.size(), 1u);
+    EXPECT_THAT(answer.declined[0].why, HasSubstr(row.says)) << row.import;
+  }
 }
 
 }  // namespace

@@ -149,8 +149,13 @@ def _capturing():
     return torch.cuda.is_current_stream_capturing()
 
 
-def _arch(device):
+_FROM_AMPERE = ("recurrent_grid", "recurrent_step")
+
+
+def _arch(device, name):
     major, minor = torch.cuda.get_device_capability(device)
+    if major == 8 and name in _FROM_AMPERE:
+        return "sm_%d%d" % (major, minor)
     if major not in (9, 10):
         raise _Unsupported("the CUDA kernel is for Hopper and Blackwell (sm_90, sm_100), not sm_%d%d" % (major, minor))
     return "sm_%d%da" % (major, minor)
@@ -169,7 +174,7 @@ def _function(device, name, macros, entry=None):
                 raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
             driver, failure = _driver(), None
             driver.enter(device)
-            for image in [None] if key in _modules else _images(name, _arch(device), macros):
+            for image in [None] if key in _modules else _images(name, _arch(device, name), macros):
                 module, function = _modules.get(key) or ctypes.c_void_p(), ctypes.c_void_p()
                 try:
                     if image is not None:
