@@ -1,6 +1,6 @@
 """The CPU table of recurrent tasks: Hone's cpu/persistent candidate against PyTorch at its best number of threads.
 
-  bench/recurrent_cpu.py [--tasks 39,40,41,42,35,36,37,38,34] [--seconds 22]
+  bench/recurrent_cpu.py [--tasks 39,40,41,42,35,36,37,38,34] [--seconds 18]
 
 Each side lives in a process of its own and is stopped while the other one runs, so that neither's idle threads cost the other anything.
 Calls alternate in random order; the ratio is the median over rounds, its interval a paired bootstrap over them. Peak is what a loop of
@@ -221,7 +221,7 @@ def measure(options, task, folder, env, cores, peaks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", default=TASKS, help="numbers of tasks")
-    parser.add_argument("--seconds", type=float, default=22, help="of interleaved calls per task, at the most")
+    parser.add_argument("--seconds", type=float, default=18, help="of interleaved calls per task, at the most")
     parser.add_argument("--tool", default=str(ROOT / "build/release/tests/hone_expert_tool"))
     parser.add_argument("--python", default=str(pathlib.Path.home() / ".local/share/hone/python/bin/python3"))
     options = parser.parse_args()

@@ -314,7 +314,9 @@ TEST(Lint, FactsSayWhatIsCompiledHoweverItIsImportedAndNotWhatIsOnlyMentioned) {
            {"import hone_ext\nif __name__ == '__main__':\n  hone_ext.cpp('int f();')\n", ""}}) {
     const OrderedJson compiles = LintSource("a.py", row.text).facts["compiles"];
     EXPECT_EQ(compiles.size(), *row.with == '\0' ? 0u : 1u) << row.text;
-    if (!compiles.empty()) EXPECT_EQ(compiles[0]["with"], row.with) << row.text;
+    if (!compiles.empty()) {
+      EXPECT_EQ(compiles[0]["with"], row.with) << row.text;
+    }
   }
 }
 

@@ -47,7 +47,7 @@ def configurations(runtime, split):
     for products in (1, 3):
         for vector in (1, 4):
             yield "product_tf32", dict(PRODUCTS=products, VECTOR=vector)
-    for rows, units in ((256, 256), (128, 256), (128, 128)):  # each kind of cluster
+    for rows, units in ((128, 256), (256, 128), (128, 128)):  # each kind of cluster
         yield "split_gemm", split._Launch(rows, units, 1024, 132).macros()
 
 

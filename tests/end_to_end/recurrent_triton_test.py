@@ -1,6 +1,6 @@
-"""The Triton runtime for recurrent networks against float64 and against PyTorch. Without --gpu in Triton's interpreter, one program per
-layer and direction, small shapes; with it on the GPU, where programs really wait for each other: odd shapes, stacks as wavefronts, both
-directions, a stress regime, repeats beside a busy stream, reloaded weights.
+"""The Triton runtime for recurrent networks against float64 and against PyTorch. Without --gpu in Triton's interpreter, every program a
+process of its own, so that they wait for each other as on a device; with it on the GPU: odd shapes, stacks as wavefronts, both directions,
+a stress regime, repeats beside a busy stream, reloaded weights.
 
 Usage: recurrent_triton_test.py [--gpu [--bench]]
 Prints what fails; exit code 1 when anything failed, 77 without torch, Triton or, with --gpu, a GPU.
@@ -14,6 +14,7 @@ import pathlib
 import statistics
 import sys
 import tempfile
+import traceback
 import warnings
 
 import torch_python
@@ -40,16 +41,51 @@ def load_runtime(folder):
 
 
 def mend_interpreter():
-    """Triton 3.6 turns arrays of one element into numbers in a way that NumPy 2.4 no longer takes."""
+    """Triton 3.6 turns arrays of one element into numbers in a way that NumPy 2.4 no longer takes; and it runs programs one after the
+    other, which a barrier between them would wait for in vain: here each one is a process, on tensors in shared memory."""
     import triton.runtime.interpreter as interpreter
 
-    original = interpreter._patch_lang_tensor
+    class Done(BaseException):
+        pass
+
+    builder, own = interpreter.interpreter_builder, []
+    patch_tensor, set_index, run_grid = interpreter._patch_lang_tensor, type(builder).set_grid_idx, interpreter.GridExecutor.__call__
 
     def patch(tensor, scope):
-        original(tensor, scope)
+        patch_tensor(tensor, scope)
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
-    interpreter._patch_lang_tensor = patch
+    def index(self, x, y, z):
+        if own:
+            os._exit(0)  # this process has run its program
+        programs = [(i, j, k) for i in range(self.grid_dim[0]) for j in range(self.grid_dim[1]) for k in range(self.grid_dim[2])]
+        children = []
+        for program in programs:
+            child = os.fork() if len(programs) > 1 else 0
+            if child == 0:
+                own.extend(programs[1:])
+                return set_index(self, *program)
+            children.append(child)
+        codes = [os.waitpid(child, 0)[1] for child in children]
+        if any(codes):
+            raise RuntimeError("programs ended with %s" % codes)
+        raise Done
+
+    def run(self, *arguments, **named):
+        for tensor in arguments:
+            if isinstance(tensor, torch.Tensor):
+                tensor.share_memory_()
+        try:
+            return run_grid(self, *arguments, **named)
+        except Done:
+            return None
+        except BaseException:
+            if own:
+                traceback.print_exc()
+                os._exit(1)
+            raise
+
+    interpreter._patch_lang_tensor, type(builder).set_grid_idx, interpreter.GridExecutor.__call__ = patch, index, run
 
 
 def expect(condition, what):
@@ -114,6 +150,7 @@ def interpreted(runtime):
         compare(runtime, "cpu", cell=cell, T=4, B=3, I=5, H=13)
         compare(runtime, "cpu", cell=cell, T=3, B=17, I=4, H=16, bi=True, L=2, bf=True, stress=cell != "RNN_RELU")
         compare(runtime, "cpu", cell=cell, T=1, B=1, I=1, H=1, bias=False, state=False)
+        compare(runtime, "cpu", cell=cell, T=3, B=2, I=4, H=20, L=3, stress=cell != "RNN_RELU")
     w = nn.Linear(9, 6), nn.Linear(6, 2)
     x, h = torch.randn(4, 3, 3), torch.randn(3, 6)
     with torch.no_grad():
@@ -188,6 +225,7 @@ def main():
         return 77
     if not options.gpu:
         os.environ["TRITON_INTERPRET"] = "1"
+        torch.set_num_threads(1)  # processes that fork
         mend_interpreter()
     with tempfile.TemporaryDirectory() as folder:
         runtime = load_runtime(folder)

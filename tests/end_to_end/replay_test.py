@@ -2,8 +2,8 @@
 
 Usage: replay_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 
-Verdicts hold timings, so every difference that a branch depends on is tenfold or more, which the interval of a busy machine
-still tells apart: tasks/slow_rows.py goes row by row in Python, candidates take 24 rows at a time, or do everything twelve times.
+Verdicts hold timings. On a busy machine a block of work takes as long as the scheduler likes, whatever the ratio; so tasks/slow_rows.py and the
+candidates for it wait (50 ms the task, 2 to 4 ms the fast ones, 200 ms the slow ones) besides what they compute.
 """
 
 import csv

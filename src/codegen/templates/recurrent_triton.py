@@ -189,7 +189,7 @@ def _layers(cell, matrices, directions, x, h0, c0, precision, packings):
     """x [steps, batch, inputs] through the stack: (y, h_n, c_n)."""
     steps, batch, _ = x.shape
     hidden, layers = matrices[0][1].shape[1], len(matrices) // directions
-    processors = torch.cuda.get_device_properties(x.device).multi_processor_count if x.is_cuda else 2
+    processors = torch.cuda.get_device_properties(x.device).multi_processor_count if x.is_cuda else 8
     at_once = layers
     if layers > 1:
         try:

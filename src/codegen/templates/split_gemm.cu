@@ -2,21 +2,22 @@
 //
 // Every row of x and of w is scaled by a power of two and split into two fp16 terms, 22 bits together; three of the four
 // products (high*high, high*low, low*high) go into one fp32 accumulator. Tensor cores cut what does not fit the accumulator
-// off instead of rounding it, which over a long k adds up to a bias, so every PROMOTE blocks of k the accumulator is added to
-// a second one in registers with ordinary, rounded additions.
+// off instead of rounding it, which over a long k adds up to a bias, so every block of 64 k has an accumulator of its own,
+// which is then added to the sum with ordinary, rounded additions while the next block's products run.
 //
-// split_rows    rows of float32 -> blocks of [part][TILE rows][DEPTH k] halves, as shared memory holds them
+// split_rows    rows of float32 -> blocks of [term][TILE rows][DEPTH k] halves, as shared memory holds them
 // split_product one CTA per TILE units and TILE rows: one warp fetches blocks, two warpgroups of 64 units multiply
 // split_sum     adds up what the parts of a divided k gave
 // split_repair  rows of x that hold an infinity or a NaN, in plain float32
 //
-// Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), DEPTH (k of a
-// block: 32 or 64), PROMOTE, STAGES.
+// Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x).
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned short u16;
 
 #define TILE 128
+#define DEPTH 64                        // k of a block: 128 bytes, what the swizzle spans
+#define STAGES 3
 #define PART_BYTES (TILE * DEPTH * 2)   // one term of a block
 #define BLOCK_BYTES (2 * PART_BYTES)
 #define STAGE_BYTES (2 * BLOCK_BYTES)   // w, x
@@ -62,12 +63,12 @@ __device__ __forceinline__ void fetch(u32 to, const void* from, u32 bytes, u32 b
 
 // A wgmma operand in shared memory: rows of DEPTH halves in groups of eight, swizzled over the whole row.
 __device__ __forceinline__ u64 descriptor(u32 address) {
-    return (u64)((address & 0x3ffff) >> 4) | (u64)1 << 16 | (u64)(DEPTH * 16 >> 4) << 32 | (u64)(DEPTH == 64 ? 1 : 2) << 62;
+    return (u64)((address & 0x3ffff) >> 4) | (u64)1 << 16 | (u64)(DEPTH * 16 >> 4) << 32 | (u64)1 << 62;
 }
 
 // Where the 16 bytes of halves 8 * chunk.. of a row lie within one term of a block.
 __device__ __forceinline__ u32 swizzled(u32 row, u32 chunk) {
-    return row * (DEPTH * 2) + ((chunk ^ (DEPTH == 64 ? row & 7 : row >> 1 & 3)) << 4);
+    return row * (DEPTH * 2) + ((chunk ^ (row & 7)) << 4);
 }
 
 #define R4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
@@ -164,7 +165,6 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
 #pragma unroll
             for (int j = 0; j < 64; ++j) total[j] += part[j];
         };
-#if AHEAD
         float next[64];
         int i = 0;
         for (; i + 1 < count; i += 2) {
@@ -183,14 +183,6 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
             release(i);
             add(part);
         }
-#else
-        for (int i = 0; i < count; ++i) {
-            start(i, part);
-            multiply_wait<0>();
-            release(i);
-            add(part);
-        }
-#endif
         const int unit = blockIdx.y * TILE + group * 64 + warp % 4 * 16 + lane / 4;
         const int row = blockIdx.x * TILE + lane % 4 * 2;
         const bool whole = gridDim.z == 1;

@@ -47,12 +47,12 @@ def _cache_folders():
 _SPLIT_SOURCE = r"""@@split_gemm.cu@@"""
 
 _SOURCES.update(split_gemm=_SPLIT_SOURCE)
-_TILE, _DEPTH, _STAGES, _AHEAD = 128, 64, 3, 1
+_TILE, _DEPTH, _STAGES = 128, 64, 3  # as in the kernel
 _SCALED_BITS = 15  # a column this many powers of two under the largest weight still has float32's precision
 _PLANS_KEPT = 64  # shapes and streams per weight
 
 # Measured on an H200. The recipe that wrote this file predicts with the same figures.
-_PYTORCH_FLOPS, _PRODUCT_FLOPS, _BYTES, _CALL_SECONDS = 50e12, 600e12, 4.0e12, 12e-6
+_PYTORCH_FLOPS, _PRODUCT_FLOPS, _BYTES, _CALL_SECONDS = 50e12, 600e12, 4.0e12, 35e-6
 
 
 def _up(value, to):
@@ -65,10 +65,10 @@ class _Launch:
     def __init__(self, rows, units, width, processors):
         self.row_tiles, self.unit_tiles, self.blocks = -(-rows // _TILE), -(-units // _TILE), -(-width // _DEPTH)
         tiles = self.row_tiles * self.unit_tiles
-        # Two CTAs share what they read of w, or of x. Clusters of four would leave processors idle.
-        self.cluster = (2, 1) if self.row_tiles % 2 == 0 else (1, 2) if self.unit_tiles % 2 == 0 else (1, 1)
+        # Two CTAs share what they read of x, or of w. Clusters of four would leave processors idle.
+        self.cluster = (1, 2) if self.unit_tiles % 2 == 0 else (2, 1) if self.row_tiles % 2 == 0 else (1, 1)
         best = None
-        for splits in range(1, min(16, max(1, self.blocks // 32)) + 1):
+        for splits in range(1, min(16, max(1, self.blocks // 16)) + 1):
             per_split = -(-self.blocks // splits)
             waves = -(-tiles * splits // processors)
             flops = 6 * _TILE * _TILE * _DEPTH * per_split * waves * processors
@@ -81,7 +81,7 @@ class _Launch:
         self.pays = self.seconds < 0.8 * self.pytorch_seconds
 
     def macros(self):
-        return dict(CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1], DEPTH=_DEPTH, STAGES=_STAGES, AHEAD=_AHEAD)
+        return dict(CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1])
 
 
 class _Call:
