@@ -66,7 +66,7 @@ def parts_are_recomputed_exactly(house):
     require_equal([row["candidate"] for row in told["timeline"]],
                   ["zero", "seed0", "seed0.analysis", "seed0.algorithm", "seed0.algorithm.repair1", "seed1"], "the timeline")
     require_equal((told["difference"]["other"], told["difference"]["relation"]), ("seed1", "second_accepted"), "the second best")
-    require("+        return torch.cat([torch.softmax(part, dim=1) for part in x.split(48)])" in told["difference"]["diff"], told["difference"]["diff"])
+    require("+        return torch.cat([torch.softmax(part, dim=1) for part in x.split(120)])" in told["difference"]["diff"], told["difference"]["diff"])
     require_equal({one["part"]: (one["effect"], one["best"]) for one in told["counterfactuals"]},
                   {"repair": ("other_best", "seed1"), "analysis": ("other_best", "seed1"), "seeds": ("same_best", base.best_key),
                    "class_check": ("other_best", "seed1")}, "counterfactuals")
