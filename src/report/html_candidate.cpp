@@ -39,7 +39,7 @@ std::string FindingText(const Json& finding) {
   std::string html = fmt::format("<p><b>{}</b> {}", EscapeHtml(GetString(finding, "rule")),
                                  EscapeHtml(GetString(finding, "message")));
   const std::string fix = GetString(finding, "fix");
-  if (!fix.empty()) html += fmt::format(" <span class=\"quiet\">{}</span>", EscapeHtml(fix));
+  if (!fix.empty()) html += fmt::format("<br><i>{}</i>", EscapeHtml(fix));
   return html + "</p>";
 }
 
