@@ -15,6 +15,6 @@ trap 'rm -rf "$place"' EXIT
 "${HONE:-$root/hone}" report "$run" --html "$place/run.html"
 mkdir -p -- "$(dirname -- "$file")"
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$place/profile" \
-  --window-size=1000,1000 --screenshot="$place/run.png" "file://$place/run.html" 2>/dev/null
+  --window-size=1000,1040 --screenshot="$place/run.png" "file://$place/run.html" 2>/dev/null
 mv -- "$place/run.png" "$file"
 printf '%s\n' "$file"
