@@ -115,7 +115,8 @@ def reports(house):
     words = "".join(seen.words)
     require(run.outcome in words, "the outcome is not in it")
     best = run.candidates[run.best_key]
-    require("%.2f\u00d7 [%.2f, %.2f]" % (best["vs_best"], best["ci_low"], best["ci_high"]) in words, "the speed-up is not in it")
+    speed = ("%.0f" if best["vs_best"] >= 100 else "%.2f") % best["vs_best"]
+    require("%s\u00d7 [%.2f, %.2f]" % (speed, best["ci_low"], best["ci_high"]) in words, "the speed-up is not in it")
     require("document.title='owned'" in words and "\u241b[31m" in words, "what the candidate wrote cannot be read")
     plots = sorted(path.name for path in (house.folder / "plots").iterdir())
     require_equal(plots, ["error.svg", "speedup.svg", "time.svg", "tokens.svg"], "plots")
