@@ -200,7 +200,7 @@ class _Stack:
             raise _Unsupported("16-bit modules need a torch whose mm has out_dtype")
         self.cell, self.directions, self.precision, self.device, self.dtype = cell, directions, precision, device, matrices[0][1].dtype
         self.matrices = matrices
-        self.hidden, self.gates = matrices[0][1].shape[1], _GATES[cell]
+        self.hidden, self.gates, self.inputs = matrices[0][1].shape[1], _GATES[cell], matrices[0][0].shape[1]
         self.layers = len(matrices) // directions
         self.parts = 2 if precision == "fp32" or cell == "RNN_RELU" else 1
         self.slabs = directions if directions == 2 else self.layers

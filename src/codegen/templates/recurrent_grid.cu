@@ -485,12 +485,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
                 if (const int i = first_of(phase) + round * THREADS; i < ELEMENTS) inputs[round].load(team, t, phase, Element(phase, i), unscale_gates);
             __syncthreads();
 
+            float sum[ROUNDS][ROW_GATES];   // of all rounds before any gate, so that they overlap
 #pragma unroll
             for (int round = 0; round < ROUNDS; ++round) {
                 const int i = first_of(phase) + round * THREADS;
                 if (i >= ELEMENTS) continue;
                 const Element e(phase, i);
-                float part[ROW_GATES][WARPS], sum[ROW_GATES];
+                float part[ROW_GATES][WARPS];
 #pragma unroll
                 for (int gate = 0; gate < ROW_GATES; ++gate)
 #pragma unroll
@@ -501,13 +502,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
                     float even = part[gate][0], odd = WARPS > 1 ? part[gate][1 % WARPS] : 0.f;
 #pragma unroll
                     for (int w = 2; w < WARPS; ++w) (w & 1 ? odd : even) += part[gate][w];
-                    sum[gate] = even + odd;
+                    sum[round][gate] = even + odd;
                 }
-                inputs[round].step(sum, unscale);
+            }
+#pragma unroll
+            for (int round = 0; round < ROUNDS; ++round)
+                if (first_of(phase) + round * THREADS < ELEMENTS) inputs[round].step(sum[round], unscale);
+#pragma unroll
+            for (int round = 0; round < ROUNDS; ++round) {
+                const int i = first_of(phase) + round * THREADS;
+                if (i >= ELEMENTS) continue;
 #ifdef STALL_FOR_TEST   // the team never hears of this CTA again: the watchdog must end the launch
                 if (rank == 0 && t == 1) continue;
 #endif
-                if (t + 1 < p.steps || CHAINED) team.send(e, t + 1, inputs[round].h, team.scale);
+                if (t + 1 < p.steps || CHAINED) team.send(Element(phase, i), t + 1, inputs[round].h, team.scale);
             }
             if (PHASES == 1 && next_t < p.steps) begin(own, team.out, next_t, 0);
 #pragma unroll

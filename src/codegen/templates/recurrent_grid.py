@@ -220,9 +220,9 @@ def _grid_packing(stack, shape, index, chained):
 
 
 # What a step costs, fitted to an H200 (microseconds; the terms are those of docs/RECIPES.md).
-_GRID_STEP = dict(chain=0.55, phase=0.25, l2_kb=0.018, mma=0.0047, partial_kb=0.026, shared_kb=0.004)
-_GRID_LAUNCH_US = 12.0  # zeroing, the launch, loading the weights
-_HALF_FLOPS_PER_US = 4e8
+_GRID_STEP = dict(chain=0.82, phase=0.35, round=0.23, l2_kb=0.0154, mma=0.0070, alone=0.0106, partial_kb=0.0106, shared_kb=0.002)
+_GRID_CALL_US, _GRID_LAUNCH_US = 25.0, 15.0  # a call; each launch, with zeroing and loading the weights
+_HALF_FLOPS_PER_US, _TF32_FLOPS_PER_US = 4e8, 1e8  # of the products over all steps: torch's, and product_tf32.cu
 
 
 def _grid_step_us(shape, teams, batch):
@@ -230,10 +230,12 @@ def _grid_step_us(shape, teams, batch):
     both = 2 if s.chained else 1
     sequences = min(s.sequences, _up(batch, 8)) if batch >= 8 else batch
     l2 = s.parts * both * sequences * s.padded * 2 / 1024 * (s.slabs * teams * s.ctas) / 128
-    mma = max(1.6, -(-s.warps // 4)) * both * 2 * s.wb * s.tiles_used * s.ntp * s.phases * (3 if s.parts == 2 else 1)
+    mma = both * 2 * s.wb * s.tiles_used * s.ntp * s.phases * (3 if s.parts == 2 else 1)  # of a warp
+    each = -(-s.warps // 4) * cost["mma"] + (cost["alone"] if s.warps <= 4 else 0)  # one warp alone does not hide its latency
     partial = s.phases * s.warps * s.ntp * s.tiles / 2
-    return (cost["chain"] + (s.phases - 1) * cost["phase"] + l2 * cost["l2_kb"] + mma * cost["mma"] + partial * cost["partial_kb"]
-            + s.phases * s.weight_bytes / 1024 * cost["shared_kb"])  # fmt: skip
+    rounds = s.phases * (-(-s.ntp * 8 * s.units // s.threads) - 1)
+    return (cost["chain"] + (s.phases - 1) * cost["phase"] + rounds * cost["round"] + l2 * cost["l2_kb"] + mma * each
+            + partial * cost["partial_kb"] + s.phases * s.weight_bytes / 1024 * cost["shared_kb"])  # fmt: skip
 
 
 class _GridChoice:
@@ -246,11 +248,11 @@ class _GridChoice:
 def _grid_choice(stack, steps, batch):
     properties = torch.cuda.get_device_properties(stack.device)
     limit = getattr(properties, "shared_memory_per_block_optin", 227 * 1024)
-    return _choose_grid(stack.cell, stack.hidden, stack.layers, stack.directions, steps, batch, stack.parts, properties.multi_processor_count, limit)
+    return _choose_grid(stack.cell, stack.hidden, stack.layers, stack.directions, steps, batch, stack.parts, properties.multi_processor_count, limit, stack.inputs)
 
 
 @functools.lru_cache(256)
-def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processors, shared_limit):
+def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processors, shared_limit, inputs=128):
     if cell not in ("GRU", "LSTM", "RNN_TANH"):
         raise _Unsupported("the states of %s are not bounded, and the kernel's exchange needs that" % cell)
     tiles = -(-batch // 8)
@@ -278,12 +280,13 @@ def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processo
                                 found = shape, us
         return found
 
-    def product_us(width):
-        return 2.0 * steps * batch * directions * _GATES[cell] * hidden * width / _HALF_FLOPS_PER_US + 4
+    def product_us(layer):
+        width, rate = (inputs, _TF32_FLOPS_PER_US) if layer == 0 else (directions * hidden, _HALF_FLOPS_PER_US)
+        return 2.0 * steps * batch * directions * _GATES[cell] * hidden * width / rate + 4
 
     choice = None
     for slabs_of in range(1, (layers if directions == 1 else 2) + 1):  # layers of one direction, or directions, at once
-        launches, us = [], 0.0
+        launches, us = [], _GRID_CALL_US
         for first in range(0, layers, slabs_of if directions == 1 else 1):
             slabs = min(slabs_of, layers - first) if directions == 1 else slabs_of
             chained = directions == 1 and slabs > 1
@@ -294,7 +297,7 @@ def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processo
             apart = range(directions) if slabs < directions else [None]
             launches += [(shape, first, direction) for direction in apart]
             exchange = shape.slot_words * 4 * -(-batch // shape.sequences) * slabs * (steps + 1 if chained else 2)
-            us += product_us(directions * hidden) + len(apart) * (_GRID_LAUNCH_US + exchange / 2e6 + (steps + (slabs - 1) * chained) * step)
+            us += product_us(first) + len(apart) * (_GRID_LAUNCH_US + exchange / 2e6 + (steps + (slabs - 1) * chained) * step)
         else:
             if choice is None or us < choice.us:
                 choice = _GridChoice(launches, us)
