@@ -34,11 +34,12 @@ struct GridShape {
     const int64_t row_gates = gru && chained ? 4 : shape.gates(), tiles = Ceil(row_gates * units, 16);
     const int64_t used = gru && chained && units % 16 == 0 ? tiles * 3 / 4 : tiles, both = chained ? 2 : 1;
     const int64_t chains = tiles_at_once * tiles * shape.terms < 4 && blocks > 1 ? 2 : 1;
-    const int64_t other = shape.terms * tiles_at_once * 4 * (chains * tiles + blocks * both);
+    const int64_t elements = tiles_at_once * 8 * units, rounds = Ceil(elements, 32 * warps);
+    const int64_t other =
+        shape.terms * tiles_at_once * 4 * (chains * tiles + blocks * both) + 10 * (rounds - 1);
     const int64_t all_blocks = both * blocks;
     const int64_t in_registers =
         std::max<int64_t>(0, std::min(all_blocks, (kRegisters - other) / (shape.terms * 8 * used)));
-    const int64_t elements = tiles_at_once * 8 * units;
     const int64_t weights = (all_blocks - in_registers) * 2 * tiles * shape.terms * warps * 512;
     const int64_t partial = warps * tiles_at_once * tiles * 512;
     const int64_t states = phases * elements * 4 * ((shape.kind == "LSTM" ? 2 : 1) + 2 * shape.gates());
@@ -51,10 +52,9 @@ struct GridShape {
                          static_cast<double>(slabs * teams * ctas) / 128;
     const int64_t mma = both * 2 * blocks * used * tiles_at_once * phases * (shape.terms == 2 ? 3 : 1);
     const double each = static_cast<double>(Ceil(warps, 4)) * kPerMma + (warps <= 4 ? kMmaAlone : 0);
-    const int64_t rounds = phases * (Ceil(elements, 32 * warps) - 1);
-    return kChainUs + static_cast<double>(phases - 1) * kPhaseUs + static_cast<double>(rounds) * kRoundUs +
-           l2_kb * kL2PerKb + static_cast<double>(mma) * each +
-           static_cast<double>(phases * partial) / 1024 * kPartialPerKb +
+    return kChainUs + static_cast<double>(phases - 1) * kPhaseUs +
+           static_cast<double>(phases * (rounds - 1)) * kRoundUs + l2_kb * kL2PerKb +
+           static_cast<double>(mma) * each + static_cast<double>(phases * partial) / 1024 * kPartialPerKb +
            static_cast<double>(phases * weights) / 1024 * kSharedPerKb;
   }
 };

@@ -41,6 +41,7 @@
 #define ELEMENTS (NTP * 8 * UNITS)                       // states of one phase; UNITS is a multiple of 4, so these fill warps
 #define ROUNDS ((ELEMENTS + THREADS - 1) / THREADS)
 #define CHAINS (NTP * TILES * PARTS < 4 && WB > 1 ? 2 : 1)
+#define AHEAD (PHASES > 1 || CHAINED)
 #define BLOCKS ((CHAINED ? 2 : 1) * WB)                  // of W_hh, then of W_ih
 #ifndef REGB
 #define REGB BLOCKS
@@ -409,6 +410,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
         h.fetch<0>(from.slot(s) + phase * NTP * PADDED * 4 + lane_at, [&](int, int n, int b) { return live[n] && b < blocks; });
     };
     // Multiplies block by block, each as soon as it is there; what is not is asked for again, with all that is missing after it.
+    // What was fetched long ahead is usually there, and is waited for at once.
     auto finish = [&](Block& h, const Exchange& from, int s, int phase, auto& acc, auto first) {
         bool live[NTP];
         live_of(phase, live);
@@ -418,12 +420,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
         auto one = [&](auto block) {
             constexpr int b = decltype(block)::value;
             if constexpr (b < WB) {
-                for (;;) {
+                constexpr int kFirst = AHEAD ? (b == 0 ? 0 : WB) : b, kLast = AHEAD ? WB - 1 : b;
+                while (kFirst <= kLast) {
                     u32 missing = 0;
 #pragma unroll
-                    for (int n = 0; n < NTP; ++n)
+                    for (int i = kFirst; i <= kLast; ++i)
 #pragma unroll
-                        for (int part = 0; part < PARTS; ++part) missing |= which(part, n, b);
+                        for (int n = 0; n < NTP; ++n)
+#pragma unroll
+                            for (int part = 0; part < PARTS; ++part) missing |= which(part, n, i);
                     if (!__any_sync(~0u, missing) || watch.expired()) break;
                     h.fetch<b>(at, which);
                 }
