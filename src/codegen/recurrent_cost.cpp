@@ -13,6 +13,7 @@ constexpr int64_t kRegisters = 232;  // of 255 a thread may have; the rest is fo
 constexpr double kChainUs = 0.82, kPhaseUs = 0.35, kRoundUs = 0.23, kL2PerKb = 0.0154, kPerMma = 0.0070,
                  kMmaAlone = 0.0106, kPartialPerKb = 0.0106, kSharedPerKb = 0.002, kCallUs = 25,
                  kLaunchUs = 15;
+constexpr double kExchangeLimit = 1 << 30;  // bytes; layers that run at once keep every step
 constexpr double kHalfFlopsPerUs = 4e8, kTf32FlopsPerUs = 1e8;  // of the products over all steps
 
 int64_t Up(int64_t value, int64_t to) {
@@ -148,7 +149,9 @@ std::optional<double> GridUs(const RecurrentShape& shape, int64_t processors) {
       const std::optional<BestGrid> grid = FindGrid(shape, slabs, chained, processors);
       fits = grid.has_value();
       if (!fits) break;
-      const double exchange = grid->exchange_bytes * static_cast<double>(chained ? shape.steps + 1 : 2) / 2e6;
+      const double exchange_bytes = grid->exchange_bytes * static_cast<double>(chained ? shape.steps + 1 : 2);
+      fits = exchange_bytes <= kExchangeLimit;
+      const double exchange = exchange_bytes / 2e6;
       const double launches = slabs < shape.directions ? 2 : 1;
       const int64_t steps = shape.steps + (chained ? slabs - 1 : 0);
       us += product_us(first == 0) +

@@ -154,6 +154,12 @@ class _GridPlan(_Plan):
             self.launches.append((problem, slabs, layer, direction in (None, 0), self.exchange_words, final, launch, config))
             self.exchange_words += shape.slabs * teams * (steps + 1 if shape.chained else 2) * shape.slot_words
 
+    def _product_of(self, layer, rows, width):
+        try:
+            return _Plan._product_of(self, layer, rows, width)
+        except _Unsupported:  # before Hopper there is no kernel for it; torch.mm then
+            return None
+
     def __call__(self, x, h0, c0):
         stack = self.stack
         if stack.error_word.value:
@@ -222,6 +228,7 @@ def _grid_packing(stack, shape, index, chained):
 # What a step costs, fitted to an H200 (microseconds; the terms are those of docs/RECIPES.md).
 _GRID_STEP = dict(chain=0.82, phase=0.35, round=0.23, l2_kb=0.0154, mma=0.0070, alone=0.0106, partial_kb=0.0106, shared_kb=0.002)
 _GRID_CALL_US, _GRID_LAUNCH_US = 25.0, 15.0  # a call; each launch, with zeroing and loading the weights
+_EXCHANGE_LIMIT = 1 << 30  # bytes; layers that run at once keep every step
 _HALF_FLOPS_PER_US, _TF32_FLOPS_PER_US = 4e8, 1e8  # of the products over all steps: torch's, and product_tf32.cu
 
 
@@ -297,6 +304,8 @@ def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processo
             apart = range(directions) if slabs < directions else [None]
             launches += [(shape, first, direction) for direction in apart]
             exchange = shape.slot_words * 4 * -(-batch // shape.sequences) * slabs * (steps + 1 if chained else 2)
+            if exchange > _EXCHANGE_LIMIT:
+                break
             us += product_us(first) + len(apart) * (_GRID_LAUNCH_US + exchange / 2e6 + (steps + (slabs - 1) * chained) * step)
         else:
             if choice is None or us < choice.us:

@@ -46,6 +46,8 @@ class _StepPlan(_Plan):
         self.first_rows = []
         self.graph, self.calls = None, 0
 
+    _product_of = _GridPlan._product_of
+
     def _step_weights(self, layer):
         """[directions][hidden][gates * hidden] in fp16, biases and unscales."""
         stack, key = self.stack, ("step", layer)
@@ -78,7 +80,10 @@ class _StepPlan(_Plan):
         between = [torch.empty(steps * batch, directions * hidden, dtype=stack.between, device=device) for _ in range(min(2, stack.layers - 1))]
         rows, driver, argument = x, _driver(), _StepArguments()
         argument.batch, argument.hidden = batch, hidden
-        config = _Config(-(-batch * hidden // 256), directions, 1, 256, 1, 1, 0, _raw_stream(stack.device), None, 0)
+        stream = _raw_stream(stack.device)  # that of a capture, maybe
+        config = _Config(-(-batch * hidden // 256), directions, 1, 256, 1, 1, 0, stream, None, 0)
+        if self.products[0] is not None:
+            self.products[0].config.stream = stream
         launch = (ctypes.byref(config), self.function, (ctypes.c_void_p * 1)(ctypes.addressof(argument)), None)
         driver.enter(stack.device)
         for layer in range(stack.layers):
