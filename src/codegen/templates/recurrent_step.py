@@ -186,6 +186,8 @@ def _step_us(stack, steps, batch):
 def _pytorch_us(stack, steps, batch):
     cost, weights, chains = _CUDNN_STEP_US, stack.gates * stack.hidden * stack.hidden * 4e-6, stack.layers * stack.directions
     step = cost["alone" if chains == 1 else "beside"] + weights * cost["mb"] + batch * cost["sequence"]
+    if stack.hand_written:
+        return math.inf
     if stack.hidden <= 128:
         step = cost["small" if stack.hidden < 108 else "medium"]
     return chains * steps * step
