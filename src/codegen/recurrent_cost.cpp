@@ -36,8 +36,8 @@ struct GridShape {
     const int64_t used = gru && chained && units % 16 == 0 ? tiles * 3 / 4 : tiles, both = chained ? 2 : 1;
     const int64_t chains = tiles_at_once * tiles * shape.terms < 4 && blocks > 1 ? 2 : 1;
     const int64_t elements = tiles_at_once * 8 * units, rounds = Ceil(elements, 32 * warps);
-    const int64_t other =
-        shape.terms * tiles_at_once * 4 * (chains * tiles + blocks * both) + 10 * (rounds - 1);
+    const int64_t other = shape.terms * tiles_at_once * 4 * (chains * tiles + blocks * both) +
+                          10 * (rounds - 1) + (phases > 1 ? 12 : 0);
     const int64_t all_blocks = both * blocks;
     const int64_t in_registers =
         std::max<int64_t>(0, std::min(all_blocks, (kRegisters - other) / (shape.terms * 8 * used)));

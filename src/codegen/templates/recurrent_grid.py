@@ -40,7 +40,7 @@ class _GridShape:
         chains = 2 if ntp * self.tiles * parts < 4 and self.wb > 1 else 1
         # Registers: sums, blocks of h, and as many blocks of weights as leave room for the rest (measured with the compiler).
         elements = ntp * 8 * units
-        other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1) + 10 * (-(-elements // self.threads) - 1)
+        other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1) + 10 * (-(-elements // self.threads) - 1) + 12 * (phases > 1)
         self.regb = max(0, min(blocks, (_GRID_REGISTERS - other) // (parts * 8 * self.tiles_used)))
         shared = 2 * warps * ntp * self.tiles * 512 + (2 if cell == "LSTM" else 1) * phases * elements * 4
         shared += 2 * phases * self.gates * elements * 4 + units * 16

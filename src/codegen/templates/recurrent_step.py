@@ -176,7 +176,7 @@ def _grid_us(stack, steps, batch):
 def _step_us(stack, steps, batch):
     if stack.parts != 1 or not _HALF_PRODUCT or stack.cell == "RNN_RELU":
         raise _Unsupported("its products are of fp16 operands")
-    if stack.hidden % 8:
+    if stack.hidden % 8 and not _only_ways:
         raise _Unsupported("products of fp16 rows that are not multiples of 16 bytes are slow")
     weights = stack.gates * stack.hidden * stack.hidden * stack.directions
     step = _STEP_US["chain"] + weights * 2e-6 * _STEP_US["mb"] + 2e-9 * weights * batch * _STEP_US["gflop"]
