@@ -9,18 +9,26 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/archive_command.h"
 #include "cli/bench_command.h"
 #include "cli/common.h"
+#include "cli/compare_command.h"
 #include "cli/completion_command.h"
 #include "cli/config.h"
 #include "cli/doctor_command.h"
+#include "cli/explain_command.h"
+#include "cli/export_command.h"
+#include "cli/gc_command.h"
 #include "cli/import_command.h"
 #include "cli/lint_command.h"
 #include "cli/optimize_command.h"
 #include "cli/replay_command.h"
+#include "cli/report_command.h"
 #include "cli/runs_command.h"
+#include "cli/serve_command.h"
 #include "cli/show_command.h"
 #include "cli/suite_command.h"
+#include "cli/tail_command.h"
 #include "process/sandbox_exec.h"
 #include "process/tree.h"
 
@@ -53,8 +61,16 @@ int Run(int argc, char** argv) {
   AddBenchCommand(app, &exit_code);
   AddLintCommand(app, &exit_code);
   AddShowCommand(app, &exit_code);
+  AddExplainCommand(app, &exit_code);
+  AddCompareCommand(app, &exit_code);
   AddRunsCommand(app, &exit_code);
+  AddReportCommand(app, &exit_code);
+  AddExportCommand(app, &exit_code);
+  AddTailCommand(app, &exit_code);
+  AddServeCommand(app, &exit_code);
   AddImportCommand(app, &exit_code);
+  AddArchiveCommand(app, &exit_code);
+  AddGcCommand(app, &exit_code);
   AddPromptCommand(app, &exit_code);
   AddExportReplayCommand(app, &exit_code);
   AddDoctorCommand(app, &exit_code);

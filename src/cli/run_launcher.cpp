@@ -1,18 +1,16 @@
 #include "cli/run_launcher.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include "base/clock.h"
 #include "base/ids.h"
-#include "base/interrupt.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "cli/run_view.h"
 #include "model/open_model.h"
+#include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
+#include "store/run_rows.h"
 
 namespace hone {
 
@@ -90,6 +88,8 @@ void AddRunFlags(CLI::App* command, OptimizeFlags* flags) {
       ->capture_default_str();
   command->add_flag("--no-analysis", flags->no_analysis,
                     "No algorithm analysis of seeds that failed or lost");
+  command->add_flag("--no-class-check", flags->no_class_check,
+                    "Take algorithm candidates of any kernel class, and tune persistent kernels, too");
   command->add_flag("--no-tuning", flags->no_tuning, "No staged tuning");
   command->add_option("--tune-trials", flags->run.tune_trials, "Configurations a search looks at, per stage")
       ->check(CLI::Range(1, 1000))
@@ -189,31 +189,14 @@ std::string ProposerWord(const std::string& proposer) {
   return proposer.substr(0, proposer.find(':'));
 }
 
-// One process at a time works on a run; the lock goes with the process, however it ends.
-Result<UniqueFd> LockRun(int64_t id, double patience_s) {
-  const fs::path folder = DataFolder() / "locks";
-  HONE_RETURN_IF_ERROR(MakeFolders(folder));
-  const fs::path path = folder / fmt::format("run{}.lock", id);
-  UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.valid()) return ErrnoError("cannot open " + path.string());
-  const Deadline deadline = Deadline::After(patience_s);
-  while (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
-    if (deadline.passed() || !SleepUnlessInterrupted(0.02))
-      return Error{ErrorKind::kUnavailable, "another hone is working on this run; see it with: hone show"};
-  return file;
-}
-
 }  // namespace
-
-bool IsAbandoned(const RunRecord& run) {
-  return run.status == "running" && LockRun(run.id, 0).ok();
-}
 
 Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
   RunOptions options = flags.run;
   options.analysis = !flags.no_analysis;
+  options.class_check = !flags.no_class_check;
   options.tuning = !flags.no_tuning;
   options.search_seed = RandomU64();
   JudgeFlags judge = flags;
@@ -267,7 +250,13 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
   // `hone runs` holds it for an instant to see whether anybody does.
   HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id, 0.5));
+  HONE_RETURN_IF_ERROR(store.FindRun(fmt::format("R{}", run.id)));  // `hone gc` may have come first
   HONE_ASSIGN_OR_RETURN(const Json stored, ParseJson(run.options));
+  if (IsFromArchive(stored))
+    return Error{
+        ErrorKind::kUsage,
+        "this run came from an archive: it can be read, not continued (what it would start and where it "
+        "would connect was chosen elsewhere); begin anew: hone optimize TASK"};
   const RunOptions options = RunOptionsFromJson(stored);
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/unique_fd.h"
 #include "cli/common.h"
 #include "model/http_model.h"
 #include "pipeline/run_options.h"
@@ -33,6 +34,7 @@ struct OptimizeFlags : JudgeFlags {
   ModelFlags model;
   RunOptions run;
   bool no_analysis = false;
+  bool no_class_check = false;
   bool no_tuning = false;
   bool json = false;
   bool quiet = false;
@@ -50,8 +52,5 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags);
 // Runs it, or what is left of it, to its end; prints the view on the way and the result at the end. Returns
 // the exit code.
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet);
-
-// "running" in the store, and nobody is working on it: killed.
-bool IsAbandoned(const RunRecord& run);
 
 }  // namespace hone

@@ -4,7 +4,7 @@
 
 #include "base/terminal.h"
 #include "cli/common.h"
-#include "cli/run_launcher.h"
+#include "pipeline/run_lock.h"
 #include "report/run_report.h"
 #include "store/run_store.h"
 

@@ -111,6 +111,23 @@ TEST_P(ClusterRecipe, WritesASoundCandidate) {
 INSTANTIATE_TEST_SUITE_P(Tasks, ClusterRecipe, testing::ValuesIn(kTasks),
                          [](const auto& test) { return std::string(test.param.file, 2); });
 
+TEST(ClusterRecipes, OfferFloat32BesideTf32WherePyTorchRounds) {
+  for (const TaskCase& task : kTasks) {
+    const std::string recipe =
+        task.bidirectional ? "cuda/cluster_bidirectional_fp32" : "cuda/cluster_wavefront_fp32";
+    ExpertInputs inputs = InputsOf(task);
+    EXPECT_THAT(WhyDeclined(inputs, recipe), HasSubstr("at float32 level already")) << task.file;
+    if (*task.path == '\0') continue;
+    inputs.facts["cudnn_tf32"] = true;
+    const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+    ASSERT_TRUE(answer.ok()) << answer.error().message;
+    const Proposal proposal = Offered(*answer, recipe);
+    EXPECT_THAT(proposal.source, HasSubstr("\n_FULL_FLOAT32 = True\n"));
+    EXPECT_EQ(SyntaxTree::Parse(proposal.source, Language::kPython).first_error(), nullptr);
+    EXPECT_GT(proposal.predicted_us, task.predicted_us);
+  }
+}
+
 TEST(ClusterRecipes, SayWhatTheyAreNotFor) {
   struct Case {
     const char* field;

@@ -33,25 +33,6 @@ Json VerdictForPrompt(const CandidateRecord& candidate) {
   return verdict;
 }
 
-bool AsksForPersistent(const AnalysisRecord& record) {
-  const std::string text = ToLower(record.kernel_type + " " + record.optimisation_method);
-  return Contains(text, "persistent");
-}
-
-// What the candidate is, where the analysis asked for something else; empty when it is what was asked for.
-std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate) {
-  if (!AsksForPersistent(asked) || candidate.kernel_class == "persistent_recurrent" ||
-      candidate.kernel_class == "none")
-    return "";
-  return fmt::format(
-      "The plan asks for a persistent kernel with the time loop inside it. This candidate is of class {}: {}",
-      candidate.kernel_class,
-      candidate.kernel_class == "launch_per_step"
-          ? "the time loop is still on the host, around the launch. Move it into the kernel."
-          : "no kernel in it carries state from step to step. Put the time loop, and the state, into one "
-            "kernel.");
-}
-
 }  // namespace
 
 Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
@@ -127,8 +108,7 @@ Status Spine::Branch(int seed) {
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> best,
                         ProposeAndRepair(key, "", "seed", "seed_repair", inputs, std::nullopt));
   if (!best) return Ok();
-  const bool lost = IsBroken(*best) || best->vs_best < 1.0;
-  if (!lost || !options_.analysis) return Ok();
+  if (!FailedOrLost(*best) || !options_.analysis) return Ok();
   HONE_ASSIGN_OR_RETURN(const std::optional<AnalysisRecord> analysis, Analyse(*best));
   if (!analysis || !analysis->worth_optimizing) return Ok();
   inputs = Inputs("algorithm");

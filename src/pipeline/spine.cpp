@@ -12,15 +12,6 @@
 
 namespace hone {
 
-bool IsRight(const CandidateRecord& candidate) {
-  return candidate.verdict == "accepted" || candidate.verdict == "no_difference" ||
-         candidate.reason == "slower";
-}
-
-bool IsBroken(const CandidateRecord& candidate) {
-  return candidate.judged() && !IsRight(candidate);
-}
-
 Spine::Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task,
              RunOptions options)
     : recorder_(recorder), judge_(judge), model_(model), task_(task), options_(std::move(options)) {}
@@ -110,18 +101,6 @@ Status Spine::Seeds() {
   for (Status& status : ended) HONE_RETURN_IF_ERROR(std::move(status));
   return Ok();
 }
-
-namespace {
-
-template <class Qualifies>
-std::optional<CandidateRecord> Fastest(const std::vector<CandidateRecord>& all, Qualifies qualifies) {
-  std::optional<CandidateRecord> best;
-  for (const CandidateRecord& one : all)
-    if (qualifies(one) && (!best || one.vs_best > best->vs_best)) best = one;
-  return best;
-}
-
-}  // namespace
 
 Result<std::optional<CandidateRecord>> Spine::BestAccepted() {
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,

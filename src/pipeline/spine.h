@@ -18,6 +18,7 @@
 #include "model/prompt.h"
 #include "pipeline/candidate_judge.h"
 #include "pipeline/recorder.h"
+#include "pipeline/rules.h"
 #include "pipeline/run_options.h"
 
 namespace hone {
@@ -58,9 +59,9 @@ class Spine {
   Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
 
   // Tuning (tuning.cpp).
+  Result<std::string> WhyNotTunedNow(const CandidateRecord& best);
   Status Stage(const std::string& stage, CandidateRecord* best);
   Result<std::optional<CandidateRecord>> Search(const CandidateRecord& base, const std::string& key);
-  std::string WhyNotTuned(const CandidateRecord& best);
 
   // What every stage uses (spine.cpp). All of it is remembered by key.
   Result<ModelReply> Ask(const std::string& key, const PromptInputs& inputs);
@@ -90,13 +91,5 @@ class Spine {
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;
 };
-
-// What the keys of tuned candidates begin with.
-constexpr char kTuningKeys[] = "tune.";
-
-// A verdict that repairing may change: not a matter of speed.
-bool IsBroken(const CandidateRecord& candidate);
-// Right, and timed: it has a speed-up, whatever that is.
-bool IsRight(const CandidateRecord& candidate);
 
 }  // namespace hone

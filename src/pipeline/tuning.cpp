@@ -14,11 +14,7 @@ namespace hone {
 
 namespace {
 
-// A stage must beat the best by more than two figures of a judge differ anyway.
-constexpr double kBetter = 1.01;
 constexpr int kFinalists = 2;
-// This close to the least time the device could need, no block size is worth an evaluation.
-constexpr double kNearTheFloor = 1.25;
 
 using Config = std::map<std::string, Json>;
 
@@ -56,54 +52,28 @@ std::vector<Config> Draw(const std::vector<Tunable>& tunables, size_t most, uint
   return configs;
 }
 
-// Static analysis gives Triton and CUDA kernels a class, and C++ none.
-bool CompilesCpp(const std::string& source) {
-  return Contains(source, "hone_ext.cpp(") || Contains(source, "cpp_extension");
-}
-
 }  // namespace
 
-std::string Spine::WhyNotTuned(const CandidateRecord& best) {
-  if (!options_.tuning) return "tuning is switched off";
-  if (best.kernel_class == "none" && !CompilesCpp(best.source)) return "it has no kernel of its own to tune";
-  if (options_.class_check &&
-      (best.kernel_class == "persistent_recurrent" || best.kernel_class == "launch_per_step"))
-    return best.kernel_class == "persistent_recurrent"
-               ? "a persistent kernel's grid and blocks are part of its algorithm"
-               : "it is bound by launches, which no block size changes";
-  const double floor_us = GetNumber(context_.card, "floor_us");
-  if (best.candidate_us > 0 && best.candidate_us < kNearTheFloor * floor_us)
-    return fmt::format("it runs at {:.0f}% of the roofline already", 100 * floor_us / best.candidate_us);
-  // The analysis this candidate, or what it was repaired from, was made by.
-  const size_t algorithm = best.key.find(".algorithm");
-  if (algorithm != std::string::npos) {
-    const Result<std::vector<DecisionRecord>> decisions = recorder_.store().Decisions(recorder_.run().id);
-    if (decisions.ok())
-      for (const DecisionRecord& decision : *decisions) {
-        if (decision.phase != "analysis" || !StartsWith(decision.key, best.key.substr(0, algorithm) + "."))
-          continue;
-        const Result<Json> record = ParseJson(decision.json);
-        if (record.ok() && GetString(*record, "implementation_complexity") == "high")
-          return "its analysis says that its complexity is high";
-      }
-  }
-  return "";
+Result<std::string> Spine::WhyNotTunedNow(const CandidateRecord& best) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
+                        recorder_.store().Decisions(recorder_.run().id));
+  return WhyNotTuned(best, options_, context_.card, decisions);
 }
 
 Status Spine::Tuning() {
   HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> best, BestBeforeTuning());
   if (!best) return recorder_.Decide("tuning", "tuning", "no tuning: no candidate is right");
-  std::string why_not = WhyNotTuned(*best);
+  HONE_ASSIGN_OR_RETURN(std::string why_not, WhyNotTunedNow(*best));
   if (why_not.empty()) {
-    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(*best));
-    why_not = WhyBusyAlready(profile);
+    HONE_RETURN_IF_ERROR(Profile(*best));  // what it says is on record, and may be a reason
+    HONE_ASSIGN_OR_RETURN(why_not, WhyNotTunedNow(*best));
   }
   if (!why_not.empty())
     return recorder_.Decide("tuning", "tuning", fmt::format("no tuning of {}: {}", best->key, why_not));
   HONE_RETURN_IF_ERROR(
       recorder_.Decide("tuning", "tuning",
                        fmt::format("tuning {} ({}, {:.2f}x)", best->key, best->kernel_class, best->vs_best)));
-  for (const char* stage : {"grid", "block", "memory"}) HONE_RETURN_IF_ERROR(Stage(stage, &*best));
+  for (const char* stage : kTuningStages) HONE_RETURN_IF_ERROR(Stage(stage, &*best));
   return Ok();
 }
 
@@ -128,7 +98,7 @@ Status Spine::Stage(const std::string& stage, CandidateRecord* best) {
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> found, Search(winner, key));
     if (found && found->vs_best > winner.vs_best) winner = *found;
   }
-  const bool better = winner.accepted() && winner.vs_best > kBetter * (best->accepted() ? best->vs_best : 0);
+  const bool better = StageIsBetter(winner, *best);
   HONE_RETURN_IF_ERROR(recorder_.Decide(
       key, "tuning",
       better ? fmt::format("stage {}: {} is the best so far, {:.2f}x", stage, winner.key, winner.vs_best)

@@ -19,7 +19,6 @@
 namespace hone {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -248,7 +247,7 @@ TEST_P(Sandbox, RefusesAndRecordsAFileOutside) {
   EXPECT_TRUE(fs::is_empty(outside_.path()));
   for (const std::string& name :
        {outside_.path().string() + "/x", outside_.path().string() + "/y", std::string("/etc/hone-test")})
-    EXPECT_THAT(outcome.attempts, Contains("opened " + name + " for writing"));
+    EXPECT_THAT(outcome.attempts, testing::Contains("opened " + name + " for writing"));
 }
 
 TEST_P(Sandbox, HidesFilesOutsideAndTheProcessesOfTheUser) {
@@ -340,7 +339,7 @@ TEST(SyscallWatch, ForgetsWhatCameBeforeAndCountsARepeatedAttemptOnce) {
   started->watch->Forget();
   EXPECT_THAT(started->watch->attempts(), IsEmpty());
   ASSERT_TRUE(started->child->WaitUntil(Deadline::After(20)));
-  EXPECT_THAT(started->watch->attempts(), Contains("opened a network socket"));
+  EXPECT_THAT(started->watch->attempts(), testing::Contains("opened a network socket"));
   EXPECT_EQ(started->watch->attempts().size(), 16u) << "the list does not grow without end";
 }
 

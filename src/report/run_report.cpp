@@ -35,6 +35,7 @@ Result<RunStory> ReadStory(RunStore& store, const std::string& what) {
   HONE_ASSIGN_OR_RETURN(story.run, store.FindRun(what));
   HONE_ASSIGN_OR_RETURN(story.candidates, store.Candidates(story.run.id));
   HONE_ASSIGN_OR_RETURN(story.decisions, store.Decisions(story.run.id));
+  HONE_ASSIGN_OR_RETURN(story.calls, store.Calls(story.run.id));
   HONE_ASSIGN_OR_RETURN(story.usage, store.Usage(story.run.id));
   return story;
 }

@@ -15,6 +15,7 @@ struct RunStory {
   RunRecord run;
   std::vector<CandidateRecord> candidates;
   std::vector<DecisionRecord> decisions;
+  std::vector<CallRecord> calls;
   UsageTotals usage;
 };
 Result<RunStory> ReadStory(RunStore& store, const std::string& what);

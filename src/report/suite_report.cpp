@@ -18,7 +18,7 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
   for (const RunRecord& run : runs) {
     SuiteRow row;
     row.run = run;
-    HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates, store.Candidates(run.id));
+    HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates, store.CandidateSummaries(run.id));
     for (const CandidateRecord& one : candidates) {
       if (one.phase == "zero") continue;
       ++row.candidates;

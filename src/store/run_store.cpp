@@ -16,6 +16,9 @@ namespace {
 constexpr char kRunColumns[] =
     "name, created, finished, status, task, task_path, task_sha256, task_source, target, device, proposer, "
     "model, folder, options, card, outcome, best_key, vs_best, vs_eager, seconds, suite_id";
+constexpr char kRunSummary[] =
+    "id, name, created, finished, status, task, task_path, task_sha256, '', target, device, proposer, model, "
+    "folder, '', 'null', outcome, best_key, vs_best, vs_eager, seconds, suite_id";
 constexpr char kCallColumns[] =
     "run_id, key, created, call_type, status, model, system, prompt, reply, thinking, finish_reason, error, "
     "prompt_tokens, completion_tokens, estimated, cost_usd, price_known, seconds, attempts";
@@ -112,6 +115,11 @@ Result<std::unique_ptr<RunStore>> RunStore::Open(const fs::path& path) {
   return std::unique_ptr<RunStore>(new RunStore(std::move(store)));
 }
 
+Result<std::unique_ptr<RunStore>> RunStore::OpenReadOnly(const fs::path& path) {
+  HONE_ASSIGN_OR_RETURN(Store store, Store::OpenReadOnly(path));
+  return std::unique_ptr<RunStore>(new RunStore(std::move(store)));
+}
+
 Result<int64_t> RunStore::AddRun(const RunRecord& run) {
   const std::scoped_lock lock(mutex_);
   Statement insert(
@@ -177,12 +185,27 @@ Result<RunRecord> RunStore::FindRun(const std::string& what) {
 
 Result<std::vector<RunRecord>> RunStore::Runs(int most, int64_t suite_id) {
   const std::scoped_lock lock(mutex_);
-  Statement query(handle(),
-                  "SELECT id, name, created, finished, status, task, task_path, task_sha256, '', target, "
-                  "device, proposer, model, folder, '', 'null', outcome, best_key, vs_best, vs_eager, "
-                  "seconds, suite_id FROM run WHERE ?2 = 0 OR suite_id = ?2 ORDER BY id DESC LIMIT ?1");
+  Statement query(
+      handle(),
+      fmt::format("SELECT {} FROM run WHERE ?2 = 0 OR suite_id = ?2 ORDER BY id DESC LIMIT ?1", kRunSummary)
+          .c_str());
   query.BindAll(most, suite_id);
   return All(handle(), query, ReadRun);
+}
+
+Result<RunRecord> RunStore::RunSummary(int64_t id) {
+  const std::scoped_lock lock(mutex_);
+  Statement query(handle(), fmt::format("SELECT {} FROM run WHERE id = ?", kRunSummary).c_str());
+  query.Bind(1, id);
+  HONE_ASSIGN_OR_RETURN(std::optional<RunRecord> run, One(handle(), query, ReadRun));
+  if (run) return std::move(*run);
+  return Error{ErrorKind::kNotFound, fmt::format("there is no run R{} in the store", id)};
+}
+
+int64_t RunStore::DataVersion() {
+  const std::scoped_lock lock(mutex_);
+  Statement query(handle(), "PRAGMA data_version");
+  return query.ok() && query.Step() == SQLITE_ROW ? query.Integer(0) : -1;
 }
 
 Status RunStore::DeleteRun(int64_t id) {
@@ -272,6 +295,17 @@ Result<std::vector<CandidateRecord>> RunStore::Candidates(int64_t run_id) {
   Statement query(
       handle(),
       fmt::format("SELECT id, {} FROM candidate WHERE run_id=? ORDER BY id", kCandidateColumns).c_str());
+  query.Bind(1, run_id);
+  return All(handle(), query, ReadCandidate);
+}
+
+Result<std::vector<CandidateRecord>> RunStore::CandidateSummaries(int64_t run_id) {
+  const std::scoped_lock lock(mutex_);
+  Statement query(handle(),
+                  "SELECT id, run_id, key, parent_key, phase, proposer, title, created, '', sha256, "
+                  "kernel_class, '[]', 'null', predicted_us, verdict, reason, substr(detail, 1, 400), kind, "
+                  "vs_best, ci_low, ci_high, vs_eager, candidate_us, error, error_limit, seconds, '' "
+                  "FROM candidate WHERE run_id=? ORDER BY id");
   query.Bind(1, run_id);
   return All(handle(), query, ReadCandidate);
 }

@@ -123,6 +123,9 @@ class RunStore {
  public:
   static Result<std::unique_ptr<RunStore>> Open(const fs::path& path = DataFolder() / "hone.db");
 
+  // See Store::OpenReadOnly.
+  static Result<std::unique_ptr<RunStore>> OpenReadOnly(const fs::path& path = DataFolder() / "hone.db");
+
   Result<int64_t> AddRun(const RunRecord& run);
   // Everything but id, name and created.
   Status UpdateRun(const RunRecord& run);
@@ -130,6 +133,8 @@ class RunStore {
   Result<RunRecord> FindRun(const std::string& what);
   // The newest first, without task sources and cards.
   Result<std::vector<RunRecord>> Runs(int most, int64_t suite_id = 0);
+  // One run as Runs() gives it.
+  Result<RunRecord> RunSummary(int64_t id);
   Status DeleteRun(int64_t id);
 
   Status SaveCall(const CallRecord& call);
@@ -141,6 +146,8 @@ class RunStore {
   Status SaveCandidate(const CandidateRecord& candidate);
   Result<std::optional<CandidateRecord>> Candidate(int64_t run_id, const std::string& key);
   Result<std::vector<CandidateRecord>> Candidates(int64_t run_id);
+  // The same without sources, findings, facts and verdicts in full, and with the beginning of the detail.
+  Result<std::vector<CandidateRecord>> CandidateSummaries(int64_t run_id);
 
   Status SaveDecision(int64_t run_id, const DecisionRecord& decision);
   Result<std::optional<DecisionRecord>> Decision(int64_t run_id, const std::string& key);
@@ -152,6 +159,9 @@ class RunStore {
 
   Result<int64_t> AddSuite(const SuiteRecord& suite);
   Result<SuiteRecord> FindSuite(const std::string& name);
+
+  // Changes when another connection has written; see SQLite's data_version.
+  int64_t DataVersion();
 
   Store& store() { return store_; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "base/interrupt.h"
 #include "store/sql.h"
 
 namespace hone {
@@ -130,6 +131,16 @@ constexpr const char* kMigrations[] = {
       );
       CREATE INDEX console_by_run ON console(run_id, id);
     )sql",
+    // What lists, totals and leaderboards read, without touching rows that carry sources, prompts and
+    // verdicts.
+    R"sql(
+      CREATE INDEX run_by_status ON run(status, id);
+      CREATE INDEX run_by_task ON run(task, device, best_key, vs_best, id);
+      CREATE INDEX run_by_device ON run(device, id);
+      CREATE INDEX candidate_by_verdict ON candidate(verdict, reason);
+      CREATE INDEX candidate_by_run ON candidate(run_id, verdict, phase);
+      CREATE INDEX call_usage ON call(run_id, prompt_tokens, completion_tokens, cost_usd, estimated, price_known);
+    )sql",
 };
 constexpr int kVersion = sizeof kMigrations / sizeof *kMigrations;
 
@@ -176,21 +187,39 @@ Result<Store> Store::Open(const fs::path& path) {
   return store;
 }
 
+Result<Store> Store::OpenReadOnly(const fs::path& path) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY, nullptr);
+  Store store(handle);
+  if (code != SQLITE_OK) return SqlError(handle, "cannot open the store " + path.string());
+  sqlite3_busy_timeout(handle, 2'000);
+  sqlite3_progress_handler(
+      handle, 10'000, [](void*) { return Interrupted() ? 1 : 0; }, nullptr);
+  HONE_RETURN_IF_ERROR(store.Execute("PRAGMA query_only=ON; PRAGMA mmap_size=268435456;")
+                           .WithContext("the store " + path.string()));
+  if (const int version = store.Version(); version != kVersion)
+    return Error{ErrorKind::kInvalid,
+                 fmt::format("the store {}: its schema has version {}, this hone knows {}", path.string(),
+                             version, kVersion)};
+  return store;
+}
+
 Status Store::Execute(const char* sql) {
   if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK)
     return SqlError(handle_.get(), "cannot write");
   return Ok();
 }
 
+int Store::Version() {
+  Statement query(handle_.get(), "PRAGMA user_version");
+  return query.ok() && query.Step() == SQLITE_ROW ? static_cast<int>(query.Integer(0)) : -1;
+}
+
 Status Store::Migrate() {
-  auto version = [&]() -> int {
-    Statement query(handle_.get(), "PRAGMA user_version");
-    return query.ok() && query.Step() == SQLITE_ROW ? static_cast<int>(query.Integer(0)) : -1;
-  };
-  if (version() == kVersion) return Ok();
+  if (Version() == kVersion) return Ok();
   // Taken before the version is read again: another process may be migrating as well.
   HONE_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
-  const int found = version();
+  const int found = Version();
   if (found < 0 || found > kVersion) {
     (void)Execute("ROLLBACK").ok();
     return Error{

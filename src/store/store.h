@@ -33,6 +33,9 @@ class Store {
  public:
   // <data folder>/hone.db, made when it is not there.
   static Result<Store> Open(const fs::path& path = DataFolder() / "hone.db");
+  // For those who only look: never writes, never waits for a writer (WAL), gives up a query at Ctrl-C. The
+  // store must be there with the schema of this hone.
+  static Result<Store> OpenReadOnly(const fs::path& path = DataFolder() / "hone.db");
   Store(Store&&) noexcept;
   ~Store();
 
@@ -51,6 +54,7 @@ class Store {
   };
   explicit Store(sqlite3* handle);
   Status Migrate();
+  int Version();
   Status Execute(const char* sql);
   std::unique_ptr<sqlite3, Closer> handle_;
 };

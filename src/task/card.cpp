@@ -107,7 +107,9 @@ Json ToJson(const Card& card) {
           {"serial_chain", card.serial_chain},
           {"launches", card.launches >= 0 ? Json(card.launches) : Json()},
           {"floor_us", card.floor_us},
-          {"floor_bound", card.floor_bound}};
+          {"floor_bound", card.floor_bound},
+          {"ceiling_flops_per_s", card.ceiling_flops_per_s},
+          {"ceiling_bytes_per_s", card.ceiling_bytes_per_s}};
 }
 
 void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed) {
@@ -120,6 +122,8 @@ void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed) {
   const double arithmetic_us = rate > 0 ? card->flops / rate * 1e6 : 0;
   const double bandwidth = ceilings.memory_bytes_per_s;
   const double memory_us = bandwidth > 0 ? static_cast<double>(card->least_bytes()) / bandwidth * 1e6 : 0;
+  card->ceiling_flops_per_s = rate;
+  card->ceiling_bytes_per_s = bandwidth;
   card->floor_us = std::max(arithmetic_us, memory_us);
   card->floor_bound = arithmetic_us > memory_us ? "arithmetic" : "memory";
 }

@@ -35,7 +35,9 @@ struct Card {
   int64_t serial_chain = 0;
   int64_t launches = -1;  // per forward, counted by the profiler on a GPU; -1: not counted
   double floor_us = 0;
-  std::string floor_bound;  // "arithmetic" or "memory"
+  std::string floor_bound;         // "arithmetic" or "memory"
+  double ceiling_flops_per_s = 0;  // the rates the floor was computed with
+  double ceiling_bytes_per_s = 0;
 
   int64_t least_bytes() const { return weight_bytes + input_bytes + output_bytes; }
   int64_t operator_calls() const;
@@ -43,8 +45,8 @@ struct Card {
 
 Card CardFromJson(const Json& json);
 Json ToJson(const Card& card);
-// Sets floor_us and floor_bound. Counts arithmetic at the fastest rate the precision limit allows: TF32 when
-// the reference itself may use it.
+// Sets the floor, what bounds it and the ceilings it rests on. Counts arithmetic at the fastest rate the
+// precision limit allows: TF32 when the reference itself may use it.
 void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed);
 // Below this no honest call can be, whatever the algorithm: every input and output byte at cache speed, with
 // a margin of two, because a library copy does not reach the cache's best.

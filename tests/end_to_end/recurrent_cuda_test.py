@@ -12,6 +12,7 @@ import itertools
 import os
 import pathlib
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -337,7 +338,7 @@ def section_weights(runtime):
         other_twin.bias_ih_l0.add_(1)
         expect(error(twin(x, state)[0], other_twin(x, state)[0]) < 2e-3, "a deep copy does not follow its own weights")
         expect(error(ours(x, state)[0], other(x, state)[0]) < 2e-3, "a deep copy disturbed the original")
-        many = [adopted(runtime, module) for _ in range(10)]
+        many = [adopted(runtime, module) for _ in range(50)]
         want = many[0](x, state)[0]
         expect(all(torch.equal(m(x, state)[0], want) for m in many), "instances differ")
 
@@ -407,6 +408,66 @@ def section_fallbacks(runtime):
             expect(False, "an input of the wrong size is taken")
         except RuntimeError as e:
             expect("input" in str(e), "PyTorch does not word the error: %s" % e)
+
+
+def section_surroundings(_runtime):
+    """What is missing on a machine costs speed, not the answer: one warning that says what, and PyTorch's own result."""
+    module, x, state = draw_case(**GRU)
+
+    def differs(word, change):
+        runtime = load_runtime(LIMIT_NS="1999999999u")  # macros of its own: nothing of it is in any cache
+        change(runtime)
+        ours = adopted(runtime, module)
+        with torch.no_grad(), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            y, again = ours(x, state)[0], ours(x, state)[0]
+            own = module(x, state)[0]
+        said = [str(w.message) for w in said if "Hone's" in str(w.message)]
+        if word:
+            expect(len(said) == 1 and word in said[0], "%s: not told once, but %s" % (word, said))
+            expect(torch.equal(y, own) and torch.equal(again, own), "%s: the answer is not PyTorch's" % word)
+        else:
+            expect(not said and error(y, own) < 2e-3, "it does not run: %s" % said)
+
+    def no_compiler(runtime):
+        runtime._nvrtc, runtime._compile_nvcc = lambda: None, lambda *_: "there is no nvcc"
+        runtime._cache_folders = lambda: iter(())
+
+    def old_driver(runtime):
+        def start():
+            raise AttributeError("undefined symbol: cuLaunchKernelEx")
+
+        runtime._Driver = start
+
+    def no_memory(runtime):
+        class Full:
+            def __getattr__(self, name):
+                return getattr(torch, name)
+
+            def empty(self, *_, **__):
+                raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+        runtime.torch = Full()
+
+    def read_only_cache(runtime):
+        runtime._cache_folders = lambda: iter(("/proc/hone-kernels",))
+
+    def broken_cache(runtime):
+        folder = tempfile.mkdtemp(prefix="hone-test-")
+        runtime._cache_folders = lambda: iter((folder,))
+        original = runtime._images
+
+        def images(name, arch, macros):
+            yield b"not a cubin"
+            yield from original(name, arch, macros)
+
+        runtime._images = images
+
+    differs("could not be built", no_compiler)
+    differs("too old", old_driver)
+    differs("memory", no_memory)
+    differs("", read_only_cache)
+    differs("", broken_cache)
 
 
 def section_watchdog(_runtime):

@@ -14,6 +14,7 @@ _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 _EXTRA_MACROS = {}  # tests add STALL_FOR_TEST and LIMIT_NS
 _PRODUCT_SHARED = 55296
 _LONG_SUM = 256
+_FULL_FLOAT32 = False  # whether recurrent layers stay at float32 level where PyTorch allows TF32
 _PLANS_KEPT = 64  # shapes and streams per packed module
 _HALF_PRODUCT = "out_dtype" in (torch.mm.__doc__ or "")  # fp16 operands with a float32 result, torch 2.8 and later
 
@@ -479,6 +480,8 @@ _captured = set()  # stacks that a captured graph reads, for good
 
 def _cudnn_tf32():
     """Whether PyTorch's own recurrent layers may round to TF32 now."""
+    if _FULL_FLOAT32:
+        return False
     if not torch.backends.cudnn.enabled:
         return _linear_tf32()
     if _precision_of is not None:

@@ -1,0 +1,113 @@
+#include "cli/report_command.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/common.h"
+#include "pipeline/run_lock.h"
+#include "report/html_page.h"
+#include "report/html_report.h"
+
+namespace hone {
+
+namespace {
+
+struct ReportFlags {
+  std::string what;
+  std::string html;
+  std::string svg;
+  std::vector<std::string> markdown;  // the option with or without a file
+  std::vector<std::string> csv;
+  bool wants_markdown = false;
+  bool wants_csv = false;
+};
+
+// What a report can become; each is made only when it is asked for.
+struct Documents {
+  std::function<std::string()> html;
+  std::function<std::string()> markdown;
+  std::function<std::string()> csv;
+  std::function<std::vector<Plot>()> plots;
+};
+
+// "-" or nothing: standard output.
+Status Put(const std::vector<std::string>& where, const std::string& content) {
+  if (where.empty() || where[0].empty() || where[0] == "-") {
+    fmt::print("{}", content);
+    return Ok();
+  }
+  HONE_RETURN_IF_ERROR(WriteFileAtomic(where[0], content));
+  fmt::print(stderr, "{}\n", SafeForTerminal(where[0]));
+  return Ok();
+}
+
+Status PutPlots(const fs::path& folder, const std::vector<Plot>& plots) {
+  HONE_RETURN_IF_ERROR(MakeFolders(folder));
+  if (plots.empty()) fmt::print(stderr, "hone: there is nothing to draw\n");
+  for (const Plot& plot : plots)
+    HONE_RETURN_IF_ERROR(
+        Put({(folder / (plot.id + ".svg")).string()}, plot.drawings[0].Standalone(PlotStyle())));
+  return Ok();
+}
+
+Result<int> Write(const ReportFlags& flags, const Documents& documents) {
+  if (!flags.html.empty()) HONE_RETURN_IF_ERROR(Put({flags.html}, documents.html()));
+  if (flags.wants_markdown) HONE_RETURN_IF_ERROR(Put(flags.markdown, documents.markdown()));
+  if (flags.wants_csv) HONE_RETURN_IF_ERROR(Put(flags.csv, documents.csv()));
+  if (!flags.svg.empty()) HONE_RETURN_IF_ERROR(PutPlots(flags.svg, documents.plots()));
+  return 0;
+}
+
+Result<int> WriteReport(const ReportFlags& flags) {
+  if (flags.html.empty() && flags.svg.empty() && !flags.wants_markdown && !flags.wants_csv)
+    return Error{ErrorKind::kUsage, "say what to write: --html FILE, --md [FILE], --csv [FILE] or --svg DIR"};
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  const Result<SuiteRecord> suite = store->FindSuite(flags.what);
+  if (suite.ok()) {
+    HONE_ASSIGN_OR_RETURN(const SuiteData data, ReadSuiteData(*store, *suite));
+    return Write(flags, {[&] { return SuiteHtml(data); }, [&] { return SuiteMarkdown(data); },
+                         [&] { return SuiteCsv(data.summary); },
+                         [&] {
+                           std::vector<Plot> plots;
+                           if (std::optional<Plot> plot = SuitePlotOf(data))
+                             plots.push_back(std::move(*plot));
+                           return plots;
+                         }});
+  }
+  if (suite.error().kind != ErrorKind::kNotFound) return suite.error();
+  HONE_ASSIGN_OR_RETURN(RunData data, ReadRunData(*store, flags.what));
+  if (IsAbandoned(data.story.run)) data.story.run.status = "killed";
+  return Write(flags, {[&] { return RunHtml(data); }, [&] { return RunMarkdown(data); },
+                       [&] { return RunCsv(data.story); },
+                       [&] { return RunPlots(FiguresOf(data.story, data.calls)); }});
+}
+
+}  // namespace
+
+void AddReportCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand("report", "Write a run or a suite as a page, a table or plots");
+  auto flags = std::make_shared<ReportFlags>();
+  command->add_option("WHAT", flags->what, "A run (name, folder, R<number>, last) or the name of a suite")
+      ->required();
+  command->add_option("--html", flags->html,
+                      "One file that holds everything and loads nothing; - for standard output");
+  CLI::Option* markdown = command->add_option("--md", flags->markdown,
+                                              "Markdown for a README; without a file to standard output");
+  CLI::Option* csv = command->add_option("--csv", flags->csv, "A row per candidate, or per task of a suite");
+  for (CLI::Option* option : {markdown, csv}) option->expected(0, 1)->type_name("[FILE]");
+  command->add_option("--svg", flags->svg, "Folder for the plots, a file each");
+  command->footer(
+      "Examples:\n  hone report last --html run.html\n  hone report R12 --md --svg docs/images\n"
+      "  hone report suite-20260131-235959 --html suite.html --csv suite.csv");
+  command->callback([flags, markdown, csv, exit_code] {
+    flags->wants_markdown = markdown->count() > 0;
+    flags->wants_csv = csv->count() > 0;
+    const Result<int> code = WriteReport(*flags);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone

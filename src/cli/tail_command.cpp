@@ -1,0 +1,87 @@
+#include "cli/tail_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "cli/common.h"
+#include "pipeline/run_lock.h"
+#include "report/run_report.h"
+#include "store/run_follower.h"
+
+namespace hone {
+
+namespace {
+
+constexpr double kEvery_s = 0.25;
+constexpr double kLockEvery_s = 1;
+
+struct TailFlags {
+  std::string run;
+  int lines = -1;  // below 0: all that it said
+  bool once = false;
+};
+
+void Print(const RunNews& news, size_t skip, const Style& style) {
+  for (size_t i = std::min(skip, news.console.size()); i < news.console.size(); ++i)
+    fmt::print("{}\n", SafeForTerminal(news.console[i].second));
+  for (const CandidateRecord& one : news.candidates)
+    if (one.judged() && one.phase != "zero") fmt::print("  {}\n", CandidateLine(one, style));
+  std::fflush(stdout);
+}
+
+Result<int> Tail(const TailFlags& flags) {
+  // Makes a store that is not there yet, and brings an old one to this version.
+  HONE_RETURN_IF_ERROR(RunStore::Open());
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::OpenReadOnly());
+  HONE_ASSIGN_OR_RETURN(RunRecord run, store->FindRun(flags.run));
+  const Style style(stdout);
+  fmt::print("{} {}\n", style.Bold(fmt::format("R{}", run.id)), SafeForTerminal(run.name));
+  RunFollower follower(*store, run.id);
+  bool first = true;
+  Stopwatch since_lock_check;
+  bool killed = IsAbandoned(run);
+  while (true) {
+    HONE_ASSIGN_OR_RETURN(const RunNews news, follower.Look());
+    size_t skip = 0;
+    if (first && flags.lines >= 0 && news.console.size() > static_cast<size_t>(flags.lines))
+      skip = news.console.size() - static_cast<size_t>(flags.lines);
+    Print(news, skip, style);
+    first = false;
+    if (news.run) run = *news.run;
+    if (run.status == "running" && since_lock_check.seconds() > kLockEvery_s) {
+      since_lock_check = Stopwatch();
+      killed = IsAbandoned(run);
+    }
+    if (run.status != "running") killed = false;
+    // A look that found nothing new after the end: everything has been said.
+    if (news.empty() && (run.status != "running" || killed || flags.once)) break;
+    if (news.empty() && !SleepUnlessInterrupted(kEvery_s)) return InterruptedError();
+  }
+  fmt::print("{}\n", RunLine(run, killed, style));
+  if (killed) fmt::print(stderr, "hone: nobody works on it any more; go on with: hone resume R{}\n", run.id);
+  return 0;
+}
+
+}  // namespace
+
+void AddTailCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand("tail", "Follow a run in a terminal until it ends");
+  auto flags = std::make_shared<TailFlags>();
+  command->add_option("RUN", flags->run, "A run's name, its beginning, its folder, R<number>, or last")
+      ->required();
+  command->add_option("-n,--lines", flags->lines, "Begin with that many lines of what was said before")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--no-follow", flags->once, "Print what there is and end");
+  command->footer("Examples:\n  hone tail last\n  hone tail R12 -n 20\n  hone tail last | grep accepted");
+  command->callback([flags, exit_code] {
+    const Result<int> code = Tail(*flags);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone

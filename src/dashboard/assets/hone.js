@@ -1,0 +1,175 @@
+// Live updates, filtering as one types, and keys. Every page reads and works without this file. What the server
+// sends as HTML is escaped there; what it sends as text is put in as text.
+'use strict';
+
+const find = (selector, root = document) => root.querySelector(selector);
+const findAll = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+function parse(html, inTable) {
+  const template = document.createElement('template');
+  template.innerHTML = html;
+  return inTable ? find('tr', template.content) : template.content;
+}
+
+// A run that is going on.
+function follow() {
+  const summary = find('[data-events]');
+  if (!summary || !window.EventSource) return;
+  const rows = find('#candidates tbody');
+  const console_ = find('#console');
+  const state = find('[data-connection]');
+  let last = Number(summary.dataset.after) || 0;
+  const source = new EventSource(`${summary.dataset.events}?after=${last}`);
+  const say = (words, lost) => {
+    if (!state) return;
+    state.textContent = words;
+    state.classList.toggle('lost', Boolean(lost));
+  };
+  source.addEventListener('open', () => say('following'));
+  source.addEventListener('error', () => say('connection lost, trying again', true));
+  source.addEventListener('summary', (event) => {
+    const html = JSON.parse(event.data).html;
+    if (summary.dataset.shown === html) return;
+    summary.dataset.shown = html;
+    summary.replaceChildren(parse(html));
+  });
+  source.addEventListener('plot', (event) => {
+    // An opened table of numbers stays open.
+    const plot = find('#plot');
+    const open = findAll('details', plot).map((each) => each.open);
+    plot.replaceChildren(parse(JSON.parse(event.data).html));
+    findAll('details', plot).forEach((each, index) => { each.open = Boolean(open[index]); });
+  });
+  source.addEventListener('candidate', (event) => {
+    const { key, html } = JSON.parse(event.data);
+    const row = parse(`<table>${html}</table>`, true);
+    const known = findAll('tr', rows).find((each) => each.dataset.key === key);
+    if (row.classList.contains('best')) {
+      for (const each of findAll('tr.best', rows)) {
+        if (each === known) continue;
+        each.classList.remove('best');
+        find('.badge.best', each)?.remove();
+      }
+    }
+    if (known && known.innerHTML === row.innerHTML && known.className === row.className) return;
+    if (known?.classList.contains('at')) row.classList.add('at');
+    row.classList.add('fresh');
+    if (known) known.replaceWith(row);
+    else rows.append(row);
+  });
+  source.addEventListener('console', (event) => {
+    const atEnd = console_.scrollHeight - console_.scrollTop - console_.clientHeight < 40;
+    let text = '';
+    for (const [id, line] of JSON.parse(event.data)) {
+      if (id <= last) continue;
+      last = id;
+      text += `${line.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '\ufffd')}\n`;
+    }
+    console_.append(text);
+    if (atEnd) console_.scrollTop = console_.scrollHeight;
+  });
+  source.addEventListener('end', (event) => {
+    source.close();
+    say(JSON.parse(event.data).status === 'killed' ? 'nobody works on it any more' : 'ended');
+    document.dispatchEvent(new Event('hone-end'));
+  });
+}
+
+// Lists: the same page again, and only the results taken from it.
+async function reload(address, push) {
+  const results = find('#results');
+  const marked = findAll('input[type=checkbox]:checked', results).map((each) => each.value);
+  try {
+    const reply = await fetch(address, { headers: { Accept: 'text/html' } });
+    if (!reply.ok) return;
+    const page = new DOMParser().parseFromString(await reply.text(), 'text/html');
+    const fresh = find('#results', page);
+    if (!fresh) return;
+    const at = find('tr.at', results)?.dataset.row;
+    results.replaceWith(fresh);
+    for (const box of findAll('input[type=checkbox]', fresh)) box.checked = marked.includes(box.value);
+    if (at) findAll('tr[data-row]', fresh).find((each) => each.dataset.row === at)?.classList.add('at');
+    if (push) history.replaceState(null, '', address);
+  } catch { /* The server is gone; what is shown stays. */ }
+}
+
+function filterAsTyped() {
+  const form = find('form[data-live-filter]');
+  if (!form) return;
+  let timer = 0;
+  const go = () => {
+    const fields = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) if (value) fields.append(name, value);
+    const query = fields.toString();
+    reload(form.getAttribute('action') + (query ? `?${query}` : ''), true);
+  };
+  form.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(go, 200); });
+  form.addEventListener('submit', (event) => { event.preventDefault(); clearTimeout(timer); go(); });
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest('a[data-sort]');
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const fields = new URL(link.href).searchParams;
+    for (const name of ['sort', 'dir']) {
+      let input = find(`input[name=${name}]`, form);
+      if (!input) {
+        input = document.createElement('input');
+        input.type = 'hidden';
+        input.name = name;
+        form.append(input);
+      }
+      input.value = fields.get(name) || '';
+    }
+    const title = link.textContent.trim().split(' ')[0];
+    reload(link.href, true).then(() =>
+      findAll('a[data-sort]').find((each) => each.textContent.trim().split(' ')[0] === title)?.focus());
+  });
+  setInterval(() => {
+    const busy = document.activeElement?.closest('#results input, #results a');
+    if (!document.hidden && !busy && find('#results[data-refresh]')) reload(location.href, false);
+  }, 5000);
+}
+
+function keys() {
+  const help = find('#help');
+  const button = find('[data-help]');
+  button.hidden = false;
+  button.addEventListener('click', () => help.showModal());
+  const pages = { r: '/runs', s: '/suites', l: '/leaderboard', d: '/devices', c: '/compare' };
+  let afterG = false;
+  const step = (by) => {
+    const rows = findAll('tr[data-row]');
+    if (!rows.length) return;
+    const now = rows.findIndex((each) => each.classList.contains('at'));
+    const next = now < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, now + by));
+    rows.forEach((each, index) => each.classList.toggle('at', index === next));
+    find('a', rows[next])?.focus({ preventScroll: true });
+    rows[next].scrollIntoView({ block: 'nearest' });
+  };
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+    if (event.target.closest('input:not([type=checkbox]), select, textarea')) {
+      if (event.key === 'Escape') event.target.blur();
+      return;
+    }
+    const key = event.key;
+    const row = find('tr.at');
+    if (afterG && pages[key]) location.href = pages[key];
+    else if (key === '/') { const field = find('[data-focus-key]'); if (!field) return; field.focus(); field.select?.(); }
+    else if (key === 'j') step(1);
+    else if (key === 'k') step(-1);
+    else if (key === 'Enter' && row && !event.target.closest('a, button, summary')) location.href = row.dataset.row;
+    else if (key === 'x' && row) { const box = find('input[type=checkbox]', row); if (box) box.checked = !box.checked; }
+    else if (key === 'u') { const up = find('[data-up]'); if (up) location.href = up.href; }
+    else if (key === '?') help.showModal();
+    else if (key !== 'g') { afterG = false; return; }
+    afterG = key === 'g';
+    event.preventDefault();
+  });
+}
+
+const shown = find('#console');
+if (shown) shown.scrollTop = shown.scrollHeight;
+follow();
+filterAsTyped();
+keys();

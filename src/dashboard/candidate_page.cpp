@@ -1,0 +1,91 @@
+// One candidate: its verdict and gates, what static analysis found at which line, how its answers and its
+// times were distributed, what changed against its parent and against the best, and who said what to get it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "dashboard/pages.h"
+#include "dashboard/views.h"
+#include "report/html_fragments.h"
+
+namespace hone {
+
+namespace {
+
+constexpr size_t kMostText = 200'000;
+
+Json CallValues(const CallRecord& call) {
+  return {{"model", call.model},
+          {"status", call.status},
+          {"tokens", fmt::format("{} in, {} out", call.prompt_tokens, call.completion_tokens)},
+          {"seconds", HumanSeconds(call.seconds)},
+          {"prompt", call.prompt.substr(0, kMostText)},
+          {"reply", call.reply.substr(0, kMostText)},
+          {"thinking", call.thinking.substr(0, kMostText)},
+          {"error", call.error.substr(0, kMostText)}};
+}
+
+// What changed from `other`; null where there is nothing to compare with.
+Result<Json> DiffTo(RunStore& store, const CandidateRecord& one, const std::string& other,
+                    const std::string& title) {
+  if (other.empty() || other == one.key) return Json();
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> before, store.Candidate(one.run_id, other));
+  if (!before) return Json();
+  return Json{{"title", title},
+              {"key", other},
+              {"link", CandidateLink(one.run_id, other)},
+              {"html_diff", DiffView(before->source, one.source)}};
+}
+
+Result<HttpReply> Page(const PageContext& page, const std::string& id, const std::string& key) {
+  HONE_ASSIGN_OR_RETURN(const RunRecord run, FindRunById(page.store, id));
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> found, page.store.Candidate(run.id, key));
+  if (!found) return Error{ErrorKind::kNotFound, "this run has no candidate of that name"};
+  const CandidateRecord& one = *found;
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all, page.store.CandidateSummaries(run.id));
+  HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> call, page.store.Call(run.id, key));
+  const Json record = JsonOrNull(one.json);
+  const Json findings = JsonOrNull(one.findings);
+
+  Json values = CandidateValues(one, all, run.best_key);
+  values["run"] = RunValues(run, false);
+  values["detail"] = one.accepted() ? "" : one.detail.substr(0, kMostText);
+  values["proposer"] = one.proposer;
+  values["created"] = ShortTime(one.created);
+  values["html_gates"] = GateList(record);
+  values["html_facts"] = VerdictFacts(one, record);
+  values["html_plots"] = PlotFigures(CandidatePlots(FigureOf(one)));
+  values["html_source"] = SourceWithFindings(one.source, findings, "source");
+  values["html_provenance"] = ProvenanceFacts(record);
+  values["finding_count"] = findings.is_array() ? findings.size() : 0;
+  values["stdout"] = GetString(GetMember(record, "measurement"), "stdout").substr(0, kMostText);
+  values["has_call"] = call.has_value();
+  if (call) values["call"] = CallValues(*call);
+  values["children"] = Json::array();
+  for (const CandidateRecord& each : all)
+    if (each.parent_key == one.key) values["children"].push_back(CandidateValues(each, all, run.best_key));
+  HONE_ASSIGN_OR_RETURN(const Json parent,
+                        DiffTo(page.store, one, one.parent_key, "What changed from its parent"));
+  HONE_ASSIGN_OR_RETURN(const Json best, DiffTo(page.store, one, run.best_key, "What changed from the best"));
+  values["diffs"] = Json::array();
+  if (!parent.is_null()) values["diffs"].push_back(parent);
+  if (!best.is_null() && run.best_key != one.parent_key) values["diffs"].push_back(best);
+  // The order of the run, for stepping through.
+  const auto place =
+      std::find_if(all.begin(), all.end(), [&](const CandidateRecord& each) { return each.key == one.key; });
+  values["previous"] =
+      place == all.end() || place == all.begin() ? "" : CandidateLink(run.id, std::prev(place)->key);
+  values["next"] =
+      place == all.end() || std::next(place) == all.end() ? "" : CandidateLink(run.id, std::next(place)->key);
+  return RenderPage("candidate", fmt::format("{} of R{}", one.key, run.id), "runs", std::move(values));
+}
+
+}  // namespace
+
+HttpReply CandidatePage(const PageContext& page, const std::string& id, const std::string& key) {
+  Result<HttpReply> reply = Page(page, id, key);
+  return reply.ok() ? std::move(*reply) : ErrorPage(reply.error());
+}
+
+}  // namespace hone

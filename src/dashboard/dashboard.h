@@ -1,0 +1,45 @@
+// The dashboard as one function from request to reply: who may ask, which page it is, a store to read from.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "dashboard/access.h"
+#include "dashboard/http_server.h"
+#include "dashboard/live_hub.h"
+#include "dashboard/run_actions.h"
+#include "store/run_store.h"
+
+namespace hone {
+
+class Dashboard {
+ public:
+  Dashboard(fs::path store, AccessRules rules);
+
+  // Safe to call from several threads. Never throws: what a page lets through becomes a reply with status
+  // 500.
+  HttpReply Handle(const HttpRequest& request);
+  RunActions& actions() { return actions_; }
+  // For /metrics: what the server itself counts.
+  void CountWith(const HttpServer* server, const LiveHub* hub);
+
+ private:
+  HttpReply Route(const HttpRequest& request);
+  HttpReply Get(RunStore& store, const HttpRequest& request);
+  HttpReply Post(const HttpRequest& request);
+  HttpReply Events(RunStore& store, const HttpRequest& request, const std::string& id);
+  Result<std::unique_ptr<RunStore>> TakeStore();
+
+  const fs::path store_path_;
+  const AccessRules rules_;
+  RunActions actions_;
+  const HttpServer* server_ = nullptr;
+  const LiveHub* hub_ = nullptr;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<RunStore>> idle_;
+};
+
+}  // namespace hone

@@ -1,0 +1,221 @@
+// Every page over a small store whose every text is hostile.
+#include "dashboard/dashboard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "dashboard/page.h"
+#include "dashboard/pages.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Would break out of text, of an attribute, and of a script.
+constexpr char kEvil[] =
+    "</pre></script><script>alert(1)</script><img src=x onerror='alert(2)'>\" onload=\"alert(3)\x1b[31m\xff";
+
+class DashboardTest : public testing::Test {
+ protected:
+  DashboardTest() : folder_(*TempFolder::Make("hone-dashboard-")) {
+    store_ = std::move(*RunStore::Open(path()));
+    const int64_t suite = *store_->AddSuite({0, std::string("suite ") + kEvil, "2026-01-31T00:00:00Z", "{}"});
+    RunRecord run;
+    run.name = std::string("20260131_") + kEvil;
+    run.created = "2026-01-31T00:00:00Z";
+    run.status = "done";
+    run.task = std::string("39_GRU") + kEvil;
+    run.task_path = kEvil;
+    run.task_source = kEvil;
+    run.target = "cpu";
+    run.device = kEvil;
+    run.proposer = "llm";
+    run.model = kEvil;
+    run.folder = kEvil;
+    run.outcome = kEvil;
+    run.best_key = "seed0";
+    run.vs_best = 2.5;
+    run.vs_eager = 3;
+    run.options = R"({"budget":{"tokens":1000,"evaluations":4}})";
+    run.suite_id = suite;
+    run.id = *store_->AddRun(run);
+    run_ = run;
+    Judge("seed0", "", "accepted", 2.5);
+    Judge(std::string("seed1/") + kEvil, "seed0", "rejected", 0);
+    CallRecord call;
+    call.run_id = run.id;
+    call.key = "seed0";
+    call.status = "answered";
+    for (std::string* text :
+         {&call.model, &call.system, &call.prompt, &call.reply, &call.thinking, &call.error})
+      *text = kEvil;
+    call.prompt_tokens = 500;
+    EXPECT_TRUE(store_->SaveCall(call).ok());
+    EXPECT_TRUE(store_->SaveDecision(run.id, {"d", "now", kEvil, kEvil, "null"}).ok());
+    EXPECT_TRUE(store_->AddConsole(run.id, kEvil).ok());
+  }
+  fs::path path() const { return folder_.path() / "hone.db"; }
+
+  void Judge(const std::string& key, const std::string& parent, const std::string& verdict, double speed) {
+    CandidateRecord one;
+    one.run_id = run_.id;
+    one.key = key;
+    one.parent_key = parent;
+    one.phase = one.proposer = one.title = one.kind = one.kernel_class = one.sha256 = kEvil;
+    one.created = "2026-01-31T00:00:00Z";
+    one.source = std::string("line one\n") + kEvil;
+    one.findings = DumpJson(Json::array(
+        {{{"rule", kEvil}, {"severity", kEvil}, {"line", 2}, {"message", kEvil}, {"fix", kEvil}}}));
+    one.verdict = verdict;
+    one.reason = one.detail = kEvil;
+    one.vs_best = speed;
+    one.ci_low = 2;
+    one.ci_high = 3;
+    one.error = 1e-6;
+    one.error_limit = 1e-5;
+    one.json =
+        DumpJson(Json{{"gates", {{kEvil, "pass"}, {"build", kEvil}}},
+                      {"notes", {kEvil}},
+                      {"card", {{"floor_bound", kEvil}, {"modules", {{kEvil, 1}}}}},
+                      {"provenance",
+                       {{"device", kEvil},
+                        {"torch", kEvil},
+                        {"mutants", {{{"name", kEvil}, {"told_apart", false}, {"times_over_limit", 0.5}}}},
+                        {"ladder", {{{"name", kEvil}, {"why_not", kEvil}}}}}},
+                      {"measurement", {{"stdout", kEvil}}}});
+    EXPECT_TRUE(store_->SaveCandidate(one).ok());
+  }
+  HttpReply Get(const std::string& target, bool actions = false) {
+    HttpRequest request;
+    request.host = "127.0.0.1";
+    EXPECT_TRUE(ParseTarget(target, &request)) << target;
+    return Dashboard(path(), RulesFor("127.0.0.1", {}, actions)).Handle(request);
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<RunStore> store_;
+  RunRecord run_;
+};
+
+TEST_F(DashboardTest, NoPageLetsATextOfAStrangerBecomeMarkup) {
+  const std::string evil_key = PercentEncode(std::string("seed1/") + kEvil);
+  const std::vector<std::string> pages = {"/",
+                                          "/runs?q=" + PercentEncode(kEvil),
+                                          "/runs?task=" + PercentEncode(run_.task),
+                                          "/suites",
+                                          "/suites/" + PercentEncode(std::string("suite ") + kEvil),
+                                          "/leaderboard?q=gru",
+                                          "/devices",
+                                          "/tasks/" + PercentEncode(run_.task),
+                                          "/runs/R1",
+                                          "/runs/R1/candidates/seed0",
+                                          "/runs/R1/candidates/" + evil_key,
+                                          "/compare?run=R1",
+                                          "/runs/R1/report", "/runs/R1/explain", "/runs/R1/explain?lang=zh", "/compare?run=R1:seed0,R1:seed0",
+                                          "/compare?run=" + PercentEncode(kEvil),
+                                          "/runs/" + PercentEncode(kEvil),
+                                          "/" + PercentEncode(kEvil)};
+  for (const std::string& page : pages) {
+    const HttpReply reply = Get(page);
+    EXPECT_LT(reply.status, 500) << page << reply.body.substr(0, 300);
+    EXPECT_THAT(reply.body, Not(HasSubstr("<script>alert"))) << page;
+    EXPECT_THAT(reply.body, Not(HasSubstr("<img"))) << page;
+    EXPECT_THAT(reply.body, Not(HasSubstr("\" onload=\""))) << page;
+    EXPECT_THAT(reply.body, Not(HasSubstr("\x1b"))) << page;
+    EXPECT_EQ(reply.body, ValidUtf8(reply.body)) << page;
+  }
+}
+
+TEST_F(DashboardTest, PagesShowWhatIsInTheStore) {
+  EXPECT_THAT(Get("/").body, HasSubstr("2.50x"));
+  EXPECT_THAT(Get("/runs/R1").body, HasSubstr("500 of 1000"));
+  EXPECT_THAT(Get("/runs/R1").body, HasSubstr("data-key=\"seed0\""));
+  EXPECT_THAT(Get("/runs/R1/candidates/seed0").body, HasSubstr("line one"));
+  EXPECT_THAT(Get("/runs/R1/candidates/" + PercentEncode(std::string("seed1/") + kEvil)).body,
+              HasSubstr("What changed from its parent"));
+  EXPECT_THAT(Get("/tasks/" + PercentEncode(run_.task)).body, HasSubstr("blind"));
+  EXPECT_THAT(Get("/metrics").body, HasSubstr("hone_runs{status=\"done\"} 1"));
+  EXPECT_THAT(Get("/assets/hone.css").body, HasSubstr("svg.plot"));
+  EXPECT_EQ(Get("/assets/hone.js").content_type, "text/javascript; charset=utf-8");
+}
+
+TEST_F(DashboardTest, ARunThatGoesOnHasItsEventsAndOneThatIsOverHasNot) {
+  EXPECT_THAT(Get("/runs/R1").body, Not(HasSubstr("data-events")));
+  const HttpReply events = Get("/runs/R1/events?after=12");
+  ASSERT_TRUE(events.events.has_value());
+  EXPECT_EQ(events.events->run_id, 1);
+  EXPECT_EQ(events.events->after_console_id, 12);
+  EXPECT_EQ(Get("/runs/R99/events").status, 404);
+}
+
+TEST_F(DashboardTest, WhatIsNotThereIsNotFound) {
+  for (const char* page :
+       {"/nothing", "/runs/R99", "/runs/R", "/runs/1", "/runs/R1x", "/runs/last", "/runs/R1/candidates/none",
+        "/runs/R1/none", "/suites/none", "/tasks/none", "/assets/../page.h", "/assets/none", "/api/none",
+        "/api/runs/R99", "/compare?run=R99"})
+    EXPECT_EQ(Get(page).status, 404) << page;
+  EXPECT_EQ(Get("/compare?run=R1&run=R2&run=R3&run=R4&run=R5&run=R6&run=R7").status, 400);
+  EXPECT_EQ(Get("/runs?page=99999999999999999999&sort=none").status, 200);
+}
+
+TEST_F(DashboardTest, TheApiGivesTheSameAsJson) {
+  for (const char* path : {"/api/runs", "/api/runs/R1", "/api/runs/R1/candidates/seed0", "/api/suites",
+                           "/api/tasks", "/api/devices"}) {
+    const HttpReply reply = Get(path);
+    EXPECT_EQ(reply.status, 200) << path;
+    EXPECT_EQ(reply.content_type, "application/json");
+    EXPECT_TRUE(ParseJson(reply.body).ok()) << path;
+  }
+  const Json run = *ParseJson(Get("/api/runs/R1").body);
+  EXPECT_EQ(run["candidates"].size(), 2u);
+  EXPECT_EQ(run["usage"]["prompt_tokens"], 500);
+}
+
+TEST_F(DashboardTest, ActionsAreRefusedUnlessAllowedAndNeverDoneByGet) {
+  HttpRequest request;
+  request.method = "POST";
+  request.host = "127.0.0.1";
+  request.path = "/runs/R1/stop";
+  request.content_type = "application/x-www-form-urlencoded";
+  EXPECT_EQ(Dashboard(path(), RulesFor("127.0.0.1", {}, false)).Handle(request).status, 403);
+  const AccessRules rules = RulesFor("127.0.0.1", {}, true);
+  EXPECT_EQ(Dashboard(path(), rules).Handle(request).status, 403);
+  request.body = "csrf=" + rules.csrf;
+  EXPECT_EQ(Dashboard(path(), rules).Handle(request).status, 503) << "nobody works on the run";
+  request.content_type = "text/plain";
+  EXPECT_EQ(Dashboard(path(), rules).Handle(request).status, 400);
+  request.path = "/runs/R1";
+  EXPECT_EQ(Dashboard(path(), rules).Handle(request).status, 405);
+  EXPECT_EQ(Get("/runs/R1/stop", true).status, 404);
+  EXPECT_EQ(Get("/actions/start", true).status, 404);
+  EXPECT_THAT(Get("/runs").body, Not(HasSubstr("Start a run")));
+  EXPECT_THAT(Get("/runs", true).body, HasSubstr("Start a run"));
+}
+
+TEST_F(DashboardTest, OtherMethodsAreNotUnderstood) {
+  HttpRequest request;
+  request.host = "127.0.0.1";
+  for (const char* method : {"PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"}) {
+    request.method = method;
+    EXPECT_EQ(Dashboard(path(), RulesFor("127.0.0.1", {}, true)).Handle(request).status, 405) << method;
+  }
+}
+
+TEST_F(DashboardTest, ABrowserThatHasAFileIsNotSentItAgain) {
+  HttpRequest request;
+  request.host = "127.0.0.1";
+  request.path = "/assets/hone.js";
+  Dashboard dashboard(path(), RulesFor("127.0.0.1", {}, false));
+  const HttpReply first = dashboard.Handle(request);
+  for (const auto& [name, value] : first.headers)
+    if (name == "ETag") request.if_none_match = value;
+  ASSERT_FALSE(request.if_none_match.empty());
+  EXPECT_EQ(dashboard.Handle(request).status, 304);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,56 @@
+// HTTP over Boost.Beast, and nothing about what is served: one thread for all sockets, a few for handlers.
+// Whatever a client sends or fails to send costs at most its own connection: heads, bodies, connections and
+// waiting times are bounded, and a request that cannot be read is answered with 400 and closed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "dashboard/http_message.h"
+#include "dashboard/live_hub.h"
+
+namespace hone {
+
+struct HttpServerOptions {
+  std::string bind = "127.0.0.1";
+  int port = 8377;  // 0: any that is free
+  int handler_threads = 3;
+  size_t most_connections = 512;
+  size_t most_head_bytes = 16 * 1024;
+  size_t most_body_bytes = 64 * 1024;
+  size_t most_queued_bytes = 4 * 1024 * 1024;  // of events that a viewer has not taken yet
+  double read_seconds = 15;                    // for a whole request, and between requests
+  double write_seconds = 30;                   // for a whole reply
+};
+
+struct HttpCounts {
+  uint64_t connections = 0;
+  uint64_t requests = 0;
+  uint64_t refused = 0;  // 4xx
+  uint64_t failed = 0;   // 5xx
+};
+
+class HttpServer {
+ public:
+  // Called from several threads at once; must not throw.
+  using Handler = std::function<HttpReply(const HttpRequest&)>;
+
+  static Result<std::unique_ptr<HttpServer>> Listen(const HttpServerOptions& options);
+  ~HttpServer();
+
+  int port() const;
+  HttpCounts counts() const;
+  // Serves until Stop or Ctrl-C.
+  void Run(const Handler& handler, LiveHub& hub);
+  // From any thread.
+  void Stop();
+
+ private:
+  struct State;
+  explicit HttpServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hone

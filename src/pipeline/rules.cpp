@@ -1,0 +1,95 @@
+#include "pipeline/rules.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "evaluation/kernel_profile.h"
+
+namespace hone {
+
+namespace {
+
+// A stage must beat the best by more than two figures of a judge differ anyway.
+constexpr double kBetter = 1.01;
+// This close to the least time the device could need, no block size is worth an evaluation.
+constexpr double kNearTheFloor = 1.25;
+
+bool AsksForPersistent(const AnalysisRecord& record) {
+  const std::string text = ToLower(record.kernel_type + " " + record.optimisation_method);
+  return Contains(text, "persistent");
+}
+
+// Static analysis gives Triton and CUDA kernels a class, and C++ none; but it sees what gets compiled.
+bool CompilesItsOwn(const CandidateRecord& candidate) {
+  const Result<Json> facts = ParseJson(candidate.facts);
+  return facts.ok() && !GetMember(*facts, "compiles").empty();
+}
+
+// What the profiler said of it, if it was asked.
+std::string WhyBusyAlready(const CandidateRecord& best, const std::vector<DecisionRecord>& decisions) {
+  for (const DecisionRecord& decision : decisions)
+    if (decision.phase == "profile" && decision.key == "profile:" + best.key) {
+      const Result<Json> json = ParseJson(decision.json);
+      if (json.ok()) return WhyBusyAlready(KernelProfileFromJson(*json));
+    }
+  return "";
+}
+
+}  // namespace
+
+bool IsRight(const CandidateRecord& candidate) {
+  return candidate.verdict == "accepted" || candidate.verdict == "no_difference" ||
+         candidate.reason == "slower";
+}
+
+bool IsBroken(const CandidateRecord& candidate) {
+  return candidate.judged() && !IsRight(candidate);
+}
+
+bool FailedOrLost(const CandidateRecord& candidate) {
+  return IsBroken(candidate) || candidate.vs_best < 1.0;
+}
+
+std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate) {
+  if (!AsksForPersistent(asked) || candidate.kernel_class == "persistent_recurrent" ||
+      candidate.kernel_class == "none")
+    return "";
+  return fmt::format(
+      "The plan asks for a persistent kernel with the time loop inside it. This candidate is of class {}: {}",
+      candidate.kernel_class,
+      candidate.kernel_class == "launch_per_step"
+          ? "the time loop is still on the host, around the launch. Move it into the kernel."
+          : "no kernel in it carries state from step to step. Put the time loop, and the state, into one "
+            "kernel.");
+}
+
+std::string WhyNotTuned(const CandidateRecord& best, const RunOptions& options, const Json& card,
+                        const std::vector<DecisionRecord>& decisions) {
+  if (!options.tuning) return "tuning is switched off";
+  if (best.kernel_class == "none" && !CompilesItsOwn(best)) return "it has no kernel of its own to tune";
+  if (options.class_check &&
+      (best.kernel_class == "persistent_recurrent" || best.kernel_class == "launch_per_step"))
+    return best.kernel_class == "persistent_recurrent"
+               ? "a persistent kernel's grid and blocks are part of its algorithm"
+               : "it is bound by launches, which no block size changes";
+  const double floor_us = GetNumber(card, "floor_us");
+  if (best.candidate_us > 0 && best.candidate_us < kNearTheFloor * floor_us)
+    return fmt::format("it runs at {:.0f}% of the roofline already", 100 * floor_us / best.candidate_us);
+  // The analysis this candidate, or what it was repaired from, was made by.
+  const size_t algorithm = best.key.find(".algorithm");
+  for (const DecisionRecord& decision : decisions) {
+    if (algorithm == std::string::npos) break;
+    if (decision.phase != "analysis" || !StartsWith(decision.key, best.key.substr(0, algorithm) + "."))
+      continue;
+    const Result<Json> record = ParseJson(decision.json);
+    if (record.ok() && GetString(*record, "implementation_complexity") == "high")
+      return "its analysis says that its complexity is high";
+  }
+  return WhyBusyAlready(best, decisions);
+}
+
+bool StageIsBetter(const CandidateRecord& winner, const CandidateRecord& best) {
+  return winner.accepted() && winner.vs_best > kBetter * (best.accepted() ? best.vs_best : 0);
+}
+
+}  // namespace hone

@@ -1,0 +1,104 @@
+#include "report/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "pipeline/run_options.h"
+
+namespace hone {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RunStory StoryOf(int64_t id, const std::string& key, double vs_best, double spread) {
+  RunStory story;
+  story.run.id = id;
+  story.run.task = "39_GRU";
+  story.run.task_sha256 = "abc";
+  story.run.device = "H200";
+  story.run.status = "done";
+  story.run.options = DumpJson(ToJson(RunOptions{}));
+  CandidateRecord one;
+  one.key = key;
+  one.verdict = "accepted";
+  one.reason = "faster";
+  one.vs_best = vs_best;
+  one.ci_low = vs_best - spread;
+  one.ci_high = vs_best + spread;
+  one.source = "x = " + key + "\n";
+  story.candidates = {one};
+  return story;
+}
+
+SuiteMember Member(const std::string& task, const Speed& speed, const std::string& key) {
+  SuiteMember member;
+  member.run.task = task;
+  member.run.task_sha256 = "sha of " + task;
+  member.run.status = "done";
+  member.run.best_key = key;
+  member.best = speed;
+  return member;
+}
+
+TEST(Comparison, ADifferenceIsRealWhereIntervalsAreApart) {
+  EXPECT_EQ(Contend(0, {2, 1.9, 2.1}, 1, {2.5, 2.4, 2.6}).result, "real");
+  EXPECT_EQ(Contend(0, {2, 1.9, 2.1}, 1, {2.5, 2.4, 2.6}).winner, 1U);
+  EXPECT_EQ(Contend(0, {2, 1.9, 2.1}, 1, {2.2, 2.1, 2.3}).result, "not_real");
+  EXPECT_EQ(Contend(0, {2, 1.9, 2.1}, 1, {}).result, "untimed");
+}
+
+TEST(Comparison, WhatDiffersBetweenRunsComesFirst) {
+  const RunComparison compared = CompareRuns({StoryOf(3, "seed0", 2, 0.1), StoryOf(4, "seed1", 4, 0.1)});
+  EXPECT_THAT(compared.names, ElementsAre("R3", "R4"));
+  EXPECT_TRUE(compared.fields.front().differs);
+  EXPECT_FALSE(compared.fields.back().differs);
+  ASSERT_EQ(compared.contests.size(), 1U);
+  EXPECT_EQ(compared.contests[0].result, "real");
+  EXPECT_THAT(ComparisonDocument(compared, Language::kEnglish).Text(Style(false)),
+              HasSubstr("real: R4 is faster"));
+  EXPECT_THAT(ComparisonDocument(compared, Language::kChinese).Text(Style(false)),
+              HasSubstr("真实：R4 更快"));
+}
+
+TEST(Comparison, SpeedUpsOfOtherTasksAreNotCompared) {
+  RunStory other = StoryOf(4, "seed0", 4, 0.1);
+  other.run.task_sha256 = "def";
+  other.run.device = "CPU";
+  const RunComparison compared = CompareRuns({StoryOf(3, "seed0", 2, 0.1), other});
+  EXPECT_EQ(compared.contests[0].result, "other_task");
+  EXPECT_FALSE(compared.same_device);
+}
+
+TEST(Comparison, CandidatesShowFactsFindingsAndTheDiff) {
+  RunStory a = StoryOf(3, "seed0", 2, 0.1);
+  RunStory b = StoryOf(4, "seed1", 2.1, 0.1);
+  b.candidates[0].findings = R"([{"rule": "missing-sync", "severity": "error"}])";
+  const CandidateComparison compared = CompareCandidates(a.run, a.candidates[0], b.run, b.candidates[0]);
+  EXPECT_EQ(compared.contest.result, "not_real");
+  ASSERT_EQ(compared.findings.size(), 1U);
+  EXPECT_THAT(compared.findings[0].values, ElementsAre("0", "1"));
+  EXPECT_THAT(compared.diff, HasSubstr("-x = seed0\n+x = seed1\n"));
+}
+
+TEST(Comparison, SuitesAreTalliedOverCommonTasks) {
+  const SuiteComparison compared = CompareSuites(
+      "monday",
+      {Member("1_a", {2, 1.9, 2.1}, "k"), Member("2_b", {1, 1, 1}, ""), Member("3_c", {4, 3.9, 4.1}, "k")},
+      "tuesday", {Member("1_a", {8, 7.5, 8.5}, "k"), Member("2_b", {1, 1, 1}, ""), Member("4_d", {}, "")});
+  EXPECT_EQ(compared.wins_a, 0);
+  EXPECT_EQ(compared.wins_b, 1);
+  EXPECT_EQ(compared.not_told_apart, 1);
+  EXPECT_EQ(compared.only_one, 2);
+  EXPECT_EQ(compared.common, 2);
+  EXPECT_DOUBLE_EQ(compared.geomean_a, std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(compared.geomean_b, std::sqrt(8.0));
+  EXPECT_EQ(compared.tasks.front().task, "1_a");
+  const OrderedJson json = ToJson(compared, Language::kEnglish);
+  EXPECT_EQ(json["tasks"][0]["contest"]["winner"].get<std::string>(), "tuesday");
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,23 @@
+// Text of strangers inside HTML, XML and Markdown. Candidates, models and compilers write what they like:
+// tags, quotes, terminal escapes, NUL, broken UTF-8, letters that turn the direction of a line. Here it
+// becomes text that can be read and does nothing: control characters are shown as their pictures, never
+// dropped.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+// For element content and for attribute values in either kind of quotes; well-formed in HTML and in XML.
+std::string EscapeHtml(std::string_view text);
+// One cell of a Markdown table: no pipe, line end, tag or link of its own.
+std::string EscapeMarkdown(std::string_view text);
+// One field of a CSV file (RFC 4180); a leading = + - @ is quoted so that no spreadsheet takes it for a
+// formula.
+std::string EscapeCsv(std::string_view text);
+// A fragment name for links inside one page: letters, digits, '-' and '_' stay, everything else is spelled
+// out.
+std::string AnchorOf(std::string_view prefix, std::string_view text);
+
+}  // namespace hone

@@ -1,0 +1,157 @@
+// An explanation as a document: seven sections, in the order a person would tell them.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/explanation_words.h"
+#include "report/record_facts.h"
+
+namespace hone {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string Seconds(double seconds) {
+  return seconds > 0 ? fmt::format("{:.1f}", seconds) : "";
+}
+
+std::string Counted(int64_t count) {
+  return count > 0 ? GroupedNumber(count) : "";
+}
+
+std::vector<std::string> Header(Language language, std::initializer_list<const char*> names) {
+  std::vector<std::string> header;
+  for (const char* name : names) header.push_back(Words(language, std::string("column.") + name));
+  return header;
+}
+
+void AddOutcome(const Explanation& told, Language language, Document* document) {
+  const Outcome& outcome = told.outcome;
+  document->Title(Words(language, "title", {outcome.task, fmt::format("{}", told.run.id), told.run.name}));
+  document->Paragraph(OutcomeSentence(told, language));
+  if (outcome.id == "won")
+    document->Paragraph(
+        Words(language, "outcome.where",
+              {outcome.device.empty() ? Words(language, "device.unknown") : outcome.device,
+               Words(language, HasMessage("kind." + outcome.kind) ? "kind." + outcome.kind : "kind."),
+               HumanSeconds(outcome.candidate_us * 1e-6), HumanSeconds(outcome.floor_us * 1e-6)}));
+}
+
+void AddTimeline(const Explanation& told, Language language, Document* document) {
+  if (told.timeline.empty()) return;
+  document->Heading(Words(language, "section.timeline"));
+  Rows rows = {
+      Header(language, {"phase", "candidate", "verdict", "speed", "error", "tokens", "seconds", "note"})};
+  for (const TimelineRow& row : told.timeline) {
+    const bool baseline = row.verdict == "baseline";
+    const std::string error = row.error_limit > 0 && !baseline && (row.error > 0 || row.speed.known())
+                                  ? fmt::format("{}/{}", HumanNumber(row.error), HumanNumber(row.error_limit))
+                                  : "";
+    rows.push_back({PhaseWords(row.phase, language), row.key, VerdictWords(row.verdict, row.reason, language),
+                    baseline ? Times(1) : SpeedWords(row.speed), error, Counted(row.tokens),
+                    Seconds(row.ask_seconds + row.judge_seconds),
+                    row.best   ? Words(language, "timeline.best")
+                    : baseline ? ""
+                               : row.note});
+  }
+  document->Table(std::move(rows));
+}
+
+void AddCauses(const Explanation& told, Language language, Document* document) {
+  document->Heading(Words(language, "section.causes"));
+  if (told.causes.empty()) return document->Paragraph(Words(language, "causes.none"));
+  for (const Cause& cause : told.causes) {
+    std::vector<std::string> details = {Words(language, "cause.which", {Join(cause.keys, ", ")})};
+    for (const CauseFinding& finding : cause.findings) details.push_back(FindingSentence(finding, language));
+    document->Bullet(CauseSentence(cause, language), "", std::move(details));
+  }
+}
+
+void AddDifference(const Explanation& told, Language language, Document* document) {
+  document->Heading(Words(language, "section.difference"));
+  if (!told.difference)
+    return document->Paragraph(
+        Words(language, told.outcome.id == "won" ? "difference.none" : "difference.no_best"));
+  const Difference& difference = *told.difference;
+  document->Paragraph(DifferenceSentence(difference, language));
+  Rows rows = {{Words(language, "column.fact"), difference.best_key, difference.other_key}};
+  for (const DifferenceFact& fact : difference.facts)
+    if (fact.differs)
+      rows.push_back({Words(language, "fact." + fact.id), FactValue(fact.id, fact.best, language),
+                      FactValue(fact.id, fact.other, language)});
+  if (rows.size() > 1) document->Table(std::move(rows));
+  if (difference.diff.empty()) return document->Paragraph(Words(language, "difference.same_source"));
+  document->Code(difference.diff, "diff");
+  if (difference.diff_lines_left_out > 0)
+    document->Paragraph(
+        Words(language, "difference.left_out", {fmt::format("{}", difference.diff_lines_left_out)}));
+}
+
+void AddCounterfactuals(const Explanation& told, Language language, Document* document) {
+  document->Heading(Words(language, "section.counterfactuals"));
+  bool any_exact = false;
+  for (const Counterfactual& one : told.counterfactuals) {
+    any_exact = any_exact || one.effect == "other_best" || one.effect == "same_best";
+    document->Bullet(CounterfactualSentence(one, told, language));
+  }
+  if (any_exact) document->Paragraph(Words(language, "effect.exact"));
+  if (told.outcome.status != "done") document->Paragraph(Words(language, "effect.unfinished"));
+}
+
+void AddCosts(const Explanation& told, Language language, Document* document) {
+  document->Heading(Words(language, "section.costs"));
+  double judging = 0;
+  bool price_known = true;
+  double asking = 0;
+  int judged = 0;
+  for (const PhaseCost& cost : told.costs) {
+    judging += cost.judge_seconds;
+    asking += cost.ask_seconds;
+    judged += cost.judged;
+    price_known = price_known && cost.price_known;
+  }
+  if (told.usage.calls == 0)
+    return document->Paragraph(judged == 0 ? Words(language, "cost.nothing")
+                                           : Words(language, "cost.no_calls", {HumanSeconds(judging)}));
+  auto usd = [](double cost, bool known) { return known ? fmt::format("{:.4f}", cost) : std::string("?"); };
+  Rows rows = {
+      Header(language, {"phase", "calls", "prompt", "completion", "usd", "asking", "judged", "judging"})};
+  bool notes = false;
+  for (const PhaseCost& cost : told.costs) {
+    notes = notes || cost.estimated || (cost.calls > 0 && !cost.price_known);
+    const std::string mark = cost.estimated ? "~" : "";
+    rows.push_back({PhaseWords(cost.phase, language), fmt::format("{}", cost.calls),
+                    mark + GroupedNumber(cost.prompt_tokens), mark + GroupedNumber(cost.completion_tokens),
+                    cost.calls == 0 ? "" : usd(cost.cost_usd, cost.price_known), Seconds(cost.ask_seconds),
+                    fmt::format("{}", cost.judged), Seconds(cost.judge_seconds)});
+  }
+  const std::string mark = told.usage.estimated ? "~" : "";
+  rows.push_back({Words(language, "phase.total"), fmt::format("{}", told.usage.calls),
+                  mark + GroupedNumber(told.usage.prompt_tokens),
+                  mark + GroupedNumber(told.usage.completion_tokens), usd(told.usage.cost_usd, price_known),
+                  Seconds(asking), fmt::format("{}", judged), Seconds(judging)});
+  document->Table(std::move(rows));
+  if (notes) document->Paragraph(Words(language, "cost.estimated"));
+}
+
+void AddNext(const Explanation& told, Language language, Document* document) {
+  document->Heading(Words(language, "section.next"));
+  if (told.next.empty()) return document->Paragraph(Words(language, "next.none"));
+  for (const NextTry& next : told.next) document->Bullet(NextSentence(next, language), next.command);
+}
+
+}  // namespace
+
+Document ExplanationDocument(const Explanation& told, Language language) {
+  Document document;
+  AddOutcome(told, language, &document);
+  AddTimeline(told, language, &document);
+  AddCauses(told, language, &document);
+  AddDifference(told, language, &document);
+  AddCounterfactuals(told, language, &document);
+  AddCosts(told, language, &document);
+  AddNext(told, language, &document);
+  return document;
+}
+
+}  // namespace hone

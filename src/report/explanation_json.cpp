@@ -1,0 +1,151 @@
+// An explanation for programs: ids and numbers, with the sentences beside them.
+#include "report/explanation_words.h"
+
+namespace hone {
+
+namespace {
+
+OrderedJson SpeedJson(const Speed& speed) {
+  if (!speed.known()) return nullptr;
+  return {{"vs_best", speed.vs_best}, {"ci95", {speed.ci_low, speed.ci_high}}};
+}
+
+OrderedJson KeyOrPyTorch(const std::string& key) {
+  return key.empty() ? "pytorch" : key;
+}
+
+OrderedJson OutcomeJson(const Explanation& told, Language language) {
+  const Outcome& one = told.outcome;
+  return {{"id", one.id},
+          {"sentence", OutcomeSentence(told, language)},
+          {"status", one.status},
+          {"best", KeyOrPyTorch(one.best_key)},
+          {"speedup", SpeedJson(one.speed)},
+          {"vs_eager", one.vs_eager},
+          {"best_baseline", one.best_baseline},
+          {"kind", one.kind},
+          {"candidate_us", one.candidate_us},
+          {"floor_us", one.floor_us},
+          {"candidates", one.candidates},
+          {"judged", one.judged},
+          {"accepted", one.accepted},
+          {"recorded", one.recorded}};
+}
+
+OrderedJson RowJson(const TimelineRow& row) {
+  return {{"phase", row.phase},
+          {"candidate", row.key},
+          {"parent", row.parent},
+          {"verdict", row.verdict},
+          {"reason", row.reason},
+          {"note", row.note},
+          {"speedup", SpeedJson(row.speed)},
+          {"error", row.error},
+          {"limit", row.error_limit},
+          {"tokens", row.tokens},
+          {"ask_seconds", row.ask_seconds},
+          {"judge_seconds", row.judge_seconds},
+          {"best", row.best}};
+}
+
+OrderedJson CauseJson(const Cause& cause, Language language) {
+  OrderedJson json = {{"id", cause.id},         {"sentence", CauseSentence(cause, language)},
+                      {"reason", cause.reason}, {"candidates", cause.keys},
+                      {"of", cause.total},      {"example", cause.example}};
+  if (cause.launches >= 0)
+    json["launches"] = {{"candidate", cause.launches},
+                        {"enough", cause.least_launches},
+                        {"unit", cause.operators ? "operators" : "kernels"}};
+  if (cause.error_limit > 0) json["error"] = {{"worst", cause.error}, {"limit", cause.error_limit}};
+  if (cause.floor_share > 0) json["floor_share"] = cause.floor_share;
+  json["findings"] = OrderedJson::array();
+  for (const CauseFinding& one : cause.findings)
+    json["findings"].push_back({{"rule", one.rule},
+                                {"severity", one.severity},
+                                {"message", one.message},
+                                {"line", one.line},
+                                {"candidate", one.key},
+                                {"candidates", one.candidates}});
+  return json;
+}
+
+OrderedJson DifferenceJson(const Difference& one, Language language) {
+  OrderedJson json = {{"relation", one.relation},
+                      {"sentence", DifferenceSentence(one, language)},
+                      {"best", one.best_key},
+                      {"other", one.other_key},
+                      {"best_speedup", SpeedJson(one.best)},
+                      {"other_speedup", SpeedJson(one.other)},
+                      {"real", one.real}};
+  json["facts"] = OrderedJson::array();
+  for (const DifferenceFact& fact : one.facts)
+    json["facts"].push_back(
+        {{"id", fact.id}, {"best", fact.best}, {"other", fact.other}, {"differs", fact.differs}});
+  json["diff"] = one.diff;
+  json["diff_lines_left_out"] = one.diff_lines_left_out;
+  return json;
+}
+
+OrderedJson CounterfactualJson(const Counterfactual& one, const Explanation& told, Language language) {
+  OrderedJson json = {{"part", one.part},
+                      {"effect", one.effect},
+                      {"sentence", CounterfactualSentence(one, told, language)},
+                      {"exact", one.exact}};
+  if (one.effect == "not_part" || one.effect == "was_off" || one.effect == "not_recomputable") return json;
+  json["best"] = KeyOrPyTorch(one.best_key);
+  json["verdict"] = one.verdict;
+  json["speedup"] = SpeedJson(one.speed);
+  json["lost"] = one.lost;
+  json["unknown"] = OrderedJson::array();
+  for (const auto& [key, why] : one.unknown) json["unknown"].push_back({{"key", key}, {"why", why}});
+  json["saved"] = {{"calls", one.calls_saved},
+                   {"tokens", one.tokens_saved},
+                   {"usd", one.usd_saved},
+                   {"seconds", one.seconds_saved}};
+  return json;
+}
+
+OrderedJson CostJson(const PhaseCost& one) {
+  return {{"phase", one.phase},
+          {"calls", one.calls},
+          {"failed", one.failed},
+          {"prompt_tokens", one.prompt_tokens},
+          {"completion_tokens", one.completion_tokens},
+          {"estimated", one.estimated},
+          {"cost_usd", one.cost_usd},
+          {"price_known", one.price_known},
+          {"ask_seconds", one.ask_seconds},
+          {"judged", one.judged},
+          {"judge_seconds", one.judge_seconds}};
+}
+
+}  // namespace
+
+OrderedJson ToJson(const Explanation& told, Language language) {
+  OrderedJson json;
+  json["run"] = RunToJson(told.run);
+  json["outcome"] = OutcomeJson(told, language);
+  json["timeline"] = OrderedJson::array();
+  for (const TimelineRow& row : told.timeline) json["timeline"].push_back(RowJson(row));
+  json["causes"] = OrderedJson::array();
+  for (const Cause& cause : told.causes) json["causes"].push_back(CauseJson(cause, language));
+  json["difference"] = told.difference ? DifferenceJson(*told.difference, language) : OrderedJson(nullptr);
+  json["counterfactuals"] = OrderedJson::array();
+  for (const Counterfactual& one : told.counterfactuals)
+    json["counterfactuals"].push_back(CounterfactualJson(one, told, language));
+  json["costs"] = OrderedJson::array();
+  for (const PhaseCost& cost : told.costs) json["costs"].push_back(CostJson(cost));
+  json["usage"] = {{"calls", told.usage.calls},
+                   {"prompt_tokens", told.usage.prompt_tokens},
+                   {"completion_tokens", told.usage.completion_tokens},
+                   {"estimated", told.usage.estimated},
+                   {"cost_usd", told.usage.cost_usd},
+                   {"price_known", told.usage.price_known}};
+  json["next"] = OrderedJson::array();
+  for (const NextTry& next : told.next)
+    json["next"].push_back(
+        {{"id", next.id}, {"sentence", NextSentence(next, language)}, {"command", next.command}});
+  return json;
+}
+
+}  // namespace hone

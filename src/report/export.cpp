@@ -1,0 +1,168 @@
+#include "report/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "report/run_figures.h"
+
+namespace hone {
+
+namespace {
+
+Json Parsed(const std::string& text) {
+  Result<Json> json = ParseJson(text);
+  return json.ok() ? std::move(*json) : Json(text);
+}
+
+// In milliseconds over the rounds of the contest, under the names KernelBench gives them.
+Json RuntimeStats(const CandidateFigure& figure, const std::string& device, const std::string& target) {
+  for (const TimingFigure& timing : figure.timings) {
+    if (timing.name != "candidate" || timing.round_us.empty()) continue;
+    const double count = static_cast<double>(timing.round_us.size());
+    double sum = 0;
+    double squares = 0;
+    for (const double us : timing.round_us) sum += us;
+    for (const double us : timing.round_us) squares += (us - sum / count) * (us - sum / count);
+    const auto [least, most] = std::minmax_element(timing.round_us.begin(), timing.round_us.end());
+    return {{"mean", sum / count / 1e3},
+            {"std", std::sqrt(squares / count) / 1e3},
+            {"min", *least / 1e3},
+            {"max", *most / 1e3},
+            {"median", timing.median_us / 1e3},
+            {"num_trials", timing.round_us.size()},
+            {"hardware", device},
+            {"device", target}};
+  }
+  return Json::object();
+}
+
+OrderedJson EvalResult(const RunRecord& run, const CandidateRecord& one, int sample) {
+  const CandidateFigure figure = FigureOf(one);
+  const Json record = Parsed(one.json);
+  const std::string built = GetString(GetMember(record, "gates"), "build");
+  OrderedJson metadata = {
+      {"hone_key", one.key},           {"hone_verdict", one.verdict.empty() ? "not judged" : one.verdict},
+      {"hone_reason", one.reason},     {"hone_vs_best", one.vs_best},
+      {"hone_vs_eager", one.vs_eager}, {"hardware", run.device},
+      {"device", run.target}};
+  if (!figure.right() && !one.detail.empty()) metadata["hone_detail"] = one.detail;
+  const Json stats = RuntimeStats(figure, run.device, run.target);
+  return {{"sample_id", sample},
+          {"compiled", built == "pass"},
+          {"correctness", figure.right()},
+          {"metadata", metadata},
+          {"runtime", figure.right() ? GetNumber(stats, "mean", -1) : -1.0},
+          {"runtime_stats", stats}};
+}
+
+}  // namespace
+
+KernelBenchProblem ProblemOf(const RunRecord& run) {
+  KernelBenchProblem found;
+  const fs::path path = run.task_path.empty() ? fs::path(run.task) : fs::path(run.task_path);
+  found.problem = std::atoi(path.filename().c_str());
+  const std::string folder = path.parent_path().filename().string();
+  if (StartsWith(folder, "level"))
+    found.level = std::atoi(folder.c_str() + 5 + (StartsWith(folder, "level_") ? 1 : 0));
+  return found;
+}
+
+std::vector<ExportFile> KernelBenchFiles(const RunStory& story, const KernelBenchProblem& problem) {
+  std::vector<const CandidateRecord*> order;
+  for (const CandidateRecord& one : story.candidates)
+    if (one.phase != "zero" && !one.source.empty()) order.push_back(&one);
+  std::stable_partition(order.begin(), order.end(), [&](const CandidateRecord* one) {
+    return !story.run.best_key.empty() && one->key == story.run.best_key;
+  });
+  std::vector<ExportFile> files;
+  OrderedJson samples = OrderedJson::array();
+  for (size_t i = 0; i < order.size(); ++i) {
+    files.push_back(
+        {fmt::format("level_{}_problem_{}_sample_{}_kernel.py", problem.level, problem.problem, i),
+         order[i]->source});
+    if (order[i]->judged()) samples.push_back(EvalResult(story.run, *order[i], static_cast<int>(i)));
+  }
+  const OrderedJson results = {{std::to_string(problem.problem), samples}};
+  files.push_back({"eval_results.json", DumpJson(results, 4) + "\n"});
+  return files;
+}
+
+OrderedJson RunExport(const RunData& data, const std::vector<std::string>& console) {
+  const RunRecord& run = data.story.run;
+  OrderedJson json = {{"format", "hone-run"}, {"version", 1}};
+  json["run"] = RunToJson(run);
+  json["run"]["task_path"] = run.task_path;
+  json["run"]["task_sha256"] = run.task_sha256;
+  json["run"]["best_key"] = run.best_key;
+  json["task_source"] = run.task_source;
+  json["options"] = Parsed(run.options);
+  json["context"] = Parsed(run.card);
+  json["usage"] = {{"calls", data.story.usage.calls},
+                   {"prompt_tokens", data.story.usage.prompt_tokens},
+                   {"completion_tokens", data.story.usage.completion_tokens},
+                   {"cost_usd", data.story.usage.cost_usd},
+                   {"price_known", data.story.usage.price_known},
+                   {"estimated", data.story.usage.estimated}};
+  json["candidates"] = OrderedJson::array();
+  for (const CandidateRecord& one : data.story.candidates)
+    json["candidates"].push_back({{"key", one.key},
+                                  {"parent", one.parent_key},
+                                  {"phase", one.phase},
+                                  {"proposer", one.proposer},
+                                  {"title", one.title},
+                                  {"created", one.created},
+                                  {"sha256", one.sha256},
+                                  {"kernel_class", one.kernel_class},
+                                  {"verdict", one.verdict},
+                                  {"reason", one.reason},
+                                  {"detail", one.detail},
+                                  {"kind", one.kind},
+                                  {"vs_best", one.vs_best},
+                                  {"ci95", {one.ci_low, one.ci_high}},
+                                  {"vs_eager", one.vs_eager},
+                                  {"candidate_us", one.candidate_us},
+                                  {"predicted_us", one.predicted_us},
+                                  {"error", one.error},
+                                  {"error_limit", one.error_limit},
+                                  {"seconds", one.seconds},
+                                  {"findings", Parsed(one.findings)},
+                                  {"facts", Parsed(one.facts)},
+                                  {"record", one.json.empty() ? Json() : Parsed(one.json)},
+                                  {"source", one.source}});
+  json["calls"] = OrderedJson::array();
+  for (const CallRecord& call : data.calls)
+    json["calls"].push_back({{"key", call.key},
+                             {"created", call.created},
+                             {"call_type", call.call_type},
+                             {"status", call.status},
+                             {"model", call.model},
+                             {"system", call.system},
+                             {"prompt", call.prompt},
+                             {"reply", call.reply},
+                             {"thinking", call.thinking},
+                             {"finish_reason", call.finish_reason},
+                             {"error", call.error},
+                             {"prompt_tokens", call.prompt_tokens},
+                             {"completion_tokens", call.completion_tokens},
+                             {"estimated", call.estimated},
+                             {"cost_usd", call.cost_usd},
+                             {"price_known", call.price_known},
+                             {"seconds", call.seconds},
+                             {"attempts", call.attempts}});
+  json["decisions"] = OrderedJson::array();
+  for (const DecisionRecord& one : data.story.decisions)
+    json["decisions"].push_back({{"key", one.key},
+                                 {"created", one.created},
+                                 {"phase", one.phase},
+                                 {"text", one.text},
+                                 {"json", one.json.empty() ? Json() : Parsed(one.json)}});
+  json["console"] = console;
+  return json;
+}
+
+}  // namespace hone

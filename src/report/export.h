@@ -1,0 +1,31 @@
+// A run for other tools: KernelBench's folder of kernels and eval_results.json, or everything as one JSON.
+//
+// KernelBench's own analysis looks at sample 0 of a problem only, so sample 0 is the run's answer: the best
+// accepted candidate where there is one. The others follow in the order of the run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/html_report.h"
+
+namespace hone {
+
+struct ExportFile {
+  std::string name;
+  std::string content;
+};
+
+// What KernelBench calls the task: read from a path such as KernelBench/level3/39_GRU.py; 0: not known.
+struct KernelBenchProblem {
+  int level = 0;
+  int problem = 0;
+};
+KernelBenchProblem ProblemOf(const RunRecord& run);
+
+std::vector<ExportFile> KernelBenchFiles(const RunStory& story, const KernelBenchProblem& problem);
+// Run, task, candidates with whole verdicts, calls with prompts and replies, decisions, console.
+OrderedJson RunExport(const RunData& data, const std::vector<std::string>& console);
+
+}  // namespace hone

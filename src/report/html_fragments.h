@@ -1,0 +1,50 @@
+// The pieces that reports and the dashboard put together: a run's head, candidates, lineage and decisions;
+// one candidate's verdict, plots, source with findings, and diffs; where it all comes from. Values in, HTML
+// out, no I/O; whatever a model or a candidate wrote is escaped on its way.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "report/html_page.h"
+#include "report/run_figures.h"
+#include "report/run_report.h"
+
+namespace hone {
+
+// Where links go: into the page itself for a file, to other pages for a server. An empty href makes no link.
+struct PageLinks {
+  std::function<std::string(const std::string& key)> candidate;
+};
+// "#c-seed0", the id that CandidateDetails gives.
+PageLinks LinksInside();
+std::string CandidateAnchor(const std::string& key);
+
+// Eyebrow, task, outcome and key figures.
+std::string RunHead(const RunStory& story, const RunFigures& figures);
+// Proposer, device, times, cost, folder.
+std::string RunFacts(const RunStory& story);
+std::string CandidateTable(const RunStory& story, const PageLinks& links);
+std::string LineageTree(const RunStory& story, const PageLinks& links);
+std::string DecisionTable(const RunStory& story);
+// The task's card: operators, bytes, floor; and what its tests cannot tell apart.
+std::string TaskFacts(const RunStory& story);
+
+// The pieces of a candidate. `record` is its verdict's JSON.
+std::string GateList(const Json& record);
+std::string VerdictFacts(const CandidateRecord& candidate, const Json& record);
+std::string ProvenanceFacts(const Json& record);
+// Lines with numbers, and what static analysis says beside the line it says it of. `prefix` keeps line ids
+// apart.
+std::string SourceWithFindings(const std::string& source, const Json& findings, const std::string& prefix);
+std::string DiffView(const std::string& before, const std::string& after);
+
+// All of it: verdict, why, gates, plots, source, diffs to `parent` and `best` (null: none), provenance.
+std::string CandidateBody(const CandidateRecord& candidate, const CandidateRecord* parent,
+                          const CandidateRecord* best);
+// The same behind a line that opens it.
+std::string CandidateDetails(const CandidateRecord& candidate, const CandidateRecord* parent,
+                             const CandidateRecord* best, bool open);
+
+}  // namespace hone

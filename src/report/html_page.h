@@ -1,0 +1,60 @@
+// The frame and the small pieces of Hone's pages: a page in one file with its style inside, tables, badges,
+// and a plot with its legend and numbers. Strings in, strings out; every text is escaped here, and a caller
+// that hands over HTML says so by the name of the parameter.
+//
+// Pages need no script and make no request: the content security policy allows the one style by its hash and
+// nothing else.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/plots/plots.h"
+
+namespace hone {
+
+// assets/style.css with assets/plot.css, and the latter alone for plots in files of their own.
+std::string PageStyle();
+std::string PlotStyle();
+// For a <meta> or a header of a page that carries exactly this style inline.
+std::string ContentPolicy(std::string_view style);
+
+struct NavItem {
+  std::string href;
+  std::string text;
+};
+struct PageFrame {
+  std::string title;
+  std::vector<NavItem> nav;
+  std::string footer_html;
+};
+// A whole document, for a file.
+std::string HtmlPage(const PageFrame& frame, std::string_view body_html);
+
+// <h2 id=…> with what follows it, as a landmark that a screen reader can jump to.
+std::string Section(std::string_view id, std::string_view title, std::string_view body_html);
+// A word in a small frame; tone: "ok", "best", "same", "bad", "open" or "".
+std::string Badge(std::string_view text, std::string_view tone);
+// The verdict of a candidate as a badge.
+std::string VerdictBadge(const std::string& verdict, const std::string& reason, bool best = false);
+// Terms and values; empty values are left out.
+std::string FactList(const std::vector<std::pair<std::string, std::string>>& facts);
+
+struct Cell {
+  std::string text;
+  std::string href;  // empty: no link
+  std::string tone;  // not empty: a badge
+};
+// Columns whose cells all look like numbers are set flush right.
+std::string HtmlTable(const std::vector<std::string>& columns, const std::vector<std::vector<Cell>>& rows,
+                      std::string_view caption = {});
+// <details>. A link to an id inside the content opens it, without a script.
+std::string Details(std::string_view summary_html, std::string_view body_html, bool open = false,
+                    std::string_view classes = {});
+
+// <figure>: both drawings, the legend, and the numbers in a table to open.
+std::string PlotFigure(const Plot& plot);
+std::string PlotFigures(const std::vector<Plot>& plots);
+
+}  // namespace hone

@@ -1,0 +1,36 @@
+// Reports of a run or a suite that people keep, send and print: one HTML file that needs nothing else,
+// Markdown for a README, CSV for a spreadsheet, and each plot as a file. The same store gives the same bytes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/plots/plots.h"
+#include "report/run_report.h"
+#include "report/suite_report.h"
+
+namespace hone {
+
+// All that a report of a run tells.
+struct RunData {
+  RunStory story;
+  std::vector<CallRecord> calls;
+};
+Result<RunData> ReadRunData(RunStore& store, const std::string& what);
+
+std::string RunHtml(const RunData& data);
+std::string RunMarkdown(const RunData& data);
+// One row per candidate.
+std::string RunCsv(const RunStory& story);
+
+struct SuiteData {
+  SuiteSummary summary;
+  std::vector<RunData> runs;  // as the rows of the summary; without sources, which a run's own report has
+};
+Result<SuiteData> ReadSuiteData(RunStore& store, const SuiteRecord& suite);
+
+std::string SuiteHtml(const SuiteData& data);
+std::string SuiteMarkdown(const SuiteData& data);
+std::optional<Plot> SuitePlotOf(const SuiteData& data);
+
+}  // namespace hone

@@ -1,0 +1,22 @@
+// What changed between two texts with the line numbers of both, for pages (base/diff.h finds it): parents and
+// children in a lineage, the best against the rest.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+struct NumberedLine {
+  char kind = ' ';  // ' ' in both, '-' only before, '+' only after, '@' a gap
+  int before = 0;   // line numbers from 1; 0: not in that text
+  int after = 0;
+  std::string text;  // of a gap: how many lines are left out
+};
+
+std::vector<NumberedLine> NumberedDiff(std::string_view before, std::string_view after);
+// Only changes with `context` lines around them, and gaps in between; empty when the texts are the same.
+std::vector<NumberedLine> ShortDiff(std::string_view before, std::string_view after, int context = 3);
+
+}  // namespace hone

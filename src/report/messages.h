@@ -1,0 +1,29 @@
+// Every word of its own that Hone says in an explanation or a comparison, in English and in Chinese. What the
+// store holds (verdicts' details, findings, a model's words) is quoted as it was recorded.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+enum class Language { kEnglish, kChinese };
+// "en", "zh".
+std::optional<Language> LanguageFromName(std::string_view name);
+
+struct MessageText {
+  std::string_view id;
+  std::string_view english;
+  std::string_view chinese;
+};
+const std::vector<MessageText>& AllMessages();
+bool HasMessage(std::string_view id);
+
+// The message with {0}, {1}, … replaced. An id without a message is a bug, and comes out as the id itself.
+std::string Words(Language language, std::string_view id, std::initializer_list<std::string> values = {});
+std::string Words(Language language, std::string_view id, const std::vector<std::string>& values);
+
+}  // namespace hone

@@ -1,0 +1,63 @@
+// The frame most plots share: one row per candidate (or task, or rung), its name on the left, a scale from
+// left to right, a figure at the end of the row. Rows may be grouped under headings. Grows downwards, so that
+// it reads as well on a phone as on a page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/plots/plots.h"
+#include "report/svg.h"
+
+namespace hone {
+
+struct CanvasRow {
+  std::string label;
+  std::string group;   // a heading is drawn where it changes; empty: none
+  std::string figure;  // at the right end, on wide drawings
+  std::string short_figure;
+  bool strong = false;
+};
+
+class RowCanvas {
+ public:
+  RowCanvas(const Plot& plot, PlotWidth width, const std::vector<CanvasRow>& rows);
+
+  Svg& svg() { return svg_; }
+  double left() const { return left_; }
+  double right() const { return right_; }
+  double top() const { return top_; }
+  double bottom() const { return bottom_; }
+  double Y(size_t row) const { return y_[row]; }
+  // The scale below all rows, then names, headings and figures.
+  void Frame(const Axis& axis, const std::string& title);
+  // A vertical line through all rows with a word above it.
+  void Rule(double x, const std::string& word, const std::string& classes = "rule");
+
+ private:
+  std::vector<CanvasRow> rows_;
+  std::vector<double> y_;
+  std::vector<double> label_y_;
+  std::vector<std::pair<double, std::string>> headings_;
+  bool wide_;
+  size_t most_letters_ = 0;  // of a name
+  double left_, right_, top_, bottom_;
+  Svg svg_;
+};
+
+// Colour class of a candidate: "best", "ok", "same" (right, not faster), "bad" or "open".
+std::string ToneOf(const CandidateFigure& candidate);
+// No drawing holds more rows than this; the table does.
+constexpr size_t kMostRows = 80;
+// "2.31x" for humans.
+std::string TimesSign(double ratio);
+// "3.2 us".
+std::string Microseconds(double us);
+
+// Draws `draw(width)` for both widths into the plot.
+template <class Draw>
+void DrawBoth(Plot* plot, const Draw& draw) {
+  plot->drawings = {draw(PlotWidth::kWide), draw(PlotWidth::kNarrow)};
+}
+
+}  // namespace hone

@@ -1,0 +1,96 @@
+// What a suite gained, task by task: a bar from 1x, with the best candidate's 95% interval. A task where
+// PyTorch was kept stays at 1x.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/plots/row_canvas.h"
+
+namespace hone {
+
+namespace {
+
+struct TaskBar {
+  std::string task;
+  bool won = false;
+  double vs_best = 1;
+  double low = 0;
+  double high = 0;
+  std::string status;
+};
+
+std::string Text(const TaskBar& bar, bool wide) {
+  if (!bar.won) return bar.status == "done" ? "PyTorch" : bar.status;
+  if (!wide || bar.low <= 0) return TimesSign(bar.vs_best);
+  return fmt::format("{} [{:.2f}, {:.2f}]", TimesSign(bar.vs_best), bar.low, bar.high);
+}
+
+Svg Draw(const Plot& plot, const std::vector<TaskBar>& bars, double mean, PlotWidth width) {
+  std::vector<CanvasRow> rows;
+  double low = 1;
+  double high = 1.2;
+  for (const TaskBar& bar : bars) {
+    rows.push_back({bar.task, "", Text(bar, true), Text(bar, false), false});
+    low = std::min(low, bar.vs_best);
+    high = std::max({high, bar.vs_best, bar.high});
+  }
+  RowCanvas canvas(plot, width, rows);
+  const bool log = high > 4;
+  Axis axis = log ? Axis::Log(low * 0.95, high * 1.05, canvas.left(), canvas.right())
+                  : Axis::Linear(std::min(low, 0.9), high, canvas.left(), canvas.right());
+  axis.SetUnit("\u00d7");
+  canvas.Frame(axis,
+               log ? "speed-up against the best of PyTorch (log)" : "speed-up against the best of PyTorch");
+  canvas.Rule(axis.At(1), "");
+  if (mean > 1.005)
+    canvas.Rule(axis.At(mean), fmt::format("geometric mean {}", TimesSign(mean)), "rule mean");
+  for (size_t i = 0; i < bars.size(); ++i) {
+    const double y = canvas.Y(i);
+    const double from = std::min(axis.At(1), axis.At(bars[i].vs_best));
+    const double to = std::max(axis.At(1), axis.At(bars[i].vs_best));
+    canvas.svg().Rect(from, y - 6, std::max(to - from, 1.0), 12, bars[i].won ? "bar ok" : "bar same",
+                      bars[i].task + ": " + Text(bars[i], true));
+    if (bars[i].won && bars[i].low > 0)
+      canvas.svg().Interval(axis.At(bars[i].low), axis.At(bars[i].high), y, "ink");
+  }
+  return canvas.svg();
+}
+
+}  // namespace
+
+std::optional<Plot> SuitePlot(const SuiteSummary& suite, const std::vector<SuiteInterval>& intervals) {
+  if (suite.rows.empty()) return std::nullopt;
+  std::vector<TaskBar> bars;
+  Plot plot;
+  plot.columns = {"task", "best", "speed-up", "95% low", "95% high", "vs eager"};
+  for (const SuiteRow& row : suite.rows) {
+    TaskBar bar{row.run.task, !row.run.best_key.empty(), 1, 0, 0, row.run.status};
+    if (bar.won) bar.vs_best = row.run.vs_best;
+    for (const SuiteInterval& interval : intervals)
+      if (interval.run_id == row.run.id && bar.won) {
+        bar.low = interval.low;
+        bar.high = interval.high;
+      }
+    plot.rows.push_back({bar.task, bar.won ? row.run.best_key : "PyTorch", TimesSign(bar.vs_best),
+                         bar.low > 0 ? fmt::format("{:.3f}", bar.low) : "",
+                         bar.low > 0 ? fmt::format("{:.3f}", bar.high) : "",
+                         bar.won ? TimesSign(row.run.vs_eager) : ""});
+    bars.push_back(std::move(bar));
+  }
+  plot.id = "suite";
+  plot.title = "Speed-up task by task";
+  plot.description =
+      "Each bar is a task: the best accepted candidate against the fastest way to run PyTorch here, with its "
+      "95% "
+      "interval. Where PyTorch was kept the bar stays at 1\u00d7, and counts as 1\u00d7 in the mean.";
+  plot.legend = {{"ok", "accepted candidate"}, {"same", "PyTorch kept"}};
+  if (bars.size() > kMostRows) {
+    plot.description +=
+        fmt::format(" The first {} of {} are drawn; the table has all.", kMostRows, bars.size());
+    bars.resize(kMostRows);
+  }
+  DrawBoth(&plot, [&](PlotWidth width) { return Draw(plot, bars, suite.geomean_vs_best, width); });
+  return plot;
+}
+
+}  // namespace hone

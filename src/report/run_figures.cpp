@@ -1,0 +1,137 @@
+#include "report/run_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace hone {
+
+namespace {
+
+// A loop over time is longer than any chain of layers in a network of today.
+constexpr int64_t kChainOfALoop = 128;
+
+std::vector<double> Numbers(const Json& array) {
+  std::vector<double> numbers;
+  if (array.is_array())
+    for (const Json& one : array)
+      if (one.is_number()) numbers.push_back(one.get<double>());
+  return numbers;
+}
+
+Json Parsed(const std::string& text) {
+  Result<Json> json = ParseJson(text);
+  return json.ok() ? std::move(*json) : Json();
+}
+
+void SetLadder(RunFigures* run) {
+  // Rungs drift with the machine: all of them from one contest, the best candidate's where there is one.
+  const CandidateFigure* from = run->Find(run->best_key);
+  if (from == nullptr || from->timings.size() < 2) {
+    from = nullptr;
+    for (const CandidateFigure& one : run->candidates)
+      if (one.timings.size() > 1 && (from == nullptr || one.vs_best > from->vs_best)) from = &one;
+  }
+  if (from == nullptr) return;
+  run->ladder_beside = from->key;
+  for (const TimingFigure& timing : from->timings)
+    if (timing.name != "candidate" && timing.median_us > 0)
+      run->ladder.push_back({timing.name, timing.median_us});
+  std::stable_sort(run->ladder.begin(), run->ladder.end(),
+                   [](const RungFigure& a, const RungFigure& b) { return a.us < b.us; });
+}
+
+void SetCard(const Json& context, const Json& card, RunFigures* run) {
+  run->floor_us = GetNumber(card, "floor_us");
+  run->floor_bound = GetString(card, "floor_bound");
+  run->flops = GetNumber(card, "flops");
+  run->least_bytes = GetNumber(card, "least_bytes");
+  run->ceiling_flops_per_s = GetNumber(card, "ceiling_flops_per_s");
+  run->ceiling_bytes_per_s = GetNumber(card, "ceiling_bytes_per_s");
+  run->serial_chain = GetInt(card, "serial_chain");
+  const Json& modules = GetMember(GetMember(context, "facts"), "recurrent_modules");
+  run->recurrent = (modules.is_array() && !modules.empty()) || run->serial_chain >= kChainOfALoop;
+}
+
+}  // namespace
+
+const CandidateFigure* RunFigures::Find(const std::string& key) const {
+  for (const CandidateFigure& one : candidates)
+    if (one.key == key) return &one;
+  return nullptr;
+}
+
+std::optional<double> SecondsOf(const std::string& timestamp) {
+  std::tm time{};
+  int end = 0;
+  if (std::sscanf(timestamp.c_str(), "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &time.tm_year, &time.tm_mon, &time.tm_mday,
+                  &time.tm_hour, &time.tm_min, &time.tm_sec, &end) != 6 ||
+      end != static_cast<int>(timestamp.size()))
+    return std::nullopt;
+  time.tm_year -= 1900;
+  time.tm_mon -= 1;
+  return static_cast<double>(timegm(&time));
+}
+
+CandidateFigure FigureOf(const CandidateRecord& candidate) {
+  CandidateFigure figure;
+  figure.key = candidate.key;
+  figure.parent = candidate.parent_key;
+  figure.phase = candidate.phase;
+  figure.verdict = candidate.verdict;
+  figure.reason = candidate.reason;
+  figure.vs_best = candidate.vs_best;
+  figure.low = candidate.ci_low;
+  figure.high = candidate.ci_high;
+  figure.vs_eager = candidate.vs_eager;
+  figure.us = candidate.candidate_us;
+  figure.predicted_us = candidate.predicted_us;
+  figure.error = candidate.error;
+  figure.error_limit = candidate.error_limit;
+  const Json record = Parsed(candidate.json);
+  figure.reference_error = GetNumber(GetMember(record, "error"), "reference");
+  figure.launches = GetInt(GetMember(record, "launches"), "candidate", -1);
+  const Json& measurement = GetMember(record, "measurement");
+  const Json& profile = GetMember(measurement, "profile");
+  figure.own_us = GetNumber(profile, "own_us");
+  figure.library_us = GetNumber(profile, "library_us");
+  for (const Json& one : GetMember(GetMember(measurement, "timing"), "contestants"))
+    figure.timings.push_back(
+        {GetString(one, "name"), GetNumber(one, "median_us"), Numbers(GetMember(one, "round_us"))});
+  for (const Json& trial : GetMember(measurement, "trials"))
+    for (const Json& output : GetMember(trial, "outputs")) {
+      const Json& distance = GetMember(output, "distance");
+      figure.trials.push_back({fmt::format("{} {}", GetString(trial, "case"), GetString(output, "path")),
+                               GetNumber(distance, "relative"), GetNumber(output, "limit"),
+                               GetNumber(distance, "worst"), GetNumber(output, "worst_limit")});
+    }
+  return figure;
+}
+
+RunFigures FiguresOf(const RunStory& story, const std::vector<CallRecord>& calls) {
+  RunFigures run;
+  run.task = story.run.task;
+  run.best_key = story.run.best_key;
+  for (const CandidateRecord& candidate : story.candidates) {
+    if (candidate.phase == "zero") continue;
+    CandidateFigure figure = FigureOf(candidate);
+    figure.best = !run.best_key.empty() && figure.key == run.best_key;
+    run.candidates.push_back(std::move(figure));
+  }
+  const Json context = Parsed(story.run.card);
+  SetCard(context, GetMember(context, "card"), &run);
+  SetLadder(&run);
+  const std::optional<double> start = SecondsOf(story.run.created);
+  for (const CallRecord& call : calls) {
+    const std::optional<double> at = SecondsOf(call.created);
+    run.calls.push_back({call.key, call.call_type, start && at ? std::max(0.0, *at - *start) : 0,
+                         call.prompt_tokens, call.completion_tokens, call.cost_usd, call.price_known,
+                         call.estimated});
+  }
+  std::stable_sort(run.calls.begin(), run.calls.end(),
+                   [](const CallFigure& a, const CallFigure& b) { return a.at_s < b.at_s; });
+  return run;
+}
+
+}  // namespace hone

@@ -1,0 +1,99 @@
+// The numbers of a run that can be drawn, read once from what the store keeps: plain values, no JSON, no text
+// of strangers that has not been named as such. What was not measured is not here; nothing is filled in.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/run_report.h"
+#include "store/run_store.h"
+
+namespace hone {
+
+// A contestant's rounds in one candidate's contest.
+struct TimingFigure {
+  std::string name;  // "candidate", "eager", "cudagraph", …
+  double median_us = 0;
+  std::vector<double> round_us;
+};
+
+// One output of one trial.
+struct TrialFigure {
+  std::string name;  // "case 2, output[0]"
+  double relative = 0;
+  double limit = 0;
+  double worst = 0;
+  double worst_limit = 0;
+};
+
+struct CandidateFigure {
+  std::string key;
+  std::string parent;
+  std::string phase;
+  std::string verdict;
+  std::string reason;
+  bool best = false;
+  double vs_best = 0;  // 0: speed was not judged
+  double low = 0;
+  double high = 0;
+  double vs_eager = 0;
+  double us = 0;
+  double predicted_us = 0;
+  double error = 0;
+  double error_limit = 0;
+  double reference_error = 0;
+  // Of one profiled call, 0 where there was no profile.
+  double own_us = 0;
+  double library_us = 0;
+  int64_t launches = -1;
+  std::vector<TimingFigure> timings;
+  std::vector<TrialFigure> trials;
+
+  bool timed() const { return vs_best > 0 && verdict != "baseline"; }
+  bool right() const { return verdict == "accepted" || verdict == "no_difference" || reason == "slower"; }
+};
+
+// PyTorch as it is or another way to run it, by its median in the contest of `beside`.
+struct RungFigure {
+  std::string name;
+  double us = 0;
+};
+
+struct CallFigure {
+  std::string key;
+  std::string call_type;
+  double at_s = 0;  // since the run was made
+  int64_t prompt_tokens = 0;
+  int64_t completion_tokens = 0;
+  double cost_usd = 0;
+  bool price_known = false;
+  bool estimated = false;
+};
+
+struct RunFigures {
+  std::string task;
+  std::string best_key;
+  std::vector<CandidateFigure> candidates;  // in the order of the run, PyTorch itself left out
+  std::vector<RungFigure> ladder;           // the fastest first
+  std::string ladder_beside;                // the candidate in whose contest the rungs were timed
+  std::vector<CallFigure> calls;            // in the order of time
+  double floor_us = 0;                      // 0: not known
+  std::string floor_bound;
+  double flops = 0;
+  double least_bytes = 0;
+  double ceiling_flops_per_s = 0;  // what the floor was computed with; 0: not on record
+  double ceiling_bytes_per_s = 0;
+  int64_t serial_chain = 0;
+  bool recurrent = false;  // the task has recurrent modules, or a chain of a loop's length
+
+  const CandidateFigure* Find(const std::string& key) const;
+};
+
+RunFigures FiguresOf(const RunStory& story, const std::vector<CallRecord>& calls);
+CandidateFigure FigureOf(const CandidateRecord& candidate);
+
+// Seconds since the epoch of "2026-01-31T23:59:59Z"; nothing where it is not a time.
+std::optional<double> SecondsOf(const std::string& timestamp);
+
+}  // namespace hone

@@ -1,0 +1,275 @@
+#include "store/overview.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "store/sql.h"
+
+namespace hone {
+
+namespace {
+
+struct Order {
+  const char* name;
+  const char* sql;
+};
+// Ties are broken by id, so that paging never shows a row twice.
+constexpr Order kOrders[] = {
+    {"created", "run.id"},
+    {"task", "run.task COLLATE NOCASE"},
+    {"status", "run.status"},
+    {"speed", "CASE WHEN run.best_key = '' THEN 0 ELSE run.vs_best END"},
+    {"eager", "CASE WHEN run.best_key = '' THEN 0 ELSE run.vs_eager END"},
+    {"seconds", "run.seconds"},
+    {"proposer", "run.proposer COLLATE NOCASE"},
+    {"device", "run.device COLLATE NOCASE"},
+};
+
+Error CannotRead(RunStore& store) {
+  return SqlError(store.store().handle(), "cannot read the store");
+}
+
+// A pattern for LIKE with ESCAPE '\' that matches the word anywhere.
+std::string Pattern(const std::string& word) {
+  std::string pattern = "%";
+  for (const char c : word) {
+    if (c == '%' || c == '_' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "%";
+}
+
+struct Where {
+  std::string sql = " WHERE 1";
+  std::vector<std::string> values;
+
+  void Is(const char* column, const std::string& value) {
+    if (value.empty()) return;
+    sql += fmt::format(" AND {} = ?", column);
+    values.push_back(value);
+  }
+  void Has(const std::string& words, const char* columns) {
+    int most = 8;
+    for (const std::string& word : Split(words, ' ')) {
+      if (word.empty() || most-- == 0) continue;
+      sql += fmt::format(" AND ({}) LIKE ? ESCAPE '\\'", columns);
+      values.push_back(Pattern(word));
+    }
+  }
+  int BindTo(Statement& statement) const {
+    int index = 1;
+    for (const std::string& value : values) statement.Bind(index++, value);
+    return index;
+  }
+};
+
+template <class Read>
+Status Each(RunStore& store, Statement& query, Read read) {
+  int code = SQLITE_ERROR;
+  while (query.ok() && (code = query.Step()) == SQLITE_ROW) read(query);
+  return code == SQLITE_DONE ? Ok() : Status(CannotRead(store));
+}
+
+Result<std::string> NewestVerdict(RunStore& store, const char* column, const std::string& value) {
+  // A few runs back is far enough; the newest may not have judged anything yet.
+  Statement query(store.store().handle(),
+                  fmt::format("SELECT json FROM candidate WHERE run_id IN (SELECT id FROM run WHERE {} = ? "
+                              "ORDER BY id DESC LIMIT 20) AND verdict IN ('accepted', 'rejected', "
+                              "'no_difference') ORDER BY run_id DESC, id DESC LIMIT 1",
+                              column)
+                      .c_str());
+  query.Bind(1, value);
+  std::string json;
+  HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) { json = row.Text(0); }));
+  return json;
+}
+
+}  // namespace
+
+const std::vector<std::string>& RunOrders() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Order& order : kOrders) names.emplace_back(order.name);
+    return names;
+  }();
+  return kNames;
+}
+
+Result<RunList> ListRuns(RunStore& store, const RunQuery& asked) {
+  Where where;
+  where.Is("run.status", asked.status);
+  where.Is("run.task", asked.task);
+  where.Is("run.device", asked.device);
+  where.Is("suite.name", asked.suite);
+  where.Has(
+      asked.words,
+      "'R' || run.id || ' ' || run.task || ' ' || run.name || ' ' || run.proposer || ' ' || run.model || "
+      "' ' || run.device || ' ' || run.outcome");
+  const std::string from = " FROM run LEFT JOIN suite ON suite.id = run.suite_id" + where.sql;
+  RunList list;
+  Statement count(store.store().handle(), ("SELECT count(*)" + from).c_str());
+  where.BindTo(count);
+  HONE_RETURN_IF_ERROR(Each(store, count, [&](Statement& row) { list.total = row.Integer(0); }));
+
+  const char* order = kOrders[0].sql;
+  for (const Order& each : kOrders)
+    if (asked.order == each.name) order = each.sql;
+  const char* direction = asked.descending ? "DESC" : "ASC";
+  Statement query(
+      store.store().handle(),
+      fmt::format(
+          "SELECT run.id, run.name, run.created, run.finished, run.status, run.task, run.target, run.device, "
+          "run.proposer, run.model, run.outcome, run.best_key, run.vs_best, run.vs_eager, run.seconds, "
+          "coalesce(run.suite_id, 0), coalesce(suite.name, ''), "
+          "(SELECT count(*) FROM candidate WHERE run_id = run.id AND phase <> 'zero'), "
+          "(SELECT count(*) FROM candidate WHERE run_id = run.id AND verdict = 'accepted'), "
+          "(SELECT total(prompt_tokens + completion_tokens) FROM call WHERE run_id = run.id)"
+          "{} ORDER BY {} {}, run.id {} LIMIT ? OFFSET ?",
+          from, order, direction, direction)
+          .c_str());
+  int index = where.BindTo(query);
+  query.Bind(index++, asked.most);
+  query.Bind(index, asked.offset);
+  HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
+    RunRow one;
+    RunRecord& run = one.run;
+    int column = 0;
+    run.id = row.Integer(column++);
+    for (std::string* field : {&run.name, &run.created, &run.finished, &run.status, &run.task, &run.target,
+                               &run.device, &run.proposer, &run.model, &run.outcome, &run.best_key})
+      *field = row.Text(column++);
+    for (double* field : {&run.vs_best, &run.vs_eager, &run.seconds}) *field = row.Number(column++);
+    run.suite_id = row.Integer(column++);
+    one.suite = row.Text(column++);
+    for (int64_t* field : {&one.candidates, &one.accepted, &one.tokens}) *field = row.Integer(column++);
+    list.rows.push_back(std::move(one));
+  }));
+  return list;
+}
+
+Result<std::vector<SuiteLine>> ListSuites(RunStore& store) {
+  Statement query(store.store().handle(),
+                  "SELECT suite.id, suite.name, suite.created, run.status, run.best_key, run.vs_best "
+                  "FROM suite LEFT JOIN run ON run.suite_id = suite.id ORDER BY suite.id DESC");
+  std::vector<SuiteLine> suites;
+  HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
+    if (suites.empty() || suites.back().suite.id != row.Integer(0)) {
+      suites.emplace_back();
+      suites.back().suite = SuiteRecord{row.Integer(0), row.Text(1), row.Text(2), ""};
+      suites.back().geomean_vs_best = 0;  // the sum of logarithms until all rows are in
+    }
+    const std::string status = row.Text(3);
+    if (status.empty()) return;
+    SuiteLine& suite = suites.back();
+    ++suite.tasks;
+    suite.done += status == "done" ? 1 : 0;
+    suite.running += status == "running" ? 1 : 0;
+    if (row.Text(4).empty()) return;
+    ++suite.faster;
+    suite.geomean_vs_best += std::log(std::max(row.Number(5), 1e-9));
+  }));
+  for (SuiteLine& suite : suites)
+    suite.geomean_vs_best =
+        std::exp(suite.geomean_vs_best / static_cast<double>(std::max<int64_t>(1, suite.tasks)));
+  return suites;
+}
+
+Result<std::vector<TaskLine>> ListTasks(RunStore& store, const std::string& device,
+                                        const std::string& words) {
+  Where where;
+  where.Is("device", device);
+  where.Has(words, "task || ' ' || device");
+  // With a single max() SQLite takes the other columns from the row that holds it.
+  Statement query(
+      store.store().handle(),
+      fmt::format("SELECT task, device, count(*), id, best_key, max(CASE WHEN best_key = '' THEN 0 "
+                  "ELSE vs_best END) AS speed FROM run{} GROUP BY task, device "
+                  "ORDER BY speed DESC, task LIMIT 1000",
+                  where.sql)
+          .c_str());
+  where.BindTo(query);
+  std::vector<TaskLine> tasks;
+  HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
+    TaskLine line;
+    line.task = row.Text(0);
+    line.device = row.Text(1);
+    line.runs = row.Integer(2);
+    line.last_run = row.Integer(3);
+    line.best_key = row.Text(4);
+    if (row.Number(5) > 0) {
+      line.best_run = line.last_run;
+      line.vs_best = row.Number(5);
+    }
+    tasks.push_back(std::move(line));
+  }));
+  for (TaskLine& line : tasks) {
+    if (line.best_run == 0) continue;
+    Statement best(store.store().handle(),
+                   "SELECT run.proposer, run.model, run.vs_eager, candidate.ci_low, candidate.ci_high, "
+                   "candidate.kind, candidate.kernel_class FROM run LEFT JOIN candidate ON "
+                   "candidate.run_id = run.id AND candidate.key = run.best_key WHERE run.id = ?");
+    best.Bind(1, line.best_run);
+    HONE_RETURN_IF_ERROR(Each(store, best, [&](Statement& row) {
+      line.proposer = row.Text(0);
+      line.model = row.Text(1);
+      line.vs_eager = row.Number(2);
+      line.ci_low = row.Number(3);
+      line.ci_high = row.Number(4);
+      line.kind = row.Text(5);
+      line.kernel_class = row.Text(6);
+    }));
+  }
+  return tasks;
+}
+
+Result<std::vector<DeviceLine>> ListDevices(RunStore& store) {
+  Statement query(store.store().handle(),
+                  "SELECT device, group_concat(DISTINCT target), count(*), count(DISTINCT task), "
+                  "total(best_key <> ''), max(id), max(created) FROM run WHERE device <> '' GROUP BY device "
+                  "ORDER BY max(id) DESC LIMIT 200");
+  std::vector<DeviceLine> devices;
+  HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
+    devices.push_back(DeviceLine{row.Text(0), ReplaceAll(row.Text(1), ",", ", "), row.Integer(2),
+                                 row.Integer(3), static_cast<int64_t>(row.Number(4)), row.Integer(5),
+                                 row.Text(6)});
+  }));
+  return devices;
+}
+
+Result<StoreTotals> Totals(RunStore& store) {
+  StoreTotals totals;
+  sqlite3* handle = store.store().handle();
+  Statement runs(handle, "SELECT status, count(*) FROM run GROUP BY status");
+  HONE_RETURN_IF_ERROR(Each(store, runs, [&](Statement& row) { totals.runs[row.Text(0)] = row.Integer(1); }));
+  Statement seconds(handle, "SELECT total(seconds), (SELECT count(*) FROM suite) FROM run");
+  HONE_RETURN_IF_ERROR(Each(store, seconds, [&](Statement& row) {
+    totals.run_seconds = row.Number(0);
+    totals.suites = row.Integer(1);
+  }));
+  Statement candidates(handle, "SELECT verdict, reason, count(*) FROM candidate GROUP BY verdict, reason");
+  HONE_RETURN_IF_ERROR(Each(store, candidates, [&](Statement& row) {
+    totals.candidates[{row.Text(0), row.Text(1)}] = row.Integer(2);
+  }));
+  Statement calls(
+      handle, "SELECT count(*), total(prompt_tokens), total(completion_tokens), total(cost_usd) FROM call");
+  HONE_RETURN_IF_ERROR(Each(store, calls, [&](Statement& row) {
+    totals.calls = row.Integer(0);
+    totals.prompt_tokens = static_cast<int64_t>(row.Number(1));
+    totals.completion_tokens = static_cast<int64_t>(row.Number(2));
+    totals.cost_usd = row.Number(3);
+  }));
+  return totals;
+}
+
+Result<std::string> NewestVerdictOfTask(RunStore& store, const std::string& task) {
+  return NewestVerdict(store, "task", task);
+}
+
+Result<std::string> NewestVerdictOnDevice(RunStore& store, const std::string& device) {
+  return NewestVerdict(store, "device", device);
+}
+
+}  // namespace hone

@@ -1,0 +1,62 @@
+#include "store/run_follower.h"
+
+#include <fmt/format.h>
+
+namespace hone {
+
+namespace {
+
+constexpr int kMostLines = 500;
+
+std::string Mark(const CandidateRecord& one) {
+  return fmt::format("{}|{}|{}|{}|{}|{}", one.verdict, one.reason, one.vs_best, one.seconds, one.sha256,
+                     one.title);
+}
+
+std::string Mark(const RunRecord& run) {
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", run.status, run.finished, run.device, run.model, run.outcome,
+                     run.best_key, run.vs_best, run.seconds);
+}
+
+std::string Mark(const UsageTotals& usage) {
+  return fmt::format("{}|{}|{}|{}", usage.calls, usage.prompt_tokens, usage.completion_tokens,
+                     usage.cost_usd);
+}
+
+}  // namespace
+
+RunFollower::RunFollower(RunStore& store, int64_t run_id, int64_t console_id)
+    : store_(store), run_id_(run_id), console_id_(console_id) {}
+
+Result<RunNews> RunFollower::Look() {
+  RunNews news;
+  const int64_t version = store_.DataVersion();
+  if (version == data_version_ && version >= 0 && !more_) return news;
+  // The console before the rest: a line is written after what it speaks of, so nothing it mentions is
+  // missing.
+  HONE_ASSIGN_OR_RETURN(news.console, store_.Console(run_id_, console_id_, kMostLines));
+  HONE_ASSIGN_OR_RETURN(RunRecord run, store_.RunSummary(run_id_));
+  HONE_ASSIGN_OR_RETURN(std::vector<CandidateRecord> candidates, store_.CandidateSummaries(run_id_));
+  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, store_.Usage(run_id_));
+  data_version_ = version;
+  more_ = news.console.size() == kMostLines;
+  if (!news.console.empty()) console_id_ = news.console.back().first;
+  for (CandidateRecord& one : candidates) {
+    std::string mark = Mark(one);
+    std::string& seen = candidates_seen_[one.key];
+    if (seen == mark) continue;
+    seen = std::move(mark);
+    news.candidates.push_back(std::move(one));
+  }
+  if (std::string mark = Mark(run); mark != run_seen_) {
+    run_seen_ = std::move(mark);
+    news.run = std::move(run);
+  }
+  if (std::string mark = Mark(usage); mark != usage_seen_) {
+    usage_seen_ = std::move(mark);
+    news.usage = usage;
+  }
+  return news;
+}
+
+}  // namespace hone

@@ -1,0 +1,363 @@
+"""The dashboard in a real browser: `hone serve` over a store with hostile texts, and a replayed run that is followed live.
+
+Usage: dashboard_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD] [--pictures FOLDER]
+
+Skipped where there is no Chromium with its driver (Debian: chromium, chromium-driver).
+"""
+
+import contextlib
+import json
+import re
+import signal
+import socket
+import sqlite3
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import webdriver
+from pipeline_house import HERE, QUICK, SLOW_ROWS, Failed, Skipped, main, require, require_equal, wait_for
+
+EVIL = ("</pre></code></script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
+        "<svg onload=window.hacked=3>\" onmouseover=\"window.hacked=4\x1b]0;owned\x07\x1b[31m'&amp;{{7*7}}\u202e")
+EVIL_KEY = "seed1/<b>'\"&?#%"
+
+
+@contextlib.contextmanager
+def serving(house, *flags):
+    """A server; gives its address. Ctrl-C must end it at once."""
+    process = house.start("serve", "--port", "0", *flags)
+    try:
+        address = process.stdout.readline().strip()
+        require(address.startswith("http://"), "no address: " + address + (process.stderr.read() if not address else ""))
+        yield address.rstrip("/")
+    finally:
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        outcome = house.finish(process, timeout=30)
+        took = time.monotonic() - begin
+    require_equal(outcome.code, 0, "exit code of serve (%s)" % outcome.err[-300:])
+    require(took < 5, "Ctrl-C took %.1f s" % took)
+    require("a bug in hone" not in outcome.err, outcome.err[-500:])
+
+
+def get(address, **headers):
+    request = urllib.request.Request(address, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            return reply.status, reply.read().decode(), reply.headers
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode(), error.headers
+
+
+def fill(house):
+    """Runs whose every text is hostile, one of them killed, a suite, and enough plain ones for a second page."""
+    house.run("runs").expect(0)
+    store = sqlite3.connect(house.folder / "data" / "hone.db")
+    add = lambda table, **row: store.execute("INSERT INTO %s (%s) VALUES (%s)" % (table, ",".join(row), ",".join("?" * len(row))), list(row.values())).lastrowid
+    suite = add("suite", name="level <i>3</i>", created="2026-01-31T00:00:00Z", options="{}")
+
+    def run(name, **more):
+        row = dict(name=name, created="2026-01-31T10:00:00Z", finished="2026-01-31T10:09:00Z", status="done", task="39_GRU", task_path="/tasks/39_GRU.py",
+                   task_sha256="ab" * 32, task_source="class Model: pass", target="cuda", device="NVIDIA H200", proposer="expert", folder="/runs/" + name,
+                   options=json.dumps({"budget": {"tokens": 9000, "evaluations": 5}}), outcome="seed0 is 2.00x the best of PyTorch", best_key="seed0",
+                   vs_best=2.0, vs_eager=3.0, seconds=540.0)
+        row.update(more)
+        return add("run", **row)
+
+    def candidate(run_id, key, **more):
+        record = {"gates": {"build": "pass", "trials": "pass"}, "speedup": {"best_baseline": "cudagraph", "best_us": 200.0},
+                  "provenance": {"device": "NVIDIA H200", "torch": "2.11.0", "time": "2026-01-31T10:00:00Z", "system": "Linux", "cores": 16,
+                                 "mutants": [{"name": "zeros", "told_apart": True, "regime": "default", "times_over_limit": 4e5},
+                                             {"name": "time shuffled", "told_apart": False, "regime": "", "times_over_limit": 0.4}],
+                                 "ladder": [{"name": "eager", "available": True}, {"name": "compile", "available": False, "why_not": "no compiler"}]},
+                  "card": {"parameters": 12, "flops": 1e9, "floor_us": 12.0, "floor_bound": "memory", "modules": {"GRU": 1}},
+                  "measurement": {"stdout": EVIL, "trials": [{"case": "case%d" % i, "outputs": [{"path": "output[0]", "distance": {"relative": 1e-7 * (i + 1), "worst": 1e-6},
+                                                                                                "limit": 1e-6, "worst_limit": 1e-5}]} for i in range(5)],
+                                  "timing": {"contestants": [{"name": name, "median_us": us, "round_us": [us * (1 + 0.01 * i) for i in range(12)]}
+                                                             for name, us in (("candidate", 100.0), ("eager", 300.0), ("cudagraph", 200.0))]}}}
+        row = dict(run_id=run_id, key=key, parent_key="", phase="seed", proposer="expert", title="one kernel per layer", created="2026-01-31T10:01:00Z",
+                   source="import torch\n\nclass ModelNew:\n    pass\n", sha256="cd" * 32, kernel_class="persistent_recurrent", findings="[]", facts="null",
+                   predicted_us=90.0, verdict="accepted", reason="faster", detail="", kind="kernel", vs_best=2.0, ci_low=1.9, ci_high=2.1, vs_eager=3.0,
+                   candidate_us=100.0, error=1e-7, error_limit=1e-6, seconds=30.0, json=json.dumps(record))
+        row.update(more)
+        return add("candidate", **row)
+
+    evil = run("evil " + EVIL, status="stopped", task="evil" + EVIL, task_source=EVIL, proposer="llm", model=EVIL, outcome=EVIL, suite_id=suite, device="H200 " + EVIL)
+    candidate(evil, "seed0")
+    candidate(evil, EVIL_KEY, parent_key="seed0", title=EVIL, source="# " + EVIL + "\nx = 1\n", verdict="rejected", reason="wrong-output", detail=EVIL, vs_best=0,
+              findings=json.dumps([{"rule": "triton-race", "severity": "error", "line": 1, "column": 1, "message": EVIL, "fix": EVIL}]))
+    add("call", run_id=evil, key=EVIL_KEY, created="", call_type="seed", status="answered", model=EVIL, system="", prompt=EVIL, reply=EVIL, thinking=EVIL,
+        finish_reason="", error=EVIL, prompt_tokens=4000, completion_tokens=500, estimated=0, cost_usd=0.1, price_known=1, seconds=3, attempts=1)
+    add("decision", run_id=evil, key="d", created="2026-01-31T10:02:00Z", phase="tuning", text=EVIL, json="null")
+    add("console", run_id=evil, created="2026-01-31T10:02:00Z", line=EVIL)
+    killed = run("killed", status="running", finished="", best_key="", outcome="", task="40_LSTM", suite_id=suite)
+    add("console", run_id=killed, created="2026-01-31T10:02:00Z", line="asking for seed0")
+    for i in range(60):
+        one = run("plain%02d" % i, task="%02d_Task" % i, vs_best=1 + i / 10, device="NVIDIA H200" if i % 2 else "a CPU")
+        candidate(one, "seed0", vs_best=1 + i / 10, ci_low=0.95 + i / 10, ci_high=1.05 + i / 10)
+    store.commit()
+    store.close()
+    return evil, killed
+
+
+def quiet(browser, base):
+    """Nothing was executed, nothing outside was asked for, no policy was violated."""
+    require(not browser.run("return window.hacked || 0"), "a script of a stranger ran on " + browser.url)
+    for url in browser.requested():
+        require(url.startswith((base, "data:", "chrome", "about:")), "asked for " + url)
+    for entry in browser.log("browser"):
+        require("favicon" in entry["message"] or entry["level"] not in ("SEVERE", "WARNING"), "console of %s: %s" % (browser.url, entry["message"]))
+
+
+def need_browser():
+    if not webdriver.available():
+        raise Skipped("no chromium with chromedriver here")
+
+
+def picture(house, browser, name):
+    if house.options.pictures:
+        browser.screenshot("%s/%s.png" % (house.options.pictures, name))
+
+
+def sees(browser, selector, *words):
+    text = browser.text(selector) or ""
+    for word in words:
+        require(word in text, "%s does not say %r: %s" % (browser.url, word, text[:700]))
+
+
+def live(house):
+    """a replayed run appears in the list, and its page follows it to its end without being loaded again"""
+    need_browser()
+    with serving(house) as base, webdriver.Browser(profile=house.folder / "tmp" / "chrome") as browser:
+        browser.open(base + "/runs")
+        sees(browser, "main", "No runs yet")
+        process = house.start("optimize", SLOW_ROWS, "--proposer", "replay:%s" % (HERE / "replays" / "seeds_fine"), "--out", house.folder / "run",
+                              "--max-evaluations", "20", *QUICK)
+        tail = None
+        try:
+            wait_for("run", lambda: (house.folder / "data" / "hone.db").exists() and house.rows("SELECT id FROM run"), process=process)
+            tail = house.start("tail", "last")
+            browser.open(base + "/runs")
+            sees(browser, "#results", "R1", "slow_rows", "running")
+            browser.open(base + "/runs/R1")
+            browser.run("window.sameDocument = 1")
+            require(browser.run("return document.querySelector('[data-status]').dataset.status") == "running", "not running any more")
+            browser.wait("judged candidate", "return [...document.querySelectorAll('#candidates tr[data-key=seed0] .badge')].some(e => e.innerText === 'accepted')", seconds=120)
+            browser.wait("best so far", "return document.querySelector('[data-best]').dataset.best !== ''", seconds=60)
+            browser.wait("end of the run", "return document.querySelector('[data-status]').dataset.status === 'done'", seconds=120)
+            browser.wait("end of the stream", "return document.querySelector('[data-connection]').innerText === 'ended'")
+            require(browser.run("return window.sameDocument") == 1, "the page was loaded again")
+            picture(house, browser, "run_live_end")
+            run = house.last()
+            require_equal(browser.run("return document.querySelector('[data-best]').dataset.best"), run.best_key, "best on the page")
+            require_equal(browser.run("return [...document.querySelectorAll('#candidates tr[data-key]')].map(e => e.dataset.key)"), list(run.candidates), "candidates")
+            lines = [row["line"] for row in house.rows("SELECT line FROM console ORDER BY id")]
+            require_equal(browser.run("return document.querySelector('#console').textContent.trimEnd().split('\\n')"), lines, "console lines")
+            sees(browser, ".budget", "of 20")
+            quiet(browser, base)
+        finally:
+            ended = house.finish(process)
+        ended.expect(0)
+        told = house.finish(tail, timeout=30).expect(0, "seed0", "accepted", run.outcome)
+        require("\x1b" not in told.out, "tail coloured what goes into a pipe")
+        again = house.run("tail", "R1").expect(0, "seed1", run.outcome)
+        require_equal(again.out.count(lines[0]), 1, "first line in tail of an ended run")
+        status, text, _ = get(base + "/runs/R1/events")
+        require(status == 200 and "event: end" in text and run.outcome.split()[0] in text, "events of an ended run: " + text[-300:])
+        status, text, _ = get(base + "/runs/R1/events", **{"Last-Event-ID": "999999"})
+        require("event: console" not in text, "lines that were seen are sent again")
+
+
+def pages(house):
+    """every page, filter and sort, keys alone, a phone, no script at all; and texts full of tags that stay texts"""
+    need_browser()
+    evil, killed = fill(house)
+    key = urllib.parse.quote(EVIL_KEY, safe="")
+    with serving(house) as base, webdriver.Browser(profile=house.folder / "tmp" / "chrome") as browser:
+        browser.open(base + "/")
+        sees(browser, "#results", "1–50 of 62", "killed", "40_LSTM", "<script>window.hacked=1</script>")
+        quiet(browser, base)
+        picture(house, browser, "runs")
+        # Filter as one types, sort by a click, the second page; the address follows, so that it can be sent on.
+        browser.write("input[type=search]", "plain 07_Task")
+        browser.wait("one result", "return document.querySelectorAll('#results tbody tr').length === 1")
+        require("q=plain" in browser.url, browser.url)
+        browser.open(base + "/runs?sort=speed&dir=down")
+        require(browser.texts("#results tbody tr td:nth-child(5)")[:2] == ["6.90x", "6.80x"], "not sorted: %s" % browser.texts("#results tbody tr td:nth-child(5)")[:3])
+        browser.click("#results th[aria-sort=descending] a")
+        browser.wait("ascending order", "return document.querySelector('#results th[aria-sort=ascending]') !== null")
+        browser.open(base + "/runs?status=stopped")
+        require_equal(browser.count("#results tbody tr"), 1, "stopped runs")
+        browser.open(base + "/runs?page=2")
+        require_equal(browser.count("#results tbody tr"), 12, "rows of the second page")
+
+        for path, words in {
+            "/runs/R%d" % evil: ["stopped", EVIL_KEY, "wrong-output", "4500 of 9000", "Decisions", "<script>window.hacked=1</script>"],
+            "/runs/R%d" % killed: ["killed", "asking for seed0"],
+            "/runs/R%d/candidates/%s" % (evil, key): ["rejected", "triton-race", "What changed from its parent", "Prompt", "<script>window.hacked=1</script>"],
+            "/runs/R%d/candidates/seed0" % evil: ["accepted", "Measured", "build", "H200"],
+            "/suites": ["level <i>3</i>"],
+            "/suites/" + urllib.parse.quote("level <i>3</i>"): ["40_LSTM", "Geometric mean"],
+            "/leaderboard": ["59_Task", "6.90x", "NVIDIA H200"],
+            "/tasks/59_Task": ["floor", "time shuffled", "blind spot", "class Model: pass"],
+            "/devices": ["NVIDIA H200", "2.11.0", "eager"],
+            "/compare?run=R%d&run=R%d" % (evil + 2, evil + 60): ["2 runs side by side", "What differs", "speed-ups cannot be compared"],
+            "/compare?run=R%d:seed0+R%d:seed0" % (evil, evil + 60): ["seed0", "What differs"],
+            "/runs/R%d/explain" % evil: ["explained", "wrong-output"],
+            "/runs/R999": ["404", "there is no run"],
+        }.items():
+            browser.open(base + path)
+            sees(browser, "body", *words)
+            quiet(browser, base)
+            picture(house, browser, re.sub(r"[^a-z0-9]+", "_", path.split("?")[0].replace("R%d" % evil, "evil").replace(key, "rejected").lower()).strip("_"))
+        browser.open(base + "/runs/R%d/candidates/seed0" % evil)
+        require(browser.count("main figure svg") >= 2, "no plots of times and errors")
+        browser.open(base + "/runs/R%d/report" % evil)
+        sees(browser, "body", "evil")
+        quiet(browser, base)
+
+        keys_alone(browser, base)
+        phone(house, browser, base, evil, key)
+        api(base, evil, key)
+    with serving(house) as base, webdriver.Browser(script=False, dark=True, profile=house.folder / "tmp" / "plain") as browser:
+        browser.open(base + "/runs?q=59_Task")
+        require_equal(browser.command("Runtime.evaluate", expression="document.querySelectorAll('#results tbody tr').length")["result"]["value"], 1, "rows without script")
+        picture(house, browser, "runs_dark")
+        for path in ("/runs/R%d" % evil, "/runs/R%d/candidates/seed0" % evil, "/leaderboard"):
+            browser.open(base + path)
+            picture(house, browser, "dark_" + path.strip("/").replace("/", "_"))
+
+
+def keys_alone(browser, base):
+    browser.open(base + "/runs")
+    browser.press("j", "j")
+    require(browser.run("return document.activeElement.closest('tr.at') !== null"), "j does not move")
+    browser.press("x")
+    browser.press("j")
+    browser.press("x")
+    require_equal(browser.count("#results input:checked"), 2, "marked rows")
+    link = browser.run("return document.querySelector('tr.at').dataset.row")
+    browser.press("enter")
+    browser.wait("the row's page", "return location.pathname === arguments[0]", link)
+    browser.press("u")
+    browser.wait("the list", "return location.pathname === '/runs'")
+    browser.press("/")
+    require(browser.run("return document.activeElement.name") == "q", "/ does not focus the filter")
+    browser.press("escape")
+    browser.press("?")
+    require(browser.run("return document.querySelector('#help').open"), "? does not open the help")
+    browser.press("escape")
+    browser.press("g", "l")
+    browser.wait("leaderboard", "return location.pathname === '/leaderboard'")
+    # Tab alone: the first stop leads past the navigation.
+    browser.press("tab")
+    require_equal(browser.run("return document.activeElement.className"), "skip", "first stop of Tab")
+    seen = set()
+    for _ in range(12):
+        browser.press("tab")
+        seen.add(browser.run("return document.activeElement.innerText || document.activeElement.name || ''"))
+        require(browser.run("const e = document.activeElement; return e === document.body || getComputedStyle(e).outlineStyle !== 'none'"), "no outline on focus")
+    require({"Runs", "Suites", "q", "device"} <= seen, "Tab reaches %s" % seen)
+
+
+def phone(house, browser, base, evil, key):
+    browser.resize(390, 844)
+    for name, path in {"runs": "/runs", "run": "/runs/R%d" % evil, "candidate": "/runs/R%d/candidates/seed0" % evil, "rejected": "/runs/R%d/candidates/%s" % (evil, key),
+                       "leaderboard": "/leaderboard", "task": "/tasks/59_Task", "devices": "/devices", "compare": "/compare?run=R%d&run=R%d" % (evil, evil + 5)}.items():
+        browser.open(base + path)
+        width = browser.run("return document.documentElement.scrollWidth")
+        require(width <= 390, "%s is %d pixels wide on a phone of 390" % (path, width))
+        picture(house, browser, "phone_" + name)
+    browser.resize(1280, 900)
+
+
+def api(base, evil, key):
+    status, text, headers = get(base + "/api/runs?most=5&sort=speed")
+    require(status == 200 and headers["Content-Type"] == "application/json" and len(json.loads(text)["runs"]) == 5, "api/runs: " + text[:200])
+    status, text, _ = get(base + "/api/runs/R%d/candidates/%s" % (evil, key))
+    require(EVIL in json.loads(text)["source"] and json.loads(text)["key"] == EVIL_KEY, "api of a candidate")
+    status, text, _ = get(base + "/metrics")
+    require('hone_runs{status="done"} 60' in text and "# TYPE hone_http_requests_total counter" in text, text[:300])
+    for line in text.splitlines():
+        require(re.fullmatch(r'# (HELP|TYPE) .*|[a-z_]+(\{[a-z_]+="[^"\n]*"(,[a-z_]+="[^"\n]*")*\})? [-+0-9.e]+', line), "not Prometheus: " + line)
+    status, _, headers = get(base + "/runs")
+    require("script-src 'self'" in headers["Content-Security-Policy"] and headers["X-Content-Type-Options"] == "nosniff", "headers")
+    require_equal(get(base + "/runs", Host="evil.example")[0], 421, "another host's name")
+
+
+def guarded(house):
+    """a token is asked for where others can reach it; actions only when allowed, by a form of its own; a port in use is one sentence"""
+    fill(house)
+    with serving(house, "--bind", "0.0.0.0") as address:
+        base, _, token = address.partition("/?token=")
+        require(re.fullmatch(r"[0-9a-f]{32}", token), address)
+        require_equal(get(base + "/runs")[0], 401, "without a token")
+        require_equal(get(base + "/metrics?token=" + "0" * 32)[0], 401, "with a wrong one")
+        require_equal(get(base + "/metrics?token=" + token)[0], 200, "with the right one")
+        require_equal(get(base + "/api/runs", Authorization="Bearer " + token)[0], 200, "as a header")
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(base + "/runs?token=" + token, timeout=20) as reply:
+            require("token" not in reply.geturl() and reply.status == 200, "the token stays in the address: " + reply.geturl())
+        with opener.open(base + "/leaderboard", timeout=20) as reply:
+            require_equal(reply.status, 200, "with the cookie")
+
+    def post(base, path, **form):
+        request = urllib.request.Request(base + path, data=urllib.parse.urlencode(form).encode(), method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    with serving(house) as base:
+        require_equal(post(base, "/runs/R2/resume", csrf="x")[0], 403, "an action that is not allowed")
+        busy = house.run("serve", "--port", base.rpartition(":")[2], timeout=20)
+        busy.expect(3, "is in use")
+        require_equal(len(busy.err.strip().splitlines()), 1, "lines about a port in use")
+    with serving(house, "--allow-actions") as base:
+        csrf = re.search(r'name="csrf" value="([0-9a-f]+)"', get(base + "/runs")[1]).group(1)
+        require_equal(post(base, "/actions/start", task=str(SLOW_ROWS), csrf="0" * 32)[0], 403, "another page's form")
+        require_equal(post(base, "/actions/start", task="/nowhere.py", csrf=csrf)[0], 400, "a task that is not there")
+        require_equal(post(base, "/actions/start", task=str(SLOW_ROWS), proposer="exec:touch %s" % (house.folder / "owned"), csrf=csrf)[0], 400, "a command")
+        before = len(house.rows("SELECT id FROM run"))
+        status, text = post(base, "/actions/start", task=str(SLOW_ROWS), target="cpu", proposer="replay:%s" % (HERE / "replays" / "kill"), csrf=csrf)
+        require_equal(status, 200, "starting a run: " + text[:300])
+        wait_for("started run", lambda: len(house.rows("SELECT id FROM run")) > before, seconds=60)
+        started = house.last()
+        wait_for("its worker", lambda: '/stop"' in get(base + "/runs/R%d" % started.id)[1], seconds=30)
+        require_equal(post(base, "/runs/R%d/stop" % started.id, csrf=csrf)[0], 200, "stopping it")
+        wait_for("its end", lambda: house.last().status in ("stopped", "done"), seconds=60)
+        require(not (house.folder / "owned").exists(), "a form ran a command")
+
+
+def hostile_clients(house):
+    """garbage, half requests, floods and silence on raw sockets: each costs one connection, and the server answers on"""
+    fill(house)
+    with serving(house) as base:
+        port = int(base.rpartition(":")[2])
+        held = []
+        for bytes_ in (b"\0" * 5000, b"GET / HTTP/1.1\r\n" + b"A: " + b"x" * 60000, b"POST /runs/R1/stop HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
+                       b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /runs/R%99%99 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                       b"GET /runs?q=" + b"%25" * 3000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /runs/R1/events HTTP/1.0\r\n\r\n", b"\r\n" * 2000, b"GET", b""):
+            for _ in range(20):
+                client = socket.create_connection(("127.0.0.1", port), timeout=20)
+                with contextlib.suppress(OSError):
+                    client.sendall(bytes_)
+                held.append(client)
+        begin = time.monotonic()
+        require_equal(get(base + "/runs")[0], 200, "with %d clients that misbehave" % len(held))
+        require(time.monotonic() - begin < 10, "slow beside clients that misbehave")
+        for client in held:
+            client.close()
+        require_equal(get(base + "/api/runs")[0], 200, "afterwards")
+
+
+def flags(parser):
+    parser.add_argument("--pictures", help="folder for screenshots")
+
+
+if __name__ == "__main__":
+    sys.exit(main([live, pages, guarded, hostile_clients], __doc__.splitlines()[0], flags))
