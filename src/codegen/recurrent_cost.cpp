@@ -163,7 +163,8 @@ std::optional<double> GridUs(const RecurrentShape& shape, int64_t processors) {
 }
 
 std::optional<double> StepUs(const RecurrentShape& shape) {
-  if (shape.terms != 1 || shape.steps * shape.layers > 4096 || shape.hidden % 8 != 0) return std::nullopt;
+  if (shape.terms != 1 || shape.steps * shape.layers > 4096 || shape.hidden % 8 != 0 || shape.batch > 128)
+    return std::nullopt;
   const double weights = static_cast<double>(shape.gates() * shape.hidden) *
                          static_cast<double>(shape.hidden * shape.directions);
   const double step = 5.0 + weights * 2e-6 * 0.25 + 2e-9 * weights * static_cast<double>(shape.batch) * 2.5;
@@ -175,6 +176,7 @@ double PytorchUs(const RecurrentShape& shape) {
   const double megabytes = static_cast<double>(shape.gates() * shape.hidden * shape.hidden) * 4e-6;
   const int64_t chains = shape.layers * shape.directions;
   double step = (chains == 1 ? 4.3 : 2.6) + megabytes * 0.15 + static_cast<double>(shape.batch) * 0.012;
+  if (megabytes > 40) step = 5 + megabytes * 0.26;  // they do not stay in L2
   if (shape.hidden <= 128) step = shape.hidden < 108 ? 0.61 : 1.9;
   return static_cast<double>(chains * shape.steps) * step;
 }

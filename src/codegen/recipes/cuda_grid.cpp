@@ -46,8 +46,11 @@ std::string WhyNotStepByStep(const RecurrentModule& module) {
   const RecurrentShape shape = ShapeOf(module);
   const std::optional<double> step = StepUs(shape);
   if (!step)
-    return fmt::format("{}: {} steps are too many for a graph, or {} hidden units no multiple of 8",
-                       module.path, shape.steps * shape.layers, shape.hidden);
+    return fmt::format(
+        "{}: {} steps are too many for a graph, {} hidden units no multiple of 8, or {} sequences too many "
+        "to be "
+        "faster than PyTorch",
+        module.path, shape.steps * shape.layers, shape.hidden, shape.batch);
   const std::optional<double> grid = GridUs(shape, kProcessors), cluster = ClusterUs(shape);
   if ((grid && *grid <= *step) || (cluster && *cluster <= *step))
     return fmt::format("the weights of {} stay on the chip, which is faster than reading them every step",

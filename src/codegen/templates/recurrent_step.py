@@ -153,6 +153,7 @@ _CLUSTER_STEP_US = {"GRU": (0.62, 0.52, 1.26), "LSTM": (0.68, 0.56, 1.34), "RNN_
 _STEP_US = dict(chain=5.0, mb=0.25, gflop=2.5)  # of _StepPlan: two launches, megabytes of fp16 weights, the product
 # Of PyTorch in a CUDA graph, per layer and direction: cuDNN keeps small layers in one kernel; for others a launch per step, alone or
 # beside those of other layers, megabytes of float32 weights, sequences.
+_STEP_BATCH = 128  # measured: 512 sequences took 0.96 of PyTorch's speed, 1,024 took 1.05, where 64 reach 1.6 to 1.8
 _CUDNN_STEP_US = dict(small=0.61, medium=1.9, beside=2.6, alone=4.3, mb=0.15, sequence=0.012)
 _CLEARLY = 0.9  # of PyTorch's predicted time, at most
 
@@ -176,6 +177,8 @@ def _grid_us(stack, steps, batch):
 def _step_us(stack, steps, batch):
     if stack.parts != 1 or not _HALF_PRODUCT or stack.cell == "RNN_RELU":
         raise _Unsupported("its products are of fp16 operands")
+    if batch > _STEP_BATCH and not _only_ways:
+        raise _Unsupported("for batches beyond %d the products decide, and they are no faster than PyTorch's" % _STEP_BATCH)
     if stack.hidden % 8 and not _only_ways:
         raise _Unsupported("products of fp16 rows that are not multiples of 16 bytes are slow")
     weights = stack.gates * stack.hidden * stack.hidden * stack.directions
@@ -186,6 +189,8 @@ def _step_us(stack, steps, batch):
 def _pytorch_us(stack, steps, batch):
     cost, weights, chains = _CUDNN_STEP_US, stack.gates * stack.hidden * stack.hidden * 4e-6, stack.layers * stack.directions
     step = cost["alone" if chains == 1 else "beside"] + weights * cost["mb"] + batch * cost["sequence"]
+    if weights > 40:  # they do not stay in L2
+        step = 5 + weights * 0.26
     if stack.hand_written:
         return math.inf
     if stack.hidden <= 128:
