@@ -201,7 +201,7 @@ class _Stack:
             raise _Unsupported("16-bit modules need a torch whose mm has out_dtype")
         self.cell, self.directions, self.precision, self.device, self.dtype = cell, directions, precision, device, matrices[0][1].dtype
         self.matrices = matrices
-        self.hidden, self.gates = matrices[0][1].shape[1], _GATES[cell]
+        self.hidden, self.gates, self.inputs = matrices[0][1].shape[1], _GATES[cell], matrices[0][0].shape[1]
         self.layers = len(matrices) // directions
         self.parts = 2 if precision == "fp32" or cell == "RNN_RELU" else 1
         self.slabs = directions if directions == 2 else self.layers
@@ -214,6 +214,7 @@ class _Stack:
         self.input_weights = {layer: self._input_weight(layer) for layer in range(self.layers if directions == 2 else 1)}
         self.error = torch.zeros(1, dtype=torch.int32).pin_memory()
         self.error_word = ctypes.c_int.from_address(self.error.data_ptr())
+        self.hand_written = False  # PyTorch would run it operator by operator
         self.kernels, self.packings, self.plans = {}, {}, collections.OrderedDict()
 
     def _input_weight(self, layer):
@@ -628,6 +629,7 @@ def _on_device(module, cell, weights, x, h0, c0, device):
         tf32 = _linear_tf32() if module.hone_cell else _cudnn_tf32()
         half = x.dtype is not torch.float32
         stack = entry.stack(cell, directions, "half" if half else "tf32" if tf32 else "fp32", device)
+        stack.hand_written = module.hone_cell
         stream = _raw_stream(device)
         plan = stack.plan((x.shape, stream, module.batch_first, module.hone_outputs, tf32 or _linear_tf32()), make)
         for s in (h0, c0):
@@ -657,6 +659,7 @@ def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
         entry = _entry_of(_elman_entries, key, tensors, signature, lambda detached: [tuple(detached)], device)
         tf32 = _linear_tf32()
         stack = entry.stack(cell, 1, "tf32" if tf32 else "fp32", device)
+        stack.hand_written = True
         stream = _raw_stream(device)
         x = x_seq.detach()
         by_batch = not x.is_contiguous() and x.transpose(0, 1).is_contiguous()
