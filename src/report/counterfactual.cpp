@@ -22,7 +22,10 @@ class Walk {
  public:
   Walk(const RunStory& story, const RunOptions& options) : story_(story), options_(options) {
     const Result<Json> context = ParseJson(story.run.card);
-    if (context.ok()) card_ = TaskContextFromJson(*context).card;
+    if (!context.ok()) return;
+    const TaskContext task = TaskContextFromJson(*context);
+    card_ = task.card;
+    on_gpu_ = GetString(task.machine, "device") == "cuda";
   }
 
   Walked Run() {
@@ -121,6 +124,13 @@ class Walk {
     const std::optional<CandidateRecord> base = Fastest(reached, IsRight);
     if (!base || !WhyNotTuned(*base, options_, card_, story_.decisions).empty()) return;
     const CandidateRecord* best = Candidate(base->key);
+    // On a GPU the profiler is heard before the first stage, and may be a reason not to tune.
+    const std::string profile = "profile:" + base->key;
+    const CandidateRecord* first = Candidate(std::string(kTuningKeys) + kTuningStages[0]);
+    if (on_gpu_ && Decision(profile) == nullptr && (first == nullptr || first->parent_key != base->key)) {
+      Unknown(profile, "never_asked");
+      return;
+    }
     for (const char* stage : kTuningStages) {
       const std::string key = std::string(kTuningKeys) + stage;
       const Step made = ProposeAndRepair(key, best->key, std::nullopt);
@@ -154,6 +164,7 @@ class Walk {
   const RunStory& story_;
   const RunOptions& options_;
   Json card_;
+  bool on_gpu_ = false;
   Walked walked_;
 };
 

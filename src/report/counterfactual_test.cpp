@@ -134,7 +134,7 @@ class WorldJudge : public CandidateJudge {
                     {"floor_us", 1.0}};
     context.facts = Json::object();
     context.device = {{"name", "a machine"}};
-    context.machine = {{"device", "cpu"}};
+    context.machine = {{"device", "cuda"}};
     context.best_us = 100;
     return context;
   }
@@ -154,6 +154,11 @@ class WorldJudge : public CandidateJudge {
 
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress&) override {
     return QuickLook{true, "", 100 / Faster(candidate.source)};
+  }
+
+  Result<KernelProfile> Profile(const CandidateFile& candidate) override {
+    const double busy = static_cast<double>(Drawn(0, candidate.source).Below(100));
+    return KernelProfile{"", {KernelMetrics{"k", 1, 10, 1.0, busy, 20, 50, 70, 0.5}}};
   }
 
  private:
@@ -250,7 +255,9 @@ TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
         const std::string& key = said.unknown.front().first;
         const bool asked = std::any_of(really.calls.begin(), really.calls.end(),
                                        [&](const CallRecord& call) { return call.key == key; });
-        EXPECT_TRUE(asked || JudgedKeys(really).count(key) != 0 || Contains(key, ".tuned"))
+        const bool decided = std::any_of(really.decisions.begin(), really.decisions.end(),
+                                         [&](const DecisionRecord& one) { return one.key == key; });
+        EXPECT_TRUE(asked || decided || JudgedKeys(really).count(key) != 0 || Contains(key, ".tuned"))
             << where << " " << key;
       }
     }

@@ -6,10 +6,13 @@ Usage: explain_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only W
 Keys and verdicts are compared, never timings; candidates differ in correctness, or in speed by a factor.
 """
 
+import contextlib
+import json
 import os
+import sqlite3
 import sys
 
-from pipeline_house import ACCEPTED, CANNOT, HERE, QUICK, SLOW_ROWS, USAGE, main, require, require_equal
+from pipeline_house import ACCEPTED, CANNOT, HERE, ROOT, SLOW_ROWS, USAGE, main, require, require_equal
 
 
 def play(house, replay, name, *flags, verdicts=None):
@@ -66,7 +69,7 @@ def parts_are_recomputed_exactly(house):
     require_equal([row["candidate"] for row in told["timeline"]],
                   ["zero", "seed0", "seed0.analysis", "seed0.algorithm", "seed0.algorithm.repair1", "seed1"], "the timeline")
     require_equal((told["difference"]["other"], told["difference"]["relation"]), ("seed1", "second_accepted"), "the second best")
-    require("+        return torch.cat([torch.softmax(part, dim=1) for part in x.split(48)])" in told["difference"]["diff"], told["difference"]["diff"])
+    require("+        return torch.cat([torch.softmax(part, dim=1) for part in x.split(120)])" in told["difference"]["diff"], told["difference"]["diff"])
     require_equal({one["part"]: (one["effect"], one["best"]) for one in told["counterfactuals"]},
                   {"repair": ("other_best", "seed1"), "analysis": ("other_best", "seed1"), "seeds": ("same_best", base.best_key),
                    "class_check": ("other_best", "seed1")}, "counterfactuals")
@@ -100,18 +103,62 @@ def what_cannot_be_known_is_said(house):
     require_equal((list(again.candidates), again.best_key), (["zero", "seed0"], ""), "really without repair and analysis")
 
 
-def suites_side_by_side(house):
-    """two suites of one task: a table with wins and losses"""
-    for name, replay in (("broken", "exhausted"), ("fixed", "no_code")):
-        house.run("suite", SLOW_ROWS, "--name", name, "--proposer", "replay:%s" % (HERE / "replays" / replay), "--seeds", "1", "--repairs", "1",
-                  "--no-analysis", *QUICK)
+GOLDEN = ROOT / "tests" / "golden" / "reports"
+
+
+def load(house, name, number, suite=None):
+    """A frozen run (tests/golden/reports/freeze.py) as rows of this house's store."""
+    story = json.loads((GOLDEN / (name + ".json")).read_text())
+    story["run"].update(id=number, name="%s_%d" % (story["run"]["name"], number) if suite else story["run"]["name"], suite_id=suite)
+    tables = {"run": [story["run"]], "candidate": story["candidates"], "call": story["calls"], "decision": story["decisions"]}
+    with contextlib.closing(sqlite3.connect(house.folder / "data" / "hone.db", timeout=20)) as store, store:
+        for table, rows in tables.items():
+            for row in rows:
+                row = {column: value if isinstance(value, (str, int, float)) else json.dumps(value)
+                       for column, value in row.items() if (column, value) != ("suite_id", None)}
+                if table != "run":
+                    row.pop("id", None)
+                    row["run_id"] = number
+                if table == "call":
+                    row.update(system="", prompt="", thinking="")
+                store.execute("INSERT INTO %s (%s) VALUES (%s)" % (table, ", ".join(row), ", ".join("?" * len(row))), list(row.values()))
+
+
+def commands_say_what_golden_reports_say(house):
+    """frozen runs in a real store: text, Markdown, JSON and Chinese are the golden reports, word for word"""
+    house.run("runs").expect(ACCEPTED)
+    for name in ("tuning", "algorithm_fails", "exhausted", "expert", "stopped", "failed", "imported"):
+        with contextlib.closing(sqlite3.connect(house.folder / "data" / "hone.db", timeout=20)) as store, store:
+            store.execute("PRAGMA foreign_keys=ON")
+            store.execute("DELETE FROM run")
+        load(house, name, 7)
+        for flags, file in (((), ".txt"), (("--md",), ".md"), (("--json",), ".explain.json"), (("--lang", "zh"), ".zh.txt")):
+            found = house.run("explain", "R7", *flags).expect(ACCEPTED).out
+            require_equal(found, (GOLDEN / (name + file)).read_text(), "explain %s of %s" % (" ".join(flags), name))
+
+
+def killed_runs_and_suites(house):
+    """a run that nobody works on is called killed and can be resumed; two suites are compared task by task"""
+    house.run("runs").expect(ACCEPTED)
+    load(house, "running", 7)
+    house.run("explain", "R7").expect(ACCEPTED, "no process works on it any more", "hone resume")
+    with contextlib.closing(sqlite3.connect(house.folder / "data" / "hone.db", timeout=20)) as store, store:
+        for number, name in ((1, "broken"), (2, "fixed")):
+            store.execute("INSERT INTO suite (id, name, created, options) VALUES (?, ?, 'now', '{}')", (number, name))
+    load(house, "exhausted", 11, suite=1)
+    load(house, "repaired", 12, suite=2)
     compared = house.run("compare", "broken", "fixed", "--json").expect(ACCEPTED).json()
     require_equal((compared["kind"], compared["wins"], compared["tasks"][0]["task"]), ("suites", [0, 1], "slow_rows"), "the comparison")
     require_equal(compared["tasks"][0]["contest"]["winner"], "fixed", "the winner")
     house.run("compare", "broken", "fixed").expect(ACCEPTED, "real: fixed is faster", "Geometric mean over the 1 common tasks")
+    house.run("compare", "R11", "R12").expect(ACCEPTED, "real: R12 is faster", "What differs")
+    house.run("compare", "R12:seed0", "R12:seed0.repair2", "--md").expect(ACCEPTED, "```diff")
+    house.run("compare", "R12:seed0", "R12:seed9").expect(CANNOT, "seed0.repair1")
+    house.run("compare", "R12:seed0", "R12").expect(USAGE, "not of one kind")
+    house.run("compare", "R12").expect(USAGE)
 
 
-CASES = [parts_are_recomputed_exactly, what_cannot_be_known_is_said, suites_side_by_side]
+CASES = [commands_say_what_golden_reports_say, killed_runs_and_suites, parts_are_recomputed_exactly, what_cannot_be_known_is_said]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))
