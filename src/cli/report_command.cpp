@@ -19,10 +19,8 @@ struct ReportFlags {
   std::string what;
   std::string html;
   std::string svg;
-  std::vector<std::string> markdown;  // the option with or without a file
-  std::vector<std::string> csv;
-  bool wants_markdown = false;
-  bool wants_csv = false;
+  std::string markdown;
+  std::string csv;
 };
 
 // What a report can become; each is made only when it is asked for.
@@ -33,14 +31,14 @@ struct Documents {
   std::function<std::vector<Plot>()> plots;
 };
 
-// "-" or nothing: standard output.
-Status Put(const std::vector<std::string>& where, const std::string& content) {
-  if (where.empty() || where[0].empty() || where[0] == "-") {
+// "-" is standard output.
+Status Put(const std::string& where, const std::string& content) {
+  if (where == "-") {
     fmt::print("{}", content);
     return Ok();
   }
-  HONE_RETURN_IF_ERROR(WriteFileAtomic(where[0], content));
-  fmt::print(stderr, "{}\n", SafeForTerminal(where[0]));
+  HONE_RETURN_IF_ERROR(WriteFileAtomic(where, content));
+  fmt::print(stderr, "{}\n", SafeForTerminal(where));
   return Ok();
 }
 
@@ -49,20 +47,20 @@ Status PutPlots(const fs::path& folder, const std::vector<Plot>& plots) {
   if (plots.empty()) fmt::print(stderr, "hone: there is nothing to draw\n");
   for (const Plot& plot : plots)
     HONE_RETURN_IF_ERROR(
-        Put({(folder / (plot.id + ".svg")).string()}, plot.drawings[0].Standalone(PlotStyle())));
+        Put((folder / (plot.id + ".svg")).string(), plot.drawings[0].Standalone(PlotStyle())));
   return Ok();
 }
 
 Result<int> Write(const ReportFlags& flags, const Documents& documents) {
-  if (!flags.html.empty()) HONE_RETURN_IF_ERROR(Put({flags.html}, documents.html()));
-  if (flags.wants_markdown) HONE_RETURN_IF_ERROR(Put(flags.markdown, documents.markdown()));
-  if (flags.wants_csv) HONE_RETURN_IF_ERROR(Put(flags.csv, documents.csv()));
+  if (!flags.html.empty()) HONE_RETURN_IF_ERROR(Put(flags.html, documents.html()));
+  if (!flags.markdown.empty()) HONE_RETURN_IF_ERROR(Put(flags.markdown, documents.markdown()));
+  if (!flags.csv.empty()) HONE_RETURN_IF_ERROR(Put(flags.csv, documents.csv()));
   if (!flags.svg.empty()) HONE_RETURN_IF_ERROR(PutPlots(flags.svg, documents.plots()));
   return 0;
 }
 
 Result<int> WriteReport(const ReportFlags& flags) {
-  if (flags.html.empty() && flags.svg.empty() && !flags.wants_markdown && !flags.wants_csv)
+  if (flags.html.empty() && flags.svg.empty() && flags.markdown.empty() && flags.csv.empty())
     return Error{ErrorKind::kUsage, "say what to write: --html FILE, --md [FILE], --csv [FILE] or --svg DIR"};
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   const Result<SuiteRecord> suite = store->FindSuite(flags.what);
@@ -97,14 +95,12 @@ void AddReportCommand(CLI::App& app, int* exit_code) {
   CLI::Option* markdown = command->add_option("--md", flags->markdown,
                                               "Markdown for a README; without a file to standard output");
   CLI::Option* csv = command->add_option("--csv", flags->csv, "A row per candidate, or per task of a suite");
-  for (CLI::Option* option : {markdown, csv}) option->expected(0, 1)->type_name("[FILE]");
+  for (CLI::Option* option : {markdown, csv}) option->expected(0, 1)->default_str("-")->type_name("[FILE]");
   command->add_option("--svg", flags->svg, "Folder for the plots, a file each");
   command->footer(
       "Examples:\n  hone report last --html run.html\n  hone report R12 --md --svg docs/images\n"
       "  hone report suite-20260131-235959 --html suite.html --csv suite.csv");
-  command->callback([flags, markdown, csv, exit_code] {
-    flags->wants_markdown = markdown->count() > 0;
-    flags->wants_csv = csv->count() > 0;
+  command->callback([flags, exit_code] {
     const Result<int> code = WriteReport(*flags);
     *exit_code = code.ok() ? *code : Report(code.error());
   });

@@ -2,6 +2,7 @@
 // and what changed against its parent and against the best.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/text.h"
@@ -38,7 +39,7 @@ std::string FindingText(const Json& finding) {
   std::string html = fmt::format("<p><b>{}</b> {}", EscapeHtml(GetString(finding, "rule")),
                                  EscapeHtml(GetString(finding, "message")));
   const std::string fix = GetString(finding, "fix");
-  if (!fix.empty()) html += fmt::format(" <span class=\"quiet\">{}</span>", EscapeHtml(fix));
+  if (!fix.empty()) html += fmt::format("<br><i>{}</i>", EscapeHtml(fix));
   return html + "</p>";
 }
 
@@ -58,9 +59,17 @@ std::string Gravest(const std::vector<const Json*>& findings) {
 std::string GateList(const Json& record) {
   const Json& gates = GetMember(record, "gates");
   if (!gates.is_object() || gates.empty()) return "";
+  // As the judge goes through them; JSON keeps no order.
+  std::vector<std::string> order = {"lint",    "sandbox", "build",         "timers",        "shape",
+                                    "dtype",   "written", "finite",        "fresh",         "inputs",
+                                    "correct", "runs",    "deterministic", "timed_answers", "synchronised",
+                                    "floor",   "speed"};
+  for (const auto& [name, state] : gates.items())
+    if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
   std::string html = "<ul class=\"gates\" aria-label=\"Gates\">";
-  for (const auto& [name, state] : gates.items()) {
-    const std::string text = state.is_string() ? state.get<std::string>() : "";
+  for (const std::string& name : order) {
+    if (!gates.contains(name)) continue;
+    const std::string text = GetString(gates, name.c_str());
     const char* kind = text == "pass" ? "pass" : text == "fail" ? "fail" : "skipped";
     const char* word = text == "pass" ? "passed" : text == "fail" ? "failed" : "not reached";
     html += fmt::format("<li class=\"{}\" title=\"{}\">{}</li>", kind, word, EscapeHtml(name));

@@ -47,6 +47,7 @@ std::string Base64OfHex(const std::string& hex) {
 
 bool LooksNumeric(const std::string& text) {
   if (text.empty()) return true;
+  if (text.find_first_of(":_") != std::string::npos) return false;  // a time of day, a name
   const size_t start = text.find_first_not_of("$-+");
   return start != std::string::npos && text[start] >= '0' && text[start] <= '9';
 }
@@ -56,6 +57,7 @@ std::vector<bool> NumericColumns(size_t columns, const std::vector<std::vector<C
   for (const std::vector<Cell>& row : rows)
     for (size_t i = 0; i < columns && i < row.size(); ++i)
       if (!LooksNumeric(row[i].text) || !row[i].tone.empty()) numeric[i] = false;
+  if (columns > 0) numeric[0] = false;  // names its row
   for (size_t i = 0; i < columns; ++i)
     if (std::all_of(rows.begin(), rows.end(),
                     [&](const std::vector<Cell>& row) { return i >= row.size() || row[i].text.empty(); }))

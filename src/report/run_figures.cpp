@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/text.h"
+
 namespace hone {
 
 namespace {
 
 // A loop over time is longer than any chain of layers in a network of today.
 constexpr int64_t kChainOfALoop = 128;
+// More than a quiet machine drifts.
+constexpr double kDrift = 1.15;
 
 std::vector<double> Numbers(const Json& array) {
   std::vector<double> numbers;
@@ -26,6 +30,13 @@ Json Parsed(const std::string& text) {
 }
 
 void SetLadder(RunFigures* run) {
+  for (const CandidateFigure& one : run->candidates)
+    for (const TimingFigure& timing : one.timings) {
+      if (timing.name != "eager" || timing.median_us <= 0) continue;
+      run->eager_low_us =
+          run->eager_low_us == 0 ? timing.median_us : std::min(run->eager_low_us, timing.median_us);
+      run->eager_high_us = std::max(run->eager_high_us, timing.median_us);
+    }
   // Rungs drift with the machine: all of them from one contest, the best candidate's where there is one.
   const CandidateFigure* from = run->Find(run->best_key);
   if (from == nullptr || from->timings.size() < 2) {
@@ -49,6 +60,11 @@ void SetCard(const Json& context, const Json& card, RunFigures* run) {
   run->least_bytes = GetNumber(card, "least_bytes");
   run->ceiling_flops_per_s = GetNumber(card, "ceiling_flops_per_s");
   run->ceiling_bytes_per_s = GetNumber(card, "ceiling_bytes_per_s");
+  // Runs from before the ceilings were kept: the one that bounds follows from the floor.
+  if (run->floor_us > 0 && run->ceiling_flops_per_s == 0 && run->floor_bound == "arithmetic")
+    run->ceiling_flops_per_s = run->flops / (run->floor_us * 1e-6);
+  if (run->floor_us > 0 && run->ceiling_bytes_per_s == 0 && run->floor_bound == "memory")
+    run->ceiling_bytes_per_s = run->least_bytes / (run->floor_us * 1e-6);
   run->serial_chain = GetInt(card, "serial_chain");
   const Json& modules = GetMember(GetMember(context, "facts"), "recurrent_modules");
   run->recurrent = (modules.is_array() && !modules.empty()) || run->serial_chain >= kChainOfALoop;
@@ -60,6 +76,15 @@ const CandidateFigure* RunFigures::Find(const std::string& key) const {
   for (const CandidateFigure& one : candidates)
     if (one.key == key) return &one;
   return nullptr;
+}
+
+std::string RunFigures::DriftNote() const {
+  if (eager_low_us <= 0 || eager_high_us / eager_low_us < kDrift) return "";
+  return fmt::format(
+      " Each candidate was timed beside PyTorch in a contest of its own, and eager PyTorch took {} to {} in "
+      "them: "
+      "compare speed-ups, which are taken within a contest, not these times.",
+      HumanSeconds(eager_low_us * 1e-6), HumanSeconds(eager_high_us * 1e-6));
 }
 
 std::optional<double> SecondsOf(const std::string& timestamp) {

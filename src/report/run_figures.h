@@ -77,8 +77,11 @@ struct RunFigures {
   std::vector<CandidateFigure> candidates;  // in the order of the run, PyTorch itself left out
   std::vector<RungFigure> ladder;           // the fastest first
   std::string ladder_beside;                // the candidate in whose contest the rungs were timed
-  std::vector<CallFigure> calls;            // in the order of time
-  double floor_us = 0;                      // 0: not known
+  // Eager PyTorch in the contests of this run, the quickest and the slowest: how far the machine drifted.
+  double eager_low_us = 0;
+  double eager_high_us = 0;
+  std::vector<CallFigure> calls;  // in the order of time
+  double floor_us = 0;            // 0: not known
   std::string floor_bound;
   double flops = 0;
   double least_bytes = 0;
@@ -88,6 +91,8 @@ struct RunFigures {
   bool recurrent = false;  // the task has recurrent modules, or a chain of a loop's length
 
   const CandidateFigure* Find(const std::string& key) const;
+  // A sentence where times of different contests should not be compared; else empty.
+  std::string DriftNote() const;
 };
 
 RunFigures FiguresOf(const RunStory& story, const std::vector<CallRecord>& calls);

@@ -190,7 +190,7 @@ def suites(house):
     for number in (1, 2):
         shutil.copy(SLOW_ROWS, folder / ("%d_rows.py" % number))
     house.run("suite", folder, "--name", "night", "--proposer", "replay:%s" % (HERE / "replays" / "seeds_fine"), "--seeds", "1", "--target", "cpu",
-              "--compile", "never", "--ladder", "eager", "--trials", "2", "--out", house.folder / "runs").expect(ACCEPTED)
+              "--compile", "never", "--ladder", "eager", "--trials", "5", "--out", house.folder / "runs").expect(ACCEPTED)
     seen = check_page_of(house, "night")
     require("#run-1" in seen.links and "#run-2" in seen.links, "links: %s" % seen.links)
     table = house.run("report", "night", "--md", "--csv", house.folder / "night.csv").expect(ACCEPTED).out

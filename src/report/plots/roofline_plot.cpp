@@ -78,13 +78,13 @@ void DrawRoof(Svg* svg, const RunFigures& run, const Axis& x, const Axis& y, boo
     line.emplace_back(x.At(x.high()), y.At(flops));
   }
   svg->Path(line, "roof");
-  const char* measured = wide ? ", measured" : "";
+  if (!wide) return;  // no room for words
   if (flops > 0)
-    svg->Text(x.to() - 4, y.At(flops) - 7, fmt::format("arithmetic {}FLOP/s{}", ShortNumber(flops), measured),
+    svg->Text(x.to() - 4, y.At(flops) - 7, fmt::format("arithmetic {}FLOP/s, measured", ShortNumber(flops)),
               "rule-word", Anchor::kEnd);
   if (bytes > 0 && line.size() > 1)
     svg->Text((line[0].first + line[1].first) / 2 + 8, (line[0].second + line[1].second) / 2 + 12,
-              fmt::format("memory {}B/s{}", ShortNumber(bytes), measured), "rule-word");
+              fmt::format("memory {}B/s, measured", ShortNumber(bytes)), "rule-word");
 }
 
 std::string Percent(double share) {
@@ -106,7 +106,7 @@ Svg Draw(const Plot& plot, const RunFigures& run, const std::vector<Point>& poin
   const Axis x = Axis::Log(std::min(intensity, ridge > 0 ? ridge : intensity) / 4,
                            std::max(intensity, ridge) * 4, kLeft, PixelsOf(width) - names);
   const Axis y = Axis::Log(low / 1.5, high * 1.5, height - kBottom, kTop);
-  svg.BottomAxis(x, y.to(), y.from(), "FLOP per byte that must move (log)");
+  svg.BottomAxis(x, y.to(), y.from(), wide ? "FLOP per byte that must move (log)" : "FLOP / byte (log)");
   svg.LeftAxis(y, x.from(), x.to(), "FLOP/s (log)");
   DrawRoof(&svg, run, x, y, wide);
   const double at = x.At(intensity);
@@ -145,6 +145,7 @@ std::optional<Plot> RooflinePlot(const RunFigures& run) {
       "each intensity; the floor lies on it ({} bound). Percentages are of the floor's rate.",
       ShortNumber(run.flops), HumanBytes(run.least_bytes), ShortNumber(run.flops / run.least_bytes),
       run.floor_bound);
+  plot.description += run.DriftNote();
   plot.legend = {{"floor diamond", "floor"}, {"rung square", "PyTorch"},    {"best", "best"},
                  {"ok", "accepted"},         {"same", "right, not faster"}, {"bad ring", "rejected"}};
   plot.columns = {"what", "time of a call", "FLOP/s", "of the floor's rate"};

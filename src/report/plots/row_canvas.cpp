@@ -48,8 +48,8 @@ RowCanvas::RowCanvas(const Plot& plot, PlotWidth width, const std::vector<Canvas
     figure = std::max(figure, Letters(wide_ ? row.figure : row.short_figure));
   }
   const double figures = std::max(12.0, static_cast<double>(figure) * kFigureLetter + 14);
-  left_ = wide_ ? std::min(static_cast<double>(label) * kLetter + 14, PixelsOf(width) * 0.34) : 10;
-  right_ = wide_ ? PixelsOf(width) - figures : PixelsOf(width) - 14;
+  left_ = wide_ ? std::min(static_cast<double>(label) * kLetter + 14, PixelsOf(width) * 0.34) : 16;
+  right_ = wide_ ? PixelsOf(width) - figures : PixelsOf(width) - 16;
   most_letters_ = static_cast<size_t>((wide_ ? left_ - 10 : PixelsOf(width) - figures) / kLetter);
   top_ = kTop;
   double y = kTop;

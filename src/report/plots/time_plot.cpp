@@ -99,6 +99,7 @@ std::optional<Plot> TimePlot(const RunFigures& run) {
         fmt::format(" The floor is the least this device could need ({} bound).", run.floor_bound);
   if (!run.ladder_beside.empty())
     plot.description += fmt::format(" The ladder was timed beside {}.", run.ladder_beside);
+  plot.description += run.DriftNote();
   const bool split =
       std::any_of(bars.begin(), bars.end(), [](const Bar& b) { return b.own_us + b.library_us > 0; });
   plot.legend = {{"floor", "floor"}, {"rung", "PyTorch"}, {"best", "best"}, {"ok", "candidate"}};
