@@ -85,6 +85,9 @@ def fill(house):
         row.update(more)
         return add("candidate", **row)
 
+    for i in range(60):
+        one = run("plain%02d" % i, task="%02d_Task" % i, vs_best=1 + i / 10, device="NVIDIA H200" if i % 2 else "a CPU")
+        candidate(one, "seed0", vs_best=1 + i / 10, ci_low=0.95 + i / 10, ci_high=1.05 + i / 10)
     evil = run("evil " + EVIL, status="stopped", task="evil" + EVIL, task_source=EVIL, proposer="llm", model=EVIL, outcome=EVIL, suite_id=suite, device="H200 " + EVIL)
     candidate(evil, "seed0")
     candidate(evil, EVIL_KEY, parent_key="seed0", title=EVIL, source="# " + EVIL + "\nx = 1\n", verdict="rejected", reason="wrong-output", detail=EVIL, vs_best=0,
@@ -95,9 +98,6 @@ def fill(house):
     add("console", run_id=evil, created="2026-01-31T10:02:00Z", line=EVIL)
     killed = run("killed", status="running", finished="", best_key="", outcome="", task="40_LSTM", suite_id=suite)
     add("console", run_id=killed, created="2026-01-31T10:02:00Z", line="asking for seed0")
-    for i in range(60):
-        one = run("plain%02d" % i, task="%02d_Task" % i, vs_best=1 + i / 10, device="NVIDIA H200" if i % 2 else "a CPU")
-        candidate(one, "seed0", vs_best=1 + i / 10, ci_low=0.95 + i / 10, ci_high=1.05 + i / 10)
     store.commit()
     store.close()
     return evil, killed
@@ -204,15 +204,17 @@ def pages(house):
             "/leaderboard": ["59_Task", "6.90x", "NVIDIA H200"],
             "/tasks/59_Task": ["floor", "time shuffled", "blind spot", "class Model: pass"],
             "/devices": ["NVIDIA H200", "2.11.0", "eager"],
-            "/compare?run=R%d&run=R%d" % (evil + 2, evil + 60): ["2 runs side by side", "What differs", "speed-ups cannot be compared"],
-            "/compare?run=R%d:seed0+R%d:seed0" % (evil, evil + 60): ["seed0", "What differs"],
+            "/compare?run=R1&run=R60": ["2 runs side by side", "What differs", "The devices differ"],
+            "/compare?run=R1:seed0+R60:seed0": ["R1:seed0 against R60:seed0", "real"],
             "/runs/R%d/explain" % evil: ["explained", "wrong-output"],
-            "/runs/R999": ["404", "there is no run"],
         }.items():
             browser.open(base + path)
             sees(browser, "body", *words)
             quiet(browser, base)
             picture(house, browser, re.sub(r"[^a-z0-9]+", "_", path.split("?")[0].replace("R%d" % evil, "evil").replace(key, "rejected").lower()).strip("_"))
+        browser.open(base + "/runs/R999")
+        sees(browser, "main", "404", "there is no run")
+        browser.log("browser")
         browser.open(base + "/runs/R%d/candidates/seed0" % evil)
         require(browser.count("main figure svg") >= 2, "no plots of times and errors")
         browser.open(base + "/runs/R%d/report" % evil)
@@ -266,7 +268,7 @@ def keys_alone(browser, base):
 def phone(house, browser, base, evil, key):
     browser.resize(390, 844)
     for name, path in {"runs": "/runs", "run": "/runs/R%d" % evil, "candidate": "/runs/R%d/candidates/seed0" % evil, "rejected": "/runs/R%d/candidates/%s" % (evil, key),
-                       "leaderboard": "/leaderboard", "task": "/tasks/59_Task", "devices": "/devices", "compare": "/compare?run=R%d&run=R%d" % (evil, evil + 5)}.items():
+                       "leaderboard": "/leaderboard", "task": "/tasks/59_Task", "devices": "/devices", "compare": "/compare?run=R%d&run=R5" % evil}.items():
         browser.open(base + path)
         width = browser.run("return document.documentElement.scrollWidth")
         require(width <= 390, "%s is %d pixels wide on a phone of 390" % (path, width))
