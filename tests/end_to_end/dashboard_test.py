@@ -260,7 +260,7 @@ def keys_alone(browser, base):
     seen = set()
     for _ in range(12):
         browser.press("tab")
-        seen.add(browser.run("return document.activeElement.innerText || document.activeElement.name || ''"))
+        seen.add(browser.run("return document.activeElement.name || document.activeElement.innerText || ''"))
         require(browser.run("const e = document.activeElement; return e === document.body || getComputedStyle(e).outlineStyle !== 'none'"), "no outline on focus")
     require({"Runs", "Suites", "q", "device"} <= seen, "Tab reaches %s" % seen)
 
