@@ -6,6 +6,7 @@ Skipped where there is no Chromium with its driver (Debian: chromium, chromium-d
 """
 
 import contextlib
+import functools
 import json
 import re
 import signal
@@ -145,9 +146,8 @@ def live(house):
             browser.open(base + "/runs/R1")
             browser.run("window.sameDocument = 1")
             require(browser.run("return document.querySelector('[data-status]').dataset.status") == "running", "not running any more")
-            browser.wait("judged candidate", "return [...document.querySelectorAll('#candidates tr[data-key=seed0] .badge')].some(e => e.innerText === 'accepted')", seconds=120)
-            browser.wait("best so far", "return document.querySelector('[data-best]').dataset.best !== ''", seconds=60)
-            browser.wait("end of the run", "return document.querySelector('[data-status]').dataset.status === 'done'", seconds=120)
+            browser.wait("judged candidate", "return [...document.querySelectorAll('#candidates tr[data-key=seed0] .badge')].some(e => /accepted|rejected|no_difference/.test(e.innerText))", seconds=200)
+            browser.wait("end of the run", "return document.querySelector('[data-status]').dataset.status === 'done'", seconds=200)
             browser.wait("end of the stream", "return document.querySelector('[data-connection]').innerText === 'ended'")
             require(browser.run("return window.sameDocument") == 1, "the page was loaded again")
             picture(house, browser, "run_live_end")
@@ -160,8 +160,9 @@ def live(house):
             quiet(browser, base)
         finally:
             ended = house.finish(process)
-        ended.expect(0)
-        told = house.finish(tail, timeout=30).expect(0, "seed0", "accepted", run.outcome)
+        # Which of the two is faster, and whether, is for a quiet machine to say; that the page says the same as the store is not.
+        require(ended.code in (0, 1), ended.err[-600:])
+        told = house.finish(tail, timeout=30).expect(0, "seed0", run.candidates["seed0"]["verdict"], run.outcome)
         require("\x1b" not in told.out, "tail coloured what goes into a pipe")
         again = house.run("tail", "R1").expect(0, "seed1", run.outcome)
         require_equal(again.out.count(lines[0]), 1, "first line in tail of an ended run")
@@ -361,5 +362,16 @@ def flags(parser):
     parser.add_argument("--pictures", help="folder for screenshots")
 
 
+def told(case):
+    """What the browser misses is a failure like others."""
+    @functools.wraps(case)
+    def with_browser(house):
+        try:
+            case(house)
+        except webdriver.WebDriverError as error:
+            raise Failed(str(error)) from error
+    return with_browser
+
+
 if __name__ == "__main__":
-    sys.exit(main([live, pages, guarded, hostile_clients], __doc__.splitlines()[0], flags))
+    sys.exit(main([told(live), told(pages), guarded, hostile_clients], __doc__.splitlines()[0], flags))
