@@ -1,6 +1,16 @@
 # A room is one static library built from src/<name>/*.cpp. Files ending in _test.cpp go into the
 # room's test program, hone_<name>_test. A room may use only the rooms named in DEPENDS; the order of
 # rooms in src/CMakeLists.txt is the order of data, and tests/check_rooms.py holds includes to it.
+#
+# Files of a room are compiled ten at a time: CLI11 and JSON cost more to read and instantiate than all of Hone. Two
+# files of a room must then not use one name in their unnamed namespaces. With ccache, which remembers single
+# files, each is compiled alone.
+set(unity ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(unity OFF)
+endif()
+option(HONE_UNITY "Compile several files of a room together" ${unity})
+
 function(hone_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.c)
@@ -9,6 +19,7 @@ function(hone_room name)
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   add_library(hone_${name} STATIC ${sources})
+  set_target_properties(hone_${name} PROPERTIES UNITY_BUILD ${HONE_UNITY} UNITY_BUILD_BATCH_SIZE 10)
   target_include_directories(hone_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   foreach(room IN LISTS ROOM_DEPENDS)
     target_link_libraries(hone_${name} PUBLIC hone_${room})
@@ -16,12 +27,19 @@ function(hone_room name)
   target_link_libraries(hone_${name} PUBLIC ${ROOM_LIBRARIES})
   if(HONE_TESTS AND tests)
     add_executable(hone_${name}_test ${tests})
+    set_target_properties(hone_${name}_test PROPERTIES UNITY_BUILD ${HONE_UNITY} UNITY_BUILD_BATCH_SIZE 10)
     target_link_libraries(hone_${name}_test PRIVATE hone_${name} GTest::gtest_main GTest::gmock)
     # gcc 12 at -O3 takes the inactive side of a moved-from variant in a test's temporary for a read.
     target_compile_options(hone_${name}_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     # Tests run once per build; optimising them costs more than it saves.
     target_compile_options(hone_${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
-    target_compile_definitions(hone_${name}_test PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    # Only where it is used: a path in every command would keep ccache from knowing a file again.
+    foreach(test IN LISTS tests)
+      file(STRINGS ${test} uses REGEX HONE_SOURCE_DIR LIMIT_COUNT 1)
+      if(uses)
+        set_source_files_properties(${test} PROPERTIES COMPILE_DEFINITIONS HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+      endif()
+    endforeach()
     gtest_discover_tests(hone_${name}_test TEST_PREFIX "${name}." PROPERTIES LABELS unit TIMEOUT 120)
   endif()
 endfunction()

@@ -13,7 +13,7 @@ root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
 data=${HONE_DATA:-${XDG_DATA_HOME:-${HOME:?HOME is not set}/.local/share}/hone}
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libsqlite3-dev libseccomp-dev
-  libmd-dev libtree-sitter-dev libtomlplusplus-dev libboost-dev libssl-dev bubblewrap python3 python3-venv python3-dev)
+  libmd-dev libtree-sitter-dev libtomlplusplus-dev libboost-dev libssl-dev libarchive-dev zlib1g-dev bubblewrap python3 python3-venv python3-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy shellcheck openssl
   chromium chromium-driver)
 

@@ -106,8 +106,8 @@ _PLAIN_FACTS = (
 )
 
 
-def _module_facts(path, module):
-    """The class and the plain numbers that say how it was made."""
+def _module_facts(path, module, calls):
+    """The class and the plain numbers that say how it was made; of a Linear also what it is called with."""
     facts = {"path": path, "type": type(module).__name__, "of_torch": type(module).__module__.startswith("torch.")}
     for name in _PLAIN_FACTS:
         value = getattr(module, name, None)
@@ -117,6 +117,11 @@ def _module_facts(path, module):
             facts[name] = list(value)
     if isinstance(module, (torch.nn.Linear, torch.nn.modules.conv._ConvNd)):
         facts["bias"] = module.bias is not None
+    if type(module) is torch.nn.Linear:
+        seen = [shape for shape in calls.get(path, []) if shape is not None]
+        facts["dtype"] = str(module.weight.dtype)[len("torch."):]
+        facts["calls"] = len(seen)
+        facts["rows"] = max([_numel(shape[:-1]) for shape in seen] or [0])
     return facts
 
 
@@ -141,11 +146,11 @@ def _recurrent_facts(path, module, calls):
     return facts
 
 
-def _watch_recurrent(model):
-    """Records what every recurrent module is called with: path -> shapes, or None for something that is no tensor."""
+def _watch_calls(model):
+    """Records what every recurrent and every linear module is called with: path -> shapes, or None for something that is no tensor."""
     calls, handles = {}, []
     for path, module in model.named_modules():
-        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)):
+        if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase, torch.nn.Linear)):
             def record(module, inputs, path=path):
                 calls.setdefault(path, []).append(inputs[0].shape if inputs and isinstance(inputs[0], torch.Tensor) else None)
 
@@ -155,7 +160,7 @@ def _watch_recurrent(model):
 
 def card(model, inputs):
     counter = _Counter()
-    calls, handles = _watch_recurrent(model)
+    calls, handles = _watch_calls(model)
     try:
         with torch.no_grad(), counter:
             out = model(*inputs)
@@ -172,7 +177,7 @@ def card(model, inputs):
             modules[type(module).__name__] = modules.get(type(module).__name__, 0) + 1
     return {
         "modules": modules,
-        "module_list": [_module_facts(path, module) for path, module in named],
+        "module_list": [_module_facts(path, module, calls) for path, module in named],
         "recurrent_modules": [facts for facts in recurrent if facts is not None],
         "parameters": sum(p.numel() for p in model.parameters()),
         "weight_bytes": size(parameters),

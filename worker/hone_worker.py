@@ -7,6 +7,7 @@ anything in here; the parent is built so that this changes no verdict but the ca
 
 import ctypes
 import gc
+import glob
 import importlib.util
 import os
 import random
@@ -40,6 +41,17 @@ def settle_allocator():
         libc.mallopt(_M_TRIM_THRESHOLD, 1 << 30)
     except (OSError, AttributeError):
         pass
+
+
+def has_nvrtc():
+    """Whether a CUDA compiler is there as a library: torch's wheels bring one."""
+    if glob.glob(os.path.join(os.path.dirname(os.path.dirname(torch.__file__)), "nvidia", "*", "lib", "libnvrtc.so*")):
+        return True
+    try:
+        ctypes.CDLL("libnvrtc.so." + (torch.version.cuda or "").split(".")[0])
+        return True
+    except OSError:
+        return bool(glob.glob(os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "lib64", "libnvrtc.so*")))
 
 
 def load_file(path, name):
@@ -128,6 +140,7 @@ class Worker:
                 shared_memory_per_block=getattr(properties, "shared_memory_per_block_optin", 0), multiprocessors=properties.multi_processor_count,
                 l2_bytes=getattr(properties, "L2_cache_size", 0), cudnn=str(torch.backends.cudnn.version()),
                 matmul_tf32=torch.backends.cuda.matmul.allow_tf32, cudnn_tf32=torch.backends.cudnn.allow_tf32,
+                nvrtc=has_nvrtc(),
             )
         # The profiler's first use takes a second or more as well.
         import hone_card

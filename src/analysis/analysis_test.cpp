@@ -293,6 +293,31 @@ TEST(Lint, FactsFollowCudaFromTheLaunchToThePythonCall) {
   EXPECT_TRUE(report.facts["extension_calls"][0]["result_used"]);
 }
 
+TEST(Lint, FactsSayWhatIsCompiledHoweverItIsImportedAndNotWhatIsOnlyMentioned) {
+  struct Row {
+    const char* text;
+    const char* with;  // empty: nothing
+  };
+  for (const Row& row : std::vector<Row>{
+           {"import hone_ext\nlib = hone_ext.cpp('int f();')\n", "hone_ext.cpp"},
+           {"import hone_ext as h\nlib = h.cuda('int f();')\n", "hone_ext.cuda"},
+           {"from hone_ext import cpp as build\nlib = build('int f();')\n", "hone_ext.cpp"},
+           {"from torch.utils import cpp_extension\ntry:\n  lib = cpp_extension.load_inline('a', '')\n"
+            "except Exception:\n  lib = None\n",
+            "torch.utils.cpp_extension.load_inline"},
+           {"from torch.utils.cpp_extension import load\nlib = load('a', [])\n",
+            "torch.utils.cpp_extension.load"},
+           {"# hone_ext.cpp( would be an idea, and so would torch.utils.cpp_extension\nx = "
+            "'hone_ext.cpp(source)'\n",
+            ""},
+           {"from torch.utils.cpp_extension import load_inline\n", ""},
+           {"import hone_ext\nif __name__ == '__main__':\n  hone_ext.cpp('int f();')\n", ""}}) {
+    const OrderedJson compiles = LintSource("a.py", row.text).facts["compiles"];
+    EXPECT_EQ(compiles.size(), *row.with == '\0' ? 0u : 1u) << row.text;
+    if (!compiles.empty()) EXPECT_EQ(compiles[0]["with"], row.with) << row.text;
+  }
+}
+
 TEST(Lint, WeightsOfUnknownShapeAreNotHeldAgainstAnybody) {
   LintOptions options;
   options.task_text = std::string(kHeader) +

@@ -15,7 +15,7 @@ struct Local {
   bool differs_by_block = false;
 };
 
-bool IsLoop(const SyntaxNode* node) {
+bool IsPlainLoop(const SyntaxNode* node) {
   return node->Is("for_statement") || node->Is("while_statement") || node->Is("do_statement");
 }
 
@@ -193,7 +193,7 @@ class FlowReader {
 
   void Visit(const SyntaxNode* node, int depth) {
     if (depth > 400) return;
-    const bool loop = IsLoop(node);
+    const bool loop = IsPlainLoop(node);
     if (loop) loops_.push_back(node);
     if (node->Is("init_declarator")) {
       const SyntaxNode* value = node->Field("value");

@@ -201,6 +201,20 @@ OrderedJson CudaFacts(const Candidate& candidate, const CudaUnit& unit, const Cu
   return out;
 }
 
+// What the file has compiled, guarded or not: through hone_ext or PyTorch's own extensions.
+OrderedJson CompileCalls(const Candidate& candidate) {
+  static const std::set<std::string> kCompilers = {"hone_ext.cpp", "hone_ext.cuda",
+                                                   "torch.utils.cpp_extension.load",
+                                                   "torch.utils.cpp_extension.load_inline"};
+  OrderedJson out = OrderedJson::array();
+  for (const PyNode* call : candidate.python->scopes->calls()) {
+    const std::string name = candidate.python->scopes->Resolve(call->value);
+    if (kCompilers.count(name) != 0 && !IsDead(call))
+      out.push_back({{"with", name}, {"line", LineOf(candidate, call)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 OrderedJson CollectFacts(const Candidate& candidate) {
@@ -227,6 +241,7 @@ OrderedJson CollectFacts(const Candidate& candidate) {
                          {"in_loop", call.in_loop}});
     for (const HostCast& cast : candidate.python->flow.casts)
       casts.push_back({{"line", LineOf(candidate, cast.node)}, {"to", cast.to}});
+    out["compiles"] = CompileCalls(candidate);
     for (const PyNode* function : candidate.python->flow.host_functions)
       functions.push_back({{"name", std::string(function->name)}, {"line", LineOf(candidate, function)}});
   }

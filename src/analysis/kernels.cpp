@@ -18,7 +18,7 @@ bool IsHeuristics(const std::string& dotted) {
   return dotted == "triton.heuristics" || dotted == "triton.runtime.autotuner.heuristics";
 }
 
-const PyNode* Callee(const PyNode* decorator) {
+const PyNode* DecoratorCallee(const PyNode* decorator) {
   return decorator->Is(PyKind::kCall) ? decorator->value : decorator;
 }
 
@@ -62,7 +62,7 @@ void Kernels::CollectKernels() {
     const PyNode* jit = nullptr;
     bool tuned = false;
     for (const PyNode* decorator : function->decorators) {
-      const std::string dotted = scopes_.Resolve(Callee(decorator));
+      const std::string dotted = scopes_.Resolve(DecoratorCallee(decorator));
       if (IsJit(dotted)) jit = decorator;
       if (IsAutotune(dotted) || IsHeuristics(dotted)) {
         tuned = true;
@@ -92,7 +92,7 @@ void Kernels::AddKernel(const PyNode* function, const PyNode* jit) {
   for (const PyNode* param : function->params)
     kernel->params.push_back({param->name, param, IsConstexprAnnotation(scopes_, param->annotation)});
   for (const PyNode* decorator : function->decorators) {
-    const std::string any = scopes_.Resolve(Callee(decorator));
+    const std::string any = scopes_.Resolve(DecoratorCallee(decorator));
     const bool harmless = any == "staticmethod" || any == "classmethod";
     if (!IsJit(any) && !IsAutotune(any) && !IsHeuristics(any) && !harmless) kernel->wrapped = true;
     if (!decorator->Is(PyKind::kCall)) continue;

@@ -18,9 +18,13 @@ int64_t UnixSeconds() {
 }
 
 std::string UtcTimestamp() {
-  const time_t now = time(nullptr);
+  return UtcTimestamp(UnixSeconds());
+}
+
+std::string UtcTimestamp(int64_t unix_seconds) {
+  const time_t at = static_cast<time_t>(unix_seconds);
   tm parts{};
-  gmtime_r(&now, &parts);
+  gmtime_r(&at, &parts);
   char text[32];
   strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;

@@ -11,6 +11,7 @@ int64_t NowNs();
 // Seconds since the epoch, and "2026-01-31T23:59:59Z".
 int64_t UnixSeconds();
 std::string UtcTimestamp();
+std::string UtcTimestamp(int64_t unix_seconds);
 
 class Stopwatch {
  public:

@@ -12,6 +12,7 @@
 #include "candidate/candidate_file.h"
 #include "cli/run_launcher.h"
 #include "pipeline/recorder.h"
+#include "pipeline/run_archive.h"
 
 namespace hone {
 
@@ -165,8 +166,28 @@ Result<RunRecord> Keep(RunStore& store, const Batch& batch) {
   return run;
 }
 
+// A file that `hone archive` wrote, here or elsewhere.
+Result<int> ImportArchive(RunStore& store, const ImportFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(const RunArchive archive,
+                        ReadRunArchive(store, flags.where).WithContext(flags.where));
+  HONE_ASSIGN_OR_RETURN(const ImportedRun imported,
+                        ImportRun(store, archive, flags.out.empty() ? "runs" : flags.out));
+  if (flags.json)
+    fmt::print("{}\n", DumpJson(OrderedJson{{"id", fmt::format("R{}", imported.run.id)},
+                                            {"run", imported.run.name},
+                                            {"folder", imported.run.folder},
+                                            {"known", imported.known}}));
+  else
+    fmt::print("R{}  {}  {}\n", imported.run.id, SafeForTerminal(imported.run.name),
+               imported.known ? "this run is here already; nothing was changed"
+                              : SafeForTerminal(imported.run.outcome));
+  return kExitAccepted;
+}
+
 Result<int> Import(ImportFlags flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  std::error_code ignored;
+  if (fs::is_regular_file(flags.where, ignored)) return ImportArchive(*store, flags);
   HONE_ASSIGN_OR_RETURN(const std::vector<Batch> batches, FindBatches(flags));
   int worst = kExitAccepted;
   for (const Batch& batch : batches) {
@@ -197,9 +218,10 @@ Result<int> Import(ImportFlags flags) {
 void AddImportCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand(
       "import",
-      "Take kernels made elsewhere into the store: a KernelBench runs folder, or a folder of kernels");
+      "Take what was made elsewhere into the store: an archived run, a KernelBench runs folder, or kernels");
   auto flags = std::make_shared<ImportFlags>();
-  command->add_option("DIR", flags->where, "The folder")->required();
+  command->add_option("WHERE", flags->where, "A file of `hone archive`, or a folder")->required();
+  command->add_option("--out", flags->out, "Folder for an archived run's files (default: runs)");
   command->add_option("--task", flags->task, "The task they are for");
   command->add_option("--tasks", flags->tasks, "Folder of tasks named by problem number, such as 39_GRU.py");
   command->add_flag("--judge", flags->judge, "Judge every one of them, too");
@@ -207,7 +229,8 @@ void AddImportCommand(CLI::App& app, int* exit_code) {
   command->add_flag("-q,--quiet", flags->quiet, "No progress");
   AddJudgeFlags(command, flags.get());
   command->footer(
-      "Examples:\n  hone import KernelBench/runs/my_run --tasks KernelBench/level3 --judge\n"
+      "Examples:\n  hone import 20260131-235959_39_GRU_expert.hone.tar.gz\n  hone import "
+      "KernelBench/runs/my_run --tasks KernelBench/level3 --judge\n"
       "  hone import kernels/ --task tasks/39_GRU.py --judge");
   command->callback([flags, exit_code] {
     const Result<int> code = Import(*flags);

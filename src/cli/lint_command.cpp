@@ -112,7 +112,7 @@ std::vector<FileResult> LintFiles(const std::vector<std::string>& files, const L
   return results;
 }
 
-int Usage(const std::string& message) {
+int UsageError(const std::string& message) {
   fmt::print(stderr, "hone lint: {}\n", message);
   return 2;
 }
@@ -135,8 +135,8 @@ int Explain(const std::string& rule) {
   std::vector<std::string> known;
   for (const CheckInfo& check : AllChecks()) known.emplace_back(check.rule);
   const std::string close = ClosestWord(rule, known);
-  return Usage(fmt::format("no rule is called {}{}", rule,
-                           close.empty() ? "; see --rules" : "; did you mean " + close + "?"));
+  return UsageError(fmt::format("no rule is called {}{}", rule,
+                                close.empty() ? "; see --rules" : "; did you mean " + close + "?"));
 }
 
 int Print(const std::vector<std::string>& files, std::vector<FileResult> results,
@@ -177,17 +177,18 @@ int Print(const std::vector<std::string>& files, std::vector<FileResult> results
 int RunLint(const LintArguments& arguments) {
   if (arguments.rules) return ShowRules();
   if (!arguments.explain.empty()) return Explain(arguments.explain);
-  if (arguments.paths.empty()) return Usage("name at least one file or folder");
-  if (arguments.json && arguments.sarif) return Usage("--json and --sarif exclude each other");
+  if (arguments.paths.empty()) return UsageError("name at least one file or folder");
+  if (arguments.json && arguments.sarif) return UsageError("--json and --sarif exclude each other");
   LintOptions options;
   if (!arguments.triton.empty()) {
     options.triton_versions = TritonVersionMask(arguments.triton);
     if (options.triton_versions == 0)
-      return Usage(fmt::format("{} is not a Triton version that is known", arguments.triton));
+      return UsageError(fmt::format("{} is not a Triton version that is known", arguments.triton));
   }
   if (!arguments.device.empty()) {
     options.device = FindDevice(arguments.device);
-    if (options.device == nullptr) return Usage(fmt::format("the device {} is not known", arguments.device));
+    if (options.device == nullptr)
+      return UsageError(fmt::format("the device {} is not known", arguments.device));
   }
   if (!arguments.task.empty()) {
     Result<std::string> task = ReadFile(arguments.task, 8u << 20);

@@ -9,6 +9,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/archive_command.h"
 #include "cli/bench_command.h"
 #include "cli/common.h"
 #include "cli/compare_command.h"
@@ -17,6 +18,7 @@
 #include "cli/doctor_command.h"
 #include "cli/explain_command.h"
 #include "cli/export_command.h"
+#include "cli/gc_command.h"
 #include "cli/import_command.h"
 #include "cli/lint_command.h"
 #include "cli/optimize_command.h"
@@ -67,6 +69,8 @@ int Run(int argc, char** argv) {
   AddTailCommand(app, &exit_code);
   AddServeCommand(app, &exit_code);
   AddImportCommand(app, &exit_code);
+  AddArchiveCommand(app, &exit_code);
+  AddGcCommand(app, &exit_code);
   AddPromptCommand(app, &exit_code);
   AddExportReplayCommand(app, &exit_code);
   AddDoctorCommand(app, &exit_code);

@@ -10,6 +10,7 @@
 #include "model/open_model.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
+#include "store/run_rows.h"
 
 namespace hone {
 
@@ -249,7 +250,13 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
   // `hone runs` holds it for an instant to see whether anybody does.
   HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id, 0.5));
+  HONE_RETURN_IF_ERROR(store.FindRun(fmt::format("R{}", run.id)));  // `hone gc` may have come first
   HONE_ASSIGN_OR_RETURN(const Json stored, ParseJson(run.options));
+  if (IsFromArchive(stored))
+    return Error{
+        ErrorKind::kUsage,
+        "this run came from an archive: it can be read, not continued (what it would start and where it "
+        "would connect was chosen elsewhere); begin anew: hone optimize TASK"};
   const RunOptions options = RunOptionsFromJson(stored);
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/unique_fd.h"
 #include "cli/common.h"
 #include "model/http_model.h"
 #include "pipeline/run_options.h"

@@ -111,6 +111,23 @@ TEST_P(ClusterRecipe, WritesASoundCandidate) {
 INSTANTIATE_TEST_SUITE_P(Tasks, ClusterRecipe, testing::ValuesIn(kTasks),
                          [](const auto& test) { return std::string(test.param.file, 2); });
 
+TEST(ClusterRecipes, OfferFloat32BesideTf32WherePyTorchRounds) {
+  for (const TaskCase& task : kTasks) {
+    const std::string recipe =
+        task.bidirectional ? "cuda/cluster_bidirectional_fp32" : "cuda/cluster_wavefront_fp32";
+    ExpertInputs inputs = InputsOf(task);
+    EXPECT_THAT(WhyDeclined(inputs, recipe), HasSubstr("at float32 level already")) << task.file;
+    if (*task.path == '\0') continue;
+    inputs.facts["cudnn_tf32"] = true;
+    const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+    ASSERT_TRUE(answer.ok()) << answer.error().message;
+    const Proposal proposal = Offered(*answer, recipe);
+    EXPECT_THAT(proposal.source, HasSubstr("\n_FULL_FLOAT32 = True\n"));
+    EXPECT_EQ(SyntaxTree::Parse(proposal.source, Language::kPython).first_error(), nullptr);
+    EXPECT_GT(proposal.predicted_us, task.predicted_us);
+  }
+}
+
 TEST(ClusterRecipes, SayWhatTheyAreNotFor) {
   struct Case {
     const char* field;
@@ -118,7 +135,7 @@ TEST(ClusterRecipes, SayWhatTheyAreNotFor) {
     const char* why;
   };
   for (const Case& c : {Case{"hidden_size", 512, "hidden units"}, Case{"proj_size", 64, "proj_size"},
-                        Case{"dtype", "float16", "float16"}, Case{"num_layers", 40, "clusters at once"},
+                        Case{"dtype", "float64", "float64"}, Case{"num_layers", 40, "clusters at once"},
                         Case{"packed_input", true, "packed"}, Case{"calls", 0, "not called"}}) {
     ExpertInputs inputs = InputsOf(kTasks[5]);
     inputs.facts["recurrent_modules"][0][c.field] = c.value;

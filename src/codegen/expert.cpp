@@ -54,6 +54,33 @@ void ReadHabits(const std::string& source, RecipeContext* context) {
   }
 }
 
+// What the task imports from files beside it ("" for nothing): its own package, or a module in the folder
+// from which Python would take it. The worker has them for the reference; a candidate is one file, judged
+// alone.
+std::string ImportFromBeside(const TaskFile& task) {
+  const SyntaxTree syntax = SyntaxTree::Parse(task.source, Language::kPython);
+  if (syntax.gave_up()) return "";
+  std::error_code code;
+  fs::path root = task.path.parent_path();
+  while (fs::exists(root / "__init__.py", code) && root.has_relative_path()) root = root.parent_path();
+  std::string found;
+  auto look = [&](std::string_view module) {
+    const std::string first(module.substr(0, module.find('.')));
+    const bool beside =
+        !task.path.empty() && !first.empty() &&
+        (fs::exists(root / (first + ".py"), code) || fs::exists(root / first / "__init__.py", code));
+    if (found.empty() && (StartsWith(module, ".") || beside)) found = module;
+  };
+  const PyTree tree = BuildPythonTree(syntax);
+  WalkPython(tree.module, [&](const PyNode* node) {
+    if (node->Is(PyKind::kImportFrom)) look(node->name);
+    if (node->Is(PyKind::kImport))
+      for (const PyNode* alias : node->args) look(alias->name);
+    return true;
+  });
+  return found;
+}
+
 int64_t CountModules(const Card& card, std::initializer_list<const char*> names) {
   int64_t count = 0;
   for (const char* name : names)
@@ -104,6 +131,14 @@ Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs) {
 
   ExpertAnswer answer;
   answer.recognised = Describe(context);
+  if (const std::string beside = ImportFromBeside(inputs.task); !beside.empty()) {
+    answer.declined.push_back(
+        {"expert",
+         "the task imports '" + beside +
+             "' from files beside it, and a candidate is one file that is judged alone; put that code into "
+             "the task's own file"});
+    return answer;
+  }
   for (const Recipe& recipe : AllRecipes()) {
     Result<RecipeAnswer> made = recipe.propose(context);
     if (!made.ok()) return std::move(made).error().WithContext(std::string("recipe ") + recipe.name);

@@ -21,7 +21,7 @@ struct ExpertInputs {
   std::string target;
   // {"cores": n, "threads": eager's best, "cpu_flags": [..], "sm": 90, "torch": "2.11.0", "has_compile":
   // bool,
-  //  "has_triton": bool, "nvcc": bool, "gxx": bool, "tf32_allowed": bool}
+  //  "has_triton": bool, "nvcc": bool, "nvrtc": bool, "gxx": bool, "tf32_allowed": bool}
   Json machine;
 };
 

@@ -18,7 +18,6 @@
 namespace hone {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -73,6 +72,17 @@ ExpertInputs Loop(const std::string& device) {
   return inputs;
 }
 
+ExpertInputs HugeStep(const std::string& device) {
+  ExpertInputs inputs = TaskInputs("33_VanillaRNN.py", device);
+  inputs.card.modules = {{"Linear", 2}, {"Tanh", 1}};
+  inputs.facts = *ParseJson(R"({"module_list": [
+      {"path": "i2h", "type": "Linear", "of_torch": true, "in_features": 32768, "out_features": 16384, "bias": true,
+       "dtype": "float32", "rows": 256, "calls": 1},
+      {"path": "h2o", "type": "Linear", "of_torch": true, "in_features": 16384, "out_features": 8192, "bias": true,
+       "dtype": "float32", "rows": 256, "calls": 1}]})");
+  return inputs;
+}
+
 ExpertInputs ResNet(const std::string& device) {
   ExpertInputs inputs = TaskInputs("9_ResNet18.py", device);
   inputs.card.modules = {{"Conv2d", 20}, {"BatchNorm2d", 20}, {"Linear", 1}};
@@ -110,8 +120,11 @@ void ExpectSound(const Proposal& proposal) {
 
 TEST(Expert, EveryRecipeWritesSoundCandidatesForTheTasksItIsFor) {
   std::map<std::string, int> written;
+  ExpertInputs in_triton = Gru("cuda");
+  in_triton.target = "triton";
   for (const char* device : {"cpu", "cuda"})
-    for (const ExpertInputs& inputs : {Gru(device), BothDirections(device), Loop(device), ResNet(device)}) {
+    for (const ExpertInputs& inputs :
+         {in_triton, Gru(device), BothDirections(device), Loop(device), HugeStep(device), ResNet(device)}) {
       const Result<ExpertAnswer> answer = ProposeExpert(inputs);
       ASSERT_TRUE(answer.ok()) << answer.error().message;
       EXPECT_EQ(answer->proposals.size() + answer->declined.size(), AllRecipes().size());
@@ -216,6 +229,32 @@ TEST(Expert, ATaskThatCannotBeParsedStillGetsAnAnswer) {
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(WhyDeclined(*answer, "cpu/persistent"),
             "not a recurrent network: it holds no nn.RNN, nn.GRU or nn.LSTM and no loop over time steps");
+}
+
+TEST(Expert, ATaskThatImportsFilesBesideItIsDeclinedWithTheReason) {
+  const TempFolder folder = *TempFolder::Make("hone-beside-");
+  ASSERT_TRUE(MakeFolders(folder.path() / "net").ok());
+  for (const char* name : {"net/__init__.py", "net/layers.py", "helpers.py"})
+    ASSERT_TRUE(WriteFileAtomic(folder.path() / name, "").ok());
+  struct Row {
+    const char* import;
+    const char* says;  // empty: nothing to decline
+  };
+  for (const Row& row : std::vector<Row>{{"from .layers import Block", "'.layers'"},
+                                         {"from . import layers", "'.'"},
+                                         {"from net.layers import Block", "'net.layers'"},
+                                         {"import helpers as h", "'helpers'"},
+                                         {"import math", ""},
+                                         {"import torch.nn.functional as F", ""}}) {
+    ExpertInputs inputs = Gru("cpu");
+    inputs.task.source = std::string(row.import) + "\n" + inputs.task.source;
+    inputs.task.path = folder.path() / "net" / "task.py";
+    const ExpertAnswer answer = *ProposeExpert(inputs);
+    EXPECT_EQ(answer.proposals.empty(), *row.says != '\0') << row.import;
+    if (*row.says == '\0') continue;
+    ASSERT_EQ(answer.declined.size(), 1u);
+    EXPECT_THAT(answer.declined[0].why, HasSubstr(row.says)) << row.import;
+  }
 }
 
 }  // namespace

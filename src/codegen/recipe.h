@@ -53,5 +53,11 @@ Result<RecipeAnswer> ProposeCpuPackedWeights(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterWavefront(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterBidirectional(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaClusterWavefrontFp32(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaClusterBidirectionalFp32(const RecipeContext& context);
+Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context);
+Result<RecipeAnswer> ProposeTritonPersistent(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaCooperativeGrid(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCudaStepGraph(const RecipeContext& context);
 
 }  // namespace hone

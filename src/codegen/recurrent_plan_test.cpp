@@ -49,7 +49,7 @@ std::string Uses(const RecurrentModule& module) {
   return text;
 }
 
-struct TaskCase {
+struct Recognition {
   const char* file;
   const char* path;
   const char* kind;
@@ -59,10 +59,10 @@ struct TaskCase {
   const char* state;
 };
 
-class RecognisesTask : public testing::TestWithParam<TaskCase> {};
+class RecognisesTask : public testing::TestWithParam<Recognition> {};
 
 TEST_P(RecognisesTask, WithTheOutputsItUses) {
-  const TaskCase& task = GetParam();
+  const Recognition& task = GetParam();
   const std::string source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks" / task.file);
   const std::vector<int64_t> shape =
       task.batch_first ? std::vector<int64_t>{10, 512, 128} : std::vector<int64_t>{512, 10, 128};
@@ -85,17 +85,17 @@ TEST_P(RecognisesTask, WithTheOutputsItUses) {
 INSTANTIATE_TEST_SUITE_P(
     Tasks, RecognisesTask,
     testing::Values(
-        TaskCase{"35_LSTM.py", "lstm", "LSTM", true, false, "last step of the output",
-                 "the caller or random numbers"},
-        TaskCase{"36_LSTMHn.py", "lstm", "LSTM", true, false, "h_n", "the caller"},
-        TaskCase{"37_LSTMCn.py", "lstm", "LSTM", true, false, "c_n", "the caller"},
-        TaskCase{"38_LSTMBidirectional.py", "lstm", "LSTM", true, true, "last step of the output",
-                 "the caller"},
-        TaskCase{"39_GRU.py", "gru", "GRU", false, false, "output sequence", "the caller"},
-        TaskCase{"40_GRUHidden.py", "gru", "GRU", false, false, "h_n", "the caller"},
-        TaskCase{"41_GRUBidirectional.py", "gru", "GRU", false, true, "output sequence", "the caller"},
-        TaskCase{"42_GRUBidirectionalHidden.py", "gru", "GRU", false, true, "h_n", "the caller"},
-        TaskCase{"small_gru.py", "gru", "GRU", false, false, "output sequence and h_n", "the caller"}));
+        Recognition{"35_LSTM.py", "lstm", "LSTM", true, false, "last step of the output",
+                    "the caller or random numbers"},
+        Recognition{"36_LSTMHn.py", "lstm", "LSTM", true, false, "h_n", "the caller"},
+        Recognition{"37_LSTMCn.py", "lstm", "LSTM", true, false, "c_n", "the caller"},
+        Recognition{"38_LSTMBidirectional.py", "lstm", "LSTM", true, true, "last step of the output",
+                    "the caller"},
+        Recognition{"39_GRU.py", "gru", "GRU", false, false, "output sequence", "the caller"},
+        Recognition{"40_GRUHidden.py", "gru", "GRU", false, false, "h_n", "the caller"},
+        Recognition{"41_GRUBidirectional.py", "gru", "GRU", false, true, "output sequence", "the caller"},
+        Recognition{"42_GRUBidirectionalHidden.py", "gru", "GRU", false, true, "h_n", "the caller"},
+        Recognition{"small_gru.py", "gru", "GRU", false, false, "output sequence and h_n", "the caller"}));
 
 TEST(Recurrent, SaysWhatIsThereInOneSentence) {
   const std::string source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks/39_GRU.py");
@@ -442,17 +442,17 @@ TEST(TimeLoop, OneStepIsNoLoop) {
   EXPECT_EQ(plan.why_not, "it holds no nn.RNN, nn.GRU or nn.LSTM and no loop over time steps");
 }
 
-struct Loop {
+struct LoopCase {
   const char* name;
   const char* body;
   const char* expected;  // "form activation state|source axis stack head", or why not
 };
 
-std::ostream& operator<<(std::ostream& out, const Loop& loop) {
+std::ostream& operator<<(std::ostream& out, const LoopCase& loop) {
   return out << loop.name;
 }
 
-class ReadsLoop : public testing::TestWithParam<Loop> {};
+class ReadsLoop : public testing::TestWithParam<LoopCase> {};
 
 TEST_P(ReadsLoop, OrSaysWhyNot) {
   const std::string source = std::string(
@@ -474,7 +474,7 @@ TEST_P(ReadsLoop, OrSaysWhyNot) {
 
 INSTANTIATE_TEST_SUITE_P(
     TimeLoop, ReadsLoop,
-    testing::Values(Loop{"state_first_along_axis_one", R"(
+    testing::Values(LoopCase{"state_first_along_axis_one", R"(
         h = torch.zeros(x.size(0), 16)
         outs = []
         for t in range(x.shape[1]):
@@ -482,8 +482,8 @@ INSTANTIATE_TEST_SUITE_P(
             outs.append(h)
         return torch.stack(outs, dim=1)
 )",
-                         "joined tanh h|zeros 1 1 "},
-                    Loop{"two_linears", R"(
+                             "joined tanh h|zeros 1 1 "},
+                    LoopCase{"two_linears", R"(
         batch, steps, _ = x.shape
         ys = []
         h = h0
@@ -492,8 +492,8 @@ INSTANTIATE_TEST_SUITE_P(
             ys.append(self.out(h))
         return torch.stack(ys, 1), h
 )",
-                         "split relu h|the caller 1 1 out"},
-                    Loop{"walks_over_the_tensor", R"(
+                             "split relu h|the caller 1 1 out"},
+                    LoopCase{"walks_over_the_tensor", R"(
         h = h0
         ys = []
         for step in x:
@@ -501,8 +501,8 @@ INSTANTIATE_TEST_SUITE_P(
             ys.append(h)
         return torch.stack(ys)
 )",
-                         "split tanh h|the caller 0 0 "},
-                    Loop{"a_cell", R"(
+                             "split tanh h|the caller 0 0 "},
+                    LoopCase{"a_cell", R"(
         h = h0
         ys = []
         for t in range(len(x)):
@@ -510,15 +510,15 @@ INSTANTIATE_TEST_SUITE_P(
             ys.append(self.out(h))
         return torch.stack(ys, dim=0)
 )",
-                         "cell  h|the caller 0 0 out"},
-                    Loop{"a_cell_whose_last_state_counts", R"(
+                             "cell  h|the caller 0 0 out"},
+                    LoopCase{"a_cell_whose_last_state_counts", R"(
         h = h0
         for x_t in x.unbind(1):
             h = self.cell(x_t, h)
         return self.out(h)
 )",
-                         "cell  h|the caller 1 0 "},
-                    Loop{"an_lstm_cell", R"(
+                             "cell  h|the caller 1 0 "},
+                    LoopCase{"an_lstm_cell", R"(
         h = torch.zeros(x.size(1), 16)
         c = torch.zeros(x.size(1), 16)
         ys = []
@@ -527,8 +527,8 @@ INSTANTIATE_TEST_SUITE_P(
             ys.append(h.unsqueeze(0))
         return torch.cat(ys, dim=0)
 )",
-                         "cell  h|zeros 0 0 "},
-                    Loop{"dropout_in_the_loop", R"(
+                             "cell  h|zeros 0 0 "},
+                    LoopCase{"dropout_in_the_loop", R"(
         h = h0
         ys = []
         for t in range(x.size(0)):
@@ -536,22 +536,22 @@ INSTANTIATE_TEST_SUITE_P(
             ys.append(self.drop(h))
         return torch.stack(ys)
 )",
-                         "what is appended is neither the new state nor a Linear of it"},
-                    Loop{"another_activation", R"(
+                             "what is appended is neither the new state nor a Linear of it"},
+                    LoopCase{"another_activation", R"(
         h = h0
         for t in range(x.size(0)):
             h = torch.sigmoid(self.both(torch.cat((x[t], h), 1)))
         return h
 )",
-                         "the new state is not tanh or relu of a Linear, nor an nn.*Cell"},
-                    Loop{"a_leaky_state", R"(
+                             "the new state is not tanh or relu of a Linear, nor an nn.*Cell"},
+                    LoopCase{"a_leaky_state", R"(
         h = h0
         for t in range(x.size(0)):
             h = 0.5 * h + torch.tanh(self.both(torch.cat((x[t], h), 1)))
         return h
 )",
-                         "the new state is not tanh or relu of a Linear, nor an nn.*Cell"},
-                    Loop{"appends_the_old_state", R"(
+                             "the new state is not tanh or relu of a Linear, nor an nn.*Cell"},
+                    LoopCase{"appends_the_old_state", R"(
         h = h0
         ys = []
         for t in range(x.size(0)):
@@ -559,16 +559,16 @@ INSTANTIATE_TEST_SUITE_P(
             h = torch.tanh(self.both(torch.cat((x[t], h), 1)))
         return torch.stack(ys)
 )",
-                         "what is appended is not the new state"},
-                    Loop{"reads_a_helper_name_afterwards", R"(
+                             "what is appended is not the new state"},
+                    LoopCase{"reads_a_helper_name_afterwards", R"(
         h = h0
         for t in range(x.size(0)):
             y = self.both(torch.cat((x[t], h), 1))
             h = torch.tanh(y)
         return y
 )",
-                         "'y' of the loop's body is read after the loop"},
-                    Loop{"uses_the_list_otherwise", R"(
+                             "'y' of the loop's body is read after the loop"},
+                    LoopCase{"uses_the_list_otherwise", R"(
         h = h0
         ys = []
         for t in range(x.size(0)):
@@ -576,14 +576,14 @@ INSTANTIATE_TEST_SUITE_P(
             ys.append(h)
         return ys
 )",
-                         "the list of outputs is used for something else than one torch.stack"},
-                    Loop{"reads_another_step", R"(
+                             "the list of outputs is used for something else than one torch.stack"},
+                    LoopCase{"reads_another_step", R"(
         h = h0
         for t in range(x.size(0)):
             h = torch.tanh(self.both(torch.cat((x[t - 1], h), 1)))
         return h
 )",
-                         "what is joined is not the step and the state"}),
+                             "what is joined is not the step and the state"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -64,10 +64,17 @@ Result<std::string> RewrittenForward(const std::string& source, const TimeLoop& 
 
 }  // namespace
 
-std::string WhyNotModule(const RecurrentModule& module) {
+std::string WhyNotModuleOfAnyFloat(const RecurrentModule& module) {
   if (module.calls == 0) return module.path + " is not called in forward";
   if (module.packed_input) return module.path + " gets a packed sequence";
   if (module.proj_size > 0) return module.path + " projects its state (proj_size)";
+  if (module.dtype != "float32" && module.dtype != "float16" && module.dtype != "bfloat16")
+    return module.path + " is " + module.dtype + ", and the kernel is for float32, float16 and bfloat16";
+  return "";
+}
+
+std::string WhyNotModule(const RecurrentModule& module) {
+  if (std::string why = WhyNotModuleOfAnyFloat(module); !why.empty()) return why;
   if (module.dtype != "float32")
     return module.path + " is " + module.dtype + ", and the kernel is for float32";
   return "";

@@ -20,8 +20,9 @@ struct Takeover {
 // Modules for which `refuse` has a sentence are left to PyTorch.
 Result<Takeover> PlanTakeover(const RecipeContext& context, std::string (*refuse)(const RecurrentModule&));
 
-// What no kernel covers, or "".
+// What no kernel covers, or "": for float32, and for kernels that also take 16 bits.
 std::string WhyNotModule(const RecurrentModule& module);
+std::string WhyNotModuleOfAnyFloat(const RecurrentModule& module);
 
 // The Python templates one after the other, each @@FILE@@ in them replaced by the template of that name.
 Result<std::string> RuntimeText(const std::vector<std::string>& templates,

@@ -6,6 +6,12 @@ const std::vector<Recipe>& AllRecipes() {
   static const std::vector<Recipe> kRecipes = {
       {"cuda/cluster_wavefront", ProposeCudaClusterWavefront},
       {"cuda/cluster_bidirectional", ProposeCudaClusterBidirectional},
+      {"cuda/cluster_wavefront_fp32", ProposeCudaClusterWavefrontFp32},
+      {"cuda/cluster_bidirectional_fp32", ProposeCudaClusterBidirectionalFp32},
+      {"cuda/split_gemm", ProposeSplitGemm},
+      {"triton/persistent", ProposeTritonPersistent},
+      {"cuda/cooperative_grid", ProposeCudaCooperativeGrid},
+      {"cuda/step_graph", ProposeCudaStepGraph},
       {"cpu/persistent", ProposeCpuPersistent},
       {"library/cuda_graph", ProposeCudaGraph},
       {"library/folded_cuda_graph", ProposeFoldedCudaGraph},

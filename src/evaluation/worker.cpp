@@ -29,15 +29,16 @@ Status WriteWorker(const fs::path& folder) {
   return Ok();
 }
 
-// A candidate gets what it needs to find compilers, GPUs and Python, and none of the user's secrets.
-std::vector<std::string> CandidateEnvironment(const WorkerOptions& options) {
+}  // namespace
+
+std::vector<std::string> CandidateEnvironment(const fs::path& private_folder) {
   std::vector<std::string> env;
   for (const char* name :
        {"PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
         "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "CC", "CXX", "CUDACXX",
         "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VIRTUAL_ENV", "PYTHONPATH", "TORCH_CUDA_ARCH_LIST"})
     if (const char* value = std::getenv(name)) SetVariable(env, name, value);
-  const std::string home = options.private_folder.string();
+  const std::string home = private_folder.string();
   for (const char* name : {"HOME", "TMPDIR"}) SetVariable(env, name, home);
   SetVariable(env, "XDG_CACHE_HOME", home + "/cache");
   SetVariable(env, "TORCH_EXTENSIONS_DIR", home + "/torch_extensions");
@@ -48,6 +49,8 @@ std::vector<std::string> CandidateEnvironment(const WorkerOptions& options) {
   SetVariable(env, "PYTHONUSERBASE", (HomeFolder() / ".local").string());
   return env;
 }
+
+namespace {
 
 WorkerFailure FromReply(const Json& body) {
   WorkerFailure failure;
@@ -101,7 +104,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerOptions&
   ChildSpec spec;
   spec.argv = {options.python.program.string(), "-u",         (folder / "hone_worker.py").string(),
                std::to_string(kWorkerFd),       options.role, options.device};
-  spec.env = options.role == "candidate" ? CandidateEnvironment(options) : CurrentEnvironment();
+  spec.env =
+      options.role == "candidate" ? CandidateEnvironment(options.private_folder) : CurrentEnvironment();
   SetVariable(spec.env, "PYTHONDONTWRITEBYTECODE", "1");
   SetVariable(spec.env, "PYTHONUNBUFFERED", "1");
   SetVariable(spec.env, "TOKENIZERS_PARALLELISM", "false");

@@ -29,6 +29,9 @@ struct WorkerOptions {
   int process_limit = 0;  // 0: no limit
 };
 
+// What a candidate needs to find compilers, GPUs and Python, and none of the user's secrets.
+std::vector<std::string> CandidateEnvironment(const fs::path& private_folder);
+
 // The text of hone_ext.py, with which candidates compile.
 std::string_view ExtensionModule();
 

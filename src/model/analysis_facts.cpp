@@ -20,7 +20,7 @@ constexpr double kLargeGap = 5;
 // (0.8 to 1.7 us on an H200); a chain that takes longer leaves something to win.
 constexpr double kGenerousStepUs = 2;
 
-bool ContainsAny(const std::string& text, std::initializer_list<const char*> words) {
+bool MentionsAny(const std::string& text, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
 }
 
@@ -31,15 +31,15 @@ TimeLoop WhereTheLoopIs(const AnalysisRecord& record) {
   for (const char* dash : {"-", "_", "\n"}) text = ReplaceAll(text, dash, " ");
   text = ReplaceAll(text, "timestep", "time step");
   const std::string type = ToLower(record.kernel_type);
-  if (ContainsAny(text,
+  if (MentionsAny(text,
                   {"keep the time loop", "keep the loop", "keeps the loop", "keep the python loop",
                    "keep the host loop", "keeping the loop", "keeping the time loop", "loop stays",
                    "loop remains", "loop is kept", "still launch", "instead of a persistent",
                    "rather than a persistent", "not persistent", "non persistent", "avoid a persistent"}))
     return TimeLoop::kOnHost;
-  if (ContainsAny(type, {"launch_per_step", "launch per step"})) return TimeLoop::kOnHost;
-  if (ContainsAny(type, {"persistent"})) return TimeLoop::kInside;
-  if (ContainsAny(text, {"persistent",
+  if (MentionsAny(type, {"launch_per_step", "launch per step"})) return TimeLoop::kOnHost;
+  if (MentionsAny(type, {"persistent"})) return TimeLoop::kInside;
+  if (MentionsAny(text, {"persistent",
                          "inside the kernel",
                          "inside one kernel",
                          "inside a single kernel",
@@ -70,7 +70,7 @@ TimeLoop WhereTheLoopIs(const AnalysisRecord& record) {
                          "cluster",
                          "wavefront"}))
     return TimeLoop::kInside;
-  if (ContainsAny(text, {"per time step", "per step", "each time step", "each step", "every time step",
+  if (MentionsAny(text, {"per time step", "per step", "each time step", "each step", "every time step",
                          "every step", "python loop", "host loop", "loop on the host", "loop in python",
                          "for t in range", "step kernel", "cuda graph"}))
     return TimeLoop::kOnHost;

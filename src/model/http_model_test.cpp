@@ -21,12 +21,11 @@
 namespace hone {
 namespace {
 
-using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kKey = "sk-test-0123456789abcdefghij";
+constexpr const char* kServerKey = "sk-test-0123456789abcdefghij";
 
 class FakeServer {
  public:
@@ -84,8 +83,8 @@ class HttpModelTest : public testing::TestWithParam<const char*> {
     for (const char* name : {"HONE_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy",
                              "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "NO_PROXY"})
       unsetenv(name);
-    setenv("OPENAI_API_KEY", kKey, 1);
-    setenv("ANTHROPIC_API_KEY", kKey, 1);
+    setenv("OPENAI_API_KEY", kServerKey, 1);
+    setenv("ANTHROPIC_API_KEY", kServerKey, 1);
   }
 
   // Quick to give up: the waits under test are the server's.
@@ -115,7 +114,7 @@ class HttpModelTest : public testing::TestWithParam<const char*> {
     ModelReply reply = model.Ask(request, progress);
     EXPECT_EQ(reply.notes, notes_);
     for (const std::string& text : {reply.text, reply.message, reply.thinking, Join(reply.notes, "\n")}) {
-      EXPECT_THAT(text, Not(HasSubstr(kKey)));
+      EXPECT_THAT(text, Not(HasSubstr(kServerKey)));
       EXPECT_THAT(text, Not(HasSubstr("0123456789")));
     }
     return reply;
@@ -182,7 +181,7 @@ TEST_P(HttpModelTest, GetsOverEveryPassingTrouble) {
     EXPECT_EQ(reply.attempts, row.calls);
     EXPECT_EQ(static_cast<int>(Requests().size()), row.calls);
     if (row.note != nullptr)
-      EXPECT_THAT(reply.notes, Contains(HasSubstr(row.note)));
+      EXPECT_THAT(reply.notes, testing::Contains(HasSubstr(row.note)));
     else
       EXPECT_TRUE(reply.notes.empty());
   }
@@ -230,7 +229,7 @@ TEST_P(HttpModelTest, WaitsAsLongAsRetryAfterSays) {
   // A date has whole seconds: two ahead is between one and two.
   EXPECT_GE(waited, 0.95);
   EXPECT_LT(waited, 5);
-  EXPECT_THAT(reply.notes, Contains(HasSubstr("HTTP 429, waiting")));
+  EXPECT_THAT(reply.notes, testing::Contains(HasSubstr("HTTP 429, waiting")));
 }
 
 TEST_P(HttpModelTest, AsksToGoOnWhenAReplyIsCutOffAndJoinsTheParts) {
@@ -386,7 +385,7 @@ TEST_P(HttpModelTest, HearsARefusalThatComesBeforeTheRequestIsRead) {
 }
 
 TEST_P(HttpModelTest, LetsOnlyTheRightKeyIn) {
-  const FakeServer strict({"--key", kKey});
+  const FakeServer strict({"--key", kServerKey});
   HttpModelOptions options = Options("fine");
   options.api_base = strict.Base();
   EXPECT_TRUE(Ask(options).ok());

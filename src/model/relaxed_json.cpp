@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-constexpr size_t kMostBytes = 1u << 20;
+constexpr size_t kMostJsonBytes = 1u << 20;
 constexpr size_t kMostObjects = 64;
 constexpr int kMostNesting = 32;
 // Characters read in all attempts together.
@@ -199,7 +199,7 @@ class Reader {
 }  // namespace
 
 std::vector<Json> FindObjects(std::string_view text) {
-  const std::string valid = ValidUtf8(text.substr(0, kMostBytes));
+  const std::string valid = ValidUtf8(text.substr(0, kMostJsonBytes));
   std::vector<Json> out;
   size_t work = 0;
   for (size_t at = valid.find('{'); at != std::string::npos && out.size() < kMostObjects && work < kMostWork;

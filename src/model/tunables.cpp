@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-constexpr size_t kMostNames = 8;
+constexpr size_t kMostTunables = 8;
 constexpr size_t kMostValues = 16;
 
 Error Wrong(std::string message) {
@@ -155,8 +155,8 @@ Result<std::vector<Place>> ReadPlaces(const std::string& source) {
     return Wrong(
         "HONE_TUNE must be assigned once, at module level, as a literal dictionary of name to values");
   const PyNode* dict = declared.value;
-  if (dict->args.size() > kMostNames)
-    return Wrong(fmt::format("HONE_TUNE has {} names; {} is the most", dict->args.size(), kMostNames));
+  if (dict->args.size() > kMostTunables)
+    return Wrong(fmt::format("HONE_TUNE has {} names; {} is the most", dict->args.size(), kMostTunables));
   for (size_t i = 0; i < dict->args.size(); ++i) {
     HONE_ASSIGN_OR_RETURN(Place place, ReadPlace(tree.module, dict->keys[i], dict->args[i]));
     for (const Place& other : places)

@@ -68,6 +68,10 @@ Result<std::optional<AnalysisRecord>> Spine::Analyse(const CandidateRecord& cand
   inputs.candidate_source = candidate.source;
   inputs.findings = Parsed(candidate.findings);
   inputs.verdict = VerdictForPrompt(candidate);
+  if (IsRight(candidate)) {
+    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(candidate));
+    inputs.profile = ProfileFacts(profile);
+  }
   const Json facts = {{"card", context_.card}, {"verdict", inputs.verdict}};
   std::string key = candidate.key + ".analysis";
   std::optional<AnalysisRecord> record;

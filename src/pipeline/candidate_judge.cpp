@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/provenance.h"
 
@@ -52,6 +53,7 @@ TaskContext Describe(const ReferenceSession& session) {
                      {"has_triton", !GetString(facts, "triton").empty()},
                      {"has_compile", GetBool(facts, "has_compile")},
                      {"nvcc", !FindProgram("nvcc").empty()},
+                     {"nvrtc", GetBool(facts, "nvrtc")},
                      {"gxx", !FindProgram("g++").empty() || !FindProgram("c++").empty()},
                      {"sm", GetInt(facts, "sm")},
                      // One rounding to 10 bits per product shows as about 1e-4 at the output.
@@ -133,6 +135,17 @@ class SlotTaken {
   std::counting_semaphore<16>& slots_;
 };
 
+// A look ranks variants and judges nothing, so one per device is enough: of this text, for this task, with
+// these libraries.
+fs::path KeptLook(const ReferenceSession& session, const CandidateFile& candidate) {
+  const Json& facts = session.facts();
+  const bool gpu = session.options().device == "cuda";
+  const std::string key = Sha256(DumpJson(
+      Json{candidate.sha256, Sha256(session.task().source), gpu ? GetString(facts, "device_name") : CpuName(),
+           session.threads(), GetString(facts, "torch"), GetString(facts, "cuda"), HONE_VERSION}));
+  return CacheFolder() / "looks" / (key.substr(0, 24) + ".json");
+}
+
 }  // namespace
 
 Result<Judged> SessionJudge::Judge(const CandidateFile& candidate, const Progress& progress) {
@@ -150,9 +163,22 @@ Result<Judged> SessionJudge::Judge(const CandidateFile& candidate, const Progres
 }
 
 Result<QuickLook> SessionJudge::Look(const CandidateFile& candidate, const Progress& progress) {
-  HONE_RETURN_IF_ERROR(Session(progress));
+  HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, Session(progress));
+  const fs::path kept = KeptLook(*session, candidate);
+  if (const Result<std::string> text = ReadFile(kept); text.ok())
+    if (const Result<Json> json = ParseJson(*text); json.ok() && GetNumber(*json, "call_us") > 0)
+      return QuickLook{true, "", GetNumber(*json, "call_us")};
   const SlotTaken slot(slots_);
-  return evaluator_->Look(candidate, true, progress);
+  HONE_ASSIGN_OR_RETURN(const QuickLook look, evaluator_->Look(candidate, true, progress));
+  // A cache that cannot be written costs a look next time, nothing else.
+  if (look.right && look.call_us > 0 && MakeFolders(kept.parent_path()).ok())
+    (void)WriteFileAtomic(kept, DumpJson(Json{{"call_us", look.call_us}}));
+  return look;
+}
+
+Result<KernelProfile> SessionJudge::Profile(const CandidateFile& candidate) {
+  const SlotTaken slot(slots_);
+  return ProfileKernels(task_, candidate, options_);
 }
 
 }  // namespace hone

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "evaluation/evaluator.h"
+#include "evaluation/kernel_profile.h"
 #include "verdict/verdict.h"
 
 namespace hone {
@@ -39,6 +40,7 @@ class CandidateJudge {
   virtual Result<TaskContext> Context(const Progress& progress) = 0;
   virtual Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) = 0;
   virtual Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) = 0;
+  virtual Result<KernelProfile> Profile(const CandidateFile& candidate) = 0;
 };
 
 class SessionJudge : public CandidateJudge {
@@ -49,6 +51,7 @@ class SessionJudge : public CandidateJudge {
   Result<TaskContext> Context(const Progress& progress) override;
   Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) override;
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) override;
+  Result<KernelProfile> Profile(const CandidateFile& candidate) override;
 
   Result<ReferenceSession*> Session(const Progress& progress);
   // False when the next candidate is the last: no interpreter is started for one that never comes.

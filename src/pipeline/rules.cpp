@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "evaluation/kernel_profile.h"
 
 namespace hone {
 
@@ -18,9 +19,20 @@ bool AsksForPersistent(const AnalysisRecord& record) {
   return Contains(text, "persistent");
 }
 
-// Static analysis gives Triton and CUDA kernels a class, and C++ none.
-bool CompilesCpp(const std::string& source) {
-  return Contains(source, "hone_ext.cpp(") || Contains(source, "cpp_extension");
+// Static analysis gives Triton and CUDA kernels a class, and C++ none; but it sees what gets compiled.
+bool CompilesItsOwn(const CandidateRecord& candidate) {
+  const Result<Json> facts = ParseJson(candidate.facts);
+  return facts.ok() && !GetMember(*facts, "compiles").empty();
+}
+
+// What the profiler said of it, if it was asked.
+std::string WhyBusyAlready(const CandidateRecord& best, const std::vector<DecisionRecord>& decisions) {
+  for (const DecisionRecord& decision : decisions)
+    if (decision.phase == "profile" && decision.key == "profile:" + best.key) {
+      const Result<Json> json = ParseJson(decision.json);
+      if (json.ok()) return WhyBusyAlready(KernelProfileFromJson(*json));
+    }
+  return "";
 }
 
 }  // namespace
@@ -54,7 +66,7 @@ std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& 
 std::string WhyNotTuned(const CandidateRecord& best, const RunOptions& options, const Json& card,
                         const std::vector<DecisionRecord>& decisions) {
   if (!options.tuning) return "tuning is switched off";
-  if (best.kernel_class == "none" && !CompilesCpp(best.source)) return "it has no kernel of its own to tune";
+  if (best.kernel_class == "none" && !CompilesItsOwn(best)) return "it has no kernel of its own to tune";
   if (options.class_check &&
       (best.kernel_class == "persistent_recurrent" || best.kernel_class == "launch_per_step"))
     return best.kernel_class == "persistent_recurrent"
@@ -65,15 +77,15 @@ std::string WhyNotTuned(const CandidateRecord& best, const RunOptions& options, 
     return fmt::format("it runs at {:.0f}% of the roofline already", 100 * floor_us / best.candidate_us);
   // The analysis this candidate, or what it was repaired from, was made by.
   const size_t algorithm = best.key.find(".algorithm");
-  if (algorithm == std::string::npos) return "";
   for (const DecisionRecord& decision : decisions) {
+    if (algorithm == std::string::npos) break;
     if (decision.phase != "analysis" || !StartsWith(decision.key, best.key.substr(0, algorithm) + "."))
       continue;
     const Result<Json> record = ParseJson(decision.json);
     if (record.ok() && GetString(*record, "implementation_complexity") == "high")
       return "its analysis says that its complexity is high";
   }
-  return "";
+  return WhyBusyAlready(best, decisions);
 }
 
 bool StageIsBetter(const CandidateRecord& winner, const CandidateRecord& best) {

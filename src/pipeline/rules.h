@@ -36,7 +36,8 @@ std::optional<CandidateRecord> Fastest(const std::vector<CandidateRecord>& all, 
 // What the candidate is, where the analysis asked for something else; empty when it is what was asked for.
 std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate);
 
-// Why tuning leaves this candidate alone; empty when it does not. `card` is the task's, `decisions` the run's.
+// Why tuning leaves this candidate alone; empty when it does not. `card` is the task's, `decisions` the
+// run's.
 std::string WhyNotTuned(const CandidateRecord& best, const RunOptions& options, const Json& card,
                         const std::vector<DecisionRecord>& decisions);
 

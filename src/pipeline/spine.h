@@ -39,7 +39,7 @@ class Spine {
   Result<RunEnd> Run();
 
  private:
-  // The stages, in order (spine.cpp, branch.cpp, expert_stage.cpp, tuning.cpp).
+  // The stages, in order (spine.cpp, branch.cpp, expert_stage.cpp, tuning.cpp, profiling.cpp).
   Status LearnTask();
   Status KeepPyTorchAsZero();
   Status Expert();
@@ -59,6 +59,7 @@ class Spine {
   Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
 
   // Tuning (tuning.cpp).
+  Result<std::string> WhyNotTunedNow(const CandidateRecord& best);
   Status Stage(const std::string& stage, CandidateRecord* best);
   Result<std::optional<CandidateRecord>> Search(const CandidateRecord& base, const std::string& key);
 
@@ -68,6 +69,7 @@ class Spine {
                                                  const PromptInputs& inputs);
   Result<CandidateRecord> Judge(CandidateRecord candidate);
   Result<QuickLook> Look(const std::string& key, const std::string& source);
+  Result<KernelProfile> Profile(const CandidateRecord& candidate);
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;

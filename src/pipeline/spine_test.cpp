@@ -46,7 +46,7 @@ class FakeJudge : public CandidateJudge {
                     {"floor_us", 1.0}};
     context.facts = Json::object();
     context.device = {{"name", "a machine"}};
-    context.machine = {{"device", "cpu"}};
+    context.machine = {{"device", device}};
     context.device_name = "a machine";
     context.best_us = 100;
     return context;
@@ -77,6 +77,15 @@ class FakeJudge : public CandidateJudge {
     return QuickLook{us != "7", us == "7" ? "does not build" : "", 1000 / std::stod(us)};
   }
 
+  Result<KernelProfile> Profile(const CandidateFile&) override {
+    ++profiles;
+    if (sm_percent == 0) return KernelProfile{"ncu is not installed", {}};
+    return KernelProfile{"", {KernelMetrics{"k", 1, 10, 1.0, sm_percent, 20, 50, 70, 0.5}}};
+  }
+
+  double sm_percent = 0;  // what the profiler says; 0: there is none
+  int profiles = 0;
+  std::string device = "cpu";
   int contexts = 0;
   int looks = 0;
   int fail_after = -1;
@@ -279,6 +288,34 @@ TEST_F(SpineTest, AKernelNearTheRooflineIsNotTuned) {
   Reply("seed", Candidate("accepted 90", kTunable));
   Run();
   EXPECT_THAT(Decisions(), testing::HasSubstr("runs at 90% of the roofline already"));
+}
+
+TEST_F(SpineTest, AKernelThatKeepsTheDeviceBusyIsNotTuned) {
+  judge_.device = "cuda";
+  judge_.sm_percent = 86;
+  Reply("seed", Candidate("accepted 2", kTunable));
+  Run();
+  EXPECT_THAT(Decisions(), testing::HasSubstr("no tuning of seed0: its main kernel keeps the SMs 86% busy"));
+  Run();
+  EXPECT_EQ(judge_.profiles, 1) << "a resumed run asks again";
+}
+
+TEST_F(SpineTest, TheProfilerSpeaksInPromptsAndItsAbsenceStopsNothing) {
+  judge_.device = "cuda";
+  judge_.sm_percent = 31;
+  Reply("seed", Candidate("accepted 2", kTunable));
+  Reply("stage_grid", Candidate("accepted 3", kTunable));
+  Run();
+  EXPECT_THAT((*store_->Call(run_.id, "tune.grid"))->prompt, testing::HasSubstr("SM throughput %: 31"));
+  EXPECT_THAT(Decisions(), testing::HasSubstr("SMs 31% busy"));
+}
+
+TEST_F(SpineTest, WithoutAProfilerTuningGoesOn) {
+  judge_.device = "cuda";
+  Reply("seed", Candidate("accepted 2", kTunable));
+  Reply("stage_grid", Candidate("accepted 3", kTunable));
+  EXPECT_EQ(Run().best->vs_best, 3);
+  EXPECT_THAT(Decisions(), testing::HasSubstr("no profile: ncu is not installed"));
 }
 
 TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {

@@ -54,12 +54,20 @@ std::vector<Config> Draw(const std::vector<Tunable>& tunables, size_t most, uint
 
 }  // namespace
 
+Result<std::string> Spine::WhyNotTunedNow(const CandidateRecord& best) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
+                        recorder_.store().Decisions(recorder_.run().id));
+  return WhyNotTuned(best, options_, context_.card, decisions);
+}
+
 Status Spine::Tuning() {
   HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> best, BestBeforeTuning());
   if (!best) return recorder_.Decide("tuning", "tuning", "no tuning: no candidate is right");
-  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
-                        recorder_.store().Decisions(recorder_.run().id));
-  const std::string why_not = WhyNotTuned(*best, options_, context_.card, decisions);
+  HONE_ASSIGN_OR_RETURN(std::string why_not, WhyNotTunedNow(*best));
+  if (why_not.empty()) {
+    HONE_RETURN_IF_ERROR(Profile(*best));  // what it says is on record, and may be a reason
+    HONE_ASSIGN_OR_RETURN(why_not, WhyNotTunedNow(*best));
+  }
   if (!why_not.empty())
     return recorder_.Decide("tuning", "tuning", fmt::format("no tuning of {}: {}", best->key, why_not));
   HONE_RETURN_IF_ERROR(
@@ -76,6 +84,8 @@ Status Spine::Stage(const std::string& stage, CandidateRecord* best) {
   PromptInputs inputs = Inputs(call_type);
   inputs.candidate_source = best->source;
   inputs.findings = findings.ok() ? *findings : Json::array();
+  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(*best));
+  inputs.profile = ProfileFacts(profile);
   inputs.verdict = {{"verdict", best->verdict},
                     {"reason", best->reason},
                     {"vs_best", best->vs_best},

@@ -15,7 +15,6 @@
 namespace hone {
 namespace {
 
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -70,7 +69,7 @@ TEST_F(PythonTest, ReadsWhatTheInterpreterSaysAboutItself) {
   EXPECT_EQ(info->torch_version, "2.11.0+cu130");
   EXPECT_EQ(info->torch_cuda, "13.0");
   EXPECT_EQ(info->triton_version, "3.6.0");
-  EXPECT_THAT(info->read_paths, Contains(fs::path("/usr")));
+  EXPECT_THAT(info->read_paths, testing::Contains(fs::path("/usr")));
 }
 
 TEST_F(PythonTest, SaysInOneSentenceWhyAProgramWillNotDo) {
@@ -173,8 +172,8 @@ TEST_F(PythonTest, TheRealProbeSeesThroughAShimAndNeverImportsTorch) {
   const Result<PythonInfo> hidden = InspectPython(shim);
   ASSERT_TRUE(hidden.ok()) << hidden.error().message;
   EXPECT_EQ(hidden->torch_version, "2.9.1+cu128");
-  EXPECT_THAT(hidden->extra_paths, Contains(Folder() / "elsewhere"));
-  EXPECT_THAT(hidden->read_paths, Contains(Folder() / "elsewhere"));
+  EXPECT_THAT(hidden->extra_paths, testing::Contains(Folder() / "elsewhere"));
+  EXPECT_THAT(hidden->read_paths, testing::Contains(Folder() / "elsewhere"));
 
   plant(site);
   const Result<PythonInfo> full = InspectPython(Folder() / "env");
@@ -182,7 +181,7 @@ TEST_F(PythonTest, TheRealProbeSeesThroughAShimAndNeverImportsTorch) {
   EXPECT_EQ(full->torch_version, "2.9.1+cu128");
   EXPECT_EQ(full->torch_cuda, "12.8");
   EXPECT_THAT(full->extra_paths, IsEmpty());
-  EXPECT_THAT(full->read_paths, Contains(site));
+  EXPECT_THAT(full->read_paths, testing::Contains(site));
 }
 
 }  // namespace

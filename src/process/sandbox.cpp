@@ -109,7 +109,7 @@ bool BubblewrapWorks() {
 std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel level, const fs::path& helper) {
   std::vector<std::string> argv = {helper.string(), kSandboxExecWord, std::to_string(kListenerFd)};
   if (level == SandboxLevel::kLandlock) {
-    argv.emplace_back("landlock");
+    argv.emplace_back(policy.loopback ? "landlock+loopback" : "landlock");
     for (const fs::path& path : SystemFolders()) Append(argv, {"r", path});
     for (const fs::path& path : ExtraReadable(policy)) Append(argv, {"r", path});
     // Writable, because the CUDA driver names its threads there; see MountOwnProc for what that leaves open.
@@ -121,7 +121,7 @@ std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel le
       for (const fs::path& node : GpuNodes()) Append(argv, {"w", node});
     Append(argv, {"w", policy.private_folder});
   } else {
-    argv.emplace_back("seccomp");
+    argv.emplace_back(policy.loopback ? "seccomp+loopback" : "seccomp");
   }
   argv.emplace_back("--");
   return argv;

@@ -28,6 +28,9 @@ struct SandboxPolicy {
   std::vector<fs::path> readable;  // beyond the system's own folders
   fs::path private_folder;         // the only place it may write; also HOME and TMPDIR
   bool gpu = false;
+  // Sockets inside a network namespace of its own, where there is nothing but its own loopback: for tools
+  // that talk to the program they start, as profilers do. Without such a namespace sockets stay refused.
+  bool loopback = false;
 };
 
 struct SandboxedChild {

@@ -1,9 +1,11 @@
 #include "process/sandbox_exec.h"
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -70,7 +72,7 @@ constexpr const char* kRefused[] = {
     "syslog",
 };
 
-int LoadFilter() {
+int LoadFilter(bool loopback) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (filter == nullptr) return -1;
   for (const char* name : kRefused) {
@@ -81,9 +83,11 @@ int LoadFilter() {
   const int openat2 = seccomp_syscall_resolve_name("openat2");
   if (openat2 >= 0) seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), openat2, 0);
   int code = 0;
-  for (int domain : {AF_INET, AF_INET6, AF_PACKET, AF_VSOCK})
+  for (int domain : {AF_INET, AF_INET6, AF_PACKET, AF_VSOCK}) {
+    if (loopback && (domain == AF_INET || domain == AF_INET6)) continue;
     code |= seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(socket), 1,
                              SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(domain), 0));
+  }
   for (int mode : {O_WRONLY, O_RDWR}) {
     const auto wanted = static_cast<scmp_datum_t>(mode);
     code |= seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(openat), 1,
@@ -117,17 +121,30 @@ void DropCapabilities() {
   for (int capability = 0; capability < 64; ++capability) prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
 }
 
+// In a new network namespace the loopback is there and down.
+void RaiseLoopback() {
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  std::strncpy(request.ifr_name, "lo", sizeof(request.ifr_name) - 1);
+  if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) != 0) Fail("cannot look at the loopback");
+  request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP);
+  if (ioctl(fd, SIOCSIFFLAGS, &request) != 0) Fail("cannot raise the loopback");
+  close(fd);
+}
+
 // Namespaces of its own where the kernel lets us (as root), so that one SIGKILL ends everything inside and
-// nothing outside is in sight. The caller stays outside as a guard that ends as its child ends.
-void EnterNamespaces() {
-  if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) != 0) return;
+// nothing outside is in sight. The caller stays outside as a guard that ends as its child ends. False where
+// the kernel does not.
+bool EnterNamespaces(bool loopback) {
+  if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) != 0) return false;
   const pid_t child = fork();
   if (child < 0) Fail("cannot fork");
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     MountOwnProc();
+    if (loopback) RaiseLoopback();
     DropCapabilities();
-    return;
+    return true;
   }
   for (int fd = 3; fd < 256; ++fd) close(fd);
   int status = 0;
@@ -142,7 +159,8 @@ void EnterNamespaces() {
 void RunSandboxExecIfAsked(int argc, char** argv) {
   if (argc < 5 || std::strcmp(argv[1], kSandboxExecWord) != 0) return;
   const int socket = std::atoi(argv[2]);
-  const bool landlock = std::strcmp(argv[3], "landlock") == 0;
+  const bool landlock = std::strncmp(argv[3], "landlock", 8) == 0;
+  bool loopback = std::strstr(argv[3], "+loopback") != nullptr;
   std::vector<LandlockRule> rules;
   int i = 4;
   for (; i + 1 < argc && std::strcmp(argv[i], "--") != 0; i += 2)
@@ -153,10 +171,10 @@ void RunSandboxExecIfAsked(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  if (landlock) EnterNamespaces();
+  if (landlock) loopback = EnterNamespaces(loopback) && loopback;  // bubblewrap always makes one
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) Fail("cannot set no_new_privs");
   if (landlock && !RestrictSelf(rules)) Fail("cannot restrict the file system with Landlock");
-  const int listener = LoadFilter();
+  const int listener = LoadFilter(loopback);
   if (listener < 0) Fail("cannot load the seccomp filter");
   if (!SendDescriptor(socket, listener)) Fail("cannot hand over the seccomp listener");
   close(listener);

@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +19,6 @@
 namespace hone {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -165,13 +166,14 @@ class Sandbox : public testing::TestWithParam<SandboxLevel> {
     std::vector<std::string> attempts;
   };
 
-  Outcome Python(const std::string& script) {
+  Outcome Python(const std::string& script, bool loopback = false) {
     ChildSpec spec;
     spec.argv = {"/usr/bin/python3", "-S", "-c", script, outside_.path().string()};
     spec.env = {"PATH=/usr/bin:/bin", "HOME=" + own_.path().string()};
     spec.folder = own_.path();
     SandboxPolicy policy;
     policy.private_folder = own_.path();
+    policy.loopback = loopback;
     Result<SandboxedChild> started = SpawnSandboxed(spec, policy, GetParam());
     EXPECT_TRUE(started.ok()) << started.error().message;
     if (!started.ok()) return {};
@@ -206,6 +208,35 @@ TEST_P(Sandbox, RefusesAndRecordsTheNetwork) {
   EXPECT_THAT(outcome.attempts, ElementsAre("opened a network socket"));
 }
 
+TEST_P(Sandbox, MayGiveALoopbackThatReachesNothingElse) {
+  if (GetParam() == SandboxLevel::kLandlock && geteuid() != 0)
+    GTEST_SKIP() << "only root has namespaces at this level";
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const Outcome outcome = Python(
+      "import socket\n"
+      "server = socket.create_server(('127.0.0.1', 0))\n"
+      "client = socket.create_connection(server.getsockname()); client.send(b'x'); "
+      "print(server.accept()[0].recv(1))\n"
+      "try: socket.create_connection(('127.0.0.1', " +
+          std::to_string(ntohs(address.sin_port)) +
+          "), 2); print('reached')\n"
+          "except OSError: print('refused')\n"
+          "try: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('192.0.2.1', 9)); "
+          "print('reached')\n"
+          "except OSError: print('refused')\n",
+      true);
+  close(listener);
+  EXPECT_EQ(outcome.report.out, "b'x'\nrefused\nrefused\n") << outcome.report.err;
+  EXPECT_THAT(outcome.attempts, IsEmpty());
+}
+
 TEST_P(Sandbox, RefusesAndRecordsAFileOutside) {
   const Outcome outcome = Python(
       "import os,sys\n"
@@ -216,7 +247,7 @@ TEST_P(Sandbox, RefusesAndRecordsAFileOutside) {
   EXPECT_TRUE(fs::is_empty(outside_.path()));
   for (const std::string& name :
        {outside_.path().string() + "/x", outside_.path().string() + "/y", std::string("/etc/hone-test")})
-    EXPECT_THAT(outcome.attempts, Contains("opened " + name + " for writing"));
+    EXPECT_THAT(outcome.attempts, testing::Contains("opened " + name + " for writing"));
 }
 
 TEST_P(Sandbox, HidesFilesOutsideAndTheProcessesOfTheUser) {
@@ -308,7 +339,7 @@ TEST(SyscallWatch, ForgetsWhatCameBeforeAndCountsARepeatedAttemptOnce) {
   started->watch->Forget();
   EXPECT_THAT(started->watch->attempts(), IsEmpty());
   ASSERT_TRUE(started->child->WaitUntil(Deadline::After(20)));
-  EXPECT_THAT(started->watch->attempts(), Contains("opened a network socket"));
+  EXPECT_THAT(started->watch->attempts(), testing::Contains("opened a network socket"));
   EXPECT_EQ(started->watch->attempts().size(), 16u) << "the list does not grow without end";
 }
 

@@ -1,7 +1,7 @@
 #include "report/causes.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "base/text.h"
 #include "pipeline/rules.h"
@@ -18,6 +18,16 @@ constexpr double kManyMore = 1.5;
 constexpr int64_t kFewLaunches = 4;
 constexpr size_t kMostFindings = 3;
 
+// Rules that are about speed: they say nothing about a wrong answer, and the others nothing about a slow one.
+bool IsAboutSpeed(const std::string& rule) {
+  static const std::set<std::string> kRules = {
+      "allocation-in-loop",   "autotune-many-configs", "grid-misses-parallelism",
+      "host-sync-in-forward", "library-fallback",      "scalar-vector-matmul",
+      "tf32-by-default",      "time-loop-on-host",     "uncoalesced-access",
+  };
+  return kRules.count(rule) != 0;
+}
+
 Cause& Named(std::vector<Cause>* causes, const std::string& id, const std::string& reason) {
   for (Cause& cause : *causes)
     if (cause.id == id) return cause;
@@ -33,6 +43,7 @@ void AddFindings(const CandidateRecord& candidate, Cause* cause) {
   for (const Json& one : ParsedOrNull(candidate.findings)) {
     const std::string severity = GetString(one, "severity");
     const std::string rule = GetString(one, "rule");
+    if (IsAboutSpeed(rule) != IsRight(candidate) && severity != "error") continue;
     if (severity == "note" || std::find(counted.begin(), counted.end(), rule) != counted.end()) continue;
     counted.push_back(rule);
     auto known = std::find_if(cause->findings.begin(), cause->findings.end(),

@@ -11,9 +11,23 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string Shown(const std::string& value, Language language) {
-  if (value.empty()) return "-";
-  return value == "pytorch" ? Words(language, "compare.pytorch") : value;
+// A field's value, in the language where it is one of Hone's own words.
+std::string FieldValue(const std::string& id, const std::string& value, Language language) {
+  if (HasMessage("fact." + id)) return FactValue(id, value, language);
+  if (id == "best" && value == "pytorch") return Words(language, "compare.pytorch");
+  if (id == "status" && HasMessage("state." + value)) return Words(language, "state." + value);
+  return value.empty() ? "-" : value;
+}
+
+// What the judge said of a candidate: a verdict, or why it was rejected.
+std::string Judgement(const std::string& id, Language language) {
+  if (id.empty()) return "-";
+  if (id == "not_judged") return Words(language, "verdict.");
+  return HasMessage("verdict." + id) ? Words(language, "verdict." + id) : ReasonWords(id, language);
+}
+
+std::string TimedOrDash(const Speed& speed) {
+  return speed.known() ? SpeedWords(speed) : "-";
 }
 
 std::string FieldName(const std::string& id, Language language) {
@@ -37,9 +51,7 @@ void AddFields(const std::vector<ComparedField>& fields, const std::vector<std::
   for (const ComparedField& field : fields) {
     if (field.differs != differing) continue;
     std::vector<std::string> row = {FieldName(field.id, language)};
-    for (const std::string& value : field.values)
-      row.push_back(HasMessage("fact." + field.id) ? FactValue(field.id, value, language)
-                                                   : Shown(value, language));
+    for (const std::string& value : field.values) row.push_back(FieldValue(field.id, value, language));
     rows.push_back(std::move(row));
   }
   if (rows.size() == 1) return;
@@ -82,8 +94,8 @@ Document ComparisonDocument(const RunComparison& compared, Language language) {
   Document document;
   document.Title(Words(language, "compare.runs", {fmt::format("{}", compared.names.size())}));
   for (const SpeedContest& contest : compared.contests)
-    document.Bullet(fmt::format("{} {} / {} {}: {}", compared.names[contest.a], SpeedWords(contest.speed_a),
-                                compared.names[contest.b], SpeedWords(contest.speed_b),
+    document.Bullet(fmt::format("{} {} / {} {}: {}", compared.names[contest.a], TimedOrDash(contest.speed_a),
+                                compared.names[contest.b], TimedOrDash(contest.speed_b),
                                 ContestWords(contest, compared.names, language)));
   document.Paragraph(Words(language, "compare.how"));
   AddWarnings(compared.same_task, compared.same_device, language, &document);
@@ -95,7 +107,8 @@ Document ComparisonDocument(const RunComparison& compared, Language language) {
     for (const ComparedCandidate& one : compared.candidates) {
       std::vector<std::string> row = {one.key};
       for (size_t i = 0; i < one.verdicts.size(); ++i)
-        row.push_back(std::string(Trim(Shown(one.verdicts[i], language) + " " + SpeedWords(one.speeds[i]))));
+        row.push_back(
+            std::string(Trim(Judgement(one.verdicts[i], language) + " " + SpeedWords(one.speeds[i]))));
       rows.push_back(std::move(row));
     }
     document.Table(std::move(rows));
@@ -107,8 +120,8 @@ Document ComparisonDocument(const RunComparison& compared, Language language) {
 Document ComparisonDocument(const CandidateComparison& compared, Language language) {
   Document document;
   document.Title(Words(language, "compare.candidates", {compared.names[0], compared.names[1]}));
-  document.Bullet(fmt::format("{} / {}: {}", SpeedWords(compared.contest.speed_a),
-                              SpeedWords(compared.contest.speed_b),
+  document.Bullet(fmt::format("{} / {}: {}", TimedOrDash(compared.contest.speed_a),
+                              TimedOrDash(compared.contest.speed_b),
                               ContestWords(compared.contest, compared.names, language)));
   document.Paragraph(Words(language, "compare.how"));
   AddWarnings(compared.same_task, compared.same_device, language, &document);

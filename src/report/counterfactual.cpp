@@ -66,17 +66,16 @@ class Walk {
     const CandidateRecord* candidate = Candidate(key);
     if (candidate != nullptr) {
       if (candidate->parent_key != parent) return Unknown(key, "other_base");
-      if (!candidate->judged()) return Unknown(key, "unfinished");
       ReachCalls(key);
+      if (!candidate->judged()) return Unknown(key, "unfinished");
       walked_.candidates.insert(key);
       return Step{candidate, false};
     }
     const CallRecord* again = Call(key + ".again");
     const CallRecord* call = again != nullptr ? again : Call(key);
     if (call == nullptr) return Unknown(key, "never_asked");
-    if (call->status == "answered") return Unknown(key, "unfinished");
     ReachCalls(key);
-    return Step{};
+    return call->status == "answered" ? Unknown(key, "unfinished") : Step{};
   }
 
   Step ProposeAndRepair(const std::string& key, const std::string& parent,

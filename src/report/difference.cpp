@@ -18,7 +18,8 @@ std::string Count(int64_t count) {
 }
 
 std::string Share(double share) {
-  return share > 0 ? fmt::format("{:.0f}%", 100 * share) : "";
+  if (share <= 0) return "";
+  return share < 0.01 ? "<1%" : fmt::format("{:.0f}%", 100 * share);
 }
 
 std::string Microseconds(double us) {

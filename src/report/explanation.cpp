@@ -35,7 +35,8 @@ Outcome OutcomeOf(const RunStory& story, bool abandoned) {
   if (!best) {
     outcome.id = story.candidates.empty() && story.calls.empty() ? "empty"
                  : outcome.judged == 0                           ? "nothing_judged"
-                                                                 : "kept_pytorch";
+                 : outcome.status == "done"                      ? "kept_pytorch"
+                                                                 : "nothing_yet";
     return outcome;
   }
   outcome.id = "won";
@@ -66,6 +67,8 @@ TimelineRow RowOf(const CandidateRecord& one, const RunStory& story, const std::
   row.error_limit = one.error_limit;
   row.judge_seconds = one.seconds;
   row.best = one.key == best_key;
+  for (const DecisionRecord& decision : story.decisions)
+    if (decision.key == "left_out:" + one.key) row.note = TellingLine(decision.text);
   for (const CallRecord& call : story.calls) {
     if (call.key != one.key && !IsAgainOf(call.key, one.key)) continue;
     row.tokens += call.prompt_tokens + call.completion_tokens;
@@ -78,15 +81,23 @@ TimelineRow RowOf(const CallRecord& call, const RunStory& story) {
   TimelineRow row;
   row.phase = call.call_type;
   row.key = call.key;
+  for (const DecisionRecord& decision : story.decisions)
+    if (decision.key == call.key + ".sent_back") {
+      row.verdict = "sent_back";
+      row.note = TellingLine(decision.text);
+    }
+  row.tokens = call.prompt_tokens + call.completion_tokens;
+  row.ask_seconds = call.seconds;
+  if (!row.verdict.empty()) return row;
   row.verdict = call.status != "answered" ? "no_answer" : call.call_type == "analysis" ? "analysis" : "";
   row.reason = call.status == "answered" ? "" : call.status;
   row.note = TellingLine(call.error);
-  row.tokens = call.prompt_tokens + call.completion_tokens;
-  row.ask_seconds = call.seconds;
   for (const DecisionRecord& decision : story.decisions)
     if (decision.key == call.key || IsAgainOf(call.key, decision.key)) {
       const Json record = ParsedOrNull(decision.json);
-      if (record.is_object()) row.note = TellingLine(GetString(record, "optimisation_method"));
+      if (record.is_object())
+        row.note = TellingLine(
+            GetString(record, GetBool(record, "worth_optimizing", true) ? "optimisation_method" : "reason"));
     }
   return row;
 }
@@ -97,7 +108,7 @@ std::vector<TimelineRow> TimelineOf(const RunStory& story, const std::string& be
   for (const CandidateRecord& one : story.candidates) rows.push_back(RowOf(one, story, best_key));
   for (const CallRecord& call : story.calls) {
     const bool made_one = std::any_of(rows.begin(), rows.end(), [&](const TimelineRow& row) {
-      return row.key == call.key || (IsAgainOf(call.key, row.key) && row.verdict != "analysis");
+      return row.key == call.key || (IsAgainOf(call.key, row.key) && call.call_type != "analysis");
     });
     if (made_one) continue;
     size_t behind = rows.size();
@@ -132,7 +143,8 @@ std::vector<PhaseCost> CostsOf(const RunStory& story) {
       cost.completion_tokens += call.completion_tokens;
       cost.estimated = cost.estimated || call.estimated;
       cost.cost_usd += call.cost_usd;
-      cost.price_known = cost.price_known && call.price_known;
+      // A call that came back with nothing has no price.
+      cost.price_known = cost.price_known && (call.price_known || call.status != "answered");
       cost.ask_seconds += call.seconds;
     }
   for (const CandidateRecord& one : story.candidates) {

@@ -23,7 +23,8 @@ struct Speed {
 Speed SpeedOf(const CandidateRecord& candidate);
 
 struct Outcome {
-  // "won", "kept_pytorch", "nothing_judged" (it ended before anything was), "empty" (nothing at all).
+  // "won", "kept_pytorch", "nothing_yet" (the same, of a run that is not done), "nothing_judged" (it ended
+  // before anything was), "empty" (nothing at all).
   std::string id;
   std::string status;  // of the run; "killed" for a run that is "running" and that nobody works on
   std::string task;
@@ -46,7 +47,8 @@ struct TimelineRow {
   std::string phase;
   std::string key;
   std::string parent;
-  std::string verdict;  // empty: not judged; "analysis" and "no_answer" for calls without a candidate
+  std::string
+      verdict;  // empty: not judged; "analysis", "sent_back", "no_answer" for calls without a candidate
   std::string reason;
   std::string note;  // first line of the detail, the analysis' method, the failure's message
   Speed speed;

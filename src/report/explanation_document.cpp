@@ -44,7 +44,7 @@ void AddTimeline(const Explanation& told, Language language, Document* document)
       Header(language, {"phase", "candidate", "verdict", "speed", "error", "tokens", "seconds", "note"})};
   for (const TimelineRow& row : told.timeline) {
     const bool baseline = row.verdict == "baseline";
-    const std::string error = row.error_limit > 0 && !baseline
+    const std::string error = row.error_limit > 0 && !baseline && (row.error > 0 || row.speed.known())
                                   ? fmt::format("{}/{}", HumanNumber(row.error), HumanNumber(row.error_limit))
                                   : "";
     rows.push_back({PhaseWords(row.phase, language), row.key, VerdictWords(row.verdict, row.reason, language),
@@ -89,23 +89,26 @@ void AddDifference(const Explanation& told, Language language, Document* documen
 
 void AddCounterfactuals(const Explanation& told, Language language, Document* document) {
   document->Heading(Words(language, "section.counterfactuals"));
-  for (const Counterfactual& one : told.counterfactuals)
-    document->Bullet(CounterfactualSentence(one, told, language), "",
-                     one.effect == "other_best" || one.effect == "same_best"
-                         ? std::vector<std::string>{Words(language, "effect.exact")}
-                         : std::vector<std::string>{});
+  bool any_exact = false;
+  for (const Counterfactual& one : told.counterfactuals) {
+    any_exact = any_exact || one.effect == "other_best" || one.effect == "same_best";
+    document->Bullet(CounterfactualSentence(one, told, language));
+  }
+  if (any_exact) document->Paragraph(Words(language, "effect.exact"));
   if (told.outcome.status != "done") document->Paragraph(Words(language, "effect.unfinished"));
 }
 
 void AddCosts(const Explanation& told, Language language, Document* document) {
   document->Heading(Words(language, "section.costs"));
   double judging = 0;
+  bool price_known = true;
   double asking = 0;
   int judged = 0;
   for (const PhaseCost& cost : told.costs) {
     judging += cost.judge_seconds;
     asking += cost.ask_seconds;
     judged += cost.judged;
+    price_known = price_known && cost.price_known;
   }
   if (told.usage.calls == 0)
     return document->Paragraph(judged == 0 ? Words(language, "cost.nothing")
@@ -125,9 +128,8 @@ void AddCosts(const Explanation& told, Language language, Document* document) {
   const std::string mark = told.usage.estimated ? "~" : "";
   rows.push_back({Words(language, "phase.total"), fmt::format("{}", told.usage.calls),
                   mark + GroupedNumber(told.usage.prompt_tokens),
-                  mark + GroupedNumber(told.usage.completion_tokens),
-                  usd(told.usage.cost_usd, told.usage.price_known), Seconds(asking),
-                  fmt::format("{}", judged), Seconds(judging)});
+                  mark + GroupedNumber(told.usage.completion_tokens), usd(told.usage.cost_usd, price_known),
+                  Seconds(asking), fmt::format("{}", judged), Seconds(judging)});
   document->Table(std::move(rows));
   if (notes) document->Paragraph(Words(language, "cost.estimated"));
 }

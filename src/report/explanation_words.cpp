@@ -13,12 +13,6 @@ std::string Percent(double share) {
   return fmt::format("{:.0f}", 100 * share);
 }
 
-// A run's own sentence says why it ended, and then how it stands; only the first part is quoted.
-std::string WhyItEnded(const std::string& recorded) {
-  const std::string why = recorded.substr(0, recorded.find("; so far: "));
-  return why.empty() ? "?" : why;
-}
-
 std::string CandidateOrPyTorch(const std::string& key, Language language) {
   return key.empty() ? Words(language, "compare.pytorch") : key;
 }
@@ -34,9 +28,14 @@ std::string SpeedWords(const Speed& speed) {
   return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", speed.vs_best, speed.ci_low, speed.ci_high);
 }
 
+std::string ReasonWords(const std::string& reason, Language language) {
+  const std::string id = "reason." + reason;
+  return language == Language::kEnglish || !HasMessage(id) ? reason : Words(language, id);
+}
+
 std::string VerdictWords(const std::string& verdict, const std::string& reason, Language language) {
   const std::string id = "verdict." + verdict;
-  return HasMessage(id) ? Words(language, id, {reason}) : verdict;
+  return HasMessage(id) ? Words(language, id, {ReasonWords(reason, language)}) : verdict;
 }
 
 std::string PhaseWords(const std::string& phase, Language language) {
@@ -53,14 +52,14 @@ std::string OutcomeSentence(const Explanation& told, Language language) {
                    fmt::format("{:.2f}", outcome.speed.ci_low), fmt::format("{:.2f}", outcome.speed.ci_high),
                    fmt::format("{:.2f}", outcome.vs_eager), fmt::format("{}", outcome.accepted),
                    fmt::format("{}", outcome.judged)})
-      : outcome.id == "kept_pytorch"
-          ? Words(language, "outcome.kept_pytorch",
+      : outcome.id == "kept_pytorch" || outcome.id == "nothing_yet"
+          ? Words(language, "outcome." + outcome.id,
                   {outcome.best_baseline, fmt::format("{}", outcome.judged)})
           : Words(language, "outcome." + outcome.id,
                   {fmt::format("{}", outcome.candidates), fmt::format("{}", told.usage.calls)});
   if (outcome.status != "done")
     text += (language == Language::kChinese ? "" : " ") +
-            Words(language, "status." + outcome.status, {WhyItEnded(outcome.recorded)});
+            Words(language, "status." + outcome.status, {WhyItEnded(told.run)});
   return text;
 }
 
@@ -101,9 +100,9 @@ std::string FindingSentence(const CauseFinding& finding, Language language) {
 
 std::string DifferenceSentence(const Difference& difference, Language language) {
   if (difference.relation == "parent")
-    return Words(
-        language, "difference.parent",
-        {difference.best_key, Times(difference.best.vs_best), difference.other_key, difference.other_reason});
+    return Words(language, "difference.parent",
+                 {difference.best_key, Times(difference.best.vs_best), difference.other_key,
+                  ReasonWords(difference.other_reason, language)});
   const std::string apart = Words(language, difference.real ? "difference.real" : "difference.not_real");
   return Words(language, "difference." + difference.relation,
                {difference.best_key, SpeedWords(difference.best), difference.other_key,
@@ -140,7 +139,9 @@ std::string NextSentence(const NextTry& next, Language language) {
 std::string FactValue(const std::string& id, const std::string& value, Language language) {
   if (value.empty()) return "-";
   if (id == "kind" && HasMessage("kind." + value)) return Words(language, "kind." + value);
-  if (id == "verdict" && value != "rejected") return VerdictWords(value, "", language);
+  if (id == "reason") return ReasonWords(value, language);
+  if (id == "verdict" && value == "rejected") return Words(language, "fact.rejected");
+  if (id == "verdict") return VerdictWords(value, "", language);
   return value;
 }
 

@@ -14,6 +14,8 @@ namespace hone {
 std::string SpeedWords(const Speed& speed);
 // "3.21x".
 std::string Times(double factor);
+// A stable id in English, where users look for it; its meaning in other languages.
+std::string ReasonWords(const std::string& reason, Language language);
 std::string VerdictWords(const std::string& verdict, const std::string& reason, Language language);
 std::string PhaseWords(const std::string& phase, Language language);
 

@@ -39,15 +39,14 @@ TEST(Messages, EveryOneIsThereInBothLanguagesWithTheSameValues) {
 }
 
 TEST(Messages, ThereIsOneForEveryIdThatARecordCanHold) {
-  for (const std::string& reason : RejectReasons())
-    if (reason != "slower") {
-      EXPECT_TRUE(HasMessage("reason." + reason)) << reason;
-    }
+  for (const std::string& reason : RejectReasons()) EXPECT_TRUE(HasMessage("reason." + reason)) << reason;
+  for (const char* reason : {"faster", "no-difference", "no-code"})
+    EXPECT_TRUE(HasMessage(std::string("reason.") + reason)) << reason;
   for (const std::string& type : CallTypes()) EXPECT_TRUE(HasMessage("phase." + type)) << type;
   for (const char* phase : {"zero", "tuned", "expert", "imported"})
     EXPECT_TRUE(HasMessage(std::string("phase.") + phase)) << phase;
   for (const char* verdict :
-       {"", "accepted", "rejected", "no_difference", "baseline", "analysis", "no_answer"})
+       {"", "accepted", "rejected", "no_difference", "baseline", "analysis", "sent_back", "no_answer"})
     EXPECT_TRUE(HasMessage(std::string("verdict.") + verdict)) << verdict;
   for (const char* status : {"running", "killed", "stopped", "failed"})
     EXPECT_TRUE(HasMessage(std::string("status.") + status)) << status;

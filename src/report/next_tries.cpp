@@ -63,7 +63,7 @@ class Tries {
     const std::string resume = "hone resume " + ShellWord(run_.name);
     if (status == "running") return Add("wait", "hone show " + ShellWord(run_.name), {});
     if (status == "killed") return Add("resume", resume, {});
-    if (status == "failed") return Add("resume_failed", resume, {TellingLine(run_.outcome)});
+    if (status == "failed") return Add("resume_failed", resume, {WhyItEnded(run_)});
     if (status != "stopped") return;
     const Budget& budget = options_.budget;
     const int64_t tokens = story_.usage.prompt_tokens + story_.usage.completion_tokens;
@@ -90,7 +90,7 @@ class Tries {
       if (facts.floor_share >= kAtTheFloor)
         Add("at_the_floor", "", {fmt::format("{:.0f}", 100 * facts.floor_share)});
       for (const Json& finding : ParsedOrNull(one.findings))
-        if (GetString(finding, "severity") != "note")
+        if (GetString(finding, "severity") != "note" && GetString(finding, "rule") != "library-fallback")
           Add("fix_finding", "hone lint " + File("code/" + one.key + ".py"),
               {GetString(finding, "rule"), fmt::format("{}", GetInt(finding, "line")), one.key});
       if (one.kernel_class == "launch_per_step")
@@ -112,19 +112,25 @@ class Tries {
 
   void MoreOfTheSame() {
     if (options_.proposer == "expert" || options_.proposer == "import") return;
+    // A recording has no more replies than it has.
+    if (StartsWith(options_.proposer, "replay:")) return Parts();
     const std::string last_repair = fmt::format(".repair{}", options_.repairs);
     for (const CandidateRecord& one : story_.candidates)
       if (IsBroken(one) && (options_.repairs == 0 || EndsWith(one.key, last_repair)))
         Add("more_repairs", Again(fmt::format("--repairs {}", options_.repairs + 2)),
             {one.key, fmt::format("{}", options_.repairs), one.reason});
+    Parts();
+    if (told_.outcome.id == "kept_pytorch" && told_.outcome.judged > 0)
+      Add("more_seeds", Again(fmt::format("--seeds {}", 2 * options_.seeds)),
+          {fmt::format("{}", options_.seeds)});
+  }
+
+  // What was switched off.
+  void Parts() {
     for (const Counterfactual& one : told_.counterfactuals)
       if (one.part == "analysis" && one.effect == "was_off" && told_.outcome.id != "won")
         Add("with_analysis", Again(""), {});
     if (!options_.tuning && told_.outcome.id == "won") Add("with_tuning", Again(""), {});
-    if (StartsWith(options_.proposer, "replay:")) return;
-    if (told_.outcome.id == "kept_pytorch" && told_.outcome.judged > 0)
-      Add("more_seeds", Again(fmt::format("--seeds {}", 2 * options_.seeds)),
-          {fmt::format("{}", options_.seeds)});
   }
 
   void SomebodyElse() {

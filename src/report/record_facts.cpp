@@ -60,6 +60,11 @@ CandidateFacts FactsOf(const CandidateRecord& candidate) {
   return facts;
 }
 
+std::string WhyItEnded(const RunRecord& run) {
+  const std::string why = run.outcome.substr(0, run.outcome.find("; so far: "));
+  return why.empty() ? "?" : why;
+}
+
 std::string TellingLine(const std::string& detail) {
   std::string first;
   std::string compiler;   // the first complaint is the cause of the others

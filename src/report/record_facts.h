@@ -32,6 +32,8 @@ struct CandidateFacts {
 };
 CandidateFacts FactsOf(const CandidateRecord& candidate);
 
+// Why a run ended, from its own sentence, which goes on with how it stands.
+std::string WhyItEnded(const RunRecord& run);
 // The line of a judge's detail or a compiler's output that says what is wrong; at most 200 bytes.
 std::string TellingLine(const std::string& detail);
 

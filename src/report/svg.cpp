@@ -104,13 +104,28 @@ Axis Axis::Log(double low, double high, double from, double to) {
   const int total = static_cast<int>(std::lround(std::log10(axis.high_ / axis.low_)));
   const int most = std::max(2, static_cast<int>(std::abs(to - from) / 48));
   const int every = decades > 3 ? std::max(1, (total + most - 1) / most) : 1;
-  for (const double value : values) {
-    if (value < axis.low_ * 0.9999 || value > axis.high_ * 1.0001) continue;
+  std::vector<double> labelled;
+  // Room for a label: across where the axis lies, a line's height where it stands.
+  const double room = from < to ? 40 : 16;
+  const auto label = [&](double value) {
+    for (const double other : labelled)
+      if (std::abs(axis.At(other) - axis.At(value)) < room) return;
+    labelled.push_back(value);
+  };
+  std::vector<double> within;
+  for (const double value : values)
+    if (value >= axis.low_ * 0.9999 && value <= axis.high_ * 1.0001) within.push_back(value);
+  // Powers of ten first: they are what a reader looks for.
+  for (const double value : within) {
     const double power = std::log10(value);
-    const bool decade = std::abs(power - std::round(power)) < 1e-6;
-    const bool labelled = decades > 3 ? decade && static_cast<int>(std::lround(power)) % every == 0
-                                      : decade || per_decade >= 75;
-    axis.ticks_.push_back({value, labelled ? ShortNumber(value) : ""});
+    if (std::abs(power - std::round(power)) < 1e-6 && static_cast<int>(std::lround(power)) % every == 0)
+      label(value);
+  }
+  for (const double value : within)
+    if (decades <= 3) label(value);
+  for (const double value : within) {
+    const bool shown = std::find(labelled.begin(), labelled.end(), value) != labelled.end();
+    axis.ticks_.push_back({value, shown ? ShortNumber(value) : ""});
   }
   return axis;
 }

@@ -25,6 +25,7 @@ class Statement {
   void Bind(int index, int64_t value) { sqlite3_bind_int64(statement_, index, value); }
   void Bind(int index, int value) { sqlite3_bind_int64(statement_, index, value); }
   void Bind(int index, bool value) { sqlite3_bind_int64(statement_, index, value ? 1 : 0); }
+  void BindNull(int index) { sqlite3_bind_null(statement_, index); }
   template <class... T>
   void BindAll(const T&... values) {
     int index = 1;
@@ -37,6 +38,7 @@ class Statement {
                            : std::string(reinterpret_cast<const char*>(text),
                                          static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
   }
+  bool IsNull(int column) { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   double Number(int column) { return sqlite3_column_double(statement_, column); }
   int64_t Integer(int column) { return sqlite3_column_int64(statement_, column); }
 

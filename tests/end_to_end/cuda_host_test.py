@@ -45,6 +45,8 @@ class FakeDriver:
     def __call__(self, name, *arguments):
         if name == "cuOccupancyMaxActiveClusters":
             arguments[0]._obj.value = 15
+        if name == "cuOccupancyMaxActiveBlocksPerMultiprocessor":
+            arguments[0]._obj.value = 1
 
     def launch(self, call):
         if self.compute:
@@ -77,51 +79,113 @@ class FakeDriver:
         p = self.runtime._problem_type(s.slabs).from_address(arguments[0])
         assert config.gx == p.groups * s.slabs * s.cluster and (p.groups - 1) * p.per_group < p.batch <= p.groups * p.per_group
         assert not s.chained or (config.count == 3 and p.exchange and p.flags and p.control)
-        below, state = None, lambda at: array(at, p.batch * s.hidden, np.float32).reshape(p.batch, s.hidden)
+        below = None
         for number in range(s.slabs):
             slab = p.slab[number]
             w = self.unpacked(s, slab.w_hh, slab.unscale_hh)
             w_in = None if slab.gates else self.unpacked(s, slab.w_ih, slab.unscale_ih)
             b = array(slab.bias, s.padded * 4, np.float32).reshape(s.padded, 4)[: s.hidden].T.astype(float)
-            h, c = (state(at).astype(float) if at else np.zeros((p.batch, s.hidden)) for at in (slab.h0, slab.c0))
-            states = []
-            for t in range(p.steps):
-                step = p.steps - 1 - t if slab.reverse else t
-                if w_in is None:
-                    rows = [array(slab.gates + 4 * (step * p.gates_t + i * p.gates_b), s.gates * s.hidden, np.float32) for i in range(p.batch)]
-                    x = np.stack(rows).reshape(p.batch, s.gates, s.hidden).transpose(1, 0, 2) * slab.unscale_ih
-                else:
-                    x = below[t] @ w_in.transpose(0, 2, 1)
-                r = h @ w.transpose(0, 2, 1)
-                if s.cell == "GRU":
-                    n = np.tanh(x[2] + b[2] + sigmoid(x[0] + r[0] + b[0]) * (r[2] + b[3]))
-                    h = n + sigmoid(x[1] + r[1] + b[1]) * (h - n)
-                elif s.cell == "LSTM":
-                    i, f, g, o = (x[j] + r[j] + b[j] for j in range(4))
-                    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-                    h = sigmoid(o) * np.tanh(c)
-                else:
-                    h = np.tanh(x[0] + r[0] + b[0])
-                states.append(h)
-                for i in range(p.batch):
-                    if slab.y:
-                        array(slab.y + 4 * (step * p.y_t + i * p.y_b), s.hidden, np.float32)[:] = h[i]
-                    if slab.y16:
-                        array(slab.y16 + 2 * (step * p.y16_t + i * p.y16_b), s.hidden, np.float16)[:] = h[i]
-            below = states
-            for at, value in ((slab.hn, h), (slab.cn, c)):
-                if at:
-                    state(at)[:] = value
+            def store(step, i, h):
+                if slab.y:
+                    array(slab.y + 4 * (step * p.y_t + i * p.y_b), s.hidden, np.float32)[:] = h
+                if slab.y16:
+                    array(slab.y16 + 2 * (step * p.y16_t + i * p.y16_b), s.hidden, np.float16)[:] = h
+
+            below = self.slab_steps(s, p, slab, w, w_in, b, below, store, slab.unscale_ih)
+
+    def cell(self, cell, x, r, b, h, c):
+        if cell == "GRU":
+            n = np.tanh(x[2] + b[2] + sigmoid(x[0] + r[0] + b[0]) * (r[2] + b[3]))
+            return n + sigmoid(x[1] + r[1] + b[1]) * (h - n), c
+        if cell == "LSTM":
+            i, f, g, o = (x[j] + r[j] + b[j] for j in range(4))
+            c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+            return sigmoid(o) * np.tanh(c), c
+        return np.tanh(x[0] + r[0] + b[0]), c
+
+    def slab_steps(self, s, p, slab, w, w_in, b, below, store, unscale_gates):
+        """The states of one slab, step by step, as they are kept for the slab above."""
+        state = lambda at: array(at, p.batch * s.hidden, np.float32).reshape(p.batch, s.hidden)
+        h, c = (state(at).astype(float) if at else np.zeros((p.batch, s.hidden)) for at in (slab.h0, slab.c0))
+        states = []
+        for t in range(p.steps):
+            step = p.steps - 1 - t if slab.reverse else t
+            if w_in is None:
+                rows = [array(slab.gates + 4 * (step * p.gates_t + i * p.gates_b), s.gates * s.hidden, np.float32) for i in range(p.batch)]
+                x = np.stack(rows).reshape(p.batch, s.gates, s.hidden).transpose(1, 0, 2) * unscale_gates
+            else:
+                x = below[t] @ w_in.transpose(0, 2, 1)
+            h, c = self.cell(s.cell, x, h @ w.transpose(0, 2, 1), b, h, c)
+            states.append(h)
+            for i in range(p.batch):
+                store(step, i, h[i])
+        for at, value in ((slab.hn, h), (slab.cn, c)):
+            if at:
+                state(at)[:] = value
+        return states
+
+    def grid_shape(self, macros):
+        names = ("CELL", "HIDDEN", "SLABS", "CHAINED", "UNITS", "WARPS", "NTP", "PHASES", "PARTS")
+        return self.runtime._GridShape(*(macros[n] for n in names))
+
+    def grid_unpacked(self, s, address, scale, below):
+        """[gates][unit][k] of the fragments, where a thread of recurrent_grid.cu would look for them."""
+        rank, warp, step, tile, lane, reg, pair = np.ogrid[: s.ctas, : s.warps, : 2 * s.wb, : s.tiles, :32, :4, :2]
+        rows = tile * 8 + lane // 4  # two units of one gate
+        gate, unit = rows // (s.units // 2), rank * s.units + rows % (s.units // 2) * 2 + (reg & 1)
+        k = (warp * s.wb + step // 2) * 32 + 8 * (lane % 4) + 4 * (step % 2) + 2 * (reg >> 1) + pair
+        gate, unit, k = np.broadcast_arrays(gate, unit, k)
+        depth = s.warps * s.wb * 32
+        total = np.zeros((-(-s.tiles * 16 // s.units) + 1, s.ctas * s.units, depth))
+        for part in range(s.parts):
+            total[gate, unit, k] += array(address + part * gate.size * 2, gate.size, np.float16).reshape(gate.shape) * (1.0 if part == 0 else 2.0**-11)
+        order = [0, 1, 3 if below else 2] if s.row_gates == 4 and s.cell == "GRU" else list(range(s.gates))
+        unused = [g for g in range(len(total)) if g not in order]
+        assert not total[unused].any() and not total[:, s.hidden :].any() and not total[:, :, s.hidden :].any()
+        return total[order, : s.hidden, : s.hidden] * scale
+
+    def recurrent_grid(self, macros, config, arguments):
+        s = self.grid_shape(macros)
+        p = self.runtime._grid_problem_type(s.slabs).from_address(arguments[0])
+        assert config.gx == p.teams * s.slabs * s.ctas <= 132 and (p.teams - 1) * s.sequences < p.batch <= p.teams * s.sequences
+        words = s.slabs * p.teams * (p.steps + 1 if s.chained else 2) * s.slot_words
+        assert config.count == 1 and config.shared == s.shared_bytes and not array(p.exchange, words, np.uint32).any()
+        below = None
+        for number in range(s.slabs):
+            slab = p.slab[number]
+            w = self.grid_unpacked(s, slab.w_hh, slab.unscale, False)
+            w_in = self.grid_unpacked(s, slab.w_ih, slab.unscale, True) if s.chained and number else None
+            assert bool(slab.gates) == (w_in is None)
+            b = array(slab.bias, s.ctas * s.units * 4, np.float32).reshape(-1, 4)[: s.hidden].T.astype(float)
+            kind = (np.float32, np.float16, np.uint16)[slab.y_format]
+            below = self.slab_steps(s, p, slab, w, w_in, b, below, lambda step, i, h: array(slab.y + kind().itemsize * (step * p.y_t + i * p.y_b), s.hidden, kind).__setitem__(slice(None), h) if slab.y else None, slab.unscale_gates)
+
+    def recurrent_step(self, macros, config, arguments):
+        a = self.runtime._StepArguments.from_address(arguments[0])
+        gates = {"GRU": 3, "LSTM": 4}.get(macros["CELL"], 1)
+        for d in range(config.gy):
+            one = a.direction[d]
+            view = lambda at, kind, *shape: array(at, int(np.prod(shape)), kind).reshape(shape)
+            r = view(one.product, np.float32, a.batch, gates, a.hidden).transpose(1, 0, 2) * one.unscale
+            x = np.stack([view(one.gates + 4 * i * a.gates_b, np.float32, gates, a.hidden) for i in range(a.batch)], 1) * one.unscale_gates
+            h, c = view(one.h, np.float32, a.batch, a.hidden), view(one.c, np.float32, a.batch, a.hidden) if one.c else None
+            h[:], new_c = self.cell(macros["CELL"], x, r, view(one.bias, np.float32, a.hidden, 4).T, h, c)
+            if c is not None:
+                c[:] = new_c
+            view(one.h16, np.float16, a.batch, a.hidden)[:] = h
+            kind = (np.float32, np.float16, np.uint16)[a.y_format]
+            for i in range(a.batch if one.y else 0):
+                view(one.y + kind().itemsize * i * a.y_b, kind, a.hidden)[:] = h[i]
 
 
 def multiply(a, b, out_dtype=None, out=None):
-    return out.copy_(a.float() @ b.float())  # torch.mm has out_dtype on CUDA alone
+    return out.copy_(a.float() @ b.float())  # torch.mm and bmm have out_dtype on CUDA alone
 
 
 class Proxy:
     """torch, as far as the runtime sees it, with its device questions answered for the CPU."""
 
-    mm = staticmethod(multiply)
+    mm = bmm = staticmethod(multiply)
     device = staticmethod(lambda *_: torch.device("cpu"))
 
     def __getattr__(self, name):
@@ -134,7 +198,7 @@ def on_cpu(runtime):
     runtime._function = driver.function
     runtime._capturing = lambda: False
     runtime._raw_stream = lambda device: 7
-    runtime._check_weights = lambda tensors, device: None
+    runtime._check_weights = lambda *_: None
     runtime._check_call = lambda x, states, weights: 0
     properties = types.SimpleNamespace(multi_processor_count=132)
     nothing = types.SimpleNamespace(synchronize=lambda: None)
@@ -168,10 +232,12 @@ SHAPES = [  # steps, batch, inputs, hidden, layers, bidirectional, batch_first, 
 OUTPUTS = [None, ("last",), ("h_n",), ("last", "h_n", "c_n"), ("sequence", "c_n")]
 
 
-def check_modules(runtime):
-    for kind, shape, wanted, tf32 in itertools.product((nn.GRU, nn.LSTM, nn.RNN), SHAPES, OUTPUTS, (True, False)):
+def check_modules(runtime, way=None):
+    for kind, shape, wanted, tf32 in itertools.product((nn.GRU, nn.LSTM, nn.RNN), SHAPES, OUTPUTS[:4:3] if way else OUTPUTS, (True, False)):
+        if way == "step" and not tf32:
+            continue  # its products are of fp16 operands
         steps, batch, inputs, hidden, layers, bi, batch_first, bias, with_state, batched = shape
-        label = "%s %s %s tf32 %s" % (kind.__name__, shape, wanted, tf32)
+        label = "%s %s %s tf32 %s %s" % (kind.__name__, shape, wanted, tf32, way or "")
         torch.manual_seed(0)
         module = kind(inputs, hidden, layers, bias=bias, batch_first=batch_first, bidirectional=bi)
         ours = gpu_test.adopted(runtime, module, wanted)
@@ -191,6 +257,18 @@ def check_modules(runtime):
             expect_close(h_n, want_h, limit, label + " h_n")
         if "c_n" in outputs and kind is nn.LSTM:
             expect_close(c_n, want_c, limit, label + " c_n")
+
+
+def check_half(runtime, way):
+    for dtype, bi in itertools.product((torch.float16, torch.bfloat16), (False, True)):
+        torch.manual_seed(0)
+        module = nn.LSTM(12, 20, 2, bidirectional=bi).to(dtype)
+        ours, x = gpu_test.adopted(runtime, module, ("h_n", "c_n")), torch.randn(5, 3, 12, dtype=dtype)
+        with torch.no_grad():
+            _, (h, c) = gpu_test.no_warning(lambda: ours(x))
+            _, (want_h, want_c) = module.float()(x.float())
+        for name, got, want in (("h_n", h, want_h), ("c_n", c, want_c)):
+            expect_close(got, want.to(dtype), 4e-3 if dtype is torch.bfloat16 else 6e-4, "%s %s %s" % (way, dtype, name))
 
 
 def check_loop(runtime):
@@ -239,6 +317,12 @@ def main():
     check_loop(runtime)
     check_reload(runtime)
     host_time(runtime, driver)
+    for way in ("grid", "step"):
+        runtime = gpu_test.load_runtime(gpu_test.WHOLE_RUNTIME, (way,))
+        runtime._StepPlan._replay = runtime._StepPlan._run  # no graphs without a GPU
+        on_cpu(runtime)
+        check_modules(runtime, way)
+        check_half(runtime, way)
     print("%d wrong" % len(failures))
     return 1 if failures else 0
 

@@ -1,6 +1,10 @@
 """The embedded expert against the real judge: every proposal for a handful of small tasks must be right. Being no
 faster is allowed; being wrong, or not running, is not. Also puts recognition to what the worker really reports.
 
+Every candidate is linted, and run alone as a user would run it (its own check against Model must agree). The judge, which costs most of the
+time because it compiles every candidate anew in its sandbox, then sees each library recipe on two tasks and the recurrent recipe on one task of each
+form; the kernel behind all of them is tested by recurrent_cpu_test.py. --all judges everything.
+
 Usage: expert_test.py --hone BINARY --tool EXPERT_TOOL [--python INTERPRETER-WITH-TORCH] [--device cuda] [--only WORD] [--all] [--keep FOLDER] [TASK...]
 Prints one line per verdict; exit code 1 when any was not allowed, 77 without torch.
 """
@@ -64,6 +68,22 @@ class Model(nn.Module):
 
 def get_inputs():
     return [torch.rand(3, 25, 20)]
+
+def get_init_inputs():
+    return []
+""", {"cpu/persistent"}),
+    "lstm_projected": (HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(20, 36, 2, proj_size=12, bidirectional=True)
+
+    def forward(self, x):
+        out, (h, c) = self.lstm(x)
+        return out, h, c
+
+def get_inputs():
+    return [torch.rand(25, 3, 20)]
 
 def get_init_inputs():
     return []
@@ -165,17 +185,34 @@ def get_init_inputs():
 """, {"cpu/persistent"}),
 }
 
-# Runs in the interpreter with torch: what ReferenceSession would hand to the expert.
+# The same form of task as another that is judged.
+LIKE_OTHERS = {"lstm_projected", "bidirectional", "split_loop", "gru_cell_last"}
+MOST_DIFFERENCE = 1e-5  # between Model and ModelNew in the candidate's own check, both of them float32
+
+# Runs in the interpreter with torch, one process for all tasks: what ReferenceSession would hand to the expert.
 FACTS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import torch, hone_card, hone_worker
-module = hone_worker.load_file(sys.argv[2], "hone_task")
-init = module.get_init_inputs()
-model = (module.Model(**init) if isinstance(init, dict) else module.Model(*init)).eval()
-card = hone_card.card(model, module.get_inputs())
-facts = {name: card[name] for name in ("module_list", "recurrent_modules")}
-print(json.dumps({"card": card, "facts": facts, "torch": torch.__version__}))
+for number, path in enumerate(sys.argv[2:]):
+    module = hone_worker.load_file(path, "hone_task%d" % number)
+    init = module.get_init_inputs()
+    model = (module.Model(**init) if isinstance(init, dict) else module.Model(*init)).eval()
+    card = hone_card.card(model, module.get_inputs())
+    facts = {name: card[name] for name in ("module_list", "recurrent_modules")}
+    print(json.dumps({"card": card, "facts": facts, "torch": torch.__version__}))
+"""
+# Runs every candidate's own check in one interpreter; a line of JSON for each: what it printed, and its error.
+ALONE = """
+import contextlib, io, json, runpy, sys, traceback
+for path in sys.argv[1:]:
+    said, problem = io.StringIO(), None
+    try:
+        with contextlib.redirect_stdout(said):
+            runpy.run_path(path, run_name="__main__")
+    except BaseException:
+        problem = traceback.format_exc()[-600:]
+    print(json.dumps({"said": said.getvalue(), "problem": problem}), flush=True)
 """
 
 
@@ -183,12 +220,18 @@ def run(command, **more):
     return subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def propose(options, name, task, folder):
+def facts_of(options, tasks):
+    """What the worker reports of each task."""
+    found = run([options.python, "-c", FACTS, ROOT / "worker", *tasks])
+    lines = found.stdout.splitlines()
+    if found.returncode != 0 or len(lines) < len(tasks):
+        raise SystemExit("%s does not run:\n%s" % (tasks[min(len(lines), len(tasks) - 1)], found.stderr[-2000:]))
+    return [json.loads(line) for line in lines[-len(tasks):]]
+
+
+def propose(options, name, task, folder, found=None):
     """Writes the proposals of one task; returns the expert's answer."""
-    facts = run([options.python, "-c", FACTS, ROOT / "worker", task])
-    if facts.returncode != 0:
-        raise SystemExit("%s: the task does not run:\n%s" % (name, facts.stderr[-2000:]))
-    found = json.loads(facts.stdout.splitlines()[-1])
+    found = found or facts_of(options, [task])[0]
     cores = len(os.sched_getaffinity(0))
     inputs = {
         "task": str(task), "card": found["card"], "facts": found["facts"], "device": options.device,
@@ -203,13 +246,23 @@ def propose(options, name, task, folder):
     return json.loads((folder / "answer.json").read_text())
 
 
-def before_judging(options, candidate):
-    """What is wrong with the file before a judge sees it, or None."""
-    lint = run([options.hone, "lint", candidate])
-    if lint.returncode != 0:
-        return "lint: " + lint.stdout[-600:]
-    alone = run([options.python, candidate], env={**os.environ, "PYTHONWARNINGS": "ignore"})
-    return None if alone.returncode == 0 else "its own __main__ fails: " + alone.stderr[-600:]
+def before_judging(options, candidates, kernels):
+    """What is wrong with each file before a judge sees it, or None; kernels are compiled once, into a folder of the test's own."""
+    wrong = {}
+    for path in candidates:
+        lint = run([options.hone, "lint", path])
+        if lint.returncode != 0:
+            wrong[path] = "lint: " + lint.stdout[-600:]
+    alone = run([options.python, "-c", ALONE, *candidates], env={**os.environ, "PYTHONWARNINGS": "ignore", "HONE_KERNEL_CACHE": str(kernels)})
+    answers = [json.loads(line) for line in alone.stdout.splitlines()]
+    for index, path in enumerate(candidates):
+        answer = answers[index] if index < len(answers) else {"said": "", "problem": "the interpreter ended: " + alone.stderr[-600:]}
+        differences = [float(line.split()[-1]) for line in answer["said"].splitlines() if "relative difference to Model" in line]
+        if answer["problem"]:
+            wrong.setdefault(path, "its own __main__ fails: " + answer["problem"])
+        elif not differences or not max(differences) <= MOST_DIFFERENCE:
+            wrong.setdefault(path, "its own check does not agree: " + answer["said"][-600:])
+    return wrong
 
 
 def judge(options, task, candidates):
@@ -249,32 +302,41 @@ def main():
     tasks = {pathlib.Path(path).stem: (pathlib.Path(path).resolve(), set()) for path in options.tasks} or TASKS
     failed, judged = 0, {}
     with tempfile.TemporaryDirectory() as temporary:
-        for name, (source, expected) in tasks.items():
-            folder = pathlib.Path(options.keep or temporary) / name
-            folder.mkdir(parents=True, exist_ok=True)
-            task = source
+        folders, paths = {}, {}
+        for name, (source, _) in tasks.items():
+            folders[name] = pathlib.Path(options.keep or temporary) / name
+            folders[name].mkdir(parents=True, exist_ok=True)
+            paths[name] = source
             if isinstance(source, str):
-                task = folder / "task.py"
-                task.write_text('"""A task of the expert\'s own test."""\n' + source)
-            answer = propose(options, name, task, folder)
+                paths[name] = folders[name] / "task.py"
+                paths[name].write_text('"""A task of the expert\'s own test."""\n' + source)
+        facts = dict(zip(tasks, facts_of(options, list(paths.values()))))
+        chosen = {}
+        for name, (_, expected) in tasks.items():
+            answer = propose(options, name, paths[name], folders[name], facts[name])
             print("%s: %s" % (name, answer["recognised"]), flush=True)
             offered = {proposal["recipe"] for proposal in answer.get("proposals") or []}
             if options.device == "cpu" and not expected <= offered:
                 failed += 1
                 print("FAILED  %s: not offered: %s; declined: %s" % (name, expected - offered, answer.get("declined")))
-            chosen = [p for p in answer.get("proposals") or [] if options.only in "%s %s" % (name, p["recipe"])]
+            chosen[name] = [p for p in answer.get("proposals") or [] if options.only in "%s %s" % (name, p["recipe"])]
+        files = [folders[name] / p["file"] for name in tasks for p in chosen[name]]
+        broken = before_judging(options, files, pathlib.Path(temporary) / "kernels")
+        print("%d candidates linted and run alone, %d of them not right" % (len(files), len(broken)), flush=True)
+        for name in tasks:
+            at = folders[name]
+            wanted = [p for p in chosen[name] if at / p["file"] not in broken]
             if not options.all:
-                chosen = [p for p in chosen if not p["recipe"].startswith("library/") or judged.get(p["recipe"], 0) < 2]
-            for proposal in chosen:
+                wanted = [p for p in wanted if (judged.get(p["recipe"], 0) < 2 if p["recipe"].startswith("library/") else name not in LIKE_OTHERS)]
+            for proposal in wanted:
                 judged[proposal["recipe"]] = judged.get(proposal["recipe"], 0) + 1
-            broken = {p["file"]: before_judging(options, folder / p["file"]) for p in chosen}
-            sound = [p for p in chosen if broken[p["file"]] is None]
-            verdicts = dict(zip([p["file"] for p in sound], judge(options, task, [folder / p["file"] for p in sound]))) if sound else {}
-            for proposal in chosen:
-                problem, line = verdicts.get(proposal["file"], (broken[proposal["file"]], "not judged"))
+            verdicts = dict(zip([p["file"] for p in wanted], judge(options, paths[name], [at / p["file"] for p in wanted]))) if wanted else {}
+            for proposal in chosen[name]:
+                problem, line = verdicts.get(proposal["file"], (broken.get(at / proposal["file"]), "not judged"))
                 failed += problem is not None
-                print("%s  %s %s: %s%s" % ("ok" if problem is None else "FAILED", name, proposal["recipe"], line,
-                                           "" if problem is None else "\n" + problem), flush=True)
+                if problem is not None or proposal["file"] in verdicts:
+                    print("%s  %s %s: %s%s" % ("ok" if problem is None else "FAILED", name, proposal["recipe"], line,
+                                               "" if problem is None else "\n" + problem), flush=True)
     return 1 if failed else 0
 
 

@@ -6,9 +6,13 @@ Prints what fails and one line per section; exit code 1 when anything failed, 77
 """
 
 import argparse
+import concurrent.futures
 import copy
+import itertools
+import os
 import pathlib
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -23,14 +27,19 @@ import torch.nn as nn
 TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
 
 
-def load_runtime(**extra_macros):
-    """The runtime as a recipe writes it into a candidate, as a module of its own."""
-    text = "\n\n\n".join((TEMPLATES / name).read_text() for name in ("part_recurrent_modules.py", "part_cuda_driver.py", "recurrent_cuda.py"))
-    for kernel in ("recurrent_cluster.cu", "product_tf32.cu"):
+CLUSTER_RUNTIME = ("part_recurrent_modules.py", "part_cuda_driver.py", "recurrent_cuda.py")
+WHOLE_RUNTIME = (*CLUSTER_RUNTIME, "recurrent_grid.py", "recurrent_step.py")
+
+
+def load_runtime(files=CLUSTER_RUNTIME, ways=None, **extra_macros):
+    """The runtime as a recipe writes it into a candidate, as a module of its own. `ways`: of running a shape, where there are several."""
+    text = "\n\n\n".join((TEMPLATES / name).read_text() for name in files)
+    for kernel in ("recurrent_cluster.cu", "product_tf32.cu", "recurrent_grid.cu", "recurrent_step.cu"):
         text = text.replace("@@%s@@" % kernel, (TEMPLATES / kernel).read_text())
     module = types.ModuleType("recurrent_runtime")
     exec(compile(text, "recurrent_runtime.py", "exec"), module.__dict__)
     module._EXTRA_MACROS.update(extra_macros)
+    module._only_ways = ways
     return module
 
 
@@ -104,16 +113,20 @@ def draw_case(cell, T, B, I, H, L, bi=False, bf=False, bias=True, state=True, st
     return module, x, (h0, draw(*shape, device=DEVICE)) if cell == "LSTM" and state else h0
 
 
-def compare(runtime, precision="tf32", **case):
-    label = "%s %s" % (precision, " ".join("%s=%s" % item for item in case.items()))
+def compare(runtime, precision="tf32", dtype=torch.float32, **case):
+    label = "%s %s %s" % (precision, runtime._only_ways or "", " ".join("%s=%s" % item for item in case.items()))
     module, x, state = draw_case(**case)
+    if dtype is not torch.float32:
+        label = "%s %s" % (dtype, label)
+        module, x = module.to(dtype), x.to(dtype)
+        state = tuple(s.to(dtype) for s in state) if isinstance(state, tuple) else None if state is None else state.to(dtype)
     ours = adopted(runtime, module)
     with torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=precision == "tf32"):
         first = flat(no_warning(lambda: ours(x, state)))
         second = flat(ours(x, state))
         theirs = flat(module(x, state))
     want = reference(module, x, state)
-    floor = 1e-3 if precision == "tf32" else 2e-6
+    floor = {torch.float16: 2e-3, torch.bfloat16: 1e-2}.get(dtype, 1e-3 if precision == "tf32" else 2e-6)
     for name, got, again, own, exact in zip(("y", "h_n", "c_n"), first, second, theirs, want):
         limit, e = max(floor, 2 * error(own, exact)), error(got, exact)
         expect(e <= limit, "%s: %s is off by %.2e, PyTorch by %.2e" % (label, name, e, error(own, exact)))
@@ -140,6 +153,71 @@ def section_odd(runtime):
                         continue
                     compare(runtime, precision, cell=cell, T=T, B=B, I=I, H=H, L=L, bi=bi)
                     compare(runtime, precision, cell=cell, T=T, B=B, I=I, H=H, L=L, bi=bi, bias=False, bf=True, state=False)
+
+
+# Of several ways to run a shape each is tested alone: odd sizes, several teams, phases and chained slabs, K that does not divide.
+GRID = [
+    dict(T=1, B=1, I=7, H=33, L=1), dict(T=9, B=3, I=7, H=33, L=2), dict(T=33, B=17, I=7, H=100, L=3), dict(T=21, B=128, I=32, H=256, L=4),
+    dict(T=37, B=32, I=64, H=1024, L=2), dict(T=17, B=5, I=16, H=1000, L=1), dict(T=12, B=70, I=16, H=640, L=2), dict(T=8, B=40, I=8, H=1500, L=1),
+    dict(T=300, B=12, I=40, H=420, L=2)]  # fmt: skip
+
+
+def compile_ahead(runtime, cases):
+    """The kernels of all these cases, on all cores; what is compiled on first use is compiled one after the other."""
+    processors, jobs = torch.cuda.get_device_properties(0).multi_processor_count, {}
+    for case, cell, bi, parts in itertools.product(cases, ("GRU", "LSTM", "RNN_TANH"), (False, True), (1, 2)):
+        if parts == 1 or case["H"] <= 640:
+            choice = runtime._choose_grid(cell, case["H"], case["L"], 1 + bi, case["T"], case["B"], parts, processors, 227 * 1024)
+            jobs.update({tuple(shape.macros.items()): shape.macros for shape, _, _ in choice.launches})
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(lambda macros: next(iter(runtime._images("recurrent_grid", runtime._arch(0, "recurrent_grid"), macros))), jobs.values()))
+
+
+def section_grid(_runtime):
+    runtime = load_runtime(WHOLE_RUNTIME, ("grid",))
+    compile_ahead(runtime, GRID[1:4] if QUICK else GRID)
+    for case in GRID[1:4] if QUICK else GRID:
+        for cell in ("GRU", "LSTM", "RNN_TANH"):
+            for bi in (False, True):
+                compare(runtime, cell=cell, bi=bi, stress=True, **case)
+                if case["H"] <= 640:
+                    compare(runtime, "fp32", cell=cell, bi=bi, bias=False, bf=True, state=False, **case)
+    for dtype in (torch.float16, torch.bfloat16):
+        compare(runtime, cell="GRU", dtype=dtype, **GRID[2])
+        compare(runtime, cell="LSTM", dtype=dtype, bi=True, bf=True, **GRID[3])
+    for section in (section_inputs, section_repeats, section_streams, section_graph, section_weights):
+        section(runtime)
+
+
+def section_step(_runtime):
+    runtime = load_runtime(WHOLE_RUNTIME, ("step",))
+    for case in [dict(T=9, B=3, I=7, H=33, L=2), dict(T=12, B=70, I=16, H=640, L=2), dict(T=6, B=300, I=16, H=2048, L=1)][: 1 if QUICK else 3]:
+        for cell in ("GRU", "LSTM", "RNN_TANH"):
+            for bi in (False, True):
+                compare(runtime, cell=cell, bi=bi, **case)
+        compare(runtime, cell="GRU", bf=True, state=False, **case)
+        compare(runtime, cell="LSTM", dtype=torch.bfloat16, bi=True, **case)
+    for section in (section_inputs, section_repeats, section_graph, section_weights):
+        section(runtime)
+
+
+def section_half(runtime):
+    for dtype in (torch.float16, torch.bfloat16):
+        compare(runtime, cell="GRU", dtype=dtype, T=64, B=10, I=128, H=256, L=6)
+        compare(runtime, cell="LSTM", dtype=dtype, T=64, B=10, I=128, H=256, L=2, bi=True, bf=True)
+        compare(runtime, cell="RNN_TANH", dtype=dtype, T=9, B=3, I=7, H=33, L=2)
+
+
+def section_chosen(_runtime):
+    """With every way open the one predicted to be fastest is taken, and what PyTorch does better is left to it."""
+    runtime = load_runtime(WHOLE_RUNTIME)
+    for case, way in ((dict(T=64, B=8, I=64, H=256, L=2), "cluster"), (dict(T=64, B=8, I=64, H=1024, L=1), "grid")):
+        module, x, state = draw_case("GRU", **case)
+        ours = adopted(runtime, module)
+        with torch.no_grad():
+            no_warning(lambda: ours(x, state))
+        plans = next(iter(runtime._entries[ours].stacks.values())).plans
+        expect([p.way for p in plans.values()] == [way], "%s is not run by %s" % (case, way))
 
 
 GRU = dict(cell="GRU", T=64, B=10, I=128, H=256, L=6)
@@ -260,7 +338,7 @@ def section_weights(runtime):
         other_twin.bias_ih_l0.add_(1)
         expect(error(twin(x, state)[0], other_twin(x, state)[0]) < 2e-3, "a deep copy does not follow its own weights")
         expect(error(ours(x, state)[0], other(x, state)[0]) < 2e-3, "a deep copy disturbed the original")
-        many = [adopted(runtime, module) for _ in range(10)]
+        many = [adopted(runtime, module) for _ in range(50)]
         want = many[0](x, state)[0]
         expect(all(torch.equal(m(x, state)[0], want) for m in many), "instances differ")
 
@@ -332,8 +410,72 @@ def section_fallbacks(runtime):
             expect("input" in str(e), "PyTorch does not word the error: %s" % e)
 
 
+def section_surroundings(_runtime):
+    """What is missing on a machine costs speed, not the answer: one warning that says what, and PyTorch's own result."""
+    module, x, state = draw_case(**GRU)
+
+    def differs(word, change):
+        runtime = load_runtime(LIMIT_NS="1999999999u")  # macros of its own: nothing of it is in any cache
+        change(runtime)
+        ours = adopted(runtime, module)
+        with torch.no_grad(), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            y, again = ours(x, state)[0], ours(x, state)[0]
+            own = module(x, state)[0]
+        said = [str(w.message) for w in said if "Hone's" in str(w.message)]
+        if word:
+            expect(len(said) == 1 and word in said[0], "%s: not told once, but %s" % (word, said))
+            expect(torch.equal(y, own) and torch.equal(again, own), "%s: the answer is not PyTorch's" % word)
+        else:
+            expect(not said and error(y, own) < 2e-3, "it does not run: %s" % said)
+
+    def no_compiler(runtime):
+        runtime._nvrtc, runtime._compile_nvcc = lambda: None, lambda *_: "there is no nvcc"
+        runtime._cache_folders = lambda: iter(())
+
+    def old_driver(runtime):
+        def start():
+            raise AttributeError("undefined symbol: cuLaunchKernelEx")
+
+        runtime._Driver = start
+
+    def no_memory(runtime):
+        class Full:
+            def __getattr__(self, name):
+                return getattr(torch, name)
+
+            def empty(self, *_, **__):
+                raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+        runtime.torch = Full()
+
+    def read_only_cache(runtime):
+        runtime._cache_folders = lambda: iter(("/proc/hone-kernels",))
+
+    def broken_cache(runtime):
+        folder = tempfile.mkdtemp(prefix="hone-test-")
+        runtime._cache_folders = lambda: iter((folder,))
+        original = runtime._images
+
+        def images(name, arch, macros):
+            yield b"not a cubin"
+            yield from original(name, arch, macros)
+
+        runtime._images = images
+
+    differs("could not be built", no_compiler)
+    differs("too old", old_driver)
+    differs("memory", no_memory)
+    differs("", read_only_cache)
+    differs("", broken_cache)
+
+
 def section_watchdog(_runtime):
-    runtime = load_runtime(STALL_FOR_TEST=1, LIMIT_NS="100000000u")
+    for files, ways in ((CLUSTER_RUNTIME, None), (WHOLE_RUNTIME, ("grid",))):
+        stuck(load_runtime(files, ways, STALL_FOR_TEST=1, LIMIT_NS="100000000u"))
+
+
+def stuck(runtime):
     module, x, state = draw_case(**GRU)
     ours = adopted(runtime, module)
     with torch.no_grad():

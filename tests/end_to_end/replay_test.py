@@ -2,8 +2,8 @@
 
 Usage: replay_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 
-Verdicts hold timings, so every speed-up that a branch depends on is a wide one: tasks/slow_rows.py goes row by row in Python,
-and candidates take a few rows at a time.
+Verdicts hold timings, so every difference that a branch depends on is tenfold or more, which the interval of a busy machine
+still tells apart: tasks/slow_rows.py goes row by row in Python, candidates take 24 rows at a time, or do everything twelve times.
 """
 
 import csv

@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-void CheckCuda(const Candidate& candidate, FindingSink* sink) {
+void CheckCudaDecoys(const Candidate& candidate, FindingSink* sink) {
   const std::vector<CudaLaunchResult> launches = CudaLaunchResults(candidate);
   for (const CudaLaunchResult& result : launches) {
     if (result.used) continue;
@@ -32,7 +32,7 @@ void CheckCuda(const Candidate& candidate, FindingSink* sink) {
 }  // namespace
 
 void CheckDecoyKernel(const Candidate& candidate, FindingSink* sink) {
-  CheckCuda(candidate, sink);
+  CheckCudaDecoys(candidate, sink);
   if (candidate.python == nullptr) return;
   for (const LaunchResult& result : candidate.python->flow.launches) {
     if (result.used || !result.launch->runs) continue;

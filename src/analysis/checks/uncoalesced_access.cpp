@@ -239,7 +239,7 @@ void SumThreads(const SyntaxNode* node, const Names& lanes, const Names& varying
   *other = true;
 }
 
-void CheckCuda(const Candidate& candidate, FindingSink* sink) {
+void CheckCudaAccesses(const Candidate& candidate, FindingSink* sink) {
   for (const CudaUnit& unit : candidate.cuda) {
     for (const CudaKernel& kernel : unit.kernels) {
       Names lanes;
@@ -277,7 +277,7 @@ void CheckCuda(const Candidate& candidate, FindingSink* sink) {
 }  // namespace
 
 void CheckUncoalescedAccess(const Candidate& candidate, FindingSink* sink) {
-  CheckCuda(candidate, sink);
+  CheckCudaAccesses(candidate, sink);
   if (candidate.python == nullptr) return;
   for (const KernelTrace& trace : candidate.python->traces) {
     if (!trace.kernel->launched) continue;

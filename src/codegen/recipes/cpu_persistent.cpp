@@ -13,12 +13,19 @@ namespace {
 constexpr double kShareOfCeiling = 0.7;
 constexpr double kPerStepUs = 1.0;
 
+// This kernel also projects an LSTM's state.
+std::string WhyNotHere(const RecurrentModule& module) {
+  RecurrentModule without_projection = module;
+  without_projection.proj_size = 0;
+  return WhyNotModule(without_projection);
+}
+
 }  // namespace
 
 Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context) {
   const auto decline = [](std::string why) { return RecipeAnswer(Declined{"", std::move(why)}); };
   if (context.on_gpu()) return decline("it is for the CPU");
-  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, WhyNotModule));
+  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, WhyNotHere));
   if (context.plan.recognised && !GetBool(context.inputs.machine, "gxx"))
     return decline("there is no C++ compiler to build the kernel with");
   if (!takeover.why_not.empty()) return decline(takeover.why_not);

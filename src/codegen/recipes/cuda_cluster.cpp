@@ -2,6 +2,8 @@
 // keeps its weights in registers and exchanges the state through distributed shared memory. One direction
 // runs as a wavefront over all layers at once; two directions run layer by layer, both at once, with the
 // input products between. One runtime serves both; they differ in what they take and in what a step costs.
+// Where PyTorch rounds to TF32 both come at float32 level too, slower and ten thousand times as exact: cuDNN
+// rounds less than its flag allows in some products, and then twice its error is not always enough.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +52,7 @@ StepCost CostOf(const std::string& kind) {
 }
 
 std::string WhyNotInClusters(const RecurrentModule& module) {
-  if (std::string why = WhyNotModule(module); !why.empty()) return why;
+  if (std::string why = WhyNotModuleOfAnyFloat(module); !why.empty()) return why;
   const HiddenLimit limit = LimitOf(module.kind);
   const bool stacked = !module.bidirectional && module.num_layers > 1;
   const int64_t largest = stacked ? limit.stacked : limit.single;
@@ -64,8 +66,17 @@ std::string WhyNotInClusters(const RecurrentModule& module) {
   return "";
 }
 
-double ModuleUs(const RecurrentModule& module) {
-  const StepCost cost = CostOf(module.kind);
+enum class Precision { kAsPyTorch, kFloat32 };
+
+// At float32 level every step of a layer costs what a wavefront's does.
+StepCost CostAt(const std::string& kind, Precision precision) {
+  StepCost cost = CostOf(kind);
+  if (precision == Precision::kFloat32) cost.wavefront_us = cost.bidirectional_us = cost.precise_us;
+  return cost;
+}
+
+double ModuleUs(const RecurrentModule& module, Precision precision) {
+  const StepCost cost = CostAt(module.kind, precision);
   const auto steps = static_cast<double>(module.steps());
   const auto layers = static_cast<double>(module.num_layers);
   const auto calls = static_cast<double>(std::max<int64_t>(1, module.calls));
@@ -95,7 +106,20 @@ std::string WhyNotLoop(const TimeLoop& loop, const std::string& kind) {
   return "";
 }
 
-Result<RecipeAnswer> Propose(const RecipeContext& context, bool bidirectional) {
+std::string WhyNotFloat32(const RecipeContext& context, const std::vector<const RecurrentModule*>& modules) {
+  if (context.plan.loop) return "a hand-written loop is at float32 level already";
+  if (!GetBool(context.inputs.facts, "cudnn_tf32")) return "the other recipe is at float32 level already";
+  for (const RecurrentModule* module : modules) {
+    if (module->kind == "RNN" && module->nonlinearity == "relu")
+      return module->path + "'s ReLU states are unbounded, and the kernel keeps those to 16 bits";
+    if (const int64_t largest = LimitOf(module->kind).precise; module->hidden_size > largest)
+      return fmt::format("{} has {} hidden units; at float32 level a cluster's registers hold at most {}",
+                         module->path, module->hidden_size, largest);
+  }
+  return "";
+}
+
+Result<RecipeAnswer> Propose(const RecipeContext& context, bool bidirectional, Precision precision) {
   const auto decline = [](std::string why) { return RecipeAnswer(Declined{"", std::move(why)}); };
   if (!context.on_gpu()) return decline("it needs a GPU");
   HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, WhyNotInClusters));
@@ -109,8 +133,10 @@ Result<RecipeAnswer> Propose(const RecipeContext& context, bool bidirectional) {
   if (sm < 90 || sm >= 110)
     return decline(fmt::format(
         "clusters of this size need Hopper or a data-centre Blackwell (sm_90, sm_100); this is sm_{}", sm));
+  if (precision == Precision::kFloat32)
+    if (const std::string why = WhyNotFloat32(context, takeover.modules); !why.empty()) return decline(why);
   double predicted_us = 0;
-  for (const RecurrentModule* module : takeover.modules) predicted_us += ModuleUs(*module);
+  for (const RecurrentModule* module : takeover.modules) predicted_us += ModuleUs(*module, precision);
   if (context.plan.loop) {
     std::string kind = GetString(takeover.values["loop"], "kind");
     if (kind.empty()) kind = "RNN";
@@ -126,12 +152,19 @@ Result<RecipeAnswer> Propose(const RecipeContext& context, bool bidirectional) {
   parts.title = bidirectional
                     ? "Both directions of a recurrent layer at once, in clusters that keep the weights"
                     : "All recurrent layers at once, in clusters that keep the weights";
+  if (precision == Precision::kFloat32) {
+    parts.values["runtime"] = parts.values["runtime"].get<std::string>() + "\n\n_FULL_FLOAT32 = True\n";
+    parts.recipe += "_fp32";
+    parts.title += ", at float32 level";
+  }
   parts.about =
       "Seen in the task: " + context.plan.sentence +
       (bidirectional ? ". Each layer is one product over all steps and one launch for both directions. "
                      : ". The whole stack is one launch, after one product for the first layer. ") +
-      "The kernels below are compiled on first use (NVRTC, else nvcc) and kept. Their precision follows "
-      "PyTorch's own flags. What they do not cover (gradients, other dtypes, older GPUs) runs in PyTorch "
+      "The kernels below are compiled on first use (NVRTC, else nvcc) and kept. " +
+      (precision == Precision::kFloat32 ? "Their precision is float32's, whatever PyTorch's flags allow. "
+                                        : "Their precision follows PyTorch's own flags. ") +
+      "What they do not cover (gradients, other dtypes, older GPUs) runs in PyTorch "
       "as before.";
   parts.files = {"recurrent_model.py"};
   Proposal proposal;
@@ -145,11 +178,19 @@ Result<RecipeAnswer> Propose(const RecipeContext& context, bool bidirectional) {
 }  // namespace
 
 Result<RecipeAnswer> ProposeCudaClusterWavefront(const RecipeContext& context) {
-  return Propose(context, false);
+  return Propose(context, false, Precision::kAsPyTorch);
 }
 
 Result<RecipeAnswer> ProposeCudaClusterBidirectional(const RecipeContext& context) {
-  return Propose(context, true);
+  return Propose(context, true, Precision::kAsPyTorch);
+}
+
+Result<RecipeAnswer> ProposeCudaClusterWavefrontFp32(const RecipeContext& context) {
+  return Propose(context, false, Precision::kFloat32);
+}
+
+Result<RecipeAnswer> ProposeCudaClusterBidirectionalFp32(const RecipeContext& context) {
+  return Propose(context, true, Precision::kFloat32);
 }
 
 }  // namespace hone

@@ -140,6 +140,8 @@ def _driver():
             _driver_state.append(_Driver())
         except OSError as e:
             raise _Unsupported("the CUDA driver cannot be loaded: %s" % e) from None
+        except AttributeError as e:
+            raise _Unsupported("the CUDA driver is too old: %s" % e) from None
     return _driver_state[0]
 
 
@@ -147,34 +149,41 @@ def _capturing():
     return torch.cuda.is_current_stream_capturing()
 
 
-def _arch(device):
+_FROM_AMPERE = ("recurrent_grid", "recurrent_step")
+
+
+def _arch(device, name):
     major, minor = torch.cuda.get_device_capability(device)
+    if major == 8 and name in _FROM_AMPERE:
+        return "sm_%d%d" % (major, minor)
     if major not in (9, 10):
         raise _Unsupported("the CUDA kernel is for Hopper and Blackwell (sm_90, sm_100), not sm_%d%d" % (major, minor))
     return "sm_%d%da" % (major, minor)
 
 
-_functions = {}
+_modules, _functions = {}, {}
 
 
-def _function(device, name, macros):
-    """The loaded kernel; its module stays for the life of the process, as captured graphs refer to it."""
+def _function(device, name, macros, entry=None):
+    """A loaded kernel, `entry` of the source `name`; its module stays for the life of the process, as captured graphs refer to it."""
     key = (device, name, tuple(sorted(macros.items())))
+    entry = entry or name
     with _lock:
-        if key not in _functions:
+        if (key, entry) not in _functions:
             if _capturing():
                 raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
             driver, failure = _driver(), None
             driver.enter(device)
-            for image in _images(name, _arch(device), macros):
-                module, function = ctypes.c_void_p(), ctypes.c_void_p()
+            for image in [None] if key in _modules else _images(name, _arch(device, name), macros):
+                module, function = _modules.get(key) or ctypes.c_void_p(), ctypes.c_void_p()
                 try:
-                    driver("cuModuleLoadData", ctypes.byref(module), image)
-                    driver("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
-                    _functions[key] = function
+                    if image is not None:
+                        driver("cuModuleLoadData", ctypes.byref(module), image)
+                    driver("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
+                    _modules[key], _functions[key, entry] = module, function
                     break
                 except _Unsupported as e:
                     failure = e
             else:
                 raise failure
-        return _functions[key]
+        return _functions[key, entry]

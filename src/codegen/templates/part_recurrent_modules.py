@@ -15,6 +15,7 @@ import weakref
 import torch
 import torch.nn as nn
 
+_OutOfMemory = getattr(torch.cuda, "OutOfMemoryError", MemoryError)
 _lock = threading.RLock()
 _warned = set()
 
@@ -50,6 +51,8 @@ class _Hone:
                 return answer
         except _Unsupported as e:
             _warn_once(str(e))
+        except _OutOfMemory:
+            _warn_once("its scratch memory does not fit the device")
         return super().forward(input, hx)
 
 
@@ -85,6 +88,8 @@ def elman(x_seq, h0, w_x, w_h, b_x=None, b_h=None, activation="tanh", head_weigh
         return _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias)
     except _Unsupported as e:
         _warn_once(str(e))
+    except _OutOfMemory:
+        _warn_once("its scratch memory does not fit the device")
     act = torch.tanh if activation == "tanh" else torch.relu
     hidden = x_seq.new_zeros(x_seq.size(1), w_h.size(0)) if h0 is None else h0
     outputs = []

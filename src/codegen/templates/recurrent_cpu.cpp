@@ -1,4 +1,5 @@
-// Recurrent networks on the CPU: RNN (tanh, relu), GRU and LSTM in float32, any depth, one or two directions.
+// Recurrent networks on the CPU: RNN (tanh, relu), GRU and LSTM (also with a projected state) in float32, any
+// depth, one or two directions.
 //
 // PyTorch runs such a network as a dozen small operators per step. Here one call runs all steps of all
 // layers: weights are packed once into strips that a register tile streams through, the input projection of a
@@ -361,11 +362,13 @@ struct Buffer {  // aligned floats, zeroed when taken
 struct Weights {
   Buffer input, state, bias,
       state_bias;  // state_bias: the GRU's candidate gate adds it before the reset gate multiplies
+  Buffer projection;  // of the LSTM's h to fewer numbers; empty without one
 };
 
 struct Net {
   int32_t cell, layers, directions;
   int64_t inputs, hidden, head;  // head: rows of a Linear applied to every step of the last layer, 0 for none
+  int64_t projected;             // numbers that h is projected to, 0 for no projection
   std::vector<Weights> weights;
   Buffer head_weight, head_bias;
   std::mutex arenas_lock;
@@ -373,7 +376,8 @@ struct Net {
 
   int64_t gates() const { return cell == kLstm ? 4 : cell == kGru ? 3 : 1; }
   int64_t blocks() const { return (hidden + kLanes - 1) / kLanes; }
-  int64_t width(int64_t layer) const { return layer == 0 ? inputs : hidden * directions; }
+  int64_t state() const { return projected > 0 ? projected : hidden; }
+  int64_t width(int64_t layer) const { return layer == 0 ? inputs : state() * directions; }
 };
 
 void PackStrips(const float* w, int64_t ld, int64_t depth, int64_t units, int64_t gates, Buffer& out) {
@@ -398,7 +402,7 @@ struct HoneCall {
   int64_t steps, batch;
   const float* x;
   int64_t x_step, x_row;
-  const float *h0, *c0;  // [layers * directions][batch][hidden], null for zeros
+  const float *h0, *c0;  // [layers * directions][batch][state and hidden], null for zeros
   float* y;              // the sequence (or the head's); null when not wanted
   int64_t y_step, y_row;
   int64_t last_only;  // y holds the last step alone
@@ -483,6 +487,7 @@ Split Choose(const Net& net, const HoneCall& call) {
 struct Team {  // the threads that share one part of the batch and one lane, each with a range of hidden units
   Barrier barrier;
   float* state[2];  // h of the last and the next step, [row][state_ld]
+  float* whole;     // h before it is projected
 };
 
 class Execution {
@@ -496,7 +501,7 @@ class Execution {
     rows_ = Ceil(call.batch, split.batch);
     chunk_ = ChunkSteps(rows_, call.steps);
     const int64_t widest =
-        std::max(net.inputs, net.layers > 1 || net.head > 0 ? net.hidden * net.directions : 0);
+        std::max(net.inputs, net.layers > 1 || net.head > 0 ? net.state() * net.directions : 0);
     state_ld_ = (net.blocks() + 1) *
                 kLanes;  // one vector more than needed: rows of 4096 bytes would share cache sets
     source_ld_ = Ceil(widest, kLanes) * kLanes + kLanes;
@@ -504,7 +509,7 @@ class Execution {
         std::max(Ceil(net.blocks(), split.units) * net.gates(), Ceil(Ceil(net.head, kLanes), split.units)) *
             kLanes +
         kLanes;
-    sequence_ld_ = net.hidden * net.directions;
+    sequence_ld_ = net.state() * net.directions;
     const int64_t sequence = call.steps * call.batch * sequence_ld_;
     const bool last_stored = call.y != nullptr && call.last_only == 0 && net.head == 0;
     const int64_t sequences = net.directions == 2 ? std::min<int64_t>(2, net.layers - 1)
@@ -519,15 +524,19 @@ class Execution {
     projected_floats_ = padded(rows_ * chunk_ * pre_ld_);
     recurrent_floats_ = padded(rows_ * pre_ld_);
     per_thread_ = source_floats_ + projected_floats_ + recurrent_floats_ + state_floats_;
-    const int64_t shared = sequences * padded(sequence) + 2 * split.batch * split.lanes * state_floats_;
+    const int64_t states = net.projected > 0 ? 3 : 2;
+    const int64_t shared = sequences * padded(sequence) + states * split.batch * split.lanes * state_floats_;
     arena.Reserve(static_cast<size_t>(shared + split.threads() * per_thread_));
     float* at = arena.data;
     for (int64_t i = 0; i < sequences; ++i, at += padded(sequence)) sequence_[i] = at;
-    for (Team& team : teams_)
+    for (Team& team : teams_) {
       for (float*& state : team.state) {
         state = at;
         at += state_floats_;
       }
+      team.whole = net.projected > 0 ? at : nullptr;
+      at += net.projected > 0 ? state_floats_ : 0;
+    }
     private_ = at;
   }
 
@@ -554,6 +563,7 @@ class Execution {
   void CopySource(const Member& me, const Sequence& from, int64_t width, int64_t first, int64_t count,
                   bool backward) const;
   void Head(const Member& me, int64_t first, int64_t count) const;
+  void Project(const Member& me, const Weights& w, const Step& step) const;
   template <int kCell>
   void Gates(const Member& me, const Weights& w, const Step& step) const;
 
@@ -654,31 +664,47 @@ void Execution::Gates(const Member& me, const Weights& w, const Step& step) cons
     }
 }
 
+// The state from h and the projection, whose rows are shared out among the team.
+void Execution::Project(const Member& me, const Weights& w, const Step& step) const {
+  const int64_t all = Ceil(net_.projected, kLanes);
+  const int64_t from = me.unit_index * all / split_.units,
+                strips = (me.unit_index + 1) * all / split_.units - from;
+  Multiply(me.team->whole, state_ld_, me.rows, w.projection.data + from * net_.hidden * kLanes, net_.hidden,
+           strips, me.recurrent, pre_ld_);
+  for (int64_t b = 0; b < me.rows; ++b)
+    for (int64_t s = 0; s < strips; ++s) {
+      const int64_t column = (from + s) * kLanes, count = net_.projected - column;
+      const Vec value = Load(me.recurrent + b * pre_ld_ + s * kLanes);
+      Store(step.after + b * state_ld_ + column, value);
+      if (step.y != nullptr) StoreSome(step.y + b * step.y_row + column, value, count);
+      if (step.h_n != nullptr) StoreSome(step.h_n + b * net_.projected + column, value, count);
+    }
+}
+
 void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
   const int64_t index = layer * net_.directions + direction;
   const Weights& w = net_.weights[static_cast<size_t>(index)];
   const bool last = layer == net_.layers - 1, backward = direction == 1;
   const uint32_t members = static_cast<uint32_t>(split_.units);
-  const int64_t width = net_.width(layer), hidden = net_.hidden;
+  const int64_t width = net_.width(layer), hidden = net_.hidden, state = net_.state();
   const int64_t strips = me.blocks * net_.gates(), first_strip = me.first_block * net_.gates();
   const Sequence output = Output(layer);
   const Sequence input =
       layer > 0 ? Output(layer - 1) : Sequence{const_cast<float*>(call_.x), call_.x_step, call_.x_row};
-  const int64_t own =
-      (index * call_.batch + me.first_row) * hidden;  // this part of the batch in h0, c0, h_n and c_n
+  const int64_t own = index * call_.batch + me.first_row;  // this part of the batch in h0, c0, h_n and c_n
 
   const int64_t unit = me.first_block * kLanes, units = me.blocks * kLanes;
-  const auto begin = [&](const float* from, float* to) {
+  const auto begin = [&](const float* from, int64_t size, float* to) {
+    const int64_t taken = std::min(units, std::max<int64_t>(0, size - unit));
     for (int64_t b = 0; b < me.rows; ++b) {
       float* row = to + b * state_ld_ + unit;
       std::memset(row, 0, static_cast<size_t>(units) * sizeof(float));
-      if (from != nullptr)
-        std::memcpy(row, from + own + b * hidden + unit,
-                    static_cast<size_t>(std::min(units, hidden - unit)) * sizeof(float));
+      if (from != nullptr && taken > 0)
+        std::memcpy(row, from + (own + b) * size + unit, static_cast<size_t>(taken) * sizeof(float));
     }
   };
-  begin(call_.h0, me.team->state[0]);
-  if (net_.cell == kLstm) begin(call_.c0, me.memory);
+  begin(call_.h0, state, me.team->state[0]);
+  if (net_.cell == kLstm) begin(call_.c0, hidden, me.memory);
   me.team->barrier.Wait(members);
 
   // The backward direction's answer at the last step is its first one.
@@ -697,7 +723,7 @@ void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
     Multiply(me.source, source_ld_, me.rows * count, w.input.data + first_strip * width * kLanes, width,
              strips, me.projected, pre_ld_);
     for (int64_t i = 0; i < count; ++i) {
-      Multiply(me.team->state[now], state_ld_, me.rows, w.state.data + first_strip * hidden * kLanes, hidden,
+      Multiply(me.team->state[now], state_ld_, me.rows, w.state.data + first_strip * state * kLanes, state,
                strips, me.recurrent, pre_ld_);
       const int64_t t = backward ? call_.steps - 1 - (first + i) : first + i;
       const bool stored =
@@ -708,10 +734,10 @@ void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
       step.before = me.team->state[now];
       step.after = me.team->state[now ^ 1];
       step.y =
-          stored ? output.data + t * output.step + me.first_row * output.row + direction * hidden : nullptr;
+          stored ? output.data + t * output.step + me.first_row * output.row + direction * state : nullptr;
       step.y_row = output.row;
-      step.h_n = final && call_.h_n != nullptr ? call_.h_n + own : nullptr;
-      step.c_n = final && call_.c_n != nullptr ? call_.c_n + own : nullptr;
+      step.h_n = final && call_.h_n != nullptr ? call_.h_n + own * state : nullptr;
+      step.c_n = final && call_.c_n != nullptr ? call_.c_n + own * hidden : nullptr;
       switch (net_.cell) {
         case kTanh:
           Gates<kTanh>(me, w, step);
@@ -723,7 +749,16 @@ void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
           Gates<kGru>(me, w, step);
           break;
         default:
-          Gates<kLstm>(me, w, step);
+          if (net_.projected > 0) {
+            Step whole = step;
+            whole.after = me.team->whole;
+            whole.y = whole.h_n = nullptr;
+            Gates<kLstm>(me, w, whole);
+            me.team->barrier.Wait(members);
+            Project(me, w, step);
+          } else {
+            Gates<kLstm>(me, w, step);
+          }
           break;
       }
       now ^= 1;
@@ -760,7 +795,7 @@ void Execution::Head(const Member& me, int64_t first, int64_t count) const {
 extern "C" {
 
 void* hone_create(int64_t cell, int64_t layers, int64_t directions, int64_t inputs, int64_t hidden,
-                  int64_t head) {
+                  int64_t projected, int64_t head) {
   if (head > 0 && directions != 1) return nullptr;
   try {
     auto net = std::make_unique<Net>();
@@ -769,6 +804,7 @@ void* hone_create(int64_t cell, int64_t layers, int64_t directions, int64_t inpu
     net->directions = static_cast<int32_t>(directions);
     net->inputs = inputs;
     net->hidden = hidden;
+    net->projected = projected;
     net->head = head;
     net->weights = std::vector<Weights>(static_cast<size_t>(layers * directions));
     return net.release();
@@ -816,7 +852,7 @@ int64_t hone_pack(void* handle, int64_t index, const float* w_input, int64_t ld_
     Weights& w = net.weights.at(static_cast<size_t>(index));
     const int64_t gates = net.gates(), hidden = net.hidden;
     PackStrips(w_input, ld_input, net.width(index / net.directions), hidden, gates, w.input);
-    PackStrips(w_state, ld_state, hidden, hidden, gates, w.state);
+    PackStrips(w_state, ld_state, net.state(), hidden, gates, w.state);
     w.bias.Reserve(static_cast<size_t>(net.blocks() * gates * kLanes));
     w.state_bias.Reserve(static_cast<size_t>(net.blocks() * kLanes));
     for (int64_t gate = 0; gate < gates; ++gate)
@@ -828,6 +864,17 @@ int64_t hone_pack(void* handle, int64_t index, const float* w_input, int64_t ld_
         w.bias.data[(unit / kLanes * gates + gate) * kLanes + unit % kLanes] =
             (b_input == nullptr ? 0.0f : b_input[row]) + (apart ? 0.0f : of_state);
       }
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+// [projected][hidden]
+int64_t hone_pack_projection(void* handle, int64_t index, const float* weight, int64_t ld) {
+  try {
+    Net& net = *static_cast<Net*>(handle);
+    PackStrips(weight, ld, net.hidden, net.projected, 1, net.weights.at(static_cast<size_t>(index)).projection);
     return 0;
   } catch (...) {
     return 1;

@@ -78,10 +78,11 @@ def _library():
                 _library_state["error"] = str(e)
             else:
                 i64, ptr = ctypes.c_int64, ctypes.c_void_p
-                library.hone_create.restype, library.hone_create.argtypes = ptr, [i64] * 6
+                library.hone_create.restype, library.hone_create.argtypes = ptr, [i64] * 7
                 library.hone_free.restype, library.hone_free.argtypes = None, [ptr]
                 library.hone_digest.restype, library.hone_digest.argtypes = ctypes.c_uint64, [ptr, i64, i64, i64]
                 library.hone_pack.restype, library.hone_pack.argtypes = i64, [ptr, i64, ptr, i64, ptr, i64, ptr, ptr]
+                library.hone_pack_projection.restype, library.hone_pack_projection.argtypes = i64, [ptr, i64, ptr, i64]
                 library.hone_pack_head.restype, library.hone_pack_head.argtypes = i64, [ptr, ptr, i64, ptr]
                 library.hone_run.restype, library.hone_run.argtypes = i64, [ptr, ctypes.POINTER(_Call)]
                 _library_state["library"] = library
@@ -110,20 +111,23 @@ def _rows(tensor):
 class _Net:
     """Packed weights, never changed after construction: new weights make a new one, so calls in flight keep theirs."""
 
-    def __init__(self, cell, layers, directions, inputs, hidden, matrices, head=None):
+    def __init__(self, cell, layers, directions, inputs, hidden, projected, matrices, head=None):
         library = _library()
-        self.key = (cell, layers, directions, inputs, hidden)
+        self.key = (cell, layers, directions, inputs, hidden, projected)
         self.digest = _digest(library, matrices, head)
         out = 0 if head is None else head[0].size(0)
-        self.handle = library.hone_create(cell, layers, directions, inputs, hidden, out)
+        self.handle = library.hone_create(cell, layers, directions, inputs, hidden, projected, out)
         if not self.handle:
             raise _Unsupported("out of memory for packed weights")
         self._finalizer = weakref.finalize(self, library.hone_free, self.handle)
         failed = 0
-        for index, (w_x, w_h, b_x, b_h) in enumerate(matrices):
+        for index, (w_x, w_h, b_x, b_h, w_r) in enumerate(matrices):
             w_x, w_h = _rows(w_x), _rows(w_h)
             b_x, b_h = (None if b is None else b.contiguous() for b in (b_x, b_h))
             failed |= library.hone_pack(self.handle, index, w_x.data_ptr(), w_x.stride(0), w_h.data_ptr(), w_h.stride(0), _pointer(b_x), _pointer(b_h))
+            if w_r is not None:
+                w_r = _rows(w_r)
+                failed |= library.hone_pack_projection(self.handle, index, w_r.data_ptr(), w_r.stride(0))
         if head is not None:
             weight, bias = _rows(head[0]), None if head[1] is None else head[1].contiguous()
             failed |= library.hone_pack_head(self.handle, weight.data_ptr(), weight.stride(0), _pointer(bias))
@@ -193,9 +197,13 @@ _packed = weakref.WeakKeyDictionary()  # module -> _Net; outside the module, so 
 
 
 def _net_of(module, weights):
-    per = 4 if module.bias else 2
-    matrices = [tuple(w.detach() for w in weights[i : i + per]) + (None,) * (4 - per) for i in range(0, len(weights), per)]
-    key = (_CELLS[module.mode], module.num_layers, 2 if module.bidirectional else 1, module.input_size, module.hidden_size)
+    plain, projected = 4 if module.bias else 2, getattr(module, "proj_size", 0)
+    per = plain + (1 if projected else 0)
+    matrices = []
+    for i in range(0, len(weights), per):
+        group = [w.detach() for w in weights[i : i + per]]
+        matrices.append((*group[:plain], *(None,) * (4 - plain), group[plain] if projected else None))
+    key = (_CELLS[module.mode], module.num_layers, 2 if module.bidirectional else 1, module.input_size, module.hidden_size, projected)
     net = _packed.get(module)
     # Versions miss changes made through .data, so the weights themselves are read: 1/(steps * batch) of the work.
     if net is None or net.key != key or net.digest != _digest(_library(), matrices, None):
@@ -217,17 +225,16 @@ def _forward(module, x, state):
     _check_plain([x, h0, c0] + weights)
     if module.training and module.dropout > 0 and module.num_layers > 1:
         raise _Unsupported("dropout is active")
-    if getattr(module, "proj_size", 0):
-        raise _Unsupported("proj_size is not covered")
     batched = x.dim() == 3
     directions = 2 if module.bidirectional else 1
     if x.dim() not in (2, 3) or x.size(-1) != module.input_size or x.numel() == 0:
         return NotImplemented  # PyTorch words the error
     sequence_first = x if batched and not module.batch_first else x.transpose(0, 1) if batched else x.unsqueeze(1)
     steps, batch = sequence_first.shape[:2]
-    shape = (module.num_layers * directions, batch, module.hidden_size)
-    for s in (h0, c0):
-        if s is not None and tuple(s.shape) != (shape if batched else (shape[0], shape[2])):
+    width = getattr(module, "proj_size", 0) or module.hidden_size
+    shape, c_shape = ((module.num_layers * directions, batch, size) for size in (width, module.hidden_size))
+    for s, full in ((h0, shape), (c0, c_shape)):
+        if s is not None and tuple(s.shape) != (full if batched else (full[0], full[2])):
             return NotImplemented
     h0, c0 = (None if s is None else s.contiguous() for s in (h0, c0))
     wanted = getattr(module, "hone_outputs", None) or ("sequence", "h_n", "c_n")
@@ -238,11 +245,11 @@ def _forward(module, x, state):
         length = 1 if last_only else steps
         if "sequence" in wanted or last_only:
             first, second = (batch, length) if module.batch_first else (length, batch)
-            y = torch.empty(first, second, directions * module.hidden_size)
+            y = torch.empty(first, second, directions * width)
         if "h_n" in wanted:
             h_n = torch.empty(shape)
         if "c_n" in wanted and lstm:
-            c_n = torch.empty(shape)
+            c_n = torch.empty(c_shape)
         view = y.transpose(0, 1) if y is not None and module.batch_first else y
         net.run(sequence_first, h0, c0, view, h_n, c_n, last_only)
         if not batched:
@@ -262,12 +269,12 @@ def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
     with torch.no_grad():
         key = tuple(None if t is None else (t.data_ptr(), tuple(t.shape), t.stride()) for t in tensors) + (activation,)
         w_x, w_h, b_x, b_h, head_weight, head_bias = (None if t is None else t.detach() for t in tensors)
-        matrices = [(w_x, w_h, b_x, b_h)]
+        matrices = [(w_x, w_h, b_x, b_h, None)]
         head = None if head_weight is None else (head_weight, head_bias)
         with _lock:
             net = _elman_nets.get(key)
         if net is None or net.digest != _digest(_library(), matrices, head):
-            net = _Net({"tanh": 0, "relu": 1}[activation], 1, 1, w_x.size(1), w_h.size(0), matrices, head)
+            net = _Net({"tanh": 0, "relu": 1}[activation], 1, 1, w_x.size(1), w_h.size(0), 0, matrices, head)
             with _lock:
                 _elman_nets[key] = net
                 while len(_elman_nets) > 16:

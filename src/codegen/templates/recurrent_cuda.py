@@ -13,6 +13,8 @@ _SOURCES.update(recurrent_cluster=_RECURRENT_SOURCE, product_tf32=_PRODUCT_SOURC
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 _EXTRA_MACROS = {}  # tests add STALL_FOR_TEST and LIMIT_NS
 _PRODUCT_SHARED = 55296
+_LONG_SUM = 256
+_FULL_FLOAT32 = False  # whether recurrent layers stay at float32 level where PyTorch allows TF32
 _PLANS_KEPT = 64  # shapes and streams per packed module
 _HALF_PRODUCT = "out_dtype" in (torch.mm.__doc__ or "")  # fp16 operands with a float32 result, torch 2.8 and later
 
@@ -178,6 +180,7 @@ def _pack_bias(shape, b_ih, b_hh, device):
     s = shape
     out = torch.zeros(s.padded, 4, device=device, dtype=torch.float32)
     i, h = (torch.zeros(s.gates, s.hidden, device=device) if b is None else b.reshape(s.gates, s.hidden) for b in (b_ih, b_hh))
+    i, h = i.float(), h.float()
     rows = torch.stack([i[0] + h[0], i[1] + h[1], i[2], h[2]]) if s.cell == "GRU" else i + h
     out[: s.hidden, : rows.shape[0]] = rows.t()
     return out
@@ -187,23 +190,28 @@ class _Stack:
     """Packed weights of a stack of layers on one device at one precision; never changed after construction.
 
     matrices: one (w_ih, w_hh, b_ih, b_hh) per layer, or per layer and direction; biases may be None. precision: "tf32" (11
-    significant bits, as cuDNN's default) or "fp32" (three products of two-term splits)."""
+    significant bits, as cuDNN's default), "fp32" (three products of two-term splits) or "half" (weights of 16 bits, computed as "tf32")."""
 
     def __init__(self, cell, matrices, directions, precision, device):
         if precision == "fp32" and cell == "RNN_RELU":
             raise _Unsupported("a ReLU's unbounded states are kept to 16 bits, and float32 is asked for")
         if _capturing():
             raise _Unsupported("a CUDA graph is being captured; call the module once before, and again after its weights changed")
-        self.cell, self.directions, self.precision, self.device = cell, directions, precision, device
+        if precision == "half" and not _HALF_PRODUCT:
+            raise _Unsupported("16-bit modules need a torch whose mm has out_dtype")
+        self.cell, self.directions, self.precision, self.device, self.dtype = cell, directions, precision, device, matrices[0][1].dtype
         self.matrices = matrices
         self.hidden, self.gates = matrices[0][1].shape[1], _GATES[cell]
         self.layers = len(matrices) // directions
         self.parts = 2 if precision == "fp32" or cell == "RNN_RELU" else 1
         self.slabs = directions if directions == 2 else self.layers
         self.chained = directions == 1 and self.layers > 1
-        self.between = torch.float16 if precision == "tf32" and _HALF_PRODUCT else torch.float32
+        self.between = torch.float16 if precision != "fp32" and _HALF_PRODUCT else torch.float32
+        # A first step from a given h0 is what a reversed layer's last output rests on, and PyTorch takes that product in full
+        # float32. Where the gates are a plain sum it is added to the input part, and the kernel starts from zero.
+        self.adds_h0 = directions == 2 and precision == "tf32" and cell != "GRU"
         # Input products: layer 0, and every layer of a bidirectional stack, both directions at once.
-        self.input_weights = [self._input_weight(layer) for layer in range(self.layers if directions == 2 else 1)]
+        self.input_weights = {layer: self._input_weight(layer) for layer in range(self.layers if directions == 2 else 1)}
         self.error = torch.zeros(1, dtype=torch.int32).pin_memory()
         self.error_word = ctypes.c_int.from_address(self.error.data_ptr())
         self.kernels, self.packings, self.plans = {}, {}, collections.OrderedDict()
@@ -213,8 +221,17 @@ class _Stack:
         w = torch.cat([self.matrices[first + d][0] for d in range(self.directions)])
         if layer > 0 and self.between == torch.float16:
             scale = _scale(w) / 64  # states may be large where h0 is; the sums stay within fp32 anyway
-            return (w * scale).half().t().contiguous(), 1 / scale
-        return w.contiguous(), 1.0
+            return (w.float() * scale).half().t().contiguous(), 1 / scale
+        return w.t().contiguous() if self.precision == "half" else w.contiguous(), 1.0
+
+    def layer_input(self, layer):
+        """(what multiplies the inputs of a layer, what its result is to be multiplied by); 16-bit weights are transposed."""
+        if layer not in self.input_weights:
+            if _capturing():
+                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+            self.input_weights[layer] = self._input_weight(layer)
+            torch.cuda.current_stream(self.device).synchronize()  # other streams will read it
+        return self.input_weights[layer]
 
     def kernel_for(self, batch):
         """(kernel, groups of sequences, packed weights): as few sequences per cluster as the resident clusters allow, because all of
@@ -283,15 +300,11 @@ def _address(tensor):
     return 0 if tensor is None else tensor.data_ptr()
 
 
-class _Plan:
-    """One shape on one stream. x is [steps, batch, inputs], or [batch, steps, inputs] where x_by_batch; y likewise."""
+class _Outputs:
+    """What one call returns: shapes, and which of the outputs are wanted."""
 
-    def __init__(self, stack, steps, batch, inputs, stream, x_by_batch=False, y_by_batch=False, wanted=("sequence", "h_n", "c_n"), batched=True):
-        kernel, groups, packed = stack.kernel_for(batch)
-        self.stack, self.kernel, self.packed, self.stream = stack, kernel, packed, stream
-        self.lock = threading.Lock()
-        self.torch_device = torch.device("cuda", stack.device)
-        shape, hidden, directions = kernel.shape, stack.hidden, stack.directions
+    def _set_outputs(self, stack, steps, batch, y_by_batch, wanted, batched):
+        hidden, directions = stack.hidden, stack.directions
         self.state_shape = torch.Size([stack.layers * directions, batch, hidden] if batched else [stack.layers * directions, hidden])
         self.h_n, self.c_n = "h_n" in wanted, "c_n" in wanted and stack.cell == "LSTM"
         # The last step of one direction is the last layer's state; of two it has to be taken out of the sequence.
@@ -306,6 +319,26 @@ class _Plan:
                 self.y_shape = torch.Size([length, directions * hidden])
         self.time_axis = 1 if y_by_batch and batched else 0
 
+    def _answer(self, y, h_n, c_n):
+        if self.last:
+            if self.last_state and h_n is not None:
+                y.copy_(h_n[-1].view(y.shape))
+            elif not self.last_state:
+                y = y.narrow(self.time_axis, y.size(self.time_axis) - 1, 1)
+        return y, h_n, c_n
+
+
+class _Plan(_Outputs):
+    """One shape on one stream, in clusters. x is [steps, batch, inputs], or [batch, steps, inputs] where x_by_batch; y likewise."""
+
+    def __init__(self, stack, steps, batch, inputs, stream, x_by_batch=False, y_by_batch=False, wanted=("sequence", "h_n", "c_n"), batched=True):
+        kernel, groups, packed = stack.kernel_for(batch)
+        self.stack, self.kernel, self.packed, self.stream = stack, kernel, packed, stream
+        self.lock = threading.Lock()
+        self.torch_device = torch.device("cuda", stack.device)
+        shape, hidden, directions = kernel.shape, stack.hidden, stack.directions
+        self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
+
         width = directions * shape.gates * hidden
         self.gates_shape = (steps * batch, width)
         self.between_shape = (steps * batch, directions * hidden) if directions == 2 and stack.layers > 1 else None
@@ -315,7 +348,7 @@ class _Plan:
         self.config = kernel.config(shape.slabs * groups, stream)
 
         rows = steps * batch
-        self.products, self.launches = [], []
+        self.products, self.launches, self.first_rows = [], [], []
         for layer in range(stack.layers if directions == 2 else 1):
             self.products.append(self._product_of(layer, rows, width))
             problem = kernel.problem_type()
@@ -323,6 +356,8 @@ class _Plan:
             problem.error = stack.error.data_ptr()
             by_batch = x_by_batch and layer == 0
             problem.gates_t, problem.gates_b = (width, steps * width) if by_batch else (batch * width, width)
+            first_rows = [slice(None, None, steps) if by_batch else slice(0, batch), slice(steps - 1, None, steps) if by_batch else slice(rows - batch, rows)]
+            self.first_rows.append(first_rows[:directions])
             final = directions == 1 or layer == stack.layers - 1
             y_width = directions * hidden
             problem.y_t, problem.y_b = (y_width, steps * y_width) if y_by_batch and final else (batch * y_width, y_width)
@@ -350,13 +385,32 @@ class _Plan:
     def _product_of(self, layer, rows, width):
         """What multiplies the inputs of a layer: a _Product, or None for torch.mm."""
         stack = self.stack
-        weight, _ = stack.input_weights[layer]
-        if weight.dtype == torch.float16:
+        weight, _ = stack.layer_input(layer)
+        if weight.dtype != torch.float32:
             return None
         if stack.precision == "fp32":
-            # PyTorch's own float32 product, unless it is allowed to be less.
-            return _Product(stack.device, self.stream, weight, rows, 3) if _linear_tf32() else None
+            # PyTorch's own float32 product, unless it is allowed to be less or adds up so many terms one by one that its rounding
+            # shows (measured: 1,024 terms err by 5e-7, twice what PyTorch's narrow products of single steps do).
+            return _Product(stack.device, self.stream, weight, rows, 3) if _linear_tf32() or weight.shape[1] > _LONG_SUM else None
         return _Product(stack.device, self.stream, weight, rows, 1) if weight.shape[1] >= 32 else None
+
+    def _multiply(self, number, layer, rows, gates):
+        weight = self.stack.input_weights[layer][0]
+        if self.products[number] is not None:
+            self.products[number](rows, gates)
+        elif weight.dtype != torch.float32:
+            torch.mm(rows.view(gates.size(0), -1), weight, out_dtype=torch.float32, out=gates)
+        else:
+            torch.mm(rows.view(gates.size(0), -1), weight.t(), out=gates)
+
+    def _add_h0(self, gates, h0, layer):
+        stack = self.stack
+        width = stack.gates * stack.hidden
+        states = h0.view(-1, h0.size(-2) if h0.dim() == 3 else 1, stack.hidden)
+        for d, rows in enumerate(self.first_rows[layer]):
+            index = layer * stack.directions + d
+            row = gates[rows, d * width : (d + 1) * width]
+            row.addmm_(states[index], stack.matrices[index][1].t(), alpha=1 / stack.input_weights[layer][1])
 
     def __call__(self, x, h0, c0):
         """(y, h_n, c_n), None for what is not wanted. x and the states are contiguous and of the plan's shapes."""
@@ -379,6 +433,7 @@ class _Plan:
         gates_at = gates.data_ptr()
         h0_at, c0_at, hn_at, cn_at, y_at = _address(h0), _address(c0), _address(h_n), _address(c_n), _address(y)
         between_at, exchange_at = _address(between), _address(exchange)
+        h0_kernel = 0 if stack.adds_h0 else h0_at
         half, rows = stack.between == torch.float16, x
         driver, pack = _driver(), _SLAB_ADDRESSES.pack_into
         with self.lock:
@@ -392,13 +447,9 @@ class _Plan:
                     control = self.control
             control_at = _address(control)
             for layer, (problem, slabs, shared_at, final, launch) in enumerate(self.launches):
-                product = self.products[layer]
-                if product is not None:
-                    product(rows, gates)
-                elif rows.dtype == torch.float16:
-                    torch.mm(rows, stack.input_weights[layer][0], out_dtype=float32, out=gates)
-                else:
-                    torch.mm(rows.view(self.gates_shape[0], -1), stack.input_weights[layer][0].t(), out=gates)
+                self._multiply(layer, layer, rows, gates)
+                if h0 is not None and stack.adds_h0:
+                    self._add_h0(gates, h0, layer)
                 for at, gates_offset, state, y_offset in slabs:
                     y32 = y16 = 0
                     hn = hn_at and hn_at + state
@@ -409,24 +460,27 @@ class _Plan:
                             y32 = y_at + 4 * y_offset
                         elif self.last_state and not hn:
                             hn = y_at
-                    pack(problem, at, 0 if gates_offset is None else gates_at + gates_offset, h0_at and h0_at + state, c0_at and c0_at + state,
+                    pack(problem, at, 0 if gates_offset is None else gates_at + gates_offset, h0_kernel and h0_kernel + state, c0_at and c0_at + state,
                          hn, cn_at and cn_at + state, y32, y16)  # fmt: skip
                 _SHARED_ADDRESSES.pack_into(problem, shared_at, exchange_at, control_at and control_at + 32, control_at)
                 driver.launch(launch)
                 rows = between
-        if self.last:
-            if self.last_state and h_n is not None:
-                y.copy_(h_n[-1].view(y.shape))
-            elif not self.last_state:
-                y = y.narrow(self.time_axis, y.size(self.time_axis) - 1, 1)
-        return y, h_n, c_n
+        return self._answer(y, h_n, c_n)
 
 
+def _make_plan(*arguments):
+    """The plan of the way to run a shape that is predicted to be the fastest; further runtimes register theirs."""
+    return _PLANNERS[-1](*arguments)
+
+
+_PLANNERS = [_Plan]
 _captured = set()  # stacks that a captured graph reads, for good
 
 
 def _cudnn_tf32():
     """Whether PyTorch's own recurrent layers may round to TF32 now."""
+    if _FULL_FLOAT32:
+        return False
     if not torch.backends.cudnn.enabled:
         return _linear_tf32()
     if _precision_of is not None:
@@ -453,10 +507,13 @@ def _autocast():
 _PLAIN = (torch.Tensor, nn.Parameter)
 
 
-def _check_weights(tensors, device):
+_DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def _check_weights(tensors, device, dtype=torch.float32):
     for t in tensors:
-        if t is not None and (type(t) not in _PLAIN or t.dtype is not torch.float32 or t.get_device() != device):
-            raise _Unsupported("weights have to be float32 tensors on the input's device")
+        if t is not None and (type(t) not in _PLAIN or t.dtype is not dtype or t.get_device() != device):
+            raise _Unsupported("weights have to be tensors of the input's type on its device")
 
 
 def _check_call(x, states, weights):
@@ -466,11 +523,11 @@ def _check_call(x, states, weights):
     device = x.get_device()
     if not x.is_cuda:
         raise _Unsupported("the input is on %s and the kernel is for CUDA" % x.device)
-    if x.dtype is not torch.float32:
-        raise _Unsupported("the kernel is for float32, not %s" % x.dtype)
+    if x.dtype not in _DTYPES:
+        raise _Unsupported("the kernel is for float32, float16 and bfloat16, not %s" % x.dtype)
     for t in states:
-        if t is not None and (type(t) not in _PLAIN or t.dtype is not torch.float32 or t.get_device() != device):
-            raise _Unsupported("states have to be float32 tensors on the input's device")
+        if t is not None and (type(t) not in _PLAIN or t.dtype is not x.dtype or t.get_device() != device):
+            raise _Unsupported("states have to be tensors of the input's type on its device")
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, *states, *weights)):
         raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernel)")
     if torch._C._get_tracing_state() is not None:
@@ -505,12 +562,12 @@ def _signature(tensors):
         return addresses, None
 
 
-def _entry_of(table, key, tensors, signature, group, device):
+def _entry_of(table, key, tensors, signature, group, device, dtype=torch.float32):
     entry = table.get(key)
     if entry is None or entry.signature != signature:
         if _capturing():
             raise _Unsupported("a CUDA graph is being captured; call the module once before, and again after its weights changed")
-        _check_weights(tensors, device)
+        _check_weights(tensors, device, dtype)
         with _lock:
             if entry is not None or len(_elman_entries) >= 16:
                 torch.cuda.synchronize(device)  # what is dropped here may be in use on any stream
@@ -562,27 +619,34 @@ def _on_device(module, cell, weights, x, h0, c0, device):
         steps, batch = (x.size(0), 1) if not batched else (x.size(1), x.size(0)) if module.batch_first else (x.size(0), x.size(1))
         wanted = module.hone_outputs or ("sequence", "h_n", "c_n")
         by_batch = module.batch_first and batched
-        return _Plan(stack, steps, batch, x.size(-1), stream, by_batch, by_batch, wanted, batched)
+        return _make_plan(stack, steps, batch, x.size(-1), stream, by_batch, by_batch, wanted, batched)
 
-    if x.dim() not in (2, 3) or x.size(-1) != module.input_size or x.numel() == 0:
+    if x.dim() not in (2, 3) or x.size(-1) != module.input_size or x.numel() == 0 or x.dtype is not weights[0].dtype:
         return NotImplemented  # PyTorch words the error
     with torch.no_grad():
-        entry = _entry_of(_entries, module, weights, _signature(weights), group, device)
+        entry = _entry_of(_entries, module, weights, _signature(weights), group, device, x.dtype)
         tf32 = _linear_tf32() if module.hone_cell else _cudnn_tf32()
-        stack = entry.stack(cell, directions, "tf32" if tf32 else "fp32", device)
+        half = x.dtype is not torch.float32
+        stack = entry.stack(cell, directions, "half" if half else "tf32" if tf32 else "fp32", device)
         stream = _raw_stream(device)
         plan = stack.plan((x.shape, stream, module.batch_first, module.hone_outputs, tf32 or _linear_tf32()), make)
         for s in (h0, c0):
             if s is not None and s.shape != plan.state_shape:
                 return NotImplemented
         x = x.detach() if x.is_contiguous() and not x.data_ptr() & 15 else x.clone(memory_format=torch.contiguous_format)
+        if half:
+            h0, c0 = (None if s is None else s.float() for s in (h0, c0))
         y, h_n, c_n = plan(x, _contiguous(h0), _contiguous(c0))
+        if half:
+            y, h_n, c_n = (None if t is None else t.to(x.dtype) for t in (y, h_n, c_n))
     return y, ((h_n, c_n) if cell == "LSTM" else h_n)
 
 
 def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
     tensors = (w_x, w_h, b_x, b_h)
     device = _check_call(x_seq, (h0,), (*tensors, head_weight, head_bias))
+    if x_seq.dtype is not torch.float32:
+        raise _Unsupported("loops are for float32, not %s" % x_seq.dtype)
     if x_seq.dim() != 3 or x_seq.numel() == 0:
         raise _Unsupported("the loop needs an input [steps, batch, features] that is not empty")
     steps, batch, inputs = x_seq.shape
@@ -598,7 +662,7 @@ def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
         by_batch = not x.is_contiguous() and x.transpose(0, 1).is_contiguous()
         x = x.transpose(0, 1) if by_batch else x.contiguous()
         x = x.clone() if x.data_ptr() & 15 else x
-        plan = stack.plan((x_seq.shape, stream, by_batch, tf32), lambda: _Plan(stack, steps, batch, inputs, stream, by_batch))
+        plan = stack.plan((x_seq.shape, stream, by_batch, tf32), lambda: _make_plan(stack, steps, batch, inputs, stream, by_batch))
         if h0 is not None:
             h0 = h0.expand(batch, stack.hidden).contiguous()
         y, h_n, _ = plan(x, h0, None)

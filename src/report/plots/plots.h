@@ -15,7 +15,7 @@ namespace hone {
 // Drawn twice, for a page and for a phone; a page shows the one that fits.
 enum class PlotWidth { kWide, kNarrow };
 constexpr double PixelsOf(PlotWidth width) {
-  return width == PlotWidth::kWide ? 760 : 350;
+  return width == PlotWidth::kWide ? 900 : 350;
 }
 
 struct Legend {

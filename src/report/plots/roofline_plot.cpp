@@ -78,14 +78,17 @@ void DrawRoof(Svg* svg, const RunFigures& run, const Axis& x, const Axis& y, boo
     line.emplace_back(x.At(x.high()), y.At(flops));
   }
   svg->Path(line, "roof");
+  const char* measured = wide ? ", measured" : "";
   if (flops > 0)
-    svg->Text(x.At(x.low()) + 6, y.At(flops) - 6,
-              fmt::format("arithmetic {}FLOP/s{}", ShortNumber(flops), wide ? ", measured" : ""),
-              "rule-word");
-  if (bytes > 0)
-    svg->Text(x.to(), y.from() - 8,
-              fmt::format("memory {}B/s{}", ShortNumber(bytes), wide ? ", measured" : ""), "rule-word",
-              Anchor::kEnd);
+    svg->Text(x.to() - 4, y.At(flops) - 7, fmt::format("arithmetic {}FLOP/s{}", ShortNumber(flops), measured),
+              "rule-word", Anchor::kEnd);
+  if (bytes > 0 && line.size() > 1)
+    svg->Text((line[0].first + line[1].first) / 2 + 8, (line[0].second + line[1].second) / 2 + 12,
+              fmt::format("memory {}B/s{}", ShortNumber(bytes), measured), "rule-word");
+}
+
+std::string Percent(double share) {
+  return share < 0.1 ? fmt::format("{:.2g}%", 100 * share) : fmt::format("{:.0f}%", 100 * share);
 }
 
 Svg Draw(const Plot& plot, const RunFigures& run, const std::vector<Point>& points, PlotWidth width) {
@@ -99,7 +102,7 @@ Svg Draw(const Plot& plot, const RunFigures& run, const std::vector<Point>& poin
   double low = points[0].rate(run.flops);
   double high = std::max(low, run.ceiling_flops_per_s);
   for (const Point& point : points) low = std::min(low, point.rate(run.flops));
-  const double names = wide ? 210 : 128;
+  const double names = wide ? 250 : 186;
   const Axis x = Axis::Log(std::min(intensity, ridge > 0 ? ridge : intensity) / 4,
                            std::max(intensity, ridge) * 4, kLeft, PixelsOf(width) - names);
   const Axis y = Axis::Log(low / 1.5, high * 1.5, height - kBottom, kTop);
@@ -116,7 +119,7 @@ Svg Draw(const Plot& plot, const RunFigures& run, const std::vector<Point>& poin
     const Point& point = points[named[k]];
     svg.Path({{at + 7, y.At(point.rate(run.flops))}, {x.to() + 2, heights[k]}, {aside - 3, heights[k]}},
              "leader");
-    const std::string share = fmt::format("{:.2g}%", 100 * run.floor_us / point.us);
+    const std::string share = Percent(run.floor_us / point.us);
     const size_t letters = static_cast<size_t>((names - 16 - 40) / 6.8);
     svg.Text(aside, heights[k] + 4, Shortened(point.name, letters), point.strong ? "label strong" : "label");
     svg.Text(PixelsOf(width), heights[k] + 4, share, point.strong ? "figure strong" : "figure", Anchor::kEnd);
@@ -147,7 +150,7 @@ std::optional<Plot> RooflinePlot(const RunFigures& run) {
   plot.columns = {"what", "time of a call", "FLOP/s", "of the floor's rate"};
   for (const Point& point : points)
     plot.rows.push_back({point.name, Microseconds(point.us), ShortNumber(point.rate(run.flops)),
-                         fmt::format("{:.3g}%", 100 * run.floor_us / point.us)});
+                         Percent(run.floor_us / point.us)});
   DrawBoth(&plot, [&](PlotWidth width) { return Draw(plot, run, points, width); });
   return plot;
 }

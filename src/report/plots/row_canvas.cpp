@@ -11,23 +11,25 @@ namespace hone {
 namespace {
 
 constexpr double kRow = 24;
+constexpr double kNarrowRow = 40;
 constexpr double kHeading = 26;
 constexpr double kAxis = 44;  // ticks and title below the rows
 constexpr double kTop = 22;
-constexpr double kLetter = 7.3;  // of a label, in pixels
+constexpr double kLetter = 7.3;  // of a name, in pixels
+constexpr double kFigureLetter = 6.7;
 
 size_t Letters(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-double Height(const std::vector<CanvasRow>& rows) {
+double Height(const std::vector<CanvasRow>& rows, bool wide) {
   double height = kTop + kAxis;
   std::string group;
   for (const CanvasRow& row : rows) {
     if (!row.group.empty() && row.group != group) height += kHeading;
     group = row.group;
-    height += kRow;
+    height += wide ? kRow : kNarrowRow;
   }
   return height;
 }
@@ -37,16 +39,18 @@ double Height(const std::vector<CanvasRow>& rows) {
 RowCanvas::RowCanvas(const Plot& plot, PlotWidth width, const std::vector<CanvasRow>& rows)
     : rows_(rows),
       wide_(width == PlotWidth::kWide),
-      svg_(plot.id + (width == PlotWidth::kWide ? "-wide" : "-narrow"), PixelsOf(width), Height(rows),
-           plot.title, plot.description) {
+      svg_(plot.id + (width == PlotWidth::kWide ? "-wide" : "-narrow"), PixelsOf(width),
+           Height(rows, width == PlotWidth::kWide), plot.title, plot.description) {
   size_t label = 4;
   size_t figure = 0;
   for (const CanvasRow& row : rows_) {
     label = std::max(label, Letters(row.label));
     figure = std::max(figure, Letters(wide_ ? row.figure : row.short_figure));
   }
-  left_ = std::min(static_cast<double>(label) * kLetter + 14, PixelsOf(width) * (wide_ ? 0.3 : 0.36));
-  right_ = PixelsOf(width) - std::max(12.0, static_cast<double>(figure) * 6.7 + 14);
+  const double figures = std::max(12.0, static_cast<double>(figure) * kFigureLetter + 14);
+  left_ = wide_ ? std::min(static_cast<double>(label) * kLetter + 14, PixelsOf(width) * 0.34) : 10;
+  right_ = wide_ ? PixelsOf(width) - figures : PixelsOf(width) - 14;
+  most_letters_ = static_cast<size_t>((wide_ ? left_ - 10 : PixelsOf(width) - figures) / kLetter);
   top_ = kTop;
   double y = kTop;
   std::string group;
@@ -56,8 +60,9 @@ RowCanvas::RowCanvas(const Plot& plot, PlotWidth width, const std::vector<Canvas
       y += kHeading;
     }
     group = row.group;
-    y_.push_back(y + kRow / 2);
-    y += kRow;
+    label_y_.push_back(y + 16);
+    y_.push_back(wide_ ? y + kRow / 2 : y + 28);
+    y += wide_ ? kRow : kNarrowRow;
   }
   bottom_ = y + 2;
 }
@@ -68,12 +73,11 @@ void RowCanvas::Frame(const Axis& axis, const std::string& title) {
     svg_.Line(0, y + 5, svg_.width(), y + 5, "heading-line");
     svg_.Text(0, y, heading, "heading");
   }
-  const size_t most = static_cast<size_t>((left_ - 10) / kLetter);
   for (size_t i = 0; i < rows_.size(); ++i) {
     const std::string strong = rows_[i].strong ? " strong" : "";
-    svg_.Text(0, y_[i] + 4, Shortened(rows_[i].label, most), "label" + strong);
+    svg_.Text(0, label_y_[i], Shortened(rows_[i].label, most_letters_), "label" + strong);
     const std::string& figure = wide_ ? rows_[i].figure : rows_[i].short_figure;
-    if (!figure.empty()) svg_.Text(svg_.width(), y_[i] + 4, figure, "figure" + strong, Anchor::kEnd);
+    if (!figure.empty()) svg_.Text(svg_.width(), label_y_[i], figure, "figure" + strong, Anchor::kEnd);
   }
 }
 

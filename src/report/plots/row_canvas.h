@@ -37,8 +37,10 @@ class RowCanvas {
  private:
   std::vector<CanvasRow> rows_;
   std::vector<double> y_;
+  std::vector<double> label_y_;
   std::vector<std::pair<double, std::string>> headings_;
   bool wide_;
+  size_t most_letters_ = 0;  // of a name
   double left_, right_, top_, bottom_;
   Svg svg_;
 };

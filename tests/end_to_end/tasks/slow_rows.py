@@ -2,7 +2,7 @@
 import torch
 import torch.nn as nn
 
-rows = 1200
+rows = 240
 columns = 24
 
 

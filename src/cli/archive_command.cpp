@@ -1,0 +1,70 @@
+#include "cli/archive_command.h"
+
+#include <fmt/format.h>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "cli/common.h"
+#include "pipeline/run_archive.h"
+#include "pipeline/run_lock.h"
+
+namespace hone {
+
+namespace {
+
+struct ArchiveFlags {
+  std::string run, file;
+  bool force = false;
+  bool json = false;
+};
+
+Result<int> ArchiveRun(const ArchiveFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  HONE_ASSIGN_OR_RETURN(const RunRecord run, store->FindRun(flags.run));
+  // Held while it is read: nobody goes on with the run, and `hone gc` leaves it alone.
+  HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id, 0.5));
+  const fs::path file = flags.file.empty() ? run.name + ".hone.tar.gz" : flags.file;
+  std::error_code code;
+  if (!flags.force && fs::exists(fs::symlink_status(file, code)))
+    return Error{ErrorKind::kUsage, file.string() + " is there already; --force overwrites it"};
+  std::string left_alone;
+  HONE_ASSIGN_OR_RETURN(const RunArchive archive, CollectRun(*store, run, &left_alone));
+  HONE_ASSIGN_OR_RETURN(const std::string bytes, PackRun(archive));
+  HONE_RETURN_IF_ERROR(WriteFileAtomic(file, bytes));
+  if (!left_alone.empty())
+    fmt::print(stderr, "hone: without the files of {}: {}; the store has all that matters\n",
+               SafeForTerminal(run.folder), left_alone);
+  if (flags.json)
+    fmt::print("{}\n", DumpJson(OrderedJson{{"run", run.name},
+                                            {"file", file.string()},
+                                            {"bytes", bytes.size()},
+                                            {"sha256", Sha256(bytes)},
+                                            {"rows", archive.rows.count()},
+                                            {"files", archive.files.size()}}));
+  else
+    fmt::print("{}  {}, {} rows, {} files\ntake it in elsewhere: hone import {}\n", file.string(),
+               HumanBytes(static_cast<double>(bytes.size())), archive.rows.count(), archive.files.size(),
+               file.string());
+  return kExitAccepted;
+}
+
+}  // namespace
+
+void AddArchiveCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command =
+      app.add_subcommand("archive", "Pack a run into one file that `hone import` takes anywhere");
+  auto flags = std::make_shared<ArchiveFlags>();
+  command->add_option("RUN", flags->run, "A run's name, folder, R<number>, or last")->required();
+  command->add_option("FILE", flags->file, "Where to (default: <name of the run>.hone.tar.gz)");
+  command->add_flag("-f,--force", flags->force, "Overwrite a file that is there");
+  command->add_flag("--json", flags->json, "Say what was packed as JSON");
+  command->footer(
+      "The same run gives the same bytes. Keys to models are never in it.\n"
+      "Examples:\n  hone archive last\n  hone archive R12 gru.hone.tar.gz");
+  command->callback([flags, exit_code] {
+    const Result<int> code = ArchiveRun(*flags);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone

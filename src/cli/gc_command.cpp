@@ -1,0 +1,198 @@
+#include "cli/gc_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/common.h"
+#include "pipeline/run_files.h"
+#include "pipeline/run_lock.h"
+#include "store/retention.h"
+#include "store/run_rows.h"
+
+namespace hone {
+
+namespace {
+
+struct GcFlags {
+  double days = 30;
+  bool suites = false;
+  bool keep_files = false;
+  bool yes = false;
+  bool json = false;
+};
+
+struct Tally {
+  int64_t runs = 0, verdicts = 0, rows = 0, row_bytes = 0, files = 0, file_bytes = 0;
+};
+
+struct Plan {
+  std::vector<RunRecord> runs;  // that go
+  std::vector<VerdictRecord> verdicts;
+  std::map<std::string, int64_t> kept;
+  std::map<int64_t, RowSize> sizes;
+  bool somebody_works = false;
+};
+
+Result<Plan> MakePlan(RunStore& store, const RetentionRules& rules) {
+  Plan plan;
+  HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, store.Runs(-1));
+  HONE_ASSIGN_OR_RETURN(const std::vector<VerdictRecord> verdicts, store.store().Verdicts(-1));
+  HONE_ASSIGN_OR_RETURN(plan.sizes, SizesOfRuns(store));
+  std::set<int64_t> at_work;
+  for (const RunRecord& run : runs)
+    if (run.status == "running" && !IsAbandoned(run)) at_work.insert(run.id);
+  plan.somebody_works = !at_work.empty();
+  const std::vector<Kept> of_runs = PlanRuns(runs, at_work, rules);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (of_runs[i] == Kept::kNot)
+      plan.runs.push_back(runs[i]);
+    else
+      ++plan.kept[KeptName(of_runs[i])];
+  }
+  const std::vector<Kept> of_verdicts = PlanVerdicts(verdicts, rules);
+  for (size_t i = 0; i < verdicts.size(); ++i)
+    if (of_verdicts[i] == Kept::kNot) plan.verdicts.push_back(verdicts[i]);
+  return plan;
+}
+
+std::string FolderNote(const RunFolder& folder, const GcFlags& flags) {
+  if (flags.keep_files) return "files stay";
+  if (!folder.not_ours.empty()) return "folder left alone: " + folder.not_ours;
+  return fmt::format("{} files, {}", folder.files.size(), HumanBytes(static_cast<double>(folder.bytes)));
+}
+
+// Files first, then the row: whatever stops it in between, the run is still listed and the next gc ends it.
+// False when somebody has taken up the run since.
+Result<bool> RemoveRun(RunStore& store, const RunRecord& run, const RunFolder& folder, bool keep_files) {
+  const Result<UniqueFd> lock = LockRun(run.id, 0);
+  if (!lock.ok()) return false;
+  HONE_ASSIGN_OR_RETURN(const RunRecord now, store.FindRun(fmt::format("R{}", run.id)));
+  if (now.status != run.status || now.finished != run.finished) return false;
+  if (!keep_files && folder.not_ours.empty()) HONE_RETURN_IF_ERROR(RemoveRunFiles(run, folder.files));
+  HONE_RETURN_IF_ERROR(store.DeleteRun(run.id));
+  unlink((DataFolder() / "locks" / fmt::format("run{}.lock", run.id)).c_str());
+  return true;
+}
+
+int64_t StoreBytes() {
+  int64_t bytes = 0;
+  for (const char* name : {"hone.db", "hone.db-wal"}) {
+    std::error_code code;
+    const auto size = fs::file_size(DataFolder() / name, code);
+    if (!code) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+Result<Tally> Sweep(RunStore& store, const Plan& plan, const GcFlags& flags) {
+  Tally tally;
+  for (const RunRecord& run : plan.runs) {
+    if (Interrupted()) return tally;
+    HONE_ASSIGN_OR_RETURN(const bool shared, HasFolderOfAnother(store, run));
+    HONE_ASSIGN_OR_RETURN(const RunFolder folder, LookAtRunFolder(store, run, shared));
+    if (!flags.json)
+      fmt::print("{:<7} {}  {:<14} {}  ({})\n", fmt::format("R{}", run.id), run.created, run.status,
+                 SafeForTerminal(run.name), FolderNote(folder, flags));
+    if (flags.yes) {
+      HONE_ASSIGN_OR_RETURN(const bool removed, RemoveRun(store, run, folder, flags.keep_files));
+      if (!removed) {
+        fmt::print(stderr, "hone: R{} is in use after all; it stays\n", run.id);
+        continue;
+      }
+    }
+    const auto size = plan.sizes.find(run.id);
+    ++tally.runs;
+    tally.rows += size == plan.sizes.end() ? 0 : size->second.rows;
+    tally.row_bytes += size == plan.sizes.end() ? 0 : size->second.bytes;
+    if (flags.keep_files) continue;
+    tally.files += static_cast<int64_t>(folder.files.size());
+    tally.file_bytes += folder.bytes;
+  }
+  for (const VerdictRecord& verdict : plan.verdicts) {
+    if (Interrupted()) return tally;
+    if (flags.yes) HONE_RETURN_IF_ERROR(DeleteVerdict(store, verdict.id));
+    ++tally.verdicts;
+    ++tally.rows;
+    tally.row_bytes += static_cast<int64_t>(verdict.json.size());
+  }
+  return tally;
+}
+
+// "the store's file: 1.2 MiB -> 300 KiB", or why it stays as it is.
+Result<std::string> Shrink(RunStore& store, const Plan& plan) {
+  if (plan.somebody_works)
+    return std::string(
+        "the store's file keeps its size while a run is at work; the space in it is used again");
+  const int64_t before = StoreBytes();
+  HONE_ASSIGN_OR_RETURN(const bool done, CompactStore(store));
+  if (!done) return std::string("another process is writing: the store's file keeps its size for now");
+  return fmt::format("the store's file: {} -> {}", HumanBytes(static_cast<double>(before)),
+                     HumanBytes(static_cast<double>(StoreBytes())));
+}
+
+void PrintJson(const Tally& tally, const Plan& plan, const GcFlags& flags, const std::string& note) {
+  OrderedJson json = {{"removed", flags.yes},           {"runs", tally.runs},
+                      {"verdicts", tally.verdicts},     {"rows", tally.rows},
+                      {"row_bytes", tally.row_bytes},   {"files", tally.files},
+                      {"file_bytes", tally.file_bytes}, {"kept", plan.kept}};
+  if (!note.empty()) json["note"] = note;
+  fmt::print("{}\n", DumpJson(json));
+}
+
+Result<int> CollectGarbage(const GcFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  const RetentionRules rules{UnixSeconds(), flags.days, flags.suites};
+  HONE_ASSIGN_OR_RETURN(const Plan plan, MakePlan(*store, rules));
+  HONE_ASSIGN_OR_RETURN(const Tally tally, Sweep(*store, plan, flags));
+  std::string note;
+  if (flags.yes && !Interrupted()) {
+    HONE_RETURN_IF_ERROR(
+        DeleteEmptySuites(*store, UtcTimestamp(rules.now - static_cast<int64_t>(flags.days * 86400))));
+    HONE_ASSIGN_OR_RETURN(note, Shrink(*store, plan));
+  }
+  if (flags.json) {
+    PrintJson(tally, plan, flags, note);
+  } else {
+    for (const auto& [why, count] : plan.kept) fmt::print("kept: {} ({})\n", count, why);
+    fmt::print("{} {} runs and {} verdicts: {} rows with {} in the store, {} files with {}\n",
+               flags.yes ? "removed" : "would remove", tally.runs, tally.verdicts, tally.rows,
+               HumanBytes(static_cast<double>(tally.row_bytes)), tally.files,
+               HumanBytes(static_cast<double>(tally.file_bytes)));
+    if (!note.empty()) fmt::print("{}\n", note);
+    if (!flags.yes && tally.runs + tally.verdicts > 0)
+      fmt::print("nothing was changed; do it with: hone gc --yes\n");
+  }
+  if (Interrupted()) return InterruptedError();
+  return kExitAccepted;
+}
+
+}  // namespace
+
+void AddGcCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command =
+      app.add_subcommand("gc", "Say which old runs and verdicts could go; with --yes remove them");
+  auto flags = std::make_shared<GcFlags>();
+  command->add_option("--older-than", flags->days, "Days; what is younger stays")
+      ->check(CLI::Range(0.0, 36500.0))
+      ->capture_default_str();
+  command->add_flag("--suites", flags->suites, "Members of suites may go, too");
+  command->add_flag("--keep-files", flags->keep_files, "Only the store; the runs' folders stay as they are");
+  command->add_flag("--yes", flags->yes, "Do it");
+  command->add_flag("--json", flags->json, "As JSON");
+  command->footer(
+      "What stays in any case: runs somebody works on, the best run of each task and device, members of "
+      "suites.\n"
+      "In a run's folder only files that Hone wrote for that run are removed.\n"
+      "Examples:\n  hone gc\n  hone gc --older-than 7 --yes\n  hone archive R12 && hone gc --yes");
+  command->callback([flags, exit_code] {
+    const Result<int> code = CollectGarbage(*flags);
+    *exit_code = code.ok() ? *code : Report(code.error());
+  });
+}
+
+}  // namespace hone

@@ -1,0 +1,110 @@
+// The recipes for networks that no cluster holds: what they take and what they leave to others, the text they
+// write, and predicted times that are those of the runtime in the candidate file (the figures below are what
+// recurrent_grid.py says for these shapes).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/lint.h"
+#include "codegen/expert.h"
+#include "codegen/recurrent_cost.h"
+#include "source/syntax_tree.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kTask = R"(import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(64, 1024, 1)
+
+    def forward(self, x):
+        return self.rnn(x)[0]
+
+def get_inputs():
+    return [torch.rand(256, 32, 64)]
+
+def get_init_inputs():
+    return []
+)";
+
+ExpertInputs InputsOf(const std::string& kind, int64_t hidden, int64_t layers, bool bidirectional,
+                      int64_t batch, const std::string& dtype = "float32") {
+  ExpertInputs inputs;
+  inputs.task.name = "large.py";
+  inputs.task.source = kTask;
+  inputs.task.sha256 = std::string(64, 'a');
+  inputs.device = inputs.target = "cuda";
+  inputs.machine = {{"cores", 2}, {"threads", 1}, {"sm", 90}, {"torch", "2.11.0"}};
+  inputs.card.floor_us = 100;
+  inputs.facts["recurrent_modules"] = {{{"path", "rnn"},
+                                        {"kind", kind},
+                                        {"input_size", 64},
+                                        {"hidden_size", hidden},
+                                        {"num_layers", layers},
+                                        {"bidirectional", bidirectional},
+                                        {"calls", 1},
+                                        {"dtype", dtype},
+                                        {"input_shape", {256, batch, 64}}}};
+  inputs.facts["module_list"] = {{{"path", "rnn"}, {"type", kind}}};
+  return inputs;
+}
+
+std::string FirstOffered(const ExpertInputs& inputs) {
+  const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+  EXPECT_TRUE(answer.ok());
+  return answer->proposals.empty() ? "nothing" : answer->proposals.front().recipe;
+}
+
+std::string WhyDeclined(const ExpertInputs& inputs, const std::string& recipe) {
+  const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+  EXPECT_TRUE(answer.ok());
+  for (const Declined& declined : answer->declined)
+    if (declined.recipe == recipe) return declined.why;
+  return "offered";
+}
+
+TEST(GridRecipes, TakeWhatTheyAreFor) {
+  EXPECT_EQ(FirstOffered(InputsOf("GRU", 1024, 1, false, 32)), "cuda/cooperative_grid");
+  EXPECT_EQ(FirstOffered(InputsOf("GRU", 1024, 1, false, 32, "bfloat16")), "cuda/cooperative_grid");
+  EXPECT_EQ(FirstOffered(InputsOf("LSTM", 1500, 2, true, 3)), "cuda/cooperative_grid");
+  EXPECT_EQ(FirstOffered(InputsOf("GRU", 256, 4, false, 128)), "cuda/cooperative_grid");
+  EXPECT_EQ(FirstOffered(InputsOf("GRU", 256, 1, false, 8, "float16")), "cuda/cluster_wavefront");
+  EXPECT_EQ(FirstOffered(InputsOf("GRU", 4096, 1, false, 64)), "cuda/step_graph");
+}
+
+TEST(GridRecipes, SayWhatTheyAreNotFor) {
+  EXPECT_THAT(WhyDeclined(InputsOf("GRU", 4096, 1, false, 64), "cuda/cooperative_grid"),
+              HasSubstr("do not fit the chip"));
+  EXPECT_THAT(WhyDeclined(InputsOf("GRU", 128, 1, false, 8), "cuda/cooperative_grid"),
+              HasSubstr("fits clusters"));
+  EXPECT_THAT(WhyDeclined(InputsOf("GRU", 1024, 1, false, 32), "cuda/step_graph"),
+              HasSubstr("stay on the chip"));
+  EXPECT_THAT(WhyDeclined(InputsOf("GRU", 1024, 1, false, 32, "float64"), "cuda/cooperative_grid"),
+              HasSubstr("float64"));
+  ExpertInputs older = InputsOf("GRU", 1024, 1, false, 32);
+  older.machine["sm"] = 75;
+  EXPECT_THAT(WhyDeclined(older, "cuda/cooperative_grid"), HasSubstr("sm_75"));
+}
+
+TEST(GridRecipes, WriteASoundCandidate) {
+  const Result<ExpertAnswer> answer = ProposeExpert(InputsOf("GRU", 1024, 1, false, 32));
+  ASSERT_TRUE(answer.ok());
+  const Proposal& proposal = answer->proposals.front();
+  EXPECT_EQ(SyntaxTree::Parse(proposal.source, Language::kPython).first_error(), nullptr);
+  const LintReport report = LintSource("candidate.py", proposal.source);
+  EXPECT_EQ(report.kernel_class, KernelClass::kPersistentRecurrent);
+  for (const Finding& finding : report.findings)
+    EXPECT_NE(finding.severity, Severity::kError)
+        << finding.rule << " " << finding.line << ": " << finding.message;
+  EXPECT_THAT(proposal.source, Not(HasSubstr("@@")));
+  EXPECT_THAT(proposal.source, HasSubstr("recurrent_grid"));
+}
+
+}  // namespace
+}  // namespace hone

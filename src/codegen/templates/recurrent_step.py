@@ -1,0 +1,200 @@
+# Recurrent layers whose weights do not fit the chip: per step one product of fp16 operands (torch's, both directions at once) and
+# one kernel for everything else, all steps in a CUDA graph. Half the bytes of cuDNN's float32 weights, and two launches a step.
+_STEP_SOURCE = r"""@@recurrent_step.cu@@"""
+
+_SOURCES.update(recurrent_step=_STEP_SOURCE)
+_STEPS_CAPTURED = 4096  # a graph of more is slow to build
+
+
+class _StepDirection(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_void_p) for n in ("product", "gates", "bias", "h", "c", "h16", "y")] + [("unscale", ctypes.c_float), ("unscale_gates", ctypes.c_float)]
+
+
+class _StepArguments(ctypes.Structure):
+    _fields_ = [("direction", _StepDirection * 2), ("gates_b", ctypes.c_longlong), ("y_b", ctypes.c_longlong)] + [
+        (n, ctypes.c_int) for n in ("batch", "hidden", "y_format", "unused")]  # fmt: skip
+
+
+class _StepPlan(_Plan):
+    """One shape on one stream. A call copies its inputs into the graph's and the graph's answers out; inside a capture it launches
+    everything itself."""
+
+    def __init__(self, stack, steps, batch, inputs, stream, x_by_batch=False, y_by_batch=False, wanted=("sequence", "h_n", "c_n"), batched=True):
+        if stack.parts != 1 or not _HALF_PRODUCT:
+            raise _Unsupported("products of fp16 operands do not reach float32, or this torch has none with a float32 result")
+        if steps * stack.layers > _STEPS_CAPTURED:
+            raise _Unsupported("%d steps are too many for a CUDA graph" % (steps * stack.layers))
+        self.stack, self.stream, self.steps, self.batch, self.torch_device = stack, stream, steps, batch, torch.device("cuda", stack.device)
+        self.lock = threading.Lock()
+        self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
+        self.x_by_batch, self.y_by_batch = x_by_batch, y_by_batch
+        self.function = _function(stack.device, "recurrent_step", dict(CELL=stack.cell, **_EXTRA_MACROS))
+        self.products = [self._product_of(layer, steps * batch, stack.directions * stack.gates * stack.hidden) for layer in range(stack.layers)]
+        self.weights = [self._step_weights(layer) for layer in range(stack.layers)]
+        self.first_rows = []
+        self.graph, self.calls = None, 0
+
+    def _step_weights(self, layer):
+        """[directions][hidden][gates * hidden] in fp16, biases and unscales."""
+        stack, key = self.stack, ("step", layer)
+        if key not in stack.packings:
+            if _capturing():
+                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+            first = layer * stack.directions
+            w, bias, unscale = [], [], []
+            for _, w_hh, b_ih, b_hh in stack.matrices[first : first + stack.directions]:
+                scale = _scale(w_hh) / 64
+                w.append((w_hh.float() * scale).half().t())
+                unscale.append(1 / scale)
+                i, h = (torch.zeros(stack.gates, stack.hidden, device=w_hh.device) if b is None else b.float().reshape(stack.gates, -1) for b in (b_ih, b_hh))
+                rows = torch.stack([i[0] + h[0], i[1] + h[1], i[2], h[2]]) if stack.cell == "GRU" else i + h
+                bias.append(torch.zeros(stack.hidden, 4, device=w_hh.device).index_copy_(1, torch.arange(len(rows), device=w_hh.device), rows.t()))
+            stack.packings[key] = torch.stack(w).contiguous(), torch.stack(bias).contiguous(), unscale
+            torch.cuda.current_stream(stack.device).synchronize()  # other streams will read it
+        return stack.packings[key]
+
+    def _run(self, x, h0, c0):
+        stack, steps, batch = self.stack, self.steps, self.batch
+        hidden, directions, gates_of = stack.hidden, stack.directions, stack.gates
+        device, states = self.torch_device, (stack.layers * directions, batch, hidden)
+        start = lambda given: torch.zeros(states, device=device) if given is None else given.float().reshape(states).clone()
+        h, c = start(h0), start(c0) if stack.cell == "LSTM" else None
+        y = torch.empty(self.y_shape, dtype=stack.dtype, device=device) if self.sequence else None
+        width = directions * gates_of * hidden
+        gates = torch.empty(steps * batch, width, device=device)
+        product = torch.empty(directions, batch, gates_of * hidden, device=device)
+        between = [torch.empty(steps * batch, directions * hidden, dtype=stack.between, device=device) for _ in range(min(2, stack.layers - 1))]
+        rows, driver, argument = x, _driver(), _StepArguments()
+        argument.batch, argument.hidden = batch, hidden
+        config = _Config(-(-batch * hidden // 256), directions, 1, 256, 1, 1, 0, _raw_stream(stack.device), None, 0)
+        launch = (ctypes.byref(config), self.function, (ctypes.c_void_p * 1)(ctypes.addressof(argument)), None)
+        driver.enter(stack.device)
+        for layer in range(stack.layers):
+            self._multiply(layer, layer, rows, gates)
+            weight, bias, unscale = self.weights[layer]
+            final = layer == stack.layers - 1
+            out = y if final else between[layer & 1]
+            by_batch, out_by_batch = self.x_by_batch and layer == 0, self.y_by_batch and final
+            gates_t, argument.gates_b = (width, steps * width) if by_batch else (batch * width, width)
+            y_t, argument.y_b = (directions * hidden, steps * directions * hidden) if out_by_batch else (batch * directions * hidden, directions * hidden)
+            argument.y_format = 0 if out is None else _FORMATS[out.dtype]
+            h16 = h[layer * directions : (layer + 1) * directions].half()
+            for d in range(directions):
+                one, index = argument.direction[d], layer * directions + d
+                one.product, one.bias, one.h16 = product[d].data_ptr(), bias[d].data_ptr(), h16[d].data_ptr()
+                one.h, one.c = h[index].data_ptr(), None if c is None else c[index].data_ptr()
+                one.unscale, one.unscale_gates = unscale[d], stack.input_weights[layer][1]
+            for t in range(steps):
+                if directions == 1:
+                    torch.mm(h16[0], weight[0], out_dtype=torch.float32, out=product[0])
+                else:
+                    torch.bmm(h16, weight, out_dtype=torch.float32, out=product)
+                for d in range(directions):
+                    step = steps - 1 - t if d else t
+                    argument.direction[d].gates = gates.data_ptr() + 4 * (step * gates_t + d * gates_of * hidden)
+                    argument.direction[d].y = None if out is None else out.data_ptr() + out.element_size() * (step * y_t + d * hidden)
+                driver.launch(launch)
+            rows = out
+        return y, h, c
+
+    def __call__(self, x, h0, c0):
+        with self.lock:
+            if _capturing():
+                _captured.add(self.stack)
+                y, h, c = self._run(x, h0, c0)
+            else:
+                y, h, c = self._replay(x, h0, c0)
+            if self.last_state:
+                y = torch.empty(self.y_shape, dtype=self.stack.dtype, device=self.torch_device)
+            h = h.view(self.state_shape)
+            y, _, _ = self._answer(y, h, c)
+            return y, h if self.h_n else None, c.view(self.state_shape) if self.c_n else None
+
+    def _replay(self, x, h0, c0):
+        given = (h0 is None, c0 is None)
+        if self.graph is None or self.given != given:
+            self.given, self.inputs = given, [None if t is None else t.clone() for t in (x, h0, c0)]
+            side = torch.cuda.Stream(self.torch_device)
+            side.wait_stream(torch.cuda.current_stream(self.torch_device))
+            with torch.cuda.stream(side):
+                self._run(*self.inputs)  # cuBLAS sets itself up
+            torch.cuda.current_stream(self.torch_device).wait_stream(side)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
+                self.outputs = self._run(*self.inputs)
+        for own, t in zip(self.inputs, (x, h0, c0)):
+            if own is not None:
+                own.copy_(t)
+        self.graph.replay()
+        return [None if t is None else t.clone() for t in self.outputs]
+
+
+# Which way to run a shape: each is predicted from what its step costs, and what is predicted to be slower than PyTorch is left to it.
+_CLUSTER_STEP_US = {"GRU": (0.62, 0.52, 1.26), "LSTM": (0.68, 0.56, 1.34), "RNN_TANH": (0.50, 0.50, 0.65), "RNN_RELU": (0.65, 0.65, 0.65)}  # wavefront, two directions, fp32
+_STEP_US = dict(chain=6.0, mb=0.2, gflop=1.8)  # of _StepPlan: two launches, megabytes of fp16 weights, the product
+_CUDNN_STEP_US = dict(least=3.3, mb=0.4)  # of PyTorch in a CUDA graph, per layer and direction: megabytes of float32 weights
+
+
+def _cluster_us(stack, steps, batch):
+    shape = _choose_shape(stack.cell, stack.hidden, stack.slabs, stack.chained, min(8, batch), stack.parts)
+    resident = 7 if shape.cluster > 8 else 15 * 8 // max(8, shape.cluster)
+    clusters = stack.slabs * -(-batch // 8)
+    if stack.chained and clusters > resident:
+        raise _Unsupported("%d clusters must run at once, and about %d fit the device" % (clusters, resident))
+    wavefront, both, precise = _CLUSTER_STEP_US[stack.cell]
+    step = precise if stack.parts == 2 else wavefront if stack.directions == 1 else both
+    turns = -(-clusters // resident)
+    return 48 + step * turns * (steps + stack.layers - 1 if stack.directions == 1 else steps * stack.layers)
+
+
+def _grid_us(stack, steps, batch):
+    return _grid_choice(stack, steps, batch).us
+
+
+def _step_us(stack, steps, batch):
+    if stack.parts != 1 or not _HALF_PRODUCT or stack.cell == "RNN_RELU":
+        raise _Unsupported("its products are of fp16 operands")
+    weights = stack.gates * stack.hidden * stack.hidden * stack.directions
+    step = _STEP_US["chain"] + weights * 2e-6 * _STEP_US["mb"] + 2e-9 * weights * batch * _STEP_US["gflop"]
+    return stack.layers * steps * step + 60
+
+
+def _pytorch_us(stack, steps, batch):
+    weights = stack.gates * stack.hidden * stack.hidden * 4e-6
+    return stack.layers * stack.directions * steps * max(_CUDNN_STEP_US["least"], weights * _CUDNN_STEP_US["mb"])
+
+
+_WAYS = {"cluster": (_cluster_us, _Plan), "grid": (_grid_us, _GridPlan), "step": (_step_us, _StepPlan)}
+_only_ways = None  # tests and benchmarks name the ways that may be taken
+
+
+def _predictions(stack, steps, batch):
+    """[(microseconds, name of the way)], the fastest first, and why others are not there."""
+    found, said = [], []
+    for name in _only_ways or _WAYS:
+        try:
+            found.append((_WAYS[name][0](stack, steps, batch), name))
+        except _Unsupported as e:
+            said.append(str(e))
+    return sorted(found), said
+
+
+def _fastest_plan(stack, steps, batch, *rest):
+    found, said = _predictions(stack, steps, batch)
+    kept = _pytorch_us(stack, steps, batch)
+    for us, name in found:
+        if us > kept and not _only_ways:
+            said.append("PyTorch is predicted to be as fast (%.0f us, and %.0f us here)" % (kept, us))
+            break
+        try:
+            plan = _WAYS[name][1](stack, steps, batch, *rest)
+            plan.predicted_us, plan.way = us, name
+            return plan
+        except _Unsupported as e:
+            if _capturing():
+                raise
+            said.append(str(e))
+    raise _Unsupported("; ".join(said))
+
+
+_PLANNERS.append(_fastest_plan)

@@ -1,0 +1,312 @@
+// out = x w' + bias in float32, at float32's accuracy, on Hopper's fp16 tensor cores.
+//
+// Every row of x and of w is scaled by a power of two and split into two fp16 terms, 22 bits together; three of the four
+// products (high*high, high*low, low*high) go into one fp32 accumulator. Tensor cores cut what does not fit the accumulator
+// off instead of rounding it, which over a long k adds up to a bias, so every PROMOTE blocks of k the accumulator is added to
+// a second one in registers with ordinary, rounded additions.
+//
+// split_rows    rows of float32 -> blocks of [part][TILE rows][DEPTH k] halves, as shared memory holds them
+// split_product one CTA per TILE units and TILE rows: one warp fetches blocks, two warpgroups of 64 units multiply
+// split_sum     adds up what the parts of a divided k gave
+// split_repair  rows of x that hold an infinity or a NaN, in plain float32
+//
+// Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), DEPTH (k of a
+// block: 32 or 64), PROMOTE, STAGES.
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned short u16;
+
+#define TILE 128
+#define PART_BYTES (TILE * DEPTH * 2)   // one term of a block
+#define BLOCK_BYTES (2 * PART_BYTES)
+#define STAGE_BYTES (2 * BLOCK_BYTES)   // w, x
+#define SENDERS (CLUSTER_M + CLUSTER_N - 1)
+
+__device__ __forceinline__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+
+__device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+__device__ __forceinline__ void barrier_expect(u32 barrier, u32 bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
+    asm volatile(
+        "{\n.reg .pred done;\nagain:\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;\n}" ::"r"(barrier), "r"(parity) : "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive_at(u32 barrier, u32 rank) {
+    asm volatile(
+        "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}" ::"r"(barrier), "r"(rank) : "memory");
+}
+
+__device__ __forceinline__ void cluster_sync() {
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+// `bytes` from global memory to the same place in the shared memory of every CTA in `mask`.
+__device__ __forceinline__ void fetch(u32 to, const void* from, u32 bytes, u32 barrier, u16 mask, int receivers, u64 policy) {
+    if (receivers > 1)
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%0], [%1], %2, [%3], %4, %5;" ::"r"(to),
+            "l"(from), "r"(bytes), "r"(barrier), "h"(mask), "l"(policy) : "memory");
+    else
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from),
+                     "r"(bytes), "r"(barrier), "l"(policy) : "memory");
+}
+
+// A wgmma operand in shared memory: rows of DEPTH halves in groups of eight, swizzled over the whole row.
+__device__ __forceinline__ u64 descriptor(u32 address) {
+    return (u64)((address & 0x3ffff) >> 4) | (u64)1 << 16 | (u64)(DEPTH * 16 >> 4) << 32 | (u64)(DEPTH == 64 ? 1 : 2) << 62;
+}
+
+// Where the 16 bytes of halves 8 * chunk.. of a row lie within one term of a block.
+__device__ __forceinline__ u32 swizzled(u32 row, u32 chunk) {
+    return row * (DEPTH * 2) + ((chunk ^ (DEPTH == 64 ? row & 7 : row >> 1 & 3)) << 4);
+}
+
+#define R4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define R16(d, i) R4(d, i), R4(d, i + 4), R4(d, i + 8), R4(d, i + 12)
+
+// d (64 units x 128 rows) = w (64 x 16) x' (16 x 128), added to what d holds if `keep`.
+__device__ __forceinline__ void multiply(float (&d)[64], u64 w, u64 x, int keep) {
+    asm volatile(
+        "{\n.reg .pred keep;\nsetp.ne.b32 keep, %66, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
+        "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, "
+        "%58, %59, %60, %61, %62, %63}, %64, %65, keep, 1, 1, 0, 0;\n}"
+        : R16(d, 0), R16(d, 16), R16(d, 32), R16(d, 48)
+        : "l"(w), "l"(x), "r"(keep));
+}
+
+template <int LEFT>
+__device__ __forceinline__ void multiply_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+split_product(const char* w, const char* x, const float* w_unscale, const float* x_unscale, const float* bias, float* out, int rows, int units, int blocks,
+           int blocks_per_split) {
+    extern __shared__ __align__(1024) char shared[];
+    __shared__ __align__(8) u64 full[STAGES], empty[STAGES];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int first_block = blockIdx.z * blocks_per_split;
+    const int count = min(blocks, first_block + blocks_per_split) - first_block;
+    const u32 stages = shared_address(shared), full_at = shared_address(full), empty_at = shared_address(empty);
+    const u32 cluster_m = CLUSTER_M == 1 ? 0 : blockIdx.x % CLUSTER_M, cluster_n = CLUSTER_N == 1 ? 0 : blockIdx.y % CLUSTER_N;
+
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; ++s) {
+            barrier_init(full_at + 8 * s, 1);
+            barrier_init(empty_at + 8 * s, 2 * SENDERS);
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    cluster_sync();
+
+    if (warp >= 8) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (warp == 8 && lane == 0) {
+            u64 once, often;
+            asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
+            asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(often));
+            u16 same_w = 0, same_x = 0;
+            for (int m = 0; m < CLUSTER_M; ++m) same_w |= 1 << (m + cluster_n * CLUSTER_M);
+            for (int n = 0; n < CLUSTER_N; ++n) same_x |= 1 << (cluster_m + n * CLUSTER_M);
+            const u32 w_share = BLOCK_BYTES / CLUSTER_M, x_share = BLOCK_BYTES / CLUSTER_N;
+            const char* from_w = w + ((u64)blockIdx.y * blocks + first_block) * BLOCK_BYTES + cluster_m * w_share;
+            const char* from_x = x + ((u64)blockIdx.x * blocks + first_block) * BLOCK_BYTES + cluster_n * x_share;
+            for (int i = 0; i < count; ++i) {
+                const u32 stage = i % STAGES, to = stages + stage * STAGE_BYTES, barrier = full_at + 8 * stage;
+                barrier_wait(empty_at + 8 * stage, i / STAGES % 2 ^ 1);
+                barrier_expect(barrier, STAGE_BYTES);
+                fetch(to + cluster_m * w_share, from_w + (u64)i * BLOCK_BYTES, w_share, barrier, same_w, CLUSTER_M, once);
+                fetch(to + BLOCK_BYTES + cluster_n * x_share, from_x + (u64)i * BLOCK_BYTES, x_share, barrier, same_x, CLUSTER_N, often);
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        const int group = warp / 4;
+        float total[64], part[64];
+#pragma unroll
+        for (int i = 0; i < 64; ++i) total[i] = 0.f;
+        // Stage `i` has been read: tell everyone who writes into it.
+        auto release = [&](int i) {
+            if (threadIdx.x % 128 < SENDERS) {
+                const int to = threadIdx.x % 128;
+                const u32 rank = to < CLUSTER_M ? to + cluster_n * CLUSTER_M
+                                                : cluster_m + (to - CLUSTER_M + (to - CLUSTER_M >= (int)cluster_n)) * CLUSTER_M;
+                barrier_arrive_at(empty_at + 8 * (i % STAGES), rank);
+            }
+        };
+        // The products of block `i` into `to`; they run on while the warpgroup goes on.
+        auto start = [&](int i, float (&to)[64]) {
+            const u32 stage = i % STAGES;
+            const u64 high_w = descriptor(stages + stage * STAGE_BYTES + group * (PART_BYTES / 2)), low_w = high_w + (PART_BYTES >> 4);
+            const u64 high_x = descriptor(stages + stage * STAGE_BYTES + BLOCK_BYTES), low_x = high_x + (PART_BYTES >> 4);
+            barrier_wait(full_at + 8 * stage, i / STAGES % 2);
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+            for (int k = 0; k < DEPTH / 16; ++k) {
+                multiply(to, low_w + 2 * k, high_x + 2 * k, k);
+                multiply(to, high_w + 2 * k, low_x + 2 * k, 1);
+                multiply(to, high_w + 2 * k, high_x + 2 * k, 1);
+            }
+            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        };
+        auto add = [&](const float (&part)[64]) {
+#pragma unroll
+            for (int j = 0; j < 64; ++j) total[j] += part[j];
+        };
+#if AHEAD
+        float next[64];
+        int i = 0;
+        for (; i + 1 < count; i += 2) {
+            start(i, part);
+            start(i + 1, next);
+            multiply_wait<1>();
+            release(i);
+            add(part);
+            multiply_wait<0>();
+            release(i + 1);
+            add(next);
+        }
+        if (i < count) {
+            start(i, part);
+            multiply_wait<0>();
+            release(i);
+            add(part);
+        }
+#else
+        for (int i = 0; i < count; ++i) {
+            start(i, part);
+            multiply_wait<0>();
+            release(i);
+            add(part);
+        }
+#endif
+        const int unit = blockIdx.y * TILE + group * 64 + warp % 4 * 16 + lane / 4;
+        const int row = blockIdx.x * TILE + lane % 4 * 2;
+        const bool whole = gridDim.z == 1;
+        float* to = out + (u64)blockIdx.z * rows * units;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int n = unit + 8 * half;
+            if (n >= units) continue;
+            const float scale = w_unscale[n], add = whole && bias ? bias[n] : 0.f;
+#pragma unroll
+            for (int j = 0; j < 16; ++j)
+#pragma unroll
+                for (int c = 0; c < 2; ++c) {
+                    const int m = row + 8 * j + c;
+                    if (m < rows) to[(u64)m * units + n] = total[4 * j + 2 * half + c] * scale * x_unscale[m] + add;
+                }
+        }
+    }
+    cluster_sync();
+}
+
+// A power of two that brings `largest` into [2^13, 2^14), the upper end of fp16; 0 when there is none.
+__device__ __forceinline__ float scale_for(float largest) {
+    if (__float_as_uint(largest) >= 0x7f800000u) return 0.f;
+    const int exponent = (int)(__float_as_uint(largest) >> 23) - 127;
+    return __uint_as_float((u32)(127 + min(126, 13 - exponent)) << 23);
+}
+
+__device__ __forceinline__ u32 pack_halves(float first, float second) {
+    u32 packed;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
+    return packed;
+}
+
+__device__ __forceinline__ float2 unpack_halves(u32 packed) {
+    float2 v;
+    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.f16 %0, low;\ncvt.f32.f16 %1, high;\n}" : "=f"(v.x), "=f"(v.y) : "r"(packed));
+    return v;
+}
+
+// One CTA per row; rows from `rows` on are padding. unscale is 0 for a row that is not finite.
+extern "C" __global__ void __launch_bounds__(1024)
+split_rows(const float* from, char* to, float* unscale, int rows, int width, int blocks) {
+    __shared__ float warp_largest[32];
+    const int row = blockIdx.x, chunks = blocks * (DEPTH / 8);
+    const float* source = from + (u64)row * width;
+    const bool aligned = width % 4 == 0 && (u64)from % 16 == 0;
+    auto load = [&](int chunk, float (&v)[8]) {
+        if (aligned && chunk * 8 + 8 <= width) {
+            *(float4*)v = *(const float4*)(source + chunk * 8);
+            *(float4*)(v + 4) = *(const float4*)(source + chunk * 8 + 4);
+        } else {
+#pragma unroll
+            for (int i = 0; i < 8; ++i) v[i] = chunk * 8 + i < width ? source[chunk * 8 + i] : 0.f;
+        }
+    };
+    float scale = 0.f;
+    if (row < rows) {
+        u32 largest = 0;   // absolute values compare like integers, and NaN is the largest
+        for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
+            float v[8];
+            load(chunk, v);
+#pragma unroll
+            for (int i = 0; i < 8; ++i) largest = max(largest, __float_as_uint(v[i]) & 0x7fffffffu);
+        }
+        largest = __reduce_max_sync(0xffffffffu, largest);
+        if (threadIdx.x % 32 == 0) warp_largest[threadIdx.x / 32] = __uint_as_float(largest);
+        __syncthreads();
+        largest = threadIdx.x % 32 < blockDim.x / 32 ? __float_as_uint(warp_largest[threadIdx.x % 32]) : 0;
+        largest = __reduce_max_sync(0xffffffffu, largest);
+        scale = scale_for(__uint_as_float(largest));
+        if (threadIdx.x == 0) unscale[row] = scale > 0.f ? 1.f / scale : 0.f;
+    }
+    for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
+        u32 high[4] = {}, low[4] = {};
+        if (scale > 0.f) {
+            float v[8];
+            load(chunk, v);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const float a = v[2 * i] * scale, b = v[2 * i + 1] * scale;
+                high[i] = pack_halves(a, b);
+                const float2 kept = unpack_halves(high[i]);
+                low[i] = pack_halves(a - kept.x, b - kept.y);
+            }
+        }
+        char* block = to + ((u64)(row / TILE) * blocks + chunk / (DEPTH / 8)) * BLOCK_BYTES + swizzled(row % TILE, chunk % (DEPTH / 8));
+        *(uint4*)block = make_uint4(high[0], high[1], high[2], high[3]);
+        *(uint4*)(block + PART_BYTES) = make_uint4(low[0], low[1], low[2], low[3]);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+split_sum(const float* partial, const float* bias, float* out, int rows, int units, int splits) {
+    const u64 size = (u64)rows * units;
+    for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < size; i += gridDim.x * 256ull) {
+        float sum = partial[i];
+        for (int s = 1; s < splits; ++s) sum += partial[s * size + i];
+        out[i] = bias ? sum + bias[i % units] : sum;
+    }
+}
+
+// A row of x that holds an infinity or a NaN has no scale: its products are taken one by one, as PyTorch would. A CTA looks at 256 rows.
+extern "C" __global__ void __launch_bounds__(256)
+split_repair(const float* x, const float* w, const float* x_unscale, const float* bias, float* out, int rows, int units, int width) {
+    const int first = blockIdx.x * 256, lane = threadIdx.x % 32;
+    const bool odd = first + threadIdx.x < rows && !(x_unscale[first + threadIdx.x] > 0.f);
+    if (!__syncthreads_or(odd)) return;
+    for (int m = first; m < min(rows, first + 256); ++m) {
+        if (x_unscale[m] > 0.f) continue;
+        const float* row = x + (u64)m * width;
+        for (int unit = blockIdx.y * 8 + threadIdx.x / 32; unit < units; unit += gridDim.y * 8) {
+            float sum = 0.f;
+            for (int k = lane; k < width; k += 32) sum = fmaf(row[k], w[(u64)unit * width + k], sum);
+            for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+            if (lane == 0) out[(u64)m * units + unit] = bias ? sum + bias[unit] : sum;
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// What Nsight Compute says of a candidate's kernels: how busy they keep the device. It explains and advises;
+// no verdict rests on it. ncu runs in the candidate's sandbox, around the candidate, and talks to it over a
+// loopback of its own. Where it is missing, may not read the counters or the sandbox has no such loopback,
+// the report says so in a sentence.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "candidate/candidate_file.h"
+#include "evaluation/reference_session.h"
+
+namespace hone {
+
+// All launches of one kernel in a call; percentages are averages weighted by time.
+struct KernelMetrics {
+  std::string kernel;
+  int launches = 0;
+  double time_us = 0;
+  double share = 0;  // of the time of all kernels
+  double sm_percent = 0;
+  double memory_percent = 0;  // of the most loaded of DRAM, L2 and L1
+  double occupancy_percent = 0;
+  double l2_hit_percent = 0;
+  double memory_stalls = 0;  // warps waiting for memory per instruction issued
+};
+
+struct KernelProfile {
+  std::string why_not;                 // empty: there is a profile
+  std::vector<KernelMetrics> kernels;  // the longest first
+};
+
+// What `ncu --csv` printed, from its heading line on; the program's own words before it are passed over.
+Result<std::vector<KernelMetrics>> ParseNcuCsv(std::string_view text);
+
+Result<KernelProfile> ProfileKernels(const TaskFile& task, const CandidateFile& candidate,
+                                     const SessionOptions& options);
+
+Json ToJson(const KernelProfile& profile);
+KernelProfile KernelProfileFromJson(const Json& json);
+
+// Why no block size is worth an evaluation for this kernel, or "".
+std::string WhyBusyAlready(const KernelProfile& profile);
+// For prompts: metric to value, of the kernel that takes most of the time; null without one.
+Json ProfileFacts(const KernelProfile& profile);
+
+}  // namespace hone

@@ -1,0 +1,40 @@
+// What a profiler says of a candidate, asked once and kept under its key: for prompts, and as a reason to
+// leave a kernel alone. Only on a GPU; where the profiler does not work, the record says why and the run goes
+// on.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "pipeline/spine.h"
+
+namespace hone {
+
+Result<KernelProfile> Spine::Profile(const CandidateRecord& candidate) {
+  if (GetString(context_.machine, "device") != "cuda") return KernelProfile{"there is no GPU", {}};
+  const std::string key = "profile:" + candidate.key;
+  HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> kept,
+                        recorder_.store().Decision(recorder_.run().id, key));
+  if (kept) {
+    const Result<Json> json = ParseJson(kept->json);
+    if (json.ok()) return KernelProfileFromJson(*json);
+  }
+  const CandidateFile file{recorder_.folder() / "code" / (FileNameOf(candidate.key) + ".py"),
+                           FileNameOf(candidate.key), candidate.source, candidate.sha256};
+  recorder_.Doing(candidate.key, "profile");
+  const Result<KernelProfile> profile = judge_.Profile(file);
+  recorder_.Doing(candidate.key, "");
+  HONE_RETURN_IF_ERROR(profile);
+  std::string text = "no profile: " + profile->why_not;
+  if (!profile->kernels.empty()) {
+    const KernelMetrics& main = profile->kernels.front();
+    text = fmt::format(
+        "{} takes {:.0f}% of the kernels' time: SMs {:.0f}% busy, memory {:.0f}%, occupancy {:.0f}%, L2 hits "
+        "{:.0f}%",
+        SafeForTerminal(main.kernel).substr(0, 60), 100 * main.share, main.sm_percent, main.memory_percent,
+        main.occupancy_percent, main.l2_hit_percent);
+  }
+  HONE_RETURN_IF_ERROR(
+      recorder_.Decide(key, "profile", fmt::format("{}: {}", candidate.key, text), ToJson(*profile)));
+  return *profile;
+}
+
+}  // namespace hone

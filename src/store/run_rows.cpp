@@ -1,0 +1,417 @@
+#include "store/run_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "store/sql.h"
+
+namespace hone {
+
+namespace {
+
+struct Column {
+  std::string name;
+  std::string type;  // TEXT, REAL, INTEGER
+  bool may_be_null = false;
+};
+
+const std::set<std::string> kLocal = {"id", "run_id", "folder", "suite_id"};
+constexpr char kMark[] = "from_archive";
+const std::map<std::string, std::set<std::string>> kJsonColumns = {
+    {"run", {"options", "card"}}, {"candidate", {"findings", "facts", "json"}}, {"decision", {"json"}}};
+
+Error Broken(const std::string& what) {
+  return Error{ErrorKind::kInvalid, what};
+}
+
+Result<std::vector<Column>> ColumnsOf(sqlite3* handle, const std::string& table) {
+  Statement query(handle, "SELECT name, type, \"notnull\" FROM pragma_table_info(?)");
+  query.Bind(1, table);
+  std::vector<Column> columns;
+  while (query.ok() && query.Step() == SQLITE_ROW)
+    columns.push_back(Column{query.Text(0), query.Text(1), query.Integer(2) == 0});
+  if (columns.empty()) return SqlError(handle, "cannot read the schema of " + table);
+  return columns;
+}
+
+// Every table whose rows belong to a run.
+Result<std::vector<std::string>> TablesOfARun(sqlite3* handle) {
+  Statement query(handle,
+                  "SELECT m.name FROM sqlite_master m WHERE m.type='table' AND EXISTS (SELECT 1 FROM "
+                  "pragma_table_info(m.name) c WHERE c.name='run_id') ORDER BY m.name");
+  std::vector<std::string> tables;
+  while (query.ok() && query.Step() == SQLITE_ROW) tables.push_back(query.Text(0));
+  if (tables.empty()) return SqlError(handle, "cannot read the schema");
+  return tables;
+}
+
+std::string Hex(const std::string& bytes) {
+  std::string hex;
+  for (const char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return hex;
+}
+
+std::optional<std::string> FromHex(const std::string& hex) {
+  if (hex.size() % 2 != 0 || hex.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return std::nullopt;
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+// JSON has neither bytes that are not UTF-8 nor infinity.
+Json ToValue(Statement& row, int column, const std::string& type) {
+  if (row.IsNull(column)) return nullptr;
+  if (type == "INTEGER") return row.Integer(column);
+  if (type == "REAL") {
+    const double number = row.Number(column);
+    if (std::isfinite(number)) return number;
+    return Json{{"real", number > 0 ? "inf" : "-inf"}};
+  }
+  std::string text = row.Text(column);
+  if (ValidUtf8(text) == text) return text;
+  return Json{{"hex", Hex(text)}};
+}
+
+// Binds what ToValue wrote; false when it is something else.
+bool BindValue(Statement& statement, int index, const Json& value, const Column& column) {
+  if (value.is_null()) {
+    statement.BindNull(index);
+    return column.may_be_null;
+  }
+  if (column.type == "INTEGER") {
+    if (!value.is_number_integer()) return false;
+    statement.Bind(index, value.get<int64_t>());
+    return true;
+  }
+  if (column.type == "REAL") {
+    if (value.is_number()) {
+      statement.Bind(index, value.get<double>());
+      return true;
+    }
+    const std::string word = GetString(value, "real");
+    if (word != "inf" && word != "-inf") return false;
+    statement.Bind(index, word == "inf" ? HUGE_VAL : -HUGE_VAL);
+    return true;
+  }
+  if (value.is_string()) {
+    statement.Bind(index, value.get_ref<const std::string&>());
+    return true;
+  }
+  const Json& hex = GetMember(value, "hex");
+  const std::optional<std::string> bytes =
+      hex.is_string() ? FromHex(hex.get_ref<const std::string&>()) : std::nullopt;
+  if (bytes) statement.Bind(index, *bytes);
+  return bytes.has_value();
+}
+
+Result<std::vector<Json>> ReadRows(sqlite3* handle, const std::string& table, const std::string& where,
+                                   int64_t id) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<Column> columns, ColumnsOf(handle, table));
+  std::string names;
+  std::vector<Column> read;
+  for (const Column& column : columns) {
+    if (kLocal.count(column.name) != 0) continue;
+    names += (names.empty() ? "" : ", ") + column.name;
+    read.push_back(column);
+  }
+  Statement query(handle,
+                  fmt::format("SELECT {} FROM {} WHERE {}=? ORDER BY id", names, table, where).c_str());
+  query.Bind(1, id);
+  std::vector<Json> rows;
+  int code = SQLITE_ERROR;
+  while (query.ok() && (code = query.Step()) == SQLITE_ROW) {
+    Json row = Json::object();
+    for (size_t i = 0; i < read.size(); ++i)
+      row[read[i].name] = ToValue(query, static_cast<int>(i), read[i].type);
+    rows.push_back(std::move(row));
+  }
+  if (code != SQLITE_DONE) return SqlError(handle, "cannot read the store");
+  return rows;
+}
+
+Status Execute(sqlite3* handle, const char* sql) {
+  if (sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return SqlError(handle, "cannot write");
+  return Ok();
+}
+
+// `fixed` are values that belong to this store: the run's number, its folder.
+Status InsertRow(sqlite3* handle, const std::string& table, const std::vector<Column>& columns,
+                 const Json& row, const Json& fixed) {
+  std::string names, marks;
+  std::vector<std::pair<const Column*, const Json*>> values;
+  for (const Column& column : columns) {
+    const Json* value = &GetMember(fixed, column.name.c_str());
+    if (value->is_null() && kLocal.count(column.name) == 0 && row.contains(column.name))
+      value = &row.at(column.name);
+    else if (value->is_null())
+      continue;
+    names += (names.empty() ? "" : ", ") + column.name;
+    marks += marks.empty() ? "?" : ",?";
+    values.emplace_back(&column, value);
+  }
+  Statement insert(handle, fmt::format("INSERT INTO {} ({}) VALUES ({})", table, names, marks).c_str());
+  for (size_t i = 0; insert.ok() && i < values.size(); ++i)
+    if (!BindValue(insert, static_cast<int>(i + 1), *values[i].second, *values[i].first))
+      return Broken(fmt::format("{}.{} has a value of the wrong type", table, values[i].first->name));
+  if (!insert.ok() || insert.Step() != SQLITE_DONE) return SqlError(handle, "cannot save a row of " + table);
+  return Ok();
+}
+
+Status CheckRow(const std::string& table, const std::vector<Column>& columns, const Json& row) {
+  if (!row.is_object()) return Broken("a row of " + table + " is no object");
+  for (const auto& item : row.items()) {
+    const std::string& name = item.key();
+    const bool known =
+        kLocal.count(name) == 0 &&
+        std::any_of(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });
+    if (!known) return Broken(fmt::format("{} has an unknown column '{}'", table, SafeForTerminal(name)));
+  }
+  const auto json_columns = kJsonColumns.find(table);
+  if (json_columns == kJsonColumns.end()) return Ok();
+  for (const std::string& column : json_columns->second) {
+    const std::string text = GetString(row, column.c_str());
+    if (!text.empty() && !ParseJson(text).ok())
+      return Broken(fmt::format("{}.{} is not JSON", table, column));
+  }
+  return Ok();
+}
+
+Status CheckHash(const Json& row, const char* source, const char* hash, const std::string& what) {
+  const std::string text = GetString(row, source);
+  const std::string said = GetString(row, hash);
+  if (said.empty() && text.empty()) return Ok();
+  if (GetMember(row, source).is_string() && Sha256(text) != said)
+    return Broken(what + ": its source is not the one that its hash names");
+  return Ok();
+}
+
+// What makes two runs the same one: not the name it has in a store, nor the talk on the way.
+std::string Identity(const RunRows& rows) {
+  Json all;
+  all["run"] = rows.run;
+  all["run"].erase("name");
+  for (const auto& [table, of] : rows.tables)
+    if (table != "console") all[table] = of;
+  return Sha256(DumpJson(all));
+}
+
+Result<int64_t> SuiteFor(RunStore& store, const RunRows& rows, const fs::path& suite_folder) {
+  if (rows.suite.is_null()) return int64_t{0};
+  SuiteRecord suite;
+  suite.created = GetString(rows.suite, "created");
+  HONE_ASSIGN_OR_RETURN(Json options, ParseJson(GetString(rows.suite, "options")));
+  const std::string base = GetString(rows.suite, "name");
+  for (int attempt = 1; attempt <= 100; ++attempt) {
+    suite.name = attempt == 1 ? base : fmt::format("{}-{}", base, attempt);
+    const Result<SuiteRecord> there = store.FindSuite(suite.name);
+    if (there.ok() && there->created == suite.created) return there->id;
+    if (there.ok()) continue;
+    options["folder"] = (suite_folder / suite.name).string();
+    suite.options = DumpJson(options);
+    return store.AddSuite(suite);
+  }
+  return Error{ErrorKind::kIo, "cannot find a free name for the suite"};
+}
+
+bool PlainName(const std::string& name) {
+  return !name.empty() && name.size() <= 200 && name[0] != '.' && name[0] != '-' &&
+         name.find('/') == std::string::npos && SafeForTerminal(name) == name &&
+         name.find_first_of("\n\t\\") == std::string::npos;
+}
+
+}  // namespace
+
+int64_t RunRows::count() const {
+  int64_t rows = 1 + (suite.is_null() ? 0 : 1);
+  for (const auto& [table, of] : tables) rows += static_cast<int64_t>(of.size());
+  return rows;
+}
+
+int SchemaVersion(RunStore& store) {
+  Statement query(store.store().handle(), "PRAGMA user_version");
+  return query.ok() && query.Step() == SQLITE_ROW ? static_cast<int>(query.Integer(0)) : 0;
+}
+
+bool IsFromArchive(const Json& options) {
+  return GetBool(options, kMark);
+}
+
+Result<RunRows> ReadRunRows(RunStore& store, int64_t run_id) {
+  sqlite3* handle = store.store().handle();
+  HONE_RETURN_IF_ERROR(Execute(handle, "BEGIN"));
+  auto read = [&]() -> Result<RunRows> {
+    RunRows rows;
+    rows.schema = SchemaVersion(store);
+    HONE_ASSIGN_OR_RETURN(std::vector<Json> run, ReadRows(handle, "run", "id", run_id));
+    if (run.empty()) return Error{ErrorKind::kNotFound, fmt::format("there is no run R{}", run_id)};
+    rows.run = std::move(run.front());
+    Result<Json> run_options = ParseJson(GetString(rows.run, "options"));
+    if (run_options.ok() && IsFromArchive(*run_options)) {
+      run_options->erase(kMark);
+      rows.run["options"] = DumpJson(*run_options);
+    }
+    Statement member(handle, "SELECT suite_id FROM run WHERE id=?");
+    member.Bind(1, run_id);
+    if (member.ok() && member.Step() == SQLITE_ROW && member.Integer(0) > 0) {
+      HONE_ASSIGN_OR_RETURN(std::vector<Json> suite, ReadRows(handle, "suite", "id", member.Integer(0)));
+      if (!suite.empty()) rows.suite = std::move(suite.front());
+      Result<Json> options = ParseJson(GetString(rows.suite, "options"));
+      if (options.ok() && options->is_object()) {
+        options->erase("folder");
+        rows.suite["options"] = DumpJson(*options);
+      }
+    }
+    HONE_ASSIGN_OR_RETURN(const std::vector<std::string> tables, TablesOfARun(handle));
+    for (const std::string& table : tables) {
+      HONE_ASSIGN_OR_RETURN(rows.tables[table], ReadRows(handle, table, "run_id", run_id));
+    }
+    return rows;
+  };
+  Result<RunRows> rows = read();
+  (void)Execute(handle, "COMMIT").ok();
+  return rows;
+}
+
+Status CheckRunRows(RunStore& store, const RunRows& rows) {
+  sqlite3* handle = store.store().handle();
+  const int known = SchemaVersion(store);
+  if (rows.schema < 1 || rows.schema > known)
+    return Broken(
+        fmt::format("its schema has version {}, this hone knows {}: use a newer hone", rows.schema, known));
+  HONE_ASSIGN_OR_RETURN(const std::vector<std::string> tables, TablesOfARun(handle));
+  HONE_ASSIGN_OR_RETURN(const std::vector<Column> run_columns, ColumnsOf(handle, "run"));
+  HONE_RETURN_IF_ERROR(CheckRow("run", run_columns, rows.run));
+  if (!PlainName(GetString(rows.run, "name"))) return Broken("the run's name cannot be a folder's");
+  const std::string status = GetString(rows.run, "status");
+  if (status != "done" && status != "stopped" && status != "failed" && status != "running")
+    return Broken("the run's status is none that a run has");
+  HONE_RETURN_IF_ERROR(CheckHash(rows.run, "task_source", "task_sha256", "the task"));
+  if (!rows.suite.is_null()) {
+    HONE_ASSIGN_OR_RETURN(const std::vector<Column> columns, ColumnsOf(handle, "suite"));
+    HONE_RETURN_IF_ERROR(CheckRow("suite", columns, rows.suite));
+    const Result<Json> options = ParseJson(GetString(rows.suite, "options"));
+    if (!PlainName(GetString(rows.suite, "name")) || !options.ok() || !options->is_object())
+      return Broken("the suite's name or options cannot be used");
+  }
+  for (const auto& [table, of] : rows.tables) {
+    if (std::find(tables.begin(), tables.end(), table) == tables.end())
+      return Broken("there is no table '" + SafeForTerminal(table) + "'");
+    HONE_ASSIGN_OR_RETURN(const std::vector<Column> columns, ColumnsOf(handle, table));
+    for (const Json& row : of) {
+      HONE_RETURN_IF_ERROR(CheckRow(table, columns, row));
+      if (table == "candidate")
+        HONE_RETURN_IF_ERROR(
+            CheckHash(row, "source", "sha256", "candidate " + SafeForTerminal(GetString(row, "key"))));
+    }
+  }
+  return Ok();
+}
+
+Result<int64_t> WriteRunRows(RunStore& store, const RunRows& rows, const std::string& name,
+                             const fs::path& folder, const fs::path& suite_folder,
+                             const std::function<Status()>& before_commit) {
+  sqlite3* handle = store.store().handle();
+  HONE_RETURN_IF_ERROR(Execute(handle, "BEGIN IMMEDIATE"));
+  auto write = [&]() -> Result<int64_t> {
+    HONE_ASSIGN_OR_RETURN(const int64_t suite, SuiteFor(store, rows, suite_folder));
+    HONE_ASSIGN_OR_RETURN(Json options, ParseJson(GetString(rows.run, "options")));
+    if (!options.is_object()) return Broken("the run's options are no object");
+    options[kMark] = true;
+    Json fixed = {{"name", name}, {"folder", folder.string()}, {"options", DumpJson(options)}};
+    if (suite > 0) fixed["suite_id"] = suite;
+    HONE_ASSIGN_OR_RETURN(const std::vector<Column> run_columns, ColumnsOf(handle, "run"));
+    HONE_RETURN_IF_ERROR(InsertRow(handle, "run", run_columns, rows.run, fixed));
+    const int64_t id = sqlite3_last_insert_rowid(handle);
+    for (const auto& [table, of] : rows.tables) {
+      HONE_ASSIGN_OR_RETURN(const std::vector<Column> columns, ColumnsOf(handle, table));
+      for (const Json& row : of)
+        HONE_RETURN_IF_ERROR(InsertRow(handle, table, columns, row, Json{{"run_id", id}}));
+    }
+    HONE_RETURN_IF_ERROR(before_commit());
+    return id;
+  };
+  Result<int64_t> id = write();
+  if (!id.ok()) {
+    (void)Execute(handle, "ROLLBACK").ok();
+    return id;
+  }
+  HONE_RETURN_IF_ERROR(Execute(handle, "COMMIT"));
+  return id;
+}
+
+Result<std::optional<RunRecord>> FindSameRun(RunStore& store, const RunRows& rows) {
+  Statement query(store.store().handle(), "SELECT id FROM run WHERE created=? AND task=? ORDER BY id");
+  query.BindAll(GetString(rows.run, "created"), GetString(rows.run, "task"));
+  std::vector<int64_t> alike;
+  while (query.ok() && query.Step() == SQLITE_ROW) alike.push_back(query.Integer(0));
+  const std::string identity = Identity(rows);
+  for (const int64_t id : alike) {
+    HONE_ASSIGN_OR_RETURN(const RunRows there, ReadRunRows(store, id));
+    if (Identity(there) != identity) continue;
+    HONE_ASSIGN_OR_RETURN(RunRecord run, store.FindRun(fmt::format("R{}", id)));
+    return std::optional<RunRecord>(std::move(run));
+  }
+  return std::optional<RunRecord>();
+}
+
+Result<bool> HasRunNamed(RunStore& store, const std::string& name) {
+  Statement query(store.store().handle(), "SELECT count(*) FROM run WHERE name=?");
+  query.Bind(1, name);
+  if (!query.ok() || query.Step() != SQLITE_ROW)
+    return SqlError(store.store().handle(), "cannot read the store");
+  return query.Integer(0) > 0;
+}
+
+Result<bool> HasFolderOfAnother(RunStore& store, const RunRecord& run) {
+  Statement query(store.store().handle(), "SELECT count(*) FROM run WHERE folder=? AND id<>?");
+  query.BindAll(run.folder, run.id);
+  if (!query.ok() || query.Step() != SQLITE_ROW)
+    return SqlError(store.store().handle(), "cannot read the store");
+  return query.Integer(0) > 0;
+}
+
+Result<std::vector<std::string>> KeysOfRun(RunStore& store, const char* table, int64_t run_id) {
+  sqlite3* handle = store.store().handle();
+  Statement query(handle, fmt::format("SELECT key FROM {} WHERE run_id=? ORDER BY id", table).c_str());
+  query.Bind(1, run_id);
+  std::vector<std::string> keys;
+  int code = SQLITE_ERROR;
+  while (query.ok() && (code = query.Step()) == SQLITE_ROW) keys.push_back(query.Text(0));
+  if (code != SQLITE_DONE) return SqlError(handle, "cannot read the store");
+  return keys;
+}
+
+Result<std::map<int64_t, RowSize>> SizesOfRuns(RunStore& store) {
+  sqlite3* handle = store.store().handle();
+  HONE_ASSIGN_OR_RETURN(std::vector<std::string> tables, TablesOfARun(handle));
+  tables.emplace_back("run");
+  std::map<int64_t, RowSize> sizes;
+  for (const std::string& table : tables) {
+    HONE_ASSIGN_OR_RETURN(const std::vector<Column> columns, ColumnsOf(handle, table));
+    std::string bytes = "0";
+    for (const Column& column : columns)
+      bytes += column.type == "TEXT" ? fmt::format("+length(CAST({} AS BLOB))", column.name) : "+8";
+    const char* run = table == "run" ? "id" : "run_id";
+    Statement query(
+        handle,
+        fmt::format("SELECT {0}, count(*), sum({1}) FROM {2} GROUP BY {0}", run, bytes, table).c_str());
+    int code = SQLITE_ERROR;
+    while (query.ok() && (code = query.Step()) == SQLITE_ROW) {
+      RowSize& size = sizes[query.Integer(0)];
+      size.rows += query.Integer(1);
+      size.bytes += query.Integer(2);
+    }
+    if (code != SQLITE_DONE) return SqlError(handle, "cannot read the store");
+  }
+  return sizes;
+}
+
+}  // namespace hone
