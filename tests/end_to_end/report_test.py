@@ -74,7 +74,8 @@ def hostile_run(house):
     """A seed that is wrong and full of tags and escapes, and a repair of it that is right."""
     folder = house.folder / "replies"
     folder.mkdir()
-    good = (HERE / "replays" / "seeds_fine" / "001_seed.txt").read_text()
+    good = fenced("import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+                  "        return torch.cat([torch.softmax(part, dim=1) for part in x.split(40)])")
     bad = "# %s\nimport torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        raise RuntimeError(%r)\n" % (
         HOSTILE.replace("\x00", ""), HOSTILE)
     (folder / "001_seed.txt").write_text(fenced(bad))
