@@ -75,7 +75,7 @@ TEST(GridRecipes, TakeWhatTheyAreFor) {
   EXPECT_EQ(FirstOffered(InputsOf("LSTM", 1500, 2, true, 3)), "cuda/cooperative_grid");
   EXPECT_EQ(FirstOffered(InputsOf("GRU", 256, 4, false, 128)), "cuda/cooperative_grid");
   EXPECT_EQ(FirstOffered(InputsOf("GRU", 256, 1, false, 8, "float16")), "cuda/cluster_wavefront");
-  EXPECT_EQ(FirstOffered(InputsOf("GRU", 4096, 1, false, 64)), "cuda/step_graph");
+  EXPECT_EQ(WhyDeclined(InputsOf("GRU", 4096, 1, false, 64), "cuda/step_graph"), "offered");
 }
 
 TEST(GridRecipes, SayWhatTheyAreNotFor) {
