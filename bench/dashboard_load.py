@@ -10,12 +10,14 @@ transactions, with and without them, in turns. Prints a table; exit code 1 when 
 
 import argparse
 import contextlib
+import fcntl
 import http.client
 import json
 import os
 import pathlib
 import shutil
 import signal
+import socket
 import sqlite3
 import statistics
 import subprocess
@@ -85,13 +87,13 @@ class Viewer(threading.Thread):
 
     def __init__(self, port, run):
         super().__init__(daemon=True)
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-        self.connection.request("GET", "/runs/R%d/events" % run)
-        self.reply = self.connection.getresponse()
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=120)
+        self.socket.sendall(b"GET /runs/R%d/events HTTP/1.1\r\nHost: localhost\r\n\r\n" % run)
+        self.reply = self.socket.makefile("rb")
         self.bytes = self.events = 0
 
     def run(self):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
+        with contextlib.suppress(OSError, ValueError):
             while True:
                 line = self.reply.readline()
                 if not line:
@@ -101,7 +103,7 @@ class Viewer(threading.Thread):
 
     def close(self):
         with contextlib.suppress(OSError):
-            self.connection.sock.shutdown(2)
+            self.socket.shutdown(socket.SHUT_RDWR)
 
 
 def write(store, run, seconds, per_second):
@@ -169,7 +171,6 @@ def main():
         store.execute("UPDATE run SET status='running' WHERE id=?", (run,))
         store.commit()
         (folder / "locks").mkdir(exist_ok=True)
-        import fcntl
         with open(folder / "locks" / ("run%d.lock" % run), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             without, with_viewers, used, seen = [], [], 0.0, []

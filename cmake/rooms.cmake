@@ -2,14 +2,9 @@
 # room's test program, hone_<name>_test. A room may use only the rooms named in DEPENDS; the order of
 # rooms in src/CMakeLists.txt is the order of data, and tests/check_rooms.py holds includes to it.
 #
-# Files of a room are compiled ten at a time: CLI11 and JSON cost more to read and instantiate than all of Hone. Two
-# files of a room must then not use one name in their unnamed namespaces. With ccache, which remembers single
-# files, each is compiled alone.
-set(unity ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
-  set(unity OFF)
-endif()
-option(HONE_UNITY "Compile several files of a room together" ${unity})
+# With HONE_UNITY files of a room are compiled ten at a time: CLI11 and JSON cost more to read and instantiate than all
+# of Hone. Two files of a room must then not use one name in their unnamed namespaces.
+option(HONE_UNITY "Compile several files of a room together" OFF)
 
 function(hone_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBRARIES" ${ARGN})

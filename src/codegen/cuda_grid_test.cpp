@@ -75,7 +75,7 @@ TEST(GridRecipes, TakeWhatTheyAreFor) {
   EXPECT_EQ(FirstOffered(InputsOf("LSTM", 1500, 2, true, 3)), "cuda/cooperative_grid");
   EXPECT_EQ(FirstOffered(InputsOf("GRU", 256, 4, false, 128)), "cuda/cooperative_grid");
   EXPECT_EQ(FirstOffered(InputsOf("GRU", 256, 1, false, 8, "float16")), "cuda/cluster_wavefront");
-  EXPECT_EQ(FirstOffered(InputsOf("GRU", 4096, 1, false, 64)), "cuda/step_graph");
+  EXPECT_EQ(WhyDeclined(InputsOf("GRU", 4096, 1, false, 64), "cuda/step_graph"), "offered");
 }
 
 TEST(GridRecipes, SayWhatTheyAreNotFor) {
@@ -90,6 +90,30 @@ TEST(GridRecipes, SayWhatTheyAreNotFor) {
   ExpertInputs older = InputsOf("GRU", 1024, 1, false, 32);
   older.machine["sm"] = 75;
   EXPECT_THAT(WhyDeclined(older, "cuda/cooperative_grid"), HasSubstr("sm_75"));
+}
+
+TEST(RecurrentCost, SaysWhatTheRuntimeSays) {
+  struct Case {
+    const char* kind;
+    int64_t hidden, layers, directions, batch, terms;
+    double us;
+  };
+  for (const Case& c : {Case{"GRU", 1024, 1, 1, 32, 1, 643.2}, Case{"LSTM", 1536, 1, 1, 32, 1, 1546.4},
+                        Case{"GRU", 512, 4, 1, 32, 1, 1160.7}, Case{"LSTM", 616, 2, 2, 42, 1, 2438.7},
+                        Case{"GRU", 1336, 3, 2, 21, 1, 5519.1}, Case{"GRU", 640, 2, 2, 12, 2, 1414.9}}) {
+    RecurrentShape shape;
+    shape.kind = c.kind;
+    shape.inputs = 128;
+    shape.hidden = c.hidden;
+    shape.layers = c.layers;
+    shape.directions = c.directions;
+    shape.steps = 256;
+    shape.batch = c.batch;
+    shape.terms = c.terms;
+    const std::optional<double> us = GridUs(shape, 132);
+    ASSERT_TRUE(us.has_value()) << c.kind << c.hidden;
+    EXPECT_NEAR(*us, c.us, 0.1) << c.kind << c.hidden;
+  }
 }
 
 TEST(GridRecipes, WriteASoundCandidate) {

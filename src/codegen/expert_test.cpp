@@ -61,6 +61,20 @@ ExpertInputs BothDirections(const std::string& device) {
   return inputs;
 }
 
+// Where PyTorch rounds to TF32.
+ExpertInputs Rounding(ExpertInputs inputs) {
+  inputs.facts["cudnn_tf32"] = true;
+  return inputs;
+}
+
+// More than a cluster holds, or than the chip does.
+ExpertInputs Large(const std::string& device, int64_t hidden) {
+  ExpertInputs inputs = Rounding(Gru(device));
+  inputs.facts["recurrent_modules"][0]["hidden_size"] = hidden;
+  inputs.facts["recurrent_modules"][0]["num_layers"] = 1;
+  return inputs;
+}
+
 ExpertInputs Loop(const std::string& device) {
   ExpertInputs inputs = TaskInputs("34_VanillaRNNHidden.py", device);
   inputs.card.modules = {{"Linear", 2}, {"Tanh", 1}};
@@ -123,8 +137,9 @@ TEST(Expert, EveryRecipeWritesSoundCandidatesForTheTasksItIsFor) {
   ExpertInputs in_triton = Gru("cuda");
   in_triton.target = "triton";
   for (const char* device : {"cpu", "cuda"})
-    for (const ExpertInputs& inputs :
-         {in_triton, Gru(device), BothDirections(device), Loop(device), HugeStep(device), ResNet(device)}) {
+    for (const ExpertInputs& inputs : {in_triton, Gru(device), BothDirections(device), Rounding(Gru(device)),
+                                       Rounding(BothDirections(device)), Large(device, 1024),
+                                       Large(device, 4096), Loop(device), HugeStep(device), ResNet(device)}) {
       const Result<ExpertAnswer> answer = ProposeExpert(inputs);
       ASSERT_TRUE(answer.ok()) << answer.error().message;
       EXPECT_EQ(answer->proposals.size() + answer->declined.size(), AllRecipes().size());

@@ -7,12 +7,14 @@ namespace hone {
 namespace {
 
 constexpr int64_t kSharedBytes = 227 * 1024;
-constexpr int64_t kRegisters = 232;  // of 255 a thread may have; the rest is for addresses
+constexpr int64_t kRegisters = 224;  // of 255 a thread may have; the rest is for addresses
 
 // Microseconds, as in recurrent_grid.py.
-constexpr double kChainUs = 0.55, kPhaseUs = 0.25, kL2PerKb = 0.018, kPerMma = 0.0047, kPartialPerKb = 0.026,
-                 kSharedPerKb = 0.004, kLaunchUs = 12;
-constexpr double kHalfFlopsPerUs = 4e8;
+constexpr double kChainUs = 0.82, kPhaseUs = 0.35, kRoundUs = 0.23, kL2PerKb = 0.0154, kPerMma = 0.0070,
+                 kMmaAlone = 0.0106, kPartialPerKb = 0.0106, kSharedPerKb = 0.002, kCallUs = 25,
+                 kLaunchUs = 15;
+constexpr double kExchangeLimit = 1 << 30;  // bytes; layers that run at once keep every step
+constexpr double kHalfFlopsPerUs = 4e8, kTf32FlopsPerUs = 1e8;  // of the products over all steps
 
 int64_t Up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
@@ -33,26 +35,27 @@ struct GridShape {
     const int64_t row_gates = gru && chained ? 4 : shape.gates(), tiles = Ceil(row_gates * units, 16);
     const int64_t used = gru && chained && units % 16 == 0 ? tiles * 3 / 4 : tiles, both = chained ? 2 : 1;
     const int64_t chains = tiles_at_once * tiles * shape.terms < 4 && blocks > 1 ? 2 : 1;
-    const int64_t other = shape.terms * tiles_at_once * 4 * (chains * tiles + blocks * both);
+    const int64_t elements = tiles_at_once * 8 * units, rounds = Ceil(elements, 32 * warps);
+    const int64_t other = shape.terms * tiles_at_once * 4 * (chains * tiles + blocks * both) +
+                          10 * (rounds - 1) + (phases > 1 ? 36 : 0);
     const int64_t all_blocks = both * blocks;
     const int64_t in_registers =
         std::max<int64_t>(0, std::min(all_blocks, (kRegisters - other) / (shape.terms * 8 * used)));
-    const int64_t elements = tiles_at_once * 8 * units;
     const int64_t weights = (all_blocks - in_registers) * 2 * tiles * shape.terms * warps * 512;
     const int64_t partial = warps * tiles_at_once * tiles * 512;
     const int64_t states = phases * elements * 4 * ((shape.kind == "LSTM" ? 2 : 1) + 2 * shape.gates());
-    if (2 * partial + states + units * 16 + weights + 16 > kSharedBytes || other > kRegisters - 40 ||
+    if (2 * partial + states + units * 16 + weights + 16 > kSharedBytes || other > kRegisters - 74 ||
         blocks > 8)
       return std::nullopt;
     const int64_t sequences =
         shape.batch >= 8 ? std::min(8 * tiles_at_once * phases, Up(shape.batch, 8)) : shape.batch;
     const double l2_kb = static_cast<double>(shape.terms * both * sequences * padded * 2) / 1024 *
                          static_cast<double>(slabs * teams * ctas) / 128;
-    const double mma =
-        std::max(1.6, static_cast<double>(Ceil(warps, 4))) *
-        static_cast<double>(both * 2 * blocks * used * tiles_at_once * phases * (shape.terms == 2 ? 3 : 1));
-    return kChainUs + static_cast<double>(phases - 1) * kPhaseUs + l2_kb * kL2PerKb + mma * kPerMma +
-           static_cast<double>(phases * partial) / 1024 * kPartialPerKb +
+    const int64_t mma = both * 2 * blocks * used * tiles_at_once * phases * (shape.terms == 2 ? 3 : 1);
+    const double each = static_cast<double>(Ceil(warps, 4)) * kPerMma + (warps <= 4 ? kMmaAlone : 0);
+    return kChainUs + static_cast<double>(phases - 1) * kPhaseUs +
+           static_cast<double>(phases * (rounds - 1)) * kRoundUs + l2_kb * kL2PerKb +
+           static_cast<double>(mma) * each + static_cast<double>(phases * partial) / 1024 * kPartialPerKb +
            static_cast<double>(phases * weights) / 1024 * kSharedPerKb;
   }
 };
@@ -87,7 +90,7 @@ std::optional<BestGrid> FindGrid(const RecurrentShape& shape, int64_t slabs, boo
   return best;
 }
 
-// Cycles between the steps of cuda_cluster.cpp, which keeps these.
+// The figures of recipes/cuda_cluster.cpp.
 struct ClusterCost {
   double wavefront_us, both_us, precise_us;
   int64_t of_eight, stacked, single, precise;  // hidden units that fit
@@ -101,6 +104,7 @@ constexpr ClusterCost kRnnCluster = {0.50, 0.50, 0.65, 512, 512, 1024, 512};
 RecurrentShape ShapeOf(const RecurrentModule& module) {
   RecurrentShape shape;
   shape.kind = module.kind;
+  shape.inputs = module.input_size;
   shape.hidden = module.hidden_size;
   shape.layers = module.num_layers;
   shape.directions = module.bidirectional ? 2 : 1;
@@ -129,13 +133,15 @@ std::optional<double> ClusterUs(const RecurrentShape& shape) {
 std::optional<double> GridUs(const RecurrentShape& shape, int64_t processors) {
   std::optional<double> best;
   const int64_t width = shape.directions * shape.gates() * shape.hidden;
-  const double product_us = 2.0 * static_cast<double>(shape.steps * shape.batch) *
-                                static_cast<double>(width) *
-                                static_cast<double>(shape.directions * shape.hidden) / kHalfFlopsPerUs +
-                            4;
+  const auto product_us = [&](bool first) {
+    const double flops = 2.0 * static_cast<double>(shape.steps * shape.batch) * static_cast<double>(width);
+    return flops * (first ? static_cast<double>(shape.inputs) / kTf32FlopsPerUs
+                          : static_cast<double>(shape.directions * shape.hidden) / kHalfFlopsPerUs) +
+           4;
+  };
   // Layers of one direction, or directions, at once.
   for (int64_t at_once = 1; at_once <= (shape.directions == 1 ? shape.layers : 2); ++at_once) {
-    double us = 0;
+    double us = kCallUs;
     bool fits = true;
     for (int64_t first = 0; fits && first < shape.layers; first += shape.directions == 1 ? at_once : 1) {
       const int64_t slabs = shape.directions == 1 ? std::min(at_once, shape.layers - first) : at_once;
@@ -143,10 +149,13 @@ std::optional<double> GridUs(const RecurrentShape& shape, int64_t processors) {
       const std::optional<BestGrid> grid = FindGrid(shape, slabs, chained, processors);
       fits = grid.has_value();
       if (!fits) break;
-      const double exchange = grid->exchange_bytes * static_cast<double>(chained ? shape.steps + 1 : 2) / 2e6;
+      const double exchange_bytes = grid->exchange_bytes * static_cast<double>(chained ? shape.steps + 1 : 2);
+      fits = exchange_bytes <= kExchangeLimit;
+      const double exchange = exchange_bytes / 2e6;
       const double launches = slabs < shape.directions ? 2 : 1;
       const int64_t steps = shape.steps + (chained ? slabs - 1 : 0);
-      us += product_us + launches * (kLaunchUs + exchange + static_cast<double>(steps) * grid->step_us);
+      us += product_us(first == 0) +
+            launches * (kLaunchUs + exchange + static_cast<double>(steps) * grid->step_us);
     }
     if (fits && (!best || us < *best)) best = us;
   }
@@ -154,16 +163,22 @@ std::optional<double> GridUs(const RecurrentShape& shape, int64_t processors) {
 }
 
 std::optional<double> StepUs(const RecurrentShape& shape) {
-  if (shape.terms != 1 || shape.steps * shape.layers > 4096) return std::nullopt;
+  if (shape.terms != 1 || shape.steps * shape.layers > 4096 || shape.hidden % 8 != 0 || shape.batch > 128)
+    return std::nullopt;
   const double weights = static_cast<double>(shape.gates() * shape.hidden) *
                          static_cast<double>(shape.hidden * shape.directions);
-  const double step = 6.0 + weights * 2e-6 * 0.2 + 2e-9 * weights * static_cast<double>(shape.batch) * 1.8;
+  const double step = 5.0 + weights * 2e-6 * 0.25 + 2e-9 * weights * static_cast<double>(shape.batch) * 2.5;
   return static_cast<double>(shape.layers * shape.steps) * step + 60;
 }
 
 double PytorchUs(const RecurrentShape& shape) {
+  // cuDNN keeps small layers in one kernel; for others it launches every step, alone or beside other layers'.
   const double megabytes = static_cast<double>(shape.gates() * shape.hidden * shape.hidden) * 4e-6;
-  return static_cast<double>(shape.layers * shape.directions * shape.steps) * std::max(3.3, megabytes * 0.4);
+  const int64_t chains = shape.layers * shape.directions;
+  double step = (chains == 1 ? 4.3 : 2.6) + megabytes * 0.15 + static_cast<double>(shape.batch) * 0.012;
+  if (megabytes > 40) step = 5 + megabytes * 0.26;  // they do not stay in L2
+  if (shape.hidden <= 128) step = shape.hidden < 108 ? 0.61 : 1.9;
+  return static_cast<double>(chains * shape.steps) * step;
 }
 
 }  // namespace hone

@@ -12,6 +12,7 @@ namespace hone {
 
 struct RecurrentShape {
   std::string kind;  // "RNN", "GRU" or "LSTM"
+  int64_t inputs = 0;
   int64_t hidden = 0;
   int64_t layers = 1;
   int64_t directions = 1;

@@ -115,7 +115,10 @@ TEST_F(DashboardTest, NoPageLetsATextOfAStrangerBecomeMarkup) {
                                           "/runs/R1/candidates/seed0",
                                           "/runs/R1/candidates/" + evil_key,
                                           "/compare?run=R1",
-                                          "/runs/R1/report", "/runs/R1/explain", "/runs/R1/explain?lang=zh", "/compare?run=R1:seed0,R1:seed0",
+                                          "/runs/R1/report",
+                                          "/runs/R1/explain",
+                                          "/runs/R1/explain?lang=zh",
+                                          "/compare?run=R1:seed0,R1:seed0",
                                           "/compare?run=" + PercentEncode(kEvil),
                                           "/runs/" + PercentEncode(kEvil),
                                           "/" + PercentEncode(kEvil)};

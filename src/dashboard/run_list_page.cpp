@@ -93,7 +93,7 @@ HttpReply RunsPage(const PageContext& page) {
   query.offset = (number - 1) * kPageRows;
   const Result<RunList> list = ListRuns(page.store, query);
   if (!list.ok()) return ErrorPage(list.error());
-  const Result<std::vector<DeviceLine>> devices = ListDevices(page.store);
+  const Result<std::vector<std::string>> devices = DeviceNames(page.store);
   if (!devices.ok()) return ErrorPage(devices.error());
 
   Json rows = Json::array();
@@ -106,8 +106,6 @@ HttpReply RunsPage(const PageContext& page) {
     view["accepted"] = row.accepted;
     rows.push_back(std::move(view));
   }
-  std::vector<std::string> device_names;
-  for (const DeviceLine& each : *devices) device_names.push_back(each.device);
   const int64_t pages = std::max<int64_t>(1, (list->total + kPageRows - 1) / kPageRows);
   const bool filtered = !query.words.empty() || !query.status.empty() || !query.task.empty() ||
                         !query.device.empty() || !query.suite.empty();
@@ -118,7 +116,7 @@ HttpReply RunsPage(const PageContext& page) {
       {"sort", request.Query("sort")},
       {"dir", request.Query("dir")},
       {"statuses", Choices({"running", "done", "stopped", "failed"}, query.status)},
-      {"devices", Choices(device_names, query.device)},
+      {"devices", Choices(*devices, query.device)},
       {"columns", Columns(request, query, "/runs")},
       {"rows", rows},
       {"live", live},

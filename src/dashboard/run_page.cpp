@@ -122,8 +122,7 @@ HttpReply RunReportPage(const PageContext& page, const std::string& id) {
   HttpReply reply;
   reply.body = RunHtml(*data);
   // The file carries its style inside, which the dashboard's own policy does not allow.
-  reply.headers.emplace_back("Content-Security-Policy",
-                             ContentPolicy(PageStyle()) + "; base-uri 'none'; frame-ancestors 'none'");
+  reply.headers.emplace_back("Content-Security-Policy", HtmlPagePolicy() + "; frame-ancestors 'none'");
   return reply;
 }
 

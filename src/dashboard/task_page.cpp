@@ -49,7 +49,7 @@ HttpReply LeaderboardPage(const PageContext& page) {
   const std::string device = page.request.Query("device");
   const Result<std::vector<TaskLine>> tasks = ListTasks(page.store, device, words);
   if (!tasks.ok()) return ErrorPage(tasks.error());
-  const Result<std::vector<DeviceLine>> devices = ListDevices(page.store);
+  const Result<std::vector<std::string>> devices = DeviceNames(page.store);
   if (!devices.ok()) return ErrorPage(devices.error());
   Json rows = Json::array();
   int64_t won = 0;
@@ -58,8 +58,7 @@ HttpReply LeaderboardPage(const PageContext& page) {
     won += line.best_run > 0 ? 1 : 0;
   }
   Json choices = Json::array();
-  for (const DeviceLine& each : *devices)
-    choices.push_back({{"name", each.device}, {"chosen", each.device == device}});
+  for (const std::string& each : *devices) choices.push_back({{"name", each}, {"chosen", each == device}});
   return RenderPage("leaderboard", "Leaderboard", "leaderboard",
                     {{"rows", rows},
                      {"won", won},

@@ -44,12 +44,12 @@ int LandlockAbi() {
   return version > 0 ? static_cast<int>(version) : 0;
 }
 
-bool RestrictSelf(const std::vector<LandlockRule>& rules) {
+bool RestrictSelf(const std::vector<LandlockRule>& rules, bool loopback) {
   const int abi = LandlockAbi();
   if (abi < 1) return false;
   RulesetAttr attr{};
   attr.handled_access_fs = kAllOfVersion1 | (abi >= 2 ? kRefer : 0) | (abi >= 3 ? kTruncate : 0);
-  if (abi >= 4) attr.handled_access_net = kBindTcp | kConnectTcp;
+  if (abi >= 4 && !loopback) attr.handled_access_net = kBindTcp | kConnectTcp;
   if (abi >= 6) attr.scoped = kScopeAbstractSockets | kScopeSignals;
   const size_t size = abi >= 6 ? sizeof attr : abi >= 4 ? 16 : 8;
   UniqueFd ruleset(static_cast<int>(syscall(kCreateRuleset, &attr, size, 0u)));

@@ -15,8 +15,8 @@ struct LandlockRule {
   bool writable = false;
 };
 
-// Restricts the calling process and everything it starts. TCP is refused where the kernel can (version 4),
-// and signals to processes outside (version 6). Needs no_new_privs.
-bool RestrictSelf(const std::vector<LandlockRule>& rules);
+// Restricts the calling process and everything it starts. TCP is refused where the kernel can (version 4)
+// unless there is a `loopback` of its own, and signals to processes outside (version 6). Needs no_new_privs.
+bool RestrictSelf(const std::vector<LandlockRule>& rules, bool loopback = false);
 
 }  // namespace hone

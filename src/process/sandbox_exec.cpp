@@ -173,7 +173,7 @@ void RunSandboxExecIfAsked(int argc, char** argv) {
   setrlimit(RLIMIT_CORE, &no_core);
   if (landlock) loopback = EnterNamespaces(loopback) && loopback;  // bubblewrap always makes one
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) Fail("cannot set no_new_privs");
-  if (landlock && !RestrictSelf(rules)) Fail("cannot restrict the file system with Landlock");
+  if (landlock && !RestrictSelf(rules, loopback)) Fail("cannot restrict the file system with Landlock");
   const int listener = LoadFilter(loopback);
   if (listener < 0) Fail("cannot load the seccomp filter");
   if (!SendDescriptor(socket, listener)) Fail("cannot hand over the seccomp listener");

@@ -81,13 +81,25 @@ std::string PageStyle() {
   return Asset("plot.css") + Asset("style.css");
 }
 
+namespace {
+
+std::string InlineStyle() {
+  return "\n" + PageStyle();
+}
+
+}  // namespace
+
 std::string ContentPolicy(std::string_view style) {
   return fmt::format("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
                      Base64OfHex(Sha256(style)));
 }
 
+std::string HtmlPagePolicy() {
+  return ContentPolicy(InlineStyle());
+}
+
 std::string HtmlPage(const PageFrame& frame, std::string_view body_html) {
-  const std::string style = "\n" + PageStyle();
+  const std::string style = InlineStyle();
   std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   html += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", ContentPolicy(style));
   html +=

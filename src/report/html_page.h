@@ -31,6 +31,8 @@ struct PageFrame {
 };
 // A whole document, for a file.
 std::string HtmlPage(const PageFrame& frame, std::string_view body_html);
+// The policy that such a document carries, for a server's header.
+std::string HtmlPagePolicy();
 
 // <h2 id=…> with what follows it, as a landmark that a screen reader can jump to.
 std::string Section(std::string_view id, std::string_view title, std::string_view body_html);

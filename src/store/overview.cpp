@@ -239,6 +239,14 @@ Result<std::vector<DeviceLine>> ListDevices(RunStore& store) {
   return devices;
 }
 
+Result<std::vector<std::string>> DeviceNames(RunStore& store) {
+  Statement query(store.store().handle(),
+                  "SELECT DISTINCT device FROM run WHERE device <> '' ORDER BY device LIMIT 200");
+  std::vector<std::string> names;
+  HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) { names.push_back(row.Text(0)); }));
+  return names;
+}
+
 Result<StoreTotals> Totals(RunStore& store) {
   StoreTotals totals;
   sqlite3* handle = store.store().handle();

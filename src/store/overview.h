@@ -91,6 +91,8 @@ Result<std::vector<SuiteLine>> ListSuites(RunStore& store);
 // The fastest first, then those where PyTorch is kept. Empty words: everything.
 Result<std::vector<TaskLine>> ListTasks(RunStore& store, const std::string& device, const std::string& words);
 Result<std::vector<DeviceLine>> ListDevices(RunStore& store);
+// For filters: names alone, out of an index.
+Result<std::vector<std::string>> DeviceNames(RunStore& store);
 Result<StoreTotals> Totals(RunStore& store);
 // The newest whole verdict of a judged candidate of the task (or of anything on the device); empty: none.
 Result<std::string> NewestVerdictOfTask(RunStore& store, const std::string& task);

@@ -156,6 +156,7 @@ TEST_F(OverviewTest, TotalsAndDevicesAddUp) {
   const std::vector<DeviceLine> devices = *ListDevices(*store_);
   ASSERT_EQ(devices.size(), 1u);
   EXPECT_EQ(devices[0].faster, 1);
+  EXPECT_THAT(*DeviceNames(*store_), ElementsAre("H200"));
   EXPECT_EQ(*NewestVerdictOnDevice(*store_, "H200"), "{\"of\":\"seed1\"}");
   EXPECT_EQ(*NewestVerdictOfTask(*store_, "nothing"), "");
 }

@@ -259,6 +259,16 @@ def check_modules(runtime, way=None):
             expect_close(c_n, want_c, limit, label + " c_n")
 
 
+def check_predictions(runtime):
+    """The figures of src/codegen/cuda_grid_test.cpp, where the recipe predicts with the same formulas."""
+    for shape, terms, want in ((("GRU", 1024, 1, 1, 256, 32), 1, 643.2), (("LSTM", 1536, 1, 1, 256, 32), 1, 1546.4), (("GRU", 512, 4, 1, 256, 32), 1, 1160.7),
+                               (("LSTM", 616, 2, 2, 256, 42), 1, 2438.7), (("GRU", 1336, 3, 2, 256, 21), 1, 5519.1), (("GRU", 640, 2, 2, 256, 12), 2, 1414.9)):  # fmt: skip
+        us = runtime._choose_grid(*shape, terms, 132, 227 * 1024, 128).us
+        if abs(us - want) > 0.1:
+            failures.append(shape)
+            print("FAILED ", shape, "is predicted to take %.1f us, not %.1f" % (us, want))
+
+
 def check_half(runtime, way):
     for dtype, bi in itertools.product((torch.float16, torch.bfloat16), (False, True)):
         torch.manual_seed(0)
@@ -316,6 +326,7 @@ def main():
     check_modules(runtime)
     check_loop(runtime)
     check_reload(runtime)
+    check_half(runtime, "cluster")
     host_time(runtime, driver)
     for way in ("grid", "step"):
         runtime = gpu_test.load_runtime(gpu_test.WHOLE_RUNTIME, (way,))
@@ -323,6 +334,7 @@ def main():
         on_cpu(runtime)
         check_modules(runtime, way)
         check_half(runtime, way)
+    check_predictions(runtime)
     print("%d wrong" % len(failures))
     return 1 if failures else 0
 

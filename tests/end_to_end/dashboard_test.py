@@ -6,6 +6,7 @@ Skipped where there is no Chromium with its driver (Debian: chromium, chromium-d
 """
 
 import contextlib
+import functools
 import json
 import re
 import signal
@@ -85,6 +86,9 @@ def fill(house):
         row.update(more)
         return add("candidate", **row)
 
+    for i in range(60):
+        one = run("plain%02d" % i, task="%02d_Task" % i, vs_best=1 + i / 10, device="NVIDIA H200" if i % 2 else "a CPU")
+        candidate(one, "seed0", vs_best=1 + i / 10, ci_low=0.95 + i / 10, ci_high=1.05 + i / 10)
     evil = run("evil " + EVIL, status="stopped", task="evil" + EVIL, task_source=EVIL, proposer="llm", model=EVIL, outcome=EVIL, suite_id=suite, device="H200 " + EVIL)
     candidate(evil, "seed0")
     candidate(evil, EVIL_KEY, parent_key="seed0", title=EVIL, source="# " + EVIL + "\nx = 1\n", verdict="rejected", reason="wrong-output", detail=EVIL, vs_best=0,
@@ -95,9 +99,6 @@ def fill(house):
     add("console", run_id=evil, created="2026-01-31T10:02:00Z", line=EVIL)
     killed = run("killed", status="running", finished="", best_key="", outcome="", task="40_LSTM", suite_id=suite)
     add("console", run_id=killed, created="2026-01-31T10:02:00Z", line="asking for seed0")
-    for i in range(60):
-        one = run("plain%02d" % i, task="%02d_Task" % i, vs_best=1 + i / 10, device="NVIDIA H200" if i % 2 else "a CPU")
-        candidate(one, "seed0", vs_best=1 + i / 10, ci_low=0.95 + i / 10, ci_high=1.05 + i / 10)
     store.commit()
     store.close()
     return evil, killed
@@ -145,9 +146,8 @@ def live(house):
             browser.open(base + "/runs/R1")
             browser.run("window.sameDocument = 1")
             require(browser.run("return document.querySelector('[data-status]').dataset.status") == "running", "not running any more")
-            browser.wait("judged candidate", "return [...document.querySelectorAll('#candidates tr[data-key=seed0] .badge')].some(e => e.innerText === 'accepted')", seconds=120)
-            browser.wait("best so far", "return document.querySelector('[data-best]').dataset.best !== ''", seconds=60)
-            browser.wait("end of the run", "return document.querySelector('[data-status]').dataset.status === 'done'", seconds=120)
+            browser.wait("judged candidate", "return [...document.querySelectorAll('#candidates tr[data-key=seed0] .badge')].some(e => /accepted|rejected|no_difference/.test(e.innerText))", seconds=200)
+            browser.wait("end of the run", "return document.querySelector('[data-status]').dataset.status === 'done'", seconds=200)
             browser.wait("end of the stream", "return document.querySelector('[data-connection]').innerText === 'ended'")
             require(browser.run("return window.sameDocument") == 1, "the page was loaded again")
             picture(house, browser, "run_live_end")
@@ -160,8 +160,9 @@ def live(house):
             quiet(browser, base)
         finally:
             ended = house.finish(process)
-        ended.expect(0)
-        told = house.finish(tail, timeout=30).expect(0, "seed0", "accepted", run.outcome)
+        # Which of the two is faster, and whether, is for a quiet machine to say; that the page says the same as the store is not.
+        require(ended.code in (0, 1), ended.err[-600:])
+        told = house.finish(tail, timeout=30).expect(0, "seed0", run.candidates["seed0"]["verdict"], run.outcome)
         require("\x1b" not in told.out, "tail coloured what goes into a pipe")
         again = house.run("tail", "R1").expect(0, "seed1", run.outcome)
         require_equal(again.out.count(lines[0]), 1, "first line in tail of an ended run")
@@ -204,15 +205,17 @@ def pages(house):
             "/leaderboard": ["59_Task", "6.90x", "NVIDIA H200"],
             "/tasks/59_Task": ["floor", "time shuffled", "blind spot", "class Model: pass"],
             "/devices": ["NVIDIA H200", "2.11.0", "eager"],
-            "/compare?run=R%d&run=R%d" % (evil + 2, evil + 60): ["2 runs side by side", "What differs", "speed-ups cannot be compared"],
-            "/compare?run=R%d:seed0+R%d:seed0" % (evil, evil + 60): ["seed0", "What differs"],
+            "/compare?run=R1&run=R60": ["2 runs side by side", "What differs", "The devices differ"],
+            "/compare?run=R1:seed0+R60:seed0": ["R1:seed0 against R60:seed0", "real"],
             "/runs/R%d/explain" % evil: ["explained", "wrong-output"],
-            "/runs/R999": ["404", "there is no run"],
         }.items():
             browser.open(base + path)
             sees(browser, "body", *words)
             quiet(browser, base)
             picture(house, browser, re.sub(r"[^a-z0-9]+", "_", path.split("?")[0].replace("R%d" % evil, "evil").replace(key, "rejected").lower()).strip("_"))
+        browser.open(base + "/runs/R999")
+        sees(browser, "main", "404", "there is no run")
+        browser.log("browser")
         browser.open(base + "/runs/R%d/candidates/seed0" % evil)
         require(browser.count("main figure svg") >= 2, "no plots of times and errors")
         browser.open(base + "/runs/R%d/report" % evil)
@@ -258,7 +261,7 @@ def keys_alone(browser, base):
     seen = set()
     for _ in range(12):
         browser.press("tab")
-        seen.add(browser.run("return document.activeElement.innerText || document.activeElement.name || ''"))
+        seen.add(browser.run("return document.activeElement.name || document.activeElement.innerText || ''"))
         require(browser.run("const e = document.activeElement; return e === document.body || getComputedStyle(e).outlineStyle !== 'none'"), "no outline on focus")
     require({"Runs", "Suites", "q", "device"} <= seen, "Tab reaches %s" % seen)
 
@@ -266,7 +269,7 @@ def keys_alone(browser, base):
 def phone(house, browser, base, evil, key):
     browser.resize(390, 844)
     for name, path in {"runs": "/runs", "run": "/runs/R%d" % evil, "candidate": "/runs/R%d/candidates/seed0" % evil, "rejected": "/runs/R%d/candidates/%s" % (evil, key),
-                       "leaderboard": "/leaderboard", "task": "/tasks/59_Task", "devices": "/devices", "compare": "/compare?run=R%d&run=R%d" % (evil, evil + 5)}.items():
+                       "leaderboard": "/leaderboard", "task": "/tasks/59_Task", "devices": "/devices", "compare": "/compare?run=R%d&run=R5" % evil}.items():
         browser.open(base + path)
         width = browser.run("return document.documentElement.scrollWidth")
         require(width <= 390, "%s is %d pixels wide on a phone of 390" % (path, width))
@@ -359,5 +362,16 @@ def flags(parser):
     parser.add_argument("--pictures", help="folder for screenshots")
 
 
+def told(case):
+    """What the browser misses is a failure like others."""
+    @functools.wraps(case)
+    def with_browser(house):
+        try:
+            case(house)
+        except webdriver.WebDriverError as error:
+            raise Failed(str(error)) from error
+    return with_browser
+
+
 if __name__ == "__main__":
-    sys.exit(main([live, pages, guarded, hostile_clients], __doc__.splitlines()[0], flags))
+    sys.exit(main([told(live), told(pages), guarded, hostile_clients], __doc__.splitlines()[0], flags))

@@ -14,6 +14,7 @@ namespace hone {
 
 namespace {
 
+constexpr double kClearly = 0.9;      // of PyTorch's predicted time, at most
 constexpr int64_t kProcessors = 132;  // of an H200; the runtime asks the device
 
 std::string WhyNotBounded(const RecurrentModule& module) {
@@ -34,7 +35,7 @@ std::string WhyNotOverTheChip(const RecurrentModule& module) {
   if (const std::optional<double> cluster = ClusterUs(shape); cluster && *cluster <= *grid)
     return fmt::format("{} fits clusters, whose exchange is shorter ({:.0f} us, and {:.0f} us here)",
                        module.path, *cluster, *grid);
-  if (const double pytorch = PytorchUs(shape); pytorch <= *grid)
+  if (const double pytorch = PytorchUs(shape); kClearly * pytorch <= *grid)
     return fmt::format("PyTorch is predicted to be as fast for {} ({:.0f} us, and {:.0f} us here)",
                        module.path, pytorch, *grid);
   return "";
@@ -45,12 +46,16 @@ std::string WhyNotStepByStep(const RecurrentModule& module) {
   const RecurrentShape shape = ShapeOf(module);
   const std::optional<double> step = StepUs(shape);
   if (!step)
-    return fmt::format("{}: {} steps are too many for a graph", module.path, shape.steps * shape.layers);
+    return fmt::format(
+        "{}: {} steps are too many for a graph, {} hidden units no multiple of 8, or {} sequences too many "
+        "to be "
+        "faster than PyTorch",
+        module.path, shape.steps * shape.layers, shape.hidden, shape.batch);
   const std::optional<double> grid = GridUs(shape, kProcessors), cluster = ClusterUs(shape);
   if ((grid && *grid <= *step) || (cluster && *cluster <= *step))
     return fmt::format("the weights of {} stay on the chip, which is faster than reading them every step",
                        module.path);
-  if (const double pytorch = PytorchUs(shape); pytorch <= *step)
+  if (const double pytorch = PytorchUs(shape); kClearly * pytorch <= *step)
     return fmt::format(
         "a product and a kernel per step are predicted to take {:.0f} us for {}, and PyTorch in a CUDA graph "
         "{:.0f} us",
@@ -63,6 +68,7 @@ RecurrentShape LoopShape(const RecipeContext& context, std::string kind) {
   const TimeLoop& loop = *context.plan.loop;
   RecurrentShape shape;
   shape.kind = kind.empty() ? "RNN" : std::move(kind);
+  shape.inputs = loop.input_size;
   shape.hidden = loop.hidden_size;
   shape.terms = 2;
   if (context.inputs.card.inputs.empty()) return shape;

@@ -14,6 +14,7 @@ _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 _EXTRA_MACROS = {}  # tests add STALL_FOR_TEST and LIMIT_NS
 _PRODUCT_SHARED = 55296
 _LONG_SUM = 256
+_SHORT_SUM = 64
 _FULL_FLOAT32 = False  # whether recurrent layers stay at float32 level where PyTorch allows TF32
 _PLANS_KEPT = 64  # shapes and streams per packed module
 _HALF_PRODUCT = "out_dtype" in (torch.mm.__doc__ or "")  # fp16 operands with a float32 result, torch 2.8 and later
@@ -37,23 +38,24 @@ _SHARED_ADDRESSES = struct.Struct("3Q")  # exchange, flags, control
 
 
 class _Product:
-    """out = a @ w' in fp32 storage on the TF32 tensor cores: one product, or three for about fp32."""
+    """out = a @ w' (+ bias) in fp32 storage on the TF32 tensor cores: one product, or three for about fp32."""
 
-    def __init__(self, device, stream, weight, rows, terms):
-        self.weight = weight
+    def __init__(self, device, stream, weight, rows, terms, bias=None):
+        self.weight, self.bias, self.lock = weight, bias, threading.Lock()
         n, k = weight.shape
         self.function = _function(device, "product_tf32", dict(PRODUCTS=terms, VECTOR=4 if k % 4 == 0 else 1))
         _driver()("cuFuncSetAttribute", self.function, _SHARED_BYTES, _PRODUCT_SHARED)
         self.a, self.out = ctypes.c_void_p(), ctypes.c_void_p()
-        values = [self.a, ctypes.c_void_p(weight.data_ptr()), ctypes.c_void_p(), self.out, ctypes.c_longlong(k), ctypes.c_longlong(n),
+        values = [self.a, ctypes.c_void_p(weight.data_ptr()), ctypes.c_void_p(_address(bias)), self.out, ctypes.c_longlong(k), ctypes.c_longlong(n),
                   ctypes.c_int(rows), ctypes.c_int(n), ctypes.c_int(k)]  # fmt: skip
         self.values, self.arguments = values, (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
         self.config = _Config(-(-n // 64), -(-rows // 64), 1, 256, 1, 1, _PRODUCT_SHARED, stream, None, 0)
         self.launch = (ctypes.byref(self.config), self.function, self.arguments, None)
 
     def __call__(self, a, out):
-        self.a.value, self.out.value = a.data_ptr(), out.data_ptr()
-        _driver().launch(self.launch)
+        with self.lock:
+            self.a.value, self.out.value = a.data_ptr(), out.data_ptr()
+            _driver().launch(self.launch)
 
 
 def _up(value, to):
@@ -201,7 +203,7 @@ class _Stack:
             raise _Unsupported("16-bit modules need a torch whose mm has out_dtype")
         self.cell, self.directions, self.precision, self.device, self.dtype = cell, directions, precision, device, matrices[0][1].dtype
         self.matrices = matrices
-        self.hidden, self.gates = matrices[0][1].shape[1], _GATES[cell]
+        self.hidden, self.gates, self.inputs = matrices[0][1].shape[1], _GATES[cell], matrices[0][0].shape[1]
         self.layers = len(matrices) // directions
         self.parts = 2 if precision == "fp32" or cell == "RNN_RELU" else 1
         self.slabs = directions if directions == 2 else self.layers
@@ -214,7 +216,8 @@ class _Stack:
         self.input_weights = {layer: self._input_weight(layer) for layer in range(self.layers if directions == 2 else 1)}
         self.error = torch.zeros(1, dtype=torch.int32).pin_memory()
         self.error_word = ctypes.c_int.from_address(self.error.data_ptr())
-        self.kernels, self.packings, self.plans = {}, {}, collections.OrderedDict()
+        self.hand_written = False  # PyTorch would run it operator by operator
+        self.kernels, self.packings, self.plans, self.heads = {}, {}, collections.OrderedDict(), {}
 
     def _input_weight(self, layer):
         first = layer * self.directions
@@ -628,6 +631,7 @@ def _on_device(module, cell, weights, x, h0, c0, device):
         tf32 = _linear_tf32() if module.hone_cell else _cudnn_tf32()
         half = x.dtype is not torch.float32
         stack = entry.stack(cell, directions, "half" if half else "tf32" if tf32 else "fp32", device)
+        stack.hand_written = module.hone_cell
         stream = _raw_stream(device)
         plan = stack.plan((x.shape, stream, module.batch_first, module.hone_outputs, tf32 or _linear_tf32()), make)
         for s in (h0, c0):
@@ -640,6 +644,29 @@ def _on_device(module, cell, weights, x, h0, c0, device):
         if half:
             y, h_n, c_n = (None if t is None else t.to(x.dtype) for t in (y, h_n, c_n))
     return y, ((h_n, c_n) if cell == "LSTM" else h_n)
+
+
+def _head(stack, y, weight, bias, stream):
+    """The layer above the loop for all steps at once; at float32 level in pieces of its sums, as for the inputs."""
+    n, k = weight.shape
+    plain = weight.is_contiguous() and not weight.data_ptr() & 15 and (bias is None or bias.is_contiguous())
+    if stack.precision != "fp32" or k <= _SHORT_SUM or not plain:
+        return nn.functional.linear(y, weight, bias)
+    rows = y.size(0) * y.size(1)
+    key = (stream, rows, weight.data_ptr(), n, k, _address(bias))
+    product = stack.heads.get(key)
+    if product is None:
+        if _capturing():
+            raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+        with _lock:
+            while len(stack.heads) >= _PLANS_KEPT:
+                torch.cuda.synchronize(stack.device)  # what is dropped here may be in use on any stream
+                stack.heads.pop(next(iter(stack.heads)))
+            product = stack.heads[key] = _Product(stack.device, stream, weight.detach(), rows, 3, None if bias is None else bias.detach())
+    out = torch.empty(y.size(0), y.size(1), n, dtype=torch.float32, device=y.device)
+    _driver().enter(stack.device)
+    product(y, out)
+    return out
 
 
 def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
@@ -657,6 +684,7 @@ def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
         entry = _entry_of(_elman_entries, key, tensors, signature, lambda detached: [tuple(detached)], device)
         tf32 = _linear_tf32()
         stack = entry.stack(cell, 1, "tf32" if tf32 else "fp32", device)
+        stack.hand_written = True
         stream = _raw_stream(device)
         x = x_seq.detach()
         by_batch = not x.is_contiguous() and x.transpose(0, 1).is_contiguous()
@@ -667,5 +695,5 @@ def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
             h0 = h0.expand(batch, stack.hidden).contiguous()
         y, h_n, _ = plan(x, h0, None)
         if head_weight is not None:
-            y = nn.functional.linear(y, head_weight, head_bias)
+            y = _head(stack, y, head_weight, head_bias, stream)
         return y, h_n[0]

@@ -41,6 +41,7 @@
 #define ELEMENTS (NTP * 8 * UNITS)                       // states of one phase; UNITS is a multiple of 4, so these fill warps
 #define ROUNDS ((ELEMENTS + THREADS - 1) / THREADS)
 #define CHAINS (NTP * TILES * PARTS < 4 && WB > 1 ? 2 : 1)
+#define AHEAD (PHASES > 1 || CHAINED)
 #define BLOCKS ((CHAINED ? 2 : 1) * WB)                  // of W_hh, then of W_ih
 #ifndef REGB
 #define REGB BLOCKS
@@ -409,6 +410,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
         h.fetch<0>(from.slot(s) + phase * NTP * PADDED * 4 + lane_at, [&](int, int n, int b) { return live[n] && b < blocks; });
     };
     // Multiplies block by block, each as soon as it is there; what is not is asked for again, with all that is missing after it.
+    // What was fetched long ahead is usually there, and is waited for at once.
     auto finish = [&](Block& h, const Exchange& from, int s, int phase, auto& acc, auto first) {
         bool live[NTP];
         live_of(phase, live);
@@ -418,12 +420,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
         auto one = [&](auto block) {
             constexpr int b = decltype(block)::value;
             if constexpr (b < WB) {
-                for (;;) {
+                constexpr int kFirst = AHEAD ? (b == 0 ? 0 : WB) : b, kLast = AHEAD ? WB - 1 : b;
+                while (kFirst <= kLast) {
                     u32 missing = 0;
 #pragma unroll
-                    for (int n = 0; n < NTP; ++n)
+                    for (int i = kFirst; i <= kLast; ++i)
 #pragma unroll
-                        for (int part = 0; part < PARTS; ++part) missing |= which(part, n, b);
+                        for (int n = 0; n < NTP; ++n)
+#pragma unroll
+                            for (int part = 0; part < PARTS; ++part) missing |= which(part, n, i);
                     if (!__any_sync(~0u, missing) || watch.expired()) break;
                     h.fetch<b>(at, which);
                 }
@@ -485,12 +490,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
                 if (const int i = first_of(phase) + round * THREADS; i < ELEMENTS) inputs[round].load(team, t, phase, Element(phase, i), unscale_gates);
             __syncthreads();
 
+            float sum[ROUNDS][ROW_GATES];   // of all rounds before any gate, so that they overlap
 #pragma unroll
             for (int round = 0; round < ROUNDS; ++round) {
                 const int i = first_of(phase) + round * THREADS;
                 if (i >= ELEMENTS) continue;
                 const Element e(phase, i);
-                float part[ROW_GATES][WARPS], sum[ROW_GATES];
+                float part[ROW_GATES][WARPS];
 #pragma unroll
                 for (int gate = 0; gate < ROW_GATES; ++gate)
 #pragma unroll
@@ -501,13 +507,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
                     float even = part[gate][0], odd = WARPS > 1 ? part[gate][1 % WARPS] : 0.f;
 #pragma unroll
                     for (int w = 2; w < WARPS; ++w) (w & 1 ? odd : even) += part[gate][w];
-                    sum[gate] = even + odd;
+                    sum[round][gate] = even + odd;
                 }
-                inputs[round].step(sum, unscale);
+            }
+#pragma unroll
+            for (int round = 0; round < ROUNDS; ++round)
+                if (first_of(phase) + round * THREADS < ELEMENTS) inputs[round].step(sum[round], unscale);
+#pragma unroll
+            for (int round = 0; round < ROUNDS; ++round) {
+                const int i = first_of(phase) + round * THREADS;
+                if (i >= ELEMENTS) continue;
 #ifdef STALL_FOR_TEST   // the team never hears of this CTA again: the watchdog must end the launch
                 if (rank == 0 && t == 1) continue;
 #endif
-                if (t + 1 < p.steps || CHAINED) team.send(e, t + 1, inputs[round].h, team.scale);
+                if (t + 1 < p.steps || CHAINED) team.send(Element(phase, i), t + 1, inputs[round].h, team.scale);
             }
             if (PHASES == 1 && next_t < p.steps) begin(own, team.out, next_t, 0);
 #pragma unroll

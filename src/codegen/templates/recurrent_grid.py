@@ -39,20 +39,20 @@ class _GridShape:
         blocks = (2 if chained else 1) * self.wb
         chains = 2 if ntp * self.tiles * parts < 4 and self.wb > 1 else 1
         # Registers: sums, blocks of h, and as many blocks of weights as leave room for the rest (measured with the compiler).
-        other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1)
-        self.regb = max(0, min(blocks, (_GRID_REGISTERS - other) // (parts * 8 * self.tiles_used)))
         elements = ntp * 8 * units
+        other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1) + 10 * (-(-elements // self.threads) - 1) + 36 * (phases > 1)
+        self.regb = max(0, min(blocks, (_GRID_REGISTERS - other) // (parts * 8 * self.tiles_used)))
         shared = 2 * warps * ntp * self.tiles * 512 + (2 if cell == "LSTM" else 1) * phases * elements * 4
         shared += 2 * phases * self.gates * elements * 4 + units * 16
         self.weight_bytes = (blocks - self.regb) * 2 * self.tiles * parts * warps * 512
         self.shared_bytes = shared + self.weight_bytes + 16
-        self.fits = other <= _GRID_REGISTERS - 40 and self.shared_bytes <= shared_limit and self.wb <= 8
+        self.fits = other <= _GRID_REGISTERS - 74 and self.shared_bytes <= shared_limit and self.wb <= 8
         self.slot_words = parts * ntp * phases * self.padded * 4
         self.macros = dict(CELL=cell, HIDDEN=hidden, SLABS=slabs, CHAINED=int(chained), UNITS=units, WARPS=warps, NTP=ntp, PHASES=phases,
                            PARTS=parts, REGB=self.regb, **_EXTRA_MACROS)  # fmt: skip
 
 
-_GRID_REGISTERS = 232  # of 255 a thread may have
+_GRID_REGISTERS = 224  # of 255 a thread may have
 
 
 def _pack_grid(shape, w, scale, below=False):
@@ -154,6 +154,12 @@ class _GridPlan(_Plan):
             self.launches.append((problem, slabs, layer, direction in (None, 0), self.exchange_words, final, launch, config))
             self.exchange_words += shape.slabs * teams * (steps + 1 if shape.chained else 2) * shape.slot_words
 
+    def _product_of(self, layer, rows, width):
+        try:
+            return _Plan._product_of(self, layer, rows, width)
+        except _Unsupported:  # before Hopper there is no kernel for it; torch.mm then
+            return None
+
     def __call__(self, x, h0, c0):
         stack = self.stack
         if stack.error_word.value:
@@ -220,9 +226,10 @@ def _grid_packing(stack, shape, index, chained):
 
 
 # What a step costs, fitted to an H200 (microseconds; the terms are those of docs/RECIPES.md).
-_GRID_STEP = dict(chain=0.55, phase=0.25, l2_kb=0.018, mma=0.0047, partial_kb=0.026, shared_kb=0.004)
-_GRID_LAUNCH_US = 12.0  # zeroing, the launch, loading the weights
-_HALF_FLOPS_PER_US = 4e8
+_GRID_STEP = dict(chain=0.82, phase=0.35, round=0.23, l2_kb=0.0154, mma=0.0070, alone=0.0106, partial_kb=0.0106, shared_kb=0.002)
+_GRID_CALL_US, _GRID_LAUNCH_US = 25.0, 15.0  # a call; each launch, with zeroing and loading the weights
+_EXCHANGE_LIMIT = 1 << 30  # bytes; layers that run at once keep every step
+_HALF_FLOPS_PER_US, _TF32_FLOPS_PER_US = 4e8, 1e8  # of the products over all steps: torch's, and product_tf32.cu
 
 
 def _grid_step_us(shape, teams, batch):
@@ -230,10 +237,12 @@ def _grid_step_us(shape, teams, batch):
     both = 2 if s.chained else 1
     sequences = min(s.sequences, _up(batch, 8)) if batch >= 8 else batch
     l2 = s.parts * both * sequences * s.padded * 2 / 1024 * (s.slabs * teams * s.ctas) / 128
-    mma = max(1.6, -(-s.warps // 4)) * both * 2 * s.wb * s.tiles_used * s.ntp * s.phases * (3 if s.parts == 2 else 1)
+    mma = both * 2 * s.wb * s.tiles_used * s.ntp * s.phases * (3 if s.parts == 2 else 1)  # of a warp
+    each = -(-s.warps // 4) * cost["mma"] + (cost["alone"] if s.warps <= 4 else 0)  # one warp alone does not hide its latency
     partial = s.phases * s.warps * s.ntp * s.tiles / 2
-    return (cost["chain"] + (s.phases - 1) * cost["phase"] + l2 * cost["l2_kb"] + mma * cost["mma"] + partial * cost["partial_kb"]
-            + s.phases * s.weight_bytes / 1024 * cost["shared_kb"])  # fmt: skip
+    rounds = s.phases * (-(-s.ntp * 8 * s.units // s.threads) - 1)
+    return (cost["chain"] + (s.phases - 1) * cost["phase"] + rounds * cost["round"] + l2 * cost["l2_kb"] + mma * each
+            + partial * cost["partial_kb"] + s.phases * s.weight_bytes / 1024 * cost["shared_kb"])  # fmt: skip
 
 
 class _GridChoice:
@@ -246,11 +255,11 @@ class _GridChoice:
 def _grid_choice(stack, steps, batch):
     properties = torch.cuda.get_device_properties(stack.device)
     limit = getattr(properties, "shared_memory_per_block_optin", 227 * 1024)
-    return _choose_grid(stack.cell, stack.hidden, stack.layers, stack.directions, steps, batch, stack.parts, properties.multi_processor_count, limit)
+    return _choose_grid(stack.cell, stack.hidden, stack.layers, stack.directions, steps, batch, stack.parts, properties.multi_processor_count, limit, stack.inputs)
 
 
 @functools.lru_cache(256)
-def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processors, shared_limit):
+def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processors, shared_limit, inputs=128):
     if cell not in ("GRU", "LSTM", "RNN_TANH"):
         raise _Unsupported("the states of %s are not bounded, and the kernel's exchange needs that" % cell)
     tiles = -(-batch // 8)
@@ -278,12 +287,13 @@ def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processo
                                 found = shape, us
         return found
 
-    def product_us(width):
-        return 2.0 * steps * batch * directions * _GATES[cell] * hidden * width / _HALF_FLOPS_PER_US + 4
+    def product_us(layer):
+        width, rate = (inputs, _TF32_FLOPS_PER_US) if layer == 0 else (directions * hidden, _HALF_FLOPS_PER_US)
+        return 2.0 * steps * batch * directions * _GATES[cell] * hidden * width / rate + 4
 
     choice = None
     for slabs_of in range(1, (layers if directions == 1 else 2) + 1):  # layers of one direction, or directions, at once
-        launches, us = [], 0.0
+        launches, us = [], _GRID_CALL_US
         for first in range(0, layers, slabs_of if directions == 1 else 1):
             slabs = min(slabs_of, layers - first) if directions == 1 else slabs_of
             chained = directions == 1 and slabs > 1
@@ -294,7 +304,9 @@ def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processo
             apart = range(directions) if slabs < directions else [None]
             launches += [(shape, first, direction) for direction in apart]
             exchange = shape.slot_words * 4 * -(-batch // shape.sequences) * slabs * (steps + 1 if chained else 2)
-            us += product_us(directions * hidden) + len(apart) * (_GRID_LAUNCH_US + exchange / 2e6 + (steps + (slabs - 1) * chained) * step)
+            if exchange > _EXCHANGE_LIMIT:
+                break
+            us += product_us(first) + len(apart) * (_GRID_LAUNCH_US + exchange / 2e6 + (steps + (slabs - 1) * chained) * step)
         else:
             if choice is None or us < choice.us:
                 choice = _GridChoice(launches, us)
