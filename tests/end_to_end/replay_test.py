@@ -3,7 +3,7 @@
 Usage: replay_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 
 Verdicts hold timings. On a busy machine a block of work takes as long as the scheduler likes, whatever the ratio; so tasks/slow_rows.py and the
-candidates for it wait (12 ms the task, about 1 ms the fast ones, 50 ms the slow ones) besides what they compute.
+candidates for it wait (50 ms the task, 2 to 4 ms the fast ones, 200 ms the slow ones) besides what they compute.
 """
 
 import csv
