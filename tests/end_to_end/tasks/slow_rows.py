@@ -11,7 +11,7 @@ columns = 24
 
 class Model(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        time.sleep(0.0125)
+        time.sleep(0.05)
         out = []
         for i in range(x.shape[0]):
             shifted = x[i] - x[i].max()
