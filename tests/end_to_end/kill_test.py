@@ -38,7 +38,7 @@ with open(log, "a") as out:
 
 
 def without_figures(text):
-    return re.sub(r"\d+(\.\d+)?", "#", text)
+    return re.sub(r"\d+(\.\d+)?( (ns|us|ms|s|min)\b)?", "#", text)
 
 
 def story(run):
