@@ -8,9 +8,16 @@
 
 #include <cerrno>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace hone {
+
+namespace {
+
+constexpr double kSealSeconds = 2;
+
+}  // namespace
 
 struct SharedBlob::Mapping {
   Mapping(void* start, size_t size) : start(start), size(size) {}
@@ -43,8 +50,14 @@ Result<SharedBlob> SharedBlob::Of(const std::string& label, std::span<const std:
 
 Status SharedBlob::Seal(size_t max_bytes) {
   if (mapping_) return Ok();
-  if (fcntl(fd_->get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    return ErrnoError("a worker still holds the shared memory it wrote");
+  // The kernel refuses while anybody holds a page: a worker's mapping, but for an instant also its own memory
+  // management, which moves pages about.
+  const Deadline deadline = Deadline::After(kSealSeconds);
+  while (fcntl(fd_->get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    if (errno != EBUSY || deadline.passed())
+      return ErrnoError("a worker still holds the shared memory it wrote");
+    usleep(2000);
+  }
   struct stat info {};
   if (fstat(fd_->get(), &info) != 0) return ErrnoError("cannot read shared memory");
   const size_t size = static_cast<size_t>(info.st_size);
