@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "dashboard/pages.h"
 #include "dashboard/views.h"
+#include "pipeline/recorder.h"
 #include "pipeline/run_lock.h"
 #include "report/run_report.h"
 #include "report/suite_report.h"
@@ -33,25 +34,9 @@ OrderedJson RunJson(const RunRecord& run) {
 }
 
 OrderedJson CandidateJson(const CandidateRecord& one) {
-  return {{"key", one.key},
-          {"parent", one.parent_key},
-          {"phase", one.phase},
-          {"title", one.title},
-          {"created", one.created},
-          {"kernel_class", one.kernel_class},
-          {"verdict", one.verdict},
-          {"reason", one.reason},
-          {"detail", one.detail},
-          {"kind", one.kind},
-          {"vs_best", one.vs_best},
-          {"ci95", {one.ci_low, one.ci_high}},
-          {"vs_eager", one.vs_eager},
-          {"candidate_us", one.candidate_us},
-          {"predicted_us", one.predicted_us},
-          {"error", one.error},
-          {"limit", one.error_limit},
-          {"seconds", one.seconds},
-          {"sha256", one.sha256}};
+  OrderedJson json = CandidateToJson(one);
+  json.erase("proposer");  // the run's own
+  return json;
 }
 
 OrderedJson TaskJson(const TaskLine& line) {

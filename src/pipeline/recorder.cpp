@@ -61,26 +61,7 @@ OrderedJson Summary(const RunRecord& run, const std::vector<CandidateRecord>& ca
                    {"price_known", usage.price_known}};
   json["options"] = ParsedOrNull(run.options);
   json["candidates"] = OrderedJson::array();
-  for (const CandidateRecord& one : candidates)
-    json["candidates"].push_back({{"key", one.key},
-                                  {"parent", one.parent_key},
-                                  {"phase", one.phase},
-                                  {"proposer", one.proposer},
-                                  {"title", one.title},
-                                  {"kernel_class", one.kernel_class},
-                                  {"verdict", one.verdict},
-                                  {"reason", one.reason},
-                                  {"detail", one.detail},
-                                  {"kind", one.kind},
-                                  {"vs_best", one.vs_best},
-                                  {"ci95", {one.ci_low, one.ci_high}},
-                                  {"vs_eager", one.vs_eager},
-                                  {"candidate_us", one.candidate_us},
-                                  {"predicted_us", one.predicted_us},
-                                  {"error", one.error},
-                                  {"limit", one.error_limit},
-                                  {"seconds", one.seconds},
-                                  {"sha256", one.sha256}});
+  for (const CandidateRecord& one : candidates) json["candidates"].push_back(CandidateToJson(one));
   json["decisions"] = OrderedJson::array();
   for (const DecisionRecord& one : decisions)
     json["decisions"].push_back(
@@ -89,6 +70,28 @@ OrderedJson Summary(const RunRecord& run, const std::vector<CandidateRecord>& ca
 }
 
 }  // namespace
+
+OrderedJson CandidateToJson(const CandidateRecord& one) {
+  return {{"key", one.key},
+          {"parent", one.parent_key},
+          {"phase", one.phase},
+          {"proposer", one.proposer},
+          {"title", one.title},
+          {"kernel_class", one.kernel_class},
+          {"verdict", one.verdict},
+          {"reason", one.reason},
+          {"detail", one.detail},
+          {"kind", one.kind},
+          {"vs_best", one.vs_best},
+          {"ci95", {one.ci_low, one.ci_high}},
+          {"vs_eager", one.vs_eager},
+          {"candidate_us", one.candidate_us},
+          {"predicted_us", one.predicted_us},
+          {"error", one.error},
+          {"limit", one.error_limit},
+          {"seconds", one.seconds},
+          {"sha256", one.sha256}};
+}
 
 std::string FileNameOf(const std::string& key) {
   std::string name;
