@@ -140,6 +140,10 @@ Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs) {
     return answer;
   }
   for (const Recipe& recipe : AllRecipes()) {
+    if (inputs.target == "triton" && StartsWith(recipe.name, "cuda/")) {
+      answer.declined.push_back({recipe.name, "kernels in Triton are asked for (--target triton)"});
+      continue;
+    }
     Result<RecipeAnswer> made = recipe.propose(context);
     if (!made.ok()) return std::move(made).error().WithContext(std::string("recipe ") + recipe.name);
     if (auto* proposal = std::get_if<Proposal>(&*made)) {

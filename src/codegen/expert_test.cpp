@@ -152,6 +152,16 @@ TEST(Expert, EveryRecipeWritesSoundCandidatesForTheTasksItIsFor) {
   for (const Recipe& recipe : AllRecipes()) EXPECT_GT(written[recipe.name], 0) << recipe.name;
 }
 
+TEST(Expert, LeavesCudaOutWhereTritonIsAskedFor) {
+  ExpertInputs inputs = Gru("cuda");
+  inputs.target = "triton";
+  const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->proposals.front().recipe, "triton/persistent");
+  for (const Proposal& proposal : answer->proposals)
+    EXPECT_THAT(proposal.recipe, Not(testing::StartsWith("cuda/")));
+}
+
 TEST(Expert, PutsTheMostPromisingFirst) {
   const Result<ExpertAnswer> answer = ProposeExpert(ResNet("cuda"));
   ASSERT_TRUE(answer.ok());

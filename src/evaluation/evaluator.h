@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 
 #include "candidate/candidate_file.h"
@@ -28,6 +29,7 @@ struct QuickLook {
   bool right = false;
   std::string why;  // what stopped it, in one sentence
   double call_us = 0;
+  std::optional<Measurement> refused = {};  // what was seen of one that is not right
 };
 
 class Evaluator {

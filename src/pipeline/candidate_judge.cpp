@@ -169,7 +169,11 @@ Result<QuickLook> SessionJudge::Look(const CandidateFile& candidate, const Progr
     if (const Result<Json> json = ParseJson(*text); json.ok() && GetNumber(*json, "call_us") > 0)
       return QuickLook{true, "", GetNumber(*json, "call_us")};
   const SlotTaken slot(slots_);
-  HONE_ASSIGN_OR_RETURN(const QuickLook look, evaluator_->Look(candidate, true, progress));
+  HONE_ASSIGN_OR_RETURN(QuickLook look, evaluator_->Look(candidate, true, progress));
+  if (look.refused) {
+    const Verdict verdict = hone::Judge(*look.refused, ContextOf(*session));
+    if (verdict.rejected()) look.why = verdict.reason + ": " + verdict.detail;
+  }
   // A cache that cannot be written costs a look next time, nothing else.
   if (look.right && look.call_us > 0 && MakeFolders(kept.parent_path()).ok())
     (void)WriteFileAtomic(kept, DumpJson(Json{{"call_us", look.call_us}}));

@@ -50,6 +50,21 @@ bool FailedOrLost(const CandidateRecord& candidate) {
   return IsBroken(candidate) || candidate.vs_best < 1.0;
 }
 
+std::string BestOfPyTorch(const std::vector<CandidateRecord>& all, const std::string& at_first_look) {
+  std::string best = at_first_look.empty() ? "eager" : at_first_look;
+  double fastest_us = 0;
+  for (const CandidateRecord& one : all) {
+    const Result<Json> record = ParseJson(one.json);
+    if (!record.ok()) continue;
+    const Json& speedup = GetMember(*record, "speedup");
+    const double us = GetNumber(speedup, "best_us");
+    if (us <= 0 || (fastest_us > 0 && us >= fastest_us)) continue;
+    fastest_us = us;
+    best = GetString(speedup, "best_baseline", best.c_str());
+  }
+  return best;
+}
+
 std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate) {
   if (!AsksForPersistent(asked) || candidate.kernel_class == "persistent_recurrent" ||
       candidate.kernel_class == "none")

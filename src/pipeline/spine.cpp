@@ -140,11 +140,13 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
     HONE_ASSIGN_OR_RETURN(end.outcome, WhyNoCandidateCame());
     if (!end.outcome.empty()) end.status = "failed";
   }
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
+                        recorder_.store().Candidates(recorder_.run().id));
   const std::string won = end.best
                               ? fmt::format("{} is {:.2f}x the best of PyTorch ({:.2f}x eager)",
                                             end.best->key, end.best->vs_best, end.best->vs_eager)
                               : fmt::format("keep PyTorch: nothing accepted was faster (its best here is {})",
-                                            context_.best_rung.empty() ? "eager" : context_.best_rung);
+                                            BestOfPyTorch(all, context_.best_rung));
   end.outcome = end.outcome.empty() ? won : fmt::format("{}; so far: {}", end.outcome, won);
   RunRecord& run = recorder_.run();
   run.status = end.status;

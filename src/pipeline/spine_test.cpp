@@ -397,5 +397,15 @@ TEST_F(SpineTest, AnExhaustedReplayEndsItsBranchOnly) {
   EXPECT_EQ(end.best->key, "seed0");
 }
 
+TEST(Rules, TheBestOfPyTorchIsWhatTheVerdictsSaw) {
+  EXPECT_EQ(BestOfPyTorch({}, ""), "eager");
+  EXPECT_EQ(BestOfPyTorch({}, "cudagraph"), "cudagraph");
+  CandidateRecord early, late, broken;
+  early.json = R"({"speedup":{"best_baseline":"cudagraph","best_us":30}})";
+  late.json = R"({"speedup":{"best_baseline":"compile","best_us":20}})";
+  broken.json = R"({"speedup":{"best_baseline":"","best_us":0}})";
+  EXPECT_EQ(BestOfPyTorch({early, late, broken}, "cudagraph"), "compile");
+}
+
 }  // namespace
 }  // namespace hone

@@ -23,7 +23,7 @@ Outcome OutcomeOf(const RunStory& story, bool abandoned) {
   outcome.recorded = run.outcome;
   const Json context = ParsedOrNull(run.card);
   outcome.floor_us = GetNumber(GetMember(context, "card"), "floor_us");
-  outcome.best_baseline = GetString(context, "best_rung", "eager");
+  outcome.best_baseline = BestOfPyTorch(story.candidates, GetString(context, "best_rung"));
   for (const CandidateRecord& one : story.candidates) {
     if (one.phase == "zero") continue;
     ++outcome.candidates;

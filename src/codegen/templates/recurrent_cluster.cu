@@ -102,6 +102,7 @@ struct Slab {
     const uint4* w_ih;   // the same; null unless fed by the slab before
     const float* bias;   // [PADDED][4], summed where the cell sums them; GRU: r, z, input n, hidden n
     const float* gates;  // W_ih x of every step, without bias; null when fed by the slab before
+    const float* first;  // [batch][GATES][HIDDEN] or null: what the state before step 0 adds to it, instead of h0
     const float* h0;     // [batch][HIDDEN] or null for zeros
     const float* c0;
     float* hn;           // each output may be null
@@ -503,6 +504,19 @@ struct InputThread {   // an input thread feeds the recurrent thread of the same
         __syncwarp();
         if (lane == 0) sts_release(at.produced(group), t + 1);
     }
+    // Adds slab.first to the input part of step 0, which `unscale` (a power of two) will multiply.
+    __device__ __forceinline__ void add_first(const Slab& slab, float unscale, float (&v)[PAIRS][PER_THREAD]) const {
+        if (CELL == GRU || !slab.first) return;
+        const int unit = at.rank * UNITS + group * GROUP_UNITS + (lane >> 2), sequence = PER_THREAD * (lane & 3);
+#pragma unroll
+        for (int i = 0; i < PAIRS; ++i)
+#pragma unroll
+            for (int e = 0; e < PER_THREAD; ++e) {
+                const int gate = GATES == 1 ? 0 : i, j = GATES == 1 ? unit + 8 * i : unit;
+                if (sequence + e < at.sequences && j < HIDDEN)
+                    v[i][e] += slab.first[((size_t)(at.first + sequence + e) * GATES + gate) * HIDDEN + j] / unscale;
+            }
+    }
 };
 
 __device__ __forceinline__ void gates_of(const float (&acc)[TILES][4], float (&v)[PAIRS][PER_THREAD]) {
@@ -533,6 +547,7 @@ __device__ void gates_role(const Problem& p, const Place& at, int group, int lan
     float next[PASS][PAIRS][PER_THREAD];
 #pragma unroll
     for (int i = 0; i < PASS; ++i) load(i, next[i]);
+    thread.add_first(slab, slab.unscale_ih, next[0]);
     for (int t = 0; t < p.steps; t += PASS) {
         float now[PASS][PAIRS][PER_THREAD];
 #pragma unroll
@@ -573,7 +588,8 @@ __device__ void feed_role(const Problem& p, const Place& at, int lane) {
 // W_ih times the states of the slab below.
 __device__ void chained_role(const Problem& p, const Place& at, int group, int lane) {
     const Slab& slab = p.slab[at.slab];
-    InputThread thread(p, at, group, lane, slab.unscale_ih / at.scale_below);
+    const float unscale = slab.unscale_ih / at.scale_below;
+    InputThread thread(p, at, group, lane, unscale);
     Watch watch;
     auto full = [&](int t) { return barrier_passed(at.full_bar(t), (t / STAGES) & 1); };
     const uint4* packed = slab.w_ih + ((size_t)(at.rank * GROUPS + group) * TILES * KSTEPS) * 32 + lane;
@@ -616,6 +632,7 @@ __device__ void chained_role(const Problem& p, const Place& at, int group, int l
             gates_of(sum, v);
             __syncwarp();
             if (lane == 0) barrier_arrive(at.empty_bar(t));
+            if (t == 0) thread.add_first(slab, unscale, v);
             thread.leave(watch, t, v);
         }
     }
@@ -659,6 +676,7 @@ __device__ void chained_role(const Problem& p, const Place& at, int group, int l
 #pragma unroll
                 for (int j = 0; j < 4 * TILES; ++j) acc[i][j / 4][j % 4] += small[i][j / 4][j % 4];
                 gates_of(acc[i], v);
+                if (i == 0 && t == 0) thread.add_first(slab, unscale, v);
                 thread.leave(watch, t + i, v);
             }
         t += n;

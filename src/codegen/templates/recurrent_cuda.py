@@ -15,13 +15,14 @@ _EXTRA_MACROS = {}  # tests add STALL_FOR_TEST and LIMIT_NS
 _PRODUCT_SHARED = 55296
 _LONG_SUM = 256
 _SHORT_SUM = 64
+_FADED = 64  # steps after which the rounding of the first one is one of many
 _FULL_FLOAT32 = False  # whether recurrent layers stay at float32 level where PyTorch allows TF32
 _PLANS_KEPT = 64  # shapes and streams per packed module
 _HALF_PRODUCT = "out_dtype" in (torch.mm.__doc__ or "")  # fp16 operands with a float32 result, torch 2.8 and later
 
 
 class _Slab(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_void_p) for n in ("w_hh", "w_ih", "bias", "gates", "h0", "c0", "hn", "cn", "y", "y16")] + [
+    _fields_ = [(n, ctypes.c_void_p) for n in ("w_hh", "w_ih", "bias", "gates", "first", "h0", "c0", "hn", "cn", "y", "y16")] + [
         ("unscale_hh", ctypes.c_float), ("unscale_ih", ctypes.c_float), ("reverse", ctypes.c_int), ("unused", ctypes.c_int)]  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def _problem_type(slabs):
     return Problem
 
 
-_SLAB_ADDRESSES = struct.Struct("7Q")  # gates, h0, c0, hn, cn, y, y16
+_SLAB_ADDRESSES = struct.Struct("8Q")  # gates, first, h0, c0, hn, cn, y, y16
 _SHARED_ADDRESSES = struct.Struct("3Q")  # exchange, flags, control
 
 
@@ -209,9 +210,10 @@ class _Stack:
         self.slabs = directions if directions == 2 else self.layers
         self.chained = directions == 1 and self.layers > 1
         self.between = torch.float16 if precision != "fp32" and _HALF_PRODUCT else torch.float32
-        # A first step from a given h0 is what a reversed layer's last output rests on, and PyTorch takes that product in full
-        # float32. Where the gates are a plain sum it is added to the input part, and the kernel starts from zero.
-        self.adds_h0 = directions == 2 and precision == "tf32" and cell != "GRU"
+        # PyTorch takes the product of a given h0 in full float32. Where the gates are a plain sum it can be added to the input
+        # part of the first step, and the kernel starts from zero.
+        self.sums_gates = precision == "tf32" and cell != "GRU"
+        self.first_weights = None  # W_hh' of all layers and directions, for that
         # Input products: layer 0, and every layer of a bidirectional stack, both directions at once.
         self.input_weights = {layer: self._input_weight(layer) for layer in range(self.layers if directions == 2 else 1)}
         self.error = torch.zeros(1, dtype=torch.int32).pin_memory()
@@ -235,6 +237,13 @@ class _Stack:
             self.input_weights[layer] = self._input_weight(layer)
             torch.cuda.current_stream(self.device).synchronize()  # other streams will read it
         return self.input_weights[layer]
+
+    def prepare_first(self, plan):
+        if plan.adds_first and self.first_weights is None:
+            if _capturing():
+                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+            self.first_weights = torch.stack([m[1] for m in self.matrices]).transpose(1, 2)
+            torch.cuda.current_stream(self.device).synchronize()  # other streams will read it
 
     def kernel_for(self, batch):
         """(kernel, groups of sequences, packed weights): as few sequences per cluster as the resident clusters allow, because all of
@@ -321,6 +330,15 @@ class _Outputs:
             if not batched:
                 self.y_shape = torch.Size([length, directions * hidden])
         self.time_axis = 1 if y_by_batch and batched else 0
+        # The first step shows in outputs near it: a short sequence, all steps, or the end of a reversed layer.
+        self.adds_first = stack.sums_gates and (directions == 2 or self.sequence or steps < _FADED)
+
+    def _first(self, h0):
+        """What a given h0 adds to the first step of every layer and direction: [layers * directions, batch, gates * hidden]."""
+        if h0 is None or not self.adds_first:
+            return None
+        weights = self.stack.first_weights
+        return torch.bmm(h0.view(weights.size(0), -1, weights.size(1)), weights)
 
     def _answer(self, y, h_n, c_n):
         if self.last:
@@ -341,6 +359,7 @@ class _Plan(_Outputs):
         self.torch_device = torch.device("cuda", stack.device)
         shape, hidden, directions = kernel.shape, stack.hidden, stack.directions
         self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
+        stack.prepare_first(self)
 
         width = directions * shape.gates * hidden
         self.gates_shape = (steps * batch, width)
@@ -351,7 +370,7 @@ class _Plan(_Outputs):
         self.config = kernel.config(shape.slabs * groups, stream)
 
         rows = steps * batch
-        self.products, self.launches, self.first_rows = [], [], []
+        self.products, self.launches = [], []
         for layer in range(stack.layers if directions == 2 else 1):
             self.products.append(self._product_of(layer, rows, width))
             problem = kernel.problem_type()
@@ -359,8 +378,6 @@ class _Plan(_Outputs):
             problem.error = stack.error.data_ptr()
             by_batch = x_by_batch and layer == 0
             problem.gates_t, problem.gates_b = (width, steps * width) if by_batch else (batch * width, width)
-            first_rows = [slice(None, None, steps) if by_batch else slice(0, batch), slice(steps - 1, None, steps) if by_batch else slice(rows - batch, rows)]
-            self.first_rows.append(first_rows[:directions])
             final = directions == 1 or layer == stack.layers - 1
             y_width = directions * hidden
             problem.y_t, problem.y_b = (y_width, steps * y_width) if y_by_batch and final else (batch * y_width, y_width)
@@ -406,15 +423,6 @@ class _Plan(_Outputs):
         else:
             torch.mm(rows.view(gates.size(0), -1), weight.t(), out=gates)
 
-    def _add_h0(self, gates, h0, layer):
-        stack = self.stack
-        width = stack.gates * stack.hidden
-        states = h0.view(-1, h0.size(-2) if h0.dim() == 3 else 1, stack.hidden)
-        for d, rows in enumerate(self.first_rows[layer]):
-            index = layer * stack.directions + d
-            row = gates[rows, d * width : (d + 1) * width]
-            row.addmm_(states[index], stack.matrices[index][1].t(), alpha=1 / stack.input_weights[layer][1])
-
     def __call__(self, x, h0, c0):
         """(y, h_n, c_n), None for what is not wanted. x and the states are contiguous and of the plan's shapes."""
         stack = self.stack
@@ -436,7 +444,8 @@ class _Plan(_Outputs):
         gates_at = gates.data_ptr()
         h0_at, c0_at, hn_at, cn_at, y_at = _address(h0), _address(c0), _address(h_n), _address(c_n), _address(y)
         between_at, exchange_at = _address(between), _address(exchange)
-        h0_kernel = 0 if stack.adds_h0 else h0_at
+        first = self._first(h0)
+        first_at, h0_at = (first.data_ptr(), 0) if first is not None else (0, h0_at)
         half, rows = stack.between == torch.float16, x
         driver, pack = _driver(), _SLAB_ADDRESSES.pack_into
         with self.lock:
@@ -451,8 +460,6 @@ class _Plan(_Outputs):
             control_at = _address(control)
             for layer, (problem, slabs, shared_at, final, launch) in enumerate(self.launches):
                 self._multiply(layer, layer, rows, gates)
-                if h0 is not None and stack.adds_h0:
-                    self._add_h0(gates, h0, layer)
                 for at, gates_offset, state, y_offset in slabs:
                     y32 = y16 = 0
                     hn = hn_at and hn_at + state
@@ -463,8 +470,8 @@ class _Plan(_Outputs):
                             y32 = y_at + 4 * y_offset
                         elif self.last_state and not hn:
                             hn = y_at
-                    pack(problem, at, 0 if gates_offset is None else gates_at + gates_offset, h0_kernel and h0_kernel + state, c0_at and c0_at + state,
-                         hn, cn_at and cn_at + state, y32, y16)  # fmt: skip
+                    pack(problem, at, 0 if gates_offset is None else gates_at + gates_offset, first_at and first_at + stack.gates * state, h0_at and h0_at + state,
+                         c0_at and c0_at + state, hn, cn_at and cn_at + state, y32, y16)  # fmt: skip
                 _SHARED_ADDRESSES.pack_into(problem, shared_at, exchange_at, control_at and control_at + 32, control_at)
                 driver.launch(launch)
                 rows = between

@@ -64,6 +64,7 @@ struct Slab {
     const uint4* w_ih;    // the same; null unless fed by the slab before
     const float* bias;    // [CTAS * UNITS][4], summed where the cell sums them; GRU: r, z, input n, hidden n
     const float* gates;   // W_ih x of every step, without bias; null when fed by the slab before
+    const float* first;   // [batch][GATES][HIDDEN] or null: what the state before step 0 adds to it, instead of h0
     const float* h0;      // [batch][HIDDEN] or null for zeros
     const float* c0;
     float* hn;            // each output may be null
@@ -324,6 +325,8 @@ struct Inputs {   // what a state needs besides the product
         for (int gate = 0; gate < GATES; ++gate) {
             in[gate] = bias[gate] * gate_scale(gate);
             if (team.slab.gates) in[gate] = fmaf(lds(team.below_at(t, phase, e) + gate * ELEMENTS * 4), unscale_gates * gate_scale(gate), in[gate]);
+            if (CELL != GRU && t == 0 && team.slab.first && team.real(e))
+                in[gate] = fmaf(team.slab.first[((size_t)(team.first + e.sequence) * GATES + gate) * HIDDEN + team.rank * UNITS + e.unit], gate_scale(gate), in[gate]);
         }
         hidden_bias = kTanh * bias[3];
         h = lds(team.state_at(phase, e));

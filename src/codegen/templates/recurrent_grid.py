@@ -8,7 +8,7 @@ _SOURCES.update(recurrent_grid=_GRID_SOURCE)
 
 
 class _GridSlab(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_void_p) for n in ("w_hh", "w_ih", "bias", "gates", "h0", "c0", "hn", "cn", "y")] + [
+    _fields_ = [(n, ctypes.c_void_p) for n in ("w_hh", "w_ih", "bias", "gates", "first", "h0", "c0", "hn", "cn", "y")] + [
         ("unscale", ctypes.c_float), ("unscale_gates", ctypes.c_float), ("reverse", ctypes.c_int), ("y_format", ctypes.c_int)]  # fmt: skip
 
 
@@ -113,6 +113,7 @@ class _GridPlan(_Plan):
         self.stack, self.stream, self.batch, self.torch_device = stack, stream, batch, torch.device("cuda", stack.device)
         self.lock = threading.Lock()
         self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
+        stack.prepare_first(self)
         hidden, directions, gates = stack.hidden, stack.directions, stack.gates
         self.y_dtype = stack.dtype
         choice = _grid_choice(stack, steps, batch)
@@ -120,7 +121,7 @@ class _GridPlan(_Plan):
         self.gates_shape = (steps * batch, width)
         last = max(layer for _, layer, _ in choice.launches)
         self.between_shape = None if last == 0 else (steps * batch, y_width)
-        self.products, self.first_rows, self.launches, self.kept, self.exchange_words = {}, {}, [], [], 0
+        self.products, self.launches, self.kept, self.exchange_words = {}, [], [], 0
         for shape, layer, direction in choice.launches:
             kernel = _grid_kernel(stack.device, shape)
             teams = -(-batch // shape.sequences)
@@ -131,8 +132,6 @@ class _GridPlan(_Plan):
             by_batch, final = x_by_batch and layer == 0, layer == last
             problem.gates_t, problem.gates_b = (width, steps * width) if by_batch else (batch * width, width)
             problem.y_t, problem.y_b = (y_width, steps * y_width) if y_by_batch and final else (batch * y_width, y_width)
-            rows = [slice(None, None, steps) if by_batch else slice(0, batch), slice(steps - 1, None, steps) if by_batch else slice(steps * batch - batch, steps * batch)]
-            self.first_rows[layer] = rows[:directions]
             if layer not in self.products:
                 self.products[layer] = self._product_of(layer, steps * batch, width)
             slabs = []
@@ -174,7 +173,8 @@ class _GridPlan(_Plan):
         h_n = empty(self.state_shape, dtype=torch.float32, device=device) if self.h_n or self.last_state else None
         c_n = empty(self.state_shape, dtype=torch.float32, device=device) if self.c_n else None
         h0_at, c0_at, hn_at, cn_at, y_at = _address(h0), _address(c0), _address(h_n), _address(c_n), _address(y)
-        adds_h0 = stack.adds_h0 and h0 is not None
+        first = self._first(h0)
+        first_at, h0_at = (first.data_ptr(), 0) if first is not None else (0, h0_at)
         driver, pack = _driver(), _GRID_ADDRESSES.pack_into
         with self.lock:
             driver.enter(stack.device)
@@ -182,22 +182,20 @@ class _GridPlan(_Plan):
             for problem, slabs, layer, new_layer, words, final, launch, _ in self.launches:
                 if new_layer:
                     self._multiply(layer, layer, x if into is None else into, gates)
-                    if adds_h0:
-                        self._add_h0(gates, h0, layer)
                     into = None if final else between[layer & 1]
                 for at, gates_offset, state, y_offset in slabs:
                     out = 0
                     if y_offset is not None and (self.sequence if final else True):
                         out = y_at + y.element_size() * y_offset if final else into.data_ptr() + into.element_size() * y_offset
-                    pack(problem, at, 0 if gates_offset is None else gates.data_ptr() + gates_offset, h0_at and not adds_h0 and h0_at + state,
-                         c0_at and c0_at + state, hn_at and hn_at + state, cn_at and cn_at + state, out)  # fmt: skip
+                    pack(problem, at, 0 if gates_offset is None else gates.data_ptr() + gates_offset, first_at and first_at + stack.gates * state,
+                         h0_at and h0_at + state, c0_at and c0_at + state, hn_at and hn_at + state, cn_at and cn_at + state, out)  # fmt: skip
                 problem.exchange = exchange.data_ptr() + 4 * words
                 driver.launch(launch)
         y, _, c_n = self._answer(y, h_n, c_n)
         return y, h_n if self.h_n else None, c_n
 
 
-_GRID_ADDRESSES = struct.Struct("6Q")  # gates, h0, c0, hn, cn, y
+_GRID_ADDRESSES = struct.Struct("7Q")  # gates, first, h0, c0, hn, cn, y
 _FORMATS = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 
 

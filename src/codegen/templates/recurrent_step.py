@@ -43,7 +43,6 @@ class _StepPlan(_Plan):
         self.function = _function(stack.device, "recurrent_step", dict(CELL=stack.cell, **_EXTRA_MACROS))
         self.products = [self._product_of(layer, steps * batch, stack.directions * stack.gates * stack.hidden) for layer in range(stack.layers)]
         self.weights = [self._step_weights(layer) for layer in range(stack.layers)]
-        self.first_rows = []
         self.graph, self.calls = None, 0
 
     _product_of = _GridPlan._product_of
@@ -102,7 +101,11 @@ class _StepPlan(_Plan):
                 one.h, one.c = h[index].data_ptr(), None if c is None else c[index].data_ptr()
                 one.unscale, one.unscale_gates = unscale[d], stack.input_weights[layer][1]
             for t in range(steps):
-                if directions == 1:
+                if t == 0 and h0 is not None and self.adds_first:
+                    for d in range(directions):
+                        index = layer * directions + d
+                        torch.mm(h[index], stack.matrices[index][1].t(), out=product[d]).div_(unscale[d])
+                elif directions == 1:
                     torch.mm(h16[0], weight[0], out_dtype=torch.float32, out=product[0])
                 else:
                     torch.bmm(h16, weight, out_dtype=torch.float32, out=product)
