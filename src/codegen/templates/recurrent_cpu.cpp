@@ -164,7 +164,10 @@ constexpr TileTable kTiles;
 // of nearly equal height.
 void Multiply(const float* a, int64_t lda, int64_t rows, const float* w, int64_t depth, int64_t strips,
               float* c, int64_t ldc) {
-  const int64_t tiles = (rows + kMaxRows - 1) / kMaxRows;
+  // Few rows are one tile; of many, low and wide tiles reach more of the peak where there are registers for
+  // them.
+  const int64_t most = rows > kMaxRows && kWideRows > 4 ? kWideRows : kMaxRows;
+  const int64_t tiles = (rows + most - 1) / most;
   const int64_t strip = depth * kLanes;
   const int widest = (rows + tiles - 1) / tiles <= kWideRows ? 2 : 1;  // log2 of the strips per tile
   for (int64_t s = 0; s < strips;) {
@@ -361,7 +364,7 @@ struct Buffer {  // aligned floats, zeroed when taken
 // gates.
 struct Weights {
   Buffer input, state, bias,
-      state_bias;  // state_bias: the GRU's candidate gate adds it before the reset gate multiplies
+      state_bias;     // state_bias: the GRU's candidate gate adds it before the reset gate multiplies
   Buffer projection;  // of the LSTM's h to fewer numbers; empty without one
 };
 
@@ -445,7 +448,7 @@ double PredictCycles(const Net& net, const HoneCall& call, const Split& split) {
   const double strips = static_cast<double>(Ceil(net.blocks(), split.units) * net.gates());
   const double bytes = strips * kVectorBytes * static_cast<double>(net.hidden);
   const double per_byte = bytes < 0.8 * OwnCacheBytes() ? 1 / 20.0
-                          : bytes < 16e6                ? 1 / 10.0
+                          : bytes < 16e6                ? 1 / 16.0
                                                         : 1 / 4.0;  // L2, L3, memory
   const double tile_rows = static_cast<double>(rows) * strips;
   const double inputs = static_cast<double>(net.width(0) + (net.layers - 1) * net.width(1)) / net.layers;
@@ -455,7 +458,9 @@ double PredictCycles(const Net& net, const HoneCall& call, const Split& split) {
   int64_t steps = call.steps * net.layers * Ceil(net.directions, split.lanes);
   if (net.directions == 1)
     steps = call.steps * Ceil(net.layers, split.lanes) + (split.lanes - 1) * ChunkSteps(rows, call.steps);
-  return step * static_cast<double>(steps) +
+  const double meeting =
+      split.lanes > 1 ? 1.02 : 1.0;  // threads on parts of the batch never wait for each other
+  return meeting * step * static_cast<double>(steps) +
          15000.0 * static_cast<double>(split.threads() - 1);  // waking a thread
 }
 
@@ -874,7 +879,8 @@ int64_t hone_pack(void* handle, int64_t index, const float* w_input, int64_t ld_
 int64_t hone_pack_projection(void* handle, int64_t index, const float* weight, int64_t ld) {
   try {
     Net& net = *static_cast<Net*>(handle);
-    PackStrips(weight, ld, net.hidden, net.projected, 1, net.weights.at(static_cast<size_t>(index)).projection);
+    PackStrips(weight, ld, net.hidden, net.projected, 1,
+               net.weights.at(static_cast<size_t>(index)).projection);
     return 0;
   } catch (...) {
     return 1;
