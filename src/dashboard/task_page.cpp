@@ -36,10 +36,7 @@ Json TaskValues(const TaskLine& line) {
 // The card as a stored verdict has it, or as the run learnt it.
 Json CardPairs(const Json& stored) {
   if (!stored.is_object()) return Json::array();
-  Card card = CardFromJson(stored);
-  card.floor_us = GetNumber(stored, "floor_us");
-  card.floor_bound = GetString(stored, "floor_bound");
-  return PairsOf(CardText(card));
+  return PairsOf(CardText(CardFromJson(stored)));
 }
 
 }  // namespace

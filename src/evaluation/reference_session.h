@@ -5,6 +5,7 @@
 // Expected values stay in this process. Seeds are drawn from the kernel and shown only in the verdict.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -127,6 +128,10 @@ class ReferenceSession {
   bool Wants(const std::string& rung) const;
   Status PrepareRung(const std::string& name);
   Status MeasureCeilings(const Progress& progress);
+  Status CorrectCeilings(const Progress& progress);
+  std::filesystem::path KeptCeilings() const;
+  Result<Ceilings> CeilingsNow();
+  void KeepCeilings() const;
   Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);
   bool Accurate(const Case& candidate) const;
 

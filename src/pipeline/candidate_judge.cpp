@@ -78,7 +78,8 @@ TaskContext Describe(const ReferenceSession& session) {
 
 Json ToJson(const TaskContext& context) {
   return {{"card", context.card},       {"facts", context.facts},      {"device", context.device},
-          {"machine", context.machine}, {"name", context.device_name}, {"best_us", context.best_us}};
+          {"machine", context.machine}, {"name", context.device_name}, {"best_rung", context.best_rung},
+          {"best_us", context.best_us}};
 }
 
 TaskContext TaskContextFromJson(const Json& json) {

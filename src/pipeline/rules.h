@@ -33,8 +33,8 @@ std::optional<CandidateRecord> Fastest(const std::vector<CandidateRecord>& all, 
   return best;
 }
 
-// The fastest of PyTorch's own rungs as the verdicts saw it; else the one of the first look. The verdicts know
-// better: rungs that take long to prepare join the ladder late.
+// The fastest of PyTorch's own rungs as the verdicts saw it; else the one of the first look. The verdicts
+// know better: rungs that take long to prepare join the ladder late.
 std::string BestOfPyTorch(const std::vector<CandidateRecord>& all, const std::string& at_first_look);
 
 // What the candidate is, where the analysis asked for something else; empty when it is what was asked for.

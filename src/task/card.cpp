@@ -70,6 +70,22 @@ Ceilings CeilingsFromJson(const Json& json) {
   return ceilings;
 }
 
+Json ToJson(const Ceilings& ceilings) {
+  Json json = {{"memory_bytes_per_s", ceilings.memory_bytes_per_s},
+               {"cache_bytes_per_s", ceilings.cache_bytes_per_s}};
+  for (const auto& [dtype, rate] : ceilings.flops_per_s) json[dtype + "_flops_per_s"] = rate;
+  return json;
+}
+
+Ceilings Larger(const Ceilings& a, const Ceilings& b) {
+  Ceilings larger = a;
+  larger.memory_bytes_per_s = std::max(a.memory_bytes_per_s, b.memory_bytes_per_s);
+  larger.cache_bytes_per_s = std::max(a.cache_bytes_per_s, b.cache_bytes_per_s);
+  for (const auto& [dtype, rate] : b.flops_per_s)
+    larger.flops_per_s[dtype] = std::max(larger.flops_per_s[dtype], rate);
+  return larger;
+}
+
 int64_t Card::operator_calls() const {
   int64_t total = 0;
   for (const auto& [name, count] : operators) total += count;
@@ -89,6 +105,10 @@ Card CardFromJson(const Json& json) {
   card.flops = GetNumber(json, "flops");
   card.serial_chain = GetInt(json, "serial_chain");
   card.launches = GetInt(json, "launches", -1);
+  card.floor_us = GetNumber(json, "floor_us");
+  card.floor_bound = GetString(json, "floor_bound");
+  card.ceiling_flops_per_s = GetNumber(json, "ceiling_flops_per_s");
+  card.ceiling_bytes_per_s = GetNumber(json, "ceiling_bytes_per_s");
   return card;
 }
 

@@ -16,6 +16,9 @@ struct Ceilings {
   std::map<std::string, double> flops_per_s;  // by dtype, and "tf32"
 };
 Ceilings CeilingsFromJson(const Json& json);
+Json ToJson(const Ceilings& ceilings);
+// The larger of each rate.
+Ceilings Larger(const Ceilings& a, const Ceilings& b);
 
 struct TensorShape {
   std::string dtype;

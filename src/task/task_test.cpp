@@ -69,8 +69,14 @@ TEST(Card, GoesThroughJsonUnchanged) {
   for (const auto& [key, value] : original.items()) EXPECT_EQ(json.at(key), value) << key;
   EXPECT_EQ(json.at("operator_calls"), 15);
   EXPECT_EQ(json.at("least_bytes"), card.least_bytes());
-  const Card again = CardFromJson(json);
-  EXPECT_EQ(ToJson(again), json);
+  Card with_floor = CardFromJson(json);
+  EXPECT_EQ(ToJson(with_floor), json);
+  Ceilings ceilings;
+  ceilings.memory_bytes_per_s = 1e9;
+  ceilings.flops_per_s = {{"float32", 1e9}};
+  SetFloor(&with_floor, ceilings, false);
+  ASSERT_GT(with_floor.floor_us, 0);
+  EXPECT_EQ(ToJson(CardFromJson(ToJson(with_floor))), ToJson(with_floor));
 }
 
 TEST(Card, ReadsOddJsonWithoutThrowing) {
@@ -122,6 +128,20 @@ TEST(Card, TextShortensLongListsAndSaysSo) {
   EXPECT_THAT(text, HasSubstr("aten::op19 x20"));
   EXPECT_THAT(text, HasSubstr("12 more kinds"));
   EXPECT_THAT(text, Not(HasSubstr("aten::op0 x1")));
+}
+
+TEST(Ceilings, KeepTheLargerOfWhatWasSeen) {
+  Ceilings busy, quiet;
+  busy.memory_bytes_per_s = 7e9;
+  busy.cache_bytes_per_s = 6e10;
+  busy.flops_per_s = {{"float32", 2.6e10}, {"float64", 2e10}};
+  quiet.memory_bytes_per_s = 2e10;
+  quiet.cache_bytes_per_s = 5e10;
+  quiet.flops_per_s = {{"float32", 2.2e11}};
+  const Ceilings both = CeilingsFromJson(ToJson(Larger(busy, quiet)));
+  EXPECT_EQ(both.memory_bytes_per_s, 2e10);
+  EXPECT_EQ(both.cache_bytes_per_s, 6e10);
+  EXPECT_EQ(both.flops_per_s, (std::map<std::string, double>{{"float32", 2.2e11}, {"float64", 2e10}}));
 }
 
 TEST(Ceilings, TakeOnlyRatesThatAreThere) {
