@@ -10,6 +10,7 @@ import itertools
 import sys
 import time
 import types
+import warnings
 
 import torch_python
 
@@ -115,6 +116,9 @@ class FakeDriver:
                 x = np.stack(rows).reshape(p.batch, s.gates, s.hidden).transpose(1, 0, 2) * unscale_gates
             else:
                 x = below[t] @ w_in.transpose(0, 2, 1)
+            if t == 0 and slab.first:
+                assert not slab.h0
+                x = x + array(slab.first, p.batch * s.gates * s.hidden, np.float32).reshape(p.batch, s.gates, s.hidden).transpose(1, 0, 2)
             h, c = self.cell(s.cell, x, h @ w.transpose(0, 2, 1), b, h, c)
             states.append(h)
             for i in range(p.batch):
@@ -179,7 +183,8 @@ class FakeDriver:
 
 
 def multiply(a, b, out_dtype=None, out=None):
-    return out.copy_(a.float() @ b.float())  # torch.mm and bmm have out_dtype on CUDA alone
+    product = a.float() @ b.float()  # torch.mm and bmm have out_dtype on CUDA alone
+    return product if out is None else out.copy_(product)
 
 
 class Proxy:
@@ -306,6 +311,32 @@ def check_reload(runtime):
         expect_close(ours(x)[0], module(x)[0], 2e-3, "reloaded weights")
 
 
+def check_reset():
+    """After a device reset the driver refuses every launch: one warning with the driver's own words, and PyTorch's answer."""
+    runtime = gpu_test.load_runtime()
+    on_cpu(runtime)
+    module = nn.GRU(8, 16, 2)
+    ours, x = gpu_test.adopted(runtime, module), torch.randn(3, 2, 8)
+
+    def words(code, text):
+        text._obj.value = b"context is destroyed"
+        return 0
+
+    lost = runtime._Driver.__new__(runtime._Driver)
+    lost.library, lost.contexts = types.SimpleNamespace(cuGetErrorString=words, cuCtxSetCurrent=lambda _: 0), {0: ctypes.c_void_p(1)}
+    lost.launch_kernel = lambda *_: 709
+    with torch.no_grad(), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        ours(x)  # it ran before
+        runtime._driver = lambda: lost
+        expect_close(ours(x)[0], module(x)[0], 1e-6, "after a device reset")
+        expect_close(ours(x)[0], module(x)[0], 1e-6, "after a device reset, again")
+    told = [str(w.message) for w in said if "Hone's" in str(w.message)]
+    if len(told) != 1 or "context is destroyed (709)" not in told[0]:
+        failures.append("a device reset is not told once, but %s" % told)
+        print(failures[-1])
+
+
 def host_time(runtime, driver):
     driver.compute, runtime.torch.mm = False, lambda *_, **__: None
     for name, directions in (("six-layer GRU", 1), ("bidirectional", 2)):
@@ -327,6 +358,7 @@ def main():
     check_loop(runtime)
     check_reload(runtime)
     check_half(runtime, "cluster")
+    check_reset()
     host_time(runtime, driver)
     for way in ("grid", "step"):
         runtime = gpu_test.load_runtime(gpu_test.WHOLE_RUNTIME, (way,))

@@ -113,12 +113,17 @@ class _Driver:
     def __call__(self, name, *arguments):
         code = getattr(self.library, name)(*arguments)
         if code:
-            raise _Unsupported("%s answered error %d" % (name, code))
+            raise _Unsupported("%s failed: %s" % (name, self._words(code)))
 
     def launch(self, arguments):
         code = self.launch_kernel(*arguments)
         if code:
-            raise _Unsupported("the launch was answered with error %d" % code)
+            raise _Unsupported("the launch failed: %s" % self._words(code))
+
+    def _words(self, code):
+        text = ctypes.c_char_p()
+        self.library.cuGetErrorString(code, ctypes.byref(text))
+        return "%s (%d)" % ((text.value or b"an unknown error").decode(), code)
 
     def enter(self, device):
         """Makes torch's context of the device current: a thread that has not called CUDA yet has none."""

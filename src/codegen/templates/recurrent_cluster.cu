@@ -506,7 +506,7 @@ struct InputThread {   // an input thread feeds the recurrent thread of the same
     }
     // Adds slab.first to the input part of step 0, which `unscale` (a power of two) will multiply.
     __device__ __forceinline__ void add_first(const Slab& slab, float unscale, float (&v)[PAIRS][PER_THREAD]) const {
-        if (CELL == GRU || !slab.first) return;
+        if (CELL == GRU || (PARTS == 2 && CELL != RNN_RELU) || !slab.first) return;   // at float32 level h0 needs no help
         const int unit = at.rank * UNITS + group * GROUP_UNITS + (lane >> 2), sequence = PER_THREAD * (lane & 3);
 #pragma unroll
         for (int i = 0; i < PAIRS; ++i)
