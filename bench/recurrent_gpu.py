@@ -20,7 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TASKS = "39,40,35,36,37,41,42,38,34,33"
 STEP_FLOOR_US = 0.5
-SPLIT_GEMM_FLOOR_US = 1310.0  # 1.03 PFLOP at 790 TFLOP/s
+SPLIT_GEMM_FLOOR_US = 1310.0  # 1.03 TFLOP at 790 TFLOP/s
 CHAINS = {"39": (512, 6, False), "40": (512, 6, False), "35": (512, 6, False), "36": (512, 6, False), "37": (512, 6, False), "41": (512, 6, True), "42": (512, 6, True), "38": (512, 6, True), "34": (256, 1, False)}  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -35,7 +36,8 @@ template <class Number, int kBytes>
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (int i = 0; i < kChains; ++i)
     *sum += static_cast<double>(chain[i][0]);  // or there is nothing to compute
-  return 2.0 * static_cast<double>(rounds) * kChains * (kBytes / static_cast<int>(sizeof(Number))) / seconds;
+  constexpr int kLanes = kBytes / static_cast<int>(sizeof(Number));
+  return 2.0 * static_cast<double>(rounds) * kChains * kLanes / seconds;
 }
 
 using Runner = double (*)(std::atomic<int>*, double*);
@@ -68,9 +70,14 @@ double OneSpell(Runner runner, int threads) {
   std::atomic<int> waiting{threads};
   std::vector<double> rates(static_cast<size_t>(threads)), sums(rates.size());
   std::vector<std::thread> all;
-  for (size_t i = 0; i < rates.size(); ++i)
-    all.emplace_back([&, i] { rates[i] = runner(&waiting, &sums[i]); });
+  try {
+    for (size_t i = 0; i < rates.size(); ++i)
+      all.emplace_back([&, i] { rates[i] = runner(&waiting, &sums[i]); });
+  } catch (const std::system_error&) {  // no more threads to be had: those that are there must not wait
+    waiting = 0;
+  }
   for (std::thread& one : all) one.join();
+  if (all.size() < rates.size()) return 0;
   double total = 0;
   for (const double rate : rates) total += rate;
   return total;

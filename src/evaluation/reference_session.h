@@ -128,7 +128,7 @@ class ReferenceSession {
   bool Wants(const std::string& rung) const;
   Status PrepareRung(const std::string& name);
   Status MeasureCeilings(const Progress& progress);
-  Status CorrectCeilings(const Progress& progress);
+  void CorrectCeilings(const Progress& progress);
   std::filesystem::path KeptCeilings() const;
   Result<Ceilings> CeilingsNow();
   void KeepCeilings() const;
@@ -141,6 +141,7 @@ class ReferenceSession {
   Json facts_;
   Card card_;
   Ceilings ceilings_;
+  int64_t ceilings_measured_ = 0;  // how many times, on this device
   TensorTree init_inputs_;
   bool init_opaque_ = false;
   bool has_stress_ = false;

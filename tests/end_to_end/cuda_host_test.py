@@ -301,14 +301,16 @@ def check_loop(runtime):
             expect_close(last, hidden, 2e-6, "loop state")
 
 
-def check_reload(runtime):
-    module = nn.GRU(8, 16, 2)
-    ours, x = gpu_test.adopted(runtime, module), torch.randn(3, 2, 8)
-    with torch.no_grad():
-        ours(x)
-        module.weight_hh_l1.mul_(2)
-        ours.load_state_dict(module.state_dict())
-        expect_close(ours(x)[0], module(x)[0], 2e-3, "reloaded weights")
+def check_reload(runtime, way=""):
+    for kind in (nn.GRU, nn.LSTM):
+        module, state = kind(8, 16, 2), torch.randn(2, 2, 16)
+        state = (state, state) if kind is nn.LSTM else state
+        ours, x = gpu_test.adopted(runtime, module), torch.randn(3, 2, 8)
+        with torch.no_grad():
+            gpu_test.no_warning(lambda: ours(x, state))
+            module.weight_hh_l1.mul_(2)
+            ours.load_state_dict(module.state_dict())
+            expect_close(ours(x, state)[0], module(x, state)[0], 2e-3, "reloaded weights of %s %s" % (kind.__name__, way))
 
 
 def check_reset():
@@ -365,6 +367,7 @@ def main():
         runtime._StepPlan._replay = runtime._StepPlan._run  # no graphs without a GPU
         on_cpu(runtime)
         check_modules(runtime, way)
+        check_reload(runtime, way)
         check_half(runtime, way)
     check_predictions(runtime)
     print("%d wrong" % len(failures))

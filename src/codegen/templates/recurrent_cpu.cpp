@@ -166,7 +166,7 @@ void Multiply(const float* a, int64_t lda, int64_t rows, const float* w, int64_t
               float* c, int64_t ldc) {
   // Few rows are one tile; of many, low and wide tiles reach more of the peak where there are registers for
   // them.
-  const int64_t most = rows > kMaxRows && kWideRows > 4 ? kWideRows : kMaxRows;
+  const int64_t most = rows > kMaxRows && strips >= 4 && kWideRows > 4 ? kWideRows : kMaxRows;
   const int64_t tiles = (rows + most - 1) / most;
   const int64_t strip = depth * kLanes;
   const int widest = (rows + tiles - 1) / tiles <= kWideRows ? 2 : 1;  // log2 of the strips per tile

@@ -213,7 +213,7 @@ class _Stack:
         # PyTorch takes the product of a given h0 in full float32. Where the gates are a plain sum it can be added to the input
         # part of the first step, and the kernel starts from zero.
         self.sums_gates = precision == "tf32" and cell != "GRU"
-        self.first_weights = None  # W_hh' of all layers and directions, for that
+        self.kept_first_weights = None  # a copy, as all that calls read: captured graphs keep the weights of their capture
         # Input products: layer 0, and every layer of a bidirectional stack, both directions at once.
         self.input_weights = {layer: self._input_weight(layer) for layer in range(self.layers if directions == 2 else 1)}
         self.error = torch.zeros(1, dtype=torch.int32).pin_memory()
@@ -238,12 +238,17 @@ class _Stack:
             torch.cuda.current_stream(self.device).synchronize()  # other streams will read it
         return self.input_weights[layer]
 
-    def prepare_first(self, plan):
-        if plan.adds_first and self.first_weights is None:
+    def first_weights(self):
+        """W_hh' of all layers and directions, for the first step from a given h0."""
+        if self.kept_first_weights is None:
             if _capturing():
-                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
-            self.first_weights = torch.stack([m[1] for m in self.matrices]).transpose(1, 2)
-            torch.cuda.current_stream(self.device).synchronize()  # other streams will read it
+                raise _Unsupported("a CUDA graph is being captured; call the module once with these states before")
+            with _lock:
+                if self.kept_first_weights is None:
+                    weights = torch.stack([m[1] for m in self.matrices]).transpose(1, 2)
+                    torch.cuda.current_stream(self.device).synchronize()  # other streams will read it
+                    self.kept_first_weights = weights
+        return self.kept_first_weights
 
     def kernel_for(self, batch):
         """(kernel, groups of sequences, packed weights): as few sequences per cluster as the resident clusters allow, because all of
@@ -337,7 +342,7 @@ class _Outputs:
         """What a given h0 adds to the first step of every layer and direction: [layers * directions, batch, gates * hidden]."""
         if h0 is None or not self.adds_first:
             return None
-        weights = self.stack.first_weights
+        weights = self.stack.first_weights()
         return torch.bmm(h0.view(weights.size(0), -1, weights.size(1)), weights)
 
     def _answer(self, y, h_n, c_n):
@@ -359,7 +364,6 @@ class _Plan(_Outputs):
         self.torch_device = torch.device("cuda", stack.device)
         shape, hidden, directions = kernel.shape, stack.hidden, stack.directions
         self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
-        stack.prepare_first(self)
 
         width = directions * shape.gates * hidden
         self.gates_shape = (steps * batch, width)

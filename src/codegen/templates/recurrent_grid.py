@@ -113,7 +113,6 @@ class _GridPlan(_Plan):
         self.stack, self.stream, self.batch, self.torch_device = stack, stream, batch, torch.device("cuda", stack.device)
         self.lock = threading.Lock()
         self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
-        stack.prepare_first(self)
         hidden, directions, gates = stack.hidden, stack.directions, stack.gates
         self.y_dtype = stack.dtype
         choice = _grid_choice(stack, steps, batch)

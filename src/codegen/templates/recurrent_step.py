@@ -72,6 +72,7 @@ class _StepPlan(_Plan):
         device, states = self.torch_device, (stack.layers * directions, batch, hidden)
         start = lambda given: torch.zeros(states, device=device) if given is None else given.float().reshape(states).clone()
         h, c = start(h0), start(c0) if stack.cell == "LSTM" else None
+        first = self._first(None if h0 is None else h)
         y = torch.empty(self.y_shape, dtype=stack.dtype, device=device) if self.sequence else None
         width = directions * gates_of * hidden
         gates = torch.empty(steps * batch, width, device=device)
@@ -101,10 +102,9 @@ class _StepPlan(_Plan):
                 one.h, one.c = h[index].data_ptr(), None if c is None else c[index].data_ptr()
                 one.unscale, one.unscale_gates = unscale[d], stack.input_weights[layer][1]
             for t in range(steps):
-                if t == 0 and h0 is not None and self.adds_first:
+                if t == 0 and first is not None:
                     for d in range(directions):
-                        index = layer * directions + d
-                        torch.mm(h[index], stack.matrices[index][1].t(), out=product[d]).div_(unscale[d])
+                        torch.div(first[layer * directions + d], unscale[d], out=product[d])
                 elif directions == 1:
                     torch.mm(h16[0], weight[0], out_dtype=torch.float32, out=product[0])
                 else:
