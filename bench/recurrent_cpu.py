@@ -4,7 +4,7 @@
 
 Each side lives in a process of its own and is stopped while the other one runs, so that neither's idle threads cost the other anything.
 Calls alternate in random order; the ratio is the median over rounds, its interval a paired bootstrap over them. Peak is what a loop of
-fused multiply-adds in registers reaches here (compiled on the fly), on one core and on all; the floor is the task's FLOPs at that peak,
+fused multiply-adds in registers reaches here (Hone's own, of which its floors are made), on one core and on all; the floor is the task's FLOPs at that peak,
 also per step of the serial chain (steps x layers; both directions run side by side). Before it is timed, a candidate is compared with
 float64: its error must not exceed twice PyTorch's own. The verdict that counts is `hone bench`; this prints what it rests on.
 """
@@ -26,48 +26,12 @@ sys.path.insert(0, str(ROOT / "tests" / "end_to_end"))
 from expert_test import propose  # noqa: E402
 
 TASKS = "39,40,41,42,35,36,37,38,34"
+# Hone's own measurement (src/evaluation/fma_peak.cpp), as a program.
 PEAK = r"""
-#include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
-#include <vector>
-#if defined(__AVX512F__)
-constexpr int kBytes = 64;
-#elif defined(__AVX__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
-typedef float Vec __attribute__((vector_size(kBytes)));
-constexpr int kChains = 12;  // enough to fill two pipes of latency four, few enough for 16 registers
-static float Work(double seconds, std::atomic<long>* done) {
-  Vec sum[kChains], factor = Vec{} + 0.999f, step = Vec{} + 1e-3f;
-  for (int i = 0; i < kChains; ++i) sum[i] = Vec{} + float(i);
-  const auto begin = std::chrono::steady_clock::now();
-  long rounds = 0;
-  do {
-    for (int k = 0; k < 20000; ++k)
-#pragma GCC unroll 12
-      for (int i = 0; i < kChains; ++i) sum[i] = sum[i] * factor + step;
-    ++rounds;
-  } while (std::chrono::steady_clock::now() - begin < std::chrono::duration<double>(seconds));
-  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  *done += long(rounds * 20000.0 * kChains * (kBytes / 4) * 2 / spent / 1e3);
-  float total = 0;
-  for (int i = 0; i < kChains; ++i) total += sum[i][0];
-  return total;
-}
-int main(int, char** argv) {
-  const int threads = std::atoi(argv[1]);
-  std::atomic<long> kflops{0};
-  volatile float keep = 0;
-  std::vector<std::thread> all;
-  for (int i = 0; i < threads; ++i) all.emplace_back([&] { keep = keep + Work(0.5, &kflops); });
-  for (std::thread& one : all) one.join();
-  std::printf("%.3f %d\n", kflops / 1e6, kBytes * 8);
-}
+#include "evaluation/fma_peak.h"
+int main(int, char** argv) { std::printf("%.3f\n", hone::MeasureFmaPeak(std::atoi(argv[1])).at("float32") / 1e9); }
 """
 # One side: answers "threads N" and "call N" (seconds for N calls) on its pipes, and "errors" with relative errors per output.
 SIDE = r"""
@@ -149,12 +113,11 @@ class Side:
 
 def peak(folder, threads):
     """GFLOP/s of fused multiply-adds on so many threads, the best of three."""
-    source, program = folder / "peak.cpp", folder / "peak"
+    source, program, hone = folder / "peak.cpp", folder / "peak", ROOT / "src"
     if not program.exists():
         source.write_text(PEAK)
-        subprocess.run(["g++", "-O3", "-march=native", "-ffp-contract=fast", "-pthread", str(source), "-o", str(program)], check=True)
-    answers = [subprocess.run([str(program), str(threads)], stdout=subprocess.PIPE, text=True, check=True).stdout.split() for _ in range(3)]
-    return max(float(answer[0]) for answer in answers), int(answers[0][1])
+        subprocess.run(["g++", "-std=c++20", "-O2", "-I", str(hone), "-pthread", str(source), str(hone / "evaluation/fma_peak.cpp"), "-o", str(program)], check=True)
+    return max(float(subprocess.run([str(program), str(threads)], stdout=subprocess.PIPE, text=True, check=True).stdout) for _ in range(3))
 
 
 def interval(top, bottom):
@@ -234,8 +197,8 @@ def main():
         env = dict(os.environ, HONE_KERNEL_CACHE=str(folder / "kernels"), PYTHONWARNINGS="error::RuntimeWarning")
         peaks = {}
         for threads in sorted({1, cores}):
-            peaks[threads], bits = peak(folder, threads)
-        print("FMA peak, float32, %d-bit vectors: %.0f GFLOP/s on one core, %.0f on %d; load %.1f\n" % (bits, peaks[1], peaks[cores], cores, os.getloadavg()[0]))
+            peaks[threads] = peak(folder, threads)
+        print("FMA peak, float32: %.0f GFLOP/s on one core, %.0f on %d; load %.1f\n" % (peaks[1], peaks[cores], cores, os.getloadavg()[0]))
         print("| task | PyTorch (threads) | Hone | ratio [95 %] | GFLOP/s | of peak | floor | floor per step x steps x layers | error (PyTorch's) | rounds |")
         print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
         for number in options.tasks.split(","):

@@ -87,6 +87,10 @@ Status MakeFolders(const fs::path& path, unsigned mode) {
   return Ok();
 }
 
+void KeepInCache(const fs::path& path, std::string_view content) {
+  if (MakeFolders(path.parent_path()).ok()) (void)WriteFileAtomic(path, content).ok();
+}
+
 Result<TempFolder> TempFolder::Make(const std::string& prefix) {
   std::string pattern = EnvOr("TMPDIR", "/tmp") + "/" + prefix + "XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) return ErrnoError("cannot make a temporary folder " + pattern);

@@ -17,6 +17,8 @@ Result<std::string> ReadFile(const fs::path& path, size_t max_bytes = 64u << 20)
 // Writes beside the target and renames: the old content or the new one, never a mixture.
 Status WriteFileAtomic(const fs::path& path, std::string_view content, unsigned mode = 0644);
 Status MakeFolders(const fs::path& path, unsigned mode = 0755);
+// For caches: what cannot be kept only has to be made again, so nothing is said.
+void KeepInCache(const fs::path& path, std::string_view content);
 
 // A folder of mode 0700 under the system's temporary folder, removed by the destructor.
 class TempFolder {

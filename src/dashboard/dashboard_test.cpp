@@ -175,6 +175,7 @@ TEST_F(DashboardTest, TheApiGivesTheSameAsJson) {
   }
   const Json run = *ParseJson(Get("/api/runs/R1").body);
   EXPECT_EQ(run["candidates"].size(), 2u);
+  EXPECT_FALSE(GetString(run["candidates"][0], "created").empty());
   EXPECT_EQ(run["usage"]["prompt_tokens"], 500);
 }
 

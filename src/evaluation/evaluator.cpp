@@ -542,7 +542,6 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
       HONE_RETURN_IF_ERROR(Prewarm());
     }
     if (go_on) continue;
-    look.why = check.m.stop ? check.m.stop->failure.message : "wrong on the first cases, or refused by lint";
     look.refused = std::move(check.m);
     seat->worker->Kill();
     return look;

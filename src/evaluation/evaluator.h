@@ -27,7 +27,7 @@ struct CandidateSeat {
 // A first look at one of many variants: two cases checked, a short timing alone. It ranks; it does not judge.
 struct QuickLook {
   bool right = false;
-  std::string why;  // what stopped it, in one sentence
+  std::string why;  // what stopped it, in one sentence; of `refused` the judge's
   double call_us = 0;
   std::optional<Measurement> refused = {};  // what was seen of one that is not right
 };

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "base/ids.h"
 #include "base/text.h"
-#include "evaluation/fma_peak.h"
 
 namespace hone {
 
@@ -94,7 +92,7 @@ Status ReferenceSession::Start(const Progress& progress) {
   for (const std::string& variant : variants_)
     HONE_RETURN_IF_ERROR(AddCase(0, "variant " + variant, variant));
   HONE_RETURN_IF_ERROR(Audit(progress));
-  HONE_RETURN_IF_ERROR(MeasureCeilings(progress));
+  HONE_RETURN_IF_ERROR(LearnCeilings(progress));
   if (options_.interpret_triton) return Ok();
 
   progress("preparing the baselines", 0, 0);
@@ -467,74 +465,35 @@ Status ReferenceSession::PrepareCompile(double best_other_us, const Progress& pr
   progress("preparing torch.compile, the slowest rung", 0, 0);
   HONE_RETURN_IF_ERROR(PrepareRung("compile"));
   const Rung& made = rungs_.back();
-  if (made.available && best_other_us > 0 && MakeFolders(file.parent_path()).ok())
-    (void)WriteFileAtomic(
-        file, DumpJson(Json{{"over_best", made.call_us / best_other_us}, {"measured", UtcTimestamp()}}))
-        .ok();
+  if (made.available && best_other_us > 0)
+    KeepInCache(file,
+                DumpJson(Json{{"over_best", made.call_us / best_other_us}, {"measured", UtcTimestamp()}}));
   return Ok();
 }
 
-fs::path ReferenceSession::KeptCeilings() const {
-  const std::string device = options_.device == "cuda" ? GetString(facts_, "device_name") : "cpu";
-  const std::string key =
-      Sha256("2" + device + GetString(facts_, "torch") + GetString(facts_, "capabilities") +
-             std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
-  return CacheFolder() / "ceilings" / (key.substr(0, 16) + ".json");
-}
-
-Status ReferenceSession::MeasureCeilings(const Progress& progress) {
-  Json measured;
-  if (const Result<std::string> text = ReadFile(KeptCeilings()); text.ok()) {
-    const Result<Json> parsed = ParseJson(*text);
-    if (parsed.ok()) measured = *parsed;
-  }
-  if (GetNumber(measured, "memory_bytes_per_s") <= 0) {
+Status ReferenceSession::LearnCeilings(const Progress& progress) {
+  ceilings_ = ReadCeilings(options_.device, facts_);
+  if (ceilings_.times == 0) {
     progress("measuring this device's ceilings, once", 0, 0);
-    HONE_ASSIGN_OR_RETURN(ceilings_, CeilingsNow());
-    KeepCeilings();
-  } else {
-    ceilings_ = CeilingsFromJson(measured);
-    ceilings_measured_ = GetInt(measured, "times", 1);
+    HONE_RETURN_IF_ERROR(MeasureCeilings(options_.device, facts_, *worker_, &ceilings_));
   }
-  SetFloor(&card_, ceilings_, GetBool(facts_, "cudnn_tf32") || options_.precision == "tf32");
+  SetFloor(&card_, ceilings_.rates, GetBool(facts_, "cudnn_tf32") || options_.precision == "tf32");
   return Ok();
 }
 
-// What libraries reach, and on a CPU what its cores can do, which no library quite reaches.
-Result<Ceilings> ReferenceSession::CeilingsNow() {
-  ++ceilings_measured_;
-  HONE_ASSIGN_OR_RETURN(const Json measured, worker_->Require("ceilings"));
-  Ceilings ceilings = CeilingsFromJson(measured);
-  if (options_.device == "cuda") return ceilings;
-  Ceilings cores;
-  cores.flops_per_s = MeasureFmaPeak(static_cast<int>(std::thread::hardware_concurrency()));
-  return Larger(ceilings, cores);
-}
-
-void ReferenceSession::KeepCeilings() const {
-  const fs::path file = KeptCeilings();
-  Json kept = ToJson(ceilings_);
-  kept["times"] = ceilings_measured_;
-  // Not being able to keep it only costs the next run a second.
-  if (MakeFolders(file.parent_path()).ok()) (void)WriteFileAtomic(file, DumpJson(kept, 1)).ok();
-}
-
-// A ceiling is the most that was ever seen. What was measured on a busy machine is too low, and PyTorch's own
-// time under the floor gives it away. So may operands that stay in a cache, or an algorithm with fewer
-// operations than were counted; then the floor is PyTorch's time, and measuring again would change nothing.
+// What was measured on a busy machine is too low, and PyTorch's own time under the floor gives it away. So
+// may operands that stay in a cache, or an algorithm with fewer operations than were counted; then the floor
+// is PyTorch's time, and measuring again would change nothing.
 void ReferenceSession::CorrectCeilings(const Progress& progress) {
   double fastest_us = 0;
   for (const Rung& rung : rungs_)
     if (rung.available && rung.call_us > 0 && (fastest_us == 0 || rung.call_us < fastest_us))
       fastest_us = rung.call_us;
   if (fastest_us == 0 || card_.floor_us <= fastest_us) return;
-  if (card_.floor_bound == "arithmetic" && ceilings_measured_ < kCeilingsMeasuredAtMost) {
+  if (card_.floor_bound == "arithmetic" && ceilings_.times < kCeilingsMeasuredAtMost) {
     progress("measuring this device's ceilings again: PyTorch is faster than they allow", 0, 0);
-    if (const Result<Ceilings> again = CeilingsNow(); again.ok()) {
-      ceilings_ = Larger(ceilings_, *again);
-      KeepCeilings();
-      SetFloor(&card_, ceilings_, GetBool(facts_, "cudnn_tf32") || options_.precision == "tf32");
-    }
+    if (MeasureCeilings(options_.device, facts_, *worker_, &ceilings_).ok())
+      SetFloor(&card_, ceilings_.rates, GetBool(facts_, "cudnn_tf32") || options_.precision == "tf32");
   }
   card_.floor_us = std::min(card_.floor_us, fastest_us);
 }

@@ -5,13 +5,13 @@
 // Expected values stay in this process. Seeds are drawn from the kernel and shown only in the verdict.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "evaluation/compare.h"
+#include "evaluation/device_ceilings.h"
 #include "evaluation/progress.h"
 #include "evaluation/worker.h"
 #include "task/card.h"
@@ -83,7 +83,7 @@ class ReferenceSession {
   const TaskFile& task() const { return task_; }
   const SessionOptions& options() const { return options_; }
   const Card& card() const { return card_; }
-  const Ceilings& ceilings() const { return ceilings_; }
+  const Ceilings& ceilings() const { return ceilings_.rates; }
   const std::vector<Case>& cases() const { return cases_; }
   const std::vector<Instance>& instances() const { return instances_; }
   const std::vector<MutantResult>& mutants() const { return mutants_; }
@@ -127,11 +127,8 @@ class ReferenceSession {
   Status ChooseThreads();
   bool Wants(const std::string& rung) const;
   Status PrepareRung(const std::string& name);
-  Status MeasureCeilings(const Progress& progress);
+  Status LearnCeilings(const Progress& progress);
   void CorrectCeilings(const Progress& progress);
-  std::filesystem::path KeptCeilings() const;
-  Result<Ceilings> CeilingsNow();
-  void KeepCeilings() const;
   Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);
   bool Accurate(const Case& candidate) const;
 
@@ -140,8 +137,7 @@ class ReferenceSession {
   std::unique_ptr<WorkerProcess> worker_;
   Json facts_;
   Card card_;
-  Ceilings ceilings_;
-  int64_t ceilings_measured_ = 0;  // how many times, on this device
+  DeviceCeilings ceilings_;
   TensorTree init_inputs_;
   bool init_opaque_ = false;
   bool has_stress_ = false;

@@ -173,11 +173,9 @@ Result<QuickLook> SessionJudge::Look(const CandidateFile& candidate, const Progr
   HONE_ASSIGN_OR_RETURN(QuickLook look, evaluator_->Look(candidate, true, progress));
   if (look.refused) {
     const Verdict verdict = hone::Judge(*look.refused, ContextOf(*session));
-    if (verdict.rejected()) look.why = verdict.reason + ": " + verdict.detail;
+    look.why = verdict.reason + ": " + verdict.detail;
   }
-  // A cache that cannot be written costs a look next time, nothing else.
-  if (look.right && look.call_us > 0 && MakeFolders(kept.parent_path()).ok())
-    (void)WriteFileAtomic(kept, DumpJson(Json{{"call_us", look.call_us}}));
+  if (look.right && look.call_us > 0) KeepInCache(kept, DumpJson(Json{{"call_us", look.call_us}}));
   return look;
 }
 

@@ -77,6 +77,7 @@ OrderedJson CandidateToJson(const CandidateRecord& one) {
           {"phase", one.phase},
           {"proposer", one.proposer},
           {"title", one.title},
+          {"created", one.created},
           {"kernel_class", one.kernel_class},
           {"verdict", one.verdict},
           {"reason", one.reason},

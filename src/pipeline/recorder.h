@@ -69,7 +69,8 @@ class Recorder {
 CandidateRecord RecordOf(const std::string& key, const std::string& phase, const std::string& source,
                          const std::string& task_source);
 
-// As run.json and the dashboard tell it: everything but source, findings, facts and the whole verdict.
+// As run.json, exports and the dashboard tell it: everything but source, findings, facts and the whole
+// verdict.
 OrderedJson CandidateToJson(const CandidateRecord& candidate);
 
 // Letters, digits, '.', '-' and '_' stay.

@@ -60,7 +60,7 @@ std::string BestOfPyTorch(const std::vector<CandidateRecord>& all, const std::st
     const double us = GetNumber(speedup, "best_us");
     if (us <= 0 || (fastest_us > 0 && us >= fastest_us)) continue;
     fastest_us = us;
-    best = GetString(speedup, "best_baseline", best.c_str());
+    best = GetString(speedup, "best_baseline", best);
   }
   return best;
 }

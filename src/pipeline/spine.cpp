@@ -102,12 +102,6 @@ Status Spine::Seeds() {
   return Ok();
 }
 
-Result<std::optional<CandidateRecord>> Spine::BestAccepted() {
-  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
-                        recorder_.store().Candidates(recorder_.run().id));
-  return Fastest(all, [](const CandidateRecord& one) { return one.accepted(); });
-}
-
 Result<std::optional<CandidateRecord>> Spine::BestBeforeTuning() {
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
                         recorder_.store().Candidates(recorder_.run().id));
@@ -125,7 +119,9 @@ Result<std::string> Spine::WhyNoCandidateCame() {
 
 Result<RunEnd> Spine::Conclude(const Status& went) {
   RunEnd end;
-  HONE_ASSIGN_OR_RETURN(end.best, BestAccepted());
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
+                        recorder_.store().Candidates(recorder_.run().id));
+  end.best = Fastest(all, [](const CandidateRecord& one) { return one.accepted(); });
   {
     const std::scoped_lock lock(stop_mutex_);
     end.status = stop_status_.empty() ? (went.ok() ? "done" : "failed") : stop_status_;
@@ -140,8 +136,6 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
     HONE_ASSIGN_OR_RETURN(end.outcome, WhyNoCandidateCame());
     if (!end.outcome.empty()) end.status = "failed";
   }
-  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
-                        recorder_.store().Candidates(recorder_.run().id));
   const std::string won = end.best
                               ? fmt::format("{} is {:.2f}x the best of PyTorch ({:.2f}x eager)",
                                             end.best->key, end.best->vs_best, end.best->vs_eager)

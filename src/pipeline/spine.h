@@ -73,7 +73,6 @@ class Spine {
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;
-  Result<std::optional<CandidateRecord>> BestAccepted();
   // Right, whatever its speed. A resumed run may find tuned candidates in the store: they do not count.
   Result<std::optional<CandidateRecord>> BestBeforeTuning();
   Status Spend(bool evaluation);

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "pipeline/recorder.h"
 #include "report/run_figures.h"
 
 namespace hone {
@@ -109,31 +110,16 @@ OrderedJson RunExport(const RunData& data, const std::vector<std::string>& conso
                    {"price_known", data.story.usage.price_known},
                    {"estimated", data.story.usage.estimated}};
   json["candidates"] = OrderedJson::array();
-  for (const CandidateRecord& one : data.story.candidates)
-    json["candidates"].push_back({{"key", one.key},
-                                  {"parent", one.parent_key},
-                                  {"phase", one.phase},
-                                  {"proposer", one.proposer},
-                                  {"title", one.title},
-                                  {"created", one.created},
-                                  {"sha256", one.sha256},
-                                  {"kernel_class", one.kernel_class},
-                                  {"verdict", one.verdict},
-                                  {"reason", one.reason},
-                                  {"detail", one.detail},
-                                  {"kind", one.kind},
-                                  {"vs_best", one.vs_best},
-                                  {"ci95", {one.ci_low, one.ci_high}},
-                                  {"vs_eager", one.vs_eager},
-                                  {"candidate_us", one.candidate_us},
-                                  {"predicted_us", one.predicted_us},
-                                  {"error", one.error},
-                                  {"error_limit", one.error_limit},
-                                  {"seconds", one.seconds},
-                                  {"findings", Parsed(one.findings)},
-                                  {"facts", Parsed(one.facts)},
-                                  {"record", one.json.empty() ? Json() : Parsed(one.json)},
-                                  {"source", one.source}});
+  for (const CandidateRecord& one : data.story.candidates) {
+    OrderedJson candidate = CandidateToJson(one);
+    candidate.erase("limit");  // the format's own name for it:
+    candidate["error_limit"] = one.error_limit;
+    candidate["findings"] = Parsed(one.findings);
+    candidate["facts"] = Parsed(one.facts);
+    candidate["record"] = one.json.empty() ? Json() : Parsed(one.json);
+    candidate["source"] = one.source;
+    json["candidates"].push_back(std::move(candidate));
+  }
   json["calls"] = OrderedJson::array();
   for (const CallRecord& call : data.calls)
     json["calls"].push_back({{"key", call.key},

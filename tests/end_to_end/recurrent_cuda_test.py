@@ -133,7 +133,8 @@ def compare(runtime, precision="tf32", dtype=torch.float32, may_decline=False, *
         expect(e <= limit, "%s: %s is off by %.2e, PyTorch by %.2e" % (label, name, e, error(own, exact)))
         expect(torch.equal(got, again), "%s: %s differs from call to call" % (label, name))
         expect(got.data_ptr() != again.data_ptr(), "%s: %s is one buffer for both calls" % (label, name))
-    return any(type(plan) is not str for stack in runtime._entries[ours].stacks.values() for plan in stack.plans.values()) if ours in runtime._entries else False
+    entry = runtime._entries.get(ours)
+    return entry is not None and any(type(plan) is not str for stack in entry.stacks.values() for plan in stack.plans.values())
 
 
 def section_tasks(runtime):

@@ -154,6 +154,12 @@ def _capturing():
     return torch.cuda.is_current_stream_capturing()
 
 
+def _not_while_capturing(advice="with this shape before"):
+    """What compiles, packs or synchronises cannot be part of a captured graph."""
+    if _capturing():
+        raise _Unsupported("a CUDA graph is being captured; call the module once " + advice)
+
+
 _FROM_AMPERE = ("recurrent_grid", "recurrent_step")
 
 
@@ -175,8 +181,7 @@ def _function(device, name, macros, entry=None):
     entry = entry or name
     with _lock:
         if (key, entry) not in _functions:
-            if _capturing():
-                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+            _not_while_capturing()
             driver, failure = _driver(), None
             driver.enter(device)
             for image in [None] if key in _modules else _images(name, _arch(device, name), macros):

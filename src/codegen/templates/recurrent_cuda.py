@@ -198,8 +198,7 @@ class _Stack:
     def __init__(self, cell, matrices, directions, precision, device):
         if precision == "fp32" and cell == "RNN_RELU":
             raise _Unsupported("a ReLU's unbounded states are kept to 16 bits, and float32 is asked for")
-        if _capturing():
-            raise _Unsupported("a CUDA graph is being captured; call the module once before, and again after its weights changed")
+        _not_while_capturing("before, and again after its weights changed")
         if precision == "half" and not _HALF_PRODUCT:
             raise _Unsupported("16-bit modules need a torch whose mm has out_dtype")
         self.cell, self.directions, self.precision, self.device, self.dtype = cell, directions, precision, device, matrices[0][1].dtype
@@ -232,8 +231,7 @@ class _Stack:
     def layer_input(self, layer):
         """(what multiplies the inputs of a layer, what its result is to be multiplied by); 16-bit weights are transposed."""
         if layer not in self.input_weights:
-            if _capturing():
-                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+            _not_while_capturing()
             self.input_weights[layer] = self._input_weight(layer)
             torch.cuda.current_stream(self.device).synchronize()  # other streams will read it
         return self.input_weights[layer]
@@ -241,8 +239,7 @@ class _Stack:
     def first_weights(self):
         """W_hh' of all layers and directions, for the first step from a given h0."""
         if self.kept_first_weights is None:
-            if _capturing():
-                raise _Unsupported("a CUDA graph is being captured; call the module once with these states before")
+            _not_while_capturing("with these states before")
             with _lock:
                 if self.kept_first_weights is None:
                     weights = torch.stack([m[1] for m in self.matrices]).transpose(1, 2)
@@ -278,8 +275,7 @@ class _Stack:
                 raise _Unsupported("%d clusters must run at once, and %d fit the device" % (self.slabs * groups, kernel.resident))
         key = (shape.padded, shape.cluster)
         if key not in self.packings:
-            if _capturing():
-                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+            _not_while_capturing()
             self.packings[key] = self._pack(shape)
             torch.cuda.current_stream(self.device).synchronize()  # other streams will read it
         return kernel, -(-batch // sequences), self.packings[key]
@@ -579,8 +575,7 @@ def _signature(tensors):
 def _entry_of(table, key, tensors, signature, group, device, dtype=torch.float32):
     entry = table.get(key)
     if entry is None or entry.signature != signature:
-        if _capturing():
-            raise _Unsupported("a CUDA graph is being captured; call the module once before, and again after its weights changed")
+        _not_while_capturing("before, and again after its weights changed")
         _check_weights(tensors, device, dtype)
         with _lock:
             if entry is not None or len(_elman_entries) >= 16:
@@ -667,8 +662,7 @@ def _head(stack, y, weight, bias, stream):
     key = (stream, rows, weight.data_ptr(), n, k, _address(bias))
     product = stack.heads.get(key)
     if product is None:
-        if _capturing():
-            raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+        _not_while_capturing()
         with _lock:
             while len(stack.heads) >= _PLANS_KEPT:
                 torch.cuda.synchronize(stack.device)  # what is dropped here may be in use on any stream

@@ -212,8 +212,7 @@ def _grid_packing(stack, shape, index, chained):
     """(W_hh, W_ih of a chained slab, biases, unscale). A chained slab adds both products up, so they share a scale."""
     key = ("grid", index, chained, shape.units, shape.warps, shape.parts, shape.chained)
     if key not in stack.packings:
-        if _capturing():
-            raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+        _not_while_capturing()
         w_ih, w_hh, b_ih, b_hh = stack.matrices[index]
         scale = min(_scale(w_hh), _scale(w_ih)) if chained else _scale(w_hh)
         ih = _pack_grid(shape, w_ih, scale, True) if chained else None

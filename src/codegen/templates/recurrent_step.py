@@ -51,8 +51,7 @@ class _StepPlan(_Plan):
         """[directions][hidden][gates * hidden] in fp16, biases and unscales."""
         stack, key = self.stack, ("step", layer)
         if key not in stack.packings:
-            if _capturing():
-                raise _Unsupported("a CUDA graph is being captured; call the module once with this shape before")
+            _not_while_capturing()
             first = layer * stack.directions
             w, bias, unscale = [], [], []
             for _, w_hh, b_ih, b_hh in stack.matrices[first : first + stack.directions]:

@@ -203,8 +203,7 @@ def _entry_of(module, weight, device, rows):
     signature = _signature(weight)
     entry = _entries.get(module)
     if entry is None or entry.signature != signature:
-        if _capturing():
-            raise _Unsupported("a CUDA graph is being captured; call the module once before, and again after its weights changed")
+        _not_while_capturing("before, and again after its weights changed")
         with _lock:
             if entry is not None:
                 torch.cuda.synchronize(device)  # what is dropped here may be in use on any stream

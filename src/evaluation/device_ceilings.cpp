@@ -1,0 +1,48 @@
+#include "evaluation/device_ceilings.h"
+
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/files.h"
+#include "base/ids.h"
+#include "evaluation/fma_peak.h"
+
+namespace hone {
+
+namespace {
+
+// The number counts what is measured: files of fewer rates are not read.
+fs::path FileOf(const std::string& device, const Json& facts) {
+  const std::string name = device == "cuda" ? GetString(facts, "device_name") : "cpu";
+  const std::string key = Sha256("2" + name + GetString(facts, "torch") + GetString(facts, "capabilities") +
+                                 std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
+  return CacheFolder() / "ceilings" / (key.substr(0, 16) + ".json");
+}
+
+}  // namespace
+
+DeviceCeilings ReadCeilings(const std::string& device, const Json& facts) {
+  const Result<std::string> text = ReadFile(FileOf(device, facts));
+  const Result<Json> json = text.ok() ? ParseJson(*text) : Result<Json>(Json());
+  if (!json.ok() || GetNumber(*json, "memory_bytes_per_s") <= 0) return {};
+  return {CeilingsFromJson(*json), GetInt(*json, "times", 1)};
+}
+
+Status MeasureCeilings(const std::string& device, const Json& facts, WorkerProcess& worker,
+                       DeviceCeilings* known) {
+  HONE_ASSIGN_OR_RETURN(const Json measured, worker.Require("ceilings"));
+  known->rates = Larger(known->rates, CeilingsFromJson(measured));  // what libraries reach
+  if (device != "cuda") {
+    Ceilings cores;  // what no library quite reaches
+    cores.flops_per_s = MeasureFmaPeak(static_cast<int>(std::thread::hardware_concurrency()));
+    known->rates = Larger(known->rates, cores);
+  }
+  ++known->times;
+  Json kept = ToJson(known->rates);
+  kept["times"] = known->times;
+  KeepInCache(FileOf(device, facts), DumpJson(kept, 1));
+  return Ok();
+}
+
+}  // namespace hone
