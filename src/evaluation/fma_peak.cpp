@@ -22,7 +22,9 @@ template <class Number, int kBytes>
   typedef Number Vec __attribute__((vector_size(kBytes)));
   Vec chain[kChains];
   const Vec factor = Vec{} + Number(0.999), step = Vec{} + Number(1e-3);
-  for (int i = 0; i < kChains; ++i) chain[i] = Vec{} + Number(i);
+  // From a number that no compiler knows: a chain that starts at 1 stays there, and would not be computed.
+  const int start = waiting->load();
+  for (int i = 0; i < kChains; ++i) chain[i] = Vec{} + Number(start + i);
   waiting->fetch_sub(1);
   while (waiting->load() > 0) std::this_thread::yield();  // all at once, or a core alone would run faster
   const auto begin = std::chrono::steady_clock::now();
