@@ -2,19 +2,20 @@
 # room's test program, hone_<name>_test. A room may use only the rooms named in DEPENDS; the order of
 # rooms in src/CMakeLists.txt is the order of data, and tests/check_rooms.py holds includes to it.
 #
-# With HONE_UNITY files of a room are compiled ten at a time: CLI11 and JSON cost more to read and instantiate than all
-# of Hone. Two files of a room must then not use one name in their unnamed namespaces.
-option(HONE_UNITY "Compile several files of a room together" OFF)
-
+# Rooms whose code is not hot are compiled with -O1: they wait for files, processes and the network. HOT rooms compare
+# tensors, parse sources and resample measurements.
 function(hone_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "HOT" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.c)
   list(FILTER sources EXCLUDE REGEX "/templates/")  # what a room writes out, not what it is made of
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   add_library(hone_${name} STATIC ${sources})
-  set_target_properties(hone_${name} PROPERTIES UNITY_BUILD ${HONE_UNITY} UNITY_BUILD_BATCH_SIZE 10)
+  hone_precompiled(hone_${name} hone_base ${HONE_PRECOMPILED})
+  if(NOT ROOM_HOT)
+    target_compile_options(hone_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   target_include_directories(hone_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   foreach(room IN LISTS ROOM_DEPENDS)
     target_link_libraries(hone_${name} PUBLIC hone_${room})
@@ -22,7 +23,7 @@ function(hone_room name)
   target_link_libraries(hone_${name} PUBLIC ${ROOM_LIBRARIES})
   if(HONE_TESTS AND tests)
     add_executable(hone_${name}_test ${tests})
-    set_target_properties(hone_${name}_test PROPERTIES UNITY_BUILD ${HONE_UNITY} UNITY_BUILD_BATCH_SIZE 10)
+    hone_precompiled(hone_${name}_test hone_base_test ${HONE_PRECOMPILED} <gtest/gtest.h> <gmock/gmock.h>)
     target_link_libraries(hone_${name}_test PRIVATE hone_${name} GTest::gtest_main GTest::gmock)
     # gcc 12 at -O3 takes the inactive side of a moved-from variant in a test's temporary for a read.
     target_compile_options(hone_${name}_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)

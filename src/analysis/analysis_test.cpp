@@ -254,7 +254,7 @@ TEST(Lint, JsonHasTheFieldsOfTheContract) {
   const OrderedJson& finding = json["findings"][0];
   EXPECT_EQ(finding["rule"], "unknown-triton-op");
   EXPECT_EQ(finding["severity"], "error");
-  EXPECT_GT(finding["line"], 1);
+  EXPECT_GT(finding["line"].get<int64_t>(), 1);
   EXPECT_FALSE(finding["fix"].get<std::string>().empty());
 }
 
@@ -266,9 +266,9 @@ TEST(Lint, FactsListEveryCastAndItsLine) {
   ASSERT_EQ(casts.size(), 2u);
   EXPECT_EQ(casts[0]["to"], "tl.float16");
   EXPECT_EQ(casts[0]["line"], 10);
-  EXPECT_TRUE(casts[0]["lowers"]);
+  EXPECT_EQ(casts[0]["lowers"], true);
   EXPECT_EQ(casts[1]["to"], "tl.float32");
-  EXPECT_FALSE(casts[1]["lowers"]);
+  EXPECT_EQ(casts[1]["lowers"], false);
 }
 
 TEST(Lint, FactsFollowCudaFromTheLaunchToThePythonCall) {
@@ -284,13 +284,13 @@ TEST(Lint, FactsFollowCudaFromTheLaunchToThePythonCall) {
       "class ModelNew(torch.nn.Module):\n  def forward(self, x):\n    return ext.f(x)\n";
   const LintReport report = LintSource("case.py", text, {});
   ASSERT_EQ(report.facts["launches"].size(), 2u);
-  EXPECT_FALSE(report.facts["launches"][0]["cooperative"]);
-  EXPECT_TRUE(report.facts["launches"][0]["result_used"]);
-  EXPECT_TRUE(report.facts["launches"][1]["cooperative"]);
+  EXPECT_EQ(report.facts["launches"][0]["cooperative"], false);
+  EXPECT_EQ(report.facts["launches"][0]["result_used"], true);
+  EXPECT_EQ(report.facts["launches"][1]["cooperative"], true);
   EXPECT_EQ(report.facts["launches"][1]["kernel"], "k");
   ASSERT_EQ(report.facts["extension_calls"].size(), 1u);
   EXPECT_EQ(report.facts["extension_calls"][0]["function"], "f");
-  EXPECT_TRUE(report.facts["extension_calls"][0]["result_used"]);
+  EXPECT_EQ(report.facts["extension_calls"][0]["result_used"], true);
 }
 
 TEST(Lint, FactsSayWhatIsCompiledHoweverItIsImportedAndNotWhatIsOnlyMentioned) {

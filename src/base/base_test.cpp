@@ -59,6 +59,74 @@ TEST(Text, FindsTheWordThatWasMeant) {
   EXPECT_EQ(ClosestWord("zzzzzz", {"bench", "show"}), "");
 }
 
+TEST(Json, ListsOfPairsAreObjectsAndOtherListsArrays) {
+  EXPECT_EQ(DumpJson(Json{{"b", 1}, {"a", {1, 2}}}), R"({"a":[1,2],"b":1})");
+  EXPECT_EQ(DumpJson(OrderedJson{{"b", 1}, {"a", true}}), R"({"b":1,"a":true})");
+  EXPECT_EQ(DumpJson(Json::array({"a", 1})), R"(["a",1])");
+  EXPECT_EQ(DumpJson(Json{1, "x", nullptr}), R"([1,"x",null])");
+  EXPECT_EQ(DumpJson(Json(std::map<std::string, std::vector<int>>{{"k", {1}}})), R"({"k":[1]})");
+}
+
+TEST(Json, PrintsWhatItRead) {
+  for (const char* text :
+       {"null", "true", "-7", "18446744073709551615", "-9223372036854775808", "0.1", "1.0", "1e+300",
+        R"("\u0001\n\"é")", "[]", "{}", R"([1,[2,{"a":null}]])", R"({"a":{"b":[]},"c":""})"})
+    EXPECT_EQ(DumpJson(*ParseJson(text)), text);
+  for (const char* text : {"", "{", "[1,]", "nul", "1 2", "'a'", R"({"a"})"})
+    EXPECT_FALSE(ParseJson(text).ok()) << text;
+  EXPECT_FALSE(ParseJson(std::string(100000, '[')).ok());
+  EXPECT_TRUE(ParseJson(std::string(200, '[') + std::string(200, ']')).ok());
+  EXPECT_FALSE(ParseJson(std::string(201, '[') + std::string(201, ']')).ok());
+  EXPECT_EQ(DumpJson(*ParseJson(R"({"a":1,"a":2})")), R"({"a":2})") << "the last of two wins";
+}
+
+TEST(Json, ComparesNumbersByValueAndObjectsByMembers) {
+  EXPECT_EQ(Json(1), Json(1.0));
+  EXPECT_EQ(Json(1u), Json(1));
+  EXPECT_NE(Json(-1), Json(18446744073709551615u));
+  EXPECT_NE(Json(1), Json(true));
+  EXPECT_NE(Json("1"), Json(1));
+  Json a, b;
+  a["x"] = 1, a["y"] = 2;
+  b["y"] = 2, b["x"] = 1;
+  EXPECT_EQ(a, b);
+  b.erase("x");
+  EXPECT_NE(a, b);
+  b.update({{"x", 1}});
+  EXPECT_EQ(a, b);
+}
+
+TEST(Json, KeepsMembersInTheirOrder) {
+  OrderedJson ordered = {{"z", 1}, {"a", 2}};
+  ordered["m"] = 3;
+  ordered["z"] = 4;
+  EXPECT_EQ(DumpJson(ordered), R"({"z":4,"a":2,"m":3})");
+  EXPECT_EQ(DumpJson(Json(ordered)), R"({"a":2,"m":3,"z":4})");
+  std::string seen;
+  for (const auto& [key, value] : ordered.items()) seen += key + DumpJson(value);
+  EXPECT_EQ(seen, "z4a2m3");
+}
+
+TEST(Json, ThrowsWhereAValueOfOursIsOfAnotherKind) {
+  const Json value = {{"a", 1}};
+  EXPECT_THROW(value.at("b"), std::out_of_range);
+  EXPECT_THROW(value.at(0), std::logic_error);
+  EXPECT_THROW(value.at("a").get<std::string>(), std::logic_error);
+  EXPECT_THROW(value.at("a").get<bool>(), std::logic_error);
+  EXPECT_EQ(value.at("a").get<double>(), 1);
+  Json text = "x";
+  EXPECT_THROW(text.push_back(1), std::logic_error);
+  EXPECT_THROW(text["k"], std::logic_error);
+}
+
+TEST(Json, MovesAPartOfItselfIntoItself) {
+  Json value = {{"a", {{"b", {1, 2}}}}};
+  value = std::move(value.at("a"));
+  EXPECT_EQ(DumpJson(value), R"({"b":[1,2]})");
+  const Json taken = std::move(value);
+  EXPECT_TRUE(value.is_null());  // NOLINT(bugprone-use-after-move): what it is afterwards is the claim
+}
+
 TEST(Json, ReadersFallBackInsteadOfThrowing) {
   const Json value = *ParseJson(R"({"a":"x","n":3,"f":2.5,"b":true})");
   EXPECT_EQ(GetString(value, "a"), "x");

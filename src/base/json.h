@@ -1,28 +1,209 @@
-// JSON through nlohmann-json, with parsing that returns a Result instead of throwing and readers that
-// accept what strangers send (a missing or mistyped field yields the fallback, never an exception).
+// A JSON value, its parser and its printer.
+//
+// The value is Hone's own, because nearly every file handles one and nlohmann's header costs three seconds
+// of compiler time each time it is read; json.cpp alone includes it, to parse and to print. Reading is
+// forgiving: ParseJson returns a Result, and GetString and its siblings return a fallback for a missing or
+// mistyped member. at() and get<T>() are for values this program wrote itself, and throw when they are wrong.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
 namespace hone {
 
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
+// The two ways to order the members of an object: by name, or as they were added.
+enum class JsonOrder { kSorted, kAsAdded };
+
+template <JsonOrder kOrder>
+class BasicJson {
+ public:
+  using value_type = BasicJson;
+  using iterator = BasicJson*;
+  using const_iterator = const BasicJson*;
+
+  BasicJson();
+  BasicJson(std::nullptr_t);
+  template <std::same_as<bool> T>
+  BasicJson(T value) : BasicJson(Kind::kBool, value ? 1 : 0) {}
+  template <std::signed_integral T>
+  BasicJson(T value) : BasicJson(Kind::kSigned, static_cast<int64_t>(value)) {}
+  template <std::unsigned_integral T>
+  requires(!std::same_as<T, bool>) BasicJson(T value)
+      : BasicJson(Kind::kUnsigned, static_cast<int64_t>(value)) {}
+  BasicJson(double value);
+  BasicJson(std::string value);
+  BasicJson(std::string_view value);
+  BasicJson(const char* value);
+  // A list of pairs whose first half is a string is an object, any other list an array.
+  BasicJson(std::initializer_list<BasicJson> values);
+  template <class T>
+  BasicJson(const std::vector<T>& values) : BasicJson(array()) {
+    for (const auto& value : values) push_back(BasicJson(value));
+  }
+  template <class T>
+  BasicJson(const std::set<T>& values) : BasicJson(array()) {
+    for (const auto& value : values) push_back(BasicJson(value));
+  }
+  template <class T, class Less>
+  BasicJson(const std::map<std::string, T, Less>& members) : BasicJson(object()) {
+    for (const auto& [key, value] : members) (*this)[key] = BasicJson(value);
+  }
+  // The same value with its members in the other order.
+  template <JsonOrder kOther>
+  requires(kOther != kOrder) BasicJson(const BasicJson<kOther>& other) { CopyFrom(other); }
+  BasicJson(const BasicJson& other);
+  BasicJson(BasicJson&& other) noexcept;
+  BasicJson& operator=(const BasicJson& other);
+  BasicJson& operator=(BasicJson&& other) noexcept;
+  ~BasicJson();
+
+  static BasicJson array();
+  static BasicJson array(std::initializer_list<BasicJson> values);
+  static BasicJson object();
+
+  bool is_null() const { return kind_ == Kind::kNull; }
+  bool is_boolean() const { return kind_ == Kind::kBool; }
+  bool is_number_integer() const { return kind_ == Kind::kSigned || kind_ == Kind::kUnsigned; }
+  bool is_number_float() const { return kind_ == Kind::kDouble; }
+  bool is_number() const { return is_number_integer() || is_number_float(); }
+  bool is_string() const { return kind_ == Kind::kString; }
+  bool is_array() const { return kind_ == Kind::kArray; }
+  bool is_object() const { return kind_ == Kind::kObject; }
+
+  // bool, int, int64_t, size_t, double, std::string or a vector of the last two; throws std::logic_error for
+  // a value of another kind.
+  template <class T>
+  T get() const;
+  // The string itself, without a copy; throws std::logic_error when this is none.
+  const std::string& str() const;
+
+  size_t size() const;  // 0 for null, 1 for anything that is no array and no object
+  bool empty() const { return size() == 0; }
+  // Elements of an array, values of an object.
+  iterator begin() { return values_.data(); }
+  iterator end() { return values_.data() + values_.size(); }
+  const_iterator begin() const { return values_.data(); }
+  const_iterator end() const { return values_.data() + values_.size(); }
+  BasicJson& front() { return values_.front(); }
+  BasicJson& back() { return values_.back(); }
+  const BasicJson& front() const { return values_.front(); }
+  const BasicJson& back() const { return values_.back(); }
+
+  // Arrays. Null becomes an array when something is added to it.
+  void push_back(BasicJson value);
+  template <std::integral T>
+  BasicJson& operator[](T index) {
+    return values_[static_cast<size_t>(index)];
+  }
+  template <std::integral T>
+  const BasicJson& operator[](T index) const {
+    return values_[static_cast<size_t>(index)];
+  }
+  template <std::integral T>
+  BasicJson& at(T index) {
+    return Element(static_cast<size_t>(index));
+  }
+  template <std::integral T>
+  const BasicJson& at(T index) const {
+    return const_cast<BasicJson*>(this)->Element(static_cast<size_t>(index));
+  }
+
+  // Objects. Null becomes an object when a member is named.
+  BasicJson& operator[](std::string_view key);
+  const BasicJson& operator[](std::string_view key) const { return at(key); }
+  BasicJson& operator[](const char* key) { return (*this)[std::string_view(key)]; }
+  const BasicJson& operator[](const char* key) const { return at(std::string_view(key)); }
+  BasicJson& at(std::string_view key);
+  const BasicJson& at(std::string_view key) const;
+  BasicJson& at(const char* key) { return at(std::string_view(key)); }
+  const BasicJson& at(const char* key) const { return at(std::string_view(key)); }
+  bool contains(std::string_view key) const { return find(key) != end(); }
+  iterator find(std::string_view key);
+  const_iterator find(std::string_view key) const;
+  void erase(std::string_view key);
+  void update(const BasicJson& other);  // members of `other` are added or replaced
+  const std::vector<std::string>& keys() const { return keys_; }
+
+  struct Member {
+    const std::string& key;
+    const BasicJson& value;
+  };
+  // for (const auto& [key, value] : json.items()); nothing for a value that is no object.
+  class Members {
+   public:
+    explicit Members(const BasicJson& json) : json_(json) {}
+    struct Iterator {
+      const BasicJson* json;
+      size_t at;
+      Member operator*() const { return {json->keys_[at], json->values_[at]}; }
+      Iterator& operator++() {
+        ++at;
+        return *this;
+      }
+      bool operator==(const Iterator& other) const { return at == other.at; }
+    };
+    Iterator begin() const { return {&json_, 0}; }
+    Iterator end() const { return {&json_, json_.keys_.size()}; }
+
+   private:
+    const BasicJson& json_;
+  };
+  Members items() const { return Members(*this); }
+
+  // Numbers are compared by value (1 == 1.0); objects of sorted members do not depend on the order of adding.
+  friend bool operator==(const BasicJson& a, const BasicJson& b) { return a.Equals(b); }
+
+ private:
+  enum class Kind : uint8_t { kNull, kBool, kSigned, kUnsigned, kDouble, kString, kArray, kObject };
+  template <JsonOrder>
+  friend class BasicJson;
+  friend struct JsonPrinter;
+
+  BasicJson(Kind kind, int64_t bits) : kind_(kind), integer_(bits) {}
+  template <JsonOrder kOther>
+  void CopyFrom(const BasicJson<kOther>& other);
+  BasicJson& Element(size_t index);
+  size_t Position(std::string_view key) const;  // keys_.size() when it is not there
+  bool Equals(const BasicJson& other) const;
+
+  Kind kind_ = Kind::kNull;
+  union {
+    int64_t integer_;  // also bool and, as its bits, uint64_t
+    double number_;
+  };
+  std::string text_;
+  std::vector<BasicJson> values_;  // elements of an array, values of an object
+  std::vector<std::string> keys_;  // of an object, beside values_
+};
+
+using Json = BasicJson<JsonOrder::kSorted>;
+using OrderedJson = BasicJson<JsonOrder::kAsAdded>;
+extern template class BasicJson<JsonOrder::kSorted>;
+extern template class BasicJson<JsonOrder::kAsAdded>;
 
 Result<Json> ParseJson(std::string_view text);
 // One line; bytes that are not UTF-8 are replaced, so that no text a candidate wrote can make it throw.
 std::string DumpJson(const Json& value, int indent = -1);
 std::string DumpJson(const OrderedJson& value, int indent = -1);
 
-std::string GetString(const Json& object, const char* key, const std::string& fallback = "");
-double GetNumber(const Json& object, const char* key, double fallback = 0);
-int64_t GetInt(const Json& object, const char* key, int64_t fallback = 0);
-bool GetBool(const Json& object, const char* key, bool fallback = false);
+std::string GetString(const Json& object, std::string_view key, const std::string& fallback = "");
+double GetNumber(const Json& object, std::string_view key, double fallback = 0);
+int64_t GetInt(const Json& object, std::string_view key, int64_t fallback = 0);
+bool GetBool(const Json& object, std::string_view key, bool fallback = false);
 // The member as it is, or null.
-const Json& GetMember(const Json& object, const char* key);
+const Json& GetMember(const Json& object, std::string_view key);
+
+// For messages of failed tests.
+void PrintTo(const Json& value, std::ostream* out);
+void PrintTo(const OrderedJson& value, std::ostream* out);
 
 }  // namespace hone

@@ -253,7 +253,7 @@ class Renderer {
   static bool Truth(const Json& value) {
     if (value.is_boolean()) return value.get<bool>();
     if (value.is_number()) return value.get<double>() != 0;
-    if (value.is_string()) return !value.get_ref<const std::string&>().empty();
+    if (value.is_string()) return !value.str().empty();
     return !value.empty();
   }
 

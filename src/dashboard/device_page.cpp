@@ -12,7 +12,7 @@ namespace hone {
 namespace {
 
 void AddFact(Json* facts, const std::string& name, const Json& value) {
-  if (value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty())) return;
+  if (value.is_null() || (value.is_string() && value.str().empty())) return;
   facts->push_back(
       {{"name", name}, {"value", value.is_string() ? value.get<std::string>() : DumpJson(value)}});
 }

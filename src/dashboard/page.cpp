@@ -37,12 +37,12 @@ std::string AssetVersion(const std::string& name) {
 
 void EscapeStrings(Json* value) {
   if (value->is_string()) {
-    *value = EscapeHtml(value->get_ref<const std::string&>());
+    *value = EscapeHtml(value->str());
   } else if (value->is_array()) {
     for (Json& each : *value) EscapeStrings(&each);
   } else if (value->is_object()) {
-    for (auto& [name, each] : value->items())
-      if (!StartsWith(name, "html_")) EscapeStrings(&each);
+    for (const std::string& name : value->keys())
+      if (!StartsWith(name, "html_")) EscapeStrings(&value->at(name));
   }
 }
 

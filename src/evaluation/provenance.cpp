@@ -67,9 +67,9 @@ OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& can
     json["gpu"] = GpuState();
   else
     json["cpu_mhz"] = CpuInfo("cpu MHz");
-  json["python"] = facts.value("python", "");
-  json["torch"] = facts.value("torch", "");
-  json["triton"] = facts.value("triton", "");
+  json["python"] = GetString(facts, "python");
+  json["torch"] = GetString(facts, "torch");
+  json["triton"] = GetString(facts, "triton");
   json["facts"] = facts;
   json["threads"] = session.threads();
   json["sandbox"] = Describe(session.options().sandbox);

@@ -74,7 +74,7 @@ Json KnownFields(const Json& object) {
 }
 
 std::string AsText(const Json& value) {
-  if (value.is_string()) return std::string(Trim(value.get_ref<const std::string&>()));
+  if (value.is_string()) return std::string(Trim(value.str()));
   if (value.is_null()) return "";
   if (!value.is_array()) return DumpJson(value);
   std::vector<std::string> lines;

@@ -20,7 +20,7 @@ constexpr size_t kMostNames = 8;
 constexpr size_t kMostSourceBytes = 100'000;
 
 std::string Scalar(const Json& value) {
-  if (value.is_string()) return ValidUtf8(value.get_ref<const std::string&>());
+  if (value.is_string()) return ValidUtf8(value.str());
   if (value.is_number_float()) return HumanNumber(value.get<double>());
   return DumpJson(value);
 }

@@ -101,12 +101,12 @@ bool BindValue(Statement& statement, int index, const Json& value, const Column&
     return true;
   }
   if (value.is_string()) {
-    statement.Bind(index, value.get_ref<const std::string&>());
+    statement.Bind(index, value.str());
     return true;
   }
   const Json& hex = GetMember(value, "hex");
   const std::optional<std::string> bytes =
-      hex.is_string() ? FromHex(hex.get_ref<const std::string&>()) : std::nullopt;
+      hex.is_string() ? FromHex(hex.str()) : std::nullopt;
   if (bytes) statement.Bind(index, *bytes);
   return bytes.has_value();
 }
@@ -167,8 +167,7 @@ Status InsertRow(sqlite3* handle, const std::string& table, const std::vector<Co
 
 Status CheckRow(const std::string& table, const std::vector<Column>& columns, const Json& row) {
   if (!row.is_object()) return Broken("a row of " + table + " is no object");
-  for (const auto& item : row.items()) {
-    const std::string& name = item.key();
+  for (const std::string& name : row.keys()) {
     const bool known =
         kLocal.count(name) == 0 &&
         std::any_of(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });
