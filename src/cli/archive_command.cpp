@@ -1,9 +1,8 @@
-#include "cli/archive_command.h"
-
 #include <fmt/format.h>
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "pipeline/run_archive.h"
 #include "pipeline/run_lock.h"
@@ -50,21 +49,18 @@ Result<int> ArchiveRun(const ArchiveFlags& flags) {
 
 }  // namespace
 
-void AddArchiveCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command =
-      app.add_subcommand("archive", "Pack a run into one file that `hone import` takes anywhere");
+void AddArchiveCommand(CommandTable& table) {
+  Command& command =
+      table.Add("archive", "Pack a run into one file that `hone import` can read on any machine");
   auto flags = std::make_shared<ArchiveFlags>();
-  command->add_option("RUN", flags->run, "A run's name, folder, R<number>, or last")->required();
-  command->add_option("FILE", flags->file, "Where to (default: <name of the run>.hone.tar.gz)");
-  command->add_flag("-f,--force", flags->force, "Overwrite a file that is there");
-  command->add_flag("--json", flags->json, "Say what was packed as JSON");
-  command->footer(
-      "The same run gives the same bytes. Keys to models are never in it.\n"
-      "Examples:\n  hone archive last\n  hone archive R12 gru.hone.tar.gz");
-  command->callback([flags, exit_code] {
-    const Result<int> code = ArchiveRun(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Add("RUN", &flags->run, kRunHelp).Required();
+  command.Add("FILE", &flags->file, "File to write (default: <name of the run>.hone.tar.gz)");
+  command.Add("-f,--force", &flags->force, "Overwrite the file if it exists");
+  command.Add("--json", &flags->json, "Print what was packed as JSON");
+  command.Note("Packing the same run twice gives the same bytes. The file never holds API keys.");
+  command.Example("hone archive last");
+  command.Example("hone archive R12 gru.hone.tar.gz");
+  command.Runs([flags] { return ArchiveRun(*flags); });
 }
 
 }  // namespace hone

@@ -1,5 +1,3 @@
-#include "cli/bench_command.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -8,6 +6,7 @@
 #include "base/interrupt.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
 #include "pipeline/candidate_judge.h"
@@ -116,32 +115,28 @@ class Bench {
 
 }  // namespace
 
-void AddBenchCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "bench", "Judge a candidate: correct or not and why, and how much faster than the best of PyTorch");
+void AddBenchCommand(CommandTable& table) {
+  Command& command = table.Add(
+      "bench",
+      "Check a candidate against PyTorch and time it against the fastest PyTorch baseline (inference only)");
   auto flags = std::make_shared<BenchFlags>();
-  command->add_option("TASK", flags->task, "Task file with Model, get_inputs, get_init_inputs")->required();
-  command->add_option("CANDIDATE", flags->candidates, "Files with ModelNew; several share one reference");
-  command->add_flag("--json", flags->json, "One JSON object per candidate and line");
-  command->add_flag("-v,--verbose", flags->verbose, "Everything that was measured");
-  command->add_flag("--no-save", flags->no_save, "Do not put the verdict into the store");
-  command->add_flag("--stdin", flags->from_stdin,
-                    "Then read candidate paths from standard input, one per line");
+  command.Add("TASK", &flags->task, kTaskHelp).Required();
+  command.Add("CANDIDATE", &flags->candidates, "Files that define ModelNew; all share one reference run");
+  command.Add("--json", &flags->json, "Print one JSON object per candidate, one per line");
+  command.Add("-v,--verbose", &flags->verbose, "Print every measured value");
+  command.Add("--no-save", &flags->no_save, "Do not store the verdict");
+  command.Add("--stdin", &flags->from_stdin,
+              "After the candidates named here, read more paths from standard input, one per line");
   AddJudgeFlags(command, flags.get());
-  command->footer(
-      "Exit code: 0 accepted, 1 not accepted, 2 usage, 3 Hone could not do its job.\n"
-      "Examples:\n"
-      "  hone bench tasks/39_GRU.py my_gru.py\n"
-      "  hone bench tasks/39_GRU.py a.py b.py c.py --json | jq .speedup\n"
-      "  ls candidates/*.py | hone bench tasks/39_GRU.py --stdin --json");
-  command->callback([flags, exit_code] {
-    if (flags->candidates.empty() && !flags->from_stdin) {
-      *exit_code = Report(Error{
-          ErrorKind::kUsage, "bench needs at least one CANDIDATE file (or --stdin); try: hone bench --help"});
-      return;
-    }
-    const Result<int> code = Bench(*flags).Run();
-    *exit_code = code.ok() ? *code : Report(code.error());
+  command.Note("Exit code: 0 accepted, 1 not accepted, 2 wrong usage, 3 Hone could not judge.");
+  command.Example("hone bench tasks/39_GRU.py my_gru.py");
+  command.Example("hone bench tasks/39_GRU.py a.py b.py c.py --json | jq .speedup");
+  command.Example("ls candidates/*.py | hone bench tasks/39_GRU.py --stdin --json");
+  command.Runs([flags]() -> Result<int> {
+    if (flags->candidates.empty() && !flags->from_stdin)
+      return Error{ErrorKind::kUsage,
+                   "bench needs at least one CANDIDATE file or --stdin\nsee `hone bench --help`"};
+    return Bench(*flags).Run();
   });
 }
 

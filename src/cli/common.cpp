@@ -4,48 +4,46 @@
 
 #include <cstdio>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "process/sandbox.h"
 
 namespace hone {
 
-void AddJudgeFlags(CLI::App* command, JudgeFlags* flags) {
-  command->add_option("--target", flags->target, "Where to judge: auto takes the GPU when there is one")
-      ->check(CLI::IsMember({"auto", "cuda", "triton", "cpu"}))
-      ->capture_default_str();
-  command->add_option(
-      "--python", flags->python,
-      "Interpreter with PyTorch (else $HONE_PYTHON, a virtual environment, python3, Hone's own)");
+void AddJudgeFlags(Command& command, JudgeFlags* flags) {
   command
-      ->add_option("--precision", flags->precision,
-                   "Precision to ask for instead of what PyTorch does by default")
-      ->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
-  command->add_option("--trials", flags->trials, "Cases with fresh secret seeds, at the least")
-      ->check(CLI::Range(5, 1000))
-      ->capture_default_str();
+      .Add("--target", &flags->target, "Device and language to judge for; auto means cuda if there is a GPU")
+      .OneOf({"auto", "cuda", "triton", "cpu"});
   command
-      ->add_option("--timeout", flags->timeout_s,
-                   "Seconds one call of the candidate may take (default: derived from PyTorch's time)")
-      ->check(CLI::PositiveNumber);
+      .Add("--python", &flags->python,
+           "Python with PyTorch (default: $HONE_PYTHON, an active virtual environment, python3, or the one "
+           "that "
+           "scripts/setup.sh installed)")
+      .Placeholder("PATH");
+  command.Add("--precision", &flags->precision, "Precision of the baseline (default: what PyTorch uses)")
+      .OneOf({"fp32", "tf32", "bf16"});
+  command.Add("--trials", &flags->trials, "Smallest number of test cases, each with a fresh secret seed")
+      .Between(5, 1000);
   command
-      ->add_option("--build-timeout", flags->build_timeout_s,
-                   "Seconds the candidate may take to import and compile")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      .Add("--timeout", &flags->timeout_s,
+           "Longest time of one call of the candidate (default: a multiple of PyTorch's time)")
+      .Positive()
+      .Placeholder("SECONDS");
+  command.Add("--build-timeout", &flags->build_timeout_s, "Longest time to import and compile the candidate")
+      .Positive()
+      .Placeholder("SECONDS");
   command
-      ->add_option("--compile", flags->compile,
-                   "torch.compile in the baseline ladder: auto measures it when it can change the verdict")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
+      .Add("--compile", &flags->compile,
+           "torch.compile as a baseline; auto measures it when it can change the verdict")
+      .OneOf({"auto", "always", "never"});
   command
-      ->add_option("--ladder", flags->ladder,
-                   "Only these baselines beside eager (comma-separated); default: all that apply")
-      ->check(CLI::IsMember({"eager", "tf32", "cudagraph", "compile"}))
-      ->delimiter(',');
-  command->add_flag("--no-lint", flags->no_lint, "Judge even what static analysis says cannot work");
-  command->add_option("--sandbox", flags->sandbox, "Force a sandbox level")
-      ->check(CLI::IsMember({"auto", "bubblewrap", "landlock", "none"}))
-      ->capture_default_str();
+      .Add("--ladder", &flags->ladder,
+           "Baselines to measure besides eager, separated by commas (default: all that apply)")
+      .OneOf({"eager", "tf32", "cudagraph", "compile"})
+      .SplitAt(',');
+  command.Add("--no-lint", &flags->no_lint, "Also run candidates in which static analysis finds an error");
+  command.Add("--sandbox", &flags->sandbox, "Sandbox for the candidate's process; auto takes the strongest")
+      .OneOf({"auto", "bubblewrap", "landlock", "none"});
 }
 
 namespace {
@@ -100,10 +98,45 @@ Result<SessionOptions> ResolveJudge(const JudgeFlags& flags) {
   return options;
 }
 
-int Report(const Error& error) {
-  fmt::print(stderr, "hone: {}\n", SafeForTerminal(error.message));
+namespace {
+
+const char* KindName(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUsage:
+      return "usage";
+    case ErrorKind::kNotFound:
+      return "not_found";
+    case ErrorKind::kInvalid:
+      return "invalid";
+    case ErrorKind::kUnavailable:
+      return "unavailable";
+    case ErrorKind::kIo:
+      return "io";
+    case ErrorKind::kTimeout:
+      return "timeout";
+    case ErrorKind::kInterrupted:
+      return "interrupted";
+    case ErrorKind::kInternal:
+      break;
+  }
+  return "internal";
+}
+
+OrderedJson FailureJson(const Error& error, int exit_code) {
+  return {{"status", "failed"},
+          {"error", {{"kind", KindName(error.kind)}, {"message", error.message}}},
+          {"exit_code", exit_code}};
+}
+
+}  // namespace
+
+int Report(const Error& error, bool json) {
+  for (const std::string& line : Lines(SafeForTerminal(error.message)))
+    fmt::print(stderr, "hone: {}\n", line);
   if (error.kind == ErrorKind::kInterrupted) return 130;
-  return error.kind == ErrorKind::kUsage ? kExitUsage : kExitCannot;
+  const int code = error.kind == ErrorKind::kUsage ? kExitUsage : kExitCannot;
+  if (json) fmt::print("{}\n", DumpJson(FailureJson(error, code)));
+  return code;
 }
 
 }  // namespace hone

@@ -2,10 +2,11 @@
 // becomes a sentence and an exit code.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "cli/options.h"
 #include "evaluation/reference_session.h"
 
 namespace hone {
@@ -24,12 +25,18 @@ struct JudgeFlags {
   double timeout_s = 0;
   double build_timeout_s = 300;
 };
-void AddJudgeFlags(CLI::App* command, JudgeFlags* flags);
+void AddJudgeFlags(Command& command, JudgeFlags* flags);
+
+// The help of arguments that many commands have.
+inline constexpr const char* kTaskHelp = "Task file that defines Model, get_inputs and get_init_inputs";
+inline constexpr const char* kRunHelp = "Run: its name, the beginning of it, its folder, R<number>, or last";
+inline constexpr const char* kLanguageHelp = "Language of the text";
 
 // Finds Python, the device and the sandbox; the error says what is missing and how to get it.
 Result<SessionOptions> ResolveJudge(const JudgeFlags& flags);
 
-// "hone: <message>" on stderr; returns the exit code.
-int Report(const Error& error);
+// "hone: <message>" on stderr, line by line; returns the exit code. With `json` also an object on stdout, so
+// that a program that reads JSON gets some: {"status": "failed", "error": {"kind", "message"}, "exit_code"}.
+int Report(const Error& error, bool json = false);
 
 }  // namespace hone

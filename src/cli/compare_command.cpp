@@ -1,11 +1,10 @@
-#include "cli/compare_command.h"
-
 #include <fmt/format.h>
 
 #include <variant>
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "report/comparison.h"
 #include "store/run_store.h"
@@ -113,26 +112,21 @@ Result<int> Compare(const CompareFlags& flags) {
 
 }  // namespace
 
-void AddCompareCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "compare", "Runs, two candidates or two suites side by side: what differs, and whether it is real");
+void AddCompareCommand(CommandTable& table) {
+  Command& command = table.Add(
+      "compare", "Compare runs, two candidates or two suites, and say which differences are significant");
   auto flags = std::make_shared<CompareFlags>();
-  command->add_option("WHAT", flags->what, "Runs (R3, a name, last), candidates (R3:seed0) or suites")
-      ->required()
-      ->expected(2, 64);
-  CLI::Option* json = command->add_flag("--json", flags->json, "As JSON");
-  command->add_flag("--md", flags->markdown, "As Markdown")->excludes(json);
-  command->add_option("--lang", flags->language, "Language of Hone's own words")
-      ->check(CLI::IsMember({"en", "zh"}))
-      ->capture_default_str();
-  command->footer(
-      "A difference in speed is called real where the 95% intervals do not overlap.\n"
-      "Examples:\n  hone compare R3 R4\n  hone compare R3:seed0 R4:seed1.repair1\n"
-      "  hone compare suite-monday suite-tuesday --md");
-  command->callback([flags, exit_code] {
-    const Result<int> code = Compare(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Add("WHAT", &flags->what, "Runs (R3, a name, last), candidates (R3:seed0) or suites")
+      .Required()
+      .Times(2, 64);
+  command.Add("--json", &flags->json, "Print the comparison as JSON");
+  command.Add("--md", &flags->markdown, "Print the comparison as Markdown").Excludes("--json");
+  command.Add("--lang", &flags->language, kLanguageHelp).OneOf({"en", "zh"});
+  command.Note("A difference in speed is significant when the 95% confidence intervals do not overlap.");
+  command.Example("hone compare R3 R4");
+  command.Example("hone compare R3:seed0 R4:seed1.repair1");
+  command.Example("hone compare suite-monday suite-tuesday --md");
+  command.Runs([flags] { return Compare(*flags); });
 }
 
 }  // namespace hone

@@ -5,36 +5,46 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/commands.h"
 
 namespace hone {
 
 namespace {
-
-// CLI11 shows a fixed set as "{a,b,c}" in the type's name; there is no other public way to it.
-std::vector<std::string> ChoicesOf(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const size_t open = type.find('{');
-  const size_t close = type.find('}', open == std::string::npos ? 0 : open);
-  if (open == std::string::npos || close == std::string::npos) return {};
-  std::vector<std::string> choices = Split(type.substr(open + 1, close - open - 1), ',');
-  for (std::string& choice : choices) {
-    // A map from names to values reads "name->value".
-    choice = std::string(Trim(choice.substr(0, choice.find("->"))));
-  }
-  return choices;
-}
 
 std::string FirstSentence(const std::string& text) {
   const std::string line = text.substr(0, text.find('\n'));
   return line.substr(0, line.find(". "));
 }
 
-std::vector<std::string> OptionNames(const CompletionCommand& command) {
-  std::vector<std::string> names;
-  for (const CompletionOption& option : command.options) {
-    names.insert(names.end(), option.names.begin(), option.names.end());
+std::vector<const Command*> Shown(const CommandTable& table) {
+  std::vector<const Command*> shown;
+  for (const Command& command : table.commands)
+    if (!command.hidden()) shown.push_back(&command);
+  return shown;
+}
+
+// What is written with dashes.
+std::vector<const Option*> Dashed(const Command& command) {
+  std::vector<const Option*> dashed;
+  for (const Option& option : command.options())
+    if (!option.positional() && !option.hidden()) dashed.push_back(&option);
+  return dashed;
+}
+
+// What may stand as a positional argument: fixed words, files, or nothing.
+struct Positionals {
+  std::vector<std::string> words;
+  bool files = false;
+};
+
+Positionals PositionalsOf(const Command& command) {
+  Positionals positionals;
+  for (const Option& option : command.options()) {
+    if (!option.positional() || option.hidden()) continue;
+    positionals.words.insert(positionals.words.end(), option.choices().begin(), option.choices().end());
+    positionals.files = positionals.files || option.choices().empty();
   }
-  return names;
+  return positionals;
 }
 
 // A word inside single quotes, in all three shells.
@@ -43,20 +53,23 @@ std::string Quoted(const std::string& text) {
 }
 
 // The body of one `case $command` branch: what may follow, given the word before and the word so far.
-std::string BashBranch(const CompletionCommand& command, const std::vector<std::string>& words, bool files) {
+std::string BashBranch(const Command& command, const Positionals& positionals) {
   std::string text = "      case $previous in\n";
-  for (const CompletionOption& option : command.options) {
-    if (!option.takes_value) continue;
-    text += fmt::format("        {}) {}; return ;;\n", Join(option.names, "|"),
-                        option.choices.empty() ? "COMPREPLY=($(compgen -f -- \"$current\"))"
-                                               : fmt::format("COMPREPLY=($(compgen -W {} -- \"$current\"))",
-                                                             Quoted(Join(option.choices, " "))));
+  std::vector<std::string> names;
+  for (const Option* option : Dashed(command)) {
+    names.insert(names.end(), option->names().begin(), option->names().end());
+    if (!option->takes_value()) continue;
+    text +=
+        fmt::format("        {}) {}; return ;;\n", Join(option->names(), "|"),
+                    option->choices().empty() ? "COMPREPLY=($(compgen -f -- \"$current\"))"
+                                              : fmt::format("COMPREPLY=($(compgen -W {} -- \"$current\"))",
+                                                            Quoted(Join(option->choices(), " "))));
   }
   text += "      esac\n";
   text += fmt::format("      if [[ $current == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$current\"))\n",
-                      Quoted(Join(OptionNames(command), " ")));
+                      Quoted(Join(names, " ")));
   text += fmt::format("      else COMPREPLY=($(compgen {}-W {} -- \"$current\")); fi ;;\n",
-                      files ? "-f " : "", Quoted(Join(words, " ")));
+                      positionals.files ? "-f " : "", Quoted(Join(positionals.words, " ")));
   return text;
 }
 
@@ -67,102 +80,70 @@ std::string ZshText(std::string text) {
   return text;
 }
 
-std::string ZshArguments(const CompletionCommand& command) {
+std::string ZshArguments(const Command& command) {
   std::string text = "_arguments -s";
-  for (const CompletionOption& option : command.options) {
-    for (const std::string& name : option.names) {
-      std::string spec = fmt::format("{}[{}]", name, ZshText(option.description));
-      if (option.takes_value) {
-        spec +=
-            option.choices.empty() ? ":value:_files" : fmt::format(":value:({})", Join(option.choices, " "));
-      }
+  for (const Option* option : Dashed(command)) {
+    for (const std::string& name : option->names()) {
+      std::string spec = fmt::format("{}[{}]", name, ZshText(FirstSentence(option->help())));
+      if (option->takes_value())
+        spec += option->choices().empty() ? ":value:_files"
+                                          : fmt::format(":value:({})", Join(option->choices(), " "));
       text += " \\\n        " + Quoted(spec);
     }
   }
-  if (!command.choices.empty())
-    text += " \\\n        " + Quoted(fmt::format("*:value:({})", Join(command.choices, " ")));
-  if (command.takes_files) text += " \\\n        '*:file:_files'";
+  const Positionals positionals = PositionalsOf(command);
+  if (!positionals.words.empty())
+    text += " \\\n        " + Quoted(fmt::format("*:value:({})", Join(positionals.words, " ")));
+  if (positionals.files) text += " \\\n        '*:file:_files'";
   return text;
 }
 
-std::string FishOptions(const CompletionCommand& command, const std::string& condition) {
+std::string FishOptions(const Command& command, const std::string& condition) {
   std::string text;
-  for (const CompletionOption& option : command.options) {
+  for (const Option* option : Dashed(command)) {
     text += fmt::format("complete -c hone -n {}", Quoted(condition));
-    for (const std::string& name : option.names) {
+    for (const std::string& name : option->names())
       text += StartsWith(name, "--") ? fmt::format(" -l {}", name.substr(2))
                                      : fmt::format(" -s {}", name.substr(1));
-    }
-    if (option.takes_value) {
-      text += option.choices.empty() ? " -r -F" : fmt::format(" -x -a {}", Quoted(Join(option.choices, " ")));
-    }
-    text += fmt::format(" -d {}\n", Quoted(option.description));
+    if (option->takes_value())
+      text += option->choices().empty() ? " -r -F"
+                                        : fmt::format(" -x -a {}", Quoted(Join(option->choices(), " ")));
+    text += fmt::format(" -d {}\n", Quoted(FirstSentence(option->help())));
   }
   return text;
 }
 
 }  // namespace
 
-CompletionCommand DescribeForCompletion(const CLI::App& app) {
-  CompletionCommand command;
-  command.name = app.get_name();
-  command.description = FirstSentence(app.get_description());
-  // An empty group hides an option or a command from the help, and so from here.
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty()) continue;
-    const std::vector<std::string> choices = ChoicesOf(*option);
-    if (option->get_positional()) {
-      command.choices.insert(command.choices.end(), choices.begin(), choices.end());
-      command.takes_files = command.takes_files || choices.empty();
-    }
-    CompletionOption described;
-    for (const std::string& name : option->get_lnames()) described.names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) described.names.push_back("-" + name);
-    if (described.names.empty()) continue;
-    described.description = FirstSentence(option->get_description());
-    described.takes_value = option->get_expected_max() > 0 && option->get_type_size_max() > 0;
-    described.choices = choices;
-    command.options.push_back(std::move(described));
-  }
-  for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!child->get_group().empty() && !child->get_name().empty()) {
-      command.commands.push_back(DescribeForCompletion(*child));
-    }
-  }
-  return command;
-}
-
-std::string BashCompletion(const CompletionCommand& root) {
-  std::vector<std::string> names;
-  for (const CompletionCommand& command : root.commands) names.push_back(command.name);
+std::string BashCompletion(const CommandTable& table) {
+  Positionals commands;
+  for (const Command* command : Shown(table)) commands.words.push_back(command->name());
   std::string text =
       "# bash completion for hone; load it with: source <(hone completion bash)\n"
       "_hone() {\n"
       "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= word\n"
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n";
   text += fmt::format("    case $word in {}) command=$word; break ;; esac\n",
-                      names.empty() ? "''" : Join(names, "|"));
+                      commands.words.empty() ? "''" : Join(commands.words, "|"));
   text +=
       "  done\n"
       "  case $command in\n"
       "    '')\n" +
-      BashBranch(root, names, false);
-  for (const CompletionCommand& command : root.commands) {
-    text +=
-        fmt::format("    {})\n", command.name) + BashBranch(command, command.choices, command.takes_files);
-  }
+      BashBranch(table.root, commands);
+  for (const Command* command : Shown(table))
+    text += fmt::format("    {})\n", command->name()) + BashBranch(*command, PositionalsOf(*command));
   return text + "  esac\n}\ncomplete -o filenames -F _hone hone\n";
 }
 
-std::string ZshCompletion(const CompletionCommand& root) {
+std::string ZshCompletion(const CommandTable& table) {
   std::string text =
       "#compdef hone\n"
       "# zsh completion for hone; load it with: source <(hone completion zsh)\n"
       "_hone() {\n"
       "  local -a commands=(\n";
-  for (const CompletionCommand& command : root.commands) {
-    text += fmt::format("    {}\n", Quoted(command.name + ":" + ReplaceAll(command.description, ":", "\\:")));
-  }
+  for (const Command* command : Shown(table))
+    text += fmt::format("    {}\n", Quoted(command->name() + ":" +
+                                           ReplaceAll(FirstSentence(command->summary()), ":", "\\:")));
   text +=
       "  )\n"
       "  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
@@ -170,50 +151,45 @@ std::string ZshCompletion(const CompletionCommand& root) {
       "    return\n"
       "  fi\n"
       "  case $words[2] in\n";
-  for (const CompletionCommand& command : root.commands) {
-    text += fmt::format("    {})\n      shift words; (( CURRENT-- ))\n      {} ;;\n", command.name,
-                        ZshArguments(command));
-  }
-  text += fmt::format("    *)\n      {} ;;\n", ZshArguments(root));
+  for (const Command* command : Shown(table))
+    text += fmt::format("    {})\n      shift words; (( CURRENT-- ))\n      {} ;;\n", command->name(),
+                        ZshArguments(*command));
+  text += fmt::format("    *)\n      {} ;;\n", ZshArguments(table.root));
   return text + "  esac\n}\ncompdef _hone hone\n";
 }
 
-std::string FishCompletion(const CompletionCommand& root) {
+std::string FishCompletion(const CommandTable& table) {
   std::string text =
       "# fish completion for hone; load it with: hone completion fish | source\n"
       "complete -c hone -f\n";
-  text += FishOptions(root, "__fish_use_subcommand");
-  for (const CompletionCommand& command : root.commands) {
-    text += fmt::format("complete -c hone -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                        Quoted(command.description));
-    const std::string condition = "__fish_seen_subcommand_from " + command.name;
-    text += FishOptions(command, condition);
-    if (!command.choices.empty()) {
+  text += FishOptions(table.root, "__fish_use_subcommand");
+  for (const Command* command : Shown(table)) {
+    text += fmt::format("complete -c hone -n __fish_use_subcommand -a {} -d {}\n", command->name(),
+                        Quoted(FirstSentence(command->summary())));
+    const std::string condition = "__fish_seen_subcommand_from " + command->name();
+    text += FishOptions(*command, condition);
+    const Positionals positionals = PositionalsOf(*command);
+    if (!positionals.words.empty())
       text += fmt::format("complete -c hone -n {} -a {}\n", Quoted(condition),
-                          Quoted(Join(command.choices, " ")));
-    }
-    if (command.takes_files) text += fmt::format("complete -c hone -n {} -F\n", Quoted(condition));
+                          Quoted(Join(positionals.words, " ")));
+    if (positionals.files) text += fmt::format("complete -c hone -n {} -F\n", Quoted(condition));
   }
   return text;
 }
 
-void AddCompletionCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("completion", "Print a completion script for a shell");
+void AddCompletionCommand(CommandTable& table) {
+  Command& command = table.Add("completion", "Print a completion script for a shell");
   auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "The shell to complete in")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer(
-      "Examples:\n"
-      "  source <(hone completion bash)                                this shell, now\n"
-      "  hone completion bash > ~/.local/share/bash-completion/completions/hone\n"
-      "  hone completion fish > ~/.config/fish/completions/hone.fish");
-  command->callback([&app, shell, exit_code] {
-    const CompletionCommand root = DescribeForCompletion(app);
-    fmt::print("{}", *shell == "bash"  ? BashCompletion(root)
-                     : *shell == "zsh" ? ZshCompletion(root)
-                                       : FishCompletion(root));
-    *exit_code = 0;
+  command.Add("SHELL", shell.get(), "Shell to complete in").Required().OneOf({"bash", "zsh", "fish"});
+  command.Example("source <(hone completion bash)", "this shell, now");
+  command.Example("hone completion bash > ~/.local/share/bash-completion/completions/hone");
+  command.Example("hone completion fish > ~/.config/fish/completions/hone.fish");
+  // The table is complete by the time this runs.
+  command.Runs([&table, shell]() -> Result<int> {
+    fmt::print("{}", *shell == "bash"  ? BashCompletion(table)
+                     : *shell == "zsh" ? ZshCompletion(table)
+                                       : FishCompletion(table));
+    return 0;
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "process/child.h"
 
 namespace hone {
@@ -17,26 +18,25 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-// A tree with one of everything.
-struct Tree {
-  Tree() {
-    app.set_version_flag("--version", "1");
-    CLI::App* bench = app.add_subcommand("bench", "Judge one candidate: it's the judge [alone]. More words");
-    bench->add_flag("-j,--json", json, "Print JSON");
-    bench->add_option("--target", target, "Where it runs")->check(CLI::IsMember({"cuda", "triton", "cpu"}));
-    bench->add_option("--out", out, "Folder")->type_name("DIR");
-    bench->add_option("--secret", out, "Not for everyone")->group("");
-    bench->add_option("task", task, "The task")->required();
-    app.add_subcommand("runs", "List the runs");
-    app.add_subcommand("inner", "For Hone itself")->group("");
-    AddCompletionCommand(app, &exit_code);
+// A table with one of everything.
+struct Sample {
+  Sample() : table("hone", "A tool") {
+    table.root.Add("--version", std::monostate(), "Print the version");
+    Command& bench = table.Add("bench", "Judge one candidate: it's the judge [alone]. More words");
+    bench.Add("-j,--json", &json, "Print JSON");
+    bench.Add("--target", &target, "Where it runs").OneOf({"cuda", "triton", "cpu"});
+    bench.Add("--out", &out, "Folder").Placeholder("DIR");
+    bench.Add("--secret", &out, "Not for everyone").Hidden();
+    bench.Add("TASK", &task, "The task").Required();
+    table.Add("runs", "List the runs");
+    table.Add("inner", "For Hone itself").Hidden();
+    AddCompletionCommand(table);
   }
-  CLI::App app{"A tool", "hone"};
+  CommandTable table;
   bool json = false;
   std::string target;
   std::string out;
   std::string task;
-  int exit_code = -1;
 };
 
 std::string RunShell(const std::vector<std::string>& argv, const fs::path& folder) {
@@ -52,9 +52,9 @@ std::string RunShell(const std::vector<std::string>& argv, const fs::path& folde
 class BashOffers : public ::testing::Test {
  protected:
   std::vector<std::string> After(const std::string& words) {
-    const Tree tree;
+    const Sample sample;
     const fs::path script = folder_->path() / "completion.bash";
-    EXPECT_TRUE(WriteFileAtomic(script, BashCompletion(DescribeForCompletion(tree.app))).ok());
+    EXPECT_TRUE(WriteFileAtomic(script, BashCompletion(sample.table)).ok());
     EXPECT_TRUE(WriteFileAtomic(folder_->path() / "candidate.py", "").ok());
     const std::string ask =
         "source completion.bash; COMP_WORDS=(" + words +
@@ -92,9 +92,9 @@ TEST_F(BashOffers, FilesWhereAFileBelongs) {
 }
 
 TEST(Completion, SaysNothingOfHiddenCommands) {
-  const Tree tree;
-  const CompletionCommand root = DescribeForCompletion(tree.app);
-  for (const std::string& script : {BashCompletion(root), ZshCompletion(root), FishCompletion(root)}) {
+  const Sample sample;
+  for (const std::string& script :
+       {BashCompletion(sample.table), ZshCompletion(sample.table), FishCompletion(sample.table)}) {
     EXPECT_THAT(script, HasSubstr("bench"));
     EXPECT_THAT(script, Not(HasSubstr("inner")));
     EXPECT_THAT(script, Not(HasSubstr("secret")));
@@ -102,12 +102,11 @@ TEST(Completion, SaysNothingOfHiddenCommands) {
 }
 
 TEST(Completion, OtherShellsAcceptTheirScripts) {
-  const Tree tree;
-  const CompletionCommand root = DescribeForCompletion(tree.app);
+  const Sample sample;
   Result<TempFolder> folder = TempFolder::Make("completion_test");
   ASSERT_TRUE(folder.ok());
-  ASSERT_TRUE(WriteFileAtomic(folder->path() / "zsh", ZshCompletion(root)).ok());
-  ASSERT_TRUE(WriteFileAtomic(folder->path() / "fish", FishCompletion(root)).ok());
+  ASSERT_TRUE(WriteFileAtomic(folder->path() / "zsh", ZshCompletion(sample.table)).ok());
+  ASSERT_TRUE(WriteFileAtomic(folder->path() / "fish", FishCompletion(sample.table)).ok());
   int asked = 0;
   for (const char* shell : {"zsh", "fish"}) {
     const fs::path program = FindProgram(shell);

@@ -11,19 +11,18 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 
 namespace hone {
 
 namespace {
 
-// Option names by command, long names only; positional arguments and --help are not settings.
-std::map<std::string, CLI::Option*> OptionsOf(CLI::App* command) {
-  std::map<std::string, CLI::Option*> options;
-  for (CLI::Option* option : command->get_options()) {
-    const std::vector<std::string>& names = option->get_lnames();
-    if (!names.empty() && names[0] != "help" && names[0] != "version") options[names[0]] = option;
-  }
+// By long name without the dashes; positional arguments and --help are not settings.
+std::map<std::string, Option*> OptionsOf(Command& command) {
+  std::map<std::string, Option*> options;
+  for (Option& option : command.options())
+    if (!option.positional() && !option.is_text()) options[option.name().substr(2)] = &option;
   return options;
 }
 
@@ -50,8 +49,8 @@ std::string TextOf(const toml::node& node) {
 
 class Applier {
  public:
-  explicit Applier(CLI::App& app) {
-    for (CLI::App* command : app.get_subcommands({})) commands_[command->get_name()] = OptionsOf(command);
+  explicit Applier(CommandTable& table) {
+    for (Command& command : table.commands) commands_[command.name()] = OptionsOf(command);
     commands_.erase("config");
     commands_.erase("completion");
   }
@@ -97,7 +96,7 @@ class Applier {
       for (const auto& [name, option] : options) {
         const auto found = sources_.find(command + "." + name);
         settings.push_back(Setting{command + "." + name,
-                                   found == sources_.end() ? option->get_default_str() : found->second.value,
+                                   found == sources_.end() ? option->ValueText() : found->second.value,
                                    found == sources_.end() ? "default" : found->second.source});
       }
     return settings;
@@ -114,11 +113,10 @@ class Applier {
       const auto option = options.find(name);
       if (option == options.end()) continue;
       known = true;
-      try {
-        option->second->default_val(value);
-      } catch (const CLI::Error& error) {
-        return Error{ErrorKind::kUsage, fmt::format("{}: {}: {}", where, name, error.what())};
-      }
+      // A list is written as one text here, whatever separates its values on the command line.
+      HONE_RETURN_IF_ERROR(
+          option->second->Assign(option->second->is_list() ? Split(value, ',') : std::vector{value})
+              .WithContext(where + ": " + name));
       sources_[command + "." + name] = Setting{command + "." + name, value, source};
     }
     if (known) return Ok();
@@ -129,9 +127,31 @@ class Applier {
                                              meant.empty() ? "" : "; did you mean '" + meant + "'?")};
   }
 
-  std::map<std::string, std::map<std::string, CLI::Option*>> commands_;
+  std::map<std::string, std::map<std::string, Option*>> commands_;
   std::map<std::string, Setting> sources_;
 };
+
+struct ConfigFlags {
+  bool all = false;
+  bool json = false;
+};
+
+void ShowSettings(const ConfigFlags& flags, const std::vector<Setting>& settings) {
+  const ConfigFiles files = FindConfigFiles();
+  OrderedJson json = OrderedJson::array();
+  if (!flags.json)
+    fmt::print("user file     {}\nproject file  {}\n", files.user.string(),
+               files.project.empty() ? "none" : files.project.string());
+  for (const Setting& setting : settings) {
+    if (!flags.all && setting.source == "default") continue;
+    if (flags.json)
+      json.push_back({{"key", setting.key}, {"value", setting.value}, {"source", setting.source}});
+    else
+      fmt::print("{:<28} {:<24} {}\n", setting.key,
+                 setting.value.empty() ? "-" : SafeForTerminal(setting.value), setting.source);
+  }
+  if (flags.json) fmt::print("{}\n", DumpJson(json, 2));
+}
 
 }  // namespace
 
@@ -152,43 +172,28 @@ ConfigFiles FindConfigFiles() {
   return files;
 }
 
-Result<std::vector<Setting>> ApplyConfig(CLI::App& app, const ConfigFiles& files) {
-  Applier applier(app);
+Result<std::vector<Setting>> ApplyConfig(CommandTable& table, const ConfigFiles& files) {
+  Applier applier(table);
   HONE_RETURN_IF_ERROR(applier.File(files.user));
   HONE_RETURN_IF_ERROR(applier.File(files.project));
   HONE_RETURN_IF_ERROR(applier.Environment());
   return applier.Settings();
 }
 
-void AddConfigCommand(CLI::App& app, const std::vector<Setting>* settings, int* exit_code) {
-  CLI::App* command = app.add_subcommand("config", "Show the settings in force and where each comes from");
-  struct Flags {
-    bool all = false;
-    bool json = false;
-  };
-  auto flags = std::make_shared<Flags>();
-  command->add_flag("--all", flags->all, "Those left at their defaults, too");
-  command->add_flag("--json", flags->json, "As JSON");
-  command->footer(
-      "Files: hone.toml in $XDG_CONFIG_HOME/hone, then the nearest one from the working folder upwards; "
-      "then\n"
-      "HONE_* variables; then the command line.\nExamples:\n  hone config\n  hone config --all --json");
-  command->callback([flags, settings, exit_code] {
-    const ConfigFiles files = FindConfigFiles();
-    *exit_code = kExitAccepted;
-    OrderedJson json = OrderedJson::array();
-    if (!flags->json)
-      fmt::print("user file     {}\nproject file  {}\n", files.user.string(),
-                 files.project.empty() ? "none" : files.project.string());
-    for (const Setting& setting : *settings) {
-      if (!flags->all && setting.source == "default") continue;
-      if (flags->json)
-        json.push_back({{"key", setting.key}, {"value", setting.value}, {"source", setting.source}});
-      else
-        fmt::print("{:<28} {:<24} {}\n", setting.key,
-                   setting.value.empty() ? "-" : SafeForTerminal(setting.value), setting.source);
-    }
-    if (flags->json) fmt::print("{}\n", DumpJson(json, 2));
+void AddConfigCommand(CommandTable& table, const std::vector<Setting>* settings) {
+  Command& command = table.Add("config", "Show the settings in force and the source of each");
+  auto flags = std::make_shared<ConfigFlags>();
+  command.Add("--all", &flags->all, "Also list settings that have their default value");
+  command.Add("--json", &flags->json, "Print the settings as JSON");
+  command.Note(
+      "Sources, weakest first: hone.toml in $XDG_CONFIG_HOME/hone, the nearest hone.toml from the working "
+      "folder "
+      "upwards, HONE_* variables, the command line.");
+  command.Example("hone config");
+  command.Example("hone config --all --json");
+  command.Runs([flags, settings]() -> Result<int> {
+    ShowSettings(*flags, *settings);
+    return kExitAccepted;
   });
 }
 

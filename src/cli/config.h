@@ -11,12 +11,12 @@
 // there.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
 #include "base/result.h"
+#include "cli/options.h"
 
 namespace hone {
 
@@ -34,9 +34,6 @@ ConfigFiles FindConfigFiles();
 
 // Sets the defaults of all options and returns where each value came from. An unknown name or a value that an
 // option does not take is an Error that names the file or variable.
-Result<std::vector<Setting>> ApplyConfig(CLI::App& app, const ConfigFiles& files);
-
-// `settings` is filled before the command runs.
-void AddConfigCommand(CLI::App& app, const std::vector<Setting>* settings, int* exit_code);
+Result<std::vector<Setting>> ApplyConfig(CommandTable& table, const ConfigFiles& files);
 
 }  // namespace hone

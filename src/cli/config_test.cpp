@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
+
+#include "cli/command_line.h"
 
 namespace hone {
 namespace {
@@ -13,12 +14,12 @@ class ConfigTest : public testing::Test {
  protected:
   ConfigTest() : folder_(*TempFolder::Make("hone-config-")) {
     files_ = {folder_.path() / "user.toml", folder_.path() / "project.toml"};
-    CLI::App* optimize = app_.add_subcommand("optimize");
-    optimize->add_option("--seeds", seeds_)->check(CLI::Range(1, 64));
-    optimize->add_option("--target", target_);
-    optimize->add_option("--ladder", ladder_)->delimiter(',');
-    optimize->add_flag("--no-tuning", no_tuning_);
-    app_.add_subcommand("bench")->add_option("--target", bench_target_);
+    Command& optimize = table_.Add("optimize", "");
+    optimize.Add("--seeds", &seeds_, "").Between(1, 64);
+    optimize.Add("--target", &target_, "");
+    optimize.Add("--ladder", &ladder_, "").SplitAt(',');
+    optimize.Add("--no-tuning", &no_tuning_, "");
+    table_.Add("bench", "").Add("--target", &bench_target_, "");
     unsetenv("HONE_SEEDS");
     unsetenv("HONE_OPTIMIZE_SEEDS");
   }
@@ -28,10 +29,6 @@ class ConfigTest : public testing::Test {
   }
 
   void Write(const fs::path& path, const std::string& text) { ASSERT_TRUE(WriteFileAtomic(path, text).ok()); }
-  void Parse(std::vector<std::string> words) {
-    std::reverse(words.begin(), words.end());
-    app_.parse(words);
-  }
   std::string SourceOf(const std::string& key, const std::vector<Setting>& settings) {
     for (const Setting& setting : settings)
       if (setting.key == key) return setting.source;
@@ -40,7 +37,7 @@ class ConfigTest : public testing::Test {
 
   TempFolder folder_;
   ConfigFiles files_;
-  CLI::App app_{"test"};
+  CommandTable table_{"hone", "test"};
   int seeds_ = 2;
   std::string target_ = "auto";
   std::string bench_target_ = "auto";
@@ -50,29 +47,29 @@ class ConfigTest : public testing::Test {
 
 TEST_F(ConfigTest, EachLayerIsStrongerThanTheOneBefore) {
   Write(files_.user, "[optimize]\nseeds = 3\n[defaults]\ntarget = \"cpu\"\n");
-  ASSERT_TRUE(ApplyConfig(app_, files_).ok());
+  ASSERT_TRUE(ApplyConfig(table_, files_).ok());
   EXPECT_EQ(seeds_, 3);
   EXPECT_EQ(bench_target_, "cpu");
   Write(files_.project, "[optimize]\nseeds = 4\n");
-  ASSERT_TRUE(ApplyConfig(app_, files_).ok());
+  ASSERT_TRUE(ApplyConfig(table_, files_).ok());
   EXPECT_EQ(seeds_, 4);
   setenv("HONE_SEEDS", "5", 1);
-  const std::vector<Setting> settings = *ApplyConfig(app_, files_);
+  const std::vector<Setting> settings = *ApplyConfig(table_, files_);
   EXPECT_EQ(seeds_, 5);
   EXPECT_EQ(SourceOf("optimize.seeds", settings), "HONE_SEEDS");
   EXPECT_EQ(SourceOf("optimize.target", settings), files_.user.string());
   EXPECT_EQ(SourceOf("optimize.ladder", settings), "default");
   setenv("HONE_OPTIMIZE_SEEDS", "6", 1);
-  ASSERT_TRUE(ApplyConfig(app_, files_).ok());
+  ASSERT_TRUE(ApplyConfig(table_, files_).ok());
   EXPECT_EQ(seeds_, 6);
-  Parse({"optimize", "--seeds", "7"});
+  ASSERT_TRUE(ParseCommandLine(table_, {"optimize", "--seeds", "7"}).ok());
   EXPECT_EQ(seeds_, 7);
   EXPECT_EQ(target_, "cpu");
 }
 
 TEST_F(ConfigTest, ListsAndFlagsAreTaken) {
   Write(files_.project, "[optimize]\nladder = [\"eager\", \"compile\"]\nno-tuning = true\n");
-  ASSERT_TRUE(ApplyConfig(app_, files_).ok());
+  ASSERT_TRUE(ApplyConfig(table_, files_).ok());
   EXPECT_THAT(ladder_, testing::ElementsAre("eager", "compile"));
   EXPECT_TRUE(no_tuning_);
 }
@@ -91,7 +88,7 @@ TEST_F(ConfigTest, WhatIsWrongIsSaidWithTheFile) {
                       {"[optimize\n", "project.toml:1"}};
   for (const Bad& bad : kBad) {
     Write(files_.project, bad.text);
-    const Result<std::vector<Setting>> applied = ApplyConfig(app_, files_);
+    const Result<std::vector<Setting>> applied = ApplyConfig(table_, files_);
     ASSERT_FALSE(applied.ok()) << bad.text;
     EXPECT_EQ(applied.error().kind, ErrorKind::kUsage);
     EXPECT_THAT(applied.error().message, testing::HasSubstr(bad.message));
@@ -100,7 +97,7 @@ TEST_F(ConfigTest, WhatIsWrongIsSaidWithTheFile) {
 }
 
 TEST_F(ConfigTest, NoFilesIsFine) {
-  ASSERT_TRUE(ApplyConfig(app_, files_).ok());
+  ASSERT_TRUE(ApplyConfig(table_, files_).ok());
   EXPECT_EQ(seeds_, 2);
 }
 

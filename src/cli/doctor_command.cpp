@@ -5,13 +5,12 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
 
 namespace hone {
 
 namespace {
-
-constexpr int kReady = 0;
-constexpr int kNotReady = 3;
 
 struct DoctorOptions {
   std::string python;
@@ -114,14 +113,14 @@ std::string ReadyText(const Readiness& ready, const Style& style) {
   return style.Green("Ready") + " to judge: " + targets + "\n";
 }
 
-void RunDoctor(const DoctorOptions& options, int* exit_code) {
+Result<int> RunDoctor(const DoctorOptions& options) {
   const DoctorFacts facts = GatherFacts(options.python);
   if (options.json) {
     fmt::print("{}\n", DumpJson(DoctorJson(facts), 2));
   } else {
     fmt::print("{}", DoctorText(facts, Style(stdout)));
   }
-  *exit_code = ReadinessOf(facts).cpu ? kReady : kNotReady;
+  return ReadinessOf(facts).cpu ? kExitAccepted : kExitCannot;
 }
 
 }  // namespace
@@ -184,19 +183,18 @@ OrderedJson DoctorJson(const DoctorFacts& facts) {
   return json;
 }
 
-void AddDoctorCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("doctor", "What this machine has, what is missing, how to get it");
+void AddDoctorCommand(CommandTable& table) {
+  Command& command =
+      table.Add("doctor", "Check this machine: what is installed, what is missing, how to get it");
   auto options = std::make_shared<DoctorOptions>();
-  command->add_flag("--json", options->json, "Print the facts as JSON");
-  command->add_option("--python", options->python, "Look at this interpreter instead of choosing one")
-      ->type_name("PATH");
-  command->footer(
-      "Examples:\n"
-      "  hone doctor                              one screen for a person\n"
-      "  hone doctor --json | jq .missing         what to install, for a script\n"
-      "  hone doctor --python ~/venv/bin/python3  would this interpreter do?\n"
-      "Exit code: 0 when candidates can be judged on the CPU, 3 when they cannot.");
-  command->callback([options, exit_code] { RunDoctor(*options, exit_code); });
+  command.Add("--json", &options->json, "Print the facts as JSON");
+  command.Add("--python", &options->python, "Check this interpreter instead of the one Hone would choose")
+      .Placeholder("PATH");
+  command.Note("Exit code: 0 when Hone can judge on this CPU, 3 when it cannot.");
+  command.Example("hone doctor");
+  command.Example("hone doctor --json | jq .missing", "what to install, for a script");
+  command.Example("hone doctor --python ~/venv/bin/python3", "check another interpreter");
+  command.Runs([options] { return RunDoctor(*options); });
 }
 
 }  // namespace hone

@@ -2,7 +2,6 @@
 // the command that gets it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "base/json.h"
@@ -10,9 +9,6 @@
 #include "cli/doctor_facts.h"
 
 namespace hone {
-
-// Exit code 0 when `hone bench --target cpu` could run here, else 3.
-void AddDoctorCommand(CLI::App& app, int* exit_code);
 
 std::string DoctorText(const DoctorFacts& facts, const Style& style);
 OrderedJson DoctorJson(const DoctorFacts& facts);

@@ -1,8 +1,7 @@
-#include "cli/explain_command.h"
-
 #include <fmt/format.h>
 
 #include "base/terminal.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "pipeline/run_lock.h"
 #include "report/explanation_words.h"
@@ -35,26 +34,22 @@ Result<int> RunExplain(const ExplainFlags& flags) {
 
 }  // namespace
 
-void AddExplainCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "explain", "Tell what happened in a run, why what failed failed, and what each part was worth");
+void AddExplainCommand(CommandTable& table) {
+  Command& command = table.Add(
+      "explain", "Explain a run: what happened, why candidates failed, and what each stage contributed");
   auto flags = std::make_shared<ExplainFlags>();
-  command->add_option("RUN", flags->run, "A run's name, its beginning, its folder, R<number>, or last")
-      ->required();
-  CLI::Option* json = command->add_flag("--json", flags->json, "As JSON");
-  command->add_flag("--md", flags->markdown, "As Markdown")->excludes(json);
-  command->add_option("--lang", flags->language, "Language of Hone's own words")
-      ->check(CLI::IsMember({"en", "zh"}))
-      ->capture_default_str();
-  command->footer(
-      "What would have happened without a part is recomputed from the record, exactly, or said to be open.\n"
-      "Examples:\n  hone explain last\n  hone explain R12 --md > post_mortem.md\n  hone explain last --lang "
-      "zh\n"
-      "  hone explain last --json | jq .counterfactuals");
-  command->callback([flags, exit_code] {
-    const Result<int> code = RunExplain(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Add("RUN", &flags->run, kRunHelp).Required();
+  command.Add("--json", &flags->json, "Print the explanation as JSON");
+  command.Add("--md", &flags->markdown, "Print the explanation as Markdown").Excludes("--json");
+  command.Add("--lang", &flags->language, kLanguageHelp).OneOf({"en", "zh"});
+  command.Note(
+      "The result without a stage is recomputed from the record. Where the record cannot tell, the answer is "
+      "\"unknown\".");
+  command.Example("hone explain last");
+  command.Example("hone explain R12 --md > post_mortem.md");
+  command.Example("hone explain last --lang zh");
+  command.Example("hone explain last --json | jq .counterfactuals");
+  command.Runs([flags] { return RunExplain(*flags); });
 }
 
 }  // namespace hone

@@ -1,9 +1,8 @@
-#include "cli/export_command.h"
-
 #include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "report/export.h"
 
@@ -67,30 +66,27 @@ Result<int> Export(const ExportFlags& flags) {
 
 }  // namespace
 
-void AddExportCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("export", "Hand a run to other tools");
+void AddExportCommand(CommandTable& table) {
+  Command& command = table.Add("export", "Write a run in a format that other tools read");
   auto flags = std::make_shared<ExportFlags>();
-  command->add_option("RUN", flags->what, "A run: name, folder, R<number>, last")->required();
+  command.Add("RUN", &flags->what, kRunHelp).Required();
   command
-      ->add_option(
-          "--format", flags->format,
-          "kernelbench: a runs folder with eval_results.json; json: everything; csv: a row per candidate")
-      ->required()
-      ->check(CLI::IsMember({"kernelbench", "json", "csv"}));
-  command->add_option("-o,--out", flags->out, "File, or folder for kernelbench (default: standard output)");
-  command->add_option("--level", flags->level, "KernelBench's level, where the task's folder does not say it")
-      ->check(CLI::PositiveNumber);
+      .Add("--format", &flags->format,
+           "kernelbench: a runs folder with eval_results.json; json: the whole run; csv: one row per "
+           "candidate")
+      .Required()
+      .OneOf({"kernelbench", "json", "csv"});
+  command.Add("-o,--out", &flags->out, "File to write, or folder for kernelbench (default: standard output)")
+      .Placeholder("PATH");
+  command.Add("--level", &flags->level, "KernelBench level, if the task's folder does not name it")
+      .Positive();
   command
-      ->add_option("--problem", flags->problem,
-                   "KernelBench's number, where the task's name does not begin with it")
-      ->check(CLI::PositiveNumber);
-  command->footer(
-      "Examples:\n  hone export last --format json --out run.json\n"
-      "  hone export R12 --format kernelbench --level 3 --out KernelBench/runs/hone");
-  command->callback([flags, exit_code] {
-    const Result<int> code = Export(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+      .Add("--problem", &flags->problem,
+           "KernelBench problem number, if the task's name does not begin with it")
+      .Positive();
+  command.Example("hone export last --format json --out run.json");
+  command.Example("hone export R12 --format kernelbench --level 3 --out KernelBench/runs/hone");
+  command.Runs([flags] { return Export(*flags); });
 }
 
 }  // namespace hone

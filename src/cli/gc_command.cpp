@@ -1,5 +1,3 @@
-#include "cli/gc_command.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +6,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "pipeline/run_files.h"
 #include "pipeline/run_lock.h"
@@ -173,26 +172,25 @@ Result<int> CollectGarbage(const GcFlags& flags) {
 
 }  // namespace
 
-void AddGcCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command =
-      app.add_subcommand("gc", "Say which old runs and verdicts could go; with --yes remove them");
+void AddGcCommand(CommandTable& table) {
+  Command& command = table.Add("gc", "List old runs and verdicts; with --yes, delete them");
   auto flags = std::make_shared<GcFlags>();
-  command->add_option("--older-than", flags->days, "Days; what is younger stays")
-      ->check(CLI::Range(0.0, 36500.0))
-      ->capture_default_str();
-  command->add_flag("--suites", flags->suites, "Members of suites may go, too");
-  command->add_flag("--keep-files", flags->keep_files, "Only the store; the runs' folders stay as they are");
-  command->add_flag("--yes", flags->yes, "Do it");
-  command->add_flag("--json", flags->json, "As JSON");
-  command->footer(
-      "What stays in any case: runs somebody works on, the best run of each task and device, members of "
-      "suites.\n"
-      "In a run's folder only files that Hone wrote for that run are removed.\n"
-      "Examples:\n  hone gc\n  hone gc --older-than 7 --yes\n  hone archive R12 && hone gc --yes");
-  command->callback([flags, exit_code] {
-    const Result<int> code = CollectGarbage(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Add("--older-than", &flags->days, "Delete only what is older than this many days")
+      .Between(0, 36500)
+      .Placeholder("DAYS");
+  command.Add("--suites", &flags->suites, "Also delete runs that belong to a suite");
+  command.Add("--keep-files", &flags->keep_files, "Delete rows of the store only, not the folders of runs");
+  command.Add("--yes", &flags->yes, "Delete; without this flag the command only lists");
+  command.Add("--json", &flags->json, "Print the counts as JSON");
+  command.Note(
+      "Always kept: runs in progress, the best run of each task and device, and, without --suites, members "
+      "of "
+      "suites.");
+  command.Note("In the folder of a run, only files that Hone wrote for that run are deleted.");
+  command.Example("hone gc");
+  command.Example("hone gc --older-than 7 --yes");
+  command.Example("hone archive R12 && hone gc --yes");
+  command.Runs([flags] { return CollectGarbage(*flags); });
 }
 
 }  // namespace hone

@@ -1,5 +1,3 @@
-#include "cli/import_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "candidate/candidate_file.h"
+#include "cli/commands.h"
 #include "cli/run_launcher.h"
 #include "pipeline/recorder.h"
 #include "pipeline/run_archive.h"
@@ -215,27 +214,25 @@ Result<int> Import(ImportFlags flags) {
 
 }  // namespace
 
-void AddImportCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "import",
-      "Take what was made elsewhere into the store: an archived run, a KernelBench runs folder, or kernels");
+void AddImportCommand(CommandTable& table) {
+  Command& command = table.Add(
+      "import", "Add an archived run, a KernelBench runs folder or a folder of kernels to the store");
   auto flags = std::make_shared<ImportFlags>();
-  command->add_option("WHERE", flags->where, "A file of `hone archive`, or a folder")->required();
-  command->add_option("--out", flags->out, "Folder for an archived run's files (default: runs)");
-  command->add_option("--task", flags->task, "The task they are for");
-  command->add_option("--tasks", flags->tasks, "Folder of tasks named by problem number, such as 39_GRU.py");
-  command->add_flag("--judge", flags->judge, "Judge every one of them, too");
-  command->add_flag("--json", flags->json, "Print judged runs as JSON");
-  command->add_flag("-q,--quiet", flags->quiet, "No progress");
+  command.Add("WHERE", &flags->where, "File written by `hone archive`, or a folder").Required();
+  command.Add("--out", &flags->out, "Folder for the files of an archived run (default: runs)")
+      .Placeholder("DIR");
+  command.Add("--task", &flags->task, "Task that the kernels implement").Placeholder("FILE");
+  command
+      .Add("--tasks", &flags->tasks, "Folder of tasks whose names begin with the problem number (39_GRU.py)")
+      .Placeholder("DIR");
+  command.Add("--judge", &flags->judge, "Also check and time every kernel");
+  command.Add("--json", &flags->json, "Print judged runs as JSON");
+  command.Add("-q,--quiet", &flags->quiet, "Print no progress");
   AddJudgeFlags(command, flags.get());
-  command->footer(
-      "Examples:\n  hone import 20260131-235959_39_GRU_expert.hone.tar.gz\n  hone import "
-      "KernelBench/runs/my_run --tasks KernelBench/level3 --judge\n"
-      "  hone import kernels/ --task tasks/39_GRU.py --judge");
-  command->callback([flags, exit_code] {
-    const Result<int> code = Import(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Example("hone import 20260131-235959_39_GRU_expert.hone.tar.gz");
+  command.Example("hone import KernelBench/runs/my_run --tasks KernelBench/level3 --judge");
+  command.Example("hone import kernels/ --task tasks/39_GRU.py --judge");
+  command.Runs([flags] { return Import(*flags); });
 }
 
 }  // namespace hone

@@ -1,9 +1,6 @@
-#include "cli/lint_command.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -17,6 +14,8 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
 
 namespace hone {
 
@@ -112,9 +111,8 @@ std::vector<FileResult> LintFiles(const std::vector<std::string>& files, const L
   return results;
 }
 
-int UsageError(const std::string& message) {
-  fmt::print(stderr, "hone lint: {}\n", message);
-  return 2;
+Error LintUsage(const std::string& message) {
+  return Error{ErrorKind::kUsage, message + "\nsee `hone lint --help`"};
 }
 
 std::string Count(size_t count, const char* noun) {
@@ -127,7 +125,7 @@ int ShowRules() {
   return 0;
 }
 
-int Explain(const std::string& rule) {
+Result<int> ExplainRule(const std::string& rule) {
   if (FindCheck(rule) != nullptr) {
     fmt::print("{}\n", Trim(ExplainCheck(rule)));
     return 0;
@@ -135,22 +133,24 @@ int Explain(const std::string& rule) {
   std::vector<std::string> known;
   for (const CheckInfo& check : AllChecks()) known.emplace_back(check.rule);
   const std::string close = ClosestWord(rule, known);
-  return UsageError(fmt::format("no rule is called {}{}", rule,
-                                close.empty() ? "; see --rules" : "; did you mean " + close + "?"));
+  return LintUsage(fmt::format("no rule is called {}{}", rule,
+                               close.empty() ? "; see --rules" : "; did you mean " + close + "?"));
 }
 
 int Print(const std::vector<std::string>& files, std::vector<FileResult> results,
           const LintArguments& arguments) {
   bool errors = false;
-  bool failed = false;
+  size_t unreadable = 0;
+  OrderedJson failures = OrderedJson::array();
   std::vector<LintReport> reports;
   OrderedJson array = OrderedJson::array();
   size_t counts[3] = {0, 0, 0};
   for (size_t i = 0; i < results.size(); ++i) {
     FileResult& result = results[i];
     if (!result.error.empty()) {
-      failed = true;
-      fmt::print(stderr, "hone lint: {}\n", SafeForTerminal(result.error));
+      ++unreadable;
+      fmt::print(stderr, "hone: {}\n", SafeForTerminal(result.error));
+      failures.push_back({{"path", files[i]}, {"message", result.error}});
     }
     if (!result.report) continue;
     errors = errors || result.report->has_errors();
@@ -164,67 +164,67 @@ int Print(const std::vector<std::string>& files, std::vector<FileResult> results
       if (result.fixed > 0) fmt::print("{}: {} fixed\n", files[i], result.fixed);
     }
   }
+  OrderedJson json = {{"files", array}};
+  if (unreadable > 0) json["unreadable"] = failures;
   if (arguments.json)
-    fmt::print("{}\n", DumpJson(OrderedJson{{"files", array}}, 1));
+    fmt::print("{}\n", DumpJson(json, 1));
   else if (arguments.sarif)
     fmt::print("{}\n", DumpJson(ToSarif(reports), 1));
   else
-    fmt::print("{}, {}, {}, {}\n", Count(results.size(), "file"), Count(counts[0], "error"),
-               Count(counts[1], "warning"), Count(counts[2], "note"));
-  return failed ? 3 : errors ? 1 : 0;
+    fmt::print("{}, {}, {}, {}{}\n", Count(results.size() - unreadable, "file"), Count(counts[0], "error"),
+               Count(counts[1], "warning"), Count(counts[2], "note"),
+               unreadable == 0 ? "" : fmt::format("; {} could not be read", Count(unreadable, "file")));
+  return unreadable > 0 ? kExitCannot : errors ? kExitRejected : kExitAccepted;
 }
 
-int RunLint(const LintArguments& arguments) {
+Result<int> RunLint(const LintArguments& arguments) {
   if (arguments.rules) return ShowRules();
-  if (!arguments.explain.empty()) return Explain(arguments.explain);
-  if (arguments.paths.empty()) return UsageError("name at least one file or folder");
-  if (arguments.json && arguments.sarif) return UsageError("--json and --sarif exclude each other");
+  if (!arguments.explain.empty()) return ExplainRule(arguments.explain);
+  if (arguments.paths.empty()) return LintUsage("name at least one file or folder");
   LintOptions options;
   if (!arguments.triton.empty()) {
     options.triton_versions = TritonVersionMask(arguments.triton);
     if (options.triton_versions == 0)
-      return UsageError(fmt::format("{} is not a Triton version that is known", arguments.triton));
+      return LintUsage(fmt::format("{} is not a Triton version that is known", arguments.triton));
   }
   if (!arguments.device.empty()) {
     options.device = FindDevice(arguments.device);
     if (options.device == nullptr)
-      return UsageError(fmt::format("the device {} is not known", arguments.device));
+      return LintUsage(fmt::format("the device {} is not known", arguments.device));
   }
   if (!arguments.task.empty()) {
-    Result<std::string> task = ReadFile(arguments.task, 8u << 20);
-    if (!task.ok()) {
-      fmt::print(stderr, "hone lint: {}\n", task.error().message);
-      return 3;
-    }
-    options.task_text = std::move(*task);
+    HONE_ASSIGN_OR_RETURN(options.task_text, ReadFile(arguments.task, 8u << 20).WithContext("--task"));
   }
   const std::vector<std::string> files = CollectFiles(arguments.paths);
+  if (files.empty())
+    return Error{ErrorKind::kNotFound,
+                 fmt::format("no .py, .cu, .cuh, .cpp or .cc file in {}", Join(arguments.paths, ", "))};
   return Print(files, LintFiles(files, arguments, options), arguments);
 }
 
 }  // namespace
 
-void AddLintCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command =
-      app.add_subcommand("lint", "Read candidates and say what is wrong with them, without running anything");
+void AddLintCommand(CommandTable& table) {
+  Command& command = table.Add("lint", "Find bugs in candidates by static analysis, without running them");
   auto arguments = std::make_shared<LintArguments>();
-  command->add_option("paths", arguments->paths,
-                      "files, or folders to search for .py, .cu, .cuh, .cpp and .cc");
-  command->add_flag("--json", arguments->json, "facts, class and findings as JSON");
-  command->add_flag("--sarif", arguments->sarif, "findings as SARIF 2.1.0");
-  command->add_flag("--fix", arguments->fix, "apply the fixes that are mechanical and safe, in place");
-  command->add_flag("--rules", arguments->rules, "list every rule");
-  command->add_option("--explain", arguments->explain, "explain one rule")->type_name("RULE");
-  command->add_option("--task", arguments->task, "the task the candidates are for: gives sizes and weights")
-      ->type_name("FILE");
-  command
-      ->add_option("--triton", arguments->triton, "the Triton release that will run them (default: any 3.x)")
-      ->type_name("VERSION");
-  command
-      ->add_option("--device", arguments->device, "the GPU that will run them (default: the largest limits)")
-      ->type_name("NAME");
-  command->add_option("-j,--jobs", arguments->jobs, "how many files to read at once")->type_name("N");
-  command->callback([arguments, exit_code] { *exit_code = RunLint(*arguments); });
+  command.Add("PATH", &arguments->paths, "Files, or folders to search for .py, .cu, .cuh, .cpp and .cc");
+  command.Add("--json", &arguments->json, "Print facts, kernel class and findings as JSON");
+  command.Add("--sarif", &arguments->sarif, "Print the findings as SARIF 2.1.0").Excludes("--json");
+  command.Add("--fix", &arguments->fix, "Apply safe mechanical fixes to the files");
+  command.Add("--rules", &arguments->rules, "List all rules");
+  command.Add("--explain", &arguments->explain, "Explain one rule").Placeholder("RULE");
+  command.Add("--task", &arguments->task, "Task of the candidates; gives shapes and weights to the checks")
+      .Placeholder("FILE");
+  command.Add("--triton", &arguments->triton, "Triton version to check for (default: any 3.x)")
+      .Placeholder("VERSION");
+  command.Add("--device", &arguments->device, "GPU to check for (default: the GPU with the largest limits)")
+      .Placeholder("NAME");
+  command.Add("-j,--jobs", &arguments->jobs, "Files to check at once (default: one per core)");
+  command.Note("Exit code: 0 no errors, 1 an error was found, 2 wrong usage, 3 a file could not be read.");
+  command.Example("hone lint my_gru.py --task tasks/39_GRU.py");
+  command.Example("hone lint kernels/ --json | jq '.files[].findings[]'");
+  command.Example("hone lint --explain missing-sync");
+  command.Runs([arguments] { return RunLint(*arguments); });
 }
 
 }  // namespace hone

@@ -1,6 +1,5 @@
-#include "cli/optimize_command.h"
-
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/run_launcher.h"
 #include "cli/suite_command.h"
 
@@ -44,7 +43,7 @@ constexpr struct {
     {"--max-evaluations", "budget", "evaluations"},
 };
 
-Result<int> Resume(const CLI::App& command, ResumeFlags flags) {
+Result<int> Resume(const Command& command, ResumeFlags flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   std::error_code ignored;
   for (std::string* path : {&flags.model.api_key_file, &flags.model.prices})
@@ -55,7 +54,7 @@ Result<int> Resume(const CLI::App& command, ResumeFlags flags) {
   const Json asked = ToJson(given);
   std::vector<std::string> changed;
   for (const auto& each : kChangeable)
-    if (command.count(each.flag) > 0) changed.emplace_back(each.flag);
+    if (command.Given(each.flag)) changed.emplace_back(each.flag);
   if (store->FindSuite(flags.run).ok()) {
     if (!changed.empty())
       return Error{ErrorKind::kUsage, changed[0] + " is for runs; resume the members of a suite one by one"};
@@ -64,7 +63,7 @@ Result<int> Resume(const CLI::App& command, ResumeFlags flags) {
   HONE_ASSIGN_OR_RETURN(RunRecord run, store->FindRun(flags.run));
   HONE_ASSIGN_OR_RETURN(Json options, ParseJson(run.options));
   for (const auto& each : kChangeable)
-    if (command.count(each.flag) > 0 && options.is_object())
+    if (command.Given(each.flag) && options.is_object())
       options[each.part][each.field] = asked[each.part][each.field];
   run.options = DumpJson(options);
   return ExecuteRun(*store, std::move(run), flags.json, flags.quiet);
@@ -72,45 +71,40 @@ Result<int> Resume(const CLI::App& command, ResumeFlags flags) {
 
 }  // namespace
 
-void AddOptimizeCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "optimize", "Find a faster module for a task: propose, judge, repair, analyse, tune, keep the best");
+void AddOptimizeCommand(CommandTable& table) {
+  Command& command = table.Add(
+      "optimize", "Find a faster module for a task and check that it computes the same (inference only)");
   auto flags = std::make_shared<OptimizeFlags>();
-  command->add_option("TASK", flags->task, "Task file with Model, get_inputs, get_init_inputs")->required();
-  command->add_option("--out", flags->out, "The run's folder (default: runs/<time>_<task>_<proposer>)");
-  command->add_option("--suite", flags->suite, "Name of the suite this run belongs to")->group("");
+  command.Add("TASK", &flags->task, kTaskHelp).Required();
+  command.Add("--out", &flags->out, "Folder of the run (default: runs/<time>_<task>_<proposer>)")
+      .Placeholder("DIR");
+  command.Add("--suite", &flags->suite, "Name of the suite this run belongs to").Hidden();
   AddRunFlags(command, flags.get());
-  command->footer(
-      "Exit code: 0 something faster was accepted, 1 PyTorch is kept, 2 usage, 3 Hone could not do its job.\n"
-      "Examples:\n"
-      "  hone optimize tasks/39_GRU.py\n"
-      "  hone optimize my_model.py --proposer llm --model deepseek-chat --seeds 4 --max-usd 1\n"
-      "  hone optimize my_model.py --proposer 'exec:python3 my_agent.py' --target triton\n"
-      "  hone optimize my_model.py --proposer replay:recorded/ --json | jq .speedup");
-  command->callback([flags, exit_code] {
-    const Result<int> code = Optimize(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Note("The faster module is best.py in the folder of the run. It is for inference only.");
+  command.Note("Exit code: 0 a faster module was accepted, 1 PyTorch stays, 2 wrong usage, 3 Hone failed.");
+  command.Example("hone optimize tasks/39_GRU.py");
+  command.Example("hone optimize my_model.py --proposer llm --model deepseek-chat --seeds 4 --max-usd 1");
+  command.Example("hone optimize my_model.py --proposer 'exec:python3 my_agent.py' --target triton");
+  command.Example("hone optimize my_model.py --proposer replay:recorded/ --json | jq .speedup");
+  command.Runs([flags] { return Optimize(*flags); });
 }
 
-void AddResumeCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("resume", "Go on with a run or a suite that was stopped or killed");
+void AddResumeCommand(CommandTable& table) {
+  Command& command = table.Add("resume", "Continue a run or a suite that was stopped or killed");
   auto flags = std::make_shared<ResumeFlags>();
-  command->add_option("RUN", flags->run, "A run's name, its beginning, its folder, R<number>, or last")
-      ->required();
-  command->add_flag("--json", flags->json, "Print the run as JSON at the end");
-  command->add_flag("-q,--quiet", flags->quiet, "No progress");
+  command.Add("RUN", &flags->run, "Run (name, its beginning, folder, R<number>, last) or name of a suite")
+      .Required();
+  command.Add("--json", &flags->json, "Print the run as JSON at the end");
+  command.Add("-q,--quiet", &flags->quiet, "Print no progress");
   AddBudgetFlags(command, &flags->budget);
   AddModelFlags(command, &flags->model);
-  command->footer(
-      "Nothing that a model answered is asked again; nothing that was judged is judged again.\n"
-      "Flags that are given replace those of the run; a budget is for all sittings together, 0 lifts it.\n"
-      "Examples:\n  hone resume last\n  hone resume last --max-usd 5 --api-base http://127.0.0.1:8000/v1\n"
-      "  hone resume runs/20260131-235959_39_GRU_llm");
-  command->callback([command, flags, exit_code] {
-    const Result<int> code = Resume(*command, *flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Note("Stored model replies and verdicts are reused.");
+  command.Note(
+      "Options given here replace those of the run. A budget covers all sessions together; 0 removes it.");
+  command.Example("hone resume last");
+  command.Example("hone resume last --max-usd 5 --api-base http://127.0.0.1:8000/v1");
+  command.Example("hone resume runs/20260131-235959_39_GRU_llm");
+  command.Runs([&command, flags] { return Resume(command, *flags); });
 }
 
 }  // namespace hone

@@ -1,8 +1,7 @@
-#include "cli/replay_command.h"
-
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
 #include "model/prompt.h"
@@ -87,44 +86,36 @@ Result<int> ShowPrompt(const PromptFlags& flags) {
 
 }  // namespace
 
-void AddExportReplayCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("export-replay",
-                                         "Write a run's model replies into a folder that can be played back");
+void AddExportReplayCommand(CommandTable& table) {
+  Command& command =
+      table.Add("export-replay", "Write the model replies of a run into a folder for --proposer replay:DIR");
   struct Flags {
     std::string run, folder;
   };
   auto flags = std::make_shared<Flags>();
-  command->add_option("RUN", flags->run, "A run's name, folder, R<number>, or last")->required();
-  command->add_option("DIR", flags->folder, "An empty or new folder")->required();
-  command->footer("Example:\n  hone export-replay last recorded/");
-  command->callback([flags, exit_code] {
-    const Result<int> code = ExportReplay(flags->run, flags->folder);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Add("RUN", &flags->run, kRunHelp).Required();
+  command.Add("DIR", &flags->folder, "New or empty folder").Required();
+  command.Example("hone export-replay last recorded/");
+  command.Runs([flags] { return ExportReplay(flags->run, flags->folder); });
 }
 
-void AddPromptCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("prompt", "Print what would be sent to a language model");
+void AddPromptCommand(CommandTable& table) {
+  Command& command = table.Add("prompt", "Print the prompt that a run would send to a language model");
   auto flags = std::make_shared<PromptFlags>();
-  command->add_option("TASK", flags->task, "Task file")->required();
-  command->add_option("--call-type", flags->call_type, "Which prompt")
-      ->check(CLI::IsMember({"seed", "seed_repair", "analysis", "algorithm", "algorithm_repair", "stage_grid",
-                             "stage_block", "stage_memory", "stage_repair"}))
-      ->capture_default_str();
-  command->add_option("--candidate", flags->candidate,
-                      "The candidate it is about (judged first); needed by all but seed");
-  command->add_option("--seed", flags->seed, "Which seed")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_flag("--json", flags->json, "As JSON, with an estimate of its tokens");
+  command.Add("TASK", &flags->task, kTaskHelp).Required();
+  command.Add("--call-type", &flags->call_type, "Kind of prompt")
+      .OneOf({"seed", "seed_repair", "analysis", "algorithm", "algorithm_repair", "stage_grid", "stage_block",
+              "stage_memory", "stage_repair"});
+  command
+      .Add("--candidate", &flags->candidate,
+           "Candidate that the prompt is about; it is judged first. Every kind except seed needs one")
+      .Placeholder("FILE");
+  command.Add("--seed", &flags->seed, "Index of the seed, from 0").AtLeast(0);
+  command.Add("--json", &flags->json, "Print JSON with an estimate of the tokens");
   AddJudgeFlags(command, flags.get());
-  command->footer(
-      "Examples:\n  hone prompt tasks/39_GRU.py --call-type seed\n"
-      "  hone prompt tasks/39_GRU.py --call-type analysis --candidate slow_gru.py");
-  command->callback([flags, exit_code] {
-    const Result<int> code = ShowPrompt(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Example("hone prompt tasks/39_GRU.py --call-type seed");
+  command.Example("hone prompt tasks/39_GRU.py --call-type analysis --candidate slow_gru.py");
+  command.Runs([flags] { return ShowPrompt(*flags); });
 }
 
 }  // namespace hone

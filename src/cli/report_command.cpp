@@ -1,11 +1,10 @@
-#include "cli/report_command.h"
-
 #include <fmt/format.h>
 
 #include <functional>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "pipeline/run_lock.h"
 #include "report/html_page.h"
@@ -85,25 +84,26 @@ Result<int> WriteReport(const ReportFlags& flags) {
 
 }  // namespace
 
-void AddReportCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("report", "Write a run or a suite as a page, a table or plots");
+void AddReportCommand(CommandTable& table) {
+  Command& command = table.Add("report", "Write a run or a suite as an HTML page, Markdown, CSV or plots");
   auto flags = std::make_shared<ReportFlags>();
-  command->add_option("WHAT", flags->what, "A run (name, folder, R<number>, last) or the name of a suite")
-      ->required();
-  command->add_option("--html", flags->html,
-                      "One file that holds everything and loads nothing; - for standard output");
-  CLI::Option* markdown = command->add_option("--md", flags->markdown,
-                                              "Markdown for a README; without a file to standard output");
-  CLI::Option* csv = command->add_option("--csv", flags->csv, "A row per candidate, or per task of a suite");
-  for (CLI::Option* option : {markdown, csv}) option->expected(0, 1)->default_str("-")->type_name("[FILE]");
-  command->add_option("--svg", flags->svg, "Folder for the plots, a file each");
-  command->footer(
-      "Examples:\n  hone report last --html run.html\n  hone report R12 --md --svg docs/images\n"
-      "  hone report suite-20260131-235959 --html suite.html --csv suite.csv");
-  command->callback([flags, exit_code] {
-    const Result<int> code = WriteReport(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Add("WHAT", &flags->what, "Run (name, folder, R<number>, last) or name of a suite").Required();
+  command
+      .Add("--html", &flags->html, "Self-contained HTML page that loads nothing; - writes to standard output")
+      .Placeholder("FILE");
+  command.Add("--md", &flags->markdown, "Markdown; without FILE it goes to standard output")
+      .Placeholder("FILE")
+      .WithoutValue("-");
+  command
+      .Add("--csv", &flags->csv,
+           "One row per candidate, or per task of a suite; without FILE it goes to standard output")
+      .Placeholder("FILE")
+      .WithoutValue("-");
+  command.Add("--svg", &flags->svg, "Folder for the plots, one SVG file each").Placeholder("DIR");
+  command.Example("hone report last --html run.html");
+  command.Example("hone report R12 --md --svg docs/images");
+  command.Example("hone report suite-20260131-235959 --html suite.html --csv suite.csv");
+  command.Runs([flags] { return WriteReport(*flags); });
 }
 
 }  // namespace hone

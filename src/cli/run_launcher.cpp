@@ -14,94 +14,99 @@
 
 namespace hone {
 
-void AddModelFlags(CLI::App* command, ModelFlags* flags) {
+void AddModelFlags(Command& command, ModelFlags* flags) {
   const char* group = "Language model (--proposer llm)";
-  command->add_option("--model", flags->model, "Name of the model, as the server knows it")->group(group);
+  command.Add("--model", &flags->model, "Name of the model on the server").Group(group).Placeholder("NAME");
   command
-      ->add_option("--api-base", flags->api_base,
-                   "Address of the server, such as http://127.0.0.1:8000/v1 (default: by the model's name)")
-      ->group(group);
-  command->add_option("--api-style", flags->api_style, "How to talk to it")
-      ->check(CLI::IsMember({"auto", "openai", "anthropic"}))
-      ->capture_default_str()
-      ->group(group);
-  command->add_option("--api-key-env", flags->api_key_env, "Environment variable that holds the key")
-      ->group(group);
+      .Add(
+          "--api-base", &flags->api_base,
+          "Base URL of the server, such as http://127.0.0.1:8000/v1 (default: derived from the model's name)")
+      .Group(group)
+      .Placeholder("URL");
+  command.Add("--api-style", &flags->api_style, "Protocol of the server")
+      .Group(group)
+      .OneOf({"auto", "openai", "anthropic"});
+  command.Add("--api-key-env", &flags->api_key_env, "Environment variable that holds the API key")
+      .Group(group)
+      .Placeholder("NAME");
   command
-      ->add_option("--api-key-file", flags->api_key_file,
-                   "File that holds the key; only its owner may read it")
-      ->group(group);
-  command->add_option("--max-output-tokens", flags->max_output_tokens, "Longest reply to ask for")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
+      .Add("--api-key-file", &flags->api_key_file, "File that holds the API key; only its owner may read it")
+      .Group(group)
+      .Placeholder("FILE");
+  command.Add("--max-output-tokens", &flags->max_output_tokens, "Longest reply to ask for, in tokens")
+      .Group(group)
+      .AtLeast(0);
   command
-      ->add_option("--idle-timeout", flags->idle_timeout_s,
-                   "Seconds of silence after which a request is given up and sent again")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str()
-      ->group(group);
-  command->add_option("--temperature", flags->temperature, "Sampling temperature (default: the server's)")
-      ->group(group);
+      .Add("--idle-timeout", &flags->idle_timeout_s,
+           "Time without data after which a request is cancelled and sent again")
+      .Group(group)
+      .Positive()
+      .Placeholder("SECONDS");
+  command.Add("--temperature", &flags->temperature, "Sampling temperature (default: the server's)")
+      .Group(group);
   command
-      ->add_option("--request-extra", flags->extra,
-                   "JSON object added to every request, such as '{\"reasoning_effort\":\"high\"}'")
-      ->group(group);
+      .Add("--request-extra", &flags->extra,
+           "JSON object merged into every request, such as '{\"reasoning_effort\":\"high\"}'")
+      .Group(group)
+      .Placeholder("JSON");
   command
-      ->add_option(
-          "--prices", flags->prices,
-          "JSON file with your own prices: {\"model\": {\"input\": usd, \"output\": usd}} per million")
-      ->group(group);
+      .Add("--prices", &flags->prices,
+           "JSON file with prices in USD per million tokens: {\"model\": {\"input\": 1, \"output\": 2}}")
+      .Group(group)
+      .Placeholder("FILE");
 }
 
-void AddBudgetFlags(CLI::App* command, Budget* budget) {
-  const char* group = "Budget (the run stops at the first that is spent, with its best so far)";
-  command->add_option("--max-tokens", budget->tokens, "Tokens, prompts and replies together")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
-  command->add_option("--max-usd", budget->usd, "Money, as far as prices are known")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
-  command->add_option("--max-minutes", budget->minutes, "Minutes of work")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
-  command->add_option("--max-evaluations", budget->evaluations, "Verdicts")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
+void AddBudgetFlags(Command& command, Budget* budget) {
+  const char* group = "Budget (the run stops when the first limit is reached and keeps its best so far)";
+  command.Add("--max-tokens", &budget->tokens, "Most tokens to use, prompts and replies together")
+      .Group(group)
+      .AtLeast(0);
+  command.Add("--max-usd", &budget->usd, "Most money to spend on models whose price is known")
+      .Group(group)
+      .AtLeast(0)
+      .Placeholder("USD");
+  command.Add("--max-minutes", &budget->minutes, "Longest time the run may take")
+      .Group(group)
+      .AtLeast(0)
+      .Placeholder("MINUTES");
+  command.Add("--max-evaluations", &budget->evaluations, "Most candidates to judge").Group(group).AtLeast(0);
 }
 
-void AddRunFlags(CLI::App* command, OptimizeFlags* flags) {
+namespace {
+
+std::string CheckProposer(const std::string& text) {
+  const bool known = text == "expert" || text == "llm" || (StartsWith(text, "replay:") && text.size() > 7) ||
+                     (StartsWith(text, "exec:") && text.size() > 5);
+  return known ? "" : "'" + text + "' is not expert, llm, replay:DIR or exec:CMD";
+}
+
+}  // namespace
+
+void AddRunFlags(Command& command, OptimizeFlags* flags) {
   command
-      ->add_option("--proposer", flags->run.proposer,
-                   "Where candidates come from: expert (no network), llm, replay:DIR, exec:CMD")
-      ->check([](const std::string& text) {
-        const bool known = text == "expert" || text == "llm" ||
-                           (StartsWith(text, "replay:") && text.size() > 7) ||
-                           (StartsWith(text, "exec:") && text.size() > 5);
-        return known ? "" : "'" + text + "' is not expert, llm, replay:DIR or exec:CMD";
-      })
-      ->capture_default_str();
-  command->add_option("--seeds", flags->run.seeds, "Candidates to start from")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  command->add_option("--repairs", flags->run.repairs, "Repairs of a broken candidate, at most")
-      ->check(CLI::Range(0, 20))
-      ->capture_default_str();
-  command->add_flag("--no-analysis", flags->no_analysis,
-                    "No algorithm analysis of seeds that failed or lost");
-  command->add_flag("--no-class-check", flags->no_class_check,
-                    "Take algorithm candidates of any kernel class, and tune persistent kernels, too");
-  command->add_flag("--no-tuning", flags->no_tuning, "No staged tuning");
-  command->add_option("--tune-trials", flags->run.tune_trials, "Configurations a search looks at, per stage")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      .Add(
+          "--proposer", &flags->run.proposer,
+          "Source of candidates: expert (built in, no network), llm (a language model), replay:DIR (recorded "
+          "replies) or exec:CMD (a program)")
+      .CheckedBy(CheckProposer)
+      .Placeholder("SOURCE");
+  command.Add("--seeds", &flags->run.seeds, "Candidates to start from").Between(1, 64);
+  command.Add("--repairs", &flags->run.repairs, "Most attempts to repair a candidate that fails")
+      .Between(0, 20);
+  command.Add("--no-analysis", &flags->no_analysis,
+              "Skip the algorithm analysis of seeds that fail or are slower");
+  command.Add("--no-class-check", &flags->no_class_check,
+              "Accept algorithm candidates of any kernel class, and tune persistent kernels too");
+  command.Add("--no-tuning", &flags->no_tuning, "Skip the tuning stages");
+  command.Add("--tune-trials", &flags->run.tune_trials, "Configurations to try in each tuning stage")
+      .Between(1, 1000);
   command
-      ->add_option("--judge-at-most", flags->run.judge_at_most,
-                   "Of the expert's proposals, how many go before the full judge")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
+      .Add("--judge-at-most", &flags->run.judge_at_most,
+           "Most proposals of the expert that are fully judged; a screening run picks them")
+      .Between(1, 100);
   AddBudgetFlags(command, &flags->run.budget);
-  command->add_flag("--json", flags->json, "Print the run as JSON at the end, and nothing else on stdout");
-  command->add_flag("-q,--quiet", flags->quiet, "No progress");
+  command.Add("--json", &flags->json, "Print the run as one JSON object on standard output");
+  command.Add("-q,--quiet", &flags->quiet, "Print no progress");
   AddModelFlags(command, &flags->model);
   AddJudgeFlags(command, flags);
 }

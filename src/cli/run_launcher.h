@@ -23,9 +23,9 @@ struct ModelFlags {
   double idle_timeout_s = 300;
   double temperature = -1;  // below 0: the server's own
 };
-void AddModelFlags(CLI::App* command, ModelFlags* flags);
+void AddModelFlags(Command& command, ModelFlags* flags);
 
-void AddBudgetFlags(CLI::App* command, Budget* budget);
+void AddBudgetFlags(Command& command, Budget* budget);
 
 struct OptimizeFlags : JudgeFlags {
   std::string task;
@@ -40,7 +40,7 @@ struct OptimizeFlags : JudgeFlags {
   bool quiet = false;
 };
 // All but the task; the budgets included.
-void AddRunFlags(CLI::App* command, OptimizeFlags* flags);
+void AddRunFlags(Command& command, OptimizeFlags* flags);
 
 Json ToJson(const JudgeFlags& flags);
 JudgeFlags JudgeFlagsFromJson(const Json& json);

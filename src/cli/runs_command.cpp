@@ -1,8 +1,7 @@
-#include "cli/runs_command.h"
-
 #include <fmt/format.h>
 
 #include "base/terminal.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "pipeline/run_lock.h"
 #include "report/run_report.h"
@@ -57,25 +56,21 @@ Result<int> ListVerdicts(int most, bool json) {
 
 }  // namespace
 
-void AddRunsCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("runs", "List stored runs, or verdicts, the newest first");
+void AddRunsCommand(CommandTable& table) {
+  Command& command = table.Add("runs", "List stored runs, newest first");
   struct Flags {
     int most = 30;
     bool json = false;
     bool verdicts = false;
   };
   auto flags = std::make_shared<Flags>();
-  command->add_option("-n,--most", flags->most, "How many")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--json", flags->json, "One JSON object per line");
-  command->add_flag("--verdicts", flags->verdicts, "The verdicts of `hone bench` instead of runs");
-  command->footer(
-      "Examples:\n  hone runs\n  hone runs --verdicts -n 100 --json | jq 'select(.verdict==\"accepted\")'");
-  command->callback([flags, exit_code] {
-    const Result<int> code =
-        flags->verdicts ? ListVerdicts(flags->most, flags->json) : ListRuns(flags->most, flags->json);
-    *exit_code = code.ok() ? *code : Report(code.error());
+  command.Add("-n,--most", &flags->most, "Number of rows to list").Positive();
+  command.Add("--json", &flags->json, "Print one JSON object per line");
+  command.Add("--verdicts", &flags->verdicts, "List the verdicts of `hone bench` instead of runs");
+  command.Example("hone runs");
+  command.Example("hone runs --verdicts -n 100 --json | jq 'select(.verdict==\"accepted\")'");
+  command.Runs([flags] {
+    return flags->verdicts ? ListVerdicts(flags->most, flags->json) : ListRuns(flags->most, flags->json);
   });
 }
 

@@ -1,8 +1,7 @@
-#include "cli/serve_command.h"
-
 #include <fmt/format.h>
 
 #include "base/interrupt.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/pages.h"
@@ -47,27 +46,26 @@ Result<int> Serve(const ServeFlags& flags) {
 
 }  // namespace
 
-void AddServeCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("serve", "Runs, live, in a browser: a dashboard on 127.0.0.1");
+void AddServeCommand(CommandTable& table) {
+  Command& command = table.Add("serve", "Serve a live dashboard of all runs on 127.0.0.1");
   auto flags = std::make_shared<ServeFlags>();
-  command->add_option("--port", flags->server.port, "Port; 0 takes one that is free")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  command.Add("--port", &flags->server.port, "Port to listen on; 0 picks a free one").Between(0, 65535);
   command
-      ->add_option("--bind", flags->server.bind,
-                   "Address to listen on; anything but this machine's own makes a token part of the address")
-      ->capture_default_str();
-  command->add_option("--allow-host", flags->hosts,
-                      "Another name by which browsers reach it (behind a proxy)");
-  command->add_flag("--allow-actions", flags->allow_actions, "Start, stop and resume runs from the page");
-  command->footer(
-      "Prints the address on stdout. Reads the store and never writes to it.\n"
-      "Examples:\n  hone serve\n  hone serve --port 0 --allow-actions\n  hone serve --bind 0.0.0.0\n"
-      "  curl -s http://127.0.0.1:8377/api/runs | jq '.runs[0]'");
-  command->callback([flags, exit_code] {
-    const Result<int> code = Serve(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+      .Add(
+          "--bind", &flags->server.bind,
+          "Address to listen on; every address except loopback requires the token that the printed URL holds")
+      .Placeholder("ADDRESS");
+  command
+      .Add("--allow-host", &flags->hosts,
+           "Host name that browsers may use to reach the server, such as a proxy's; may be repeated")
+      .Placeholder("NAME");
+  command.Add("--allow-actions", &flags->allow_actions, "Allow the page to start, stop and resume runs");
+  command.Note("The URL is printed on standard output. The server only reads the store. Ctrl-C ends it.");
+  command.Example("hone serve");
+  command.Example("hone serve --port 0 --allow-actions");
+  command.Example("hone serve --bind 0.0.0.0");
+  command.Example("curl -s http://127.0.0.1:8377/api/runs | jq '.runs[0]'");
+  command.Runs([flags] { return Serve(*flags); });
 }
 
 }  // namespace hone

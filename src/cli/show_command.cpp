@@ -1,5 +1,3 @@
-#include "cli/show_command.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -7,6 +5,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
 #include "evaluation/provenance.h"
@@ -131,21 +130,18 @@ Result<int> Show(const ShowFlags& flags) {
 
 }  // namespace
 
-void AddShowCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("show", "Show a task's card, a run, or a stored verdict");
+void AddShowCommand(CommandTable& table) {
+  Command& command = table.Add("show", "Show a run, a stored verdict, or the operators and limits of a task");
   auto flags = std::make_shared<ShowFlags>();
-  command
-      ->add_option("WHAT", flags->what,
-                   "A task file, a run (name, folder, R<number>, last), or a verdict such as V12")
-      ->required();
-  command->add_flag("--json", flags->json, "As JSON");
-  command->add_flag("-v,--verbose", flags->verbose, "Everything that was measured");
+  command.Add("WHAT", &flags->what, "Task file, run (name, folder, R<number>, last), or verdict such as V12")
+      .Required();
+  command.Add("--json", &flags->json, "Print JSON");
+  command.Add("-v,--verbose", &flags->verbose, "Print every measured value");
   AddJudgeFlags(command, flags.get());
-  command->footer("Examples:\n  hone show tasks/39_GRU.py\n  hone show last\n  hone show V12 --json");
-  command->callback([flags, exit_code] {
-    const Result<int> code = Show(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Example("hone show tasks/39_GRU.py");
+  command.Example("hone show last");
+  command.Example("hone show V12 --json");
+  command.Runs([flags] { return Show(*flags); });
 }
 
 }  // namespace hone

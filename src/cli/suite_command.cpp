@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/run_launcher.h"
 #include "process/child.h"
 #include "report/run_report.h"
@@ -183,30 +184,28 @@ Result<int> ResumeSuite(const std::string& name, int jobs, bool json) {
   return RunMembers(*store, suite, jobs > 0 ? jobs : before, json, "");
 }
 
-void AddSuiteCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("suite", "Optimise many tasks and end with one table; resumable");
+void AddSuiteCommand(CommandTable& table) {
+  Command& command = table.Add("suite", "Optimize many tasks and print one table; can be resumed");
   auto flags = std::make_shared<SuiteFlags>();
-  command->add_option("DIR", flags->where, "Folders of task files, or task files")->required();
-  command->add_option("--range", flags->range,
-                      "Only tasks whose names begin with these numbers, such as 33-42");
-  command->add_option("--jobs", flags->jobs, "Tasks at a time (timing is always one at a time per device)")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  command->add_option("--name", flags->name, "Name of the suite (default: suite-<time>)");
-  command->add_option("--csv", flags->csv, "Write the table as CSV into this file, too");
-  command->add_option("--out", flags->out, "Folder for the runs (default: runs/<suite>)");
+  command.Add("DIR", &flags->where, "Folders of task files, or task files").Required();
+  command
+      .Add("--range", &flags->range,
+           "Only tasks whose names begin with a number in this range, such as 33-42")
+      .Placeholder("FIRST-LAST");
+  command.Add("--jobs", &flags->jobs, "Tasks to run at once; timing runs one at a time per device")
+      .Between(1, 64);
+  command.Add("--name", &flags->name, "Name of the suite (default: suite-<time>)").Placeholder("NAME");
+  command.Add("--csv", &flags->csv, "Also write the table to this CSV file").Placeholder("FILE");
+  command.Add("--out", &flags->out, "Folder for the runs (default: runs/<suite>)").Placeholder("DIR");
   AddRunFlags(command, flags.get());
-  command->footer(
-      "The table is also written to summary.txt, .csv and .json in the folder of the runs.\n"
-      "Exit code: 0 every task got faster, 1 some did not, 3 a member could not be run.\n"
-      "Examples:\n"
-      "  hone suite tasks --range 33-42\n"
-      "  hone suite KernelBench/level3 --proposer llm --model deepseek-chat --jobs 4 --csv table.csv\n"
-      "  hone resume suite-20260131-235959");
-  command->callback([flags, exit_code] {
-    const Result<int> code = StartSuite(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Note("The table is also written to summary.txt, .csv and .json in the folder of the runs.");
+  command.Note(
+      "Exit code: 0 every task got faster, 1 some did not, 2 wrong usage, 3 a task could not be run.");
+  command.Example("hone suite tasks --range 33-42");
+  command.Example(
+      "hone suite KernelBench/level3 --proposer llm --model deepseek-chat --jobs 4 --csv table.csv");
+  command.Example("hone resume suite-20260131-235959");
+  command.Runs([flags] { return StartSuite(*flags); });
 }
 
 }  // namespace hone

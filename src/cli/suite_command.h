@@ -1,12 +1,13 @@
-// hone suite: many tasks, each in a process of its own, so that one that dies costs only itself.
+// What `hone resume` needs of `hone suite`.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <string>
 
 #include "base/result.h"
 
 namespace hone {
-void AddSuiteCommand(CLI::App& app, int* exit_code);
-// Goes on with a suite that is in the store.
+
+// Continues a suite that is in the store. Returns the exit code. `jobs` 0: as many at once as before.
 Result<int> ResumeSuite(const std::string& name, int jobs, bool json);
+
 }  // namespace hone

@@ -1,5 +1,3 @@
-#include "cli/tail_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "base/interrupt.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "pipeline/run_lock.h"
 #include "report/run_report.h"
@@ -69,19 +68,17 @@ Result<int> Tail(const TailFlags& flags) {
 
 }  // namespace
 
-void AddTailCommand(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("tail", "Follow a run in a terminal until it ends");
+void AddTailCommand(CommandTable& table) {
+  Command& command = table.Add("tail", "Follow a run in the terminal until it ends");
   auto flags = std::make_shared<TailFlags>();
-  command->add_option("RUN", flags->run, "A run's name, its beginning, its folder, R<number>, or last")
-      ->required();
-  command->add_option("-n,--lines", flags->lines, "Begin with that many lines of what was said before")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag("--no-follow", flags->once, "Print what there is and end");
-  command->footer("Examples:\n  hone tail last\n  hone tail R12 -n 20\n  hone tail last | grep accepted");
-  command->callback([flags, exit_code] {
-    const Result<int> code = Tail(*flags);
-    *exit_code = code.ok() ? *code : Report(code.error());
-  });
+  command.Add("RUN", &flags->run, kRunHelp).Required();
+  command.Add("-n,--lines", &flags->lines, "Number of earlier lines to print first (default: all)")
+      .AtLeast(0);
+  command.Add("--no-follow", &flags->once, "Print what is there and exit");
+  command.Example("hone tail last");
+  command.Example("hone tail R12 -n 20");
+  command.Example("hone tail last | grep accepted");
+  command.Runs([flags] { return Tail(*flags); });
 }
 
 }  // namespace hone

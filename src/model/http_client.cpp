@@ -1,89 +1,35 @@
 #include "model/http_client.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
+#include <openssl/evp.h>
 
 #include <algorithm>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/beast/core/detail/base64.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
-#include <condition_variable>
-#include <cstdlib>
-#include <limits>
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/clock.h"
-#include "base/files.h"
-#include "base/interrupt.h"
 #include "base/text.h"
+#include "model/answer_parser.h"
+#include "model/byte_stream.h"
 
 namespace hone {
 
 namespace {
 
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
-using asio::ip::tcp;
-using boost::system::error_code;
-
 constexpr size_t kMaxErrorBody = 64 * 1024;
-constexpr auto kTick = std::chrono::milliseconds(50);
-
-// getaddrinfo cannot be cancelled, so it runs on a thread that may outlive the call; both sides own this.
-struct Lookup {
-  std::mutex mutex;
-  std::condition_variable ready;
-  bool done = false;
-  int code = 0;
-  std::vector<tcp::endpoint> endpoints;
-
-  void Run(const std::string& host, int port) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_ADDRCONFIG;
-    addrinfo* found = nullptr;
-    const int result = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-    std::lock_guard lock(mutex);
-    for (const addrinfo* each = found; result == 0 && each != nullptr; each = each->ai_next) {
-      tcp::endpoint endpoint;
-      if (each->ai_addrlen > endpoint.capacity()) continue;
-      std::copy_n(reinterpret_cast<const char*>(each->ai_addr), each->ai_addrlen,
-                  reinterpret_cast<char*>(endpoint.data()));
-      endpoint.resize(each->ai_addrlen);
-      endpoints.push_back(endpoint);
-    }
-    if (found != nullptr) freeaddrinfo(found);
-    code = result;
-    done = true;
-    ready.notify_all();
-  }
-};
-
-// Where distributions keep the certificates of authorities. OpenSSL's built-in answer is Debian's only.
-std::string CertificateFile() {
-  if (const char* chosen = std::getenv("SSL_CERT_FILE"); chosen != nullptr && *chosen != '\0') return chosen;
-  for (const char* path :
-       {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
-    std::error_code ignored;
-    if (fs::is_regular_file(path, ignored)) return path;
-  }
-  return "";
-}
+constexpr size_t kPieceBytes = 32 * 1024;
 
 std::string Base64(const std::string& text) {
-  std::string out(boost::beast::detail::base64::encoded_size(text.size()), '\0');
-  out.resize(boost::beast::detail::base64::encode(out.data(), text.data(), text.size()));
+  std::string out((text.size() + 2) / 3 * 4 + 1, '\0');
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  out.resize(static_cast<size_t>(size));
   return out;
+}
+
+// A value with a line end in it would be two headers.
+bool IsHeaderText(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
 }
 
 class Exchange {
@@ -93,16 +39,10 @@ class Exchange {
         limits_(limits),
         sink_(sink),
         total_(Deadline::After(limits.total_seconds)),
-        connect_(Deadline::After(limits.connect_seconds)),
-        socket_(io_) {}
+        connect_(Deadline::After(limits.connect_seconds)) {}
 
   HttpAnswer Run() {
-    if (Prepare() && Connect()) {
-      if (!post_.url.tls)
-        Talk(socket_);
-      else if ((!proxy_ || Tunnel()) && PrepareTls())
-        RunTls();
-    }
+    if (Prepare() && Connect() && (!post_.url.tls || ((!proxy_ || Tunnel()) && StartTls()))) Talk();
     return std::move(answer_);
   }
 
@@ -114,249 +54,169 @@ class Exchange {
     return false;
   }
 
-  bool FailIo(const error_code& code, const std::string& doing) {
-    if (Interrupted()) return Fail(HttpTrouble::kInterrupted, "interrupted");
-    if (code == asio::error::timed_out) return Fail(HttpTrouble::kTimeout, doing + ": " + late_);
-    if (code.category() == asio::error::get_ssl_category() || code == asio::error::eof ||
-        code == http::error::end_of_stream || code == http::error::partial_message ||
-        code == asio::ssl::error::stream_truncated || code == asio::error::connection_reset ||
-        code == asio::error::broken_pipe)
-      return Fail(HttpTrouble::kReset, doing + ": the server closed the connection in the middle");
-    if (code.category() == http::make_error_code(http::error::bad_version).category())
-      return Fail(HttpTrouble::kProtocol,
-                  fmt::format("{}: the answer is not HTTP ({})", doing, code.message()));
-    return Fail(HttpTrouble::kUnreachable, fmt::format("{}: {}", doing, code.message()));
-  }
-
-  // Starts an asynchronous step and serves it until it ends, the deadline passes or Ctrl-C. A step that was
-  // cut short leaves the socket closed and reports timed_out.
-  template <class Start>
-  error_code Await(Deadline deadline, const char* late, Start start) {
-    std::optional<error_code> done;
-    start([&done](error_code code, auto&&...) { done = code; });
-    while (!done) {
-      if (io_.stopped()) io_.restart();
-      io_.run_one_for(kTick);
-      if (done || !(Interrupted() || deadline.passed() || total_.passed())) continue;
-      late_ = deadline.passed() ? late : "the call took longer than allowed";
-      error_code ignored;
-      socket_.close(ignored);
-      while (!done) {
-        if (io_.stopped()) io_.restart();
-        io_.run_one();
-      }
-      return asio::error::timed_out;
+  bool FailIo(const StreamResult& result, const std::string& doing, const std::string& late) {
+    switch (result.status) {
+      case StreamStatus::kInterrupted:
+        return Fail(HttpTrouble::kInterrupted, "interrupted");
+      case StreamStatus::kLate:
+        return Fail(HttpTrouble::kTimeout,
+                    doing + ": " + (total_.passed() ? "the call took longer than allowed" : late));
+      case StreamStatus::kClosed:
+      case StreamStatus::kReset:
+        return Fail(HttpTrouble::kReset, doing + ": the server closed the connection in the middle");
+      default:
+        return Fail(HttpTrouble::kUnreachable, fmt::format("{}: {}", doing, result.message));
     }
-    return *done;
   }
 
-  Deadline Idle() const { return Deadline::After(limits_.idle_seconds); }
+  // No step may last longer than the whole call.
+  Deadline Sooner(Deadline deadline) const {
+    return total_.seconds_left() < deadline.seconds_left() ? total_ : deadline;
+  }
+  Deadline Idle() const { return Sooner(Deadline::After(limits_.idle_seconds)); }
 
   bool Prepare() {
     Result<std::optional<Url>> proxy = ProxyFor(post_.url);
     if (!proxy.ok()) return Fail(HttpTrouble::kUsage, proxy.error().message);
     proxy_ = *std::move(proxy);
+    for (const auto& [name, value] : post_.headers)
+      if (!IsHeaderText(name) || !IsHeaderText(value))
+        return Fail(HttpTrouble::kUsage, fmt::format("the header {} has a line end in it", ValidUtf8(name)));
     return true;
   }
 
+  const Url& Peer() const { return proxy_ ? *proxy_ : post_.url; }
   std::string PeerName() const { return proxy_ ? "the proxy " + proxy_->Authority() : post_.url.Authority(); }
 
-  bool Resolve(std::vector<tcp::endpoint>& endpoints) {
-    const Url& peer = proxy_ ? *proxy_ : post_.url;
-    auto lookup = std::make_shared<Lookup>();
-    std::thread([lookup, host = peer.host, port = peer.port] { lookup->Run(host, port); }).detach();
-    std::unique_lock lock(lookup->mutex);
-    while (!lookup->ready.wait_for(lock, kTick, [&] { return lookup->done; })) {
-      if (Interrupted()) return Fail(HttpTrouble::kInterrupted, "interrupted");
-      if (connect_.passed())
-        return Fail(HttpTrouble::kTimeout, fmt::format("the name {} was not found in {}", peer.host,
-                                                       HumanSeconds(limits_.connect_seconds)));
-    }
-    if (lookup->code != 0)
+  bool Connect() {
+    const StreamResult result = stream_.Connect(Peer().host, Peer().port, Sooner(connect_));
+    if (result.ok()) return true;
+    if (result.status == StreamStatus::kNoSuchHost && result.message.empty())
+      return Fail(HttpTrouble::kTimeout, fmt::format("the name {} was not found in {}", Peer().host,
+                                                     HumanSeconds(limits_.connect_seconds)));
+    if (result.status == StreamStatus::kNoSuchHost)
       return Fail(HttpTrouble::kUnreachable,
-                  fmt::format("the host {} cannot be found ({})", peer.host, gai_strerror(lookup->code)));
-    endpoints = lookup->endpoints;
-    return true;
+                  fmt::format("the host {} cannot be found ({})", Peer().host, result.message));
+    return FailIo(result, "cannot reach " + PeerName(), "no connection in time");
   }
 
-  bool Connect() {
-    std::vector<tcp::endpoint> endpoints;
-    if (!Resolve(endpoints)) return false;
-    error_code code = asio::error::host_not_found;
-    for (size_t i = 0; i < endpoints.size(); ++i) {
-      // An address that swallows packets (IPv6 without a route, often) must not use up the time of the next.
-      const double share = connect_.seconds_left() / static_cast<double>(endpoints.size() - i);
-      error_code ignored;
-      socket_.close(ignored);
-      code = Await(Deadline::After(share), "no connection in time",
-                   [&](auto handler) { socket_.async_connect(endpoints[i], std::move(handler)); });
-      if (!code) {
-        socket_.set_option(tcp::no_delay(true), ignored);
-        return true;
-      }
-      if (Interrupted()) break;
-    }
-    return FailIo(code, "cannot reach " + PeerName());
+  std::string ProxyCredentials() const {
+    if (proxy_->userinfo.empty()) return "";
+    return "Proxy-Authorization: Basic " + Base64(proxy_->userinfo) + "\r\n";
   }
 
   // Asks the proxy for a tunnel to the server.
   bool Tunnel() {
     const std::string target = fmt::format(
         "{}:{}", Contains(post_.url.host, ":") ? "[" + post_.url.host + "]" : post_.url.host, post_.url.port);
-    http::request<http::empty_body> request(http::verb::connect, target, 11);
-    request.set(http::field::host, target);
-    AddProxyCredentials(request);
     const std::string doing = "asking " + PeerName() + " for a tunnel";
-    error_code code = Await(connect_, "no answer in time",
-                            [&](auto handler) { http::async_write(socket_, request, std::move(handler)); });
-    if (code) return FailIo(code, doing);
-    boost::beast::flat_buffer buffer;
-    http::response_parser<http::empty_body> parser;
-    parser.skip(true);
-    code = Await(connect_, "no answer in time",
-                 [&](auto handler) { http::async_read_header(socket_, buffer, parser, std::move(handler)); });
-    if (code) return FailIo(code, doing);
-    if (parser.get().result_int() / 100 != 2)
+    const char* late = "no answer in time";
+    const StreamResult sent = stream_.WriteAll(
+        fmt::format("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n{1}\r\n", target, ProxyCredentials()),
+        Sooner(connect_));
+    if (!sent.ok()) return FailIo(sent, doing, late);
+    AnswerParser parser([](const AnswerParser&, std::string_view) { return true; }, true);
+    AnswerParser::State state = AnswerParser::State::kMore;
+    while (state == AnswerParser::State::kMore) {
+      // One byte at a time: what follows the proxy's answer belongs to TLS.
+      char byte = 0;
+      const StreamResult read = stream_.Read(&byte, 1, Sooner(connect_));
+      if (!read.ok()) return FailIo(read, doing, late);
+      state = parser.Feed({&byte, 1});
+    }
+    if (state == AnswerParser::State::kNotHttp) return FailProtocol(parser, doing);
+    if (parser.status() / 100 != 2)
       return Fail(HttpTrouble::kUnreachable, fmt::format("{} refused a tunnel to {} (HTTP {})", PeerName(),
-                                                         post_.url.host, parser.get().result_int()));
+                                                         post_.url.host, parser.status()));
     return true;
   }
 
-  template <class Request>
-  void AddProxyCredentials(Request& request) const {
-    if (!proxy_->userinfo.empty())
-      request.set(http::field::proxy_authorization, "Basic " + Base64(proxy_->userinfo));
+  bool FailProtocol(const AnswerParser& parser, const std::string& doing) {
+    return Fail(HttpTrouble::kProtocol,
+                fmt::format("{}: the answer is not HTTP ({})", doing, parser.trouble()));
   }
 
-  bool PrepareTls() {
-    // A system's openssl.cnf may load providers made for another libcrypto than the one linked in here.
-    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
-    error_code code;
-    context_.emplace(asio::ssl::context::tls_client);
-    SSL_CTX_set_min_proto_version(context_->native_handle(), TLS1_2_VERSION);
-    const std::string file = CertificateFile();
-    const char* folder = std::getenv("SSL_CERT_DIR");
-    if (!file.empty()) context_->load_verify_file(file, code);
-    if (code)
-      return Fail(HttpTrouble::kTls,
-                  fmt::format("cannot read the certificates in {} ({}); SSL_CERT_FILE names another file",
-                              file, code.message()));
-    if (folder != nullptr && *folder != '\0')
-      context_->add_verify_path(folder, code);
-    else if (file.empty())
-      return Fail(HttpTrouble::kTls,
-                  "this machine has no certificates to check a server with; install ca-certificates or set "
-                  "SSL_CERT_FILE to a file that has them");
-    context_->set_verify_mode(asio::ssl::verify_peer, code);
-    return true;
-  }
-
-  void RunTls() {
-    asio::ssl::stream<tcp::socket&> stream(socket_, *context_);
-    SSL* ssl = stream.native_handle();
-    error_code code;
-    asio::ip::make_address(post_.url.host, code);
-    X509_VERIFY_PARAM* verify = SSL_get0_param(ssl);
-    if (!code) {
-      X509_VERIFY_PARAM_set1_ip_asc(verify, post_.url.host.c_str());
-    } else {
-      SSL_set_tlsext_host_name(ssl, post_.url.host.c_str());
-      X509_VERIFY_PARAM_set1_host(verify, post_.url.host.c_str(), 0);
-    }
-    code = Await(connect_, "TLS did not come about in time", [&](auto handler) {
-      stream.async_handshake(asio::ssl::stream_base::client, std::move(handler));
-    });
-    if (code && SSL_get_verify_result(ssl) != X509_V_OK && !Interrupted()) {
-      Fail(HttpTrouble::kTls,
-           fmt::format("the certificate of {} was refused ({}); if you trust it, set SSL_CERT_FILE to a file "
-                       "with the certificate or its authority's",
-                       post_.url.Authority(), X509_verify_cert_error_string(SSL_get_verify_result(ssl))));
-    } else if (code) {
-      const bool plain =
-          code.category() == asio::error::get_ssl_category() &&
-          ERR_GET_REASON(static_cast<unsigned long>(code.value())) == SSL_R_WRONG_VERSION_NUMBER;
-      if (plain)
-        Fail(HttpTrouble::kUnreachable,
-             post_.url.Authority() + " does not speak TLS; is its address http:// and not https://?");
-      else
-        FailIo(code, "TLS with " + post_.url.Authority());
-    } else {
-      Talk(stream);
+  bool StartTls() {
+    const StreamResult result = stream_.StartTls(post_.url.host, Sooner(connect_));
+    switch (result.status) {
+      case StreamStatus::kOk:
+        return true;
+      case StreamStatus::kNoCertificates:
+        return Fail(HttpTrouble::kTls, result.message);
+      case StreamStatus::kRefusedCertificate:
+        return Fail(
+            HttpTrouble::kTls,
+            fmt::format("the certificate of {} was refused ({}); if you trust it, set SSL_CERT_FILE to a "
+                        "file with the certificate or its authority's",
+                        post_.url.Authority(), result.message));
+      case StreamStatus::kNotTls:
+        return Fail(HttpTrouble::kUnreachable,
+                    post_.url.Authority() + " does not speak TLS; is its address http:// and not https://?");
+      default:
+        return FailIo(result, "TLS with " + post_.url.Authority(), "TLS did not come about in time");
     }
   }
 
-  template <class Stream>
-  void Talk(Stream& stream) {
+  void Talk() {
     const bool through_proxy = proxy_ && !post_.url.tls;
-    http::request<http::string_body> request(http::verb::post,
-                                             through_proxy ? post_.url.Display() : post_.url.path, 11);
-    request.set(http::field::host, post_.url.Authority());
-    request.set(http::field::user_agent, "hone/" HONE_VERSION);
-    request.set(http::field::connection, "close");
-    for (const auto& [name, value] : post_.headers) request.set(name, value);
-    if (through_proxy) AddProxyCredentials(request);
-    request.body() = post_.body;
-    request.prepare_payload();
-    const error_code sent = Await(Idle(), "the server took no more of the request", [&](auto handler) {
-      http::async_write(stream, request, std::move(handler));
-    });
+    std::string request = fmt::format("POST {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: hone/" HONE_VERSION
+                                      "\r\nConnection: close\r\nContent-Length: {}\r\n",
+                                      through_proxy ? post_.url.Display() : post_.url.path,
+                                      post_.url.Authority(), post_.body.size());
+    for (const auto& [name, value] : post_.headers) request += fmt::format("{}: {}\r\n", name, value);
+    if (through_proxy) request += ProxyCredentials();
+    request += "\r\n" + post_.body;
+    const StreamResult sent = stream_.WriteAll(request, Idle());
+    answer_.request_sent = sent.ok();
     // A server may refuse a request before it has read it all; its answer is then worth more than the reset.
-    if (sent && socket_.is_open() && ReadAnswer(stream) && answer_.status != 0) return;
-    if (sent)
-      FailIo(sent, "sending to " + post_.url.Authority());
+    if (!sent.ok() && stream_.open() && ReadAnswer() && answer_.status != 0) return;
+    if (sent.ok())
+      ReadAnswer();
     else
-      ReadAnswer(stream);
+      FailIo(sent, "sending to " + post_.url.Authority(), "the server took no more of the request");
   }
 
-  template <class Stream>
-  bool ReadAnswer(Stream& stream) {
+  bool ReadAnswer() {
+    using State = AnswerParser::State;
     const std::string doing = "reading from " + post_.url.Authority();
-    boost::beast::flat_buffer buffer;
-    std::optional<http::response_parser<http::buffer_body>> parser;
-    do {
-      parser.emplace();
-      // Beast 1.74 takes boost::none for a limit of nothing where the length is told.
-      parser->body_limit(std::numeric_limits<uint64_t>::max());
-      parser->header_limit(64 * 1024);
-      const error_code code = Await(Idle(), LateWords(), [&](auto handler) {
-        http::async_read_header(stream, buffer, *parser, std::move(handler));
-      });
-      if (code) return FailIo(code, doing);
-    } while (parser->get().result_int() / 100 == 1);
-    answer_.status = static_cast<int>(parser->get().result_int());
-    for (const auto& field : parser->get())
-      answer_.headers[ToLower(std::string(field.name_string()))] = std::string(field.value());
-
-    std::vector<char> piece(32 * 1024);
-    while (!parser->is_done()) {
-      parser->get().body().data = piece.data();
-      parser->get().body().size = piece.size();
-      parser->get().body().more = true;
-      error_code code = Await(Idle(), LateWords(), [&](auto handler) {
-        http::async_read_some(stream, buffer, *parser, std::move(handler));
-      });
-      const std::string_view text(piece.data(), piece.size() - parser->get().body().size);
-      if (!Take(text)) return false;
-      if (code == http::error::need_buffer) code = {};
-      if (code == asio::ssl::error::stream_truncated && parser->need_eof()) break;
-      if (code) return FailIo(code, doing);
-      if (answer_.status / 100 != 2 && answer_.body.size() >= kMaxErrorBody) break;
+    AnswerParser parser([this](const AnswerParser& answer, std::string_view piece) {
+      TakeHead(answer);
+      return Take(piece);
+    });
+    std::string piece(kPieceBytes, '\0');
+    State state = State::kMore;
+    while (state == State::kMore) {
+      const StreamResult read = stream_.Read(piece.data(), piece.size(), Idle());
+      if (read.ok())
+        state = parser.Feed(std::string_view(piece).substr(0, read.bytes));
+      else if (read.status == StreamStatus::kClosed)
+        state = parser.End();
+      TakeHead(parser);
+      if (!read.ok() && read.status != StreamStatus::kClosed)
+        return FailIo(read, doing, "nothing came for " + HumanSeconds(limits_.idle_seconds));
     }
-    return true;
+    switch (state) {
+      case State::kNotHttp:
+        return FailProtocol(parser, doing);
+      case State::kCutOff:
+        return FailIo({StreamStatus::kClosed, 0, ""}, doing, "");
+      case State::kStopped:
+        return answer_.status / 100 == 2 ? Fail(HttpTrouble::kStopped, "stopped") : true;
+      default:
+        return true;
+    }
   }
 
-  const char* LateWords() {
-    late_words_ = "nothing came for " + HumanSeconds(limits_.idle_seconds);
-    return late_words_.c_str();
+  void TakeHead(const AnswerParser& parser) {
+    if (answer_.status != 0 || parser.status() / 100 <= 1) return;
+    answer_.status = parser.status();
+    answer_.headers = parser.headers();
   }
 
-  bool Take(std::string_view text) {
-    if (answer_.status / 100 != 2) {
-      answer_.body.append(text.substr(0, kMaxErrorBody - std::min(kMaxErrorBody, answer_.body.size())));
-      return true;
-    }
-    if (text.empty() || sink_(answer_, text)) return true;
-    return Fail(HttpTrouble::kStopped, "stopped");
+  bool Take(std::string_view piece) {
+    if (answer_.status / 100 == 2) return sink_(answer_, piece);
+    answer_.body.append(piece.substr(0, kMaxErrorBody - answer_.body.size()));
+    return answer_.body.size() < kMaxErrorBody;
   }
 
   const HttpPost& post_;
@@ -365,18 +225,14 @@ class Exchange {
   const Deadline total_;
   const Deadline connect_;
   std::optional<Url> proxy_;
-  std::string late_;
-  std::string late_words_;
   HttpAnswer answer_;
-  asio::io_context io_;
-  std::optional<asio::ssl::context> context_;
-  tcp::socket socket_;
+  ByteStream stream_;
 };
 
 }  // namespace
 
 HttpAnswer Post(const HttpPost& post, const HttpLimits& limits, const HttpSink& sink) {
-  // Asio reports some failures by exceptions only (no descriptors left, no memory for a context).
+  // No thread for the name, no memory.
   try {
     return Exchange(post, limits, sink).Run();
   } catch (const std::exception& trouble) {

@@ -1,6 +1,7 @@
-// One HTTP/1.1 POST whose answer is handed on piece by piece as it arrives, over Boost.Beast, Asio and
-// OpenSSL. Certificates are always verified, redirects are never followed (a key would travel along), and
-// every wait ends at its deadline or on Ctrl-C. It knows nothing of models and never retries.
+// One HTTP/1.1 POST whose answer is handed on piece by piece as it arrives. Sockets and TLS are byte_stream's
+// business, the answer's form is answer_parser's. Certificates are always verified, redirects are never
+// followed (a key would travel along), and every wait ends at its deadline or on Ctrl-C. It knows nothing of
+// models and never retries.
 #pragma once
 
 #include <functional>
@@ -41,6 +42,7 @@ enum class HttpTrouble {
 struct HttpAnswer {
   HttpTrouble trouble = HttpTrouble::kNone;
   std::string message;                         // one sentence when there is trouble
+  bool request_sent = false;                   // all of it: whoever took it may have acted on it
   int status = 0;                              // 0: no answer was read
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;                            // of answers other than 2xx, up to 64 KiB

@@ -35,7 +35,8 @@ struct Attempt {
   std::string what;     // for notes: "HTTP 429"
   std::string message;  // a sentence
   bool retry = false;
-  bool bad_reply = false;  // an answer came and was not usable
+  bool bad_reply = false;     // an answer came and was not usable
+  bool prompt_taken = false;  // the server had all of the prompt when the connection broke
   bool ask_otherwise = false;
   std::optional<double> retry_after;
 };
@@ -137,8 +138,10 @@ class Conversation {
         if (!attempt.turn.model.empty()) reply_.model = Clean(attempt.turn.model);
         return true;
       }
-      // What was streamed before a failure has been generated and is billed.
-      if (!attempt.turn.text.empty() || !attempt.turn.thinking.empty()) Account(attempt.turn);
+      // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
+      // was lost on the way.
+      if (attempt.prompt_taken || !attempt.turn.text.empty() || !attempt.turn.thinking.empty())
+        Account(attempt.turn);
       if (attempt.ask_otherwise && ++other_ways <= kMaxOtherWays) {
         Note(attempt.what + ", asked in another way");
         continue;
@@ -272,6 +275,10 @@ class Conversation {
   }
 
   Attempt FromTrouble(Attempt attempt, const HttpAnswer& answer) {
+    // Nobody can tell from here whether a prompt without an answer was read. It is counted, as an estimate: a
+    // budget that leaves out what a provider bills is none.
+    attempt.prompt_taken = answer.request_sent && answer.trouble != HttpTrouble::kProtocol &&
+                           (answer.status == 0 || answer.status / 100 == 2);
     switch (answer.trouble) {
       case HttpTrouble::kInterrupted:
         return Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted", "interrupted");
@@ -336,9 +343,11 @@ class Conversation {
       return Failed(std::move(attempt), ModelFailure::kBadReply, "garbled reply",
                     where + " sends something that this API does not; is --api-base right, and --api-style?");
     }
-    if (!turn.ended)
+    if (!turn.ended) {
+      attempt.prompt_taken = true;
       return Failed(std::move(attempt), ModelFailure::kUnreachable, "connection lost",
                     where + " ended its reply in the middle");
+    }
     SplitThinking(turn);
     if (Trim(turn.text).empty() && turn.finish_reason != "length") {
       attempt.bad_reply = true;

@@ -87,14 +87,14 @@ class HttpModelTest : public testing::TestWithParam<const char*> {
     setenv("ANTHROPIC_API_KEY", kServerKey, 1);
   }
 
-  // Quick to give up: the waits under test are the server's.
+  // Patient, so that a busy machine is no reason to give up; where a wait is the test, it is shorter.
   HttpModelOptions Options(const std::string& scenario) {
     HttpModelOptions options;
     options.model = (anthropic() ? "claude-fake/" : "fake/") + scenario + "@" + tag_;
     options.api_base = server_->Base();
     options.retry.backoff_seconds = 0.01;
-    options.limits.idle_seconds = 0.5;
-    options.limits.connect_seconds = 5;
+    options.limits.idle_seconds = 60;
+    options.limits.connect_seconds = 60;
     return options;
   }
   bool anthropic() const { return std::string(GetParam()) == "anthropic"; }
@@ -175,7 +175,9 @@ TEST_P(HttpModelTest, GetsOverEveryPassingTrouble) {
   for (const Row& row : rows) {
     SCOPED_TRACE(row.scenario);
     tag_ = RandomHex(4);
-    const ModelReply reply = Ask(row.scenario);
+    HttpModelOptions options = Options(row.scenario);
+    if (StartsWith(row.scenario, "stall")) options.limits.idle_seconds = 0.5;
+    const ModelReply reply = Ask(options);
     EXPECT_TRUE(reply.ok()) << reply.message;
     EXPECT_EQ(reply.text, row.text);
     EXPECT_EQ(reply.attempts, row.calls);
@@ -273,6 +275,20 @@ TEST_P(HttpModelTest, CountsWhatABrokenAttemptHasCost) {
   ASSERT_TRUE(reply.ok());
   EXPECT_TRUE(reply.usage.estimated);
   EXPECT_GT(reply.usage.prompt_tokens, 11) << "two prompts were read";
+}
+
+TEST_P(HttpModelTest, CountsThePromptOfACallThatWasSentAndNeverAnswered) {
+  HttpModelOptions options = Options("silent");
+  options.limits.idle_seconds = 0.1;
+  options.retry.max_attempts = 1;
+  const ModelReply silent = Ask(options);
+  EXPECT_EQ(silent.failure, ModelFailure::kUnreachable);
+  EXPECT_GT(silent.usage.prompt_tokens, 5);
+  EXPECT_EQ(silent.usage.completion_tokens, 0);
+  EXPECT_TRUE(silent.usage.estimated);
+  options.api_base = "http://127.0.0.1:1";
+  EXPECT_EQ(Ask(options).usage.total(), 0) << "what was never sent costs nothing";
+  EXPECT_EQ(Ask("wrong-key").usage.total(), 0) << "and a refusal costs nothing";
 }
 
 TEST_P(HttpModelTest, RemembersWhatAServerDoesNotTake) {
@@ -477,6 +493,17 @@ TEST_P(TlsTest, SaysWhenAServerSpeaksNoTls) {
   const ModelReply reply = Ask(options);
   EXPECT_EQ(reply.failure, ModelFailure::kUnreachable);
   EXPECT_THAT(reply.message, HasSubstr("does not speak TLS"));
+}
+
+TEST_P(TlsTest, CountsWhatArrivedBeforeAReset) {
+  setenv("SSL_CERT_FILE", path("cert").c_str(), 1);
+  HttpModelOptions options = Options("reset:1");
+  options.api_base = tls_->Base("https", "localhost");
+  const ModelReply reply = Ask(options);
+  EXPECT_EQ(reply.text, "Hello from fake") << reply.message;
+  EXPECT_THAT(reply.notes, testing::Contains(HasSubstr("connection lost")));
+  EXPECT_TRUE(reply.usage.estimated);
+  EXPECT_GT(reply.usage.completion_tokens, 5) << "half a reply came before the reset";
 }
 
 TEST_P(TlsTest, GoesThroughAProxy) {

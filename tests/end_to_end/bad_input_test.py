@@ -68,6 +68,13 @@ class Outcome:
         require(self.out == "", "stdout should be empty: %r" % self.out[:300])
         return self
 
+    def failure(self):
+        """--json where Hone could not do its job: one object that says so, and nothing else on stdout."""
+        record = self.records(1)[0]
+        require(record["status"] == "failed" and record["exit_code"] == self.code, "not a failure: %s" % record)
+        require(record["error"]["message"].splitlines()[0] in self.err, "JSON and stderr differ: %s" % record)
+        return self
+
     def records(self, count):
         """Exactly `count` JSON objects on stdout, one per line, and nothing else."""
         lines = self.out.splitlines()
@@ -197,9 +204,9 @@ def binary_file(house):
 
 def no_arguments(house):
     """no command, no task, no candidate"""
-    house.run().expect(USAGE, "hone: see").silent()
-    house.run("bench").expect(USAGE, "TASK").silent()
-    house.run("bench", house.task).expect(USAGE, "CANDIDATE").silent()
+    house.run().expect(USAGE, "hone: see `hone --help`").silent()
+    house.run("bench").expect(USAGE, "TASK", "hone: see `hone bench --help`").silent()
+    house.run("bench", house.task).expect(USAGE, "CANDIDATE", "hone: see `hone bench --help`").silent()
 
 
 def misspelt_command(house):
@@ -211,7 +218,25 @@ def wrong_values(house):
     """values that options do not take"""
     for words in (["--target", "tpu"], ["--trials", "0"], ["--trials", "many"], ["--timeout", "-1"], ["--precision", "fp8"],
                   ["--sandbox", "mine"], ["--no-such-option"], ["--target"]):
-        house.run("bench", house.task, house.candidate, *words).expect(USAGE, words[0]).silent()
+        house.run("bench", house.task, house.candidate, *words).expect(USAGE, words[0], "see `hone bench --help`").silent()
+
+
+def json_on_failure(house):
+    """--json prints JSON when the command fails, too"""
+    house.run("bench", "gone.py", house.candidate, "--json").expect(CANNOT, "gone.py").failure()
+    house.run("optimize", "gone.py", "--json").expect(CANNOT, "gone.py").failure()
+    house.run("suite", "gone/", "--json").expect(CANNOT, "gone/").failure()
+    house.run("optimize", house.task, "--json", "--seeds", "0").expect(USAGE, "--seeds", "see `hone optimize --help`").failure()
+
+
+def lint_of_a_missing_file(house):
+    """lint of a file that is not there, alone and among good ones"""
+    house.run("lint", "nope.py").expect(CANNOT, "nope.py")
+    done = house.run("lint", house.candidate, "nope.py", "--json").expect(CANNOT, "nope.py")
+    record = json.loads(done.out)
+    require(len(record["files"]) == 1 and record["unreadable"][0]["path"] == "nope.py", "not named: %s" % done.out[:300])
+    (house.folder / "files" / "empty").mkdir(exist_ok=True)
+    house.run("lint", str(house.folder / "files" / "empty")).expect(CANNOT, "empty")
 
 
 def cuda_without_a_gpu(house):
@@ -314,7 +339,7 @@ def bad_task(what):
     def case(house):
         source, words = BAD_TASKS[what]
         path = house.write("bad_task.py", source)
-        house.bench(path, house.candidate, "--json").expect(CANNOT, *words).silent()
+        house.bench(path, house.candidate, "--json").expect(CANNOT, *words).failure()
 
     case.__doc__ = "a task " + what
     case.__name__ = "task_" + what.replace(" ", "_")
@@ -381,7 +406,7 @@ def full_disk_for_temporaries(house):
     """a full disk under TMPDIR: Hone cannot do its job and says so"""
     with FullDisk(house) as place:
         done = house.bench(house.task, house.candidate, "--json", env={"TMPDIR": place})
-        done.expect(CANNOT, "No space left", place).silent()
+        done.expect(CANNOT, "No space left", place).failure()
         require(not list(pathlib.Path(place).glob("hone-*")), "left behind: %s" % list(pathlib.Path(place).glob("hone-*")))
 
 
@@ -417,7 +442,8 @@ def interrupted(share):
 
 CASES = [
     missing_task, task_is_a_folder, task_is_a_device, missing_candidate, candidate_is_a_folder, one_missing_of_several, large_file,
-    binary_file, no_arguments, misspelt_command, wrong_values, cuda_without_a_gpu, python_without_torch, python_that_is_none,
+    binary_file, no_arguments, misspelt_command, wrong_values, json_on_failure,
+    lint_of_a_missing_file, cuda_without_a_gpu, python_without_torch, python_that_is_none,
     unknown_verdict, store_that_is_none, closed_output, good_run, piped_into_head, *[bad_task(what) for what in BAD_TASKS],
     bad_candidates, unwritable_places, full_disk_for_the_store, full_disk_for_temporaries,
     *[interrupted(share) for share in (0.01, 0.12, 0.3, 0.5, 0.7, 0.9)],

@@ -112,6 +112,7 @@ class State:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a reset throws away what waits to be sent; what was said must be on its way
     state = None
 
     def log_message(self, *_):

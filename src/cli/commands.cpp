@@ -1,0 +1,34 @@
+#include "cli/commands.h"
+
+namespace hone {
+
+void AddAllCommands(CommandTable& table, const std::vector<Setting>* settings) {
+  table.root.Add("--version", std::monostate(), "Print the version and exit");
+  table.root.Note("Hone optimises modules for inference; it does not check or time training.");
+  table.root.Note("`hone COMMAND --help` explains a command.");
+  table.root.Example("hone optimize TASK", "find a faster module");
+  table.root.Example("hone bench TASK CANDIDATE", "check and time your own");
+  AddOptimizeCommand(table);
+  AddSuiteCommand(table);
+  AddResumeCommand(table);
+  AddBenchCommand(table);
+  AddLintCommand(table);
+  AddShowCommand(table);
+  AddExplainCommand(table);
+  AddCompareCommand(table);
+  AddRunsCommand(table);
+  AddReportCommand(table);
+  AddExportCommand(table);
+  AddTailCommand(table);
+  AddServeCommand(table);
+  AddImportCommand(table);
+  AddArchiveCommand(table);
+  AddGcCommand(table);
+  AddPromptCommand(table);
+  AddExportReplayCommand(table);
+  AddDoctorCommand(table);
+  AddCompletionCommand(table);
+  AddConfigCommand(table, settings);
+}
+
+}  // namespace hone
