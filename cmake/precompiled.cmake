@@ -4,7 +4,13 @@
 set(HONE_PRECOMPILED <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstdio> <cstring> <deque> <filesystem> <functional>
     <initializer_list> <iosfwd> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map>
     <utility> <variant> <vector> <fmt/format.h>)
-option(HONE_PCH "Precompile the headers of the standard library" ON)
+# With ccache the default is off: a precompiled header differs from folder to folder, and with it everything compiled after it, so that a second
+# clone would find nothing in the cache.
+set(default ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
+  set(default OFF)
+endif()
+option(HONE_PCH "Precompile the headers of the standard library" ${default})
 
 # hone_precompiled(TARGET OWNER HEADERS...): the first target of an owner compiles the headers, the others take them over.
 function(hone_precompiled target owner)
