@@ -66,8 +66,15 @@ spec = importlib.util.find_spec("torch")
 sys.exit(sys.version_info < (3, 8) or spec is None or spec.origin is None)' >/dev/null 2>&1
 }
 
+# An NVIDIA device that programs of this machine can open; /dev/dxg is the one of WSL.
+has_gpu() { compgen -G '/dev/nvidia[0-9]*' >/dev/null || [[ -e /dev/dxg ]]; }
+
+# A CPU build is current as long as there is no GPU.
 own_python_is_current() {
-  [[ -x $data/python/bin/python3 && $(cat "$data/python/hone-made" 2>/dev/null) == "${torch_spec[*]}" ]]
+  local made
+  [[ -x $data/python/bin/python3 ]] || return 1
+  made=$(cat "$data/python/hone-made" 2>/dev/null)
+  [[ $made == "${torch_spec[*]}" ]] || { [[ $made == "${torch_spec[*]} (CPU)" ]] && ! has_gpu; }
 }
 
 need_python() {
@@ -102,14 +109,29 @@ base_python() {
   return 1
 }
 
+# uv_install ENV CACHE ARGUMENTS...: uv takes seconds where pip takes minutes. Its cache lies beside the environment, so that files are
+# linked rather than copied, and goes away with the temporary folder.
+uv_install() {
+  local env=$1 cache=$2
+  shift 2
+  UV_CACHE_DIR=$cache UV_HTTP_TIMEOUT=${UV_HTTP_TIMEOUT:-180} \
+    "$env/bin/uv" pip install -q --compile-bytecode --python "$env/bin/python3" "$@"
+}
+
+# PyPI has one build of torch for Linux on x86-64, and it brings 3 GB of NVIDIA's libraries. Without a GPU the project's own index of CPU
+# builds, which uv knows, is asked first; where it cannot be reached, PyPI's build works on a CPU too.
 install_torch() {
   local env=$1 cache=$2
-  # uv takes seconds where pip takes minutes. Its cache lies beside the environment, so that files are
-  # linked rather than copied, and goes away with the temporary folder.
-  if "$env/bin/python3" -m pip install -q --disable-pip-version-check --no-cache-dir "$uv_spec" &&
-    UV_CACHE_DIR=$cache UV_HTTP_TIMEOUT=${UV_HTTP_TIMEOUT:-180} \
-      "$env/bin/uv" pip install -q --compile-bytecode --python "$env/bin/python3" "${torch_spec[@]}"; then
-    return
+  if "$env/bin/python3" -m pip install -q --disable-pip-version-check --no-cache-dir "$uv_spec"; then
+    if ! has_gpu; then
+      say "no NVIDIA device here: asking for the CPU build of torch"
+      if UV_HTTP_RETRIES=0 uv_install "$env" "$cache" --torch-backend cpu "${torch_spec[@]}" 2>/dev/null; then
+        built_for_cpu=1
+        return
+      fi
+      say "PyTorch's index of CPU builds cannot be reached, and PyPI has no CPU build for this platform: installing PyPI's CUDA build (about 5 GB)"
+    fi
+    uv_install "$env" "$cache" "${torch_spec[@]}" && return
   fi
   say "uv did not manage; trying pip, which takes some minutes"
   "$env/bin/python3" -m pip install -q --no-cache-dir "${torch_spec[@]}" && return
@@ -118,14 +140,14 @@ install_torch() {
 }
 
 make_python() {
-  local base temporary began=$SECONDS
+  local base temporary began=$SECONDS built_for_cpu=0
   base=$(base_python) || fail "no python3 that can make environments; install python3-venv and run again"
   rm -rf "$data"/.setup-python.*
   temporary=$(mktemp -d "$data/.setup-python.XXXXXX")
   # shellcheck disable=SC2064  # the folder of this very call
   trap "rm -rf '$temporary'" EXIT
   trap 'exit 130' INT TERM HUP
-  say "making Hone's own Python with ${torch_spec[*]} in $data/python (about 5 GB)"
+  say "making Hone's own Python with ${torch_spec[*]} in $data/python"
   "$base" -m venv "$temporary/python"
   install_torch "$temporary/python" "$temporary/cache" ||
     fail "torch could not be installed; give Hone another interpreter with HONE_PYTHON or --python"
@@ -134,11 +156,11 @@ make_python() {
   # Scripts name the folder they were installed into.
   { grep -rlIF "$temporary/python" "$temporary/python/bin" "$temporary/python/pyvenv.cfg" || true; } |
     xargs -r sed -i "s|$temporary/python|$data/python|g"
-  printf '%s\n' "${torch_spec[*]}" >"$temporary/python/hone-made"
+  printf '%s\n' "${torch_spec[*]}$( ((built_for_cpu == 0)) || printf ' (CPU)')" >"$temporary/python/hone-made"
   [[ ! -e $data/python ]] || mv "$data/python" "$temporary/old"
   mv "$temporary/python" "$data/python"
   rm -rf "$temporary"
-  say "made $data/python in $((SECONDS - began)) s"
+  say "made $data/python in $((SECONDS - began)) s ($(du -sh "$data/python" | cut -f1))"
 }
 
 need_grammars() {

@@ -6,6 +6,7 @@ function(hone_house_test name script)
 endfunction()
 
 hone_house_test(launcher launcher_test.sh ${CMAKE_SOURCE_DIR})
+hone_house_test(build_progress build_progress_test.sh ${CMAKE_SOURCE_DIR})
 hone_house_test(rooms check_rooms_test.sh ${CMAKE_SOURCE_DIR})
 hone_house_test(setup setup_test.sh ${CMAKE_SOURCE_DIR})
 # The sanitizers bring their own runtime libraries.

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Runs a ninja build and says how far it is and how long it will take. On a terminal one line is
+# rewritten; elsewhere there is one line for each 10%. What compilers say is passed on. Everything goes to stderr.
+#
+#   scripts/build_progress.sh NAME NINJA-ARGUMENTS...      NAME begins every line: "hone", "test"
+set -euo pipefail
+
+name=$1
+shift
+
+remaining() { # SECONDS, in words
+  if (($1 < 90)); then printf '%d s' "$1"; else printf '%d min' $((($1 + 30) / 60)); fi
+}
+
+follow() {
+  local line began=$SECONDS told=0 finished total percent left rewriting=0
+  [[ -t 2 ]] && rewriting=1
+  while IFS= read -r line; do
+    if [[ $line =~ ^@([0-9]+)/([0-9]+)@ ]]; then
+      finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+      percent=$((100 * finished / total))
+      # Early steps say little about the rest: no forecast before a twentieth is done.
+      left=''
+      ((percent < 5)) || left=", about $(remaining $(((SECONDS - began) * (total - finished) / finished))) left"
+      if ((rewriting)); then
+        printf '\r%s: building, %d of %d (%d%%%s)\e[K' "$name" "$finished" "$total" "$percent" "$left" >&2
+      elif ((percent / 10 > told)); then
+        told=$((percent / 10))
+        printf '%s: building, %d%% of %d steps%s\n' "$name" $((told * 10)) "$total" "$left" >&2
+      fi
+    elif [[ $line != "ninja: no work to do." && $line != "ninja: Entering directory"* ]]; then
+      ((rewriting == 0)) || printf '\r\e[K' >&2
+      printf '%s\n' "$line" >&2
+    fi
+  done
+  ((rewriting == 0)) || printf '\r\e[K' >&2
+}
+
+# Ninja writes a line for every step when its output is a pipe.
+NINJA_STATUS='@%f/%t@ ' ninja "$@" 2>&1 | follow
