@@ -8,45 +8,21 @@ import time
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from hone_flops import flops_of, numel
 from hone_wire import tensors_of
 
 
-def _numel(shape):
-    count = 1
-    for extent in shape:
-        count *= int(extent)
-    return count
-
-
-def _matmul_flops(name, args, out):
-    """Multiply and add count as two. None for operators that are not products."""
-    tensors = [a for a in args if isinstance(a, torch.Tensor)]
-    if name in ("mm", "addmm", "bmm", "baddbmm", "linear", "mv", "addmv", "dot"):
-        products = tensors[-2:] if name in ("mm", "bmm", "mv", "dot", "linear") else tensors[1:3]
-        if len(products) < 2:
-            return None
-        return 2 * _numel(out.shape) * int(products[0].shape[-1])
-    if name in ("convolution", "_convolution", "mkldnn_convolution", "cudnn_convolution", "convolution_overrideable"):
-        weight = tensors[1]
-        return 2 * _numel(out.shape) * _numel(weight.shape[1:])
-    if "scaled_dot_product" in name or name == "_flash_attention_forward":
-        query, key, value = tensors[:3]
-        return 2 * _numel(query.shape[:-1]) * int(key.shape[-2]) * (int(query.shape[-1]) + int(value.shape[-1]))
-    return None
-
-
-def _recurrent_flops(name, args):
-    """Fused recurrent operators: two products per weight matrix and step."""
-    if name == "_cudnn_rnn":
-        x, weights, batch_first, layers, both = args[0], args[1], args[10], args[9], args[13]
-    elif name in ("mkldnn_rnn_layer",):
-        x, weights = args[0], list(args[1:3])
-        return 2 * _numel(x.shape[:2]) * sum(_numel(w.shape) for w in weights), int(x.shape[0])
-    else:
-        return None
-    steps = int(x.shape[1] if batch_first else x.shape[0])
-    matrices = sum(_numel(w.shape) for w in weights if w.dim() == 2)
-    return 2 * _numel(x.shape[:2]) * matrices, steps * int(layers) * (1 if both in (True, False) else 1)
+def _chain_length(name, args):
+    """Dependent steps within one operator: a fused recurrent layer does them one after the other, its two directions at once."""
+    try:
+        if name == "_cudnn_rnn":
+            x, layers, batch_first, batch_sizes = args[0], args[9], args[10], args[14]
+            return (len(batch_sizes) or int(x.shape[1 if batch_first else 0])) * int(layers)
+        if name == "mkldnn_rnn_layer":
+            return int(args[0].shape[0])
+    except (AttributeError, IndexError, TypeError):
+        pass  # an operator of another torch version
+    return 1
 
 
 class _Counter(TorchDispatchMode):
@@ -60,20 +36,10 @@ class _Counter(TorchDispatchMode):
         name = function.__name__.split(".")[0]
         self.operators[name] = self.operators.get(name, 0) + 1
         produced = tensors_of(out)
-        length = 1
-        recurrent = None
-        try:
-            recurrent = _recurrent_flops(name, args)
-            if recurrent is not None:
-                self.flops += recurrent[0]
-                length = recurrent[1]
-            elif produced:
-                self.flops += _matmul_flops(name, args, produced[0]) or 0
-        except (AttributeError, IndexError, TypeError):
-            pass  # an operator of another torch version: counted, without FLOPs
+        self.flops += flops_of(function, args, kwargs or {}, out)
         depth = max([self._depth.get(_storage(t), 0) for t in tensors_of(list(args))] or [0])
         if not _is_view(name):
-            depth += length
+            depth += _chain_length(name, args)
         for tensor in produced:
             self._keep.append(tensor)  # so that an address is not given out twice
             self._depth[_storage(tensor)] = max(depth, self._depth.get(_storage(tensor), 0))
@@ -121,7 +87,7 @@ def _module_facts(path, module, calls):
         seen = [shape for shape in calls.get(path, []) if shape is not None]
         facts["dtype"] = str(module.weight.dtype)[len("torch."):]
         facts["calls"] = len(seen)
-        facts["rows"] = max([_numel(shape[:-1]) for shape in seen] or [0])
+        facts["rows"] = max([numel(shape[:-1]) for shape in seen] or [0])
     return facts
 
 
