@@ -97,7 +97,7 @@ def bench_task(runtime):
     free = torch.cuda.mem_get_info()[0]
     found = times({"eager": lambda: model(x, hidden), "CUDA graph": graph.replay, "TF32": in_tf32(lambda: model(x, hidden)), "ours": lambda: ours(x, hidden),
                    "ours, CUDA graph": own_graph.replay})  # fmt: skip
-    predicted = sum(runtime._launch_for(0, 256, m.out_features, m.in_features).seconds for m in (ours.i2h, ours.h2o)) * 1e6
+    predicted = sum(runtime._launch_for(0, 256, m.out_features, m.in_features).us for m in (ours.i2h, ours.h2o))
     flops = 3 * 2 * 256 * sum(m.weight.numel() for m in (ours.i2h, ours.h2o))
     for name, us in found.items():
         print("  %-18s %8.1f us   %.2fx of the CUDA graph" % (name, us, found["CUDA graph"] / us))
@@ -117,8 +117,8 @@ def bench_shapes(runtime):
         found = times({"eager": lambda: module(x), "ours": lambda: ours(x), "graph": graph.replay, "tf32": in_tf32(lambda: module(x))}, rounds=11)
         launch = plain._launch_for(0, rows, units, width)
         print("%5d %5d %5d | %7.1f %7.1f %5.2f %7.1f %7.1f | %7.1f (PyTorch %7.1f), %d parts | %s, %s" % (
-            rows, units, width, found["eager"], found["ours"], found["eager"] / found["ours"], found["graph"], found["tf32"], launch.seconds * 1e6,
-            launch.pytorch_seconds * 1e6, launch.splits, error_text(got, want), error_text(own, want)), flush=True)  # fmt: skip
+            rows, units, width, found["eager"], found["ours"], found["eager"] / found["ours"], found["graph"], found["tf32"], launch.us,
+            launch.pytorch_us, launch.splits, error_text(got, want), error_text(own, want)), flush=True)  # fmt: skip
 
 
 def bench_variants(_):

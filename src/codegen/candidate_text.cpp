@@ -46,10 +46,14 @@ std::string Wrapped(const std::string& text, size_t width) {
 
 }  // namespace
 
-Result<std::string_view> TemplateText(const std::string& name) {
+Result<std::string_view> EmbeddedText(const std::string& path) {
   for (const EmbeddedFile& file : EmbeddedFiles_hone_codegen())
-    if (file.name == name) return file.content;
-  return Error{ErrorKind::kInternal, "there is no template " + name};
+    if (file.name == path) return file.content;
+  return Error{ErrorKind::kInternal, "the binary has no " + path};
+}
+
+Result<std::string_view> TemplateText(const std::string& name) {
+  return EmbeddedText("templates/" + name);
 }
 
 void SplitTask(const std::string& source, RecipeContext* context) {

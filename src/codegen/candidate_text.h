@@ -12,7 +12,8 @@
 
 namespace hone {
 
-// The text of templates/NAME.
+// A file that travels in the binary, "templates/NAME" or "devices/NAME"; the text of templates/NAME.
+Result<std::string_view> EmbeddedText(const std::string& path);
 Result<std::string_view> TemplateText(const std::string& name);
 
 struct CandidateParts {

@@ -120,6 +120,7 @@ std::string WhyNotPrepared(const RecipeContext& context) {
 Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs) {
   RecipeContext context;
   context.inputs = inputs;
+  HONE_ASSIGN_OR_RETURN(context.costs, LoadDeviceCosts());
   HONE_ASSIGN_OR_RETURN(context.plan, RecognizeRecurrent(inputs.task.source, inputs.facts));
   SplitTask(inputs.task.source, &context);
   ReadHabits(inputs.task.source, &context);

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "codegen/device_costs.h"
 #include "codegen/expert.h"
 #include "codegen/recurrent_plan.h"
 
@@ -15,6 +16,7 @@ namespace hone {
 struct RecipeContext {
   ExpertInputs inputs;
   RecurrentPlan plan;
+  DeviceCosts costs;
   std::string task_text;       // the task's source without its docstring and its __main__ part
   std::string task_docstring;  // as written, without quotes
   bool keeps_state = false;    // forward changes the module

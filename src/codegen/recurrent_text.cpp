@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "codegen/candidate_text.h"
+#include "codegen/device_costs.h"
 
 namespace hone {
 
@@ -62,6 +63,32 @@ Result<std::string> RewrittenForward(const std::string& source, const TimeLoop& 
   return std::string(Trim(text));
 }
 
+constexpr int kDeepestInclude = 4;  // a template that includes itself is an Error, not a full stack
+
+// See RuntimeText.
+Result<std::string> WithIncludes(std::string_view text, int depth) {
+  constexpr std::string_view kMark = "@@";
+  std::string out;
+  for (size_t at = 0;;) {
+    const size_t begin = text.find(kMark, at);
+    if (begin == std::string_view::npos) return out.append(text.substr(at));
+    const size_t end = text.find(kMark, begin + kMark.size());
+    if (end == std::string_view::npos || depth >= kDeepestInclude)
+      return Error{ErrorKind::kInternal, "an include without an end, or includes without one"};
+    const std::string name(text.substr(begin + kMark.size(), end - begin - kMark.size()));
+    out.append(text.substr(at, begin - at));
+    if (Contains(name, ":")) {
+      HONE_ASSIGN_OR_RETURN(const std::string section, DeviceSection(name));
+      out += section;
+    } else {
+      HONE_ASSIGN_OR_RETURN(const std::string_view included, TemplateText(name));
+      HONE_ASSIGN_OR_RETURN(const std::string expanded, WithIncludes(included, depth + 1).WithContext(name));
+      out += expanded;
+    }
+    at = end + kMark.size();
+  }
+}
+
 }  // namespace
 
 std::string WhyNotModuleOfAnyFloat(const RecurrentModule& module) {
@@ -80,7 +107,8 @@ std::string WhyNotModule(const RecurrentModule& module) {
   return "";
 }
 
-Result<Takeover> PlanTakeover(const RecipeContext& context, std::string (*refuse)(const RecurrentModule&)) {
+Result<Takeover> PlanTakeover(const RecipeContext& context,
+                              const std::function<std::string(const RecurrentModule&)>& refuse) {
   const RecurrentPlan& plan = context.plan;
   Takeover takeover;
   const auto decline = [](std::string why) {
@@ -132,19 +160,14 @@ Result<Takeover> PlanTakeover(const RecipeContext& context, std::string (*refuse
   return takeover;
 }
 
-Result<std::string> RuntimeText(const std::vector<std::string>& templates,
-                                const std::vector<std::string>& kernels) {
+Result<std::string> RuntimeText(const std::vector<std::string>& templates) {
   std::vector<std::string> pieces;
   for (const std::string& name : templates) {
     HONE_ASSIGN_OR_RETURN(const std::string_view text, TemplateText(name));
-    pieces.emplace_back(Trim(text));
+    HONE_ASSIGN_OR_RETURN(std::string piece, WithIncludes(text, 0).WithContext(name));
+    pieces.emplace_back(Trim(piece));
   }
-  std::string runtime = Join(pieces, "\n\n\n");
-  for (const std::string& name : kernels) {
-    HONE_ASSIGN_OR_RETURN(const std::string_view kernel, TemplateText(name));
-    runtime = ReplaceAll(std::move(runtime), "@@" + name + "@@", kernel);
-  }
-  return runtime;
+  return Join(pieces, "\n\n\n");
 }
 
 }  // namespace hone

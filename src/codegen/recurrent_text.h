@@ -3,6 +3,7 @@
 // in the file.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,15 @@ struct Takeover {
   Json values = Json::object();  // for recurrent_model.py
 };
 // Modules for which `refuse` has a sentence are left to PyTorch.
-Result<Takeover> PlanTakeover(const RecipeContext& context, std::string (*refuse)(const RecurrentModule&));
+Result<Takeover> PlanTakeover(const RecipeContext& context,
+                              const std::function<std::string(const RecurrentModule&)>& refuse);
 
 // What no kernel covers, or "": for float32, and for kernels that also take 16 bits.
 std::string WhyNotModule(const RecurrentModule& module);
 std::string WhyNotModuleOfAnyFloat(const RecurrentModule& module);
 
-// The Python templates one after the other, each @@FILE@@ in them replaced by the template of that name.
-Result<std::string> RuntimeText(const std::vector<std::string>& templates,
-                                const std::vector<std::string>& kernels);
+// The templates one after the other. In them and in what they include, @@NAME@@ is replaced by the template
+// of that name, and @@h200.json:SECTION@@ by that section of a device's figures as a Python value.
+Result<std::string> RuntimeText(const std::vector<std::string>& templates);
 
 }  // namespace hone

@@ -1,14 +1,16 @@
 """The host part of the CUDA runtime without a GPU: a stand-in for the driver reads what the kernels would be given (packed
 weights, addresses, strides) from CPU memory and computes with it in float64, and the answers must be PyTorch's.
 
-Usage: cuda_host_test.py
-Exit code 1 when anything is wrong, 77 without torch. Prints the host's time per call, the launches left out.
+Usage: cuda_host_test.py     (HONE_UPDATE_GOLDEN=1 writes what is predicted to tests/golden/recurrent_costs.json)
+Exit code 1 when anything is wrong, 77 without torch.
 """
 
 import ctypes
 import itertools
+import json
+import os
+import pathlib
 import sys
-import time
 import types
 import warnings
 
@@ -20,6 +22,9 @@ import torch
 import torch.nn as nn
 
 import recurrent_cuda_test as gpu_test
+import runtime_text
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def array(address, count, kind):
@@ -35,8 +40,10 @@ class FakeDriver:
 
     def __init__(self, runtime):
         self.runtime, self.kernels, self.compute = runtime, [], True
+        self.calls = []  # of the driver, by name; launches by their kernel's
 
     def function(self, device, name, macros):
+        self.calls.append("load " + name)
         self.kernels.append((name, dict(macros)))
         return ctypes.c_void_p(len(self.kernels))
 
@@ -44,15 +51,17 @@ class FakeDriver:
         pass
 
     def __call__(self, name, *arguments):
+        self.calls.append(name)
         if name == "cuOccupancyMaxActiveClusters":
             arguments[0]._obj.value = 15
         if name == "cuOccupancyMaxActiveBlocksPerMultiprocessor":
             arguments[0]._obj.value = 1
 
     def launch(self, call):
+        config, function, arguments, _ = call
+        name, macros = self.kernels[function.value - 1]
+        self.calls.append("launch " + name)
         if self.compute:
-            config, function, arguments, _ = call
-            name, macros = self.kernels[function.value - 1]
             getattr(self, name)(macros, config._obj, arguments)
 
     def product_tf32(self, macros, config, arguments):
@@ -264,14 +273,56 @@ def check_modules(runtime, way=None):
             expect_close(c_n, want_c, limit, label + " c_n")
 
 
+def expect(condition, label):
+    if not condition:
+        failures.append(label)
+        print("FAILED ", label)
+
+
 def check_predictions(runtime):
-    """The figures of src/codegen/cuda_grid_test.cpp, where the recipe predicts with the same formulas."""
-    for shape, terms, want in ((("GRU", 1024, 1, 1, 256, 32), 1, 643.2), (("LSTM", 1536, 1, 1, 256, 32), 1, 1546.4), (("GRU", 512, 4, 1, 256, 32), 1, 1160.7),
-                               (("LSTM", 616, 2, 2, 256, 42), 1, 2438.7), (("GRU", 1336, 3, 2, 256, 21), 1, 5519.1), (("GRU", 640, 2, 2, 256, 12), 2, 1414.9)):  # fmt: skip
-        us = runtime._choose_grid(*shape, terms, 132, 227 * 1024, 128).us
-        if abs(us - want) > 0.1:
-            failures.append(shape)
-            print("FAILED ", shape, "is predicted to take %.1f us, not %.1f" % (us, want))
+    """tests/golden/recurrent_costs.json, which the recipes' own model is put to in src/codegen/cuda_grid_test.cpp: what each way is
+    predicted to take, and which one is taken."""
+    device = runtime_text.device()["device"]
+    runtime._grid_choice = lambda s, steps, batch: runtime._choose_grid(
+        s.cell, s.hidden, s.layers, s.directions, steps, batch, s.parts, device["processors"], device["shared_bytes"], s.inputs)  # fmt: skip
+    golden = ROOT / "tests/golden/recurrent_costs.json"
+    rows = json.loads(golden.read_text())
+    for row in rows:
+        stack = types.SimpleNamespace(**row, gates=runtime._GATES[row["cell"]], hand_written=False)
+        stack.parts = 2 if stack.terms == 2 or stack.cell == "RNN_RELU" else 1
+        stack.slabs, stack.chained = (2, False) if stack.directions == 2 else (stack.layers, stack.layers > 1)
+        found, _ = runtime._predictions(stack, stack.steps, stack.batch)
+        kept, us = runtime._pytorch_us(stack, stack.steps, stack.batch), {name: us for us, name in found}
+        chosen = found[0][1] if found and found[0][0] <= runtime._CHOICE["of_pytorch"] * kept else "pytorch"
+        if os.environ.get("HONE_UPDATE_GOLDEN"):
+            row.update({name + "_us": us.get(name) and round(us[name], 1) for name in ("cluster", "grid", "step")}, pytorch_us=round(kept, 1), chosen=chosen)
+        for name in ("cluster", "grid", "step"):
+            want = row[name + "_us"]
+            same = us.get(name) is want or None not in (us.get(name), want) and abs(us[name] - want) < 0.1
+            expect(same, "%s is predicted to take %s us: %s" % (name, us.get(name), row))
+        expect(abs(kept - row["pytorch_us"]) < 0.1, "PyTorch is predicted to take %.1f us: %s" % (kept, row))
+        expect(chosen == row["chosen"], "%s is chosen: %s" % (chosen, row))
+    if os.environ.get("HONE_UPDATE_GOLDEN"):
+        golden.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+
+
+def check_hidden(runtime):
+    """The table of hidden units that clusters hold, which recipes decide by, against the configurations themselves."""
+    cells = {"GRU": ("GRU",), "LSTM": ("LSTM",), "RNN": ("RNN_TANH", "RNN_RELU")}
+    for kind, rows in runtime_text.without_remarks(runtime_text.device()["cluster_hidden"]).items():
+        for name, cell in itertools.product(rows, cells[kind]):
+            if cell == "RNN_RELU" and not name.startswith("precise"):
+                continue
+            chained, parts, held = name.endswith("stacked"), 2 if name.startswith("precise") else 1, {}
+            for hidden in range(8, 1100, 8):
+                try:
+                    shape = runtime._choose_shape(cell, hidden, 2 if chained else 1, chained, runtime._CLUSTER["sequences"], parts)
+                except runtime._Unsupported:
+                    continue
+                held["of_16"] = hidden
+                if shape.cluster <= 8:
+                    held["of_8"] = hidden
+            expect(held == rows[name], "clusters hold %s of %s, %s, and the file says %s" % (held, cell, name, rows[name]))
 
 
 def check_half(runtime, way):
@@ -339,17 +390,30 @@ def check_reset():
         print(failures[-1])
 
 
-def host_time(runtime, driver):
-    driver.compute, runtime.torch.mm = False, lambda *_, **__: None
-    for name, directions in (("six-layer GRU", 1), ("bidirectional", 2)):
-        ours = gpu_test.adopted(runtime, nn.GRU(128, 256, 6, bidirectional=directions == 2), ("sequence",))
-        x, h0, times = torch.rand(512, 10, 128), torch.rand(6 * directions, 10, 256), []
+def check_host_work(runtime, driver):
+    """What a call costs the host, in counts that a busy machine does not change: once a shape is known, nothing but its launches and its
+    products goes to the driver, and few functions are called."""
+    products = []
+    driver.compute, runtime.torch.mm = False, lambda *_, **__: products.append(1)
+    for directions, layers, most_functions in ((1, 6, 60), (2, 6, 90)):
+        ours = gpu_test.adopted(runtime, nn.GRU(128, 256, layers, bidirectional=directions == 2), ("sequence",))
+        x, h0 = torch.rand(512, 10, 128), torch.rand(layers * directions, 10, 256)
         with torch.no_grad():
-            for _ in range(300):
-                began = time.perf_counter()
+            ours(x, h0)
+            expect(any(c.startswith("load") for c in driver.calls), "the first call loads kernels")
+            driver.calls, functions = [], []
+            products.clear()
+            sys.setprofile(lambda frame, event, _: functions.append(frame.f_code.co_name) if event == "call" else None)
+            try:
                 ours(x, h0)
-                times.append(time.perf_counter() - began)
-        print("%s: %.0f us of Python per call" % (name, 1e6 * sorted(times)[150]))
+            finally:
+                sys.setprofile(None)
+        launches = layers if directions == 2 else 1
+        want = ["launch product_tf32", *["launch recurrent_cluster"] * launches]
+        expect(driver.calls == want, "%d directions: a call is %s, not %s" % (directions, driver.calls, want))
+        expect(len(products) == launches - 1, "%d directions: %d products of torch's" % (directions, len(products)))
+        print("%d directions: %d functions of Python per call" % (directions, len(functions)))
+        expect(len(functions) <= most_functions, "%d directions: a call runs %d functions of Python: %s" % (directions, len(functions), functions))
 
 
 def main():
@@ -361,7 +425,7 @@ def main():
     check_reload(runtime)
     check_half(runtime, "cluster")
     check_reset()
-    host_time(runtime, driver)
+    check_host_work(runtime, driver)
     for way in ("grid", "step"):
         runtime = gpu_test.load_runtime(gpu_test.WHOLE_RUNTIME, (way,))
         runtime._StepPlan._replay = runtime._StepPlan._run  # no graphs without a GPU
@@ -369,7 +433,10 @@ def main():
         check_modules(runtime, way)
         check_reload(runtime, way)
         check_half(runtime, way)
+    runtime = gpu_test.load_runtime(gpu_test.WHOLE_RUNTIME)
+    on_cpu(runtime)
     check_predictions(runtime)
+    check_hidden(runtime)
     print("%d wrong" % len(failures))
     return 1 if failures else 0
 

@@ -8,7 +8,6 @@ Exit code 1 when a configuration does not compile or spills, 77 without nvcc or 
 
 import concurrent.futures
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -18,7 +17,6 @@ import tempfile
 import torch_python
 
 NVCC = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
-TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
 # cell, hidden, layers that run at once (or directions), chained, sequences per cluster
 STACKS = [("GRU", 256, 6, True, 5), ("LSTM", 256, 6, True, 5), ("GRU", 256, 2, False, 4), ("LSTM", 256, 2, False, 4), ("RNN_TANH", 256, 1, False, 4)]
 HOPPER_ONLY = {"split_gemm"}  # its wgmma exists on sm_90a alone
@@ -51,11 +49,14 @@ def configurations(runtime, split):
         yield "split_gemm", split._Launch(rows, units, 1024, 132).macros()
 
 
-def compile_one(name, macros, arch):
+def compile_one(source, name, macros, arch):
     """What is wrong, or None."""
     with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, name + ".cu")
+        with open(file, "w") as f:
+            f.write(source)
         defines = ["-D%s=%s" % item for item in sorted(macros.items())]
-        command = [NVCC, "-std=c++17", "-arch=" + arch, "-cubin", "-Xptxas", "-v", "-o", os.path.join(folder, "k.cubin"), *defines, str(TEMPLATES / (name + ".cu"))]
+        command = [NVCC, "-std=c++17", "-arch=" + arch, "-cubin", "-Xptxas", "-v", "-o", os.path.join(folder, "k.cubin"), *defines, file]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     label = "%s %s %s" % (name, arch, " ".join("%s=%s" % item for item in macros.items()))
     if done.returncode:
@@ -79,7 +80,9 @@ def main():
     import split_gemm_test
 
     runtime = recurrent_cuda_test.load_runtime(recurrent_cuda_test.WHOLE_RUNTIME)
-    jobs = [(*c, arch) for c in configurations(runtime, split_gemm_test.load_runtime()) for arch in architectures(c[0])]
+    split = split_gemm_test.load_runtime()
+    sources = {**runtime._SOURCES, **split._SOURCES}
+    jobs = [(sources[c[0]], *c, arch) for c in configurations(runtime, split) for arch in architectures(c[0])]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         problems = [p for p in pool.map(lambda job: compile_one(*job), jobs) if p]
     print("\n".join(problems + ["%d configurations, %d wrong" % (len(jobs), len(problems))]))

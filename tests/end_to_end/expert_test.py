@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import runtime_text
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ALLOWED = {"slower"}  # besides acceptance and no_difference
 
@@ -321,6 +323,10 @@ def main():
                 print("FAILED  %s: not offered: %s; declined: %s" % (name, expected - offered, answer.get("declined")))
             chosen[name] = [p for p in answer.get("proposals") or [] if options.only in "%s %s" % (name, p["recipe"])]
         files = [folders[name] / p["file"] for name in tasks for p in chosen[name]]
+        runtime = runtime_text.runtime_text(runtime_text.CPU)
+        for path in (path for path in files if path.stem == "cpu_persistent" and runtime not in path.read_text()):
+            failed += 1
+            print("FAILED  %s: its runtime is not the one that runtime_text.py puts together" % path)
         broken = before_judging(options, files, pathlib.Path(temporary) / "kernels")
         print("%d candidates linted and run alone, %d of them not right" % (len(files), len(broken)), flush=True)
         for name in tasks:

@@ -19,19 +19,18 @@ import tempfile
 import time
 import warnings
 
+import runtime_text
 from torch_python import need_torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TEMPLATES = ROOT / "src" / "codegen" / "templates"
 SIZES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
 ULP = 2.0**-23
 ENOUGH = 64  # numbers in an output, over all draws, to speak of an error
 
 
 def runtime():
-    """The part of a candidate that all of them share, as RuntimeText in src/codegen/recurrent_text.cpp puts it together."""
-    text = "\n\n\n".join((TEMPLATES / name).read_text().strip() for name in ("part_recurrent_modules.py", "recurrent_cpu.py"))
-    return text.replace("@@recurrent_cpu.cpp@@", (TEMPLATES / "recurrent_cpu.cpp").read_text())
+    """The part of a candidate that all of them share."""
+    return runtime_text.runtime_text(runtime_text.CPU)
 
 
 def torch_cat(tensors):

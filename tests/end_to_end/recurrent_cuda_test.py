@@ -10,7 +10,6 @@ import concurrent.futures
 import copy
 import itertools
 import os
-import pathlib
 import sys
 import tempfile
 import threading
@@ -18,26 +17,20 @@ import time
 import types
 import warnings
 
+import runtime_text
 import torch_python
 
 torch_python.need_torch()
 import torch
 import torch.nn as nn
 
-TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
-
-
-CLUSTER_RUNTIME = ("part_recurrent_modules.py", "part_cuda_driver.py", "recurrent_cuda.py")
-WHOLE_RUNTIME = (*CLUSTER_RUNTIME, "recurrent_grid.py", "recurrent_step.py")
+CLUSTER_RUNTIME, WHOLE_RUNTIME = runtime_text.CLUSTER, runtime_text.WHOLE
 
 
 def load_runtime(files=CLUSTER_RUNTIME, ways=None, **extra_macros):
     """The runtime as a recipe writes it into a candidate, as a module of its own. `ways`: of running a shape, where there are several."""
-    text = "\n\n\n".join((TEMPLATES / name).read_text() for name in files)
-    for kernel in ("recurrent_cluster.cu", "product_tf32.cu", "recurrent_grid.cu", "recurrent_step.cu"):
-        text = text.replace("@@%s@@" % kernel, (TEMPLATES / kernel).read_text())
     module = types.ModuleType("recurrent_runtime")
-    exec(compile(text, "recurrent_runtime.py", "exec"), module.__dict__)
+    exec(compile(runtime_text.runtime_text(files), "recurrent_runtime.py", "exec"), module.__dict__)
     module._EXTRA_MACROS.update(extra_macros)
     module._only_ways = ways
     return module

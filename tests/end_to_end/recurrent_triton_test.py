@@ -17,13 +17,13 @@ import tempfile
 import traceback
 import warnings
 
+import runtime_text
 import torch_python
 
 torch_python.need_torch()
 import torch
 import torch.nn as nn
 
-TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
 KINDS = {"GRU": nn.GRU, "LSTM": nn.LSTM, "RNN_TANH": nn.RNN, "RNN_RELU": nn.RNN}
 failures = []
 passed = 0
@@ -32,7 +32,7 @@ passed = 0
 def load_runtime(folder):
     """The runtime as the recipe writes it into a candidate. Triton reads the source of its kernels from a file."""
     path = pathlib.Path(folder) / "recurrent_triton_runtime.py"
-    path.write_text("\n\n\n".join((TEMPLATES / name).read_text() for name in ("part_recurrent_modules.py", "recurrent_triton.py")))
+    path.write_text(runtime_text.runtime_text(runtime_text.TRITON))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module

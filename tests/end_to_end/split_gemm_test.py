@@ -6,19 +6,18 @@ Prints what fails and one line per section; exit code 1 when anything failed, 77
 """
 
 import copy
-import pathlib
 import sys
 import time
 import types
 import warnings
 
+import runtime_text
 import torch_python
 
 torch_python.need_torch()
 import torch
 import torch.nn as nn
 
-TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "src/codegen/templates"
 DEVICE = "cuda"
 ULP = 2.0**-23
 failures = []
@@ -27,17 +26,14 @@ passed = 0
 
 def load_runtime():
     """The runtime as the recipe writes it into a candidate, as a module of its own."""
-    text = (TEMPLATES / "split_gemm.py").read_text()
-    for name in ("part_cuda_driver.py", "split_gemm.cu"):
-        text = text.replace("@@%s@@" % name, (TEMPLATES / name).read_text())
     module = types.ModuleType("split_runtime")
-    exec(compile(text, "split_runtime.py", "exec"), module.__dict__)
+    exec(compile(runtime_text.runtime_text(runtime_text.SPLIT_GEMM), "split_runtime.py", "exec"), module.__dict__)
     return module
 
 
 def always(runtime):
     """Takes small products too, which would be left to PyTorch."""
-    runtime._PYTORCH_FLOPS = 1e6
+    runtime._SPLIT["pytorch_flops_per_us"] = 1
     runtime._launches.clear()
     return runtime
 

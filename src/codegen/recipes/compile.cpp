@@ -28,7 +28,7 @@ Result<RecipeAnswer> ProposeCompile(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "elementwise operators are fused with their neighbours";
-  proposal.predicted_us = OperatorChainUs(context, {context.on_gpu() ? 3.0 : 2.0, 0.65});
+  proposal.predicted_us = OperatorChainUs(context, "compile");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

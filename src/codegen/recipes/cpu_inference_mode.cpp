@@ -20,7 +20,7 @@ Result<RecipeAnswer> ProposeCpuInferenceMode(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "less bookkeeping per operator";
-  proposal.predicted_us = OperatorChainUs(context, {2.7, 0.58});
+  proposal.predicted_us = OperatorChainUs(context, "cpu_inference_mode");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

@@ -19,7 +19,7 @@ Result<RecipeAnswer> ProposeCpuJitFreeze(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "no Python between operators, and weights in the order the library likes best";
-  proposal.predicted_us = OperatorChainUs(context, {1.5, 0.6});
+  proposal.predicted_us = OperatorChainUs(context, "cpu_jit_freeze");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

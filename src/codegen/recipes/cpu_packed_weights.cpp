@@ -22,7 +22,7 @@ Result<RecipeAnswer> ProposeCpuPackedWeights(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "a product with few rows spends its time on reordering the weight";
-  proposal.predicted_us = OperatorChainUs(context, {2.5, 0.62});
+  proposal.predicted_us = OperatorChainUs(context, "cpu_packed_weights");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

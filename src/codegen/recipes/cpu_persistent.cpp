@@ -9,11 +9,6 @@ namespace hone {
 
 namespace {
 
-// Measured on two cores with AVX-512: what the kernel reaches of the cores' own rate, and what a step costs
-// besides its products.
-constexpr double kShareOfCeiling = 0.85;
-constexpr double kPerStepUs = 2.0;
-
 // This kernel also projects an LSTM's state.
 std::string WhyNotHere(const RecurrentModule& module) {
   RecurrentModule without_projection = module;
@@ -32,9 +27,8 @@ Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context) {
   if (!takeover.why_not.empty()) return decline(takeover.why_not);
   CandidateParts parts;
   parts.values = takeover.values;
-  HONE_ASSIGN_OR_RETURN(
-      parts.values["runtime"],
-      RuntimeText({"part_recurrent_modules.py", "recurrent_cpu.py"}, {"recurrent_cpu.cpp"}));
+  HONE_ASSIGN_OR_RETURN(parts.values["runtime"],
+                        RuntimeText({"part_runtime.py", "part_recurrent_modules.py", "recurrent_cpu.py"}));
   parts.recipe = "cpu/persistent";
   parts.title = "Recurrent steps in one persistent CPU kernel";
   parts.about = "Seen in the task: " + context.plan.sentence +
@@ -45,7 +39,7 @@ Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = context.plan.sentence;
-  proposal.predicted_us = PersistentUs(context, kShareOfCeiling, kPerStepUs);
+  proposal.predicted_us = PersistentUs(context);
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

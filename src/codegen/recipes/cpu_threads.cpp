@@ -21,7 +21,7 @@ Result<RecipeAnswer> ProposeCpuThreads(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "more threads than the work can feed only wait for each other";
-  proposal.predicted_us = OperatorChainUs(context, {2.5, 0.58});
+  proposal.predicted_us = OperatorChainUs(context, "cpu_threads");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

@@ -10,99 +10,41 @@
 
 #include "base/text.h"
 #include "codegen/candidate_text.h"
+#include "codegen/recurrent_cost.h"
 #include "codegen/recurrent_text.h"
 
 namespace hone {
 
 namespace {
 
-// Measured on an H200, batch 10, hidden 256: microseconds per step of the chain, and what a call costs
-// besides (launch, first product, filling the wavefront's pipeline). Bidirectional RNNs were not measured.
-struct StepCost {
-  double wavefront_us;
-  double bidirectional_us;
-  double precise_us;  // a wavefront's at float32 level
-};
-constexpr StepCost kGruStep = {0.62, 0.52, 1.26};
-constexpr StepCost kLstmStep = {0.68, 0.56, 1.34};
-constexpr StepCost kRnnStep = {0.50, 0.50, 0.65};
-constexpr double kCallUs = 48;
+enum class Precision { kAsPyTorch, kFloat32 };
 
-// Sequences that one cluster takes, and clusters of eight and of sixteen CTAs that an H200 holds at once.
-constexpr int64_t kSequences = 8;
-constexpr int64_t kResidentOfEight = 15;
-constexpr int64_t kResidentOfSixteen = 7;
-
-// What the registers and the shared memory of a cluster hold of hidden units, as the runtime computes it.
-struct HiddenLimit {
-  int64_t of_eight;  // in a cluster of eight CTAs
-  int64_t stacked;   // several layers of one direction
-  int64_t single;    // one layer, or layer by layer
-  int64_t precise;   // at float32 level
-};
-constexpr HiddenLimit kGated = {256, 384, 384, 256};
-constexpr HiddenLimit kSimple = {512, 512, 1024, 512};
-
-HiddenLimit LimitOf(const std::string& kind) {
-  return kind == "RNN" ? kSimple : kGated;
+RecurrentShape ShapeAt(const RecurrentModule& module, Precision precision) {
+  RecurrentShape shape = ShapeOf(module);
+  if (precision == Precision::kFloat32) shape.terms = 2;
+  return shape;
 }
 
-StepCost CostOf(const std::string& kind) {
-  return kind == "GRU" ? kGruStep : kind == "LSTM" ? kLstmStep : kRnnStep;
-}
-
-std::string WhyNotInClusters(const RecurrentModule& module) {
+std::string WhyNotInClusters(const RecurrentModule& module, const ClusterCosts& costs) {
   if (std::string why = WhyNotModuleOfAnyFloat(module); !why.empty()) return why;
-  const HiddenLimit limit = LimitOf(module.kind);
-  const bool stacked = !module.bidirectional && module.num_layers > 1;
-  const int64_t largest = stacked ? limit.stacked : limit.single;
-  if (module.hidden_size > largest)
+  const RecurrentShape shape = ShapeOf(module);
+  const ClusterFit fit = FitClusters(shape, costs);
+  if (shape.hidden > fit.largest_hidden)
     return fmt::format("{} has {} hidden units; a cluster's registers hold at most {}", module.path,
-                       module.hidden_size, largest);
-  const int64_t clusters = (module.batch() + kSequences - 1) / kSequences * module.num_layers;
-  const int64_t resident = module.hidden_size > limit.of_eight ? kResidentOfSixteen : kResidentOfEight;
-  if (stacked && clusters > resident)
-    return fmt::format("{} needs {} clusters at once, and an H200 holds {}", module.path, clusters, resident);
+                       shape.hidden, fit.largest_hidden);
+  if (!fit.fits(shape))
+    return fmt::format("{} needs {} clusters at once, and an H200 holds {}", module.path, fit.clusters,
+                       fit.resident);
   return "";
 }
 
-enum class Precision { kAsPyTorch, kFloat32 };
-
-// At float32 level every step of a layer costs what a wavefront's does.
-StepCost CostAt(const std::string& kind, Precision precision) {
-  StepCost cost = CostOf(kind);
-  if (precision == Precision::kFloat32) cost.wavefront_us = cost.bidirectional_us = cost.precise_us;
-  return cost;
-}
-
-double ModuleUs(const RecurrentModule& module, Precision precision) {
-  const StepCost cost = CostAt(module.kind, precision);
-  const auto steps = static_cast<double>(module.steps());
-  const auto layers = static_cast<double>(module.num_layers);
-  const auto calls = static_cast<double>(std::max<int64_t>(1, module.calls));
-  if (!module.bidirectional) return calls * (kCallUs + (steps + layers - 1) * cost.wavefront_us);
-  const int64_t clusters = 2 * ((module.batch() + kSequences - 1) / kSequences);
-  const int64_t turns = (clusters + kResidentOfEight - 1) / kResidentOfEight;
-  return calls * (kCallUs + layers * steps * static_cast<double>(turns) * cost.bidirectional_us);
-}
-
-// Hand-written loops and cells multiply with plain Linears, which PyTorch runs in full float32.
-double LoopUs(const RecipeContext& context, const std::string& kind) {
-  const TimeLoop& loop = *context.plan.loop;
-  double steps = 0;
-  const auto axis = static_cast<size_t>(loop.time_axis);
-  if (!context.inputs.card.inputs.empty() && axis < context.inputs.card.inputs[0].shape.size())
-    steps = static_cast<double>(context.inputs.card.inputs[0].shape[axis]);
-  return kCallUs + steps * CostOf(kind).precise_us;
-}
-
-std::string WhyNotLoop(const TimeLoop& loop, const std::string& kind) {
-  if (loop.activation == "relu")
+std::string WhyNotLoop(const RecurrentShape& shape, const ClusterCosts& costs) {
+  if (shape.relu)
     return "the loop's ReLU states are unbounded, and the kernel keeps those to 16 bits where PyTorch has 24";
-  if (const int64_t largest = LimitOf(kind).precise; loop.hidden_size > largest)
+  if (const int64_t largest = FitClusters(shape, costs).largest_hidden; shape.hidden > largest)
     return fmt::format(
         "the loop has {} hidden units; at float32 precision a cluster's registers hold at most {}",
-        loop.hidden_size, largest);
+        shape.hidden, largest);
   return "";
 }
 
@@ -112,7 +54,9 @@ std::string WhyNotFloat32(const RecipeContext& context, const std::vector<const 
   for (const RecurrentModule* module : modules) {
     if (module->kind == "RNN" && module->nonlinearity == "relu")
       return module->path + "'s ReLU states are unbounded, and the kernel keeps those to 16 bits";
-    if (const int64_t largest = LimitOf(module->kind).precise; module->hidden_size > largest)
+    const RecurrentShape shape = ShapeAt(*module, Precision::kFloat32);
+    if (const int64_t largest = FitClusters(shape, context.costs.gpu.cluster).largest_hidden;
+        shape.hidden > largest)
       return fmt::format("{} has {} hidden units; at float32 level a cluster's registers hold at most {}",
                          module->path, module->hidden_size, largest);
   }
@@ -122,7 +66,10 @@ std::string WhyNotFloat32(const RecipeContext& context, const std::vector<const 
 Result<RecipeAnswer> Propose(const RecipeContext& context, bool bidirectional, Precision precision) {
   const auto decline = [](std::string why) { return RecipeAnswer(Declined{"", std::move(why)}); };
   if (!context.on_gpu()) return decline("it needs a GPU");
-  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, WhyNotInClusters));
+  const ClusterCosts& costs = context.costs.gpu.cluster;
+  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, [&](const RecurrentModule& module) {
+                          return WhyNotInClusters(module, costs);
+                        }));
   if (!takeover.why_not.empty()) return decline(takeover.why_not);
   const bool both = std::any_of(takeover.modules.begin(), takeover.modules.end(),
                                 [](const RecurrentModule* module) { return module->bidirectional; });
@@ -136,18 +83,19 @@ Result<RecipeAnswer> Propose(const RecipeContext& context, bool bidirectional, P
   if (precision == Precision::kFloat32)
     if (const std::string why = WhyNotFloat32(context, takeover.modules); !why.empty()) return decline(why);
   double predicted_us = 0;
-  for (const RecurrentModule* module : takeover.modules) predicted_us += ModuleUs(*module, precision);
+  for (const RecurrentModule* module : takeover.modules)
+    predicted_us += static_cast<double>(std::max<int64_t>(1, module->calls)) *
+                    ClusterUs(ShapeAt(*module, precision), costs).value_or(0);
   if (context.plan.loop) {
-    std::string kind = GetString(takeover.values["loop"], "kind");
-    if (kind.empty()) kind = "RNN";
-    if (const std::string why = WhyNotLoop(*context.plan.loop, kind); !why.empty()) return decline(why);
-    predicted_us += LoopUs(context, kind);
+    const RecurrentShape shape =
+        ShapeOf(*context.plan.loop, context.inputs.card.inputs, GetString(takeover.values["loop"], "kind"));
+    if (const std::string why = WhyNotLoop(shape, costs); !why.empty()) return decline(why);
+    predicted_us += ClusterUs(shape, costs).value_or(0);
   }
   CandidateParts parts;
   parts.values = takeover.values;
-  HONE_ASSIGN_OR_RETURN(parts.values["runtime"],
-                        RuntimeText({"part_recurrent_modules.py", "part_cuda_driver.py", "recurrent_cuda.py"},
-                                    {"recurrent_cluster.cu", "product_tf32.cu"}));
+  HONE_ASSIGN_OR_RETURN(parts.values["runtime"], RuntimeText({"part_runtime.py", "part_recurrent_modules.py",
+                                                              "part_cuda_driver.py", "recurrent_cuda.py"}));
   parts.recipe = bidirectional ? "cuda/cluster_bidirectional" : "cuda/cluster_wavefront";
   parts.title = bidirectional
                     ? "Both directions of a recurrent layer at once, in clusters that keep the weights"

@@ -14,9 +14,6 @@ namespace hone {
 
 namespace {
 
-constexpr double kClearly = 0.9;      // of PyTorch's predicted time, at most
-constexpr int64_t kProcessors = 132;  // of an H200; the runtime asks the device
-
 std::string WhyNotBounded(const RecurrentModule& module) {
   if (std::string why = WhyNotModuleOfAnyFloat(module); !why.empty()) return why;
   if (module.kind == "RNN" && module.nonlinearity == "relu")
@@ -24,58 +21,43 @@ std::string WhyNotBounded(const RecurrentModule& module) {
   return "";
 }
 
-std::string WhyNotOverTheChip(const RecurrentModule& module) {
+std::string WhyNotOverTheChip(const RecurrentModule& module, const GpuCosts& costs) {
   if (std::string why = WhyNotBounded(module); !why.empty()) return why;
   const RecurrentShape shape = ShapeOf(module);
-  const std::optional<double> grid = GridUs(shape, kProcessors);
+  const std::optional<double> grid = GridUs(shape, costs);
   if (!grid)
     return fmt::format(
         "{}: the weights of {} hidden units and the states of {} sequences do not fit the chip at once",
         module.path, shape.hidden, shape.batch);
-  if (const std::optional<double> cluster = ClusterUs(shape); cluster && *cluster <= *grid)
+  if (const std::optional<double> cluster = ClusterUs(shape, costs.cluster); cluster && *cluster <= *grid)
     return fmt::format("{} fits clusters, whose exchange is shorter ({:.0f} us, and {:.0f} us here)",
                        module.path, *cluster, *grid);
-  if (const double pytorch = PytorchUs(shape); kClearly * pytorch <= *grid)
+  if (const double pytorch = PytorchUs(shape, costs.cudnn); costs.of_pytorch * pytorch <= *grid)
     return fmt::format("PyTorch is predicted to be as fast for {} ({:.0f} us, and {:.0f} us here)",
                        module.path, pytorch, *grid);
   return "";
 }
 
-std::string WhyNotStepByStep(const RecurrentModule& module) {
+std::string WhyNotStepByStep(const RecurrentModule& module, const GpuCosts& costs) {
   if (std::string why = WhyNotBounded(module); !why.empty()) return why;
   const RecurrentShape shape = ShapeOf(module);
-  const std::optional<double> step = StepUs(shape);
+  const std::optional<double> step = StepUs(shape, costs.step);
   if (!step)
     return fmt::format(
         "{}: {} steps are too many for a graph, {} hidden units no multiple of 8, or {} sequences too many "
         "to be "
         "faster than PyTorch",
         module.path, shape.steps * shape.layers, shape.hidden, shape.batch);
-  const std::optional<double> grid = GridUs(shape, kProcessors), cluster = ClusterUs(shape);
+  const std::optional<double> grid = GridUs(shape, costs), cluster = ClusterUs(shape, costs.cluster);
   if ((grid && *grid <= *step) || (cluster && *cluster <= *step))
     return fmt::format("the weights of {} stay on the chip, which is faster than reading them every step",
                        module.path);
-  if (const double pytorch = PytorchUs(shape); kClearly * pytorch <= *step)
+  if (const double pytorch = PytorchUs(shape, costs.cudnn); costs.of_pytorch * pytorch <= *step)
     return fmt::format(
         "a product and a kernel per step are predicted to take {:.0f} us for {}, and PyTorch in a CUDA graph "
         "{:.0f} us",
         *step, module.path, pytorch);
   return "";
-}
-
-// Hand-written loops and cells multiply with plain Linears, which PyTorch runs in full float32.
-RecurrentShape LoopShape(const RecipeContext& context, std::string kind) {
-  const TimeLoop& loop = *context.plan.loop;
-  RecurrentShape shape;
-  shape.kind = kind.empty() ? "RNN" : std::move(kind);
-  shape.inputs = loop.input_size;
-  shape.hidden = loop.hidden_size;
-  shape.terms = 2;
-  if (context.inputs.card.inputs.empty()) return shape;
-  const std::vector<int64_t>& dims = context.inputs.card.inputs[0].shape;
-  const auto axis = static_cast<size_t>(loop.time_axis);
-  if (dims.size() == 3 && axis < 2) shape.steps = dims[axis], shape.batch = dims[1 - axis];
-  return shape;
 }
 
 struct Words {
@@ -95,11 +77,9 @@ Result<RecipeAnswer> Write(const RecipeContext& context, const Words& words, con
                            double us) {
   CandidateParts parts;
   parts.values = takeover.values;
-  HONE_ASSIGN_OR_RETURN(
-      parts.values["runtime"],
-      RuntimeText({"part_recurrent_modules.py", "part_cuda_driver.py", "recurrent_cuda.py",
-                   "recurrent_grid.py", "recurrent_step.py"},
-                  {"recurrent_cluster.cu", "product_tf32.cu", "recurrent_grid.cu", "recurrent_step.cu"}));
+  HONE_ASSIGN_OR_RETURN(parts.values["runtime"],
+                        RuntimeText({"part_runtime.py", "part_recurrent_modules.py", "part_cuda_driver.py",
+                                     "recurrent_cuda.py", "recurrent_grid.py", "recurrent_step.py"}));
   parts.recipe = words.recipe;
   parts.title = words.title;
   parts.about =
@@ -131,17 +111,21 @@ std::string WhyNotMachine(const RecipeContext& context) {
 Result<RecipeAnswer> ProposeCudaCooperativeGrid(const RecipeContext& context) {
   const auto decline = [](std::string why) { return RecipeAnswer(Declined{"", std::move(why)}); };
   if (!context.on_gpu()) return decline("it needs a GPU");
-  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, WhyNotOverTheChip));
+  const GpuCosts& costs = context.costs.gpu;
+  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, [&](const RecurrentModule& module) {
+                          return WhyNotOverTheChip(module, costs);
+                        }));
   if (!takeover.why_not.empty()) return decline(takeover.why_not);
   if (const std::string why = WhyNotMachine(context); !why.empty()) return decline(why);
   double us = 0;
   for (const RecurrentModule* module : takeover.modules)
-    us += Calls(*module) * GridUs(ShapeOf(*module), kProcessors).value_or(0);
+    us += Calls(*module) * GridUs(ShapeOf(*module), costs).value_or(0);
   if (context.plan.loop) {
     if (context.plan.loop->activation == "relu")
       return decline("the loop's ReLU states are not bounded, and the exchange needs that");
-    const RecurrentShape shape = LoopShape(context, GetString(takeover.values["loop"], "kind"));
-    const std::optional<double> grid = GridUs(shape, kProcessors), cluster = ClusterUs(shape);
+    const RecurrentShape shape =
+        ShapeOf(*context.plan.loop, context.inputs.card.inputs, GetString(takeover.values["loop"], "kind"));
+    const std::optional<double> grid = GridUs(shape, costs), cluster = ClusterUs(shape, costs.cluster);
     if (!grid)
       return decline(
           fmt::format("the loop's {} hidden units do not fit the chip at float32 precision", shape.hidden));
@@ -154,13 +138,16 @@ Result<RecipeAnswer> ProposeCudaCooperativeGrid(const RecipeContext& context) {
 Result<RecipeAnswer> ProposeCudaStepGraph(const RecipeContext& context) {
   const auto decline = [](std::string why) { return RecipeAnswer(Declined{"", std::move(why)}); };
   if (!context.on_gpu()) return decline("it needs a GPU");
-  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, WhyNotStepByStep));
+  const GpuCosts& costs = context.costs.gpu;
+  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, [&](const RecurrentModule& module) {
+                          return WhyNotStepByStep(module, costs);
+                        }));
   if (!takeover.why_not.empty()) return decline(takeover.why_not);
   if (const std::string why = WhyNotMachine(context); !why.empty()) return decline(why);
   if (context.plan.loop) return decline("the loop multiplies in float32, and this recipe in half precision");
   double us = 0;
   for (const RecurrentModule* module : takeover.modules)
-    us += Calls(*module) * StepUs(ShapeOf(*module)).value_or(0);
+    us += Calls(*module) * StepUs(ShapeOf(*module), costs.step).value_or(0);
   return Write(context, kStep, takeover, us);
 }
 

@@ -20,7 +20,7 @@ Result<RecipeAnswer> ProposeFoldedChannelsLast(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "a batch norm behind a convolution is only another weight";
-  proposal.predicted_us = OperatorChainUs(context, {context.on_gpu() ? 5.0 : 3.0, 0.65});
+  proposal.predicted_us = OperatorChainUs(context, "folded_channels_last");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

@@ -22,7 +22,7 @@ Result<RecipeAnswer> ProposeFoldedCudaGraph(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "fewer kernels, the layout the library likes best, and one launch";
-  proposal.predicted_us = OperatorChainUs(context, {1.0, 0.7});
+  proposal.predicted_us = OperatorChainUs(context, "folded_cuda_graph");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

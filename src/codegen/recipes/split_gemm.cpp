@@ -15,42 +15,36 @@ namespace hone {
 
 namespace {
 
-// Measured on an H200; templates/split_gemm.py decides by the same figures, call by call.
-constexpr double kPyTorchFlops = 50e12;
-constexpr double kProductFlops = 600e12;
-constexpr double kBytes = 4e12;
-constexpr double kCallUs = 35;
-constexpr double kWorthIt = 0.8;  // of PyTorch's time
-constexpr double kProcessors = 132;
-constexpr int64_t kTile = 128;
-constexpr int64_t kDepth = 64;
-
-// What is not taken over: an operator's launch, and the share of the ceiling that operators reach.
-constexpr double kOperatorUs = 6;
-constexpr double kOperatorShare = 0.6;
-
 struct LayerCost {
   double ours_us = 0;
   double pytorch_us = 0;
 };
 
-LayerCost CostOf(double rows, double units, double width) {
+// templates/split_gemm.py decides by the same formulas and figures, call by call.
+LayerCost CostOf(double rows, double units, double width, const GpuCosts& gpu) {
+  const SplitGemmCosts& costs = gpu.split_gemm;
   const auto up = [](double value, double by) { return std::ceil(value / by); };
-  const double tiles = up(rows, kTile) * up(units, kTile);
-  const double blocks = up(width, kDepth);
+  const auto tile = static_cast<double>(costs.tile), depth = static_cast<double>(costs.depth),
+             processors = static_cast<double>(gpu.processors);
+  const double tiles = up(rows, tile) * up(units, tile);
+  const double blocks = up(width, depth);
+  const double most_parts = std::clamp(std::floor(blocks / static_cast<double>(costs.blocks_per_part)), 1.0,
+                                       static_cast<double>(costs.most_parts));
   double product_us = 0;
-  for (double parts = 1; parts <= std::clamp(std::floor(blocks / 16), 1.0, 16.0); ++parts) {
-    const double waves = up(tiles * parts, kProcessors);
-    const double flops = 6.0 * kTile * kTile * kDepth * up(blocks, parts) * waves * kProcessors;
-    double us = flops / kProductFlops * 1e6;
-    if (parts > 1) us += 2 * parts * rows * units * 4 / kBytes * 1e6 + 4;
+  for (double parts = 1; parts <= most_parts; ++parts) {
+    const double waves = up(tiles * parts, processors);
+    const double flops = 6.0 * tile * tile * depth * up(blocks, parts) * waves * processors;
+    double us = flops / costs.product_flops_per_us;
+    if (parts > 1) us += 2 * parts * rows * units * 4 / costs.bytes_per_us + costs.sum_us;
     if (parts == 1 || us < product_us) product_us = us;
   }
-  // PyTorch's tiles are wide, too: from 32 rows on it takes as long as for 96.
-  const double filled = rows < 32 ? rows : std::max(rows, 96.0);
-  const double weight_us = 4 * units * width / kBytes * 1e6;
-  return {kCallUs + 16 * rows * width / kBytes * 1e6 + std::max(product_us, weight_us),
-          std::max(2 * filled * units * width / kPyTorchFlops * 1e6, weight_us)};
+  // PyTorch's tiles are wide, too.
+  const double filled = rows < static_cast<double>(costs.few_rows)
+                            ? rows
+                            : std::max(rows, static_cast<double>(costs.filled_rows));
+  const double weight_us = 4 * units * width / costs.bytes_per_us;
+  return {costs.call_us + 16 * rows * width / costs.bytes_per_us + std::max(product_us, weight_us),
+          std::max(2 * filled * units * width / costs.pytorch_flops_per_us, weight_us)};
 }
 
 std::string Shape(const Json& layer) {
@@ -66,6 +60,7 @@ Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context) {
   if (context.linears == 0) return decline("it has no linear layers");
   if (const int64_t sm = GetInt(context.inputs.machine, "sm"); sm != 90)
     return decline(fmt::format("it is written for Hopper's tensor cores (sm_90); this is sm_{}", sm));
+  const GpuCosts& gpu = context.costs.gpu;
   Json adopted = Json::array();
   std::vector<std::string> shapes;
   std::string best_refused = "no linear layer of PyTorch's own in float32 is called";
@@ -78,8 +73,8 @@ Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context) {
         GetString(layer, "dtype") != "float32")
       continue;
     const LayerCost cost = CostOf(rows, static_cast<double>(GetInt(layer, "out_features")),
-                                  static_cast<double>(GetInt(layer, "in_features")));
-    if (cost.ours_us > kWorthIt * cost.pytorch_us) {
+                                  static_cast<double>(GetInt(layer, "in_features")), gpu);
+    if (cost.ours_us > gpu.split_gemm.of_pytorch * cost.pytorch_us) {
       if (cost.pytorch_us / cost.ours_us > closest) {
         closest = cost.pytorch_us / cost.ours_us;
         best_refused =
@@ -97,10 +92,12 @@ Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context) {
   if (adopted.empty()) return decline(best_refused);
   const Card& card = context.inputs.card;
   const int64_t operators = card.launches > 0 ? card.launches : card.operator_calls();
+  const auto eager = gpu.library.find("eager");  // what is not taken over
+  const OperatorCosts others = eager == gpu.library.end() ? OperatorCosts{0, 1} : eager->second;
   CandidateParts parts;
   parts.values["layers"] = adopted;
   HONE_ASSIGN_OR_RETURN(parts.values["runtime"],
-                        RuntimeText({"split_gemm.py"}, {"part_cuda_driver.py", "split_gemm.cu"}));
+                        RuntimeText({"part_runtime.py", "part_cuda_driver.py", "split_gemm.py"}));
   parts.recipe = "cuda/split_gemm";
   parts.title = "Large linear layers as three fp16 products on the tensor cores, at float32's accuracy";
   parts.about = "Taken over: " + Join(shapes, ", ") +
@@ -113,8 +110,8 @@ Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "PyTorch multiplies float32 outside of the tensor cores: " + Join(shapes, ", ");
-  proposal.predicted_us = ours_us + std::max(0.0, card.floor_us - replaced_us) / kOperatorShare +
-                          static_cast<double>(operators) * kOperatorUs;
+  proposal.predicted_us = ours_us + std::max(0.0, card.floor_us - replaced_us) / others.share +
+                          static_cast<double>(operators) * others.operator_us;
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

@@ -18,7 +18,7 @@ Result<RecipeAnswer> ProposeTf32(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "tensor cores take float32 products in TF32";
-  proposal.predicted_us = OperatorChainUs(context, {6.0, 0.6});
+  proposal.predicted_us = OperatorChainUs(context, "eager");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }

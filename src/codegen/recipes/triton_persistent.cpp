@@ -12,28 +12,20 @@ namespace hone {
 
 namespace {
 
-// Measured on an H200, batch 10, hidden 256, TF32: a step with its barrier through L2, in a wavefront of six
-// layers (GRU 7.9 us, LSTM 8.9 us) and of one layer in two directions (5.5 us), everything else a call costs
-// included.
-constexpr double kWavefrontStepUs = 8.4;
-constexpr double kLayerStepUs = 5.5;
-
-// Programs own at most 64 units and have to be on the device all at once.
-constexpr int64_t kMostHidden = 4096;
-
-std::string WhyNotInPrograms(const RecurrentModule& module) {
+std::string WhyNotInPrograms(const RecurrentModule& module, const TritonCosts& costs) {
   if (std::string why = WhyNotModule(module); !why.empty()) return why;
-  if (module.hidden_size > kMostHidden)
+  if (module.hidden_size > costs.most_hidden)
     return fmt::format("{} has {} hidden units; programs for at most {} are on the device at once",
-                       module.path, module.hidden_size, kMostHidden);
+                       module.path, module.hidden_size, costs.most_hidden);
   return "";
 }
 
-double ModuleUs(const RecurrentModule& module) {
+double ModuleUs(const RecurrentModule& module, const TritonCosts& costs) {
   const auto layers = static_cast<double>(module.num_layers);
   const auto steps = static_cast<double>(module.steps());
   const bool wavefront = !module.bidirectional && module.num_layers > 1;
-  const double us = wavefront ? (steps + layers - 1) * kWavefrontStepUs : layers * steps * kLayerStepUs;
+  const double us =
+      wavefront ? (steps + layers - 1) * costs.wavefront_step_us : layers * steps * costs.layer_step_us;
   return static_cast<double>(std::max<int64_t>(1, module.calls)) * us;
 }
 
@@ -47,16 +39,19 @@ Result<RecipeAnswer> ProposeTritonPersistent(const RecipeContext& context) {
   if (context.inputs.target != "triton" && (GetBool(machine, "nvcc") || GetBool(machine, "nvrtc")))
     return decline(
         "there is a CUDA compiler, and kernels in CUDA are faster (--target triton asks for this one)");
-  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, WhyNotInPrograms));
+  const TritonCosts& costs = context.costs.gpu.triton;
+  HONE_ASSIGN_OR_RETURN(const Takeover takeover, PlanTakeover(context, [&](const RecurrentModule& module) {
+                          return WhyNotInPrograms(module, costs);
+                        }));
   if (!takeover.why_not.empty()) return decline(takeover.why_not);
-  if (context.plan.loop && context.plan.loop->hidden_size > kMostHidden)
+  if (context.plan.loop && context.plan.loop->hidden_size > costs.most_hidden)
     return decline(
         fmt::format("the loop has {} hidden units; programs for at most {} are on the device at once",
-                    context.plan.loop->hidden_size, kMostHidden));
+                    context.plan.loop->hidden_size, costs.most_hidden));
   CandidateParts parts;
   parts.values = takeover.values;
   HONE_ASSIGN_OR_RETURN(parts.values["runtime"],
-                        RuntimeText({"part_recurrent_modules.py", "recurrent_triton.py"}, {}));
+                        RuntimeText({"part_runtime.py", "part_recurrent_modules.py", "recurrent_triton.py"}));
   parts.recipe = "triton/persistent";
   parts.title = "All recurrent steps in one cooperative Triton launch";
   parts.about = "Seen in the task: " + context.plan.sentence +
@@ -67,12 +62,12 @@ Result<RecipeAnswer> ProposeTritonPersistent(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = context.plan.sentence;
-  for (const RecurrentModule* module : takeover.modules) proposal.predicted_us += ModuleUs(*module);
+  for (const RecurrentModule* module : takeover.modules) proposal.predicted_us += ModuleUs(*module, costs);
   const std::vector<TensorShape>& inputs = context.inputs.card.inputs;
   if (context.plan.loop) {
     const auto axis = static_cast<size_t>(context.plan.loop->time_axis);
     const int64_t steps = !inputs.empty() && axis < inputs[0].shape.size() ? inputs[0].shape[axis] : 1;
-    proposal.predicted_us += static_cast<double>(steps) * kLayerStepUs;
+    proposal.predicted_us += static_cast<double>(steps) * costs.layer_step_us;
   }
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));

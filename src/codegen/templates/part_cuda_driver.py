@@ -1,7 +1,15 @@
 # CUDA without a build: NVRTC (which torch brings along) or nvcc compiles a kernel's text, and the driver loads and launches it.
 import glob
 
+_DEVICE = @@h200.json:device@@  # of an H200; for what a device does not tell
 _SOURCES = {}  # kernel name -> CUDA text
+_PLANS_KEPT = 64  # shapes and streams per set of weights
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: torch.cuda.current_stream(device).cuda_stream)
+_captured = set()  # what a captured graph reads, for good
+
+
+def _up(value, to):
+    return -(-value // to) * to
 
 
 def _nvrtc():
@@ -158,6 +166,13 @@ def _not_while_capturing(advice="with this shape before"):
     """What compiles, packs or synchronises cannot be part of a captured graph."""
     if _capturing():
         raise _Unsupported("a CUDA graph is being captured; call the module once " + advice)
+
+
+def _before_packing(device, drops):
+    """Refuses to pack weights in a capture, and waits for the device where something is dropped: any stream may still read it."""
+    _not_while_capturing("before, and again after its weights changed")
+    if drops:
+        torch.cuda.synchronize(device)
 
 
 _FROM_AMPERE = ("recurrent_grid", "recurrent_step")

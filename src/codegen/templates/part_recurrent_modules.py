@@ -1,43 +1,14 @@
 # HoneGRU, HoneLSTM and HoneRNN are nn.GRU, nn.LSTM and nn.RNN (same parameters, same state_dict) whose forward runs the kernel
-# below; whatever it does not cover runs in PyTorch as before, with one warning that says why. Compiled kernels are kept in
-# $HONE_KERNEL_CACHE, ~/.cache/hone/kernels or a private temporary folder.
-import collections
-import ctypes
-import hashlib
-import os
-import shutil
-import subprocess
-import tempfile
-import threading
-import warnings
-import weakref
-
-import torch
-import torch.nn as nn
-
-_OutOfMemory = getattr(torch.cuda, "OutOfMemoryError", MemoryError)
-_lock = threading.RLock()
-_warned = set()
+# below; whatever it does not cover runs in PyTorch as before, with one warning that says why.
+_KERNEL_NAME = "recurrent kernel"
+_GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 
 
-class _Unsupported(Exception):
-    """The kernel cannot do this; the message says why and PyTorch does it instead."""
-
-
-def _warn_once(reason):
-    if reason not in _warned:
-        _warned.add(reason)
-        warnings.warn("Hone's recurrent kernel is not used: %s" % reason, RuntimeWarning, stacklevel=4)
-
-
-def _cache_folders():
-    if os.environ.get("HONE_KERNEL_CACHE"):
-        yield os.environ["HONE_KERNEL_CACHE"]
-    else:
-        home = os.path.expanduser("~")
-        if os.path.isabs(home):
-            yield os.path.join(home, ".cache", "hone", "kernels")
-    yield None  # a private temporary folder, for when the others cannot be written
+def _bias_rows(cell, hidden, b_ih, b_hh, device):
+    """[gates, or r, z, input n, hidden n of a GRU][hidden]: biases summed where the cell sums them, zeros where there are none."""
+    gates = _GATES[cell]
+    i, h = (torch.zeros(gates, hidden, device=device) if b is None else b.float().reshape(gates, hidden) for b in (b_ih, b_hh))
+    return torch.stack([i[0] + h[0], i[1] + h[1], i[2], h[2]]) if cell == "GRU" else i + h
 
 
 class _Hone:
@@ -49,10 +20,8 @@ class _Hone:
             answer = _forward(self, input, hx)
             if answer is not NotImplemented:
                 return answer
-        except _Unsupported as e:
-            _warn_once(str(e))
-        except _OutOfMemory:
-            _warn_once("its scratch memory does not fit the device")
+        except _REFUSALS as e:
+            _warn_once(e)
         return super().forward(input, hx)
 
 
@@ -86,10 +55,8 @@ def elman(x_seq, h0, w_x, w_h, b_x=None, b_h=None, activation="tanh", head_weigh
     every step; the last h). Linear(cat(x, h)) has w_x = W[:, :inputs] and w_h = W[:, inputs:]."""
     try:
         return _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias)
-    except _Unsupported as e:
-        _warn_once(str(e))
-    except _OutOfMemory:
-        _warn_once("its scratch memory does not fit the device")
+    except _REFUSALS as e:
+        _warn_once(e)
     act = torch.tanh if activation == "tanh" else torch.relu
     hidden = x_seq.new_zeros(x_seq.size(1), w_h.size(0)) if h0 is None else h0
     outputs = []

@@ -17,10 +17,7 @@
 // Operands are rounded to fp16 (11 significant bits, as TF32) after scaling by powers of two that keep them in range;
 // PARTS 2 splits them in two terms and takes three products (about 22 bits). RELU states are unbounded: bf16, PARTS 2.
 
-#define RNN_TANH 0
-#define RNN_RELU 1
-#define GRU 2
-#define LSTM 3
+@@part_gates.cu@@
 
 #ifndef CLUSTER
 #define CLUSTER 8   // CTAs of a cluster
@@ -58,7 +55,6 @@
 #define SET_REGS_OUT 0
 #endif
 
-#define GATES (CELL < GRU ? 1 : CELL == GRU ? 3 : 4)
 #define UNITS (PADDED / CLUSTER)
 #define UPT (GATES == 1 ? 2 : 1)             // units per thread: rows g and g + 8 of a tile
 #define GROUP_UNITS (8 * UPT)                // units per group: one recurrent warp (KSPLIT of them) and one input warp
@@ -234,32 +230,6 @@ __device__ __forceinline__ float unpack(u32 v, int high) {
 #endif
 }
 
-// Gate arguments arrive multiplied: by -log2(e) for a sigmoid, by 2 log2(e) for a tanh.
-constexpr float kSigmoid = -1.4426950408889634f, kTanh = 2.8853900817779268f;
-__device__ __forceinline__ float exp2_fast(float x) {
-    float r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-__device__ __forceinline__ float reciprocal(float x) {
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-__device__ __forceinline__ float sigmoid(float e) { return reciprocal(1.f + exp2_fast(e)); }
-__device__ __forceinline__ float tanh_of(float e) {
-    float large = fmaf(-2.f, reciprocal(1.f + exp2_fast(e)), 1.f);
-    float x = e * 0.34657359027997264f, x2 = x * x;   // near zero 1 - 2 / (1 + e^2x) loses its digits
-    float c = fmaf(fmaf(fmaf(0.0157396831f, x2, -0.0523039624f), x2, 0.133152977f), x2, -0.333327681f);
-    float small = fmaf(c * x2, x, x);
-    return fabsf(e) < 0.55f * kTanh ? small : large;
-}
-__device__ __forceinline__ float gate_scale(int gate) {
-    if (CELL == RNN_RELU) return 1.f;
-    if (CELL == RNN_TANH) return kTanh;
-    return gate == 2 ? kTanh : kSigmoid;
-}
-
 // The power of two that brings |h| <= max(1, largest |h0|) below 2^14, 2^10 where h0 allows it.
 __device__ __forceinline__ float range_scale(u32 largest_bits) {
     if (CELL == RNN_RELU) return 1.f;
@@ -405,25 +375,14 @@ __device__ void recurrent_role(const Problem& p, const Place& at, int group, int
 
 #pragma unroll
         for (int e = 0; e < PER_THREAD; ++e) {
-#define BELOW(i) below[i][e]
             if (CELL == RNN_TANH || CELL == RNN_RELU) {
 #pragma unroll
-                for (int u = 0; u < UPT; ++u) {
-                    float v = fmaf(sum[0][2 * u + e], unscale * gate_scale(0), BELOW(u));
-                    h[u][e] = CELL == RNN_TANH ? tanh_of(v) : v < 0.f ? 0.f : v;   // keeps NaN, as PyTorch does
-                }
-            } else if (CELL == GRU) {
-                float r = sigmoid(fmaf(sum[0][e], unscale * kSigmoid, BELOW(0)));
-                float z = sigmoid(fmaf(sum[0][2 + e], unscale * kSigmoid, BELOW(1)));
-                float n = tanh_of(fmaf(r, fmaf(sum[TILES - 1][e], unscale * kTanh, hidden_bias), BELOW(2 % PAIRS)));
-                h[0][e] = fmaf(z, h[0][e] - n, n);
+                for (int u = 0; u < UPT; ++u)
+                    h[u][e] = rnn_state([&](int) { return fmaf(sum[0][2 * u + e], unscale * gate_scale(0), below[u][e]); });
             } else {
-                float i = sigmoid(fmaf(sum[0][e], unscale * kSigmoid, BELOW(0)));
-                float f = sigmoid(fmaf(sum[0][2 + e], unscale * kSigmoid, BELOW(1)));
-                float n = tanh_of(fmaf(sum[TILES - 1][e], unscale * kTanh, BELOW(2 % PAIRS)));
-                float o = sigmoid(fmaf(sum[TILES - 1][2 + e], unscale * kSigmoid, BELOW(3 % PAIRS)));
-                c[e] = fmaf(f, c[e], i * n);
-                h[0][e] = o * tanh_of(kTanh * c[e]);
+                auto argument = [&](int gate) { return fmaf(sum[gate / 2 % TILES][gate % 2 * 2 + e], unscale * gate_scale(gate), below[gate % PAIRS][e]); };
+                auto hidden = [&] { return fmaf(sum[TILES - 1][e], unscale * kTanh, hidden_bias); };
+                h[0][e] = CELL == GRU ? gru_state(argument, hidden, [&] { return below[2 % PAIRS][e]; }, h[0][e]) : lstm_state(argument, c[e]);
             }
         }
 

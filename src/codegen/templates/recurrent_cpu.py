@@ -165,7 +165,7 @@ def _unsupported_tensor(*tensors):
     for t in tensors:
         if t is None:
             continue
-        if type(t) not in (torch.Tensor, nn.Parameter):
+        if type(t) not in _PLAIN:
             return "a %s is not a plain tensor" % type(t).__name__
         if t.device.type != "cpu" or t.layout != torch.strided:
             return "the CPU kernel takes dense CPU tensors"
@@ -174,20 +174,13 @@ def _unsupported_tensor(*tensors):
     return None
 
 
-def _autocast():
-    try:
-        return torch.is_autocast_enabled("cpu")
-    except TypeError:  # torch before 2.4
-        return torch.is_autocast_cpu_enabled()
-
-
 def _check_plain(tensors):
     reason = _unsupported_tensor(*tensors)
     if reason is None and torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         reason = "gradients are needed (run under torch.no_grad() for the kernel)"
     if reason is None and torch.jit.is_tracing():
         reason = "the model is being traced"
-    if reason is None and _autocast():
+    if reason is None and _autocast("cpu"):
         reason = "CPU autocast is on"
     if reason is not None:
         raise _Unsupported(reason)

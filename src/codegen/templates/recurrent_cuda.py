@@ -2,7 +2,6 @@
 # stream. A call allocates its outputs and its scratch memory anew, so calls on several streams and captures in CUDA graphs do not
 # meet. A captured graph keeps the weights of its capture. What a call passes to the driver is prepared per shape and stream, so
 # that a call only fills in addresses.
-import math
 import struct
 
 _RECURRENT_SOURCE = r"""@@recurrent_cluster.cu@@"""
@@ -10,14 +9,13 @@ _RECURRENT_SOURCE = r"""@@recurrent_cluster.cu@@"""
 _PRODUCT_SOURCE = r"""@@product_tf32.cu@@"""
 
 _SOURCES.update(recurrent_cluster=_RECURRENT_SOURCE, product_tf32=_PRODUCT_SOURCE)
-_GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
+_CLUSTER = @@h200.json:cluster@@  # what steps cost, in microseconds, and clusters that an H200 holds at once
 _EXTRA_MACROS = {}  # tests add STALL_FOR_TEST and LIMIT_NS
 _PRODUCT_SHARED = 55296
 _LONG_SUM = 256
 _SHORT_SUM = 64
 _FADED = 64  # steps after which the rounding of the first one is one of many
 _FULL_FLOAT32 = False  # whether recurrent layers stay at float32 level where PyTorch allows TF32
-_PLANS_KEPT = 64  # shapes and streams per packed module
 _HALF_PRODUCT = "out_dtype" in (torch.mm.__doc__ or "")  # fp16 operands with a float32 result, torch 2.8 and later
 
 
@@ -59,10 +57,6 @@ class _Product:
             _driver().launch(self.launch)
 
 
-def _up(value, to):
-    return -(-value // to) * to
-
-
 class _Shape:
     """The macros of a kernel configuration and what follows from them; the arithmetic is that of the kernel's own macros."""
 
@@ -81,8 +75,9 @@ class _Shape:
         chains = 2 if chained else 4
         rec, inp = _up(self.groups * ksplit, 4) // 4, _up(self.groups, 4) // 4  # warpgroups
         products = rec * self.tiles * self.ksteps // ksplit * (1 if parts == 1 else 3)  # per scheduler and step
-        # Cycles of a step that depend on the choice; the constants are measured.
-        self.cycles = 8 * products + 70 * (ksplit > 1) + (8 - min(cluster, 8)) * 60
+        # Cycles of a step that depend on the choice.
+        cycles = _CLUSTER["cycles"]
+        self.cycles = cycles["product"] * products + cycles["shared_k"] * (ksplit > 1) + cycles["missing_cta"] * (8 - min(cluster, 8))
 
         # setmaxnreg moves registers between whole warpgroups: 512 per lane and scheduler, in eights.
         need_rec = parts * self.tiles * self.ksteps // ksplit * 4 + 40 + self.tiles * 4 * (chains if parts == 1 else 2) + (16 if parts == 2 else 8)
@@ -102,7 +97,7 @@ class _Shape:
         shared += 2 * (ksplit - 1) * self.groups * self.tiles * 512
         shared += parts * self.groups * self.tiles * self.ksteps * 512 if chained and not ih_regs else 0
         self.shared_bytes = shared + out * self.units * 32 + (2 + out + 2 * stages) * 8 + 4 * (self.groups + 3)
-        self.fits = regs >= need_rec and regs >= start and regs_out >= need_out and self.shared_bytes <= 227 * 1024 and self.threads <= 1024
+        self.fits = regs >= need_rec and regs >= start and regs_out >= need_out and self.shared_bytes <= _DEVICE["shared_bytes"] and self.threads <= 1024
         self.macros = dict(CELL=cell, SLABS=slabs, CHAINED=int(chained), HIDDEN=hidden, PADDED=self.padded, CLUSTER=cluster, KSPLIT=ksplit,
                            PARTS=parts, SEQUENCES=sequences, STAGES=stages, CHAINS=chains, PASS=4 if ih_regs or not chained and parts == 1 else 2,
                            RING=ring, OUT=out, IH_REGS=ih_regs, SET_REGS=regs, SET_REGS_IN=regs_in, SET_REGS_OUT=regs_out, **_EXTRA_MACROS)  # fmt: skip
@@ -182,9 +177,7 @@ def _pack_weights(shape, w):
 def _pack_bias(shape, b_ih, b_hh, device):
     s = shape
     out = torch.zeros(s.padded, 4, device=device, dtype=torch.float32)
-    i, h = (torch.zeros(s.gates, s.hidden, device=device) if b is None else b.reshape(s.gates, s.hidden) for b in (b_ih, b_hh))
-    i, h = i.float(), h.float()
-    rows = torch.stack([i[0] + h[0], i[1] + h[1], i[2], h[2]]) if s.cell == "GRU" else i + h
+    rows = _bias_rows(s.cell, s.hidden, b_ih, b_hh, device)
     out[: s.hidden, : rows.shape[0]] = rows.t()
     return out
 
@@ -484,7 +477,6 @@ def _make_plan(*arguments):
 
 
 _PLANNERS = [_Plan]
-_captured = set()  # stacks that a captured graph reads, for good
 
 
 def _cudnn_tf32():
@@ -496,25 +488,6 @@ def _cudnn_tf32():
     if _precision_of is not None:
         return _precision_of("cuda", "rnn") == "tf32"
     return torch.backends.cudnn.allow_tf32
-
-
-def _linear_tf32():
-    if _precision_of is not None:
-        return _precision_of("cuda", "matmul") == "tf32"
-    return torch.backends.cuda.matmul.allow_tf32
-
-
-_precision_of = getattr(torch._C, "_get_fp32_precision_getter", None)  # torch 2.9 and later
-
-
-def _autocast():
-    try:
-        return torch.is_autocast_enabled("cuda")
-    except TypeError:  # torch before 2.4
-        return torch.is_autocast_enabled()
-
-
-_PLAIN = (torch.Tensor, nn.Parameter)
 
 
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -542,16 +515,17 @@ def _check_call(x, states, weights):
         raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernel)")
     if torch._C._get_tracing_state() is not None:
         raise _Unsupported("the model is being traced")
-    if _autocast():
+    if _autocast("cuda"):
         raise _Unsupported("autocast is on")
     return device
 
 
-class _Entry:
-    """What was packed for one set of weights. It holds their memory, so that an address cannot come to mean other weights."""
+class _Stacks(_Entry):
+    """What was packed of one set of weights, by precision."""
 
-    def __init__(self, signature, matrices):
-        self.signature, self.matrices, self.stacks = signature, matrices, {}
+    def __init__(self, weights, group):
+        super().__init__(weights)
+        self.matrices, self.stacks = group(weights), {}
 
     def stack(self, cell, directions, precision, device):
         stack = self.stacks.get(precision)
@@ -563,32 +537,18 @@ class _Entry:
         return stack
 
 
-def _signature(tensors):
-    """Addresses and versions. What writes through `.data` does not change a version and is not seen."""
-    addresses = [t.data_ptr() for t in tensors if t is not None]
-    try:
-        return addresses, [t._version for t in tensors if t is not None]
-    except RuntimeError:  # tensors made in inference mode have none
-        return addresses, None
-
-
-def _entry_of(table, key, tensors, signature, group, device, dtype=torch.float32):
-    entry = table.get(key)
-    if entry is None or entry.signature != signature:
-        _not_while_capturing("before, and again after its weights changed")
+def _stacks_of(table, key, tensors, group, device, dtype=torch.float32):
+    def prepare(entry):
+        _before_packing(device, entry is not None or len(_elman_entries) >= _LOOPS_KEPT)
         _check_weights(tensors, device, dtype)
-        with _lock:
-            if entry is not None or len(_elman_entries) >= 16:
-                torch.cuda.synchronize(device)  # what is dropped here may be in use on any stream
-            while len(_elman_entries) >= 16:
-                _elman_entries.popitem(last=False)
-            entry = table[key] = _Entry(signature, group([None if t is None else t.detach() for t in tensors]))
-    return entry
+        while len(_elman_entries) >= _LOOPS_KEPT:
+            _elman_entries.popitem(last=False)
+
+    return _entry_of(table, key, tensors, _signature(tensors), lambda weights: _Stacks(weights, group), prepare)
 
 
+_LOOPS_KEPT = 16
 _elman_entries = collections.OrderedDict()  # the most recent hand-written loops, by their weights
-_entries = weakref.WeakKeyDictionary()  # module -> _Entry; outside the module, so that copies and pickles of it stay plain
-_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
 
 def _contiguous(t):
@@ -633,7 +593,7 @@ def _on_device(module, cell, weights, x, h0, c0, device):
     if x.dim() not in (2, 3) or x.size(-1) != module.input_size or x.numel() == 0 or x.dtype is not weights[0].dtype:
         return NotImplemented  # PyTorch words the error
     with torch.no_grad():
-        entry = _entry_of(_entries, module, weights, _signature(weights), group, device, x.dtype)
+        entry = _stacks_of(_entries, module, weights, group, device, x.dtype)
         tf32 = _linear_tf32() if module.hone_cell else _cudnn_tf32()
         half = x.dtype is not torch.float32
         stack = entry.stack(cell, directions, "half" if half else "tf32" if tf32 else "fp32", device)
@@ -684,9 +644,8 @@ def _elman(x_seq, h0, w_x, w_h, b_x, b_h, activation, head_weight, head_bias):
     steps, batch, inputs = x_seq.shape
     cell = "RNN_TANH" if activation == "tanh" else "RNN_RELU"
     with torch.no_grad(), torch.cuda.device(device):
-        signature = _signature(tensors)
         key = (device, cell, *[None if t is None else (t.data_ptr(), t.shape, t.stride()) for t in tensors])
-        entry = _entry_of(_elman_entries, key, tensors, signature, lambda detached: [tuple(detached)], device)
+        entry = _stacks_of(_elman_entries, key, tensors, lambda weights: [tuple(weights)], device)
         tf32 = _linear_tf32()
         stack = entry.stack(cell, 1, "tf32" if tf32 else "fp32", device)
         stack.hand_written = True

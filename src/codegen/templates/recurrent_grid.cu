@@ -18,9 +18,7 @@
 // Operands are fp16 (11 significant bits, as TF32); PARTS 2 splits them in two terms, the second scaled by 2^11, and takes
 // three products (about 22 bits).
 
-#define RNN_TANH 0
-#define GRU 2
-#define LSTM 3
+@@part_gates.cu@@
 
 #ifndef PARTS
 #define PARTS 1
@@ -29,7 +27,6 @@
 #define LIMIT_NS 2000000000u
 #endif
 
-#define GATES (CELL < GRU ? 1 : CELL == GRU ? 3 : 4)
 #define ROW_GATES (CELL == GRU && CHAINED ? 4 : GATES)   // a chained GRU sums W_in x apart from W_hn h
 #define PADDED ((HIDDEN + 31) / 32 * 32)
 #define CTAS ((PADDED + UNITS - 1) / UNITS)
@@ -127,30 +124,6 @@ __device__ __forceinline__ float unpack(u32 v, int high) {
     float f;
     asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"((unsigned short)(high ? v >> 16 : v)));
     return f;
-}
-
-// Gate arguments arrive multiplied: by -log2(e) for a sigmoid, by 2 log2(e) for a tanh.
-constexpr float kSigmoid = -1.4426950408889634f, kTanh = 2.8853900817779268f;
-__device__ __forceinline__ float exp2_fast(float x) {
-    float r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-__device__ __forceinline__ float reciprocal(float x) {
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-__device__ __forceinline__ float sigmoid(float e) { return reciprocal(1.f + exp2_fast(e)); }
-__device__ __forceinline__ float tanh_of(float e) {
-    float large = fmaf(-2.f, reciprocal(1.f + exp2_fast(e)), 1.f);
-    float x = e * 0.34657359027997264f, x2 = x * x;   // near zero 1 - 2 / (1 + e^2x) loses its digits
-    float c = fmaf(fmaf(fmaf(0.0157396831f, x2, -0.0523039624f), x2, 0.133152977f), x2, -0.333327681f);
-    float small = fmaf(c * x2, x, x);
-    return fabsf(e) < 0.55f * kTanh ? small : large;
-}
-__device__ __forceinline__ constexpr float gate_scale(int gate) {
-    return CELL == RNN_TANH || gate == 2 ? kTanh : kSigmoid;
 }
 
 // The power of two that brings |h| <= max(1, largest |h0|) to at most 1.
@@ -334,18 +307,9 @@ struct Inputs {   // what a state needs besides the product
     }
     __device__ __forceinline__ void step(const float (&sum)[ROW_GATES], float unscale) {
         auto argument = [&](int gate) { return fmaf(sum[gate % ROW_GATES], unscale * gate_scale(gate), in[gate % GATES]); };
-        if (CELL == RNN_TANH) {
-            h = tanh_of(argument(0));
-        } else if (CELL == GRU) {
-            const float r = sigmoid(argument(0)), z = sigmoid(argument(1));
-            const float below = CHAINED ? fmaf(sum[3 % ROW_GATES], unscale * kTanh, in[2 % GATES]) : in[2 % GATES];
-            const float n = tanh_of(fmaf(r, fmaf(sum[2 % ROW_GATES], unscale * kTanh, hidden_bias), below));
-            h = fmaf(z, h - n, n);
-        } else {
-            const float i = sigmoid(argument(0)), f = sigmoid(argument(1)), n = tanh_of(argument(2)), o = sigmoid(argument(3));
-            c = fmaf(f, c, i * n);
-            h = o * tanh_of(kTanh * c);
-        }
+        auto hidden = [&] { return fmaf(sum[2 % ROW_GATES], unscale * kTanh, hidden_bias); };
+        auto below = [&] { return CHAINED ? fmaf(sum[3 % ROW_GATES], unscale * kTanh, in[2 % GATES]) : in[2 % GATES]; };
+        h = CELL == RNN_TANH ? rnn_state(argument) : CELL == GRU ? gru_state(argument, hidden, below, h) : lstm_state(argument, c);
     }
 };
 

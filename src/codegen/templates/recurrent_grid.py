@@ -5,6 +5,7 @@ import functools
 _GRID_SOURCE = r"""@@recurrent_grid.cu@@"""
 
 _SOURCES.update(recurrent_grid=_GRID_SOURCE)
+_GRID = @@h200.json:grid@@  # what a step costs, in microseconds (docs/RECIPES.md)
 
 
 class _GridSlab(ctypes.Structure):
@@ -24,7 +25,7 @@ def _grid_problem_type(slabs):
 class _GridShape:
     """The macros of a configuration of recurrent_grid.cu and what follows from them; the arithmetic is that of the kernel's own macros."""
 
-    def __init__(self, cell, hidden, slabs, chained, units, warps, ntp, phases, parts=1, shared_limit=227 * 1024):
+    def __init__(self, cell, hidden, slabs, chained, units, warps, ntp, phases, parts=1, shared_limit=_DEVICE["shared_bytes"]):
         self.cell, self.hidden, self.slabs, self.chained, self.units = cell, hidden, slabs, chained, units
         self.warps, self.ntp, self.phases, self.parts = warps, ntp, phases, parts
         self.gates = _GATES[cell]
@@ -41,18 +42,15 @@ class _GridShape:
         # Registers: sums, blocks of h, and as many blocks of weights as leave room for the rest (measured with the compiler).
         elements = ntp * 8 * units
         other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1) + 10 * (-(-elements // self.threads) - 1) + 36 * (phases > 1)
-        self.regb = max(0, min(blocks, (_GRID_REGISTERS - other) // (parts * 8 * self.tiles_used)))
+        self.regb = max(0, min(blocks, (_GRID["registers"] - other) // (parts * 8 * self.tiles_used)))
         shared = 2 * warps * ntp * self.tiles * 512 + (2 if cell == "LSTM" else 1) * phases * elements * 4
         shared += 2 * phases * self.gates * elements * 4 + units * 16
         self.weight_bytes = (blocks - self.regb) * 2 * self.tiles * parts * warps * 512
         self.shared_bytes = shared + self.weight_bytes + 16
-        self.fits = other <= _GRID_REGISTERS - 74 and self.shared_bytes <= shared_limit and self.wb <= 8
+        self.fits = other <= _GRID["registers"] - _GRID["spare_registers"] and self.shared_bytes <= shared_limit and self.wb <= 8
         self.slot_words = parts * ntp * phases * self.padded * 4
         self.macros = dict(CELL=cell, HIDDEN=hidden, SLABS=slabs, CHAINED=int(chained), UNITS=units, WARPS=warps, NTP=ntp, PHASES=phases,
                            PARTS=parts, REGB=self.regb, **_EXTRA_MACROS)  # fmt: skip
-
-
-_GRID_REGISTERS = 224  # of 255 a thread may have
 
 
 def _pack_grid(shape, w, scale, below=False):
@@ -81,8 +79,7 @@ def _pack_grid(shape, w, scale, below=False):
 def _pack_grid_bias(shape, b_ih, b_hh, device):
     s = shape
     out = torch.zeros(s.ctas * s.units, 4, device=device, dtype=torch.float32)
-    i, h = (torch.zeros(s.gates, s.hidden, device=device) if b is None else b.float().reshape(s.gates, s.hidden) for b in (b_ih, b_hh))
-    rows = torch.stack([i[0] + h[0], i[1] + h[1], i[2], h[2]]) if s.cell == "GRU" else i + h
+    rows = _bias_rows(s.cell, s.hidden, b_ih, b_hh, device)
     out[: s.hidden, : rows.shape[0]] = rows.t()
     return out
 
@@ -221,24 +218,17 @@ def _grid_packing(stack, shape, index, chained):
     return stack.packings[key]
 
 
-# What a step costs, fitted to an H200 (microseconds; the terms are those of docs/RECIPES.md).
-_GRID_STEP = dict(chain=0.82, phase=0.35, round=0.23, l2_kb=0.0154, mma=0.0070, alone=0.0106, partial_kb=0.0106, shared_kb=0.002)
-_GRID_CALL_US, _GRID_LAUNCH_US = 25.0, 15.0  # a call; each launch, with zeroing and loading the weights
-_EXCHANGE_LIMIT = 1 << 30  # bytes; layers that run at once keep every step
-_HALF_FLOPS_PER_US, _TF32_FLOPS_PER_US = 4e8, 1e8  # of the products over all steps: torch's, and product_tf32.cu
-
-
 def _grid_step_us(shape, teams, batch):
-    s, cost = shape, _GRID_STEP
+    s, cost = shape, _GRID
     both = 2 if s.chained else 1
     sequences = min(s.sequences, _up(batch, 8)) if batch >= 8 else batch
-    l2 = s.parts * both * sequences * s.padded * 2 / 1024 * (s.slabs * teams * s.ctas) / 128
+    l2 = s.parts * both * sequences * s.padded * 2 / 1024 * (s.slabs * teams * s.ctas) / cost["l2_ctas"]
     mma = both * 2 * s.wb * s.tiles_used * s.ntp * s.phases * (3 if s.parts == 2 else 1)  # of a warp
-    each = -(-s.warps // 4) * cost["mma"] + (cost["alone"] if s.warps <= 4 else 0)  # one warp alone does not hide its latency
+    each = -(-s.warps // 4) * cost["mma_us"] + (cost["mma_alone_us"] if s.warps <= 4 else 0)  # one warp alone does not hide its latency
     partial = s.phases * s.warps * s.ntp * s.tiles / 2
     rounds = s.phases * (-(-s.ntp * 8 * s.units // s.threads) - 1)
-    return (cost["chain"] + (s.phases - 1) * cost["phase"] + rounds * cost["round"] + l2 * cost["l2_kb"] + mma * each
-            + partial * cost["partial_kb"] + s.phases * s.weight_bytes / 1024 * cost["shared_kb"])  # fmt: skip
+    return (cost["chain_us"] + (s.phases - 1) * cost["phase_us"] + rounds * cost["round_us"] + l2 * cost["l2_kb_us"] + mma * each
+            + partial * cost["partial_kb_us"] + s.phases * s.weight_bytes / 1024 * cost["shared_kb_us"])  # fmt: skip
 
 
 class _GridChoice:
@@ -250,7 +240,7 @@ class _GridChoice:
 
 def _grid_choice(stack, steps, batch):
     properties = torch.cuda.get_device_properties(stack.device)
-    limit = getattr(properties, "shared_memory_per_block_optin", 227 * 1024)
+    limit = getattr(properties, "shared_memory_per_block_optin", _DEVICE["shared_bytes"])
     return _choose_grid(stack.cell, stack.hidden, stack.layers, stack.directions, steps, batch, stack.parts, properties.multi_processor_count, limit, stack.inputs)
 
 
@@ -284,12 +274,12 @@ def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processo
         return found
 
     def product_us(layer):
-        width, rate = (inputs, _TF32_FLOPS_PER_US) if layer == 0 else (directions * hidden, _HALF_FLOPS_PER_US)
-        return 2.0 * steps * batch * directions * _GATES[cell] * hidden * width / rate + 4
+        width, rate = (inputs, _GRID["tf32_flops_per_us"]) if layer == 0 else (directions * hidden, _GRID["half_flops_per_us"])
+        return 2.0 * steps * batch * directions * _GATES[cell] * hidden * width / rate + _GRID["product_us"]
 
     choice = None
     for slabs_of in range(1, (layers if directions == 1 else 2) + 1):  # layers of one direction, or directions, at once
-        launches, us = [], _GRID_CALL_US
+        launches, us = [], _GRID["call_us"]
         for first in range(0, layers, slabs_of if directions == 1 else 1):
             slabs = min(slabs_of, layers - first) if directions == 1 else slabs_of
             chained = directions == 1 and slabs > 1
@@ -300,9 +290,9 @@ def _choose_grid(cell, hidden, layers, directions, steps, batch, parts, processo
             apart = range(directions) if slabs < directions else [None]
             launches += [(shape, first, direction) for direction in apart]
             exchange = shape.slot_words * 4 * -(-batch // shape.sequences) * slabs * (steps + 1 if chained else 2)
-            if exchange > _EXCHANGE_LIMIT:
+            if exchange > _GRID["exchange_bytes"]:
                 break
-            us += product_us(first) + len(apart) * (_GRID_LAUNCH_US + exchange / 2e6 + (steps + (slabs - 1) * chained) * step)
+            us += product_us(first) + len(apart) * (_GRID["launch_us"] + exchange / _GRID["clear_bytes_per_us"] + (steps + (slabs - 1) * chained) * step)
         else:
             if choice is None or us < choice.us:
                 choice = _GridChoice(launches, us)

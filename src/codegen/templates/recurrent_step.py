@@ -3,7 +3,12 @@
 _STEP_SOURCE = r"""@@recurrent_step.cu@@"""
 
 _SOURCES.update(recurrent_step=_STEP_SOURCE)
-_STEPS_CAPTURED = 4096  # a graph of more is slow to build
+# In microseconds. A step: two launches, megabytes of fp16 weights, the product. PyTorch in a CUDA graph, per layer and direction: cuDNN
+# keeps small layers in one kernel; for others a launch per step, alone or beside those of other layers, megabytes of float32 weights,
+# sequences.
+_STEP = @@h200.json:step@@
+_CUDNN = @@h200.json:cudnn@@
+_CHOICE = @@h200.json:choice@@
 
 
 class _StepDirection(ctypes.Structure):
@@ -13,6 +18,11 @@ class _StepDirection(ctypes.Structure):
 class _StepArguments(ctypes.Structure):
     _fields_ = [("direction", _StepDirection * 2), ("gates_b", ctypes.c_longlong), ("y_b", ctypes.c_longlong)] + [
         (n, ctypes.c_int) for n in ("batch", "hidden", "y_format", "unused")]  # fmt: skip
+
+
+def _check_captured(stack, steps):
+    if steps * stack.layers > _STEP["most_steps"]:
+        raise _Unsupported("%d steps are too many for a CUDA graph" % (steps * stack.layers))
 
 
 _dropped = []  # graphs that were let go while another was being captured, which must not end then
@@ -34,8 +44,7 @@ class _StepPlan(_Plan):
     def __init__(self, stack, steps, batch, inputs, stream, x_by_batch=False, y_by_batch=False, wanted=("sequence", "h_n", "c_n"), batched=True):
         if stack.parts != 1 or not _HALF_PRODUCT:
             raise _Unsupported("products of fp16 operands do not reach float32, or this torch has none with a float32 result")
-        if steps * stack.layers > _STEPS_CAPTURED:
-            raise _Unsupported("%d steps are too many for a CUDA graph" % (steps * stack.layers))
+        _check_captured(stack, steps)
         self.stack, self.stream, self.steps, self.batch, self.torch_device = stack, stream, steps, batch, torch.device("cuda", stack.device)
         self.lock = threading.Lock()
         self._set_outputs(stack, steps, batch, y_by_batch, wanted, batched)
@@ -58,8 +67,7 @@ class _StepPlan(_Plan):
                 scale = _scale(w_hh) / 64
                 w.append((w_hh.float() * scale).half().t())
                 unscale.append(1 / scale)
-                i, h = (torch.zeros(stack.gates, stack.hidden, device=w_hh.device) if b is None else b.float().reshape(stack.gates, -1) for b in (b_ih, b_hh))
-                rows = torch.stack([i[0] + h[0], i[1] + h[1], i[2], h[2]]) if stack.cell == "GRU" else i + h
+                rows = _bias_rows(stack.cell, stack.hidden, b_ih, b_hh, w_hh.device)
                 bias.append(torch.zeros(stack.hidden, 4, device=w_hh.device).index_copy_(1, torch.arange(len(rows), device=w_hh.device), rows.t()))
             stack.packings[key] = torch.stack(w).contiguous(), torch.stack(bias).contiguous(), unscale
             torch.cuda.current_stream(stack.device).synchronize()  # other streams will read it
@@ -151,25 +159,18 @@ class _StepPlan(_Plan):
 
 
 # Which way to run a shape: each is predicted from what its step costs, and what is predicted to be slower than PyTorch is left to it.
-_CLUSTER_STEP_US = {"GRU": (0.62, 0.52, 1.26), "LSTM": (0.68, 0.56, 1.34), "RNN_TANH": (0.50, 0.50, 0.65), "RNN_RELU": (0.65, 0.65, 0.65)}  # wavefront, two directions, fp32
-_STEP_US = dict(chain=5.0, mb=0.25, gflop=2.5)  # of _StepPlan: two launches, megabytes of fp16 weights, the product
-# Of PyTorch in a CUDA graph, per layer and direction: cuDNN keeps small layers in one kernel; for others a launch per step, alone or
-# beside those of other layers, megabytes of float32 weights, sequences.
-_STEP_BATCH = 128  # measured: 512 sequences took 0.96 of PyTorch's speed, 1,024 took 1.05, where 64 reach 1.6 to 1.8
-_CUDNN_STEP_US = dict(small=0.61, medium=1.9, beside=2.6, alone=4.3, mb=0.15, sequence=0.012)
-_CLEARLY = 0.9  # of PyTorch's predicted time, at most
 
 
 def _cluster_us(stack, steps, batch):
-    shape = _choose_shape(stack.cell, stack.hidden, stack.slabs, stack.chained, min(8, batch), stack.parts)
-    resident = 7 if shape.cluster > 8 else 15 * 8 // max(8, shape.cluster)
-    clusters = stack.slabs * -(-batch // 8)
+    shape = _choose_shape(stack.cell, stack.hidden, stack.slabs, stack.chained, min(_CLUSTER["sequences"], batch), stack.parts)
+    resident = _CLUSTER["resident"]["of_16" if shape.cluster > 8 else "of_8"]
+    clusters = stack.slabs * -(-batch // _CLUSTER["sequences"])
     if stack.chained and clusters > resident:
         raise _Unsupported("%d clusters must run at once, and about %d fit the device" % (clusters, resident))
-    wavefront, both, precise = _CLUSTER_STEP_US[stack.cell]
-    step = precise if stack.parts == 2 else wavefront if stack.directions == 1 else both
+    costs = _CLUSTER["step_us"][stack.cell.split("_")[0]]
+    step = costs["precise" if stack.parts == 2 else "wavefront" if stack.directions == 1 else "both"]
     turns = -(-clusters // resident)
-    return 48 + step * turns * (steps + stack.layers - 1 if stack.directions == 1 else steps * stack.layers)
+    return _CLUSTER["call_us"] + step * turns * (steps + stack.layers - 1 if stack.directions == 1 else steps * stack.layers)
 
 
 def _grid_us(stack, steps, batch):
@@ -179,24 +180,25 @@ def _grid_us(stack, steps, batch):
 def _step_us(stack, steps, batch):
     if stack.parts != 1 or not _HALF_PRODUCT or stack.cell == "RNN_RELU":
         raise _Unsupported("its products are of fp16 operands")
-    if batch > _STEP_BATCH and not _only_ways:
-        raise _Unsupported("for batches beyond %d the products decide, and they are no faster than PyTorch's" % _STEP_BATCH)
-    if stack.hidden % 8 and not _only_ways:
+    _check_captured(stack, steps)
+    if batch > _STEP["most_sequences"] and not _only_ways:
+        raise _Unsupported("for batches beyond %d the products decide, and they are no faster than PyTorch's" % _STEP["most_sequences"])
+    if stack.hidden % _STEP["hidden_multiple"] and not _only_ways:
         raise _Unsupported("products of fp16 rows that are not multiples of 16 bytes are slow")
     weights = stack.gates * stack.hidden * stack.hidden * stack.directions
-    step = _STEP_US["chain"] + weights * 2e-6 * _STEP_US["mb"] + 2e-9 * weights * batch * _STEP_US["gflop"]
-    return stack.layers * steps * step + 60
+    step = _STEP["chain_us"] + weights * 2e-6 * _STEP["mb_us"] + 2e-9 * weights * batch * _STEP["gflop_us"]
+    return stack.layers * steps * step + _STEP["call_us"]
 
 
 def _pytorch_us(stack, steps, batch):
-    cost, weights, chains = _CUDNN_STEP_US, stack.gates * stack.hidden * stack.hidden * 4e-6, stack.layers * stack.directions
-    step = cost["alone" if chains == 1 else "beside"] + weights * cost["mb"] + batch * cost["sequence"]
-    if weights > 40:  # they do not stay in L2
-        step = 5 + weights * 0.26
     if stack.hand_written:
         return math.inf
-    if stack.hidden <= 128:
-        step = cost["small" if stack.hidden < 108 else "medium"]
+    cost, megabytes, chains = _CUDNN, stack.gates * stack.hidden * stack.hidden * 4e-6, stack.layers * stack.directions
+    step = cost["alone_us" if chains == 1 else "beside_us"] + megabytes * cost["mb_us"] + batch * cost["sequence_us"]
+    if megabytes > cost["l2_mb"]:  # they do not stay in L2
+        step = cost["beyond_us"] + megabytes * cost["beyond_mb_us"]
+    if stack.hidden <= cost["medium_hidden"]:
+        step = cost["small_us" if stack.hidden <= cost["small_hidden"] else "medium_us"]
     return chains * steps * step
 
 
@@ -219,7 +221,7 @@ def _fastest_plan(stack, steps, batch, *rest):
     found, said = _predictions(stack, steps, batch)
     kept = _pytorch_us(stack, steps, batch)
     for us, name in found:
-        if us > _CLEARLY * kept and not _only_ways:
+        if us > _CHOICE["of_pytorch"] * kept and not _only_ways:
             said.append("PyTorch is predicted to be about as fast (%.0f us, and %.0f us here)" % (kept, us))
             break
         try:

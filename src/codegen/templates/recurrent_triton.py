@@ -5,7 +5,6 @@
 import triton
 import triton.language as tl
 
-_GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 _DEPTH, _WARPS = 64, 4
 
 
@@ -157,8 +156,7 @@ class _Packed:
             self.w_hh[slab, :, : s.hidden, : s.hidden] = by_gate(w_hh)
             if s.chained and slab > 0:
                 self.w_ih[slab, :, : s.hidden, : s.hidden] = by_gate(w_ih)
-            i, h = (torch.zeros(s.gates, s.hidden, device=device) if b is None else b.reshape(s.gates, s.hidden) for b in (b_ih, b_hh))
-            rows = torch.stack([i[0] + h[0], i[1] + h[1], i[2], h[2]]) if s.cell == "GRU" else i + h
+            rows = _bias_rows(s.cell, s.hidden, b_ih, b_hh, device)
             self.bias[slab, : rows.size(0), : s.hidden] = rows
         if precision == "tf32":
             for w in {id(w): w for w in (self.w_hh, self.w_ih)}.values():
@@ -216,17 +214,21 @@ def _layers(cell, matrices, directions, x, h0, c0, precision, packings):
 
 def _check_call(tensors):
     for t in tensors:
-        if t is not None and (type(t) not in (torch.Tensor, nn.Parameter) or t.dtype is not torch.float32 or not t.is_cuda and not _INTERPRETED):
+        if t is not None and (type(t) not in _PLAIN or t.dtype is not torch.float32 or not t.is_cuda and not _INTERPRETED):
             raise _Unsupported("the kernel is for plain float32 tensors on a GPU")
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernel)")
-    if torch.is_autocast_enabled():
+    if _autocast("cuda"):
         raise _Unsupported("autocast is on")
 
 
 _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-_packed = weakref.WeakKeyDictionary()  # module -> (signature, packings); outside the module, so that copies and pickles stay plain
-_precision_of = getattr(torch._C, "_get_fp32_precision_getter", None)  # torch 2.9 and later
+
+
+class _Packings(_Entry):
+    def __init__(self, weights):
+        super().__init__(weights)
+        self.packings = {}
 
 
 def _precision(linear):
@@ -244,11 +246,6 @@ def _launched(call):
         return call()
     except (RuntimeError, triton.runtime.errors.OutOfResources, triton.compiler.CompilationError) as e:
         raise _Unsupported("the Triton kernel does not run here: %s" % str(e)[:300]) from None
-
-
-def _signature(tensors):
-    """Addresses and versions. What writes through `.data` does not change a version and is not seen."""
-    return [None if t is None else (t.data_ptr(), t._version, t) for t in tensors]
 
 
 def _forward(module, x, state):
@@ -269,16 +266,13 @@ def _forward(module, x, state):
     if any(s is not None and s.shape != (module.num_layers * directions, rows.size(1), module.hidden_size) for s in states):
         return NotImplemented
     with torch.no_grad(), _lock:
-        signature = _signature(weights)
-        kept = _packed.get(module)
-        if kept is None or len(kept[0]) != len(signature) or any(a[:2] != b[:2] for a, b in zip(kept[0], signature)):
-            if kept is not None and x.is_cuda:
-                torch.cuda.synchronize(x.device)  # what is dropped here may be in use on any stream
-            kept = _packed[module] = (signature, {})
+        # What is dropped when weights change may be in use on any stream.
+        wait = lambda old: torch.cuda.synchronize(x.device) if old is not None and x.is_cuda else None
+        kept = _entry_of(_entries, module, weights, _signature(weights), _Packings, wait)
         per = 4 if module.bias else 2
         matrices = [tuple(weights[i : i + per]) + (None,) * (4 - per) for i in range(0, len(weights), per)]
         precision = _precision(module.hone_cell)
-        y, h_n, c_n = _launched(lambda: _layers(cell, matrices, directions, rows, *states, precision, kept[1]))
+        y, h_n, c_n = _launched(lambda: _layers(cell, matrices, directions, rows, *states, precision, kept.packings))
     y = (y.transpose(0, 1) if module.batch_first else y) if batched else y.squeeze(1)
     h_n, c_n = (h_n, c_n) if batched else (h_n.squeeze(1), c_n.squeeze(1))
     return y, ((h_n, c_n) if cell == "LSTM" else h_n)

@@ -10,14 +10,12 @@
 // split_sum     adds up what the parts of a divided k gave
 // split_repair  rows of x that hold an infinity or a NaN, in plain float32
 //
-// Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x).
+// Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), TILE, DEPTH (k of a block: 128
+// bytes, what the swizzle spans), STAGES.
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned short u16;
 
-#define TILE 128
-#define DEPTH 64                        // k of a block: 128 bytes, what the swizzle spans
-#define STAGES 3
 #define PART_BYTES (TILE * DEPTH * 2)   // one term of a block
 #define BLOCK_BYTES (2 * PART_BYTES)
 #define STAGE_BYTES (2 * BLOCK_BYTES)   // w, x

@@ -1,62 +1,13 @@
 # HoneLinear is nn.Linear (same parameters, same state_dict) whose forward multiplies on Hopper's fp16 tensor cores at float32's
 # accuracy: two fp16 terms per number, three products. The split weight is kept beside the module, as large as the weight itself, and
 # is made anew when the weight changes. What this does not cover, or does not speed up, runs in PyTorch as before.
-import collections
-import ctypes
-import hashlib
-import math
-import os
-import shutil
-import subprocess
-import tempfile
-import threading
-import warnings
-import weakref
-
-import torch
-import torch.nn as nn
-
-_lock = threading.RLock()
-_warned = set()
-_OutOfMemory = getattr(torch.cuda, "OutOfMemoryError", MemoryError)
-
-
-class _Unsupported(Exception):
-    """The kernel cannot do this; the message says why and PyTorch does it instead."""
-
-
-def _warn_once(reason):
-    if reason not in _warned:
-        _warned.add(reason)
-        warnings.warn("Hone's split product is not used: %s" % reason, RuntimeWarning, stacklevel=4)
-
-
-def _cache_folders():
-    if os.environ.get("HONE_KERNEL_CACHE"):
-        yield os.environ["HONE_KERNEL_CACHE"]
-    else:
-        home = os.path.expanduser("~")
-        if os.path.isabs(home):
-            yield os.path.join(home, ".cache", "hone", "kernels")
-    yield None  # nothing is kept
-
-
-@@part_cuda_driver.py@@
-
-
 _SPLIT_SOURCE = r"""@@split_gemm.cu@@"""
 
 _SOURCES.update(split_gemm=_SPLIT_SOURCE)
-_TILE, _DEPTH, _STAGES = 128, 64, 3  # as in the kernel
+_KERNEL_NAME = "split product"
+_SPLIT = @@h200.json:split_gemm@@  # the kernel's tiles, and what products cost, in microseconds; the recipe that wrote this file predicts with the same
+_TILE, _DEPTH, _STAGES = _SPLIT["tile"], _SPLIT["depth"], _SPLIT["stages"]
 _SCALED_BITS = 15  # a column this many powers of two under the largest weight still has float32's precision
-_PLANS_KEPT = 64  # shapes and streams per weight
-
-# Measured on an H200. The recipe that wrote this file predicts with the same figures.
-_PYTORCH_FLOPS, _PRODUCT_FLOPS, _BYTES, _CALL_SECONDS = 50e12, 600e12, 4.0e12, 35e-6
-
-
-def _up(value, to):
-    return -(-value // to) * to
 
 
 class _Launch:
@@ -67,21 +18,23 @@ class _Launch:
         tiles = self.row_tiles * self.unit_tiles
         # Two CTAs share what they read of x, or of w. Clusters of four would leave processors idle.
         self.cluster = (1, 2) if self.unit_tiles % 2 == 0 else (2, 1) if self.row_tiles % 2 == 0 else (1, 1)
-        best = None
-        for splits in range(1, min(16, max(1, self.blocks // 16)) + 1):
+        cost, best = _SPLIT, None
+        for splits in range(1, min(cost["most_parts"], max(1, self.blocks // cost["blocks_per_part"])) + 1):
             per_split = -(-self.blocks // splits)
             waves = -(-tiles * splits // processors)
             flops = 6 * _TILE * _TILE * _DEPTH * per_split * waves * processors
-            seconds = flops / _PRODUCT_FLOPS + (2 * splits * rows * units * 4 / _BYTES + 4e-6 if splits > 1 else 0)
-            if best is None or seconds < best:
-                best, self.splits, self.per_split = seconds, -(-self.blocks // per_split), per_split
-        self.seconds = _CALL_SECONDS + 16 * rows * width / _BYTES + max(best, 4 * units * width / _BYTES)
-        # PyTorch's tiles are wide, too: from 32 rows on it takes as long as for 96.
-        self.pytorch_seconds = max(2 * (rows if rows < 32 else max(rows, 96)) * units * width / _PYTORCH_FLOPS, 4 * units * width / _BYTES)
-        self.pays = self.seconds < 0.8 * self.pytorch_seconds
+            us = flops / cost["product_flops_per_us"] + (2 * splits * rows * units * 4 / cost["bytes_per_us"] + cost["sum_us"] if splits > 1 else 0)
+            if best is None or us < best:
+                best, self.splits, self.per_split = us, -(-self.blocks // per_split), per_split
+        weight_us = 4 * units * width / cost["bytes_per_us"]
+        self.us = cost["call_us"] + 16 * rows * width / cost["bytes_per_us"] + max(best, weight_us)
+        # PyTorch's tiles are wide, too.
+        filled = rows if rows < cost["few_rows"] else max(rows, cost["filled_rows"])
+        self.pytorch_us = max(2 * filled * units * width / cost["pytorch_flops_per_us"], weight_us)
+        self.pays = self.us < cost["of_pytorch"] * self.pytorch_us
 
     def macros(self):
-        return dict(CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1])
+        return dict(CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1], TILE=_TILE, DEPTH=_DEPTH, STAGES=_STAGES)
 
 
 class _Call:
@@ -171,11 +124,18 @@ class _Plan:
         return out
 
 
-class _Entry:
-    """What was made of one weight; it holds the weight's memory, so that its address cannot come to mean another one."""
+class _Splits(_Entry):
+    """One weight, split, or a sentence that says why it is not; and the plans of its calls."""
 
-    def __init__(self, signature, weight, split):
-        self.signature, self.weight, self.split, self.plans = signature, weight, split, collections.OrderedDict()
+    def __init__(self, weights, device, rows):
+        super().__init__(weights)
+        self.weight, self.plans = weights[0], collections.OrderedDict()
+        try:
+            self.split = _SplitWeight(device, self.weight, _launch_for(device, rows, *self.weight.shape).macros())
+        except _Unsupported as e:
+            self.split = str(e)
+        except _OutOfMemory:
+            self.split = "there is no memory for the split weight"
 
     def plan(self, device, stream, rows):
         plan = self.plans.get((stream, rows))
@@ -187,57 +147,14 @@ class _Entry:
         return plan
 
 
-_entries = weakref.WeakKeyDictionary()  # module -> _Entry or a sentence; outside the module, so that copies and pickles stay plain
-_captured = set()  # entries that a captured graph reads, for good
-
-
-def _signature(weight):
-    """Address and version. What writes through `.data` does not change a version and is not seen."""
-    try:
-        return weight.data_ptr(), weight._version, weight.shape
-    except RuntimeError:  # made in inference mode: it has none
-        return weight.data_ptr(), None, weight.shape
-
-
-def _entry_of(module, weight, device, rows):
-    signature = _signature(weight)
-    entry = _entries.get(module)
-    if entry is None or entry.signature != signature:
-        _not_while_capturing("before, and again after its weights changed")
-        with _lock:
-            if entry is not None:
-                torch.cuda.synchronize(device)  # what is dropped here may be in use on any stream
-            weight = weight.detach()
-            try:
-                split = _SplitWeight(device, weight, _launch_for(device, rows, *weight.shape).macros())
-            except _Unsupported as e:
-                split = str(e)
-            except _OutOfMemory:
-                split = "there is no memory for the split weight"
-            entry = _entries[module] = _Entry(signature, weight, split)
+def _splits_of(module, weight, device, rows):
+    signature = (*_signature((weight,)), weight.shape)
+    entry = _entry_of(_entries, module, (weight,), signature, lambda weights: _Splits(weights, device, rows), lambda old: _before_packing(device, old is not None))
     if type(entry.split) is str:
         raise _Unsupported(entry.split)
     return entry
 
 
-_precision_of = getattr(torch._C, "_get_fp32_precision_getter", None)  # torch 2.9 and later
-
-
-def _linear_tf32():
-    if _precision_of is not None:
-        return _precision_of("cuda", "matmul") == "tf32"
-    return torch.backends.cuda.matmul.allow_tf32
-
-
-def _autocast():
-    try:
-        return torch.is_autocast_enabled("cuda")
-    except TypeError:  # torch before 2.4
-        return torch.is_autocast_enabled()
-
-
-_PLAIN = (torch.Tensor, nn.Parameter)
-_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 _launches = {}
 
 
@@ -261,7 +178,7 @@ def _split_linear(module, x):
         return NotImplemented
     rows = x.numel() // width
     launch = _launch_for(device, rows, units, width)
-    if not launch.pays or _linear_tf32() or _autocast():
+    if not launch.pays or _linear_tf32() or _autocast("cuda"):
         return NotImplemented
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernel)")
@@ -280,7 +197,7 @@ def _split_linear(module, x):
 def _on_device(module, x, weight, bias, rows, device):
     with torch.no_grad():
         _driver().enter(device)
-        entry = _entry_of(module, weight, device, rows)
+        entry = _splits_of(module, weight, device, rows)
         if _capturing():
             _captured.add(entry)
         plan = entry.plan(device, _raw_stream(device), rows)
@@ -295,10 +212,8 @@ class HoneLinear(nn.Linear):
             answer = _split_linear(self, input)
             if answer is not NotImplemented:
                 return answer
-        except _Unsupported as e:
-            _warn_once(str(e))
-        except _OutOfMemory:
-            _warn_once("its scratch memory does not fit the device")
+        except _REFUSALS as e:
+            _warn_once(e)
         return super().forward(input)
 
 

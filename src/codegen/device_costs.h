@@ -1,0 +1,108 @@
+// What kernels and PyTorch cost on a class of devices. The figures live in devices/*.json, one file per
+// class, and nowhere else: recipes predict with what is read here, and the files that recipes write carry
+// the same sections as Python values (DeviceSection).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace hone {
+
+// Recurrent layers in clusters of CTAs. Hidden units that clusters of at most 8, and of 16 CTAs hold.
+struct ClusterHidden {
+  int64_t of_8 = 0;
+  int64_t of_16 = 0;
+};
+struct ClusterCell {
+  double wavefront_us = 0;  // of one step
+  double both_us = 0;       // of two directions at once
+  double precise_us = 0;    // with two terms per operand
+  ClusterHidden stacked, single, precise_stacked, precise_single;
+};
+struct ClusterCosts {
+  int64_t sequences = 0;  // of one cluster
+  int64_t resident_of_8 = 0;
+  int64_t resident_of_16 = 0;
+  double call_us = 0;
+  ClusterCell gru, lstm, rnn;
+};
+
+// Recurrent layers over the whole chip; the terms are explained in docs/RECIPES.md.
+struct GridCosts {
+  double chain_us = 0, phase_us = 0, round_us = 0, l2_kb_us = 0, mma_us = 0, mma_alone_us = 0,
+         partial_kb_us = 0, shared_kb_us = 0;
+  double l2_ctas = 0;
+  double call_us = 0, launch_us = 0, product_us = 0;
+  double half_flops_per_us = 0, tf32_flops_per_us = 0;
+  double clear_bytes_per_us = 0, exchange_bytes = 0;
+  int64_t registers = 0, spare_registers = 0;
+};
+
+// A product and a kernel per step, in a CUDA graph.
+struct StepGraphCosts {
+  double chain_us = 0, mb_us = 0, gflop_us = 0, call_us = 0;
+  int64_t most_steps = 0, most_sequences = 0, hidden_multiple = 0;
+};
+
+// PyTorch's recurrent layers in a CUDA graph.
+struct CudnnCosts {
+  double small_us = 0, medium_us = 0, beside_us = 0, alone_us = 0, mb_us = 0, sequence_us = 0;
+  double l2_mb = 0, beyond_us = 0, beyond_mb_us = 0;
+  int64_t small_hidden = 0, medium_hidden = 0;
+};
+
+// Linear layers as three fp16 products.
+struct SplitGemmCosts {
+  int64_t tile = 0, depth = 0;
+  double pytorch_flops_per_us = 0, product_flops_per_us = 0, bytes_per_us = 0, call_us = 0, sum_us = 0;
+  double of_pytorch = 0;
+  int64_t most_parts = 0, blocks_per_part = 0, few_rows = 0, filled_rows = 0;
+};
+
+struct TritonCosts {
+  double wavefront_step_us = 0, layer_step_us = 0;
+  int64_t most_hidden = 0;
+};
+
+// A chain of library operators: a fixed cost for each, and the share of the ceiling they reach.
+struct OperatorCosts {
+  double operator_us = 0;
+  double share = 0;
+};
+using LibraryCosts = std::map<std::string, OperatorCosts>;
+
+struct GpuCosts {
+  int64_t processors = 0;
+  int64_t shared_bytes = 0;  // of one block
+  ClusterCosts cluster;
+  GridCosts grid;
+  StepGraphCosts step;
+  CudnnCosts cudnn;
+  double of_pytorch = 0;  // the share of PyTorch's time that a recurrent kernel may be predicted to take
+  SplitGemmCosts split_gemm;
+  TritonCosts triton;
+  LibraryCosts library;
+};
+
+struct CpuCosts {
+  double persistent_share = 0;  // of the cores' own rate
+  double persistent_step_us = 0;
+  LibraryCosts library;
+};
+
+struct DeviceCosts {
+  GpuCosts gpu;
+  CpuCosts cpu;
+};
+// From the files in the binary, or from these; an Error names the first figure that is missing.
+Result<DeviceCosts> LoadDeviceCosts();
+Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file);
+
+// A section of a file, "h200.json:grid", as a Python value without its remarks.
+Result<std::string> DeviceSection(const std::string& reference);
+
+}  // namespace hone
