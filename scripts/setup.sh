@@ -10,7 +10,8 @@
 set -euo pipefail
 
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
-data=${HONE_DATA:-${XDG_DATA_HOME:-${HOME:?HOME is not set}/.local/share}/hone}
+usual_data=${XDG_DATA_HOME:-${HOME:?HOME is not set}/.local/share}/hone
+data=${HONE_DATA:-$usual_data}
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libsqlite3-dev libseccomp-dev
   libmd-dev libtree-sitter-dev libtomlplusplus-dev libboost-dev libssl-dev libarchive-dev zlib1g-dev bubblewrap python3 python3-venv python3-dev)
@@ -69,12 +70,16 @@ sys.exit(sys.version_info < (3, 8) or spec is None or spec.origin is None)' >/de
 # An NVIDIA device that programs of this machine can open; /dev/dxg is the one of WSL.
 has_gpu() { compgen -G '/dev/nvidia[0-9]*' >/dev/null || [[ -e /dev/dxg ]]; }
 
-# A CPU build is current as long as there is no GPU.
+# Hone looks for its Python in HONE_DATA and in the usual data folder. A CPU build is current as long as there is no GPU.
 own_python_is_current() {
-  local made
-  [[ -x $data/python/bin/python3 ]] || return 1
-  made=$(cat "$data/python/hone-made" 2>/dev/null)
-  [[ $made == "${torch_spec[*]}" ]] || { [[ $made == "${torch_spec[*]} (CPU)" ]] && ! has_gpu; }
+  local folder made
+  for folder in "$data" "$usual_data"; do
+    [[ -x $folder/python/bin/python3 ]] || continue
+    made=$(cat "$folder/python/hone-made" 2>/dev/null)
+    [[ $made != "${torch_spec[*]}" ]] || return 0
+    [[ $made != "${torch_spec[*]} (CPU)" ]] || has_gpu || return 0
+  done
+  return 1
 }
 
 need_python() {

@@ -14,6 +14,7 @@
 #include <deque>
 #include <future>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "base/interrupt.h"
@@ -176,6 +177,15 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
     lifted.emplace_back(fcntl(here, F_DUPFD_CLOEXEC, 64));
     posix_spawn_file_actions_adddup2(&actions, lifted.back().get(), there);
   }
+  // Nothing else is handed on, not even what whoever started Hone left open.
+  int next = STDERR_FILENO + 1;
+  std::set<int> targets;
+  for (const auto& [here, there] : spec.descriptors) targets.insert(there);
+  for (const int target : targets) {
+    for (; next < target; ++next) posix_spawn_file_actions_addclose(&actions, next);
+    next = std::max(next, target + 1);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, next);
   if (!spec.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, spec.folder.c_str());
   sigset_t none, defaults;
   sigemptyset(&none);
@@ -183,9 +193,8 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&defaults, number);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  // A session of its own: it is nobody's foreground job and has no terminal to type into.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   std::vector<char*> argv, env;
   for (const std::string& word : spec.argv) argv.push_back(const_cast<char*>(word.c_str()));

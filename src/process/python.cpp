@@ -218,6 +218,10 @@ Result<PythonInfo> FindPython(const std::string& explicit_choice) {
   }
   places.push_back({"python3", "python3", "python3"});
   places.push_back({"hone", "Hone's own environment", OwnPython()});
+  // HONE_DATA moves the store; an environment that was made without it is still Hone's own.
+  const std::string shared = Variable("XDG_DATA_HOME");
+  const fs::path usual = (shared.empty() ? HomeFolder() / ".local/share" : fs::path(shared)) / "hone";
+  if (usual != DataFolder()) places.push_back({"hone", "the one in " + usual.string(), usual / "python"});
 
   std::vector<std::string> looked_at;
   for (const Place& place : places) {

@@ -21,7 +21,8 @@ using ::testing::IsEmpty;
 class PythonTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"HONE_PYTHON", "VIRTUAL_ENV", "PATH", "HONE_DATA", "PYTHONPATH"}) {
+    for (const char* name :
+         {"HONE_PYTHON", "VIRTUAL_ENV", "PATH", "HONE_DATA", "XDG_DATA_HOME", "PYTHONPATH"}) {
       const char* value = std::getenv(name);
       saved_[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
     }
@@ -33,6 +34,7 @@ class PythonTest : public ::testing::Test {
     fs::create_directories(Folder() / "path");
     setenv("PATH", ((Folder() / "path").string() + ":/bin").c_str(), 1);
     setenv("HONE_DATA", (Folder() / "data").c_str(), 1);
+    setenv("XDG_DATA_HOME", (Folder() / "share").c_str(), 1);
     Script("path/python3", Answer("3.11.2", ""));
   }
   void TearDown() override {
@@ -117,6 +119,18 @@ TEST_F(PythonTest, TheOrderIsFlagVariableEnvironmentPathOwn) {
   EXPECT_EQ(chosen(""), "python3");
   Script("path/python3", "echo 'pyenv: python3: command not found' >&2; exit 127");
   EXPECT_EQ(chosen(""), "hone");
+}
+
+TEST_F(PythonTest, HoneDataDoesNotHideTheEnvironmentOfTheDefaultFolder) {
+  const fs::path shared = Script("share/hone/python/bin/python3", Answer("3.11.2", "2.0.0"));
+  const Result<PythonInfo> by_default = FindPython("");
+  ASSERT_TRUE(by_default.ok()) << by_default.error().message;
+  EXPECT_EQ(by_default->program, shared);
+  EXPECT_EQ(by_default->chosen_by, "hone");
+  const fs::path nearer = Script("data/python/bin/python3", Answer("3.11.2", "2.1.0"));
+  const Result<PythonInfo> by_setting = FindPython("");
+  ASSERT_TRUE(by_setting.ok()) << by_setting.error().message;
+  EXPECT_EQ(by_setting->program, nearer);
 }
 
 TEST_F(PythonTest, TheUsersWordIsNeverOverruled) {

@@ -18,12 +18,29 @@ constexpr int kListenerFd = 20;
 
 std::vector<fs::path> SystemFolders() {
   std::vector<fs::path> folders;
-  for (const char* path :
-       {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc", "/opt", "/sys", "/nix"}) {
+  for (const char* path : {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/opt", "/sys", "/nix"}) {
     std::error_code code;
     if (fs::exists(path, code)) folders.emplace_back(path);
   }
   return folders;
+}
+
+// Of /etc what loaders, compilers, the C library and GPU drivers read. The rest may hold secrets.
+std::vector<fs::path> SystemSettings() {
+  std::vector<fs::path> found;
+  for (const char* name :
+       {"ld.so.cache",    "ld.so.conf",      "ld.so.conf.d",    "ld.so.preload", "alternatives",
+        "passwd",         "group",           "nsswitch.conf",   "hosts",         "localtime",
+        "timezone",       "os-release",      "debian_version",  "lsb-release",   "locale.alias",
+        "default/locale", "ssl/openssl.cnf", "crypto-policies", "mime.types",    "gai.conf",
+        "host.conf",      "OpenCL",          "vulkan",          "glvnd",         "nvidia",
+        "nccl.conf",      "cufile.json",     "python3",         "python3.11",    "python3.12",
+        "clang",          "machine-id"}) {
+    std::error_code code;
+    const fs::path path = fs::path("/etc") / name;
+    if (fs::exists(path, code)) found.push_back(path);
+  }
+  return found;
 }
 
 std::vector<fs::path> GpuNodes() {
@@ -63,6 +80,8 @@ void Append(std::vector<std::string>& argv, std::initializer_list<std::string> w
 std::vector<std::string> BubblewrapArgv(const SandboxPolicy& policy, const fs::path& helper) {
   std::vector<std::string> argv = {"bwrap",
                                    "--die-with-parent",
+                                   "--new-session",
+                                   "--as-pid-1",
                                    "--unshare-user",
                                    "--unshare-ipc",
                                    "--unshare-pid",
@@ -81,6 +100,7 @@ std::vector<std::string> BubblewrapArgv(const SandboxPolicy& policy, const fs::p
                                    "--dir",
                                    "/run"};
   for (const fs::path& folder : SystemFolders()) Append(argv, {"--ro-bind", folder, folder});
+  for (const fs::path& path : SystemSettings()) Append(argv, {"--ro-bind", path, path});
   for (const fs::path& path : ExtraReadable(policy)) Append(argv, {"--ro-bind", path, path});
   if (policy.gpu) {
     for (const fs::path& node : GpuNodes()) Append(argv, {"--dev-bind", node, node});
@@ -110,18 +130,21 @@ std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel le
   std::vector<std::string> argv = {helper.string(), kSandboxExecWord, std::to_string(kListenerFd)};
   if (level == SandboxLevel::kLandlock) {
     argv.emplace_back(policy.loopback ? "landlock+loopback" : "landlock");
+    argv.emplace_back(policy.private_folder);
     for (const fs::path& path : SystemFolders()) Append(argv, {"r", path});
+    for (const fs::path& path : SystemSettings()) Append(argv, {"r", path});
     for (const fs::path& path : ExtraReadable(policy)) Append(argv, {"r", path});
-    // Writable, because the CUDA driver names its threads there; see MountOwnProc for what that leaves open.
+    // Writable, because the CUDA driver names its threads there; see sandbox_mounts.cpp for what that leaves
+    // open.
     Append(argv, {"w", "/proc"});
-    for (const char* node :
-         {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm"})
+    for (const char* node : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"})
       if (fs::exists(node)) Append(argv, {"w", node});
     if (policy.gpu)
       for (const fs::path& node : GpuNodes()) Append(argv, {"w", node});
     Append(argv, {"w", policy.private_folder});
   } else {
     argv.emplace_back(policy.loopback ? "seccomp+loopback" : "seccomp");
+    argv.emplace_back(policy.private_folder);
   }
   argv.emplace_back("--");
   return argv;

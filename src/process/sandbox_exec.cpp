@@ -1,15 +1,15 @@
 #include "process/sandbox_exec.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <net/if.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,103 +22,25 @@
 
 #include "process/channel.h"
 #include "process/landlock.h"
+#include "process/sandbox_filter.h"
+#include "process/sandbox_mounts.h"
 
 namespace hone {
 
 namespace {
 
-[[noreturn]] void Fail(const char* what) {
-  std::fprintf(stderr, "hone sandbox: %s: %s\n", what, std::strerror(errno));
+[[noreturn]] void Fail(const std::string& what) {
+  std::fprintf(stderr, "hone sandbox: %s: %s\n", what.c_str(), std::strerror(errno));
   _exit(126);
 }
 
-// Refused outright: nothing an honest kernel needs, everything an escape starts with.
-constexpr const char* kRefused[] = {
-    "ptrace",
-    "process_vm_readv",
-    "process_vm_writev",
-    "kexec_load",
-    "kexec_file_load",
-    "mount",
-    "umount2",
-    "pivot_root",
-    "chroot",
-    "bpf",
-    "perf_event_open",
-    "keyctl",
-    "add_key",
-    "request_key",
-    "userfaultfd",
-    "init_module",
-    "finit_module",
-    "delete_module",
-    "setns",
-    "reboot",
-    "swapon",
-    "swapoff",
-    "clock_settime",
-    "clock_adjtime",
-    "settimeofday",
-    "adjtimex",
-    "open_by_handle_at",
-    "io_uring_setup",
-    "move_mount",
-    "fsopen",
-    "fsmount",
-    "open_tree",
-    "pidfd_getfd",
-    "acct",
-    "quotactl",
-    "syslog",
-};
-
-int LoadFilter(bool loopback) {
-  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-  if (filter == nullptr) return -1;
-  for (const char* name : kRefused) {
-    const int number = seccomp_syscall_resolve_name(name);
-    if (number >= 0) seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
-  }
-  // Its flags lie behind a pointer that a filter cannot read; libraries then use openat.
-  const int openat2 = seccomp_syscall_resolve_name("openat2");
-  if (openat2 >= 0) seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), openat2, 0);
-  int code = 0;
-  for (int domain : {AF_INET, AF_INET6, AF_PACKET, AF_VSOCK}) {
-    if (loopback && (domain == AF_INET || domain == AF_INET6)) continue;
-    code |= seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(socket), 1,
-                             SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(domain), 0));
-  }
-  for (int mode : {O_WRONLY, O_RDWR}) {
-    const auto wanted = static_cast<scmp_datum_t>(mode);
-    code |= seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(openat), 1,
-                             SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE, wanted));
-#ifdef __NR_open
-    code |= seccomp_rule_add(filter, SCMP_ACT_NOTIFY, SCMP_SYS(open), 1,
-                             SCMP_A1(SCMP_CMP_MASKED_EQ, O_ACCMODE, wanted));
-#endif
-  }
-  if (code != 0 || seccomp_load(filter) != 0) return -1;
-  return seccomp_notify_fd(filter);
-}
-
-// A fresh /proc for the new PID namespace; what of it could change the machine becomes read-only. The CUDA
-// driver needs both: a /proc that knows its process ids, and leave to name its threads there.
-void MountOwnProc() {
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) Fail("cannot make mounts private");
-  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
-    Fail("cannot mount /proc");
-  for (const char* path :
-       {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi", "/proc/scsi"}) {
-    if (access(path, F_OK) != 0) continue;
-    if (mount(path, path, nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
-        mount(nullptr, path, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-              nullptr) != 0)
-      Fail(path);
-  }
-}
-
+// Those this process has, and those a program it starts could get.
 void DropCapabilities() {
   for (int capability = 0; capability < 64; ++capability) prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  syscall(SYS_capset, &header, none);
 }
 
 // In a new network namespace the loopback is there and down.
@@ -132,37 +54,47 @@ void RaiseLoopback() {
   close(fd);
 }
 
+// Stays behind as `child` runs, and ends as it ends. Said the way shells say it: a signal that ended the
+// child must not end this process with a core dump.
+[[noreturn]] void EndWith(pid_t child) {
+  for (int fd = 0; fd < 256; ++fd) close(fd);
+  int status = 0;
+  for (pid_t ended = 0; ended != child;) {  // as the first of its namespace, it also collects orphans
+    ended = waitpid(-1, &status, 0);
+    if (ended < 0 && errno != EINTR) _exit(126);
+  }
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
 // Namespaces of its own where the kernel lets us (as root), so that one SIGKILL ends everything inside and
-// nothing outside is in sight. The caller stays outside as a guard that ends as its child ends. False where
-// the kernel does not.
-bool EnterNamespaces(bool loopback) {
-  if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) != 0) return false;
+// nothing outside is in sight. The caller stays outside as a guard. False where the kernel does not.
+bool EnterNamespaces() {
+  if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWUTS) != 0) return false;
   const pid_t child = fork();
   if (child < 0) Fail("cannot fork");
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    MountOwnProc();
-    if (loopback) RaiseLoopback();
-    DropCapabilities();
-    return true;
-  }
-  for (int fd = 3; fd < 256; ++fd) close(fd);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  // Said the way shells say it: a signal that ended the child must not end this process with a core dump.
-  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  if (child > 0) EndWith(child);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return true;
+}
+
+MountPlan PlanMounts(const std::vector<LandlockRule>& rules, const std::string& private_folder) {
+  MountPlan plan;
+  plan.writable = private_folder;
+  for (const LandlockRule& rule : rules)
+    if (!rule.writable) plan.readable.push_back(rule.path);
+  return plan;
 }
 
 }  // namespace
 
 void RunSandboxExecIfAsked(int argc, char** argv) {
-  if (argc < 5 || std::strcmp(argv[1], kSandboxExecWord) != 0) return;
+  if (argc < 6 || std::strcmp(argv[1], kSandboxExecWord) != 0) return;
   const int socket = std::atoi(argv[2]);
   const bool landlock = std::strncmp(argv[3], "landlock", 8) == 0;
-  bool loopback = std::strstr(argv[3], "+loopback") != nullptr;
+  const bool loopback = std::strstr(argv[3], "+loopback") != nullptr;
+  const std::string private_folder = argv[4];
   std::vector<LandlockRule> rules;
-  int i = 4;
+  int i = 5;
   for (; i + 1 < argc && std::strcmp(argv[i], "--") != 0; i += 2)
     rules.push_back({argv[i + 1], argv[i][0] == 'w'});
   ++i;
@@ -171,14 +103,35 @@ void RunSandboxExecIfAsked(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  if (landlock) loopback = EnterNamespaces(loopback) && loopback;  // bubblewrap always makes one
+  FilterOptions filter;
+  filter.own_network = !landlock || EnterNamespaces();  // bubblewrap always makes one
+  filter.loopback = loopback && filter.own_network;
+  if (landlock && filter.own_network) {
+    const std::string failed = MakePrivateMounts(PlanMounts(rules, private_folder));
+    if (!failed.empty()) Fail(failed);
+    for (const char* place : kPrivatePlaces) rules.push_back({place, true});
+    if (loopback) RaiseLoopback();
+  }
+  DropCapabilities();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) Fail("cannot set no_new_privs");
-  if (landlock && !RestrictSelf(rules, loopback)) Fail("cannot restrict the file system with Landlock");
-  const int listener = LoadFilter(loopback);
+  if (landlock && !RestrictSelf(rules, filter.loopback))
+    Fail("cannot restrict the file system with Landlock");
+  const int listener = LoadSandboxFilter(filter);
   if (listener < 0) Fail("cannot load the seccomp filter");
   if (!SendDescriptor(socket, listener)) Fail("cannot hand over the seccomp listener");
   close(listener);
   close(socket);
+  if (getpid() == 1) {
+    // The first process of a namespace ignores signals and collects orphans. It stays with this program,
+    // under the filter; the candidate is its child.
+    const pid_t child = fork();
+    if (child < 0) Fail("cannot fork");
+    if (child > 0) {
+      prctl(PR_SET_DUMPABLE, 0);
+      EndWith(child);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
   execvp(argv[i], argv + i);
   Fail(argv[i]);
 }

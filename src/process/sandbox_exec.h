@@ -7,8 +7,9 @@ namespace hone {
 
 inline constexpr char kSandboxExecWord[] = "__sandbox-exec";
 
-// When argv is `hone __sandbox-exec FD seccomp|landlock [r PATH|w PATH]... -- PROGRAM...`, does the above and
-// never returns (exit code 126 with a sentence on stderr when it fails). Otherwise returns at once.
+// When argv is `hone __sandbox-exec FD seccomp|landlock PRIVATE-FOLDER [r PATH|w PATH]... -- PROGRAM...`,
+// does the above and never returns (exit code 126 with a sentence on stderr when it fails). Otherwise returns
+// at once.
 void RunSandboxExecIfAsked(int argc, char** argv);
 
 }  // namespace hone

@@ -1,6 +1,8 @@
-// Answers the seccomp listener of one sandbox on a thread of its own. Sockets to the network are refused
-// and recorded; opening a file for writing goes on to the kernel's own rules and is recorded when the path
-// lies outside the private folder. What was recorded becomes the `escaped` verdict.
+// Answers the seccomp listener of one sandbox on a thread of its own.
+//
+// Two kinds of call arrive: those that change a file, and those that reach another process through a socket.
+// A file inside the sandbox is the kernel's business; outside it the call is refused. A connection goes to a
+// socket inside the sandbox or is refused. What was refused is recorded and becomes the `escaped` verdict.
 #pragma once
 
 #include <mutex>
@@ -10,6 +12,9 @@
 
 #include "base/files.h"
 #include "base/unique_fd.h"
+#include "process/traced_path.h"
+
+struct seccomp_notif;
 
 namespace hone {
 
@@ -19,13 +24,20 @@ class SyscallWatch {
   ~SyscallWatch();
   SyscallWatch(const SyscallWatch&) = delete;
 
-  // One sentence per distinct attempt, "opened a network socket", "opened /etc/x for writing"; at most 16.
+  // One sentence per distinct attempt, "connected to 192.0.2.1:80", "opened /etc/x for writing"; at most 16.
   std::vector<std::string> attempts() const;
   // Attempts before this call are forgotten (what the interpreter's own start did).
   void Forget();
 
  private:
+  struct Answer {
+    int error = 0;       // what the call fails with; 0: it succeeds
+    bool go_on = false;  // the kernel carries it out
+  };
   void Run();
+  Answer Decide(const seccomp_notif& request);
+  Answer DecideConnection(const seccomp_notif& request, bool send);
+  Answer ConnectInside(const TracedProcess& process, int descriptor, const fs::path& socket);
   void Record(std::string sentence);
 
   UniqueFd listener_;
@@ -37,8 +49,9 @@ class SyscallWatch {
   std::thread thread_;
 };
 
-// Whether a write to this path is nobody's business: the private folder, devices, /proc of the process
-// itself, a private /tmp, byte-code caches that a read-only file system refuses anyway.
-bool HarmlessWrite(const fs::path& path, const fs::path& private_folder);
+// Whether changing this file is nobody's business: it lies in the private folder, is a device, belongs to the
+// process `own_id` itself, lies in a private /tmp, or is a byte-code cache that a read-only file system
+// refuses anyway. The path has no links (traced_path.h).
+bool HarmlessWrite(const fs::path& path, const fs::path& private_folder, pid_t own_id);
 
 }  // namespace hone

@@ -1,0 +1,167 @@
+#include "process/sandbox_filter.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <initializer_list>
+
+#include "process/watched_calls.h"
+
+namespace hone {
+
+namespace {
+
+// Nothing an honest kernel needs, everything an escape starts with.
+constexpr const char* kRefused[] = {
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "kexec_load",
+    "kexec_file_load",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "bpf",
+    "perf_event_open",
+    "keyctl",
+    "add_key",
+    "request_key",
+    "userfaultfd",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "setns",
+    "reboot",
+    "swapon",
+    "swapoff",
+    "clock_settime",
+    "clock_adjtime",
+    "settimeofday",
+    "adjtimex",
+    "open_by_handle_at",
+    "io_uring_setup",
+    "move_mount",
+    "mount_setattr",
+    "fsopen",
+    "fspick",
+    "fsmount",
+    "open_tree",
+    "pidfd_getfd",
+    "acct",
+    "quotactl",
+    "syslog",
+    "vhangup",
+};
+
+// Their flags lie behind a pointer that a filter cannot read; libraries fall back to the older calls.
+constexpr const char* kUnreadable[] = {"openat2", "clone3"};
+
+// Newer ways to do what watched_calls.h lists: fchmodat2, setxattrat, removexattrat, file_setattr. libseccomp
+// may not know their names; the numbers are the same on every architecture.
+constexpr int kNewerCalls[] = {452, 463, 466, 469};
+
+constexpr unsigned kNamespaces[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
+                                    CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
+
+class Filter {
+ public:
+  Filter() : context_(seccomp_init(SCMP_ACT_ALLOW)) {}
+  ~Filter() { seccomp_release(context_); }
+  Filter(const Filter&) = delete;
+
+  template <class... Conditions>
+  void Add(uint32_t action, int call, Conditions... conditions) {
+    if (call < 0) return;  // this architecture has no such call
+    const int code = seccomp_rule_add(context_, action, call, sizeof...(conditions), conditions...);
+    good_ = good_ && code == 0;
+  }
+  template <class... Conditions>
+  void Add(uint32_t action, const char* name, Conditions... conditions) {
+    Add(action, seccomp_syscall_resolve_name(name), conditions...);
+  }
+  int Load() {
+    if (!good_ || seccomp_load(context_) != 0) return -1;
+    return seccomp_notify_fd(context_);
+  }
+  explicit operator bool() const { return context_ != nullptr; }
+
+ private:
+  scmp_filter_ctx context_;
+  bool good_ = true;
+};
+
+scmp_datum_t Datum(unsigned value) {
+  return static_cast<scmp_datum_t>(value);
+}
+
+void RefuseNamespaces(Filter& filter) {
+  for (const unsigned flag : kNamespaces) {
+    filter.Add(SCMP_ACT_ERRNO(EPERM), "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, Datum(flag), Datum(flag)));
+    filter.Add(SCMP_ACT_ERRNO(EPERM), "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, Datum(flag), Datum(flag)));
+  }
+}
+
+// Typing into the terminal that Hone was started from. The kernel looks at the lower half of the request
+// only.
+void RefuseTerminalInput(Filter& filter) {
+  for (const unsigned request : {TIOCSTI, TIOCLINUX})
+    filter.Add(SCMP_ACT_ERRNO(EPERM), "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, Datum(request)));
+}
+
+// A socket may be made, because libraries try whether they can. Reaching somebody with it is the parent's
+// decision. What could reach somebody past that decision is refused: an address in a message, which lies
+// behind two pointers.
+void LimitSockets(Filter& filter, const FilterOptions& options) {
+  const uint32_t unknown = SCMP_ACT_ERRNO(EAFNOSUPPORT);
+  for (unsigned family = AF_UNIX + 1; family < AF_NETLINK; ++family)
+    if (family != AF_INET && family != AF_INET6)
+      filter.Add(unknown, "socket", SCMP_A0(SCMP_CMP_EQ, Datum(family), 0));
+  filter.Add(unknown, "socket", SCMP_A0(SCMP_CMP_GT, Datum(AF_NETLINK), 0));
+  constexpr unsigned kTypeMask = 0xf;
+  for (const unsigned family : {AF_INET, AF_INET6}) {
+    filter.Add(SCMP_ACT_ERRNO(EPERM), "socket", SCMP_A0(SCMP_CMP_EQ, Datum(family), 0),
+               SCMP_A1(SCMP_CMP_MASKED_EQ, kTypeMask, Datum(SOCK_RAW)));
+    if (!options.own_network)
+      filter.Add(SCMP_ACT_ERRNO(EACCES), "socket", SCMP_A0(SCMP_CMP_EQ, Datum(family), 0),
+                 SCMP_A1(SCMP_CMP_MASKED_EQ, kTypeMask, Datum(SOCK_DGRAM)));
+  }
+  filter.Add(SCMP_ACT_ERRNO(EACCES), "socket", SCMP_A0(SCMP_CMP_EQ, Datum(AF_UNIX), 0),
+             SCMP_A1(SCMP_CMP_MASKED_EQ, kTypeMask, Datum(SOCK_DGRAM)));
+  if (options.loopback) return;
+  filter.Add(SCMP_ACT_NOTIFY, "connect");
+  filter.Add(SCMP_ACT_NOTIFY, "sendto", SCMP_A4(SCMP_CMP_NE, 0, 0));
+  filter.Add(SCMP_ACT_ERRNO(EPERM), "sendmsg", SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, MSG_FASTOPEN));
+  filter.Add(SCMP_ACT_ERRNO(EPERM), "sendmmsg", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, MSG_FASTOPEN));
+}
+
+}  // namespace
+
+int LoadSandboxFilter(const FilterOptions& options) {
+  Filter filter;
+  if (!filter) return -1;
+  for (const char* name : kRefused) filter.Add(SCMP_ACT_ERRNO(EPERM), name);
+  for (const char* name : kUnreadable) filter.Add(SCMP_ACT_ERRNO(ENOSYS), name);
+  for (const int number : kNewerCalls) filter.Add(SCMP_ACT_ERRNO(ENOSYS), number);
+  RefuseNamespaces(filter);
+  RefuseTerminalInput(filter);
+  LimitSockets(filter, options);
+  for (const WatchedCall& call : kWatchedCalls) {
+    if (call.open_flags < 0) {
+      filter.Add(SCMP_ACT_NOTIFY, call.name);
+      continue;
+    }
+    for (const unsigned mode : {O_WRONLY, O_RDWR}) {
+      const scmp_arg_cmp writes = {static_cast<unsigned>(call.open_flags), SCMP_CMP_MASKED_EQ, O_ACCMODE,
+                                   mode};
+      filter.Add(SCMP_ACT_NOTIFY, call.name, writes);
+    }
+  }
+  return filter.Load();
+}
+
+}  // namespace hone
