@@ -99,7 +99,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
   distance.poisoned = CountPoison(dtype, bytes);
   const size_t numbers = distance.elements * (IsComplex(dtype) ? 2 : 1);
   if (numbers == 0) return distance;
-  // Sums of squares are taken of values divided by the largest, so that nothing over- or underflows.
+  // Values are divided by the largest one before they are squared, so that nothing over- or underflows.
   double largest = 0;
   WithDecoder(truth_dtype, truth.data(), [&](auto expected) {
     for (size_t i = 0; i < numbers; ++i) {
@@ -117,7 +117,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
         const double want = expected(i);
         const double got = element(i);
         if (!std::isfinite(got) || !std::isfinite(want)) {
-          // The truth itself may be infinite or NaN; then the same must come back.
+          // The float64 result may itself be infinite or NaN; then the candidate must return the same.
           const bool same = (std::isnan(want) && std::isnan(got)) || want == got;
           if (!same) {
             if (distance.non_finite++ == 0) distance.worst_at = i;

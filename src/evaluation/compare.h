@@ -1,12 +1,12 @@
-// Numbers against numbers: how far an output is from the float64 truth. Done by the parent on raw bytes,
-// in double precision, for every element.
+// Computes how far an output is from the float64 result. The parent does this on raw bytes, in double
+// precision, for every element.
 #pragma once
 
 #include "evaluation/tensor_tree.h"
 
 namespace hone {
 
-// Memory that nobody wrote holds this byte throughout (the worker arranges it).
+// Memory that was never written holds this byte (the worker fills it).
 inline constexpr unsigned char kPoisonByte = 0x7F;
 
 struct Distance {

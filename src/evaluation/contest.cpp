@@ -18,10 +18,10 @@ namespace {
 constexpr int kLeastRounds = 6;
 constexpr int kMostRounds = 24;
 constexpr int kMostSets = 1024;
-// A rung this much slower than the best one at first sight is not timed again.
+// A baseline that is this much slower than the best in the first round is not timed again.
 constexpr double kHopeless = 1.3;
 
-// Whatever happens, nobody is left stopped.
+// Resumes both processes on every path out of a round.
 struct ThawBoth {
   WorkerProcess &a, &b;
   ~ThawBoth() {
@@ -32,7 +32,7 @@ struct ThawBoth {
 
 }  // namespace
 
-// One of the two processes, with what is specific to it.
+// One of the two processes, reference or candidate.
 struct Contest::Side {
   WorkerProcess& worker;
   bool is_candidate;
@@ -43,7 +43,7 @@ struct Contest::Inputs {
   std::vector<uint64_t> rolls;
 };
 
-int Contest::SetsAtMost() const {
+int Contest::MaxInputSets() const {
   const double room = session_.options().device == "cuda" ? 4e9 : 1.5e8;
   const double bytes = static_cast<double>(session_.card().input_bytes + session_.card().output_bytes) + 1;
   return static_cast<int>(std::clamp(room / bytes, 2.0, static_cast<double>(kMostSets)));
@@ -67,9 +67,9 @@ Result<WorkerReply> Contest::Ask(Side& side, const std::string& verb, Json messa
   return reply;
 }
 
-// The first case's inputs with some elements exchanged, and an offset per set by which the worker turns
-// them: cheap to make on the device, different in every call, and within the task's own range of values.
-Result<Contest::Inputs> Contest::FreshInputs() {
+// The first case's inputs with some elements exchanged, and one offset per set by which the worker rolls
+// them. This is cheap on the device, different in every call, and within the task's own range of values.
+Result<Contest::Inputs> Contest::MakeInputs() {
   const Case& one = session_.cases()[random_.Below(static_cast<uint64_t>(
       std::count_if(session_.cases().begin(), session_.cases().end(),
                     [](const Case& c) { return c.instance == 0 && c.variant.empty(); })))];
@@ -104,12 +104,12 @@ Result<bool> Contest::Load(Side& side, const Inputs& inputs, std::vector<double>
   return true;
 }
 
-// As many calls as fill a good part of a block, found by doubling; the first calls only warm up.
-Result<std::optional<double>> Contest::FirstLook() {
+// Finds, by doubling, how many calls fill a good part of a block. The first calls only warm up.
+Result<std::optional<double>> Contest::EstimateCallTime() {
   Side own{candidate_, true};
-  const int most = SetsAtMost();
+  const int most = MaxInputSets();
   sets_ = most;
-  HONE_ASSIGN_OR_RETURN(const Inputs many, FreshInputs());
+  HONE_ASSIGN_OR_RETURN(const Inputs many, MakeInputs());
   sets_ = 1;
   Activate(true);
   HONE_ASSIGN_OR_RETURN(const bool loaded, Load(own, many, nullptr));
@@ -134,9 +134,9 @@ double Contest::BlockUs() const {
 Result<bool> Contest::PlanCounts() {
   Side reference{session_.worker(), false};
   const double target_us = BlockUs();
-  const int most = SetsAtMost();
-  HONE_ASSIGN_OR_RETURN(Inputs inputs, FreshInputs());
-  HONE_ASSIGN_OR_RETURN(const std::optional<double> first, FirstLook());
+  const int most = MaxInputSets();
+  HONE_ASSIGN_OR_RETURN(Inputs inputs, MakeInputs());
+  HONE_ASSIGN_OR_RETURN(const std::optional<double> first, EstimateCallTime());
   if (!first) return false;
   const double call_us = *first;
   timing_.contestants.clear();
@@ -147,7 +147,7 @@ Result<bool> Contest::PlanCounts() {
         static_cast<int>(std::clamp(target_us / std::max(us, 1.0), 2.0, static_cast<double>(most)));
     one.short_count = std::max(1, one.long_count / 4);
     one.quick = us < 5e4;
-    // A GPU that waited clocks down; it gets a whole block to wake up.
+    // An idle GPU lowers its clock, so it gets a whole block to warm up.
     one.warm_count = session_.options().device == "cuda" ? one.long_count : one.short_count;
     timing_.contestants.push_back(one);
     sets_ = std::max(sets_, one.long_count);
@@ -155,13 +155,14 @@ Result<bool> Contest::PlanCounts() {
   sets_ = 1;
   add("candidate", call_us);
   double best_us = 1e30;
-  for (const Rung& rung : session_.rungs())
+  const std::vector<Rung> rungs = session_.ladder().All();
+  for (const Rung& rung : rungs)
     if (rung.available) best_us = std::min(best_us, rung.call_us);
-  for (const Rung& rung : session_.rungs())
+  for (const Rung& rung : rungs)
     if (rung.available && (rung.name == "eager" || rung.call_us < kHopeless * best_us))
       add(rung.name, rung.call_us);
 
-  // The reference must be able to take turned inputs; a module with structured ones may not.
+  // The reference must accept rolled inputs. A module with structured inputs may not.
   Activate(false);
   HONE_ASSIGN_OR_RETURN(const bool taken, Load(reference, inputs, nullptr));
   if (!taken) return false;
@@ -172,9 +173,9 @@ Result<bool> Contest::PlanCounts() {
   return true;
 }
 
-Result<bool> Contest::Blocks(Side& side, Contestant& one, uint64_t seed) {
+Result<bool> Contest::TimeBlocks(Side& side, Contestant& one, uint64_t seed) {
   const std::string rung = side.is_candidate ? "" : one.name;
-  // Waking up from being stopped must not be charged to whoever happens to run first.
+  // The cost of resuming a stopped process must not count for whoever runs first.
   if (one.quick) {
     HONE_ASSIGN_OR_RETURN(
         const WorkerReply warm,
@@ -203,7 +204,7 @@ Result<bool> Contest::Blocks(Side& side, Contestant& one, uint64_t seed) {
   return true;
 }
 
-// Right after the long block: what the clock saw must be what is handed over.
+// Reads the outputs right after the long block: what was timed must be what is returned.
 Result<bool> Contest::FetchAnswers(Side& side) {
   answers_.clear();
   for (const int call : asked_) {
@@ -222,10 +223,10 @@ Result<bool> Contest::FetchAnswers(Side& side) {
   return true;
 }
 
-// PyTorch's answers to the same calls. A module that keeps state or draws must go through the whole block;
-// for all others the calls that were asked for are enough. A buffer that is used again holds the last
-// call's answer, whichever call is asked for.
-Status Contest::ExpectedAnswers(uint64_t seed) {
+// PyTorch's outputs for the same calls. A module with state or random draws must run the whole block; for all
+// others the chosen calls are enough. A reused output buffer holds the output of the last call, whichever
+// call is asked for.
+Status Contest::ComputeExpected(uint64_t seed) {
   expected_.clear();
   Activate(false);
   Side side{session_.worker(), false};
@@ -267,7 +268,7 @@ void Contest::CompareAnswers() {
       }
       const Distance distance =
           Compare(got.dtype, answers_[i].Bytes(got), want.dtype, expected_[i].Bytes(want));
-      // Both sides are rounded here, and the inputs differ from the judged ones: twice the limit.
+      // Both sides are rounded here, and the inputs are not those of the trials, so the limit is doubled.
       const double limit = std::max(2 * session_.LimitFor(0, k).relative, 1e-30);
       over = std::max(over, distance.non_finite > 0 ? 1e9 : distance.relative / limit);
     }
@@ -278,8 +279,8 @@ void Contest::CompareAnswers() {
   }
 }
 
-Result<bool> Contest::OneRound(bool thorough) {
-  HONE_ASSIGN_OR_RETURN(const Inputs inputs, FreshInputs());
+Result<bool> Contest::TimeRound(bool thorough) {
+  HONE_ASSIGN_OR_RETURN(const Inputs inputs, MakeInputs());
   const uint64_t seed = RandomU64() >> 12;
   Side reference{session_.worker(), false};
   Side own{candidate_, true};
@@ -300,17 +301,17 @@ Result<bool> Contest::OneRound(bool thorough) {
       if ((i == 0) == candidates_turn)
         order.insert(order.begin() + static_cast<long>(random_.Below(order.size() + 1)), i);
     for (const size_t i : order) {
-      HONE_ASSIGN_OR_RETURN(const bool timed, Blocks(side, timing_.contestants[i], seed));
+      HONE_ASSIGN_OR_RETURN(const bool timed, TimeBlocks(side, timing_.contestants[i], seed));
       if (!timed) return false;
     }
   }
-  HONE_RETURN_IF_ERROR(ExpectedAnswers(seed));
+  HONE_RETURN_IF_ERROR(ComputeExpected(seed));
   CompareAnswers();
   return true;
 }
 
-// One call alone against none at all: many calls in a row must cost accordingly.
-Result<bool> Contest::SingleCalls() {
+// Times one call alone, less an empty block. Many calls in a row must cost accordingly.
+Result<bool> Contest::TimeSingleCalls() {
   Activate(true);
   Side own{candidate_, true};
   std::vector<double> single;
@@ -332,8 +333,8 @@ Result<bool> Contest::SingleCalls() {
   return true;
 }
 
-// Whether more rounds would hardly change the answer: the middle half of the rounds lies within 4%.
-bool Contest::Settled() const {
+// Whether more rounds would hardly change the result: the middle half of the rounds lies within 4%.
+bool Contest::IsSettled() const {
   for (const Contestant& one : timing_.contestants) {
     std::vector<double> values = one.CallUs();
     std::sort(values.begin(), values.end());
@@ -343,10 +344,10 @@ bool Contest::Settled() const {
   return true;
 }
 
-Result<bool> Contest::Rounds(const Progress& progress) {
+Result<bool> Contest::TimeRounds(const Progress& progress) {
   const Stopwatch watch;
-  // One round to warm everything up and to see how long a round takes.
-  HONE_ASSIGN_OR_RETURN(const bool warmed, OneRound(true));
+  // The first round warms everything up and shows how long a round takes.
+  HONE_ASSIGN_OR_RETURN(const bool warmed, TimeRound(true));
   if (!warmed) return false;
   const double round_s = watch.seconds();
   for (Contestant& one : timing_.contestants) one.rounds.clear();
@@ -356,12 +357,12 @@ Result<bool> Contest::Rounds(const Progress& progress) {
   // A noisy machine gets up to twice the rounds, as long as they are short.
   const int most = round_s < 0.5 ? 2 * usual : usual;
   const int thorough = static_cast<int>(random_.Below(static_cast<uint64_t>(usual)));
-  for (int round = 0; round < most && (round < usual || !Settled()); ++round) {
+  for (int round = 0; round < most && (round < usual || !IsSettled()); ++round) {
     progress("timing side by side", round, std::max(usual, round + 1));
-    HONE_ASSIGN_OR_RETURN(const bool timed, OneRound(round == thorough));
+    HONE_ASSIGN_OR_RETURN(const bool timed, TimeRound(round == thorough));
     if (!timed) return false;
   }
-  HONE_ASSIGN_OR_RETURN(const bool single, SingleCalls());
+  HONE_ASSIGN_OR_RETURN(const bool single, TimeSingleCalls());
   if (!single) return false;
   timing_.candidate_fetch_s = MedianOf(candidate_fetch_);
   timing_.reference_fetch_s = MedianOf(reference_fetch_);
@@ -373,8 +374,8 @@ Result<bool> Contest::Rounds(const Progress& progress) {
   return true;
 }
 
-// A call that finds nothing in the L2 cache: with a flush before it, less the flush alone.
-Result<bool> Contest::Cold() {
+// Times a call with a cold L2 cache: flush and call, less the flush alone.
+Result<bool> Contest::TimeColdCalls() {
   if (session_.options().device != "cuda") return true;
   const int64_t flush = std::max<int64_t>(2 * GetInt(session_.facts(), "l2_bytes"), 128 << 20);
   for (size_t i = 0; i < timing_.contestants.size(); ++i) {
@@ -401,13 +402,14 @@ Result<bool> Contest::Cold() {
 
 Result<std::optional<Timing>> Contest::Run(const Progress& progress, std::optional<Stop>* stop) {
   stop_ = stop;
-  HONE_ASSIGN_OR_RETURN(const DeviceLock alone, DeviceLock::Take(session_.options().device, progress));
+  HONE_ASSIGN_OR_RETURN(const DeviceLock alone,
+                        DeviceLock::Take(session_.options().device, session_.options().end, progress));
   timing_.eager_alone_us = session_.eager_us();
   const ThawBoth thaw{session_.worker(), candidate_};
 
   HONE_ASSIGN_OR_RETURN(const bool planned, PlanCounts());
   if (!planned) return std::optional<Timing>();
-  HONE_ASSIGN_OR_RETURN(bool timed, Rounds(progress));
+  HONE_ASSIGN_OR_RETURN(bool timed, TimeRounds(progress));
   if (!timed) return std::optional<Timing>();
 
   double best_us = 1e30;
@@ -420,31 +422,30 @@ Result<std::optional<Timing>> Contest::Run(const Progress& progress, std::option
       timing_.Find("compile") == nullptr) {
     Activate(false);
     HONE_RETURN_IF_ERROR(session_.PrepareCompile(best_us, progress));
-    const auto& rungs = session_.rungs();
-    const auto compiled =
-        std::find_if(rungs.begin(), rungs.end(), [](const Rung& rung) { return rung.name == "compile"; });
-    if (compiled != rungs.end() && compiled->available && compiled->call_us < kHopeless * best_us) {
+    const std::optional<Rung> compiled = session_.ladder().Find("compile");
+    if (compiled && compiled->available && compiled->call_us < kHopeless * best_us) {
       HONE_ASSIGN_OR_RETURN(const bool again, PlanCounts());
       if (!again) return std::optional<Timing>();
-      HONE_ASSIGN_OR_RETURN(timed, Rounds(progress));
+      HONE_ASSIGN_OR_RETURN(timed, TimeRounds(progress));
       if (!timed) return std::optional<Timing>();
     }
   }
-  HONE_ASSIGN_OR_RETURN(const bool cold, Cold());
+  HONE_ASSIGN_OR_RETURN(const bool cold, TimeColdCalls());
   if (!cold) return std::optional<Timing>();
   return std::optional<Timing>(timing_);
 }
 
 Result<std::optional<double>> Contest::TimeAlone(const Progress& progress, std::optional<Stop>* stop) {
   stop_ = stop;
-  HONE_ASSIGN_OR_RETURN(const DeviceLock alone, DeviceLock::Take(session_.options().device, progress));
+  HONE_ASSIGN_OR_RETURN(const DeviceLock alone,
+                        DeviceLock::Take(session_.options().device, session_.options().end, progress));
   const ThawBoth thaw{session_.worker(), candidate_};
   progress("a first look at its speed", 0, 0);
-  HONE_ASSIGN_OR_RETURN(const std::optional<double> first, FirstLook());
+  HONE_ASSIGN_OR_RETURN(const std::optional<double> first, EstimateCallTime());
   if (!first) return first;
   Side own{candidate_, true};
-  const int count =
-      static_cast<int>(std::clamp(BlockUs() / std::max(*first, 1.0), 1.0, static_cast<double>(SetsAtMost())));
+  const int count = static_cast<int>(
+      std::clamp(BlockUs() / std::max(*first, 1.0), 1.0, static_cast<double>(MaxInputSets())));
   double best_us = *first;
   for (int repeat = 0; repeat < 3; ++repeat) {
     HONE_ASSIGN_OR_RETURN(const WorkerReply reply,

@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-// The number counts what is measured: files of fewer rates are not read.
+// The version of the file format. Files with fewer rates are ignored.
 fs::path FileOf(const std::string& device, const Json& facts) {
   const std::string name = device == "cuda" ? GetString(facts, "device_name") : "cpu";
   const std::string key = Sha256("2" + name + GetString(facts, "torch") + GetString(facts, "capabilities") +

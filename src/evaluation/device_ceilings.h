@@ -1,5 +1,5 @@
-// What a device was ever seen to reach: measured once, kept per device and library version, raised when it is
-// measured again, never lowered.
+// Peak rates of a device: measured once, kept per device and library version, raised when a later measurement
+// is higher, never lowered.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct DeviceCeilings {
   int64_t times = 0;  // measured so often; 0: not known yet
 };
 
-// What is kept of earlier sessions. `facts` are the worker's.
+// Reads the rates of earlier sessions. `facts` come from the worker.
 DeviceCeilings ReadCeilings(const std::string& device, const Json& facts);
 
-// Measures now, raises what is known and keeps it.
+// Measures now, raises the known rates and keeps them.
 Status MeasureCeilings(const std::string& device, const Json& facts, WorkerProcess& worker,
                        DeviceCeilings* known);
 

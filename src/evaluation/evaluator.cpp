@@ -16,6 +16,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/contest.h"
+#include "evaluation/phase.h"
 #include "process/tree.h"
 
 namespace hone {
@@ -24,11 +25,11 @@ namespace {
 
 constexpr int kRepeats = 20;
 constexpr int kProcessLimit = 256;  // ninja and nvcc start a few dozen
-// What the first call of an instance may take at the least: Triton and torch.compile work then.
+// The shortest deadline for the first call of an instance: Triton and torch.compile compile then.
 constexpr double kFirstCallSeconds = 90;
 
-// Four times what the reference holds, at least 8 GB and a quarter of the machine for compilers
-// (torch.compile starts one process per core), at most what leaves the machine usable.
+// Memory limit of a candidate: four times what the reference holds, at least 8 GB and a quarter of the
+// machine for compilers (torch.compile starts one process per core), and at most 60% of the machine.
 int64_t CandidateMemoryLimit(pid_t reference) {
   struct sysinfo info {};
   sysinfo(&info);
@@ -37,9 +38,8 @@ int64_t CandidateMemoryLimit(pid_t reference) {
   return static_cast<int64_t>(std::min(0.6 * total, std::max({8e9, 0.25 * total, 4 * own})));
 }
 
-// A thread that takes a core away every other millisecond, so that a candidate's own threads meet another
-// schedule. More than that would measure the scheduler: PyTorch's own barriers then take a hundred times as
-// long.
+// A thread that keeps a core busy every other millisecond, so that a candidate's own threads run in another
+// order. More load would measure the scheduler: PyTorch's own barriers then take a hundred times as long.
 class BusyCore {
  public:
   BusyCore() {
@@ -62,6 +62,24 @@ class BusyCore {
   std::thread thread_;
 };
 
+// A candidate made from a task fails where the task needs a file of its own folder: the sandbox holds the
+// candidate alone. The message then names the task's line and the change to make.
+void BlameTaskFolder(const Json& beside, WorkerFailure* failure) {
+  const bool looked_for_a_file = failure->type == "ModuleNotFoundError" || failure->type == "ImportError" ||
+                                 failure->type == "FileNotFoundError" || failure->type == "PermissionError";
+  if (!looked_for_a_file || !beside.is_array()) return;
+  for (const Json& entry : beside) {
+    const std::string stem = fs::path(GetString(entry, "name")).stem().string();
+    if (!Contains(failure->message, stem) && failure->type != "ImportError") continue;
+    failure->message += fmt::format(
+        "; {}, and a candidate cannot: it runs in a sandbox without the task's folder. Move what is needed "
+        "into "
+        "the task file, or pass it to Model through get_init_inputs",
+        GetString(entry, "text"));
+    return;
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions& options) {
@@ -75,6 +93,7 @@ Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions
   worker.private_folder = seat->folder.path();
   worker.interpret_triton = options.interpret_triton;
   worker.process_limit = kProcessLimit;
+  worker.end = options.end;
   HONE_ASSIGN_OR_RETURN(seat->worker, WorkerProcess::Start(worker));
   return seat;
 }
@@ -100,7 +119,7 @@ Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat() {
   return seat;
 }
 
-// One candidate on its way through the phases. Every phase returns false when the evaluation is over.
+// One candidate on its way through the phases. A phase returns false when the evaluation is over.
 struct Evaluator::Check {
   ReferenceSession& session;
   const CandidateFile& candidate;
@@ -112,12 +131,13 @@ struct Evaluator::Check {
   std::vector<size_t> answer_bytes = {};
   std::set<std::pair<size_t, std::string>> called = {};  // instances and variants
 
-  // The reply, or nothing when the candidate failed and the measurement now says how.
+  // Returns the reply, or nothing if the candidate failed; then m.stop says how.
   Result<std::optional<WorkerReply>> Ask(const std::string& phase, const std::string& verb, Json message,
                                          const std::vector<int>& descriptors, double seconds) {
     HONE_ASSIGN_OR_RETURN(WorkerReply reply, worker.Call(verb, std::move(message), descriptors, seconds));
     if (reply.ok()) return std::optional<WorkerReply>(std::move(reply));
     m.stop = Stop{phase, *reply.failure};
+    BlameTaskFolder(GetMember(session.facts(), "beside"), &m.stop->failure);
     return std::optional<WorkerReply>();
   }
 
@@ -217,7 +237,7 @@ struct Evaluator::Check {
                                                      : session.CallDeadline();
   }
 
-  // One checked call; nothing when the candidate failed.
+  // Makes one checked call. Returns nothing if the candidate failed.
   Result<std::optional<TensorTree>> Call(const std::string& phase, const Case& one, const std::string& inputs,
                                          bool busy, TensorTree* inputs_after) {
     HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("answer"));
@@ -285,7 +305,7 @@ struct Evaluator::Check {
       judged.limit = session.LimitFor(one.instance, i);
       judged.distance = Compare(leaf.dtype, answer.Bytes(leaf), exact.dtype, one.truth.Bytes(exact));
       if (!IsFloating(leaf.dtype)) {
-        // PyTorch's own answer is right as well: float64 may break a tie the other way.
+        // PyTorch's own result counts as right too: float64 may break a tie the other way.
         const Distance own = Compare(leaf.dtype, answer.Bytes(leaf), one.expected.leaves[i].dtype,
                                      one.expected.Bytes(one.expected.leaves[i]));
         if (own.relative == 0) judged.distance.relative = judged.distance.worst = 0;
@@ -304,7 +324,7 @@ struct Evaluator::Check {
     return trial;
   }
 
-  // The right answer to another question: a cache spoke.
+  // Returns the case whose expected output this is, if it belongs to another case: the candidate cached it.
   std::string StaleOf(const Case& one, const TensorTree& answer) const {
     for (const Case& other : session.cases()) {
       if (other.id == one.id || other.truth.leaves.size() != answer.leaves.size()) continue;
@@ -321,8 +341,8 @@ struct Evaluator::Check {
     return "";
   }
 
-  // Cases of different instances take turns in the same input buffers, so that an answer remembered by
-  // address, by call or for the first instance shows; the first case comes again in fresh buffers.
+  // Cases of different instances alternate in the same input buffers, so an output cached by address, by call
+  // or for the first instance is wrong. The first case is repeated in new buffers.
   Result<bool> Trials() {
     std::vector<const Case*> order;
     const auto& cases = session.cases();
@@ -402,7 +422,7 @@ struct Evaluator::Check {
     double limit = 0;
     for (size_t k = 0; k < one.expected.leaves.size(); ++k) {
       const double epsilon = Epsilon(one.expected.leaves[k].dtype);
-      // Sums taken in another order differ by a few ulp; a race differs by whatever it read.
+      // Reordered sums differ by a few ulp. A race differs by more.
       limit = std::max({limit, 8 * epsilon, session.LimitFor(one.instance, k).relative / 16});
     }
     repeats.spread_limit = limit;
@@ -473,17 +493,12 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
       reference_before = session_.worker().compute_seconds();
     }
     const Stopwatch phase_watch;
-    Result<bool> ran = false;
-    try {
-      ran = (check.*phase.run)();
-    } catch (const std::exception& error) {
-      // A forged answer of the wrong form; it ends this evaluation and nothing else.
-      check.m.stop = Stop{phase.name, WorkerFailure{FailureKind::kProtocol, "", error.what(), ""}};
-    }
-    HONE_ASSIGN_OR_RETURN(const bool go_on, std::move(ran));
+    HONE_ASSIGN_OR_RETURN(const bool go_on,
+                          RunPhase(
+                              phase.name, [&] { return (check.*phase.run)(); }, &check.m.stop));
     check.m.phases.emplace_back(phase.name, phase_watch.seconds());
     if (phase.run == &Check::Import && another_follows) prewarmed = Prewarm();
-    // Whatever still imports when the timing starts would disturb it.
+    // A worker that still imports torch would disturb the timing.
     if (phase.run == &Check::Repeat) {
       const std::scoped_lock lock(seats_mutex_);
       for (const std::unique_ptr<CandidateSeat>& waiting : seats_)
@@ -497,7 +512,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
   seat->worker->Thaw();
   seat->worker->Kill();
   if (m.timing) {
-    // With the candidate gone: was it the candidate or the machine that slowed PyTorch down?
+    // Times PyTorch again without the candidate, to see whether the candidate or the machine slowed it down.
     const Contestant* eager = m.timing->Find("eager");
     if (eager != nullptr && eager->MedianUs() > 1.5 * m.timing->eager_alone_us) {
       HONE_ASSIGN_OR_RETURN(m.timing->eager_after_us, session_.TimeEager());
@@ -508,7 +523,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
       checking.unlock();
       alone.lock();
     }
-    // After a killed GPU worker the device must show that it still computes.
+    // After a GPU worker was killed, checks that the device still computes.
     HONE_ASSIGN_OR_RETURN(const Json canary, session_.worker().Require("canary").WithContext(
                                                  "the GPU no longer works after this candidate"));
     if (!GetBool(canary, "right"))
@@ -530,13 +545,8 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
   std::shared_lock checking(device_);
   bool prewarmed = !another_follows;
   for (Result<bool> (Check::*phase)() : {&Check::Lint, &Check::Import, &Check::Build, &Check::Trials}) {
-    Result<bool> ran = false;
-    try {
-      ran = (check.*phase)();
-    } catch (const std::exception& error) {
-      check.m.stop = Stop{"trial", WorkerFailure{FailureKind::kProtocol, "", error.what(), ""}};
-    }
-    HONE_ASSIGN_OR_RETURN(const bool go_on, std::move(ran));
+    HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(
+                                                "trial", [&] { return (check.*phase)(); }, &check.m.stop));
     if (!prewarmed && phase == &Check::Import) {
       prewarmed = true;
       HONE_RETURN_IF_ERROR(Prewarm());
@@ -549,12 +559,13 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
   checking.unlock();
   const std::unique_lock alone(device_);
   Contest contest(session_, *seat->worker);
-  HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, contest.TimeAlone(progress, &check.m.stop));
-  look.right = call_us.has_value();
-  if (call_us)
-    look.call_us = *call_us;
-  else
-    look.why = check.m.stop ? check.m.stop->failure.message : "could not be timed";
+  const auto time_alone = [&]() -> Result<bool> {
+    HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, contest.TimeAlone(progress, &check.m.stop));
+    look.call_us = call_us.value_or(0);
+    return call_us.has_value();
+  };
+  HONE_ASSIGN_OR_RETURN(look.right, RunPhase("timing", time_alone, &check.m.stop));
+  if (!look.right) look.why = check.m.stop ? check.m.stop->failure.message : "could not be timed";
   seat->worker->Kill();
   return look;
 }

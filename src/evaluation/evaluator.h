@@ -1,7 +1,7 @@
 // Evaluates candidates of one task: start in the sandbox, import, build, weights, trials, repeats, profile,
-// timing. Each candidate has a process and a private folder of its own, thrown away afterwards. While one is
-// checked the next one's interpreter already imports torch. Several threads may evaluate at once: compiling
-// and checking go side by side, a timing waits until nobody else computes.
+// timing. Each candidate has its own process and a private folder that is deleted afterwards. While one
+// candidate is checked, the worker of the next one already imports torch. Several threads may evaluate at
+// once: compilation and checks run in parallel, timing waits until nothing else runs.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace hone {
 
-// A sandboxed interpreter with its private folder, waiting for one candidate.
+// A sandboxed worker with its private folder, ready for one candidate.
 struct CandidateSeat {
   TempFolder folder;
   std::unique_ptr<WorkerProcess> worker;
@@ -24,7 +24,8 @@ struct CandidateSeat {
   static Result<std::unique_ptr<CandidateSeat>> Start(const SessionOptions& options);
 };
 
-// A first look at one of many variants: two cases checked, a short timing alone. It ranks; it does not judge.
+// A screening run of one candidate: two cases are checked, then a short timing without the reference. It
+// ranks candidates; it gives no verdict.
 struct QuickLook {
   bool right = false;
   std::string why;  // what stopped it, in one sentence; of `refused` the judge's
@@ -34,11 +35,11 @@ struct QuickLook {
 
 class Evaluator {
  public:
-  // `seats`: started while the reference was being prepared; may be empty.
+  // `seats`: workers that were started while the reference was prepared. May be empty.
   Evaluator(ReferenceSession& session, std::deque<std::unique_ptr<CandidateSeat>> seats)
       : session_(session), seats_(std::move(seats)) {}
 
-  // `another_follows`: start the next interpreter while this candidate is being checked.
+  // `another_follows`: start the next worker while this candidate is checked.
   Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows,
                                const Progress& progress);
   Result<QuickLook> Look(const CandidateFile& candidate, bool another_follows, const Progress& progress);

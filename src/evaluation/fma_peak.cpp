@@ -22,7 +22,8 @@ template <class Number, int kBytes>
   typedef Number Vec __attribute__((vector_size(kBytes)));
   Vec chain[kChains];
   const Vec factor = Vec{} + Number(0.999), step = Vec{} + Number(1e-3);
-  // From a number that no compiler knows: a chain that starts at 1 stays there, and would not be computed.
+  // The start value is unknown to the compiler. A chain that starts at 1 stays at 1 and would be optimised
+  // away.
   const int start = waiting->load();
   for (int i = 0; i < kChains; ++i) chain[i] = Vec{} + Number(start + i);
   waiting->fetch_sub(1);

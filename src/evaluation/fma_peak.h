@@ -1,5 +1,5 @@
-// What the cores of this machine reach in fused multiply-adds, all at once: the ceiling that a kernel on the
-// CPU is held against. Libraries stay below it, so their rate is none.
+// Measures the peak rate of fused multiply-adds on all cores at once. A CPU kernel is compared with this
+// peak, because libraries stay below it.
 #pragma once
 
 #include <map>

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "process/sandbox.h"
 
@@ -16,7 +17,7 @@ namespace hone {
 namespace {
 
 constexpr double kSeconds = 180;
-// Past this share of what the device can do, grid and block sizes change little.
+// Above this share of the peak, grid and block sizes change little.
 constexpr double kBusyPercent = 80;
 constexpr double kMainShare = 0.5;
 
@@ -104,7 +105,7 @@ std::vector<KernelMetrics> Gathered(const std::map<std::string, KernelMetrics>& 
   return kernels;
 }
 
-// What ncu itself complains of ("==ERROR== ..."), or the last thing anybody said.
+// The error that ncu printed ("==ERROR== ..."), or else the last line of output.
 std::string Complaint(const ExitReport& report) {
   std::string last;
   for (const std::string& line : Lines(report.out + "\n" + report.err)) {
@@ -159,7 +160,7 @@ Result<KernelProfile> ProfileKernels(const TaskFile& task, const CandidateFile& 
   std::string metrics = kTime;
   for (const Metric& metric : kMetrics) metrics += std::string(",") + metric.name;
   ChildSpec spec;
-  // Clocks stay as they are: fixing them needs rights, and percentages do not care.
+  // Clocks are not fixed: that needs privileges, and percentages do not depend on it.
   spec.argv = {ncu.string(),
                "--csv",
                "--print-units",
@@ -187,8 +188,11 @@ Result<KernelProfile> ProfileKernels(const TaskFile& task, const CandidateFile& 
   policy.gpu = true;
   policy.loopback = true;
   HONE_ASSIGN_OR_RETURN(const SandboxedChild started, SpawnSandboxed(spec, policy, options.sandbox));
-  const bool ended = started.child->WaitUntil(Deadline::After(kSeconds));
+  const bool ended =
+      started.child->WaitUntil(Deadline::After(std::min(kSeconds, options.end.seconds_left())));
   started.child->Kill();
+  if (Interrupted()) return InterruptedError();
+  if (!ended && options.end.passed()) return OutOfTimeError();
   if (!ended) return without(fmt::format("ncu took more than {:.0f} s", kSeconds));
   const ExitReport report = started.child->report();
   Result<std::vector<KernelMetrics>> kernels = ParseNcuCsv(report.out);

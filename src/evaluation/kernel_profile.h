@@ -1,7 +1,7 @@
-// What Nsight Compute says of a candidate's kernels: how busy they keep the device. It explains and advises;
-// no verdict rests on it. ncu runs in the candidate's sandbox, around the candidate, and talks to it over a
-// loopback of its own. Where it is missing, may not read the counters or the sandbox has no such loopback,
-// the report says so in a sentence.
+// Metrics of Nsight Compute for a candidate's kernels: how busy they keep the device. They go into
+// explanations and prompts; no verdict depends on them. ncu runs in the candidate's sandbox, around the
+// candidate, over a private loopback. If ncu is missing, may not read the counters, or the sandbox has no
+// such loopback, the report says so in a sentence.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ struct KernelProfile {
   std::vector<KernelMetrics> kernels;  // the longest first
 };
 
-// What `ncu --csv` printed, from its heading line on; the program's own words before it are passed over.
+// Parses the output of `ncu --csv` from its heading line on. Lines before it are skipped.
 Result<std::vector<KernelMetrics>> ParseNcuCsv(std::string_view text);
 
 Result<KernelProfile> ProfileKernels(const TaskFile& task, const CandidateFile& candidate,
@@ -42,9 +42,9 @@ Result<KernelProfile> ProfileKernels(const TaskFile& task, const CandidateFile& 
 Json ToJson(const KernelProfile& profile);
 KernelProfile KernelProfileFromJson(const Json& json);
 
-// Why no block size is worth an evaluation for this kernel, or "".
+// Says why no other block size is worth an evaluation for this kernel, or "".
 std::string WhyBusyAlready(const KernelProfile& profile);
-// For prompts: metric to value, of the kernel that takes most of the time; null without one.
+// For prompts: metrics of the kernel that takes most of the time; null if there is none.
 Json ProfileFacts(const KernelProfile& profile);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// What an evaluation saw, and nothing about what it means: the verdict room draws the conclusions. All of
-// it was observed by the parent, except where a field says that a worker reported it.
+// What an evaluation observed; the verdict room draws the conclusions. The parent observed all of it, except
+// where a field says that a worker reported it.
 #pragma once
 
 #include <optional>
@@ -73,7 +73,7 @@ struct Timing {
   double worst_answer = 0;    // largest distance of a timed answer, relative to its limit
   std::string worst_answer_at;
   double single_call_us = 0;   // one call alone, less an empty block
-  bool buffer_reused = false;  // every call hands out the same memory
+  bool buffer_reused = false;  // every call returns the same memory
   int input_sets = 0;          // different inputs within a block
   double seconds = 0;
 

@@ -1,4 +1,4 @@
-// What is happening now, for the person who waits. Called from one thread.
+// Tells the user what is happening now. Called from one thread.
 #pragma once
 
 #include <functional>

@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-// Clocks, temperature and driver as nvidia-smi sees them right after the timing.
+// Clocks, temperature and driver version from nvidia-smi, right after the timing.
 Json GpuState() {
   ChildSpec spec;
   spec.argv = {
@@ -95,7 +95,7 @@ OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& can
                                 {"worst", limit.worst}});
     }
   json["ladder"] = Json::array();
-  for (const Rung& rung : session.rungs())
+  for (const Rung& rung : session.ladder().All())
     json["ladder"].push_back({{"name", rung.name},
                               {"available", rung.available},
                               {"why_not", rung.why_not},

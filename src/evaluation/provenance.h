@@ -1,4 +1,4 @@
-// Where a verdict comes from: enough to repeat it and to doubt it.
+// Where a verdict comes from: device, versions, seeds, limits and hashes, enough to repeat it.
 #pragma once
 
 #include "base/json.h"

@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// Fits a double exactly, so that no JSON reader on either side rounds it.
+// 52 bits fit into a double, so no JSON reader rounds the seed.
 uint64_t NewSeed() {
   return RandomU64() >> 12;
 }
@@ -26,7 +26,7 @@ constexpr double kCompileBehind = 1.15;
 constexpr int64_t kCeilingsMeasuredAtMost = 4;
 constexpr size_t kLeanWeights = size_t{1} << 30;
 
-// --precision: what the user allows instead of what PyTorch does by default.
+// --precision replaces the limit that follows from PyTorch's own error.
 double PrecisionFloor(const std::string& precision) {
   if (precision == "tf32") return 2e-3;
   if (precision == "bf16") return 2e-2;
@@ -40,7 +40,12 @@ Result<std::unique_ptr<ReferenceSession>> ReferenceSession::Open(TaskFile task, 
   std::unique_ptr<ReferenceSession> session(new ReferenceSession());
   session->task_ = std::move(task);
   session->options_ = std::move(options);
-  HONE_RETURN_IF_ERROR(session->Start(progress).WithContext("task " + session->task_.path.string()));
+  if (Status started = session->Start(progress); !started.ok()) {
+    Error error = std::move(started).error();
+    // A problem of the task begins with its file and line.
+    const bool says_where = StartsWith(error.message, session->task_.path.parent_path().string() + "/");
+    return says_where ? error : std::move(error).WithContext("task " + session->task_.path.string());
+  }
   return session;
 }
 
@@ -49,6 +54,7 @@ Status ReferenceSession::Start(const Progress& progress) {
   worker.python = options_.python;
   worker.role = "reference";
   worker.device = options_.device;
+  worker.end = options_.end;
   progress("starting PyTorch", 0, 0);
   HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(worker));
   HONE_ASSIGN_OR_RETURN(
@@ -59,11 +65,6 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(
       const Json loaded,
       worker_->Require("load", {{"path", task_.path.string()}, {"name", "hone_task"}, {"class", "Model"}}));
-  if (!GetBool(loaded, "has_class"))
-    return Error{ErrorKind::kInvalid,
-                 "it defines no class Model (KernelBench convention: Model, get_inputs, get_init_inputs)"};
-  if (!GetBool(loaded, "has_get_inputs"))
-    return Error{ErrorKind::kInvalid, "it defines no function get_inputs"};
   has_stress_ = GetBool(loaded, "has_stress");
   for (const Json& name : GetMember(loaded, "variants"))
     if (name.is_string()) variants_.push_back(name.get<std::string>());
@@ -84,7 +85,7 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(const Json card,
                         worker_->Require("card", {{"slot", "default"}, {"inputs", "default#1"}}));
   card_ = CardFromJson(card);
-  // What proposers read beyond the card.
+  // Facts for recipes and prompts, beyond the card.
   for (const char* name : {"module_list", "recurrent_modules"}) facts_[name] = GetMember(card, name);
   facts_["stateful"] = stateful_;
   facts_["random_in_forward"] = random_;
@@ -115,8 +116,10 @@ Status ReferenceSession::BuildInstance(const std::string& slot, const std::strin
   instance.slot = slot;
   instance.regime = regime;
   instance.seed = NewSeed();
-  HONE_RETURN_IF_ERROR(
+  HONE_ASSIGN_OR_RETURN(
+      const Json built,
       worker_->Require("build", {{"slot", slot}, {"class", "Model"}, {"seed", instance.seed}}));
+  if (regime.empty()) facts_["beside"] = GetMember(built, "beside");
   if (!regime.empty())
     HONE_RETURN_IF_ERROR(worker_->Require(
         "stress", {{"slot", slot}, {"regime", regime}, {"seed", instance.seed}, {"inputs", "default#1"}}));
@@ -140,7 +143,8 @@ Result<TensorTree> ReferenceSession::Run(const std::string& slot, const std::str
   return ParseTree(GetMember(reply, "tree"), std::move(blob), "output");
 }
 
-// A module that keeps state answers differently the second time; one that draws, under another seed.
+// A module with state gives another output in the second call. A module with random draws gives another
+// output under another seed.
 Status ReferenceSession::DetectState() {
   HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("probe"));
   HONE_RETURN_IF_ERROR(
@@ -164,7 +168,7 @@ Status ReferenceSession::DetectState() {
     }
     return largest;
   };
-  // Library kernels may differ a little between two runs; that is neither state nor chance.
+  // Library kernels may differ slightly between two runs. That is neither state nor randomness.
   const double noise = 8 * std::max(distance(first, same), 1e-12);
   random_ = distance(first, reseeded) > noise;
   stateful_ = distance(fresh, again) > noise;
@@ -190,9 +194,6 @@ Status ReferenceSession::AddCase(size_t instance, const std::string& id, const s
   HONE_ASSIGN_OR_RETURN(const Json made, worker_->Require("make_inputs", message, {inputs.fd()}));
   HONE_ASSIGN_OR_RETURN(added.inputs, ParseTree(GetMember(made, "tree"), std::move(inputs), "input"));
   HONE_ASSIGN_OR_RETURN(added.expected, Run(owner.slot, id, added.call_seed));
-  if (added.expected.leaves.empty())
-    return Error{ErrorKind::kInvalid, "its forward returns no tensor, so there is nothing to judge"};
-
   HONE_ASSIGN_OR_RETURN(SharedBlob wide, SharedBlob::Create("truth"));
   HONE_ASSIGN_OR_RETURN(
       const WorkerReply truth,
@@ -231,7 +232,7 @@ Limit ReferenceSession::LimitFor(size_t instance, size_t leaf) const {
   for (const Case& one : cases_) {
     if (one.instance != instance || leaf >= one.expected.leaves.size()) continue;
     epsilon = Epsilon(one.expected.leaves[leaf].dtype);
-    // Variants have other sizes and so other errors, but they share weights; the widest speaks for all.
+    // Variants have other sizes and so other errors, but share the weights. The widest limit is used for all.
     limit.relative = std::max(limit.relative, kReferenceFactor * one.reference_error[leaf].relative);
     limit.worst = std::max(limit.worst, kReferenceFactor * one.reference_error[leaf].worst);
   }
@@ -265,7 +266,7 @@ double ReferenceSession::WidestReferenceError() const {
   return widest;
 }
 
-// A regime is of use only while PyTorch itself stays accurate in it.
+// A stress regime is usable only while PyTorch itself stays accurate in it.
 bool ReferenceSession::Accurate(const Case& candidate) const {
   double usual = 0;
   for (const Case& one : cases_)
@@ -330,7 +331,8 @@ Status ReferenceSession::Audit(const Progress& progress) {
     HONE_ASSIGN_OR_RETURN(const TensorTree zero_tree,
                           ParseTree(one.expected.description, std::move(zero_blob), "output"));
     note("zeros", one, zero_tree);
-    // Another case's answer stands for "a constant that looks right": the mean of outputs and stale answers.
+    // The output of another case stands for a constant that looks right: the mean of outputs, or a cached
+    // output.
     for (const Case& other : cases_) {
       if (other.instance != one.instance || other.id == one.id || !other.variant.empty()) continue;
       note("another input's answer", one, other.expected);
@@ -412,10 +414,10 @@ Status ReferenceSession::PrepareRung(const std::string& name) {
   if (!made.ok()) {
     if (!worker_->alive()) return Error{ErrorKind::kInvalid, "the reference worker died preparing " + name};
     rung.why_not = SafeForTerminal(Lines(made.failure->message + "\n").front()).substr(0, 200);
-    rungs_.push_back(rung);
+    ladder_.Add(rung);
     return Ok();
   }
-  // A rung counts only when it computes the task as well as the limit asks: TF32 often does not.
+  // A baseline counts only if its error is within the limit. TF32 often exceeds it.
   const Case& one = cases_[0];
   Result<TensorTree> out = Run("default", one.id, one.call_seed, {{"rung", name}});
   if (!out.ok() && out.error().kind == ErrorKind::kInterrupted) return std::move(out).error();
@@ -437,13 +439,12 @@ Status ReferenceSession::PrepareRung(const std::string& name) {
     HONE_ASSIGN_OR_RETURN(rung.call_us, TimeCall("default", name, 0.3));
     if (name == "eager") eager_us_ = rung.call_us;
   }
-  rungs_.push_back(rung);
+  ladder_.Add(rung);
   return Ok();
 }
 
 Status ReferenceSession::PrepareCompile(double best_other_us, const Progress& progress) {
-  for (const Rung& rung : rungs_)
-    if (rung.name == "compile") return Ok();
+  if (ladder_.Find("compile")) return Ok();
   if (!Wants("compile")) return Ok();
   const std::string key = Sha256(task_.sha256 + options_.device + GetString(facts_, "device_name") +
                                  GetString(facts_, "torch") + GetString(facts_, "triton"));
@@ -458,16 +459,16 @@ Status ReferenceSession::PrepareCompile(double best_other_us, const Progress& pr
           "took {:.2f}x the best other rung's time when last measured here, {}; --compile always measures it "
           "again",
           behind, GetString(*seen, "measured"));
-      rungs_.push_back(rung);
+      ladder_.Add(rung);
       return Ok();
     }
   }
   progress("preparing torch.compile, the slowest rung", 0, 0);
   HONE_RETURN_IF_ERROR(PrepareRung("compile"));
-  const Rung& made = rungs_.back();
-  if (made.available && best_other_us > 0)
+  const std::optional<Rung> made = ladder_.Find("compile");
+  if (made && made->available && best_other_us > 0)
     KeepInCache(file,
-                DumpJson(Json{{"over_best", made.call_us / best_other_us}, {"measured", UtcTimestamp()}}));
+                DumpJson(Json{{"over_best", made->call_us / best_other_us}, {"measured", UtcTimestamp()}}));
   return Ok();
 }
 
@@ -481,12 +482,12 @@ Status ReferenceSession::LearnCeilings(const Progress& progress) {
   return Ok();
 }
 
-// What was measured on a busy machine is too low, and PyTorch's own time under the floor gives it away. So
-// may operands that stay in a cache, or an algorithm with fewer operations than were counted; then the floor
-// is PyTorch's time, and measuring again would change nothing.
+// Peak rates that were measured on a busy machine are too low. Then PyTorch appears faster than the floor.
+// The same happens if operands stay in a cache, or if an algorithm needs fewer operations than were counted.
+// In those cases measuring again changes nothing, and the floor is set to PyTorch's time.
 void ReferenceSession::CorrectCeilings(const Progress& progress) {
   double fastest_us = 0;
-  for (const Rung& rung : rungs_)
+  for (const Rung& rung : ladder_.All())
     if (rung.available && rung.call_us > 0 && (fastest_us == 0 || rung.call_us < fastest_us))
       fastest_us = rung.call_us;
   if (fastest_us == 0 || card_.floor_us <= fastest_us) return;

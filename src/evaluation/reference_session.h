@@ -1,8 +1,8 @@
 // Everything about a task that does not depend on a candidate: the reference worker, the cases (inputs,
-// PyTorch's own answer, the float64 truth), the limits that follow from them, what the task can tell apart,
-// its card, and the rungs of the baseline ladder. Prepared once, used for every candidate of the task.
+// PyTorch's output, the float64 output), the limits, the mutants that the task can tell apart, the card, and
+// the baselines. Prepared once and used for every candidate of the task.
 //
-// Expected values stay in this process. Seeds are drawn from the kernel and shown only in the verdict.
+// Expected values stay in this process. Seeds come from the kernel and appear only in the verdict.
 #pragma once
 
 #include <map>
@@ -12,6 +12,7 @@
 
 #include "evaluation/compare.h"
 #include "evaluation/device_ceilings.h"
+#include "evaluation/ladder.h"
 #include "evaluation/progress.h"
 #include "evaluation/worker.h"
 #include "task/card.h"
@@ -32,9 +33,10 @@ struct SessionOptions {
   std::string compile_rung = "auto";  // "auto", "always" or "never"
   std::vector<std::string> ladder;    // rungs to measure; empty: all that apply
   bool lint = true;                   // error-level findings end an evaluation before it starts
+  Deadline end = Deadline::Never();   // whatever is going on then stops, as with Ctrl-C
 };
 
-// How far an output may be from the truth.
+// The largest allowed error of an output.
 struct Limit {
   double relative = 0;
   double worst = 0;
@@ -67,14 +69,6 @@ struct MutantResult {
   bool told_apart = false;
 };
 
-struct Rung {
-  std::string name;
-  bool available = false;
-  std::string why_not;
-  double call_us = 0;  // first look; the verdict rests on interleaved blocks
-  double error = 0;    // relative, against the truth
-};
-
 class ReferenceSession {
  public:
   static Result<std::unique_ptr<ReferenceSession>> Open(TaskFile task, SessionOptions options,
@@ -87,7 +81,7 @@ class ReferenceSession {
   const std::vector<Case>& cases() const { return cases_; }
   const std::vector<Instance>& instances() const { return instances_; }
   const std::vector<MutantResult>& mutants() const { return mutants_; }
-  const std::vector<Rung>& rungs() const { return rungs_; }
+  const Ladder& ladder() const { return ladder_; }
   const TensorTree& init_inputs() const { return init_inputs_; }
   bool init_inputs_opaque() const { return init_opaque_; }
   bool stateful() const { return stateful_; }
@@ -99,19 +93,19 @@ class ReferenceSession {
   int64_t reference_launches() const { return launches_; }
   WorkerProcess& worker() { return *worker_; }
 
-  // For one output of one instance: the error PyTorch itself makes, doubled, never under a few ulp.
+  // The limit for one output of one instance: twice PyTorch's own error, and at least a few ulp.
   Limit LimitFor(size_t instance, size_t leaf) const;
-  // The largest relative limit that was used; what the summary prints.
+  // The largest relative limit in use, for the summary.
   double WidestLimit() const;
   double WidestReferenceError() const;
 
-  // Prepares torch.compile when it is wanted; slow, so only asked for when it can change a verdict. What it
-  // was worth against the best other rung is remembered per task, device and library versions, and where it
-  // was clearly behind it is not prepared again.
+  // Prepares torch.compile if it is wanted. This is slow, so callers ask only when it can change a verdict.
+  // Its time relative to the best other baseline is kept per task, device and library versions. If it was
+  // clearly slower before, it is not prepared again.
   Status PrepareCompile(double best_other_us, const Progress& progress);
-  // PyTorch's own time now, in microseconds.
+  // Measures PyTorch's time now, in microseconds.
   Result<double> TimeEager() { return TimeCall("default", "eager", 0.3); }
-  // How long one call of a candidate may take.
+  // The deadline for one call of a candidate, in seconds.
   double CallDeadline() const;
 
  private:
@@ -145,7 +139,7 @@ class ReferenceSession {
   std::vector<Instance> instances_;
   std::vector<Case> cases_;
   std::vector<MutantResult> mutants_;
-  std::vector<Rung> rungs_;
+  Ladder ladder_;
   bool stateful_ = false;
   bool random_ = false;
   bool lean_ = false;  // weights too large to keep several copies

@@ -70,7 +70,7 @@ class Parser {
     const Json& keys = GetMember(node, "keys");
     if (!items.is_array() || (kind == "dict" && (!keys.is_array() || keys.size() != items.size())))
       return Bad("no items");
-    // A tuple and a list hold the same things; models mix them freely, so they compare as equal.
+    // A tuple and a list with the same items compare as equal: models mix them freely.
     out += kind == "dict" ? "{" : "(";
     for (size_t i = 0; i < items.size(); ++i) {
       std::string inner = fmt::format("{}[{}]", path, i);

@@ -1,6 +1,6 @@
-// Trees of tensors as they cross the wire: a JSON description and one sealed memory file. The description
-// comes from a process that may be hostile, so every offset and size in it is checked here, once; behind
-// ParseTree the leaves can be trusted to lie inside their bytes.
+// Trees of tensors in messages: a JSON description and one sealed memory file. The description comes from a
+// process that may be hostile, so ParseTree checks every offset and size once. After that, every leaf lies
+// inside its bytes.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct TensorLeaf {
 struct TensorTree {
   Json description;
   std::vector<TensorLeaf> leaves;
-  // The tree without tensors' contents, for comparing two sides: "(tensor, [tensor, 3])".
+  // The structure without the contents, for comparing two trees: "(tensor, [tensor, 3])".
   std::string structure;
   SharedBlob blob;
 

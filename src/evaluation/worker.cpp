@@ -88,7 +88,7 @@ Result<fs::path> WorkerFolder() {
     folder = cached;
     return folder;
   }
-  // A read-only or full home is no reason not to judge.
+  // If the home folder is read-only or full, a temporary folder is used.
   static TempFolder* temporary = nullptr;
   HONE_ASSIGN_OR_RETURN(TempFolder made, TempFolder::Make("hone-worker-"));
   temporary = new TempFolder(std::move(made));
@@ -125,6 +125,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerOptions&
   HONE_ASSIGN_OR_RETURN(worker->started_, SpawnSandboxed(spec, policy, options.sandbox));
   worker->channel_ = std::move(pair.ours);
   worker->role_ = options.role;
+  worker->end_ = options.end;
   if (options.process_limit > 0)
     worker->watcher_ =
         std::thread([raw = worker.get(), limit = options.process_limit] { raw->Watch(limit); });
@@ -200,11 +201,12 @@ Result<WorkerReply> WorkerProcess::Call(const std::string& verb, Json message,
     reply.failure = dead_;
     return reply;
   }
-  const Deadline deadline = Deadline::After(seconds);
+  if (end_.passed()) return OutOfTimeError();
+  const Deadline deadline = Deadline::After(std::min(seconds, end_.seconds_left()));
   auto fail = [&](const Error& error) -> Result<WorkerReply> {
-    if (error.kind == ErrorKind::kInterrupted) {
+    if (error.kind == ErrorKind::kInterrupted || end_.passed()) {
       Kill();
-      return error;
+      return error.kind == ErrorKind::kInterrupted ? error : OutOfTimeError();
     }
     if (error.kind == ErrorKind::kTimeout) {
       Kill();
@@ -245,7 +247,9 @@ Result<Json> WorkerProcess::Require(const std::string& verb, Json message,
   HONE_ASSIGN_OR_RETURN(WorkerReply reply, Call(verb, std::move(message), descriptors, seconds));
   if (reply.ok()) return std::move(reply.body);
   const WorkerFailure& failure = *reply.failure;
-  std::string why = failure.type.empty() ? failure.message : failure.type + ": " + failure.message;
+  // A TaskProblem is a complete sentence with file and line.
+  const bool complete = failure.type.empty() || failure.type == "TaskProblem";
+  std::string why = complete ? failure.message : failure.type + ": " + failure.message;
   if (failure.kind != FailureKind::kException && !failure.detail.empty())
     why += "\n" + std::string(Trim(failure.detail));
   return Error{failure.kind == FailureKind::kTimeout ? ErrorKind::kTimeout : ErrorKind::kInvalid,

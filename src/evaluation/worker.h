@@ -1,6 +1,6 @@
-// One Python worker, reference or candidate, from start to end. A call either brings a reply or says how
-// the worker failed; what a candidate does wrong is a WorkerFailure, never an Error. The clock readings in
-// a reply are the host's, taken around the message.
+// One Python worker, for the reference or a candidate, from start to end. A call returns a reply or says how
+// the worker failed. What a candidate does wrong is a WorkerFailure, never an Error. The times in a reply
+// come from the host's clock, read before and after the message.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "process/python.h"
 #include "process/sandbox.h"
@@ -26,13 +27,14 @@ struct WorkerOptions {
   std::vector<fs::path> readable;  // beyond Python's own folders
   fs::path private_folder;         // a candidate's home; may be empty for the reference
   bool interpret_triton = false;
-  int process_limit = 0;  // 0: no limit
+  int process_limit = 0;             // 0: no limit
+  Deadline end = Deadline::Never();  // a call that is under way then is cut off, as with Ctrl-C
 };
 
-// What a candidate needs to find compilers, GPUs and Python, and none of the user's secrets.
+// Environment variables that a candidate needs to find compilers, GPUs and Python. It gets no others.
 std::vector<std::string> CandidateEnvironment(const fs::path& private_folder);
 
-// The text of hone_ext.py, with which candidates compile.
+// The text of hone_ext.py, which compiles C++ and CUDA for candidates.
 std::string_view ExtensionModule();
 
 enum class FailureKind {
@@ -70,25 +72,25 @@ class WorkerProcess {
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
 
-  // An Error only when Hone itself was interrupted or broke.
+  // An Error only when Hone itself was interrupted, ran out of time or broke.
   Result<WorkerReply> Call(const std::string& verb, Json message, const std::vector<int>& descriptors,
                            double seconds);
   Result<WorkerReply> Call(const std::string& verb, double seconds) {
     return Call(verb, Json::object(), {}, seconds);
   }
-  // The reference worker's failures are Hone's: turns a failure into an Error that says so.
+  // For the reference worker: turns a failure into an Error.
   Result<Json> Require(const std::string& verb, Json message = Json::object(),
                        const std::vector<int>& descriptors = {}, double seconds = 600);
 
-  // 0: no limit. Past it the whole tree is killed.
+  // Past this limit the whole process tree is killed. 0: no limit.
   void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
-  // Seconds that the worker says it spent in the model, its imports and compilers; for statistics only.
+  // Seconds that the worker reports for the model, imports and compilers. For statistics only.
   double compute_seconds() const { return compute_s_; }
   bool alive();
   void Kill();
   void Freeze();
   void Thaw();
-  // Sentences about what it tried that it may not; empty without a sandbox.
+  // Forbidden actions that the sandbox saw, one sentence each. Empty without a sandbox.
   std::vector<std::string> Attempts() const;
   void ForgetAttempts();
   std::string LastWords();
@@ -102,6 +104,7 @@ class WorkerProcess {
   SandboxedChild started_;
   Channel channel_;
   std::string role_;
+  Deadline end_ = Deadline::Never();
   double compute_s_ = 0;
   bool ready_ = false;
   bool frozen_ = false;
@@ -113,7 +116,7 @@ class WorkerProcess {
   std::thread watcher_;
 };
 
-// The embedded worker written out where an interpreter can read it; once per process.
+// Writes the embedded worker files to a folder, once per process.
 Result<fs::path> WorkerFolder();
 
 }  // namespace hone

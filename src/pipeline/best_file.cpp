@@ -70,11 +70,9 @@ std::string BestFile(const RunRecord& run, const CandidateRecord& best) {
   return Comment(header) + SelfContained(best.source);
 }
 
-std::string PyTorchKept(const std::string& task_source) {
-  return Comment(
-             "Hone found nothing faster than PyTorch here that is right: ModelNew is the task's own "
-             "Model.\n") +
-         task_source + (EndsWith(task_source, "\n") ? "" : "\n") + "\n\nModelNew = Model\n";
+std::string UnchangedFile(const std::string& task_source, const std::string& why) {
+  return Comment(why + "\nModelNew is the task's own Model.\n") + task_source +
+         (EndsWith(task_source, "\n") ? "" : "\n") + "\n\nModelNew = Model\n";
 }
 
 }  // namespace hone

@@ -9,7 +9,8 @@
 namespace hone {
 
 std::string BestFile(const RunRecord& run, const CandidateRecord& best);
-// The task's own module under the name ModelNew, for where nothing was faster.
-std::string PyTorchKept(const std::string& task_source);
+// The task's own module under the name ModelNew, with a comment that says why: candidate zero, and best.py
+// where nothing was accepted.
+std::string UnchangedFile(const std::string& task_source, const std::string& why);
 
 }  // namespace hone

@@ -55,9 +55,10 @@ TEST(BestFile, CarriesTheModuleThatItCompilesWith) {
   EXPECT_THAT(BestFile({}, best), testing::EndsWith("from hone_ext import cpp\nclass ModelNew: pass\n"));
 }
 
-TEST(BestFile, KeptPyTorchIsTheTaskUnderTheNameModelNew) {
-  EXPECT_THAT(PyTorchKept("class Model: pass"),
-              testing::EndsWith("class Model: pass\n\n\nModelNew = Model\n"));
+TEST(BestFile, WithoutAnAcceptedCandidateItIsTheTaskUnderTheNameModelNewAndSaysWhy) {
+  EXPECT_EQ(UnchangedFile("class Model: pass", "nothing could be tried:\nimport os"),
+            "# nothing could be tried:\n# import os\n# ModelNew is the task's own Model.\n"
+            "class Model: pass\n\n\nModelNew = Model\n");
 }
 
 }  // namespace

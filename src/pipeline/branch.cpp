@@ -45,8 +45,9 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
   CandidateRecord best = current;
   Json history = Json::array();
   for (int repair = 1; repair <= options_.repairs; ++repair) {
-    const std::string mismatch =
-        asked && options_.class_check && !current.accepted() ? NotWhatWasAsked(*asked, current) : "";
+    const std::string mismatch = asked && options_.class_check && !current.accepted()
+                                     ? NotWhatWasAsked(*asked, current, context_.card)
+                                     : "";
     if (!IsBroken(current) && mismatch.empty()) break;
     history.push_back(Attempt(repair, current));
     inputs.call_type = repair_type;

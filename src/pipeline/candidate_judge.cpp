@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/provenance.h"
+#include "pipeline/recorder.h"
 
 namespace hone {
 
@@ -31,7 +32,7 @@ std::vector<std::string> CpuFlags() {
 
 constexpr double kTf32Error = 2e-4;
 
-TaskContext Describe(const ReferenceSession& session) {
+TaskContext ContextOfTask(const ReferenceSession& session) {
   const Json& facts = session.facts();
   const bool gpu = session.options().device == "cuda";
   TaskContext context;
@@ -40,7 +41,7 @@ TaskContext Describe(const ReferenceSession& session) {
   context.device_name = gpu ? GetString(facts, "device_name") : CpuName();
   context.best_us = session.eager_us();
   context.best_rung = "eager";
-  for (const Rung& rung : session.rungs())
+  for (const Rung& rung : session.ladder().All())
     if (rung.available && rung.call_us > 0 && rung.call_us < context.best_us) {
       context.best_us = rung.call_us;
       context.best_rung = rung.name;
@@ -94,6 +95,11 @@ TaskContext TaskContextFromJson(const Json& json) {
   return context;
 }
 
+CandidateRecord CandidateJudge::Describe(const std::string& key, const std::string& phase,
+                                         const std::string& source, const std::string& task_source) {
+  return RecordOf(key, phase, source, task_source);
+}
+
 SessionJudge::SessionJudge(TaskFile task, SessionOptions options, bool several)
     : task_(std::move(task)),
       options_(std::move(options)),
@@ -121,7 +127,7 @@ Result<ReferenceSession*> SessionJudge::Session(const Progress& progress) {
 
 Result<TaskContext> SessionJudge::Context(const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, Session(progress));
-  return Describe(*session);
+  return ContextOfTask(*session);
 }
 
 namespace {

@@ -9,8 +9,10 @@
 #include <semaphore>
 #include <string>
 
+#include "base/clock.h"
 #include "evaluation/evaluator.h"
 #include "evaluation/kernel_profile.h"
+#include "store/records.h"
 #include "verdict/verdict.h"
 
 namespace hone {
@@ -37,6 +39,11 @@ TaskContext TaskContextFromJson(const Json& json);
 class CandidateJudge {
  public:
   virtual ~CandidateJudge() = default;
+  // Said once, before the first question: whatever is being answered then ends with an Error, as with Ctrl-C.
+  virtual void EndAt(Deadline end) = 0;
+  // A candidate before it is judged, with what static analysis says of it.
+  virtual CandidateRecord Describe(const std::string& key, const std::string& phase,
+                                   const std::string& source, const std::string& task_source);
   virtual Result<TaskContext> Context(const Progress& progress) = 0;
   virtual Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) = 0;
   virtual Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) = 0;
@@ -48,6 +55,7 @@ class SessionJudge : public CandidateJudge {
   // `several`: more than one candidate will follow; a second interpreter may wait.
   SessionJudge(TaskFile task, SessionOptions options, bool several);
 
+  void EndAt(Deadline end) override { options_.end = end; }
   Result<TaskContext> Context(const Progress& progress) override;
   Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) override;
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) override;

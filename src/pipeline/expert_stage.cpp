@@ -25,12 +25,12 @@ Result<QuickLook> Spine::Look(const std::string& key, const std::string& source)
     if (json.ok())
       return QuickLook{GetBool(*json, "right"), GetString(*json, "why"), GetNumber(*json, "call_us")};
   }
-  HONE_RETURN_IF_ERROR(Spend(false));
+  HONE_RETURN_IF_ERROR(MayGoOn());
   const CandidateRecord candidate = MakeCandidate(key, "", "look", source);
   const CandidateFile file{recorder_.folder() / "code" / (FileNameOf(key) + ".py"), FileNameOf(key), source,
                            candidate.sha256};
   const Result<QuickLook> look =
-      judge_.Look(file, [&](const std::string& phase, int, int) { recorder_.Doing(key, phase); });
+      Answer(judge_.Look(file, [&](const std::string& phase, int, int) { recorder_.Doing(key, phase); }));
   recorder_.Doing(key, "");
   HONE_RETURN_IF_ERROR(look);
   HONE_RETURN_IF_ERROR(recorder_.Decide(
@@ -53,10 +53,21 @@ Status Spine::Expert() {
   HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
   if (!answer.recognised.empty())
     HONE_RETURN_IF_ERROR(recorder_.Decide("recognised", "expert", answer.recognised));
-  for (const Declined& declined : answer.declined)
-    HONE_RETURN_IF_ERROR(
-        recorder_.Decide("declined:" + declined.recipe, "expert",
-                         fmt::format("{}: not proposed: {}", declined.recipe, declined.why)));
+  // Recipes for a device that is not here say nothing about the task: one line for all of them.
+  std::vector<std::string> for_another_device;
+  for (const Declined& declined : answer.declined) {
+    if (declined.other_device)
+      for_another_device.push_back(declined.recipe);
+    else
+      HONE_RETURN_IF_ERROR(
+          recorder_.Decide("declined:" + declined.recipe, "expert",
+                           fmt::format("{}: not proposed: {}", declined.recipe, declined.why)));
+  }
+  if (!for_another_device.empty())
+    HONE_RETURN_IF_ERROR(recorder_.Decide("other_device", "expert",
+                                          fmt::format("{} recipes are only for {}", for_another_device.size(),
+                                                      inputs.device == "cuda" ? "a CPU" : "a GPU"),
+                                          {{"recipes", for_another_device}}));
   struct Entry {
     CandidateRecord candidate;
     QuickLook look;

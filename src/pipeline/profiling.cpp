@@ -17,10 +17,11 @@ Result<KernelProfile> Spine::Profile(const CandidateRecord& candidate) {
     const Result<Json> json = ParseJson(kept->json);
     if (json.ok()) return KernelProfileFromJson(*json);
   }
+  HONE_RETURN_IF_ERROR(MayGoOn());
   const CandidateFile file{recorder_.folder() / "code" / (FileNameOf(candidate.key) + ".py"),
                            FileNameOf(candidate.key), candidate.source, candidate.sha256};
   recorder_.Doing(candidate.key, "profile");
-  const Result<KernelProfile> profile = judge_.Profile(file);
+  const Result<KernelProfile> profile = Answer(judge_.Profile(file));
   recorder_.Doing(candidate.key, "");
   HONE_RETURN_IF_ERROR(profile);
   std::string text = "no profile: " + profile->why_not;

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "store/record_io.h"
 
 namespace hone {
 
@@ -36,32 +37,19 @@ Json ParsedOrNull(const std::string& text) {
   return json.ok() ? std::move(*json) : Json();
 }
 
+// run.json has had shapes of its own for the run's name, its task and its speed-up since its first version.
 OrderedJson Summary(const RunRecord& run, const std::vector<CandidateRecord>& candidates,
                     const std::vector<DecisionRecord>& decisions, const UsageTotals& usage) {
-  OrderedJson json;
-  json["run"] = run.name;
-  json["hone"] = HONE_VERSION;
-  json["created"] = run.created;
-  json["finished"] = run.finished;
-  json["status"] = run.status;
-  json["outcome"] = run.outcome;
+  OrderedJson json = {{"run", run.name}, {"hone", HONE_VERSION}};
+  json.update(RecordToJson(run, Extent::kList));
+  for (const char* name : {"name", "task_path", "task_sha256", "vs_best", "vs_eager"}) json.erase(name);
   json["task"] = {{"name", run.task}, {"path", run.task_path}, {"sha256", run.task_sha256}};
-  json["target"] = run.target;
-  json["device"] = run.device;
-  json["proposer"] = run.proposer;
-  json["model"] = run.model;
-  json["best"] = run.best_key.empty() ? OrderedJson("pytorch") : OrderedJson(run.best_key);
   json["speedup"] = {{"vs_best", run.vs_best}, {"vs_eager", run.vs_eager}};
-  json["seconds"] = run.seconds;
-  json["usage"] = {{"calls", usage.calls},
-                   {"prompt_tokens", usage.prompt_tokens},
-                   {"completion_tokens", usage.completion_tokens},
-                   {"estimated", usage.estimated},
-                   {"cost_usd", usage.cost_usd},
-                   {"price_known", usage.price_known}};
+  json["usage"] = RecordToJson(usage, Extent::kWhole);
   json["options"] = ParsedOrNull(run.options);
   json["candidates"] = OrderedJson::array();
-  for (const CandidateRecord& one : candidates) json["candidates"].push_back(CandidateToJson(one));
+  for (const CandidateRecord& one : candidates)
+    json["candidates"].push_back(RecordToJson(one, Extent::kList));
   json["decisions"] = OrderedJson::array();
   for (const DecisionRecord& one : decisions)
     json["decisions"].push_back(
@@ -70,29 +58,6 @@ OrderedJson Summary(const RunRecord& run, const std::vector<CandidateRecord>& ca
 }
 
 }  // namespace
-
-OrderedJson CandidateToJson(const CandidateRecord& one) {
-  return {{"key", one.key},
-          {"parent", one.parent_key},
-          {"phase", one.phase},
-          {"proposer", one.proposer},
-          {"title", one.title},
-          {"created", one.created},
-          {"kernel_class", one.kernel_class},
-          {"verdict", one.verdict},
-          {"reason", one.reason},
-          {"detail", one.detail},
-          {"kind", one.kind},
-          {"vs_best", one.vs_best},
-          {"ci95", {one.ci_low, one.ci_high}},
-          {"vs_eager", one.vs_eager},
-          {"candidate_us", one.candidate_us},
-          {"predicted_us", one.predicted_us},
-          {"error", one.error},
-          {"limit", one.error_limit},
-          {"seconds", one.seconds},
-          {"sha256", one.sha256}};
-}
 
 std::string FileNameOf(const std::string& key) {
   std::string name;
@@ -122,6 +87,7 @@ Recorder::Recorder(RunStore& store, RunRecord run, RunWatcher watcher)
     : store_(store), run_(std::move(run)), watcher_(std::move(watcher)) {}
 
 void Recorder::Write(const fs::path& name, const std::string& content) {
+  if (run_.folder.empty()) return;
   const fs::path path = folder() / name;
   Status written = MakeFolders(path.parent_path());
   if (written.ok()) written = WriteFileAtomic(path, content);
@@ -137,7 +103,8 @@ void Recorder::Write(const fs::path& name, const std::string& content) {
 void Recorder::Say(const std::string& line) {
   (void)store_.AddConsole(run_.id, line).ok();
   const std::scoped_lock lock(mutex_);
-  if (std::FILE* log = std::fopen((folder() / "console.log").c_str(), "a")) {
+  std::FILE* log = run_.folder.empty() ? nullptr : std::fopen((folder() / "console.log").c_str(), "a");
+  if (log != nullptr) {
     fmt::print(log, "{}  {}\n", UtcTimestamp(), line);
     std::fclose(log);
   }
@@ -204,7 +171,8 @@ Status Recorder::SaveRun() {
   const std::scoped_lock lock(mutex_);
   run_.seconds += since_.seconds();
   since_ = Stopwatch();
-  return store_.UpdateRun(run_);
+  HONE_ASSIGN_OR_RETURN(run_.result, store_.UpdateRun(run_));
+  return Ok();
 }
 
 Result<std::string> Recorder::SummaryText() {

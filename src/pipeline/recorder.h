@@ -1,6 +1,8 @@
 // What happens in a run, written down as it happens: into the store, and into the run's folder for people and
 // other tools. The store is what counts; a file that cannot be written is said once and costs nothing else.
 //
+// A run without a folder has no files.
+//
 //   best.py  code/KEY.py  evaluation/KEY.json  llm/KEY.prompt.txt, KEY.reply.txt  console.log  usage.csv
 //   run.json
 #pragma once
@@ -68,10 +70,6 @@ class Recorder {
 // A candidate before anybody judged it, with what static analysis says of it.
 CandidateRecord RecordOf(const std::string& key, const std::string& phase, const std::string& source,
                          const std::string& task_source);
-
-// As run.json, exports and the dashboard tell it: everything but source, findings, facts and the whole
-// verdict.
-OrderedJson CandidateToJson(const CandidateRecord& candidate);
 
 // Letters, digits, '.', '-' and '_' stay.
 std::string FileNameOf(const std::string& key);

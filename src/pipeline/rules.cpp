@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "evaluation/kernel_profile.h"
+#include "model/knowledge.h"
 
 namespace hone {
 
@@ -14,9 +15,16 @@ constexpr double kBetter = 1.01;
 // This close to the least time the device could need, no block size is worth an evaluation.
 constexpr double kNearTheFloor = 1.25;
 
-bool AsksForPersistent(const AnalysisRecord& record) {
-  const std::string text = ToLower(record.kernel_type + " " + record.optimisation_method);
-  return Contains(text, "persistent");
+// A persistent kernel with the time loop inside it makes sense for a recurrence only: a persistent GEMM has
+// no steps. So the card decides first, then the class that the record names, and its prose last.
+bool AsksForPersistentRecurrence(const AnalysisRecord& record, const Json& card) {
+  const std::string type = ToLower(record.kernel_type);
+  if (!IsRecurrent(card) || !Contains(type + " " + ToLower(record.optimisation_method), "persistent"))
+    return false;
+  if (Contains(type, "recurrent")) return true;
+  for (const char* other : {"gemm", "conv", "elementwise", "reduction", "attention", "scan"})
+    if (Contains(type, other)) return false;
+  return true;
 }
 
 // Static analysis gives Triton and CUDA kernels a class, and C++ none; but it sees what gets compiled.
@@ -38,8 +46,7 @@ std::string WhyBusyAlready(const CandidateRecord& best, const std::vector<Decisi
 }  // namespace
 
 bool IsRight(const CandidateRecord& candidate) {
-  return candidate.verdict == "accepted" || candidate.verdict == "no_difference" ||
-         candidate.reason == "slower";
+  return candidate.right();
 }
 
 bool IsBroken(const CandidateRecord& candidate) {
@@ -65,8 +72,8 @@ std::string BestOfPyTorch(const std::vector<CandidateRecord>& all, const std::st
   return best;
 }
 
-std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate) {
-  if (!AsksForPersistent(asked) || candidate.kernel_class == "persistent_recurrent" ||
+std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate, const Json& card) {
+  if (!AsksForPersistentRecurrence(asked, card) || candidate.kernel_class == "persistent_recurrent" ||
       candidate.kernel_class == "none")
     return "";
   return fmt::format(

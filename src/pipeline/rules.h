@@ -38,7 +38,8 @@ std::optional<CandidateRecord> Fastest(const std::vector<CandidateRecord>& all, 
 std::string BestOfPyTorch(const std::vector<CandidateRecord>& all, const std::string& at_first_look);
 
 // What the candidate is, where the analysis asked for something else; empty when it is what was asked for.
-std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate);
+// `card` is the task's.
+std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate, const Json& card);
 
 // Why tuning leaves this candidate alone; empty when it does not. `card` is the task's, `decisions` the
 // run's.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "model/code_block.h"
 #include "pipeline/best_file.h"
+#include "pipeline/outcome.h"
 
 namespace hone {
 
@@ -17,7 +18,11 @@ Spine::Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const Task
     : recorder_(recorder), judge_(judge), model_(model), task_(task), options_(std::move(options)) {}
 
 Result<RunEnd> Spine::Run() {
+  if (options_.budget.minutes > 0)
+    deadline_ = Deadline::After(60 * options_.budget.minutes - recorder_.seconds());
+  judge_.EndAt(deadline_);
   auto stages = [&]() -> Status {
+    HONE_RETURN_IF_ERROR(CountEarlierEvaluations());
     HONE_RETURN_IF_ERROR(LearnTask());
     HONE_RETURN_IF_ERROR(KeepPyTorchAsZero());
     if (options_.proposer == "import") return Imported();
@@ -34,9 +39,9 @@ Status Spine::LearnTask() {
     context_ = TaskContextFromJson(*kept);
     return Ok();
   }
-  HONE_ASSIGN_OR_RETURN(context_, judge_.Context([&](const std::string& phase, int, int) {
-    recorder_.Doing("reference", phase);
-  }));
+  HONE_ASSIGN_OR_RETURN(context_, Answer(judge_.Context([&](const std::string& phase, int, int) {
+                          recorder_.Doing("reference", phase);
+                        })));
   recorder_.Doing("reference", "");
   recorder_.run().card = DumpJson(ToJson(context_));
   recorder_.run().device = context_.device_name;
@@ -48,7 +53,8 @@ Status Spine::KeepPyTorchAsZero() {
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
                         recorder_.store().Candidate(recorder_.run().id, "zero"));
   if (kept) return Ok();
-  CandidateRecord zero = MakeCandidate("zero", "", "zero", PyTorchKept(task_.source));
+  CandidateRecord zero = MakeCandidate(
+      "zero", "", "zero", UnchangedFile(task_.source, "Candidate zero: PyTorch as the task has it."));
   zero.title = "PyTorch as it is";
   zero.verdict = "baseline";
   zero.reason = "reference";
@@ -121,13 +127,17 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   RunEnd end;
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
                         recorder_.store().Candidates(recorder_.run().id));
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
+                        recorder_.store().Decisions(recorder_.run().id));
   end.best = Fastest(all, [](const CandidateRecord& one) { return one.accepted(); });
   {
     const std::scoped_lock lock(stop_mutex_);
     end.status = stop_status_.empty() ? (went.ok() ? "done" : "failed") : stop_status_;
     end.outcome = stop_why_;
   }
-  if (!went.ok() && went.error().kind == ErrorKind::kInterrupted && end.outcome.empty()) {
+  const bool broken = !went.ok() && end.outcome.empty() && went.error().kind != ErrorKind::kInterrupted;
+  if (broken) end.outcome = went.error().message;
+  if (!went.ok() && end.outcome.empty()) {
     end.status = "stopped";
     end.outcome = InterruptedWords();
   }
@@ -136,27 +146,23 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
     HONE_ASSIGN_OR_RETURN(end.outcome, WhyNoCandidateCame());
     if (!end.outcome.empty()) end.status = "failed";
   }
-  const std::string won = end.best
-                              ? fmt::format("{} is {:.2f}x the best of PyTorch ({:.2f}x eager)",
-                                            end.best->key, end.best->vs_best, end.best->vs_eager)
-                              : fmt::format("keep PyTorch: nothing accepted was faster (its best here is {})",
-                                            BestOfPyTorch(all, context_.best_rung));
-  end.outcome = end.outcome.empty() ? won : fmt::format("{}; so far: {}", end.outcome, won);
   RunRecord& run = recorder_.run();
   run.status = end.status;
-  run.outcome = end.outcome;
   run.best_key = end.best ? end.best->key : "";
   run.vs_best = end.best ? end.best->vs_best : 1;
   run.vs_eager = end.best ? end.best->vs_eager : 0;
-  if (!went.ok() && end.status == "failed" && stop_why_.empty())
-    run.outcome = went.error().message + "; so far: " + won;
   run.finished = UtcTimestamp();
+  HONE_RETURN_IF_ERROR(recorder_.SaveRun());  // which says what it came to
+  const std::string came_to = ResultSentence(run, all, decisions);
+  end.result = run.result;
+  end.outcome = end.outcome.empty() ? came_to : fmt::format("{}; so far: {}", end.outcome, came_to);
+  run.outcome = end.outcome;
   HONE_RETURN_IF_ERROR(recorder_.SaveRun());
   HONE_RETURN_IF_ERROR(
-      recorder_.WriteSummary(end.best ? BestFile(run, *end.best) : PyTorchKept(task_.source)));
+      recorder_.WriteSummary(end.best ? BestFile(run, *end.best) : UnchangedFile(task_.source, came_to)));
   recorder_.Say(run.outcome);
   // A budget, Ctrl-C or an unreachable model end a run; a broken Hone is an Error.
-  if (!went.ok() && stop_status_.empty() && went.error().kind != ErrorKind::kInterrupted) return went.error();
+  if (broken) return went.error();
   return end;
 }
 
@@ -173,26 +179,51 @@ Status Spine::StopRun(const std::string& status, const std::string& why) {
   return Error{ErrorKind::kInterrupted, why};
 }
 
-// Called before anything that costs: an Error once a budget is spent or the user pressed Ctrl-C.
-Status Spine::Spend(bool evaluation) {
+Error Spine::StopOutOfTime() {
+  return StopRun("stopped", fmt::format("the budget of {:g} minutes is spent", options_.budget.minutes))
+      .error();
+}
+
+Status Spine::MayGoOn() {
   {
     const std::scoped_lock lock(stop_mutex_);
     if (!stop_status_.empty()) return Error{ErrorKind::kInterrupted, stop_why_};
   }
   if (Interrupted()) return StopRun("stopped", InterruptedWords());
+  if (deadline_.passed()) return StopOutOfTime();
+  return Ok();
+}
+
+Status Spine::SpendOnModel() {
+  HONE_RETURN_IF_ERROR(MayGoOn());
   const Budget& budget = options_.budget;
-  if (budget.minutes > 0 && recorder_.seconds() > 60 * budget.minutes)
-    return StopRun("stopped", fmt::format("the budget of {:g} minutes is spent", budget.minutes));
-  if (evaluation && budget.evaluations > 0) {
-    if (evaluations_.load() >= budget.evaluations)
-      return StopRun("stopped", fmt::format("the budget of {} evaluations is spent", budget.evaluations));
-  }
-  if (evaluation || (budget.tokens == 0 && budget.usd == 0)) return Ok();
+  if (budget.tokens == 0 && budget.usd == 0) return Ok();
   HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
   if (budget.tokens > 0 && usage.prompt_tokens + usage.completion_tokens >= budget.tokens)
     return StopRun("stopped", fmt::format("the budget of {} tokens is spent", budget.tokens));
   if (budget.usd > 0 && usage.cost_usd >= budget.usd)
     return StopRun("stopped", fmt::format("the budget of ${:g} is spent", budget.usd));
+  return Ok();
+}
+
+// A budget holds for all sittings together.
+Status Spine::CountEarlierEvaluations() {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
+                        recorder_.store().Candidates(recorder_.run().id));
+  evaluations_ = static_cast<int>(
+      std::count_if(all.begin(), all.end(), [](const CandidateRecord& one) { return !one.json.empty(); }));
+  return Ok();
+}
+
+// Taken before the evaluation, in one step, so that seeds side by side never make one too many.
+Status Spine::ReserveEvaluation() {
+  HONE_RETURN_IF_ERROR(MayGoOn());
+  const int most = options_.budget.evaluations;
+  int made = evaluations_.load();
+  do {
+    if (most > 0 && made >= most)
+      return StopRun("stopped", fmt::format("the budget of {} evaluations is spent", most));
+  } while (!evaluations_.compare_exchange_weak(made, made + 1));
   return Ok();
 }
 
@@ -217,21 +248,21 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
     reply.finish_reason = kept->finish_reason;
     return reply;
   }
-  HONE_RETURN_IF_ERROR(Spend(false));
+  HONE_RETURN_IF_ERROR(SpendOnModel());
   HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
   ModelRequest request;
   request.call_type = inputs.call_type;
   request.system = prompt.system;
   request.prompt = prompt.user;
   request.key = key;
-  if (options_.budget.minutes > 0)
-    request.deadline = Deadline::After(std::max(1.0, 60 * options_.budget.minutes - recorder_.seconds()));
+  request.deadline = deadline_;
   recorder_.Doing(key, "asking " + model_->name());
   ModelProgress progress;
   progress.tokens = [&](int64_t tokens) { recorder_.Tokens(key, tokens); };
   progress.note = [&](const std::string& note) { recorder_.Say(fmt::format("{}: {}", key, note)); };
   const ModelReply reply = model_->Ask(request, progress);
   recorder_.Doing(key, "");
+  if (reply.failure == ModelFailure::kNotOnRecord) return Error{ErrorKind::kNotFound, reply.message};
   CallRecord call;
   call.run_id = recorder_.run().id;
   call.key = key;
@@ -256,9 +287,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   if (reply.failure != ModelFailure::kInterrupted) HONE_RETURN_IF_ERROR(recorder_.Keep(call));
   if (reply.ok()) return reply;
   if (reply.failure == ModelFailure::kInterrupted) return StopRun("stopped", InterruptedWords()).error();
-  if (reply.failure == ModelFailure::kOutOfTime)
-    return StopRun("stopped", fmt::format("the budget of {:g} minutes is spent", options_.budget.minutes))
-        .error();
+  if (reply.failure == ModelFailure::kOutOfTime) return StopOutOfTime();
   if (StopsTheRun(reply.failure)) return StopRun("failed", reply.message).error();
   HONE_RETURN_IF_ERROR(
       recorder_.Decide("call:" + key, inputs.call_type, fmt::format("{}: {}", key, reply.message)));
@@ -267,7 +296,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
 
 CandidateRecord Spine::MakeCandidate(const std::string& key, const std::string& parent,
                                      const std::string& phase, const std::string& source) const {
-  CandidateRecord candidate = RecordOf(key, phase, source, task_.source);
+  CandidateRecord candidate = judge_.Describe(key, phase, source, task_.source);
   candidate.run_id = recorder_.run().id;
   candidate.parent_key = parent;
   candidate.proposer = recorder_.run().proposer;
@@ -304,19 +333,19 @@ Result<std::optional<CandidateRecord>> Spine::Propose(const std::string& key, co
 }
 
 Result<CandidateRecord> Spine::Judge(CandidateRecord candidate) {
-  ++evaluations_;
   if (candidate.judged()) return candidate;
-  --evaluations_;
-  HONE_RETURN_IF_ERROR(Spend(true));
-  ++evaluations_;
+  HONE_RETURN_IF_ERROR(ReserveEvaluation());
   const std::string key = candidate.key;
   const CandidateFile file{recorder_.folder() / "code" / (FileNameOf(key) + ".py"), FileNameOf(key),
                            candidate.source, candidate.sha256};
   const Stopwatch watch;
   const Result<Judged> judged =
-      judge_.Judge(file, [&](const std::string& phase, int, int) { recorder_.Doing(key, phase); });
+      Answer(judge_.Judge(file, [&](const std::string& phase, int, int) { recorder_.Doing(key, phase); }));
   recorder_.Doing(key, "");
-  if (!judged.ok()) return judged.error();
+  if (!judged.ok()) {
+    --evaluations_;
+    return judged.error();
+  }
   const Verdict& verdict = judged->verdict;
   candidate.seconds = watch.seconds();
   candidate.verdict = verdict.verdict;

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "model/analysis_record.h"
 #include "model/model.h"
 #include "model/prompt.h"
@@ -25,6 +27,7 @@ namespace hone {
 
 struct RunEnd {
   std::string status;   // "done", "stopped" or "failed"
+  std::string result;   // see store/run_result.h
   std::string outcome;  // one sentence
   std::optional<CandidateRecord> best;
 };
@@ -75,7 +78,15 @@ class Spine {
   PromptInputs Inputs(const std::string& call_type) const;
   // Right, whatever its speed. A resumed run may find tuned candidates in the store: they do not count.
   Result<std::optional<CandidateRecord>> BestBeforeTuning();
-  Status Spend(bool evaluation);
+  // Before anything that costs: an Error once a budget is spent or the user pressed Ctrl-C.
+  Status MayGoOn();
+  Status SpendOnModel();
+  Status ReserveEvaluation();
+  // Of the judge; where the budget of minutes cut it off, the run stops.
+  template <class T>
+  Result<T> Answer(Result<T> answer);
+  Error StopOutOfTime();
+  Status CountEarlierEvaluations();
   std::string InterruptedWords();
   Status StopRun(const std::string& status, const std::string& why);
 
@@ -85,10 +96,18 @@ class Spine {
   const TaskFile& task_;
   const RunOptions options_;
   TaskContext context_;
-  std::atomic<int> evaluations_{0};
+  Deadline deadline_ = Deadline::Never();
+  std::atomic<int> evaluations_{0};  // made in all sittings, or reserved by a thread that is at it
   std::mutex stop_mutex_;
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;
 };
+
+template <class T>
+Result<T> Spine::Answer(Result<T> answer) {
+  const bool cut_off = !answer.ok() && answer.error().kind == ErrorKind::kInterrupted;
+  if (cut_off && !Interrupted() && deadline_.passed()) return StopOutOfTime();
+  return answer;
+}
 
 }  // namespace hone

@@ -1,10 +1,15 @@
 // Every branch of the spine, with recorded replies and a judge that reads its verdict off the candidate: what
-// is asked, what is kept, what wins. The real judge walks the same branches in tests/end_to_end.
+// is asked, what is kept, what wins. Recorded verdicts of the real judge walk the same branches in
+// tests/golden/replay_golden_test.cpp.
 #include "pipeline/spine.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
 
 #include "base/text.h"
 #include "model/replay.h"
@@ -36,10 +41,19 @@ std::string After(const std::string& text, const std::string& mark) {
 
 class FakeJudge : public CandidateJudge {
  public:
+  void EndAt(Deadline at) override { end = at; }
+
+  // Takes for ever, as a judge does that waits for a worker: until the run's time is over.
+  Error Hang() const {
+    while (!end.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return OutOfTimeError();
+  }
+
   Result<TaskContext> Context(const Progress&) override {
     ++contexts;
+    if (hangs_in == "context") return Hang();
     TaskContext context;
-    context.card = {{"modules", Json::object()},
+    context.card = {{"modules", modules},
                     {"operators", {{"addmm", 1}}},
                     {"flops", 1e6},
                     {"serial_chain", 3},
@@ -53,7 +67,12 @@ class FakeJudge : public CandidateJudge {
   }
 
   Result<Judged> Judge(const CandidateFile& candidate, const Progress&) override {
-    judged.push_back(candidate.name);
+    {
+      const std::scoped_lock lock(mutex);
+      judged.push_back(candidate.name);
+    }
+    if (hangs_in == "judge") return Hang();
+    if (pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     if (fail_after >= 0 && static_cast<int>(judged.size()) > fail_after)
       return Error{ErrorKind::kIo, "the machine is on fire"};
     Judged out;
@@ -72,6 +91,7 @@ class FakeJudge : public CandidateJudge {
 
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress&) override {
     ++looks;
+    if (hangs_in == "look") return Hang();
     const std::string us = After(candidate.source, "BLOCK = ");
     if (us.empty()) return QuickLook{true, "", 100};
     return QuickLook{us != "7", us == "7" ? "does not build" : "", 1000 / std::stod(us)};
@@ -79,10 +99,16 @@ class FakeJudge : public CandidateJudge {
 
   Result<KernelProfile> Profile(const CandidateFile&) override {
     ++profiles;
+    if (hangs_in == "profile") return Hang();
     if (sm_percent == 0) return KernelProfile{"ncu is not installed", {}};
     return KernelProfile{"", {KernelMetrics{"k", 1, 10, 1.0, sm_percent, 20, 50, 70, 0.5}}};
   }
 
+  Deadline end = Deadline::Never();
+  std::string hangs_in;
+  int pause_ms = 0;
+  std::mutex mutex;
+  Json modules = Json::object();
   double sm_percent = 0;  // what the profiler says; 0: there is none
   int profiles = 0;
   std::string device = "cpu";
@@ -176,13 +202,14 @@ TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {
   EXPECT_THAT(prompt, testing::HasSubstr("build-failed"));
 }
 
-TEST_F(SpineTest, RepairsRunOutAndAnAnalysisThatSaysNoKeepsPyTorch) {
+TEST_F(SpineTest, RepairsRunOutAndAnAnalysisThatSaysNoLeavesNothingRight) {
   Reply("seed", Candidate("wrong-output"));
   for (int i = 0; i < 3; ++i) Reply("seed_repair", Candidate("crashed"));
   Reply("analysis", Analysis(false));
   const RunEnd end = Run();
   EXPECT_FALSE(end.best);
-  EXPECT_THAT(end.outcome, testing::HasSubstr("keep PyTorch"));
+  EXPECT_EQ(end.result, "none_right");
+  EXPECT_EQ(end.outcome, "no candidate was right: 3 crashed, 1 wrong-output");
   EXPECT_EQ(judge_.judged.size(), 4u);
   EXPECT_THAT(Decisions(), testing::HasSubstr("not worth optimising"));
   EXPECT_THAT(*ReadFile(folder_.path() / "run" / "best.py"), testing::HasSubstr("ModelNew = Model"));
@@ -223,9 +250,11 @@ TEST_F(SpineTest, AReplyWithoutCodeIsAskedAgainOnceAndThenCounts) {
   EXPECT_FALSE(Run().best);
   EXPECT_THAT(Keys(), ElementsAre("seed0:no-code"));
   EXPECT_TRUE(judge_.judged.empty());
+  EXPECT_THAT((*store_->Call(run_.id, "seed0.again"))->prompt, testing::HasSubstr("held no Python file"));
 }
 
 TEST_F(SpineTest, ACandidateThatIsNotThePlannedOneHearsThatFirst) {
+  judge_.modules = {{"GRU", 1}};
   Reply("seed", Candidate("slower 0.5"));
   Reply("analysis", Analysis(true, "high", "persistent_recurrent"));
   // A kernel launched in a host loop, where a persistent one was asked for.
@@ -330,6 +359,76 @@ TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {
   EXPECT_THAT(end.outcome, testing::HasSubstr("2 evaluations is spent"));
 }
 
+// Answers every seed at once, as a server does, so that seeds go side by side.
+class PromptModel : public Model {
+ public:
+  ModelReply Ask(const ModelRequest&, const ModelProgress&) override {
+    ModelReply reply;
+    reply.text = Candidate("accepted 1.5");
+    return reply;
+  }
+  std::string name() const override { return "prompt"; }
+  bool order_matters() const override { return false; }
+};
+
+TEST_F(SpineTest, SeedsSideBySideNeverMakeAnEvaluationTooMany) {
+  options_.seeds = 16;
+  options_.tuning = false;
+  options_.budget.evaluations = 5;
+  judge_.pause_ms = 20;
+  PromptModel model;
+  for (const size_t sitting : {1u, 2u}) {
+    Recorder recorder(*store_, *store_->FindRun("run"), {});
+    const Result<RunEnd> end = Spine(recorder, judge_, &model, task_, options_).Run();
+    ASSERT_TRUE(end.ok());
+    EXPECT_EQ(end->status, "stopped");
+    EXPECT_EQ(judge_.judged.size(), 5u) << "sitting " << sitting;
+  }
+  options_.budget.evaluations = 7;
+  Recorder recorder(*store_, *store_->FindRun("run"), {});
+  ASSERT_TRUE(Spine(recorder, judge_, &model, task_, options_).Run().ok());
+  EXPECT_EQ(judge_.judged.size(), 7u) << "a budget holds for all sittings together";
+}
+
+TEST_F(SpineTest, AnEvaluationThatHoneCouldNotMakeIsGivenBack) {
+  options_.seeds = 2;
+  options_.budget.evaluations = 1;
+  Reply("seed", Candidate("accepted 1.5"));
+  Reply("seed", Candidate("accepted 1.8"));
+  judge_.fail_after = 0;
+  {
+    std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
+    Recorder recorder(*store_, *store_->FindRun("run"), {});
+    EXPECT_FALSE(Spine(recorder, judge_, model.get(), task_, options_).Run().ok());
+  }
+  judge_.fail_after = -1;
+  EXPECT_EQ(Run().best->key, "seed0");
+}
+
+// The clock is the run's own: all but an instant of the two minutes was spent in earlier sittings.
+TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
+  options_.budget.minutes = 2;
+  judge_.device = "cuda";
+  Reply("seed", Candidate("accepted 2", kTunable));
+  Reply("stage_grid", Candidate("accepted 3", kTunable));
+  for (const char* where : {"context", "judge", "profile", "look"}) {
+    ASSERT_TRUE(store_->DeleteRun(run_.id).ok());
+    run_.seconds = 119.8;
+    run_.id = *store_->AddRun(run_);
+    judge_.hangs_in = where;
+    const Stopwatch watch;
+    const RunEnd end = Run();
+    EXPECT_LT(watch.seconds(), 5) << where;
+    EXPECT_EQ(end.status, "stopped") << where;
+    EXPECT_THAT(end.outcome, testing::StartsWith("the budget of 2 minutes is spent; so far: ")) << where;
+    EXPECT_EQ(end.best.has_value(), std::string(where) == "profile" || std::string(where) == "look");
+  }
+  // What was cut off is not on record: with more time the run goes on there.
+  judge_.hangs_in.clear();
+  options_.budget.minutes = 10;
+  EXPECT_EQ(Run().best->vs_best, 3);
+}
+
 TEST_F(SpineTest, AResumedRunAsksAndJudgesNothingAgain) {
   Reply("seed", Candidate("wrong-output"));
   Reply("seed_repair", Candidate("accepted 1.5", kTunable));
@@ -395,6 +494,38 @@ TEST_F(SpineTest, AnExhaustedReplayEndsItsBranchOnly) {
   const RunEnd end = Run();
   EXPECT_EQ(end.status, "done");
   EXPECT_EQ(end.best->key, "seed0");
+}
+
+TEST(Rules, OnlyARecurrenceIsToldToPutItsTimeLoopIntoTheKernel) {
+  const Json recurrent = {{"modules", {{"GRU", 1}}}, {"operators", {{"gru", 1}}}, {"serial_chain", 512}};
+  const Json product = {{"modules", {{"Linear", 1}}}, {"operators", {{"addmm", 1}}}, {"serial_chain", 1}};
+  struct Row {
+    const char* type;
+    const char* method;
+    const Json& card;
+    bool asks;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"persistent_recurrent", "one launch", recurrent, true},
+           {"", "a persistent kernel", recurrent, true},
+           {"other", "Persistent kernel with the loop inside", recurrent, true},
+           {"gemm", "a persistent GEMM for the input product", recurrent, false},
+           {"persistent_gemm", "persistent tiles", recurrent, false},
+           {"reduction", "tiles", recurrent, false},
+           {"persistent_recurrent", "one launch", product, false},
+           {"gemm", "a persistent GEMM", product, false},
+           {"", "persistent tiles over the L2", product, false},
+       }) {
+    AnalysisRecord asked;
+    asked.kernel_type = row.type;
+    asked.optimisation_method = row.method;
+    CandidateRecord made;
+    made.kernel_class = "gemm";
+    EXPECT_EQ(!NotWhatWasAsked(asked, made, row.card).empty(), row.asks)
+        << row.type << ", " << row.method << ", " << DumpJson(row.card);
+    made.kernel_class = "persistent_recurrent";
+    EXPECT_EQ(NotWhatWasAsked(asked, made, row.card), "");
+  }
 }
 
 TEST(Rules, TheBestOfPyTorchIsWhatTheVerdictsSaw) {

@@ -1,28 +1,15 @@
-// What each part of the pipeline was worth: the run is walked again over its own record with that part
-// switched off. A run is a function of its options and of what models and the judge answered, and each answer
-// is in the store under a key; so where the walk meets only known keys, asked with the same prompt, its end
-// is exact. Where it would have gone where the run never was, what is certain is a bound: the best never gets
-// worse on the way.
+// What each part of the pipeline was worth: the run is walked again over its own record (record_walk.h) with
+// that part switched off. A run is a function of its options and of what models and the judge answered, and
+// each answer is in the store under a key; so where the walk meets only known keys, asked with the same
+// prompt, its end is exact. Where it would have gone where the run never was, what is certain is a bound: the
+// best never gets worse on the way.
 #pragma once
 
-#include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "pipeline/rules.h"
 #include "report/explanation.h"
 
 namespace hone {
-
-struct Walked {
-  std::set<std::string> candidates;  // judged ones that this way certainly leads to
-  std::set<std::string> calls;
-  std::vector<std::pair<std::string, std::string>> unknown;  // keys it needs and the record lacks; why
-};
-
-// The spine's way with these options over what the record holds.
-Walked WalkAgain(const RunStory& story, const RunOptions& options);
 
 // Repair, analysis, seeds, class check, in this order.
 std::vector<Counterfactual> Counterfactuals(const RunStory& story);

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "store/record_io.h"
+#include "store/run_result.h"
 #include "store/sql.h"
 
 namespace hone {
@@ -59,6 +61,11 @@ struct Where {
       values.push_back(Pattern(word));
     }
   }
+  void HasTag(const std::string& tag) {
+    if (tag.empty()) return;
+    sql += " AND (' ' || coalesce(run_note.tags, '') || ' ') LIKE ? ESCAPE '\\'";
+    values.push_back(Pattern(" " + tag + " "));
+  }
   int BindTo(Statement& statement) const {
     int index = 1;
     for (const std::string& value : values) statement.Bind(index++, value);
@@ -107,8 +114,12 @@ Result<RunList> ListRuns(RunStore& store, const RunQuery& asked) {
   where.Has(
       asked.words,
       "'R' || run.id || ' ' || run.task || ' ' || run.name || ' ' || run.proposer || ' ' || run.model || "
-      "' ' || run.device || ' ' || run.outcome");
-  const std::string from = " FROM run LEFT JOIN suite ON suite.id = run.suite_id" + where.sql;
+      "' ' || run.device || ' ' || run.outcome || ' ' || coalesce(run_note.text, '') || ' ' || "
+      "coalesce(run_note.tags, '')");
+  where.HasTag(asked.tag);
+  const std::string from =
+      " FROM run LEFT JOIN suite ON suite.id = run.suite_id LEFT JOIN run_note ON run_note.run_id = run.id" +
+      where.sql;
   RunList list;
   Statement count(store.store().handle(), ("SELECT count(*)" + from).c_str());
   where.BindTo(count);
@@ -120,29 +131,20 @@ Result<RunList> ListRuns(RunStore& store, const RunQuery& asked) {
   const char* direction = asked.descending ? "DESC" : "ASC";
   Statement query(
       store.store().handle(),
-      fmt::format(
-          "SELECT run.id, run.name, run.created, run.finished, run.status, run.task, run.target, run.device, "
-          "run.proposer, run.model, run.outcome, run.best_key, run.vs_best, run.vs_eager, run.seconds, "
-          "coalesce(run.suite_id, 0), coalesce(suite.name, ''), "
-          "(SELECT count(*) FROM candidate WHERE run_id = run.id AND phase <> 'zero'), "
-          "(SELECT count(*) FROM candidate WHERE run_id = run.id AND verdict = 'accepted'), "
-          "(SELECT total(prompt_tokens + completion_tokens) FROM call WHERE run_id = run.id)"
-          "{} ORDER BY {} {}, run.id {} LIMIT ? OFFSET ?",
-          from, order, direction, direction)
+      fmt::format("SELECT {}, coalesce(suite.name, ''), "
+                  "(SELECT count(*) FROM candidate WHERE run_id = run.id AND phase <> 'zero'), "
+                  "(SELECT count(*) FROM candidate WHERE run_id = run.id AND verdict = 'accepted'), "
+                  "(SELECT total(prompt_tokens + completion_tokens) FROM call WHERE run_id = run.id)"
+                  "{} ORDER BY {} {}, run.id {} LIMIT ? OFFSET ?",
+                  SelectList<RunRecord>(Extent::kList, "run."), from, order, direction, direction)
           .c_str());
   int index = where.BindTo(query);
   query.Bind(index++, asked.most);
   query.Bind(index, asked.offset);
   HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
     RunRow one;
-    RunRecord& run = one.run;
     int column = 0;
-    run.id = row.Integer(column++);
-    for (std::string* field : {&run.name, &run.created, &run.finished, &run.status, &run.task, &run.target,
-                               &run.device, &run.proposer, &run.model, &run.outcome, &run.best_key})
-      *field = row.Text(column++);
-    for (double* field : {&run.vs_best, &run.vs_eager, &run.seconds}) *field = row.Number(column++);
-    run.suite_id = row.Integer(column++);
+    one.run = ReadRecord<RunRecord>(row, Extent::kList, &column);
     one.suite = row.Text(column++);
     for (int64_t* field : {&one.candidates, &one.accepted, &one.tokens}) *field = row.Integer(column++);
     list.rows.push_back(std::move(one));
@@ -152,14 +154,16 @@ Result<RunList> ListRuns(RunStore& store, const RunQuery& asked) {
 
 Result<std::vector<SuiteLine>> ListSuites(RunStore& store) {
   Statement query(store.store().handle(),
-                  "SELECT suite.id, suite.name, suite.created, run.status, run.best_key, run.vs_best "
+                  "SELECT suite.id, suite.name, suite.created, run.status, run.result, run.vs_best "
                   "FROM suite LEFT JOIN run ON run.suite_id = suite.id ORDER BY suite.id DESC");
   std::vector<SuiteLine> suites;
+  std::vector<double> counted;
   HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
     if (suites.empty() || suites.back().suite.id != row.Integer(0)) {
       suites.emplace_back();
       suites.back().suite = SuiteRecord{row.Integer(0), row.Text(1), row.Text(2), ""};
       suites.back().geomean_vs_best = 0;  // the sum of logarithms until all rows are in
+      counted.push_back(0);
     }
     const std::string status = row.Text(3);
     if (status.empty()) return;
@@ -167,62 +171,17 @@ Result<std::vector<SuiteLine>> ListSuites(RunStore& store) {
     ++suite.tasks;
     suite.done += status == "done" ? 1 : 0;
     suite.running += status == "running" ? 1 : 0;
-    if (row.Text(4).empty()) return;
+    const std::string result = row.Text(4);
+    suite.failed += result == kRunFailed ? 1 : 0;
+    suite.nothing_tried += result == kNothingTried ? 1 : 0;
+    counted.back() += CountsInMeans(result) ? 1 : 0;
+    if (result != kAccepted) return;
     ++suite.faster;
     suite.geomean_vs_best += std::log(std::max(row.Number(5), 1e-9));
   }));
-  for (SuiteLine& suite : suites)
-    suite.geomean_vs_best =
-        std::exp(suite.geomean_vs_best / static_cast<double>(std::max<int64_t>(1, suite.tasks)));
+  for (size_t i = 0; i < suites.size(); ++i)
+    suites[i].geomean_vs_best = std::exp(suites[i].geomean_vs_best / std::max(1.0, counted[i]));
   return suites;
-}
-
-Result<std::vector<TaskLine>> ListTasks(RunStore& store, const std::string& device,
-                                        const std::string& words) {
-  Where where;
-  where.Is("device", device);
-  where.Has(words, "task || ' ' || device");
-  // With a single max() SQLite takes the other columns from the row that holds it.
-  Statement query(
-      store.store().handle(),
-      fmt::format("SELECT task, device, count(*), id, best_key, max(CASE WHEN best_key = '' THEN 0 "
-                  "ELSE vs_best END) AS speed FROM run{} GROUP BY task, device "
-                  "ORDER BY speed DESC, task LIMIT 1000",
-                  where.sql)
-          .c_str());
-  where.BindTo(query);
-  std::vector<TaskLine> tasks;
-  HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
-    TaskLine line;
-    line.task = row.Text(0);
-    line.device = row.Text(1);
-    line.runs = row.Integer(2);
-    line.last_run = row.Integer(3);
-    line.best_key = row.Text(4);
-    if (row.Number(5) > 0) {
-      line.best_run = line.last_run;
-      line.vs_best = row.Number(5);
-    }
-    tasks.push_back(std::move(line));
-  }));
-  for (TaskLine& line : tasks) {
-    if (line.best_run == 0) continue;
-    Statement best(store.store().handle(),
-                   "SELECT run.proposer, run.model, run.vs_eager, candidate.ci_low, candidate.ci_high, "
-                   "candidate.kind, candidate.kernel_class FROM run LEFT JOIN candidate ON "
-                   "candidate.run_id = run.id AND candidate.key = run.best_key WHERE run.id = ?");
-    best.Bind(1, line.best_run);
-    HONE_RETURN_IF_ERROR(Each(store, best, [&](Statement& row) {
-      line.proposer = row.Text(0);
-      line.model = row.Text(1);
-      line.vs_eager = row.Number(2);
-      line.ci_low = row.Number(3);
-      line.ci_high = row.Number(4);
-      line.kind = row.Text(5);
-      line.kernel_class = row.Text(6);
-    }));
-  }
-  return tasks;
 }
 
 Result<std::vector<DeviceLine>> ListDevices(RunStore& store) {
@@ -261,14 +220,10 @@ Result<StoreTotals> Totals(RunStore& store) {
   HONE_RETURN_IF_ERROR(Each(store, candidates, [&](Statement& row) {
     totals.candidates[{row.Text(0), row.Text(1)}] = row.Integer(2);
   }));
-  Statement calls(
-      handle, "SELECT count(*), total(prompt_tokens), total(completion_tokens), total(cost_usd) FROM call");
-  HONE_RETURN_IF_ERROR(Each(store, calls, [&](Statement& row) {
-    totals.calls = row.Integer(0);
-    totals.prompt_tokens = static_cast<int64_t>(row.Number(1));
-    totals.completion_tokens = static_cast<int64_t>(row.Number(2));
-    totals.cost_usd = row.Number(3);
-  }));
+  Statement calls(handle,
+                  fmt::format("SELECT {} FROM call", SelectList<UsageTotals>(Extent::kWhole)).c_str());
+  HONE_RETURN_IF_ERROR(Each(
+      store, calls, [&](Statement& row) { totals.usage = ReadRecord<UsageTotals>(row, Extent::kWhole); }));
   return totals;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "store/run_follower.h"
+#include "store/run_result.h"
 #include "store/sql.h"
 
 namespace hone {
@@ -118,32 +119,20 @@ TEST_F(OverviewTest, ARowCountsCandidatesWithoutPyTorchItself) {
   EXPECT_EQ(list.rows[0].accepted, 1);
 }
 
-TEST_F(OverviewTest, TheLeaderboardTakesTheBestRunPerTaskAndDevice) {
-  Add("a", 2);
-  const RunRecord best = Add("a", 5);
-  Add("a", 0);
-  Add("a", 1.5, "CPU");
-  Add("b", 0);
-  const std::vector<TaskLine> lines = *ListTasks(*store_, "", "");
-  ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(lines[0].task, "a");
-  EXPECT_EQ(lines[0].best_run, best.id);
-  EXPECT_EQ(lines[0].runs, 3);
-  EXPECT_DOUBLE_EQ(lines[0].vs_best, 5);
-  EXPECT_DOUBLE_EQ(lines[0].ci_high, 5.5);
-  EXPECT_EQ(lines[1].device, "CPU");
-  EXPECT_EQ(lines[2].best_run, 0);
-  EXPECT_EQ(ListTasks(*store_, "CPU", "")->size(), 1u);
-}
-
-TEST_F(OverviewTest, ASuiteKeepsPyTorchAsOne) {
+TEST_F(OverviewTest, ASuiteKeepsPyTorchAsOneAndCountsFailuresBesideTheMean) {
   const int64_t suite = *store_->AddSuite({0, "s", "now", "{}"});
   Add("a", 4, "H200", suite);
-  Add("b", 0, "H200", suite);
+  Judge(Add("b", 0, "H200", suite).id, "seed0", "no_difference");
+  Add("no candidate", 0, "H200", suite);
+  RunRecord failed = Add("failed", 0, "H200", suite);
+  failed.status = "failed";
+  EXPECT_EQ(*store_->UpdateRun(failed), kRunFailed);
   const std::vector<SuiteLine> suites = *ListSuites(*store_);
   ASSERT_EQ(suites.size(), 1u);
-  EXPECT_EQ(suites[0].tasks, 2);
+  EXPECT_EQ(suites[0].tasks, 4);
   EXPECT_EQ(suites[0].faster, 1);
+  EXPECT_EQ(suites[0].failed, 1);
+  EXPECT_EQ(suites[0].nothing_tried, 1);
   EXPECT_NEAR(suites[0].geomean_vs_best, 2, 1e-9);
 }
 
@@ -181,12 +170,15 @@ TEST_F(OverviewTest, AStoreOfTheSecondVersionGetsItsIndexesAndKeepsItsRuns) {
       Statement drop(old.handle(), ("DROP INDEX " + std::string(index)).c_str());
       ASSERT_EQ(drop.Step(), SQLITE_DONE) << index;
     }
+    Statement column(old.handle(), "ALTER TABLE run DROP COLUMN result");
+    ASSERT_EQ(column.Step(), SQLITE_DONE);
     Statement version(old.handle(), "PRAGMA user_version = 2");
     version.Step();
   }
   EXPECT_FALSE(RunStore::OpenReadOnly(path()).ok());
   store_ = std::move(*RunStore::Open(path()));
   EXPECT_EQ(ListRuns(*store_, {})->total, 1);
+  EXPECT_EQ(ListRuns(*store_, {})->rows[0].run.result, kAccepted);
   Statement indexes(store_->store().handle(),
                     "SELECT count(*) FROM sqlite_master WHERE name = 'candidate_by_run'");
   ASSERT_EQ(indexes.Step(), SQLITE_ROW);

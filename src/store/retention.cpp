@@ -26,7 +26,9 @@ const char* KeptName(Kept kept) {
     case Kept::kRunning:
       return "running";
     case Kept::kYoung:
-      return "young";
+      return "too new";
+    case Kept::kUnfinished:
+      return "unfinished and less than a day old";
     case Kept::kBest:
       return "best of its task and device";
     case Kept::kSuite:
@@ -52,8 +54,10 @@ std::vector<Kept> PlanRuns(const std::vector<RunRecord>& runs, const std::set<in
     const auto leader = best.find({run.task, run.task_sha256, run.device});
     if (at_work.count(run.id) != 0)
       plan.push_back(Kept::kRunning);
-    else if (last >= (run.status == "running" ? limit_unfinished : limit))
+    else if (last > limit)
       plan.push_back(Kept::kYoung);
+    else if (run.status == "running" && last > limit_unfinished)
+      plan.push_back(Kept::kUnfinished);
     else if (leader != best.end() && leader->second == &run)
       plan.push_back(Kept::kBest);
     else if (run.suite_id > 0 && !rules.suites)
@@ -75,7 +79,7 @@ std::vector<Kept> PlanVerdicts(const std::vector<VerdictRecord>& verdicts, const
   std::vector<Kept> plan;
   for (const VerdictRecord& one : verdicts) {
     const auto leader = best.find({one.task, one.device});
-    plan.push_back(one.created >= limit                             ? Kept::kYoung
+    plan.push_back(one.created > limit                              ? Kept::kYoung
                    : leader != best.end() && leader->second == &one ? Kept::kBest
                                                                     : Kept::kNot);
   }

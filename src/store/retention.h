@@ -16,7 +16,7 @@ struct RetentionRules {
 };
 
 // Why a run stays; the first that holds.
-enum class Kept { kNot, kRunning, kYoung, kBest, kSuite };
+enum class Kept { kNot, kRunning, kYoung, kUnfinished, kBest, kSuite };
 const char* KeptName(Kept kept);
 
 // One answer per run. `at_work` are the runs somebody works on right now. A run that was left behind as

@@ -56,7 +56,7 @@ TEST(Retention, KeepsWhatRunsWhatIsYoungTheBestAndSuites) {
       {90, "done", "lstm", "cpu", "", 0, 7},
   });
   EXPECT_EQ(Names(PlanRuns(runs, {1}, {kNow, 30, false})),
-            (std::vector<std::string>{"running", "young", "", "best of its task and device",
+            (std::vector<std::string>{"running", "too new", "", "best of its task and device",
                                       "best of its task and device", "", "member of a suite"}));
   EXPECT_EQ(PlanRuns(runs, {1}, {kNow, 30, true}).back(), Kept::kNot);
 }
@@ -64,7 +64,19 @@ TEST(Retention, KeepsWhatRunsWhatIsYoungTheBestAndSuites) {
 TEST(Retention, AMemberThatWasNotStartedYetIsNotTakenForLeftBehind) {
   const std::vector<RunRecord> runs = Runs(
       {{0, "running", "a", "", "", 0, 0}, {2, "running", "b", "", "", 0, 0}, {0, "done", "c", "", "", 0, 0}});
-  EXPECT_EQ(PlanRuns(runs, {}, {kNow, 0, true}), (std::vector<Kept>{Kept::kYoung, Kept::kNot, Kept::kNot}));
+  EXPECT_EQ(PlanRuns(runs, {}, {kNow, 0, true}),
+            (std::vector<Kept>{Kept::kUnfinished, Kept::kNot, Kept::kNot}));
+}
+
+TEST(Retention, ZeroDaysTakesWhatWasMadeThisVerySecond) {
+  RunRecord run;
+  run.id = 1;
+  run.status = "done";
+  run.created = run.finished = UtcTimestamp(kNow);
+  EXPECT_EQ(PlanRuns({run}, {}, {kNow, 0, false}), std::vector<Kept>{Kept::kNot});
+  VerdictRecord verdict;
+  verdict.created = UtcTimestamp(kNow);
+  EXPECT_EQ(PlanVerdicts({verdict}, {kNow, 0, false}), std::vector<Kept>{Kept::kNot});
 }
 
 TEST(Retention, OtherSourceUnderTheSameNameIsAnotherTask) {

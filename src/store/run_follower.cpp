@@ -1,6 +1,6 @@
 #include "store/run_follower.h"
 
-#include <fmt/format.h>
+#include "store/record_io.h"
 
 namespace hone {
 
@@ -8,19 +8,10 @@ namespace {
 
 constexpr int kMostLines = 500;
 
-std::string Mark(const CandidateRecord& one) {
-  return fmt::format("{}|{}|{}|{}|{}|{}", one.verdict, one.reason, one.vs_best, one.seconds, one.sha256,
-                     one.title);
-}
-
-std::string Mark(const RunRecord& run) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", run.status, run.finished, run.device, run.model, run.outcome,
-                     run.best_key, run.vs_best, run.seconds);
-}
-
-std::string Mark(const UsageTotals& usage) {
-  return fmt::format("{}|{}|{}|{}", usage.calls, usage.prompt_tokens, usage.completion_tokens,
-                     usage.cost_usd);
+// Two of the same record are told apart by whatever a list shows.
+template <class Record>
+std::string Mark(const Record& record) {
+  return DumpJson(RecordToJson(record, Extent::kList, Names::kColumns));
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "store/record_fields.h"
+#include "store/record_io.h"
+#include "store/run_result.h"
 #include "store/sql.h"
 
 namespace hone {
@@ -20,10 +23,25 @@ struct Column {
   bool may_be_null = false;
 };
 
-const std::set<std::string> kLocal = {"id", "run_id", "folder", "suite_id"};
 constexpr char kMark[] = "from_archive";
-const std::map<std::string, std::set<std::string>> kJsonColumns = {
-    {"run", {"options", "card"}}, {"candidate", {"findings", "facts", "json"}}, {"decision", {"json"}}};
+
+// Columns of any table that mean something in one store only.
+const std::set<std::string>& LocalColumns() {
+  static const std::set<std::string> kColumns = [] {
+    std::set<std::string> columns = {"id", "run_id"};  // of tables without a list
+    for (const auto& of : {ColumnsThat<RunRecord>(kLocal), ColumnsThat<CallRecord>(kLocal),
+                           ColumnsThat<CandidateRecord>(kLocal)})
+      columns.insert(of.begin(), of.end());
+    return columns;
+  }();
+  return kColumns;
+}
+
+std::vector<std::string> JsonColumns(const std::string& table) {
+  if (table == "run") return ColumnsThat<RunRecord>(kHoldsJson);
+  if (table == "candidate") return ColumnsThat<CandidateRecord>(kHoldsJson);
+  return table == "decision" ? std::vector<std::string>{"json"} : std::vector<std::string>{};
+}
 
 Error Broken(const std::string& what) {
   return Error{ErrorKind::kInvalid, what};
@@ -39,11 +57,12 @@ Result<std::vector<Column>> ColumnsOf(sqlite3* handle, const std::string& table)
   return columns;
 }
 
-// Every table whose rows belong to a run.
+// Every table whose rows belong to a run. What people write about it (run_notes.h) is theirs and stays here.
 Result<std::vector<std::string>> TablesOfARun(sqlite3* handle) {
-  Statement query(handle,
-                  "SELECT m.name FROM sqlite_master m WHERE m.type='table' AND EXISTS (SELECT 1 FROM "
-                  "pragma_table_info(m.name) c WHERE c.name='run_id') ORDER BY m.name");
+  Statement query(
+      handle,
+      "SELECT m.name FROM sqlite_master m WHERE m.type='table' AND EXISTS (SELECT 1 FROM "
+      "pragma_table_info(m.name) c WHERE c.name='run_id') AND m.name <> 'run_note' ORDER BY m.name");
   std::vector<std::string> tables;
   while (query.ok() && query.Step() == SQLITE_ROW) tables.push_back(query.Text(0));
   if (tables.empty()) return SqlError(handle, "cannot read the schema");
@@ -105,8 +124,7 @@ bool BindValue(Statement& statement, int index, const Json& value, const Column&
     return true;
   }
   const Json& hex = GetMember(value, "hex");
-  const std::optional<std::string> bytes =
-      hex.is_string() ? FromHex(hex.str()) : std::nullopt;
+  const std::optional<std::string> bytes = hex.is_string() ? FromHex(hex.str()) : std::nullopt;
   if (bytes) statement.Bind(index, *bytes);
   return bytes.has_value();
 }
@@ -117,12 +135,12 @@ Result<std::vector<Json>> ReadRows(sqlite3* handle, const std::string& table, co
   std::string names;
   std::vector<Column> read;
   for (const Column& column : columns) {
-    if (kLocal.count(column.name) != 0) continue;
+    if (LocalColumns().count(column.name) != 0) continue;
     names += (names.empty() ? "" : ", ") + column.name;
     read.push_back(column);
   }
   Statement query(handle,
-                  fmt::format("SELECT {} FROM {} WHERE {}=? ORDER BY id", names, table, where).c_str());
+                  fmt::format("SELECT {} FROM {} WHERE {}=? ORDER BY rowid", names, table, where).c_str());
   query.Bind(1, id);
   std::vector<Json> rows;
   int code = SQLITE_ERROR;
@@ -149,7 +167,7 @@ Status InsertRow(sqlite3* handle, const std::string& table, const std::vector<Co
   std::vector<std::pair<const Column*, const Json*>> values;
   for (const Column& column : columns) {
     const Json* value = &GetMember(fixed, column.name.c_str());
-    if (value->is_null() && kLocal.count(column.name) == 0 && row.contains(column.name))
+    if (value->is_null() && LocalColumns().count(column.name) == 0 && row.contains(column.name))
       value = &row.at(column.name);
     else if (value->is_null())
       continue;
@@ -169,13 +187,11 @@ Status CheckRow(const std::string& table, const std::vector<Column>& columns, co
   if (!row.is_object()) return Broken("a row of " + table + " is no object");
   for (const std::string& name : row.keys()) {
     const bool known =
-        kLocal.count(name) == 0 &&
+        LocalColumns().count(name) == 0 &&
         std::any_of(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });
     if (!known) return Broken(fmt::format("{} has an unknown column '{}'", table, SafeForTerminal(name)));
   }
-  const auto json_columns = kJsonColumns.find(table);
-  if (json_columns == kJsonColumns.end()) return Ok();
-  for (const std::string& column : json_columns->second) {
+  for (const std::string& column : JsonColumns(table)) {
     const std::string text = GetString(row, column.c_str());
     if (!text.empty() && !ParseJson(text).ok())
       return Broken(fmt::format("{}.{} is not JSON", table, column));
@@ -197,6 +213,7 @@ std::string Identity(const RunRows& rows) {
   Json all;
   all["run"] = rows.run;
   all["run"].erase("name");
+  all["run"].erase("result");  // derived, and absent from archives of older schemas
   for (const auto& [table, of] : rows.tables)
     if (table != "console") all[table] = of;
   return Sha256(DumpJson(all));
@@ -334,6 +351,7 @@ Result<int64_t> WriteRunRows(RunStore& store, const RunRows& rows, const std::st
       for (const Json& row : of)
         HONE_RETURN_IF_ERROR(InsertRow(handle, table, columns, row, Json{{"run_id", id}}));
     }
+    HONE_RETURN_IF_ERROR(SaveResult(handle, id));
     HONE_RETURN_IF_ERROR(before_commit());
     return id;
   };

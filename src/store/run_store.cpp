@@ -6,85 +6,26 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "store/record_io.h"
+#include "store/run_result.h"
 #include "store/sql.h"
 
 namespace hone {
 
 namespace {
 
-// One list of columns per table, in the order in which rows are bound and read.
-constexpr char kRunColumns[] =
-    "name, created, finished, status, task, task_path, task_sha256, task_source, target, device, proposer, "
-    "model, folder, options, card, outcome, best_key, vs_best, vs_eager, seconds, suite_id";
-constexpr char kRunSummary[] =
-    "id, name, created, finished, status, task, task_path, task_sha256, '', target, device, proposer, model, "
-    "folder, '', 'null', outcome, best_key, vs_best, vs_eager, seconds, suite_id";
-constexpr char kCallColumns[] =
-    "run_id, key, created, call_type, status, model, system, prompt, reply, thinking, finish_reason, error, "
-    "prompt_tokens, completion_tokens, estimated, cost_usd, price_known, seconds, attempts";
-constexpr char kCandidateColumns[] =
-    "run_id, key, parent_key, phase, proposer, title, created, source, sha256, kernel_class, findings, "
-    "facts, predicted_us, verdict, reason, detail, kind, vs_best, ci_low, ci_high, vs_eager, candidate_us, "
-    "error, error_limit, seconds, json";
-
-std::string Placeholders(const char* columns) {
-  std::string marks = "?";
-  for (const char* c = columns; *c != '\0'; ++c)
-    if (*c == ',') marks += ",?";
-  return marks;
-}
-
-RunRecord ReadRun(Statement& row) {
-  RunRecord run;
-  int column = 0;
-  run.id = row.Integer(column++);
-  for (std::string* field : {&run.name, &run.created, &run.finished, &run.status, &run.task, &run.task_path,
-                             &run.task_sha256, &run.task_source, &run.target, &run.device, &run.proposer,
-                             &run.model, &run.folder, &run.options, &run.card, &run.outcome, &run.best_key})
-    *field = row.Text(column++);
-  for (double* field : {&run.vs_best, &run.vs_eager, &run.seconds}) *field = row.Number(column++);
-  run.suite_id = row.Integer(column);
-  return run;
-}
-
-CallRecord ReadCall(Statement& row) {
-  CallRecord call;
-  int column = 0;
-  call.id = row.Integer(column++);
-  call.run_id = row.Integer(column++);
-  for (std::string* field :
-       {&call.key, &call.created, &call.call_type, &call.status, &call.model, &call.system, &call.prompt,
-        &call.reply, &call.thinking, &call.finish_reason, &call.error})
-    *field = row.Text(column++);
-  call.prompt_tokens = row.Integer(column++);
-  call.completion_tokens = row.Integer(column++);
-  call.estimated = row.Integer(column++) != 0;
-  call.cost_usd = row.Number(column++);
-  call.price_known = row.Integer(column++) != 0;
-  call.seconds = row.Number(column++);
-  call.attempts = static_cast<int>(row.Integer(column));
-  return call;
-}
-
-CandidateRecord ReadCandidate(Statement& row) {
-  CandidateRecord one;
-  int column = 0;
-  one.id = row.Integer(column++);
-  one.run_id = row.Integer(column++);
-  for (std::string* field : {&one.key, &one.parent_key, &one.phase, &one.proposer, &one.title, &one.created,
-                             &one.source, &one.sha256, &one.kernel_class, &one.findings, &one.facts})
-    *field = row.Text(column++);
-  one.predicted_us = row.Number(column++);
-  for (std::string* field : {&one.verdict, &one.reason, &one.detail, &one.kind}) *field = row.Text(column++);
-  for (double* field : {&one.vs_best, &one.ci_low, &one.ci_high, &one.vs_eager, &one.candidate_us, &one.error,
-                        &one.error_limit, &one.seconds})
-    *field = row.Number(column++);
-  one.json = row.Text(column);
-  return one;
-}
-
 DecisionRecord ReadDecision(Statement& row) {
   return DecisionRecord{row.Text(0), row.Text(1), row.Text(2), row.Text(3), row.Text(4)};
+}
+
+template <class Record, Extent kExtent = Extent::kWhole>
+Record Read(Statement& row) {
+  return ReadRecord<Record>(row, kExtent);
+}
+
+template <class Record>
+std::string Select(const std::string& where, Extent extent = Extent::kWhole) {
+  return fmt::format("SELECT {} FROM {} {}", SelectList<Record>(extent), TableOf<Record>(), where);
 }
 
 Status Finish(sqlite3* handle, Statement& statement, const char* doing) {
@@ -115,6 +56,11 @@ Result<std::unique_ptr<RunStore>> RunStore::Open(const fs::path& path) {
   return std::unique_ptr<RunStore>(new RunStore(std::move(store)));
 }
 
+Result<std::unique_ptr<RunStore>> RunStore::OpenInMemory() {
+  HONE_ASSIGN_OR_RETURN(Store store, Store::OpenInMemory());
+  return std::unique_ptr<RunStore>(new RunStore(std::move(store)));
+}
+
 Result<std::unique_ptr<RunStore>> RunStore::OpenReadOnly(const fs::path& path) {
   HONE_ASSIGN_OR_RETURN(Store store, Store::OpenReadOnly(path));
   return std::unique_ptr<RunStore>(new RunStore(std::move(store)));
@@ -122,34 +68,28 @@ Result<std::unique_ptr<RunStore>> RunStore::OpenReadOnly(const fs::path& path) {
 
 Result<int64_t> RunStore::AddRun(const RunRecord& run) {
   const std::scoped_lock lock(mutex_);
-  Statement insert(
-      handle(),
-      fmt::format("INSERT INTO run ({}) VALUES ({})", kRunColumns, Placeholders(kRunColumns)).c_str());
-  insert.BindAll(run.name, run.created, run.finished, run.status, run.task, run.task_path, run.task_sha256,
-                 run.task_source, run.target, run.device, run.proposer, run.model, run.folder, run.options,
-                 run.card, run.outcome, run.best_key, run.vs_best, run.vs_eager, run.seconds);
-  if (run.suite_id > 0) insert.Bind(21, run.suite_id);
+  Statement insert(handle(), InsertSql<RunRecord>().c_str());
+  BindInsert(insert, run);
   HONE_RETURN_IF_ERROR(Finish(handle(), insert, "cannot save the run"));
-  return static_cast<int64_t>(sqlite3_last_insert_rowid(handle()));
+  const int64_t id = sqlite3_last_insert_rowid(handle());
+  HONE_RETURN_IF_ERROR(SaveResult(handle(), id));
+  return id;
 }
 
-Status RunStore::UpdateRun(const RunRecord& run) {
+Result<std::string> RunStore::UpdateRun(const RunRecord& run) {
   const std::scoped_lock lock(mutex_);
-  Statement update(handle(),
-                   "UPDATE run SET finished=?, status=?, device=?, model=?, options=?, card=?, outcome=?, "
-                   "best_key=?, vs_best=?, vs_eager=?, seconds=? WHERE id=?");
-  update.BindAll(run.finished, run.status, run.device, run.model, run.options, run.card, run.outcome,
-                 run.best_key, run.vs_best, run.vs_eager, run.seconds, run.id);
-  return Finish(handle(), update, "cannot save the run");
+  Statement update(handle(), fmt::format("UPDATE run SET {} WHERE id=?", UpdateList<RunRecord>()).c_str());
+  update.Bind(BindUpdate(update, run), run.id);
+  HONE_RETURN_IF_ERROR(Finish(handle(), update, "cannot save the run"));
+  return SaveResult(handle(), run.id);
 }
 
 Result<RunRecord> RunStore::FindRun(const std::string& what) {
   const std::scoped_lock lock(mutex_);
-  const std::string select = fmt::format("SELECT id, {} FROM run ", kRunColumns);
   auto find = [&](const char* where, const auto& value) -> Result<std::vector<RunRecord>> {
-    Statement query(handle(), (select + where).c_str());
+    Statement query(handle(), Select<RunRecord>(where).c_str());
     query.Bind(1, value);
-    return All(handle(), query, ReadRun);
+    return All(handle(), query, Read<RunRecord>);
   };
   int64_t number = 0;
   const bool numbered =
@@ -187,17 +127,16 @@ Result<std::vector<RunRecord>> RunStore::Runs(int most, int64_t suite_id) {
   const std::scoped_lock lock(mutex_);
   Statement query(
       handle(),
-      fmt::format("SELECT {} FROM run WHERE ?2 = 0 OR suite_id = ?2 ORDER BY id DESC LIMIT ?1", kRunSummary)
-          .c_str());
+      Select<RunRecord>("WHERE ?2 = 0 OR suite_id = ?2 ORDER BY id DESC LIMIT ?1", Extent::kList).c_str());
   query.BindAll(most, suite_id);
-  return All(handle(), query, ReadRun);
+  return All(handle(), query, Read<RunRecord, Extent::kList>);
 }
 
 Result<RunRecord> RunStore::RunSummary(int64_t id) {
   const std::scoped_lock lock(mutex_);
-  Statement query(handle(), fmt::format("SELECT {} FROM run WHERE id = ?", kRunSummary).c_str());
+  Statement query(handle(), Select<RunRecord>("WHERE id = ?", Extent::kList).c_str());
   query.Bind(1, id);
-  HONE_ASSIGN_OR_RETURN(std::optional<RunRecord> run, One(handle(), query, ReadRun));
+  HONE_ASSIGN_OR_RETURN(std::optional<RunRecord> run, One(handle(), query, Read<RunRecord, Extent::kList>));
   if (run) return std::move(*run);
   return Error{ErrorKind::kNotFound, fmt::format("there is no run R{} in the store", id)};
 }
@@ -217,97 +156,64 @@ Status RunStore::DeleteRun(int64_t id) {
 
 Status RunStore::SaveCall(const CallRecord& call) {
   const std::scoped_lock lock(mutex_);
-  Statement insert(handle(), fmt::format("INSERT OR REPLACE INTO call ({}) VALUES ({})", kCallColumns,
-                                         Placeholders(kCallColumns))
-                                 .c_str());
-  insert.BindAll(call.run_id, call.key, call.created, call.call_type, call.status, call.model, call.system,
-                 call.prompt, call.reply, call.thinking, call.finish_reason, call.error, call.prompt_tokens,
-                 call.completion_tokens, call.estimated, call.cost_usd, call.price_known, call.seconds,
-                 call.attempts);
+  Statement insert(handle(), InsertSql<CallRecord>("INSERT OR REPLACE").c_str());
+  BindInsert(insert, call);
   return Finish(handle(), insert, "cannot save a model call");
 }
 
 Result<std::optional<CallRecord>> RunStore::Call(int64_t run_id, const std::string& key) {
   const std::scoped_lock lock(mutex_);
-  Statement query(handle(),
-                  fmt::format("SELECT id, {} FROM call WHERE run_id=? AND key=?", kCallColumns).c_str());
+  Statement query(handle(), Select<CallRecord>("WHERE run_id=? AND key=?").c_str());
   query.BindAll(run_id, key);
-  return One(handle(), query, ReadCall);
+  return One(handle(), query, Read<CallRecord>);
 }
 
 Result<std::vector<CallRecord>> RunStore::Calls(int64_t run_id) {
   const std::scoped_lock lock(mutex_);
-  Statement query(handle(),
-                  fmt::format("SELECT id, {} FROM call WHERE run_id=? ORDER BY id", kCallColumns).c_str());
+  Statement query(handle(), Select<CallRecord>("WHERE run_id=? ORDER BY id").c_str());
   query.Bind(1, run_id);
-  return All(handle(), query, ReadCall);
+  return All(handle(), query, Read<CallRecord>);
 }
 
 Result<UsageTotals> RunStore::Usage(int64_t run_id) {
   const std::scoped_lock lock(mutex_);
-  Statement query(handle(),
-                  "SELECT count(*), total(prompt_tokens), total(completion_tokens), total(cost_usd), "
-                  "max(estimated), min(price_known) FROM call WHERE run_id=?");
+  Statement query(handle(), Select<UsageTotals>("WHERE run_id=?").c_str());
   query.Bind(1, run_id);
   if (!query.ok() || query.Step() != SQLITE_ROW) return SqlError(handle(), "cannot read the store");
-  UsageTotals totals;
-  totals.calls = query.Integer(0);
-  totals.prompt_tokens = static_cast<int64_t>(query.Number(1));
-  totals.completion_tokens = static_cast<int64_t>(query.Number(2));
-  totals.cost_usd = query.Number(3);
-  totals.estimated = query.Integer(4) != 0;
-  totals.price_known = totals.calls == 0 || query.Integer(5) != 0;
-  return totals;
+  return ReadRecord<UsageTotals>(query, Extent::kWhole);
 }
 
 Status RunStore::SaveCandidate(const CandidateRecord& one) {
   const std::scoped_lock lock(mutex_);
   // Keeps the id of a row that is there, so that the order of first appearance stays.
-  std::string sets;
-  for (const std::string& column : Split(kCandidateColumns, ',')) {
-    const std::string name(Trim(column));
-    if (name == "run_id" || name == "key" || name == "created") continue;
-    sets += fmt::format("{}{}=excluded.{}", sets.empty() ? "" : ", ", name, name);
-  }
-  Statement insert(
-      handle(),
-      fmt::format("INSERT INTO candidate ({}) VALUES ({}) ON CONFLICT(run_id, key) DO UPDATE SET {}",
-                  kCandidateColumns, Placeholders(kCandidateColumns), sets)
-          .c_str());
-  insert.BindAll(one.run_id, one.key, one.parent_key, one.phase, one.proposer, one.title, one.created,
-                 one.source, one.sha256, one.kernel_class, one.findings, one.facts, one.predicted_us,
-                 one.verdict, one.reason, one.detail, one.kind, one.vs_best, one.ci_low, one.ci_high,
-                 one.vs_eager, one.candidate_us, one.error, one.error_limit, one.seconds, one.json);
-  return Finish(handle(), insert, "cannot save a candidate");
+  Statement insert(handle(), fmt::format("{} ON CONFLICT(run_id, key) DO UPDATE SET {}",
+                                         InsertSql<CandidateRecord>(), UpsertList<CandidateRecord>())
+                                 .c_str());
+  BindInsert(insert, one);
+  HONE_RETURN_IF_ERROR(Finish(handle(), insert, "cannot save a candidate"));
+  HONE_RETURN_IF_ERROR(SaveResult(handle(), one.run_id));
+  return Ok();
 }
 
 Result<std::optional<CandidateRecord>> RunStore::Candidate(int64_t run_id, const std::string& key) {
   const std::scoped_lock lock(mutex_);
-  Statement query(
-      handle(),
-      fmt::format("SELECT id, {} FROM candidate WHERE run_id=? AND key=?", kCandidateColumns).c_str());
+  Statement query(handle(), Select<CandidateRecord>("WHERE run_id=? AND key=?").c_str());
   query.BindAll(run_id, key);
-  return One(handle(), query, ReadCandidate);
+  return One(handle(), query, Read<CandidateRecord>);
 }
 
 Result<std::vector<CandidateRecord>> RunStore::Candidates(int64_t run_id) {
   const std::scoped_lock lock(mutex_);
-  Statement query(
-      handle(),
-      fmt::format("SELECT id, {} FROM candidate WHERE run_id=? ORDER BY id", kCandidateColumns).c_str());
+  Statement query(handle(), Select<CandidateRecord>("WHERE run_id=? ORDER BY id").c_str());
   query.Bind(1, run_id);
-  return All(handle(), query, ReadCandidate);
+  return All(handle(), query, Read<CandidateRecord>);
 }
 
 Result<std::vector<CandidateRecord>> RunStore::CandidateSummaries(int64_t run_id) {
   const std::scoped_lock lock(mutex_);
-  Statement query(handle(),
-                  "SELECT id, run_id, key, parent_key, phase, proposer, title, created, '', sha256, "
-                  "kernel_class, '[]', 'null', predicted_us, verdict, reason, substr(detail, 1, 400), kind, "
-                  "vs_best, ci_low, ci_high, vs_eager, candidate_us, error, error_limit, seconds, '' "
-                  "FROM candidate WHERE run_id=? ORDER BY id");
+  Statement query(handle(), Select<CandidateRecord>("WHERE run_id=? ORDER BY id", Extent::kList).c_str());
   query.Bind(1, run_id);
-  return All(handle(), query, ReadCandidate);
+  return All(handle(), query, Read<CandidateRecord, Extent::kList>);
 }
 
 Status RunStore::SaveDecision(int64_t run_id, const DecisionRecord& decision) {

@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 
 #include "base/interrupt.h"
+#include "store/record_io.h"
+#include "store/run_result.h"
 #include "store/sql.h"
 
 namespace hone {
@@ -141,8 +143,40 @@ constexpr const char* kMigrations[] = {
       CREATE INDEX candidate_by_run ON candidate(run_id, verdict, phase);
       CREATE INDEX call_usage ON call(run_id, prompt_tokens, completion_tokens, cost_usd, estimated, price_known);
     )sql",
+    // What a run came to (run_result.h).
+    R"sql(
+      ALTER TABLE run ADD COLUMN result TEXT NOT NULL DEFAULT '';
+    )sql",
+    // What people write about a run (run_notes.h).
+    R"sql(
+      CREATE TABLE IF NOT EXISTS run_note (
+        run_id INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE,
+        text TEXT NOT NULL,
+        tags TEXT NOT NULL,
+        changed TEXT NOT NULL
+      );
+    )sql",
 };
+constexpr int kVersionWithResults = 4;
 constexpr int kVersion = sizeof kMigrations / sizeof *kMigrations;
+
+template <class Record>
+void AddAlterations(sqlite3* handle, std::vector<std::string>* all) {
+  Statement query(handle, "SELECT name FROM pragma_table_info(?)");
+  query.Bind(1, TableOf<Record>());
+  std::vector<std::string> have;
+  while (query.ok() && query.Step() == SQLITE_ROW) have.push_back(query.Text(0));
+  for (std::string& one : MissingColumns<Record>(have)) all->push_back(std::move(one));
+}
+
+// What the tables lack of the lists in record_fields.cpp.
+std::vector<std::string> AlterationsFor(sqlite3* handle) {
+  std::vector<std::string> all;
+  AddAlterations<RunRecord>(handle, &all);
+  AddAlterations<CallRecord>(handle, &all);
+  AddAlterations<CandidateRecord>(handle, &all);
+  return all;
+}
 
 VerdictRecord Read(Statement& row) {
   VerdictRecord record;
@@ -184,6 +218,17 @@ Result<Store> Store::Open(const fs::path& path) {
       store.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;")
           .WithContext("the store " + path.string()));
   HONE_RETURN_IF_ERROR(store.Migrate().WithContext("the store " + path.string()));
+  HONE_RETURN_IF_ERROR(store.AddMissingColumns().WithContext("the store " + path.string()));
+  return store;
+}
+
+Result<Store> Store::OpenInMemory() {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  Store store(handle);
+  if (code != SQLITE_OK) return SqlError(handle, "cannot open a store in memory");
+  HONE_RETURN_IF_ERROR(store.Migrate());
+  HONE_RETURN_IF_ERROR(store.AddMissingColumns());
   return store;
 }
 
@@ -201,6 +246,12 @@ Result<Store> Store::OpenReadOnly(const fs::path& path) {
     return Error{ErrorKind::kInvalid,
                  fmt::format("the store {}: its schema has version {}, this hone knows {}", path.string(),
                              version, kVersion)};
+  if (!AlterationsFor(handle).empty())
+    return Error{
+        ErrorKind::kInvalid,
+        fmt::format("the store {} lacks a column that this hone reads; any command that writes, such "
+                    "as `hone runs`, adds it",
+                    path.string())};
   return store;
 }
 
@@ -227,7 +278,23 @@ Status Store::Migrate() {
         fmt::format("its schema has version {}, this hone knows {}: use a newer hone", found, kVersion)};
   }
   for (int step = found; step < kVersion; ++step) HONE_RETURN_IF_ERROR(Execute(kMigrations[step]));
+  if (found < kVersionWithResults) {
+    std::vector<int64_t> runs;
+    Statement query(handle_.get(), "SELECT id FROM run");
+    while (query.ok() && query.Step() == SQLITE_ROW) runs.push_back(query.Integer(0));
+    for (const int64_t run : runs) HONE_RETURN_IF_ERROR(SaveResult(handle_.get(), run));
+  }
   HONE_RETURN_IF_ERROR(Execute(fmt::format("PRAGMA user_version = {}", kVersion).c_str()));
+  return Execute("COMMIT");
+}
+
+// Columns that are added one by one are no new version: a hone that does not know them writes its own, and
+// theirs keep their default.
+Status Store::AddMissingColumns() {
+  if (AlterationsFor(handle_.get()).empty()) return Ok();
+  HONE_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));  // another process may be at it
+  for (const std::string& alteration : AlterationsFor(handle_.get()))
+    HONE_RETURN_IF_ERROR(Execute(alteration.c_str()));
   return Execute("COMMIT");
 }
 

@@ -33,6 +33,8 @@ class Store {
  public:
   // <data folder>/hone.db, made when it is not there.
   static Result<Store> Open(const fs::path& path = DataFolder() / "hone.db");
+  // One that nobody else sees, and that is gone with this object.
+  static Result<Store> OpenInMemory();
   // For those who only look: never writes, never waits for a writer (WAL), gives up a query at Ctrl-C. The
   // store must be there with the schema of this hone.
   static Result<Store> OpenReadOnly(const fs::path& path = DataFolder() / "hone.db");
@@ -54,6 +56,8 @@ class Store {
   };
   explicit Store(sqlite3* handle);
   Status Migrate();
+  // For fields that were added to a record since the store was made.
+  Status AddMissingColumns();
   int Version();
   Status Execute(const char* sql);
   std::unique_ptr<sqlite3, Closer> handle_;

@@ -1,0 +1,92 @@
+#include "pipeline/outcome.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "pipeline/rules.h"
+#include "store/run_result.h"
+
+namespace hone {
+
+namespace {
+
+constexpr size_t kLongestQuote = 200;
+
+// "3 wrong-output, 1 crashed", the most frequent first.
+std::string ReasonCounts(const std::vector<CandidateRecord>& candidates) {
+  std::map<std::string, int> counts;
+  for (const CandidateRecord& one : candidates)
+    if (one.phase != "zero" && one.judged()) ++counts[one.reason];
+  std::vector<std::pair<std::string, int>> order(counts.begin(), counts.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : order) parts.push_back(fmt::format("{} {}", count, reason));
+  return Join(parts, ", ");
+}
+
+// The line of a traceback that says which file is missing.
+std::string MissingFile(const CandidateRecord& candidate) {
+  std::string found;
+  for (const std::string& line : Lines(candidate.detail))
+    if (Contains(line, "FileNotFoundError")) found = std::string(Trim(line));
+  return SafeForTerminal(found.substr(0, kLongestQuote));
+}
+
+// What the expert said of the whole task, or else of its first recipe.
+std::string WhyDeclined(const std::vector<DecisionRecord>& decisions) {
+  constexpr char kMark[] = ": not proposed: ";
+  std::string first;
+  int declined = 0;
+  for (const DecisionRecord& one : decisions) {
+    const size_t at = one.text.find(kMark);
+    if (!StartsWith(one.key, "declined:") || at == std::string::npos) continue;
+    const std::string why = one.text.substr(at + sizeof kMark - 1);
+    if (one.key == "declined:expert") return why;
+    if (++declined == 1) first = fmt::format("{}: {}", one.text.substr(0, at), why);
+  }
+  if (declined == 0) return "no candidate was proposed";
+  return fmt::format("no recipe suits this task; {}{}", first,
+                     declined > 1 ? fmt::format(" ({} more declined)", declined - 1) : "");
+}
+
+}  // namespace
+
+std::string WhyNothingTried(const std::vector<CandidateRecord>& candidates,
+                            const std::vector<DecisionRecord>& decisions) {
+  size_t proposed = 0;
+  for (const CandidateRecord& one : candidates) {
+    if (one.phase == "zero") continue;
+    ++proposed;
+    if (one.judged())
+      return fmt::format(
+          "the task reads a file beside it, and a candidate is one file that is judged alone ({})",
+          MissingFile(one));
+  }
+  if (proposed > 0) return fmt::format("{} proposed, none of them judged", proposed);
+  return WhyDeclined(decisions);
+}
+
+std::string ResultSentence(const RunRecord& run, const std::vector<CandidateRecord>& candidates,
+                           const std::vector<DecisionRecord>& decisions) {
+  if (run.result == kAccepted) {
+    const std::optional<CandidateRecord> best =
+        Fastest(candidates, [](const CandidateRecord& one) { return one.accepted(); });
+    return fmt::format("{} is {:.2f}x the best of PyTorch ({:.2f}x eager)", best->key, best->vs_best,
+                       best->vs_eager);
+  }
+  if (run.result == kKeptPyTorch) {
+    const Result<Json> context = ParseJson(run.card);
+    return fmt::format("keep PyTorch: nothing accepted was faster (its best here is {})",
+                       BestOfPyTorch(candidates, context.ok() ? GetString(*context, "best_rung") : ""));
+  }
+  if (run.result == kNoneRight) return "no candidate was right: " + ReasonCounts(candidates);
+  if (run.result == kNothingTried) return "nothing could be tried: " + WhyNothingTried(candidates, decisions);
+  return run.result == kRunFailed ? "nothing is accepted" : "";
+}
+
+}  // namespace hone

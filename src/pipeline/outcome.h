@@ -1,0 +1,20 @@
+// What a run came to, as one sentence: the same for the terminal, the store, best.py and reports. Which of
+// the few results it is, the store says (store/run_result.h); this says why.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/run_store.h"
+
+namespace hone {
+
+// Why no candidate could be judged: what the expert declined by, or the file that the task reads beside it.
+std::string WhyNothingTried(const std::vector<CandidateRecord>& candidates,
+                            const std::vector<DecisionRecord>& decisions);
+
+// Of `run.result`; empty while the run goes on. A run that failed says why itself, so here only that it did.
+std::string ResultSentence(const RunRecord& run, const std::vector<CandidateRecord>& candidates,
+                           const std::vector<DecisionRecord>& decisions);
+
+}  // namespace hone

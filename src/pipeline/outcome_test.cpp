@@ -1,0 +1,66 @@
+#include "pipeline/outcome.h"
+
+#include <gtest/gtest.h>
+
+#include "store/run_result.h"
+
+namespace hone {
+namespace {
+
+CandidateRecord Judged(const std::string& key, const std::string& verdict, const std::string& reason,
+                       double vs_best = 0) {
+  CandidateRecord one;
+  one.key = key;
+  one.phase = "expert";
+  one.verdict = verdict;
+  one.reason = reason;
+  one.vs_best = vs_best;
+  one.vs_eager = 2 * vs_best;
+  return one;
+}
+
+std::string Sentence(const std::vector<CandidateRecord>& candidates,
+                     const std::vector<DecisionRecord>& decisions = {}, const std::string& status = "done") {
+  RunRecord run;
+  run.status = status;
+  run.card = R"({"best_rung": "cudagraph"})";
+  run.result = ResultOf(run, candidates);
+  return ResultSentence(run, candidates, decisions);
+}
+
+TEST(ResultSentence, NamesTheBestAcceptedOne) {
+  EXPECT_EQ(Sentence({Judged("a", "accepted", "faster", 1.5), Judged("b", "accepted", "faster", 2.5),
+                      Judged("c", "rejected", "crashed")}),
+            "b is 2.50x the best of PyTorch (5.00x eager)");
+}
+
+TEST(ResultSentence, KeepsPyTorchOnlyWhereSomethingWasRight) {
+  EXPECT_EQ(Sentence({Judged("a", "rejected", "slower", 0.5)}),
+            "keep PyTorch: nothing accepted was faster (its best here is cudagraph)");
+  EXPECT_EQ(Sentence({Judged("a", "rejected", "crashed"), Judged("b", "rejected", "wrong-output"),
+                      Judged("c", "rejected", "wrong-output")}),
+            "no candidate was right: 2 wrong-output, 1 crashed");
+}
+
+TEST(ResultSentence, SaysWhyNothingCouldBeTried) {
+  EXPECT_EQ(Sentence({}, {{"declined:expert", "", "expert", "expert: not proposed: the task imports 'x'", ""},
+                          {"declined:cpu/gru", "", "expert", "cpu/gru: not proposed: no GRU", ""}}),
+            "nothing could be tried: the task imports 'x'");
+  EXPECT_EQ(Sentence({}, {{"declined:cpu/gru", "", "expert", "cpu/gru: not proposed: no GRU", ""},
+                          {"declined:cpu/conv", "", "expert", "cpu/conv: not proposed: nothing", ""}}),
+            "nothing could be tried: no recipe suits this task; cpu/gru: no GRU (1 more declined)");
+  CandidateRecord lost = Judged("a", "rejected", "import-failed");
+  lost.detail = "Traceback\n  FileNotFoundError: [Errno 2] No such file: 'table.txt'\n";
+  EXPECT_EQ(
+      Sentence({lost}),
+      "nothing could be tried: the task reads a file beside it, and a candidate is one file that is judged "
+      "alone (FileNotFoundError: [Errno 2] No such file: 'table.txt')");
+}
+
+TEST(ResultSentence, OfAFailedRunClaimsNothingAboutPyTorch) {
+  EXPECT_EQ(Sentence({Judged("a", "rejected", "slower", 0.5)}, {}, "failed"), "nothing is accepted");
+  EXPECT_EQ(Sentence({}, {}, "running"), "");
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,250 @@
+#include "report/record_walk.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "pipeline/spine.h"
+
+namespace hone {
+
+namespace {
+
+// What both ends of the walk share: the record, and what it turned out not to hold. Seeds go side by side.
+class Record {
+ public:
+  Record(const RunStory& story, Questions* own, const Questions* asked)
+      : story_(story), own_(own), asked_(asked) {}
+
+  const RunStory& story() const { return story_; }
+
+  const CandidateRecord* Candidate(const std::string& key) const {
+    for (const CandidateRecord& one : story_.candidates)
+      if (one.key == key) return &one;
+    return nullptr;
+  }
+  const CandidateRecord* CandidateOfFile(const std::string& name) const {
+    for (const CandidateRecord& one : story_.candidates)
+      if (FileNameOf(one.key) == name) return &one;
+    return nullptr;
+  }
+  const CallRecord* Call(const std::string& key) const {
+    for (const CallRecord& one : story_.calls)
+      if (one.key == key) return &one;
+    return nullptr;
+  }
+  // Of a question about a file, by the decision that holds its answer: "look:" and the key.
+  const DecisionRecord* Decision(const std::string& about, const std::string& file) const {
+    for (const DecisionRecord& one : story_.decisions)
+      if (StartsWith(one.key, about) && FileNameOf(one.key.substr(about.size())) == file) return &one;
+    return nullptr;
+  }
+
+  Error Unknown(const std::string& key, const std::string& why) {
+    const std::scoped_lock lock(mutex_);
+    unknown_.emplace_back(key, why);
+    return Error{ErrorKind::kNotFound, key + " is not on record"};
+  }
+
+  // Whether the question is the one of the run's own way; on that way itself it is noted.
+  bool SamePrompt(const std::string& key, const std::string& prompt) {
+    const std::scoped_lock lock(mutex_);
+    return Same(own_ != nullptr ? &own_->prompts : nullptr, asked_ != nullptr ? &asked_->prompts : nullptr,
+                key, prompt);
+  }
+  bool SameLook(const std::string& file, const std::string& sha256) {
+    const std::scoped_lock lock(mutex_);
+    return Same(own_ != nullptr ? &own_->looks : nullptr, asked_ != nullptr ? &asked_->looks : nullptr, file,
+                sha256);
+  }
+
+  // In the order of keys: threads find them in any.
+  std::vector<std::pair<std::string, std::string>> TakeUnknown() {
+    std::sort(unknown_.begin(), unknown_.end());
+    return std::move(unknown_);
+  }
+
+ private:
+  using Noted = std::map<std::string, std::string>;
+  static bool Same(Noted* own, const Noted* asked, const std::string& key, const std::string& question) {
+    if (own != nullptr) {
+      (*own)[key] = question;
+      return true;
+    }
+    const auto found = asked->find(key);
+    return found != asked->end() && found->second == question;
+  }
+
+  const RunStory& story_;
+  Questions* own_;
+  const Questions* asked_;
+  std::mutex mutex_;
+  std::vector<std::pair<std::string, std::string>> unknown_;
+};
+
+class RecordModel : public Model {
+ public:
+  explicit RecordModel(Record& record) : record_(record) {}
+
+  ModelReply Ask(const ModelRequest& request, const ModelProgress&) override {
+    const CallRecord* call = record_.Call(request.key);
+    if (call == nullptr) return NotOnRecord(request.key, "never_asked");
+    if (!record_.SamePrompt(request.key, request.system + "\n" + request.prompt))
+      return NotOnRecord(request.key, WhyOther(request));
+    ModelReply reply;
+    reply.model = call->model;
+    reply.text = call->reply;
+    reply.thinking = call->thinking;
+    reply.finish_reason = call->finish_reason;
+    reply.message = call->error;
+    reply.usage = {call->prompt_tokens, call->completion_tokens, call->estimated, call->cost_usd,
+                   call->price_known};
+    reply.seconds = call->seconds;
+    reply.attempts = call->attempts;
+    // A failure that stopped the run then would stop other branches at any point now; here it ends its own.
+    if (call->status != "answered") {
+      const ModelFailure failure = FailureFromName(call->status);
+      reply.failure =
+          StopsTheRun(failure) || failure == ModelFailure::kOutOfTime ? ModelFailure::kBadReply : failure;
+    }
+    return reply;
+  }
+  std::string name() const override { return record_.story().run.model; }
+
+ private:
+  ModelReply NotOnRecord(const std::string& key, const std::string& why) {
+    ModelReply reply;
+    reply.failure = ModelFailure::kNotOnRecord;
+    reply.message = record_.Unknown(key, why).message;
+    return reply;
+  }
+
+  // A prompt shows the candidate that it is about.
+  std::string WhyOther(const ModelRequest& request) const {
+    const CandidateRecord* made = record_.Candidate(request.key);
+    const CandidateRecord* parent = made != nullptr ? record_.Candidate(made->parent_key) : nullptr;
+    return parent != nullptr && !Contains(request.prompt, std::string(Trim(parent->source))) ? "other_base"
+                                                                                             : "other_prompt";
+  }
+
+  Record& record_;
+};
+
+class RecordJudge : public CandidateJudge {
+ public:
+  explicit RecordJudge(Record& record) : record_(record) {}
+
+  void EndAt(Deadline) override {}
+
+  CandidateRecord Describe(const std::string& key, const std::string& phase, const std::string& source,
+                           const std::string& task_source) override {
+    const CandidateRecord* kept = record_.Candidate(key);
+    if (kept == nullptr || kept->source != source)
+      return CandidateJudge::Describe(key, phase, source, task_source);
+    CandidateRecord candidate;
+    candidate.key = key;
+    candidate.phase = phase;
+    candidate.created = kept->created;
+    candidate.source = source;
+    candidate.sha256 = kept->sha256;
+    candidate.kernel_class = kept->kernel_class;
+    candidate.facts = kept->facts;
+    candidate.findings = kept->findings;
+    return candidate;
+  }
+
+  Result<TaskContext> Context(const Progress&) override {
+    const Result<Json> context = ParseJson(record_.story().run.card);
+    return TaskContextFromJson(context.ok() ? *context : Json());
+  }
+
+  Result<Judged> Judge(const CandidateFile& file, const Progress&) override {
+    const CandidateRecord* kept = record_.CandidateOfFile(file.name);
+    if (kept == nullptr) return record_.Unknown(file.name, "unfinished");
+    if (kept->source != file.source) return record_.Unknown(kept->key, "other_base");
+    if (!kept->judged()) return record_.Unknown(kept->key, "unfinished");
+    Judged judged;
+    judged.verdict.verdict = kept->verdict;
+    judged.verdict.reason = kept->reason;
+    judged.verdict.detail = kept->detail;
+    judged.verdict.kind = kept->kind;
+    judged.verdict.vs_best = {kept->vs_best, kept->ci_low, kept->ci_high};
+    judged.verdict.vs_eager.estimate = kept->vs_eager;
+    judged.verdict.candidate_us = kept->candidate_us;
+    judged.verdict.error = kept->error;
+    judged.verdict.error_limit = kept->error_limit;
+    const Result<Json> json = ParseJson(kept->json);
+    if (json.ok() && json->is_object()) judged.record = *json;
+    return judged;
+  }
+
+  Result<QuickLook> Look(const CandidateFile& file, const Progress&) override {
+    const DecisionRecord* kept = record_.Decision("look:", file.name);
+    const Result<Json> json = ParseJson(kept != nullptr ? kept->json : "");
+    if (!json.ok()) return record_.Unknown(file.name, "never_asked");
+    if (!record_.SameLook(file.name, Sha256(file.source))) return record_.Unknown(file.name, "other_base");
+    return QuickLook{GetBool(*json, "right"), GetString(*json, "why"), GetNumber(*json, "call_us")};
+  }
+
+  Result<KernelProfile> Profile(const CandidateFile& file) override {
+    const DecisionRecord* kept = record_.Decision("profile:", file.name);
+    const Result<Json> json = ParseJson(kept != nullptr ? kept->json : "");
+    if (json.ok()) return KernelProfileFromJson(*json);
+    const CandidateRecord* about = record_.CandidateOfFile(file.name);
+    const std::string key = about != nullptr ? about->key : file.name;
+    // Runs of older versions went on from here without one.
+    const bool went_on = record_.Call(key + ".analysis") != nullptr ||
+                         std::any_of(record_.story().candidates.begin(), record_.story().candidates.end(),
+                                     [&](const CandidateRecord& one) {
+                                       return one.parent_key == key && StartsWith(one.key, kTuningKeys);
+                                     });
+    if (went_on) return KernelProfile{"it is not on record", {}};
+    return record_.Unknown("profile:" + key, "never_asked");
+  }
+
+ private:
+  Record& record_;
+};
+
+Walked Walk(const RunStory& story, RunOptions options, Questions* own, const Questions* asked) {
+  Walked walked;
+  Record record(story, own, asked);
+  const Result<std::unique_ptr<RunStore>> store = RunStore::OpenInMemory();
+  if (!store.ok()) return walked;
+  options.budget = Budget();  // what a budget cut off is not on record, and nothing else stops the walk
+  RunRecord run;
+  run.name = story.run.name;
+  run.status = "running";
+  run.task = story.run.task;
+  run.target = story.run.target;
+  run.proposer = story.run.proposer;
+  const Result<int64_t> id = (*store)->AddRun(run);
+  if (!id.ok()) return walked;
+  run.id = *id;
+  const TaskFile task{story.run.task_path, story.run.task, story.run.task_source, story.run.task_sha256};
+  RecordModel model(record);
+  RecordJudge judge(record);
+  Recorder recorder(**store, run, {});
+  // It ends with an Error wherever the record does; what it came to until then is in the store.
+  (void)Spine(recorder, judge, &model, task, options).Run().ok();
+  walked.unknown = record.TakeUnknown();
+  if (const auto candidates = (*store)->Candidates(run.id); candidates.ok())
+    for (const CandidateRecord& one : *candidates)
+      if (one.phase != "zero" && one.judged()) walked.candidates.insert(one.key);
+  if (const auto calls = (*store)->Calls(run.id); calls.ok())
+    for (const CallRecord& one : *calls) walked.calls.insert(one.key);
+  return walked;
+}
+
+}  // namespace
+
+Walked WalkOwnWay(const RunStory& story, const RunOptions& options, Questions* asked) {
+  return Walk(story, options, asked, nullptr);
+}
+
+Walked WalkOtherWay(const RunStory& story, const RunOptions& options, const Questions& asked) {
+  return Walk(story, options, nullptr, &asked);
+}
+
+}  // namespace hone

@@ -1,0 +1,91 @@
+#include "store/known_verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "verdict/verdict.h"
+
+namespace hone {
+namespace {
+
+const std::string kKey(64, 'a');
+const std::string kOtherKey(64, 'b');
+
+class KnownVerdictTest : public testing::Test {
+ protected:
+  KnownVerdictTest()
+      : folder_(*TempFolder::Make("hone-known-")), store_(*Store::Open(folder_.path() / "hone.db")) {}
+
+  int64_t Save(const std::string& task, const std::string& verdict, const std::string& reason,
+               const Json& provenance) {
+    VerdictRecord record;
+    record.created = "2026-01-31T23:59:59Z";
+    record.task = task;
+    record.verdict = verdict;
+    record.reason = reason;
+    record.json = DumpJson(Json{{"verdict", verdict},
+                                {"reason", reason},
+                                {"speedup", {{"ci95", Json::array({0.98, 1.03})}}},
+                                {"provenance", provenance}});
+    return *store_.Save(record);
+  }
+  // The id of what is found; 0: nothing.
+  int64_t Found(const std::string& task, const std::string& key) {
+    const Result<std::optional<VerdictRecord>> known = FindKnownVerdict(store_, task, key);
+    EXPECT_TRUE(known.ok()) << known.error().message;
+    return *known ? (*known)->id : 0;
+  }
+
+  TempFolder folder_;
+  Store store_;
+};
+
+TEST_F(KnownVerdictTest, FindsTheNewestOfTheSameConditionsAndTask) {
+  EXPECT_EQ(Found("gru", kKey), 0);
+  Save("gru", "accepted", "faster", {{"conditions", kKey}});
+  const int64_t newest = Save("gru", "no_difference", "no-difference", {{"conditions", kKey}});
+  Save("gru", "accepted", "faster", {{"conditions", kOtherKey}});
+  EXPECT_EQ(Found("gru", kKey), newest);
+  EXPECT_EQ(Found("lstm", kKey), 0);
+  EXPECT_EQ(Found("gru", std::string(64, 'c')), 0);
+  EXPECT_EQ(Found("gru", ""), 0);
+}
+
+TEST_F(KnownVerdictTest, PassesOverWhatAnotherAttemptMayChange) {
+  const int64_t settled = Save("gru", "rejected", "wrong-output", {{"conditions", kKey}});
+  Save("gru", "rejected", "timeout", {{"conditions", kKey}});
+  Save("gru", "inconclusive", "noisy", {{"conditions", kKey}});
+  EXPECT_EQ(Found("gru", kKey), settled);
+}
+
+TEST_F(KnownVerdictTest, AHashInAnotherFieldIsNotTheConditions) {
+  Save("gru", "accepted", "faster", {{"note", kKey}});
+  Save("gru", "accepted", "faster", {});
+  EXPECT_EQ(Found("gru", kKey), 0);
+}
+
+bool Settled(const std::string& verdict, const std::string& reason, const Json& speedup = nullptr) {
+  return IsSettled(Json{{"verdict", verdict}, {"reason", reason}, {"speedup", speedup}});
+}
+
+TEST(IsSettled, OnlyWhatTheNextAttemptWouldRepeat) {
+  EXPECT_TRUE(Settled("accepted", "faster"));
+  for (const char* verdict : {"inconclusive", "cannot_judge", "void", ""})
+    EXPECT_FALSE(Settled(verdict, "any"));
+  for (const char* reason : {"timeout", "crashed", "out-of-memory", "unsynchronised", "too-fast", "escaped",
+                             "import-failed", "some-new-reason"})
+    EXPECT_FALSE(Settled("rejected", reason)) << reason;
+  int settled = 0;
+  for (const std::string& reason : RejectReasons()) settled += Settled("rejected", reason) ? 1 : 0;
+  EXPECT_EQ(settled, 12) << "a reason was renamed or added; decide whether it may be reused";
+}
+
+TEST(IsSettled, NoDifferenceCountsWhereItWasMeasuredPrecisely) {
+  const auto interval = [](double low, double high) { return Json{{"ci95", Json::array({low, high})}}; };
+  EXPECT_TRUE(Settled("no_difference", "no-difference", interval(0.97, 1.04)));
+  EXPECT_FALSE(Settled("no_difference", "no-difference", interval(0.73, 1.96)));
+  EXPECT_FALSE(Settled("no_difference", "no-difference"));
+  EXPECT_TRUE(Settled("no_difference", "speed-not-judged"));
+}
+
+}  // namespace
+}  // namespace hone

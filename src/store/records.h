@@ -1,0 +1,120 @@
+// What the store keeps of a run, as plain values. Each member of RunRecord, CallRecord, CandidateRecord and
+// UsageTotals has one line in record_fields.cpp, from which SQL and JSON are made; docs/ADDING.md says how to
+// add one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hone {
+
+struct RunRecord {
+  int64_t id = 0;
+  std::string name;  // of its folder: "20260131-235959_39_GRU_expert"
+  std::string created;
+  std::string finished;
+  std::string status;  // "running", "done", "stopped" (budget, Ctrl-C), "failed"
+  std::string task;
+  std::string task_path;
+  std::string task_sha256;
+  std::string task_source;
+  std::string target;
+  std::string device;
+  std::string proposer;
+  std::string model;
+  std::string folder;
+  std::string options;  // JSON: everything needed to go on
+  std::string card = "null";
+  std::string result;    // see run_result.h; the store derives it, empty while the run goes on
+  std::string outcome;   // one sentence
+  std::string best_key;  // empty: none is accepted
+  double vs_best = 0;
+  double vs_eager = 0;
+  double seconds = 0;  // of work, over all sittings
+  int64_t suite_id = 0;
+};
+
+struct CallRecord {
+  int64_t id = 0;
+  int64_t run_id = 0;
+  std::string key;
+  std::string created;
+  std::string call_type;
+  std::string status;  // "answered" or the kind of failure
+  std::string model;
+  std::string system;
+  std::string prompt;
+  std::string reply;
+  std::string thinking;
+  std::string finish_reason;
+  std::string error;
+  int64_t prompt_tokens = 0;
+  int64_t completion_tokens = 0;
+  bool estimated = false;
+  double cost_usd = 0;
+  bool price_known = false;
+  double seconds = 0;
+  int attempts = 0;
+};
+
+struct CandidateRecord {
+  int64_t id = 0;
+  int64_t run_id = 0;
+  std::string key;         // "seed0", "seed0.repair1", "seed0.algorithm"
+  std::string parent_key;  // what it was made from; empty for seeds
+  std::string phase;       // the call type, or "expert", "zero", "tuned", "imported"
+  std::string proposer;
+  std::string title;
+  std::string created;
+  std::string source;
+  std::string sha256;
+  std::string kernel_class;
+  std::string findings = "[]";
+  std::string facts = "null";
+  double predicted_us = 0;
+  std::string verdict;  // empty: not judged yet
+  std::string reason;
+  std::string detail;
+  std::string kind;
+  double vs_best = 0;
+  double ci_low = 0;
+  double ci_high = 0;
+  double vs_eager = 0;
+  double candidate_us = 0;
+  double error = 0;
+  double error_limit = 0;
+  double seconds = 0;
+  std::string json;  // the whole verdict
+
+  bool judged() const { return !verdict.empty(); }
+  bool accepted() const { return verdict == "accepted"; }
+  // It computes what PyTorch computes and was timed: it has a speed-up, whatever that is.
+  bool right() const { return accepted() || verdict == "no_difference" || reason == "slower"; }
+};
+
+struct DecisionRecord {
+  std::string key;
+  std::string created;
+  std::string phase;
+  std::string text;
+  std::string json;
+};
+
+struct SuiteRecord {
+  int64_t id = 0;
+  std::string name;
+  std::string created;
+  std::string options;
+};
+
+// What the calls of a run add up to.
+struct UsageTotals {
+  int64_t calls = 0;
+  int64_t prompt_tokens = 0;
+  int64_t completion_tokens = 0;
+  double cost_usd = 0;
+  bool estimated = false;
+  bool price_known = true;
+};
+
+}  // namespace hone

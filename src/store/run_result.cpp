@@ -1,0 +1,84 @@
+#include "store/run_result.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "store/run_store.h"
+#include "store/sql.h"
+
+namespace hone {
+
+namespace {
+
+// A task that reads a file beside it breaks every candidate, as each is one file and judged alone. Such a
+// verdict says something about the task's folder and nothing about the candidate.
+bool MissesAFile(const CandidateRecord& one) {
+  return (one.reason == "import-failed" || one.reason == "build-failed") &&
+         Contains(one.detail, "FileNotFoundError");
+}
+
+}  // namespace
+
+std::string ResultOf(const RunRecord& run, const std::vector<CandidateRecord>& candidates) {
+  if (run.status == "running") return "";
+  bool accepted = false, right = false, tried = false;
+  for (const CandidateRecord& one : candidates) {
+    if (one.phase == "zero") continue;
+    accepted = accepted || one.accepted();
+    right = right || one.right();
+    tried = tried || (one.judged() && !MissesAFile(one));
+  }
+  return accepted                 ? kAccepted
+         : run.status == "failed" ? kRunFailed
+         : !tried                 ? kNothingTried
+         : right                  ? kKeptPyTorch
+                                  : kNoneRight;
+}
+
+const char* ResultWords(const std::string& result) {
+  return result == kAccepted       ? "accepted"
+         : result == kKeptPyTorch  ? "PyTorch kept"
+         : result == kNoneRight    ? "none right"
+         : result == kNothingTried ? "nothing tried"
+         : result == kRunFailed    ? "failed"
+                                   : "not finished";
+}
+
+bool CountsInMeans(const std::string& result) {
+  return result == kAccepted || result == kKeptPyTorch || result == kNoneRight;
+}
+
+Result<std::string> SaveResult(sqlite3* handle, int64_t run_id) {
+  RunRecord run;
+  std::vector<CandidateRecord> candidates;
+  // Both queries are over before the update: a reader that turns into a writer would not wait for others.
+  {
+    Statement query(handle, "SELECT status, result FROM run WHERE id=?");
+    query.Bind(1, run_id);
+    if (query.ok() && query.Step() == SQLITE_ROW) {
+      run.status = query.Text(0);
+      run.result = query.Text(1);
+    }
+  }
+  if (run.status != "running") {
+    Statement query(handle, "SELECT phase, verdict, reason, detail FROM candidate WHERE run_id=?");
+    query.Bind(1, run_id);
+    int code = SQLITE_ERROR;
+    while (query.ok() && (code = query.Step()) == SQLITE_ROW) {
+      CandidateRecord& one = candidates.emplace_back();
+      one.phase = query.Text(0);
+      one.verdict = query.Text(1);
+      one.reason = query.Text(2);
+      one.detail = query.Text(3);
+    }
+    if (code != SQLITE_DONE) return SqlError(handle, "cannot read the store");
+  }
+  std::string result = ResultOf(run, candidates);
+  if (result == run.result) return result;
+  Statement update(handle, "UPDATE run SET result=? WHERE id=?");
+  update.BindAll(result, run_id);
+  if (!update.ok() || update.Step() != SQLITE_DONE) return SqlError(handle, "cannot save the run");
+  return result;
+}
+
+}  // namespace hone

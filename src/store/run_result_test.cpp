@@ -1,0 +1,110 @@
+#include "store/run_result.h"
+
+#include <gtest/gtest.h>
+
+#include "store/run_store.h"
+#include "store/sql.h"
+
+namespace hone {
+namespace {
+
+struct Row {
+  const char* what;
+  const char* status;
+  std::vector<std::array<const char*, 3>> candidates;  // verdict, reason, detail
+  const char* result;
+  bool counts;
+};
+
+const std::vector<Row>& Rows() {
+  static const std::vector<Row> kRows = {
+      {"goes on", "running", {{"accepted", "faster", ""}}, "", false},
+      {"won", "done", {{"rejected", "crashed", ""}, {"accepted", "faster", ""}}, kAccepted, true},
+      {"won, then failed", "failed", {{"accepted", "faster", ""}}, kAccepted, true},
+      {"a tie", "done", {{"no_difference", "no_difference", ""}}, kKeptPyTorch, true},
+      {"slower", "done", {{"rejected", "slower", ""}, {"rejected", "crashed", ""}}, kKeptPyTorch, true},
+      {"slower, stopped by a budget", "stopped", {{"rejected", "slower", ""}}, kKeptPyTorch, true},
+      {"all wrong", "done", {{"rejected", "wrong-output", ""}}, kNoneRight, true},
+      {"an import error of its own", "done", {{"rejected", "import-failed", "NameError"}}, kNoneRight, true},
+      {"nothing proposed", "done", {}, kNothingTried, false},
+      {"nothing judged", "stopped", {{"", "", ""}}, kNothingTried, false},
+      {"a file beside the task",
+       "done",
+       {{"rejected", "import-failed", "FileNotFoundError: table.txt"},
+        {"rejected", "build-failed", "FileNotFoundError: table.txt"}},
+       kNothingTried,
+       false},
+      {"a file is missing in one of two",
+       "done",
+       {{"rejected", "import-failed", "FileNotFoundError"}, {"rejected", "slower", ""}},
+       kKeptPyTorch,
+       true},
+      {"failed", "failed", {{"rejected", "slower", ""}}, kRunFailed, false},
+      {"failed at once", "failed", {}, kRunFailed, false},
+  };
+  return kRows;
+}
+
+class RunResultTest : public testing::Test {
+ protected:
+  RunResultTest() : folder_(*TempFolder::Make("hone-result-")) {
+    store_ = std::move(*RunStore::Open(path()));
+  }
+  fs::path path() const { return folder_.path() / "hone.db"; }
+
+  TempFolder folder_;
+  std::unique_ptr<RunStore> store_;
+};
+
+TEST_F(RunResultTest, TellsKeptPyTorchFromNothingTriedAndFromFailure) {
+  for (const Row& row : Rows()) {
+    RunRecord run;
+    run.name = row.what;
+    run.status = row.status;
+    run.id = *store_->AddRun(run);
+    std::vector<CandidateRecord> candidates;
+    CandidateRecord& zero = candidates.emplace_back();
+    zero.key = zero.phase = "zero";
+    zero.verdict = "baseline";
+    for (const auto& [verdict, reason, detail] : row.candidates) {
+      CandidateRecord& one = candidates.emplace_back();
+      one.key = "c" + std::to_string(candidates.size());
+      one.phase = "seed";
+      one.verdict = verdict;
+      one.reason = reason;
+      one.detail = detail;
+    }
+    EXPECT_EQ(ResultOf(run, candidates), row.result) << row.what;
+    EXPECT_EQ(CountsInMeans(row.result), row.counts) << row.what;
+    // The store comes to the same, whoever writes last.
+    for (CandidateRecord& one : candidates) {
+      one.run_id = run.id;
+      ASSERT_TRUE(store_->SaveCandidate(one).ok());
+    }
+    EXPECT_EQ(store_->FindRun(row.what)->result, row.result) << row.what;
+    EXPECT_EQ(*store_->UpdateRun(run), row.result) << row.what;
+  }
+}
+
+TEST_F(RunResultTest, AStoreOfTheThirdVersionGetsItsResults) {
+  RunRecord run;
+  run.name = "old";
+  run.status = "done";
+  run.id = *store_->AddRun(run);
+  CandidateRecord one;
+  one.run_id = run.id;
+  one.key = one.phase = "seed0";
+  one.verdict = "rejected";
+  one.reason = "slower";
+  ASSERT_TRUE(store_->SaveCandidate(one).ok());
+  for (const char* sql : {"ALTER TABLE run DROP COLUMN result", "PRAGMA user_version = 3"}) {
+    Statement back(store_->store().handle(), sql);
+    ASSERT_EQ(back.Step(), SQLITE_DONE) << sql;
+  }
+  store_.reset();
+  store_ = std::move(*RunStore::Open(path()));
+  EXPECT_EQ(store_->FindRun("old")->result, kKeptPyTorch);
+}
+
+}  // namespace
+}  // namespace hone

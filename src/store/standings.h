@@ -1,0 +1,69 @@
+// Which results of a task may be compared, and how they rank. Two speed-ups are comparable when they were
+// measured on the same task text, the same device, the same library versions and against the same baselines.
+// Results rank by the lower end of their 95% interval, so that a wide interval does not win by luck.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/run_store.h"
+
+namespace hone {
+
+// A run with what its best accepted candidate reached.
+struct Standing {
+  int64_t run_id = 0;
+  std::string created;
+  std::string task;
+  std::string task_sha256;
+  std::string device;
+  std::string result;    // see run_result.h; empty while the run goes on
+  std::string best_key;  // empty: nothing is accepted, and the rest is not known
+  std::string proposer;
+  std::string model;
+  std::string kind;
+  std::string kernel_class;
+  double vs_best = 0;
+  double ci_low = 0;
+  double ci_high = 0;
+  double vs_eager = 0;
+  // Versions and baselines of the verdict: "torch 2.11.0, Triton 3.5.0; baselines eager, cudagraph".
+  std::string setting;
+
+  bool accepted() const { return !best_key.empty(); }
+};
+
+// Results that may be compared, the highest lower end first.
+struct StandingGroup {
+  std::string task;
+  std::string task_sha256;
+  std::string device;
+  std::string setting;
+  std::vector<Standing> runs;  // accepted ones
+};
+
+// A task on a device without an accepted candidate: how many runs came to what.
+struct UnsolvedTask {
+  std::string task;
+  std::string device;
+  std::string result;  // "kept_pytorch" where any run found that, else the newest run's; empty: still running
+  int64_t runs = 0;
+  int64_t newest_run = 0;
+};
+
+struct Leaderboard {
+  std::vector<StandingGroup> groups;  // the highest lower end first
+  std::vector<UnsolvedTask> unsolved;
+};
+
+// Empty words and device: everything.
+Result<Leaderboard> RankTasks(RunStore& store, const std::string& device, const std::string& words);
+// Every run of the task, the oldest first; at most the newest `most`.
+Result<std::vector<Standing>> TaskHistory(RunStore& store, const std::string& task, int64_t most);
+// The accepted ones of `runs`, grouped and ranked.
+std::vector<StandingGroup> GroupComparable(const std::vector<Standing>& runs);
+// Whether the two intervals overlap: the ranking of the two is then not certain.
+bool IntervalsOverlap(const Standing& a, const Standing& b);
+
+}  // namespace hone
