@@ -40,7 +40,7 @@ __all__ = ["CompileError", "cpp", "cuda"]
 CPP_FLAGS = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-std=c++17")
 CUDA_FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC")
 
-# Appended to every CUDA source, so that a failed launch can be told in words.
+# Appended to every CUDA source, so that a failed launch has an error message.
 ERROR_STRING = """
 extern "C" const char* hone_ext_error_string(int code) { return cudaGetErrorString((cudaError_t)code); }
 """
@@ -110,7 +110,7 @@ _VALUE_TYPES = {
 
 
 def _signature(code, name):
-    """(return type, parameter list) of a definition found in the source; what a macro hides is taken as an int function."""
+    """(return type, parameter list) of a definition found in the source. A function hidden by a macro is assumed to return int."""
     found = re.search(r"(\w+)\s+%s\s*\(([^()]*)\)\s*(?:noexcept\s*)?\{" % re.escape(name), code)
     if not found:
         return "int", None
@@ -122,7 +122,7 @@ def _signature(code, name):
 
 
 def _function(name, symbol, signature, error_string):
-    """The Python callable for one C function; error_string is given for CUDA alone. Kept short: it costs every call."""
+    """The Python callable for one C function. error_string is given for CUDA only. Kept short, because every call pays for it."""
     return_type, parameters = signature
     is_status = return_type in _STATUS_TYPES
     is_cuda = error_string is not None
@@ -182,7 +182,7 @@ def _refusal(tensor, why):
 
 
 def _convert_rare(name, value, pointer):
-    """What the table of exact types does not have: subclasses, numpy numbers, ctypes values."""
+    """Converts what the table of exact types does not have: subclasses, numpy numbers, ctypes values."""
     if isinstance(value, torch.Tensor):
         return pointer(value)
     if isinstance(value, (ctypes._SimpleCData, ctypes._Pointer, ctypes.Array, ctypes.Structure)):
@@ -206,7 +206,7 @@ def _current_stream():
 
 
 def _build(compiler, source, defaults, flags, file_name):
-    """The path of the shared library, compiled now unless it is there already. Two processes may do this at once."""
+    """The path of the shared library. Compiles it unless it exists. Two processes may do this at once."""
     parts = [source, _version(compiler), *compiler, *defaults, *flags]
     parts += [os.environ.get("NVCC_PREPEND_FLAGS", ""), os.environ.get("NVCC_APPEND_FLAGS", "")]
     if any("native" in flag for flag in defaults + flags):
@@ -262,7 +262,7 @@ def _writable_folder():
 
 @functools.lru_cache(maxsize=None)
 def _temporary_folder():
-    """Private to this process: in a folder that others can write, a library under a known name could be anyone's."""
+    """A folder of this process only: where others can write, a library under a known name could be anyone's."""
     folder = tempfile.mkdtemp(prefix="hone_ext-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -1,7 +1,7 @@
-"""The baseline ladder: what a user could have had from PyTorch without a new kernel.
+"""The baselines: what a user can get from PyTorch without a new kernel.
 
-Each rung is the task's own module behind one callable. A rung that cannot be made (no torch.compile, a
-module that cannot be captured) says why; it is left out, never faked.
+Each baseline ("rung" in the code) is the task's own module behind one callable. If a baseline cannot be made (no
+torch.compile, a module that cannot be captured), the exception says why and the baseline is left out.
 """
 
 import torch
@@ -39,7 +39,7 @@ class Compiled(Eager):
 
 
 class CudaGraph(Eager):
-    """The module captured once; a call copies fresh inputs in and replays."""
+    """Captures the module once. A call copies fresh inputs in and replays the graph."""
 
     def __init__(self, model, inputs):
         self.static = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]

@@ -1,8 +1,8 @@
-"""Stress regimes and standing mutants: is the task able to tell a right answer from a wrong one?
+"""Stress regimes and mutants: can the task tell a right result from a wrong one?
 
-Default-initialised networks are nearly blind: their outputs hardly depend on what goes in. A regime puts
-weights and inputs where they matter while float32 stays accurate; a mutant is a known wrong way to compute
-the task. The parent compares; this file only changes models and inputs.
+The outputs of a network with default weights hardly depend on its inputs. A stress regime changes weights and inputs so that
+they matter, while float32 stays accurate. A mutant is a known wrong way to compute the task. The parent compares;
+this file only changes models and inputs.
 """
 
 import math
@@ -13,7 +13,7 @@ import torch.nn as nn
 from hone_wire import map_tensors
 
 def change_inputs(inputs, generator):
-    """Float inputs become N(0,1); masks, indices and inputs that are constant or integral stay as they are."""
+    """Draws float inputs from N(0,1). Masks, indices and inputs that are constant or integral stay as they are."""
 
     def change(tensor):
         if not tensor.is_floating_point() or tensor.numel() < 2:
@@ -47,7 +47,7 @@ def _gates(module):
 
 
 def _recurrent(module, strength):
-    """Inputs weigh more, and gates remember: GRU's update and LSTM's forget gate are pushed open.
+    """Increases the input weights and makes gates remember: GRU's update and LSTM's forget gate are biased open.
 
     Measured on six layers of 256 over 512 steps: with 2.0 for LSTM the first half of time still moves the last
     step by 2e-2 while float32 errs by 1e-6; with 2.5 errors grow to 2e-6 and more, with 1.5 the past is gone.
@@ -77,7 +77,7 @@ def _norm(module, strength, generator):
 
 
 def _feed_forward(module, strength):
-    """PyTorch's default gain is 1/sqrt(3): signals fade and biases dominate. Bring it to about 1."""
+    """Brings the gain to about 1. PyTorch's default gain is 1/sqrt(3): signals fade and biases dominate."""
     module.weight.mul_(1.0 + strength * (math.sqrt(3.0) - 1.0))
 
 

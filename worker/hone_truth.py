@@ -1,8 +1,7 @@
 """The reference in float64, and the module's own state.
 
-Truth is the task's own module run in double precision on the same inputs, weights and random draws. A
-module that draws in forward would draw other numbers in float64, so draws are made in the dtype of the
-ordinary run and widened.
+The expected result is the task's own module, run in double precision on the same inputs, weights and random draws. A module
+that draws in forward would draw other numbers in float64, so draws are made in the dtype of the ordinary run and converted.
 """
 
 import copy
@@ -21,7 +20,7 @@ _DRAWS_IN_PLACE = {"normal_", "uniform_", "exponential_", "log_normal_", "cauchy
 
 
 class _WideDraws(TorchFunctionMode):
-    """Random numbers as the narrow run draws them, widened to float64."""
+    """Draws random numbers as the float32 run does and converts them to float64."""
 
     def __init__(self, narrow):
         super().__init__()
@@ -88,7 +87,7 @@ _PLAIN = (type(None), bool, int, float, str)
 
 
 class Snapshot:
-    """What a module that keeps state looked like; put back before every call that must be comparable."""
+    """The state of a module, restored before every call that is compared."""
 
     def __init__(self, model):
         self.tensors, self.values = [], []
@@ -105,7 +104,7 @@ class Snapshot:
             for module, name, value in self.values:
                 setattr(module, name, value)
             for module, name, original, saved in self.tensors:
-                # In place where the object survived: a captured graph may hold its address.
+                # In place, because a captured graph may hold the address.
                 original.copy_(saved)
                 setattr(module, name, original)
             for buffer, saved in self.buffers:

@@ -1,4 +1,4 @@
-"""The worker's half of the wire: framed JSON with descriptors, and tensors as raw bytes in memory files.
+"""The worker's side of the protocol: framed JSON with descriptors, and tensors as raw bytes in memory files.
 
 Nothing here pickles, evaluates or decides. A tree of tensors (what a model takes or returns) becomes a
 JSON description plus the tensors' bytes, one after the other, in a memory file that the parent made.
@@ -61,7 +61,7 @@ DTYPES = {
 
 
 class Unreadable(Exception):
-    """An output whose bytes cannot be taken at once."""
+    """An output whose bytes cannot be read at once."""
 
 
 def raw_bytes(tensor):
@@ -143,7 +143,7 @@ def read_tree(description, descriptor, device):
 
 
 def _host_tensor(leaf, memory):
-    """A CPU tensor of its own with the leaf's bytes; odd strides are kept where they are dense."""
+    """A new CPU tensor with the leaf's bytes. Unusual strides are kept if they are dense."""
     shape, dtype = leaf["shape"], DTYPES[leaf["dtype"]]
     tensor = torch.empty(shape, dtype=dtype)
     if leaf["bytes"]:

@@ -1,4 +1,4 @@
-"""Hone's worker: imports a task or a candidate, runs it as told, and hands back raw bytes.
+"""Hone's worker: imports a task or a candidate, runs it as told, and returns raw bytes.
 
 Started as `python hone_worker.py DESCRIPTOR ROLE DEVICE`. It decides nothing: seeds, inputs, expected
 values, clock and verdict belong to the parent. In the candidate's process the candidate can overwrite
@@ -17,6 +17,7 @@ import traceback
 
 import torch
 
+import hone_task
 import hone_wire
 from hone_wire import Wire, map_tensors, read_tree, tensors_of, write_tree
 
@@ -25,7 +26,7 @@ _POISON = 0x7F  # every byte of memory that was never written; the parent looks 
 
 
 def set_poison(on):
-    """glibc fills fresh memory with a known byte: a tensor that is never written shows it."""
+    """Makes glibc fill fresh memory with a known byte, so that a tensor that is never written is detected."""
     try:
         ctypes.CDLL(None).mallopt(_M_PERTURB, (_POISON ^ 0xFF) if on else 0)
     except (OSError, AttributeError):
@@ -33,8 +34,8 @@ def set_poison(on):
 
 
 def settle_allocator():
-    """glibc moves its thresholds with what a process happened to free before; two processes that compute the
-    same then differ by a fifth in page faults. Fixed for reference and candidate alike."""
+    """Fixes glibc's allocation thresholds, for reference and candidate alike. glibc adapts them to what a process has freed
+    before; without this, two processes that compute the same differ by a fifth in page faults."""
     try:
         libc = ctypes.CDLL(None)
         libc.mallopt(_M_MMAP_THRESHOLD, 32 << 20)
@@ -44,7 +45,7 @@ def settle_allocator():
 
 
 def has_nvrtc():
-    """Whether a CUDA compiler is there as a library: torch's wheels bring one."""
+    """Whether NVRTC, the CUDA compiler as a library, is installed. torch's wheels include it."""
     if glob.glob(os.path.join(os.path.dirname(os.path.dirname(torch.__file__)), "nvidia", "*", "lib", "libnvrtc.so*")):
         return True
     try:
@@ -55,7 +56,7 @@ def has_nvrtc():
 
 
 def load_file(path, name):
-    """Imports one file; with its package when it lives in one, so that relative imports work."""
+    """Imports one file. If it is part of a package, the package is imported too, so that relative imports work."""
     path = os.path.abspath(path)
     folder, package = os.path.dirname(path), []
     while os.path.exists(os.path.join(folder, "__init__.py")):
@@ -74,7 +75,7 @@ def load_file(path, name):
 
 
 def _watched():
-    """Functions whose replacement could only serve to deceive a timer or a comparison."""
+    """Functions that a candidate would replace only to deceive a timer or a comparison."""
     names = {
         time: ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time"),
         torch: ("allclose", "equal", "isclose"),
@@ -93,11 +94,13 @@ class Worker:
         self.device = torch.device(device)
         self.models, self.snapshots, self.inputs, self.rungs, self.wide = {}, {}, {}, {}, {}
         self.module = None
+        self.source, self.beside = None, None  # of a task; a candidate has neither
         self.outputs, self.batch = [], []
         self.watched = _watched()
         self.synchronize = torch.cuda.synchronize if self.device.type == "cuda" else lambda: None
         self.flush_buffer = None
         self.facts = {}
+        self.verbs = {name: getattr(self, name) for name in VERBS}
 
     def seed(self, seed):
         random.seed(seed)
@@ -108,7 +111,7 @@ class Worker:
     # Set-up
 
     def hello(self, message, descriptors):
-        """What is here. Found out at the start, while nobody waits: a GPU takes seconds to wake up."""
+        """Facts about this machine. They were collected at the start, because a GPU takes seconds to initialise."""
         if isinstance(self.facts, Exception):
             raise self.facts
         return dict(self.facts)
@@ -153,7 +156,9 @@ class Worker:
         return {}
 
     def load(self, message, descriptors):
-        set_poison(self.role == "candidate")
+        if self.role == "reference":
+            return self._load_task(message)
+        set_poison(True)
         try:
             self.module = load_file(message["path"], message["name"])
         finally:
@@ -161,14 +166,26 @@ class Worker:
         wanted = message["class"]
         return {
             "has_class": isinstance(getattr(self.module, wanted, None), type),
-            "has_get_inputs": callable(getattr(self.module, "get_inputs", None)),
-            "variants": self._variant_names(),
-            "has_stress": callable(getattr(self.module, "get_stress", None)),
             "names": [name for name in vars(self.module) if not name.startswith("_")][:40],
         }
 
+    def _load_task(self, message):
+        self.source = hone_task.TaskSource(message["path"])
+        arguments, sys.argv = sys.argv, [message["path"]]  # a task with a command line must not read the worker's
+        try:
+            with hone_task.Beside(self.source) as beside:
+                self.module = load_file(message["path"], message["name"])
+        finally:
+            sys.argv = arguments
+        hone_task.check_module(self.source, self.module)
+        self.beside = beside
+        return {
+            "variants": self._variant_names(),
+            "has_stress": callable(getattr(self.module, "get_stress", None)),
+        }
+
     def _variants(self):
-        if not callable(getattr(self.module, "get_variants", None)) or self.role != "reference":
+        if not callable(getattr(self.module, "get_variants", None)):
             return {}
         variants = self.module.get_variants()
         return variants if isinstance(variants, dict) else {str(i): v for i, v in enumerate(variants)}
@@ -181,8 +198,9 @@ class Worker:
         return get() if callable(get) else []
 
     def init_inputs(self, message, descriptors):
-        """Written out for the candidate; what cannot travel is taken from the task file there."""
+        """Writes the init inputs for the candidate. The candidate's worker takes what cannot be written from the task file."""
         values = self._init_inputs()
+        hone_task.check_init_inputs(self.source, values)
         description = write_tree(list(values) if not isinstance(values, dict) else values, descriptors[0])
         return {"tree": description, "opaque": hone_wire.has_opaque(description)}
 
@@ -199,7 +217,10 @@ class Worker:
         try:
             self.seed(message["seed"])
             kind = getattr(self.module, message["class"])
-            model = kind(**arguments) if isinstance(arguments, dict) else kind(*arguments)
+            if self.source is not None:
+                model = self._build_reference(kind, arguments)
+            else:
+                model = kind(**arguments) if isinstance(arguments, dict) else kind(*arguments)
             if not isinstance(model, torch.nn.Module):
                 if not callable(model):
                     raise TypeError("%s is neither a torch.nn.Module nor callable" % message["class"])
@@ -212,7 +233,14 @@ class Worker:
         self.models[slot] = model
         self.wide.pop(slot, None)
         self.snapshots[slot] = None
-        return {}
+        return {"beside": self.beside.found} if self.beside is not None else {}
+
+    def _build_reference(self, kind, arguments):
+        hone_task.check_constructor(self.source, kind, arguments)
+        with self.beside:
+            model = kind(**arguments) if isinstance(arguments, dict) else kind(*arguments)
+        hone_task.check_model(self.source, model)
+        return model
 
     def weights(self, message, descriptors):
         """The state dict by name, as bytes."""
@@ -242,7 +270,7 @@ class Worker:
         return {"how": "state_dict", "missing": missing, "unexpected": unexpected}
 
     def snapshot(self, message, descriptors):
-        """From now on every compared call of this slot starts from the state the module has now."""
+        """Keeps the module's present state. Every compared call of this slot starts from it."""
         from hone_truth import Snapshot
 
         self.snapshots[message["slot"]] = Snapshot(self.models[message["slot"]])
@@ -271,6 +299,8 @@ class Worker:
             made = made() if callable(made) else made
         else:
             made = self.module.get_inputs()
+        if self.source is not None:
+            made = hone_task.check_inputs(self.source, made, self.models.get(message.get("slot")))
         made = list(made)
         if message.get("regime"):
             import hone_stress
@@ -296,7 +326,7 @@ class Worker:
         return {}
 
     def put_batch(self, message, descriptors):
-        """Inputs for a timed block: the same values, turned by another offset for every call."""
+        """Makes the inputs for a timed block: the same values, rolled by another offset for every call."""
         base = read_tree(message["tree"], descriptors[0], self.device)
 
         def turned(offset):
@@ -341,7 +371,7 @@ class Worker:
             self.snapshots[slot].restore()
 
     def _poison_device(self, shapes):
-        """The caching allocator hands freed blocks out again: let them hold the poison, not old answers."""
+        """Fills blocks of the caching allocator with the poison byte, because it reuses freed blocks with old results."""
         if self.device.type != "cuda":
             return
         blocks = [torch.full((max(1, size),), _POISON, dtype=torch.uint8, device=self.device) for size in shapes for _ in range(3)]
@@ -349,7 +379,7 @@ class Worker:
         self.synchronize()
 
     def _keep_busy(self):
-        """Other work on another stream while the model runs, so that timing between blocks changes."""
+        """Runs other work on another stream while the model runs, so that CTAs run in another order."""
         if self.device.type != "cuda":
             return
         stream = torch.cuda.Stream()
@@ -359,7 +389,7 @@ class Worker:
                 a = torch.mm(a, a).clamp_(-1, 1)
 
     def run(self, message, descriptors):
-        """One call. Writes the outputs, and the inputs as they are afterwards when asked."""
+        """Makes one call. Writes the outputs and, when asked, the inputs as they are afterwards."""
         slot, inputs = message["slot"], self.inputs[message["inputs"]]
         model = self.models[slot]
         if message.get("mutant"):
@@ -385,8 +415,10 @@ class Worker:
                         rung.leave()
                 else:
                     out = model(*inputs)
+                    if self.source is not None:
+                        hone_task.check_output(self.source, out)
                 spent = time.perf_counter() - started
-                # No synchronise before the bytes are read: a plain tensor's copy waits for its own stream only.
+                # No synchronisation before the bytes are read: the copy of a plain tensor waits for its own stream only.
                 tree = write_tree(out, descriptors[0], plain_only=self.role == "candidate")
         finally:
             set_poison(False)
@@ -416,7 +448,7 @@ class Worker:
     # Timing
 
     def rung(self, message, descriptors):
-        """Prepares one rung of the ladder for a slot."""
+        """Prepares one baseline for a slot."""
         from hone_rungs import RUNGS
 
         slot = message["slot"]
@@ -425,7 +457,7 @@ class Worker:
         return {}
 
     def block(self, message, descriptors):
-        """Calls the model `count` times and waits for the device. The parent's clock is around this message."""
+        """Calls the model `count` times and waits for the device. The parent times this message."""
         slot, count = message["slot"], message["count"]
         sets = self.batch[message.get("first", 0):] if message.get("batch") else [self.inputs[name] for name in message["inputs"]]
         rung = self.rungs.get(slot, {}).get(message.get("rung", ""))
@@ -469,7 +501,7 @@ class Worker:
         return reply
 
     def before_block(self, message, descriptors):
-        """What must be equal for both sides before a block: the module's state and the generator."""
+        """Resets the module's state and the random generator before a block, for both sides."""
         self.outputs = []
         self._restore(message["slot"])
         self.seed(message["seed"])
@@ -523,9 +555,32 @@ class Worker:
         return {"right": float(torch.mm(a, a).sum()) == 64.0 ** 3}
 
 
+VERBS = (
+    "hello", "threads", "load", "init_inputs", "build", "weights", "take_weights", "snapshot", "drop", "make_inputs",
+    "put_inputs", "put_batch", "stress", "mutants", "run", "truth", "rung", "block", "before_block", "fetch", "card", "profile",
+    "ceilings", "tampering", "canary",
+)
+
+
 def describe(error):
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     return {"type": type(error).__name__, "message": str(error)[:20000], "traceback": text[-20000:]}
+
+
+def answer(worker, message, descriptors):
+    """Does what one message asks. Whatever the code of a task or a candidate raises becomes a reply."""
+    verb = message["verb"]
+    try:
+        started = time.perf_counter()
+        reply = worker.verbs[verb](message, descriptors)
+        if verb in ("hello", "load", "build", "card", "profile", "rung", "ceilings"):
+            reply["compute_s"] = time.perf_counter() - started
+        reply["ok"] = True
+        return reply
+    except hone_wire.Unreadable as error:
+        return {"ok": False, "unreadable": str(error)}
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        return {"ok": False, "error": describe(hone_task.explain(worker.source, verb, error))}
 
 
 def main():
@@ -537,30 +592,13 @@ def main():
     settle_allocator()
     wire = Wire(descriptor)
     worker = Worker(role, device)
-    verbs = {
-        name: getattr(worker, name)
-        for name in (
-            "hello", "threads", "load", "init_inputs", "build", "weights", "take_weights", "snapshot", "drop", "make_inputs",
-            "put_inputs", "put_batch", "stress", "mutants", "run", "truth", "rung", "block", "before_block", "fetch", "card", "profile",
-            "ceilings", "tampering", "canary",
-        )
-    }
     worker.wake()
     wire.send({"ready": True})
     while True:
         message, descriptors = wire.receive()
         if message is None:
             os._exit(0)
-        try:
-            started = time.perf_counter()
-            reply = verbs[message["verb"]](message, descriptors)
-            if message["verb"] in ("hello", "load", "build", "card", "profile", "rung", "ceilings"):
-                reply["compute_s"] = time.perf_counter() - started
-            reply["ok"] = True
-        except hone_wire.Unreadable as error:
-            reply = {"ok": False, "unreadable": str(error)}
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
-            reply = {"ok": False, "error": describe(error)}
+        reply = answer(worker, message, descriptors)
         for number in descriptors:
             os.close(number)
         wire.send(reply)

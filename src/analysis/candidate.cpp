@@ -10,9 +10,9 @@ namespace hone {
 namespace {
 
 constexpr size_t kMaxConfigs = 24;
-// Steps of interpretation that one file may cost: a hundred times what large candidates need.
+// The number of interpreter steps for one file: a hundred times what large candidates need.
 constexpr int kMaxSteps = 2'000'000;
-// No candidate comes near this; a longer file is not analysed.
+// A longer file is not analysed. No candidate is that long.
 constexpr size_t kMaxBytes = 1u << 20;
 
 void TraceKernel(const PythonUnit& unit, const Kernel& kernel, KernelTrace* trace, int* steps) {
@@ -34,10 +34,11 @@ void TraceKernel(const PythonUnit& unit, const Kernel& kernel, KernelTrace* trac
   }
   if (!interpreted) {
     interpreter.Run(kernel, nullptr, nullptr, steps);
-    // Helpers were interpreted where they are called, with real arguments; on their own they prove nothing.
+    // Helpers were interpreted where they are called, with real arguments. Problems found without arguments
+    // are not certain.
     if (kernel.runs()) trace->problems.clear();
   }
-  // A config that a pruning function may drop proves nothing either.
+  // A problem of a config that a pruning function may drop is not certain either.
   for (KernelProblem& problem : trace->problems)
     if (problem.config != nullptr && kernel.configs_pruned) problem.runs = false;
 }
@@ -133,6 +134,7 @@ std::unique_ptr<Candidate> ReadCandidate(std::string path, std::string text, con
   }
   candidate->python = ReadPython(candidate->source, candidate->task.get());
   ReadCudaStrings(candidate->python->syntax, &candidate->cuda);
+  candidate->native = FindNativeBuild(*candidate->python->scopes, candidate->cuda);
   return candidate;
 }
 

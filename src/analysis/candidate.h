@@ -12,6 +12,7 @@
 #include "analysis/host_values.h"
 #include "analysis/kernel_trace.h"
 #include "analysis/kernels.h"
+#include "analysis/native_build.h"
 #include "analysis/scopes.h"
 #include "analysis/triton_tables.h"
 #include "source/python_ast.h"
@@ -45,6 +46,7 @@ struct Candidate {
   LintOptions options;
   std::unique_ptr<PythonUnit> python;  // null for CUDA and C++ files
   std::vector<CudaUnit> cuda;          // the file itself, or strings inside a Python file
+  NativeBuild native;                  // how a Python file compiles them
   std::unique_ptr<PythonUnit> task;    // null without a task
 
   explicit Candidate(std::string text) : source(std::move(text)) {}

@@ -14,7 +14,7 @@ struct DeviceLimits {
 
 // By name ("h200", "a100", "4090", "sm_89"); null when it is not known.
 const DeviceLimits* FindDevice(std::string_view name);
-// What no current device exceeds; used when nobody says where the candidate will run.
+// The limits that no current device exceeds. Used if the device is not known.
 const DeviceLimits& MostGenerousDevice();
 
 }  // namespace hone

@@ -92,7 +92,8 @@ CudaLaunchResult Follow(const Candidate& candidate, const CudaUnit& unit, const 
   return out;
 }
 
-// Whether the call's value goes nowhere: a statement of its own, or a name that nothing reads.
+// Whether the call's value is dropped: it is a statement of its own, or is bound to a name that nothing
+// reads.
 bool IsDropped(const PyNode* function, const PyNode* call) {
   const PyNode* statement = call->parent;
   if (statement == nullptr) return false;

@@ -1,4 +1,4 @@
-// Whether what a CUDA kernel computes gets anywhere: from the buffer it writes, through the C++ function that
+// Whether the result of a CUDA kernel is used: from the buffer it writes, through the C++ function that
 // launches it, to the Python call of that function. Anything that cannot be followed counts as used.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What static analysis says about one place in a file, and the pieces of a fix that can be applied.
+// One remark of static analysis about a place in a file, and the edits of a fix that can be applied.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Finding {
   std::vector<TextEdit> edits;
 };
 
-// As every reader of findings gets them: rule, severity, line, column, message, fix, fixable.
+// The JSON form: rule, severity, line, column, message, fix, fixable.
 OrderedJson ToJson(const std::vector<Finding>& findings);
 
 // Applies every edit that does not overlap an earlier one; `applied` counts the findings that were fixed.

@@ -339,7 +339,7 @@ class FunctionFlow {
   }
 
   void ReadUnwritten(HostFlow* flow) const {
-    // A helper that allocates for its caller is none of this business.
+    // A helper that allocates for its caller is not checked here.
     if (launches_.empty() && function_->name != "forward") return;
     std::vector<const PyNode*> returned;
     WalkPython(function_, [&](const PyNode* node) {

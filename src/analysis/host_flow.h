@@ -1,6 +1,6 @@
 // Data-flow on the host side: which buffers a function makes, which launches write them, what is returned,
 // and which library calls feed the result. Names are followed within one function; flow through attributes
-// and containers counts as "used", so that silence is the answer when in doubt.
+// and containers counts as "used", so that nothing is reported when in doubt.
 #pragma once
 
 #include <set>

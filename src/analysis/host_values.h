@@ -1,6 +1,6 @@
-// What a host-side expression is worth, as far as that follows from the file alone: assignments, defaults,
-// attributes set in __init__, arguments at every visible call. One unknown part makes the whole unknown.
-// One object serves one thread.
+// The value of a host-side expression, as far as it follows from the file alone: assignments, defaults,
+// attributes set in __init__, arguments at every visible call. One unknown part makes the whole unknown. One
+// object serves one thread.
 #pragma once
 
 #include <map>
@@ -19,7 +19,8 @@ class HostValues {
     steps_left_ = kMaxSteps;
     return Eval(expression, 0);
   }
-  // What the constructor of ModelNew, or of the task's Model, gets, by parameter name, when the task says so.
+  // The arguments of the constructor of ModelNew, or of the task's Model, by parameter name, if the task
+  // gives them.
   void SetInitArguments(std::map<std::string, Constant> arguments) { init_arguments_ = std::move(arguments); }
 
  private:

@@ -1,4 +1,4 @@
-// What the operations of triton.language do to shapes, types and memory, and what they refuse. See
+// How the operations of triton.language change shapes, types and memory, and what they reject. See
 // kernel_interpreter.h; calls arrive here from kernel_calls.cpp.
 #include <fmt/format.h>
 
@@ -226,7 +226,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
   out.load_loop = InnermostLoop();
   out.literal = false;
   out.constant = Constant();
-  // Nobody fills an integer tensor up with 0.0.
+  // other=0.0 means that the tensor is floating-point.
   out.is_float = fallback != nullptr && fallback->constant.kind == Constant::Kind::kFloat;
   return out;
 }

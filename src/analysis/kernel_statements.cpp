@@ -90,7 +90,7 @@ void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const Tu
   Block(kernel.function->body);
   frame_ = nullptr;
   *steps -= limit - std::max(0, steps_left_);
-  // What was not looked at may have done anything.
+  // Code that was not interpreted may have any effect.
   if (steps_left_ <= 0) trace_->opaque_calls = true;
 }
 
@@ -178,7 +178,7 @@ void KernelInterpreter::Statement(const PyNode* node) {
     case PyKind::kContinue:
       Unsupported(
           node, "continue",
-          "Turn the condition around and put the rest of the loop body under it, or fold it into the mask.");
+          "Invert the condition and put the rest of the loop body under it, or make it part of the mask.");
       return;
     case PyKind::kBreak:
       Unsupported(node, "break",
@@ -188,13 +188,13 @@ void KernelInterpreter::Statement(const PyNode* node) {
       Unsupported(node, "try", "Remove it: nothing raises inside a kernel.");
       return;
     case PyKind::kWith:
-      Unsupported(node, "with", "Remove it: context managers of the host mean nothing inside a kernel.");
+      Unsupported(node, "with", "Remove it: context managers of the host have no effect inside a kernel.");
       return;
     case PyKind::kRaise:
       Unsupported(node, "raise", "Use tl.device_assert, or check on the host.");
       return;
     case PyKind::kDelete:
-      Unsupported(node, "del", "Remove it; values die by themselves.");
+      Unsupported(node, "del", "Remove it: a kernel needs no del.");
       return;
     case PyKind::kGlobal:
       Unsupported(node, "global", "Pass the value as an argument.");

@@ -66,7 +66,7 @@ struct KernelValue {
   static KernelValue Block(std::vector<int64_t> shape);
 };
 
-// NumPy broadcasting as Triton does it. False when two known dimensions cannot meet.
+// NumPy broadcasting as Triton does it. False if two known dimensions do not broadcast.
 bool BroadcastShapes(const std::vector<int64_t>& a, const std::vector<int64_t>& b, std::vector<int64_t>* out);
 
 }  // namespace hone

@@ -37,7 +37,7 @@ constexpr CheckInfo kChecks[] = {
      CheckAutotuneRedefined},
     {"bad-decorator-argument", Severity::kError, "jit, autotune or Config used in a way that fails on import",
      CheckBadDecoratorArgument},
-    {"incompatible-block-shapes", Severity::kError, "operands whose shapes or types cannot meet",
+    {"incompatible-block-shapes", Severity::kError, "operands whose shapes or types do not fit",
      CheckIncompatibleBlockShapes},
     {"shared-memory-over-limit", Severity::kError, "tiles that do not fit into shared memory",
      CheckSharedMemoryOverLimit},
@@ -69,12 +69,12 @@ constexpr CheckInfo kChecks[] = {
      CheckUncoalescedAccess},
     {"host-sync-in-forward", Severity::kWarning, "forward waits for the device", CheckHostSyncInForward},
     {"allocation-in-loop", Severity::kWarning, "a tensor allocated per iteration", CheckAllocationInLoop},
-    {"timer-tampering", Severity::kWarning, "suspicion: touches what time is measured with",
-     CheckTimerTampering},
-    {"process-escape", Severity::kWarning, "suspicion: reaches outside its process", CheckProcessEscape},
+    {"timer-tampering", Severity::kWarning, "suspicion: replaces clocks or comparisons", CheckTimerTampering},
+    {"process-escape", Severity::kWarning, "suspicion: acts outside its process", CheckProcessEscape},
     {"caches-by-identity", Severity::kWarning, "suspicion: remembers results by address",
      CheckCachesByIdentity},
-    {"reads-the-harness", Severity::kWarning, "suspicion: looks at what runs it", CheckReadsTheHarness},
+    {"reads-the-harness", Severity::kWarning, "suspicion: reads the state of the program that runs it",
+     CheckReadsTheHarness},
 };
 
 }  // namespace

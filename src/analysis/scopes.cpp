@@ -20,7 +20,8 @@ bool IsOutsideBody(const PyNode* function, const PyNode* child) {
 Scopes::Scopes(const PyTree& tree) : module_(tree.module) {
   names_[module_];
   for (const PyNode* statement : module_->children) Collect(statement, module_);
-  FindReachable();
+  running_ = FindReachable(false);
+  maybe_running_ = FindReachable(true);
 }
 
 void Scopes::BindTarget(const PyNode* target, const PyNode* value, const PyNode* statement,
@@ -272,15 +273,16 @@ bool IsDead(const PyNode* node) {
   return false;
 }
 
-void Scopes::FindReachable() {
+std::set<const PyNode*> Scopes::FindReachable(bool with_guarded) const {
+  std::set<const PyNode*> reached;
   const PyNode* model = ClassNamed("ModelNew");
   std::vector<const PyNode*> todo;
   const auto reach = [&](const PyNode* node) {
-    if (running_.insert(node).second) todo.push_back(node);
+    if (reached.insert(node).second) todo.push_back(node);
   };
   if (model == nullptr) {
-    for (const PyNode* function : functions_) running_.insert(function);
-    for (const PyNode* node : classes_) running_.insert(node);
+    for (const PyNode* function : functions_) reached.insert(function);
+    for (const PyNode* node : classes_) reached.insert(node);
   } else {
     reach(model);
   }
@@ -311,11 +313,22 @@ void Scopes::FindReachable() {
       if (IsMainGuard(node)) return false;
       if (!node->Is(PyKind::kName) && !node->Is(PyKind::kAttribute)) return true;
       const auto it = by_name.find(node->name);
-      if (it == by_name.end() || IsGuarded(node) || IsDead(node)) return true;
+      if (it == by_name.end() || (!with_guarded && IsGuarded(node)) || IsDead(node)) return true;
       for (const PyNode* target : it->second) reach(target);
       return true;
     });
   }
+  return reached;
+}
+
+bool Scopes::MayRun(const PyNode* node) const {
+  if (IsDead(node)) return false;
+  const PyNode* function = node->Is(PyKind::kFunction) ? node : EnclosingFunction(node);
+  while (function != nullptr) {
+    if (maybe_running_.count(function) == 0) return false;
+    function = EnclosingFunction(function);
+  }
+  return true;
 }
 
 bool Scopes::Runs(const PyNode* node) const {

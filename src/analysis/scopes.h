@@ -49,12 +49,14 @@ class Scopes {
   // Whether running the file's ModelNew (or, without one, anything in it) can reach the node, not counting
   // code whose failure a surrounding `try` swallows.
   bool Runs(const PyNode* node) const;
+  // The same, counting guarded code too: a launch in a `try` with a fallback may well run.
+  bool MayRun(const PyNode* node) const;
 
  private:
   void Collect(const PyNode* node, const PyNode* scope);
   void BindTarget(const PyNode* target, const PyNode* value, const PyNode* statement, const PyNode* scope);
   void BindImport(const PyNode* node, const PyNode* scope);
-  void FindReachable();
+  std::set<const PyNode*> FindReachable(bool with_guarded) const;
 
   const PyNode* module_;
   std::unordered_map<const PyNode*, ScopeNames> names_;
@@ -63,6 +65,7 @@ class Scopes {
   std::vector<const PyNode*> classes_;
   std::vector<const PyNode*> calls_;
   std::set<const PyNode*> running_;
+  std::set<const PyNode*> maybe_running_;
   bool star_import_ = false;
 };
 

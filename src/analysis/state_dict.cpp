@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/inheritance.h"
 #include "base/text.h"
 
 namespace hone {
@@ -288,18 +289,25 @@ StateDict ReadStateDict(const PythonUnit& unit, std::string_view class_name) {
   const PyNode* model = unit.scopes->ClassNamed(class_name);
   if (model == nullptr) return out;
   Reader reader(unit, &out);
-  WalkPython(model, [&](const PyNode* node) {
-    if (!node->Is(PyKind::kAssign) || node->args.size() != 1 || node->value == nullptr ||
-        !node->value->Is(PyKind::kCall))
+  const Lineage lineage = LineageOf(*unit.scopes, model);
+  out.complete = lineage.complete;
+  for (const PyNode* owner : lineage.classes) {
+    StateDict nearer = out;  // an attribute of a derived class replaces that of its base
+    WalkPython(owner, [&](const PyNode* node) {
+      if (!node->Is(PyKind::kAssign) || node->args.size() != 1 || node->value == nullptr ||
+          !node->value->Is(PyKind::kCall))
+        return true;
+      const PyNode* target = node->args[0];
+      if (!target->Is(PyKind::kAttribute) || target->value == nullptr || !target->value->IsName("self") ||
+          (owner != model && nearer.Has(target->name)))
+        return true;
+      const std::string made = unit.scopes->Resolve(node->value->value);
+      if (StartsWith(made, "torch.nn.") && !StartsWith(made, "torch.nn.functional"))
+        reader.Read(target->name, made, node);
       return true;
-    const PyNode* target = node->args[0];
-    if (!target->Is(PyKind::kAttribute) || target->value == nullptr || !target->value->IsName("self"))
-      return true;
-    const std::string made = unit.scopes->Resolve(node->value->value);
-    if (StartsWith(made, "torch.nn.") && !StartsWith(made, "torch.nn.functional"))
-      reader.Read(target->name, made, node);
-    return true;
-  });
+    });
+    if (!CallsBaseConstructor(owner)) break;
+  }
   return out;
 }
 

@@ -1,5 +1,5 @@
-// What a module's state_dict will hold, as far as the constructor says: names, and shapes where the numbers
-// are known. Used to tell whether a candidate can take the reference's weights.
+// What a module's state_dict holds, as far as its constructor and those of its bases say: names, and shapes
+// where the numbers are known. Used to decide whether a candidate can take the reference's weights.
 #pragma once
 
 #include <string>
@@ -20,9 +20,11 @@ struct StateEntry {
 
 struct StateDict {
   std::vector<StateEntry> entries;
-  // Attributes that hold something with weights whose names cannot be told: a Sequential, a class of the
-  // file.
+  // Attributes that hold a module whose parameter names are not known: a Sequential, a class of the file.
   std::vector<std::pair<std::string_view, const PyNode*>> opaque;
+
+  // Whether every base class is known. If not, there may be more than is listed.
+  bool complete = true;
 
   bool Has(std::string_view attribute) const;
   const StateEntry* Find(std::string_view name) const;

@@ -1,4 +1,4 @@
-// An analysis held against what was counted and measured. Two mistakes are worth a second question: leaving
+// Checks an analysis against what was counted and measured. Two mistakes are worth a second question: leaving
 // the time loop of a launch-bound recurrence on the host, and calling a large gap "not worth it".
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// From here on the host, not the device, sets the pace of a chain of small launches.
+// From this number of small dependent launches on, the host limits the speed, not the device.
 constexpr int64_t kManyLaunches = 128;
 constexpr double kLargeGap = 5;
 // No dependent step of a recurrence has been seen to cost more than this in one launch with the loop inside

@@ -143,13 +143,13 @@ Result<AnalysisRecord> AnalysisFromJson(const Json& json) {
   record.expected_speedup = AsSpeedup(GetMember(fields, "expected_speedup"));
   record.implementation_complexity = AsComplexity(GetMember(fields, "implementation_complexity"));
   record.kernel_type = AsText(GetMember(fields, "kernel_type"));
-  // A reply that only describes the bottleneck is an analysis without a method, not a "no".
+  // A reply that only describes the bottleneck is an analysis without a method; it does not mean "no".
   if (!fields.contains("worth_optimizing")) record.worth_optimizing = true;
   return Validated(std::move(record));
 }
 
 Result<AnalysisRecord> ParseAnalysis(const std::string& reply) {
-  // What was thought aloud is not the answer, unless there is no other.
+  // Text from the thinking part is used only if there is no other.
   std::vector<size_t> starts = {0};
   if (const size_t thought = reply.rfind("</think>"); thought != std::string::npos)
     starts.insert(starts.begin(), thought);

@@ -1,5 +1,5 @@
-// What a model says about a candidate before it writes a better one, as a record; read leniently, because the
-// content matters and the punctuation does not, and then held against what was measured.
+// The analysis that a model writes about a candidate before it writes a better one. It is parsed leniently,
+// because content matters and punctuation does not, and then checked against what was measured.
 #pragma once
 
 #include <optional>
@@ -21,15 +21,15 @@ struct AnalysisRecord {
   std::string kernel_type;
 };
 
-// The record in a reply: JSON, a Python dict, either of them in prose or fences, with the field names of the
+// Parses the record in a reply: JSON or a Python dict, in prose or in fences, with the field names of the
 // record or older ones with spaces. The Error is a sentence that can be sent back to the model.
 Result<AnalysisRecord> ParseAnalysis(const std::string& reply);
 
 Json ToJson(const AnalysisRecord& record);
 Result<AnalysisRecord> AnalysisFromJson(const Json& json);
 
-// What the record gets wrong, in words to send back once, or nothing. `facts` is
-// {"card": ToJson(Card), "verdict": the candidate's bench record or null}; parts may be missing.
+// Says what is wrong with the record, in words to send back once, or nothing. `facts` is {"card":
+// ToJson(Card), "verdict": the candidate's bench record or null}; parts may be missing.
 std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const Json& facts);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The key to a model: where it comes from, that it goes nowhere but into a header, and how it is taken out of
-// what a server says about it.
+// The API key of a model: where it comes from, and how it is removed from what a server says. It goes into a
+// header and nowhere else.
 #pragma once
 
 #include <string>
@@ -22,10 +22,10 @@ struct ApiKey {
 // over plain http to another machine.
 Result<ApiKey> FindApiKey(const Url& url, bool anthropic, const std::string& variable, const fs::path& file);
 
-// A server's words without the key, and without pieces of it that are long enough to be useful.
+// Returns a server's message without the key and without pieces of it that are long enough to be useful.
 std::string WithoutKey(std::string text, const std::string& key);
-// A reply without the key. Only a whole key that is long enough to be one is taken out: "none" or "ollama",
-// given to servers that want anything at all, must not be cut out of code.
+// Returns a reply without the key. Only a whole key that is long enough is removed: "none" or "ollama", given
+// to servers that accept anything, must not be cut out of code.
 std::string ReplyWithoutKey(std::string text, const std::string& key);
 
 }  // namespace hone

@@ -1,6 +1,5 @@
-// What differs between the two ways of talking to a model over HTTP: the address, the headers, the body and
-// how the answer is spelt, as one document or as a stream of events. Pure text to text; http_model.cpp does
-// the talking and the retrying.
+// What differs between the two HTTP APIs for models: the address, the headers, the body and the form of the
+// answer, as one document or as a stream of events. Pure text to text; http_model.cpp sends and retries.
 #pragma once
 
 #include <memory>
@@ -25,10 +24,10 @@ struct ChatRequest {
   std::vector<ChatMessage> messages;
 };
 
-// Sent where the user asks for no limit of his own, because Anthropic wants one.
+// Sent if the user sets no limit, because Anthropic requires one.
 inline constexpr int64_t kAnthropicMaxTokens = 32000;
 
-// What a server turned out to understand; changed when it refuses a field, and remembered.
+// What a server has accepted so far. Changed and kept when it rejects a field.
 struct ChatDialect {
   bool stream = true;
   bool stream_options = true;          // openai: ask for usage at the end of a stream
@@ -38,7 +37,7 @@ struct ChatDialect {
   int64_t max_tokens = 0;  // 0: not sent where the API allows that
 };
 
-// One answer as far as it has come.
+// One answer, as far as it has arrived.
 struct ChatTurn {
   std::string text;
   std::string thinking;
@@ -66,8 +65,8 @@ class ChatApi {
 std::unique_ptr<ChatApi> MakeOpenAiChat();
 std::unique_ptr<ChatApi> MakeAnthropicMessages();
 
-// JSON as servers send it: bytes that are not UTF-8 are replaced, and so are halves of surrogate pairs, which
-// servers written in JavaScript send when an emoji falls on the border of two events.
+// Parses JSON as servers send it: bytes that are not UTF-8 are replaced, and so are halves of surrogate
+// pairs, which servers written in JavaScript send when an emoji falls on the border of two events.
 Result<Json> ParseServerJson(std::string_view text);
 // The text of a content field: a string, null, or a list of parts with "text".
 std::string ContentText(const Json& content);

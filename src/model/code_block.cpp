@@ -12,9 +12,9 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-// No candidate is longer; what is, is not parsed.
+// Longer texts are not parsed. No candidate is that long.
 constexpr size_t kMostBytes = 1u << 20;
-// Hostile replies hold millions of fences; parsing is what costs.
+// The largest number of fences that is parsed. A hostile reply can hold millions.
 constexpr int kMostParses = 64;
 constexpr size_t kMostBlocks = 256;
 // How many fences inside docstrings a block may have.

@@ -16,7 +16,7 @@ namespace hone {
 
 namespace {
 
-// The whole prompt as a file in memory: a program that reads late, or never, blocks nobody.
+// Puts the whole prompt into a memory file, so that a program that reads late or never blocks nothing.
 Result<UniqueFd> InMemory(const std::string& text) {
   UniqueFd file(memfd_create("hone-prompt", MFD_CLOEXEC));
   if (!file.valid()) return ErrnoError("cannot make a file in memory");

@@ -1,5 +1,5 @@
-// Any program as a proposer: the prompt on its standard input, the reply on its standard output. No shell is
-// involved; the call's type and key are in HONE_CALL_TYPE and HONE_CALL_KEY.
+// Any program as a proposer: it reads the prompt from standard input and writes the reply to standard output.
+// No shell is involved. The call's type and key are in HONE_CALL_TYPE and HONE_CALL_KEY.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ struct ExecOptions {
   size_t max_reply_bytes = 4u << 20;
 };
 
-// Splits and checks the command; the program is started anew for every call.
+// Splits and checks the command. The program is started for every call.
 Result<std::unique_ptr<Model>> MakeExecModel(const ExecOptions& options);
 
-// Words as a POSIX shell would cut them: blanks, '...', "..." with \" and \\, and \x. Nothing is expanded.
+// Splits words as a POSIX shell does: blanks, '...', "..." with \" and \\, and \x. Nothing is expanded.
 Result<std::vector<std::string>> SplitCommand(std::string_view command);
 
 }  // namespace hone

@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// A loop over time that is worth the name.
+// The shortest chain of steps that counts as a loop over time.
 constexpr int64_t kLongChain = 64;
 constexpr int64_t kManyProducts = 32;
 
@@ -79,7 +79,7 @@ std::vector<std::string> KnowledgeFor(const Json& card, const std::string& task_
   if (recurrent) pieces.push_back("recurrent");
   if (attention) pieces.push_back("attention");
   if (conv) pieces.push_back("conv");
-  // The products of a recurrence or of attention are spoken of in their own pieces.
+  // Recurrences and attention have their own pieces, which cover their products.
   if (gemm && !recurrent && !attention) pieces.push_back("gemm");
   if (reduction && !attention && !recurrent && !conv) pieces.push_back("reduction");
   if (pieces.size() == 1) pieces.push_back("elementwise");

@@ -1,5 +1,5 @@
-// Which knowledge a task needs, decided by its card: a prompt about a softmax says nothing about recurrences.
-// The pieces are files in prompts/knowledge.
+// Selects the knowledge that a task needs by its card: a prompt about a softmax says nothing about
+// recurrences. The pieces are files in prompts/knowledge.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace hone {
 
-// A recurrence by its module or operator, or by one small product repeated step after step.
+// Whether the task is a recurrence: by its module or operator, or by one small product repeated step after
+// step.
 bool IsRecurrent(const Json& card);
 
 // Names of pieces, the target's own ("triton", "cuda", "cpu") first.

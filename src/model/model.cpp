@@ -25,6 +25,7 @@ constexpr FailureRow kFailures[] = {
     {ModelFailure::kOutOfTime, "out_of_time", false, ErrorKind::kTimeout},
     {ModelFailure::kCommandFailed, "command_failed", false, ErrorKind::kUnavailable},
     {ModelFailure::kExhausted, "exhausted", false, ErrorKind::kNotFound},
+    {ModelFailure::kNotOnRecord, "not_on_record", false, ErrorKind::kNotFound},
     {ModelFailure::kInterrupted, "interrupted", true, ErrorKind::kInterrupted},
 };
 

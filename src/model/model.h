@@ -1,6 +1,6 @@
-// The one interface through which the pipeline talks to whatever answers prompts: a language model over
-// HTTP, a recording, or any program. A call ends in a ModelReply; why it failed is a value, because what the
-// pipeline does next depends on it (stop the run, end this branch, go on).
+// The interface between the pipeline and whatever answers prompts: a language model over HTTP, a recording,
+// or any program. A call ends in a ModelReply. The reason of a failure is a value, because the next step of
+// the pipeline depends on it (stop the run, end this branch, go on).
 #pragma once
 
 #include <cstdint>
@@ -47,13 +47,14 @@ enum class ModelFailure {
   kOutOfTime,       // the request's deadline passed
   kCommandFailed,   // exec: the program ended with a failure or too late
   kExhausted,       // replay: no more recordings of this call type
+  kNotOnRecord,     // a run that is walked again over its own record: it never came here
   kInterrupted,
 };
 
 // Stable names for records ("wrong_key"), and back; an unknown name is kBadReply.
 std::string_view FailureName(ModelFailure failure);
 ModelFailure FailureFromName(std::string_view name);
-// True where the next call would fail for the same reason; otherwise only this branch ends.
+// True if the next call would fail for the same reason. Otherwise only this branch ends.
 bool StopsTheRun(ModelFailure failure);
 
 struct ModelReply {
@@ -73,7 +74,7 @@ struct ModelReply {
   Error ToError() const;
 };
 
-// Told from the thread that called Ask; both may be empty.
+// Called from the thread that called Ask. Both may be empty.
 struct ModelProgress {
   std::function<void(int64_t completion_tokens)> tokens;  // so far, estimated, of the whole call
   std::function<void(const std::string& note)> note;      // what is also put in notes, as it happens
@@ -85,9 +86,9 @@ class Model {
   // Safe to call from several threads at once. Ends soon after Ctrl-C.
   virtual ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) = 0;
   virtual std::string name() const = 0;
-  // True where the answer depends on the order of calls: ask such a model one thing at a time.
+  // True if the reply depends on the order of calls. Such a model gets one call at a time.
   virtual bool order_matters() const { return false; }
-  // On resume: this call was answered in an earlier life of the run and will not be asked again.
+  // On resume: this call was answered before the run was interrupted and will not be asked again.
   virtual void MarkAnswered(const std::string& call_type, const std::string& key);
 };
 

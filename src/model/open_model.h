@@ -1,4 +1,4 @@
-// From what a user writes after --proposer to a Model: "llm", "replay:DIR" or "exec:CMD".
+// Makes a Model from the value of --proposer: "llm", "replay:DIR" or "exec:CMD".
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// The options are for "llm" alone. "expert" is no model; see codegen.
+// The options apply to "llm" only. "expert" is not a model; see codegen.
 Result<std::unique_ptr<Model>> OpenModel(const std::string& proposer, const HttpModelOptions& options);
 
 }  // namespace hone

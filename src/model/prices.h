@@ -1,5 +1,5 @@
-// What a million tokens cost, by the beginning of a model's name. List prices without discounts for cached
-// or batched input, so a bill is never higher than what Hone counted (beyond long-context surcharges).
+// Prices per million tokens, by the beginning of a model's name. List prices without discounts for cached or
+// batched input, so a bill is never higher than what Hone counted (except for long-context surcharges).
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class PriceTable {
  public:
   // The table that Hone brings along.
   static PriceTable BuiltIn();
-  // When the built-in table was taken down, and from where.
+  // The date and the source of the built-in table.
   static std::string Source();
 
   // {"model-prefix": {"input": usd, "output": usd}, ...}; entries here come before built-in ones.

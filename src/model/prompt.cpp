@@ -55,7 +55,7 @@ Result<const CallType*> CheckInputs(const PromptInputs& inputs) {
   return type;
 }
 
-// Conditions that fall away leave empty lines behind; outside code two in a row say nothing.
+// Removed conditions leave empty lines. Outside code, several empty lines become one.
 std::string Tidy(const std::string& text) {
   std::string out;
   std::string fence;

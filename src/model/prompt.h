@@ -1,6 +1,6 @@
-// The words sent to a model: one template per call type (prompts/NAME.txt) over plain values, with the parts
-// they share (prompts/parts) and only the knowledge that the task needs (prompts/knowledge). All of them are
-// inside the binary. Nothing here knows where the values come from or where the words go.
+// Renders the prompts: one template per call type (prompts/NAME.txt) over plain values, with shared parts
+// (prompts/parts) and only the knowledge that the task needs (prompts/knowledge). All of them are inside the
+// binary. Nothing here knows where the values come from or where the text goes.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ struct Prompt {
   std::string user;
 };
 
-// An Error names an unknown call type or target, or an input that the call type cannot do without.
+// The Error names an unknown call type or target, or a missing input that the call type needs.
 Result<Prompt> RenderPrompt(const PromptInputs& inputs);
 
 }  // namespace hone

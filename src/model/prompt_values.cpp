@@ -186,7 +186,7 @@ Json ProfileLines(const Json& profile) {
   return lines;
 }
 
-// Candidates end in one line break and hold no broken bytes; a monstrous one loses its middle.
+// Makes a candidate end in one line break and removes broken bytes. A very long one loses its middle.
 std::string SourceText(const std::string& text) {
   std::string out = ValidUtf8(Trim(text));
   if (out.size() <= kMostSourceBytes) return out;

@@ -1,5 +1,5 @@
-// The inputs of a prompt as a template can use them: numbers with units, errors clipped to what helps, fences
-// that the text inside cannot close. Internal to prompt.cpp and its tests.
+// The inputs of a prompt in the form that templates use: numbers with units, errors clipped to what helps,
+// fences that the text inside cannot close. Internal to prompt.cpp and its tests.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace hone {
 // Everything the templates name except the parts that are rendered first.
 Json PromptValues(const PromptInputs& inputs);
 
-// The last `max_lines` lines and `max_bytes` bytes: the end of a traceback or a compiler's log is where it
-// says what is wrong.
+// Returns the last `max_lines` lines and `max_bytes` bytes: the end of a traceback or a compiler's log says
+// what is wrong.
 std::string ClipToEnd(std::string_view text, size_t max_lines, size_t max_bytes);
 // Backticks, one more than the longest run inside and at least three.
 std::string FenceFor(std::string_view text);

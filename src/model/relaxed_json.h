@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// Every object in the text that can be read, outer ones before the ones inside them. Looks at the first
-// mebibyte and gives up after a bounded amount of work.
+// Returns every object in the text that can be read, outer ones before inner ones. Reads the first mebibyte
+// and stops after a bounded amount of work.
 std::vector<Json> FindObjects(std::string_view text);
 
 }  // namespace hone

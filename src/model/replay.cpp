@@ -167,7 +167,7 @@ Status ReadEntry(const fs::path& folder, const Json& entry, std::vector<Recordin
     reply.usage.prompt_tokens = GetInt(usage, "prompt_tokens");
     reply.usage.completion_tokens = GetInt(usage, "completion_tokens");
     reply.usage.estimated = GetBool(usage, "estimated");
-    // Playing back costs nothing, whatever the recording did.
+    // Playback costs nothing, whatever the recording cost.
     reply.usage.price_known = true;
   }
   return Ok();

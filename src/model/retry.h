@@ -1,5 +1,5 @@
-// What an answer other than success means: try again and after how long, ask differently, or give up and say
-// why. Pure functions over status, headers and text, so that every vendor's wording is a row in a test.
+// What an error response means: try again and after how long, ask differently, or give up and say why. Pure
+// functions over status, headers and text, so that every vendor's wording is a row in a test.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ struct ServerError {
   bool retry = false;
 };
 
-// By status and the server's words; status 200 is for errors that came inside a stream.
+// Decides by the status and the server's message. Status 200 is for errors inside a stream.
 ServerError ClassifyServerError(int status, const std::string& words);
 
-// Changes the dialect where the server complains about a field that can be left out or spelt otherwise; true
-// when there is something new to try.
+// Changes the dialect if the server complains about a field that can be left out or named otherwise. Returns
+// true if there is something new to try.
 bool AdaptDialect(int status, const std::string& words, ChatDialect& dialect);
 
 }  // namespace hone

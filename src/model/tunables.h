@@ -21,12 +21,13 @@ struct Tunable {
   std::vector<Json> values;  // numbers, strings or booleans, without repeats
 };
 
-// In the order of the dictionary; empty when the candidate declares none. An Error says in one sentence what
-// is wrong with the declaration (more than 8 names or 16 values, not a literal, a constant that is not
-// there).
+// Returns the tunables in the order of the dictionary; empty if the candidate declares none. An Error says in
+// one sentence what is wrong with the declaration (more than 8 names or 16 values, not a literal, a missing
+// constant).
 Result<std::vector<Tunable>> ReadTunables(const std::string& source);
 
-// The source with those constants set. Every name must be declared and every value be one of its values.
+// Returns the source with those constants set. Every name must be declared, and every value must be one of
+// its values.
 Result<std::string> ApplyTunables(const std::string& source, const std::map<std::string, Json>& values);
 
 }  // namespace hone

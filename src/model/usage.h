@@ -1,5 +1,5 @@
-// Tokens, counted without any model's vocabulary. Used where a server does not say, for the live count and
-// to keep prompts short; a number from here is always marked as estimated.
+// Estimates tokens without a model's vocabulary. Used where a server does not report usage, for the live
+// count, and to keep prompts short. A number from here is always marked as estimated.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class TokenCounter {
 
 int64_t EstimateTokens(std::string_view text);
 
-// Adds tokens and cost; the price counts as known only when it is for both.
+// Adds tokens and cost. The price counts as known only if it is known for both.
 Usage operator+(const Usage& a, const Usage& b);
 
 }  // namespace hone

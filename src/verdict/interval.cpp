@@ -14,7 +14,7 @@ Interval RatioInterval(const std::vector<double>& numerator, const std::vector<d
   if (rounds == 0) return interval;
   auto ratio = [](double top, double bottom) { return bottom > 0 ? top / bottom : 0; };
   interval.estimate = ratio(MedianOf(numerator), MedianOf(denominator));
-  // Always the same resamples: the same measurement gives the same verdict.
+  // The resamples are fixed, so the same measurement gives the same verdict.
   Random random(0x486F6E65);
   constexpr int kResamples = 4000;
   std::vector<double> found(kResamples), top(rounds), bottom(rounds);

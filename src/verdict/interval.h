@@ -1,6 +1,6 @@
-// How sure a ratio is. Rounds are resampled in pairs (a slow moment hits both sides of its round), the
-// ratio of medians is taken each time, and the middle 95% are the interval. What rounds cannot show, the
-// difference between one pair of processes and the next, is added as a fixed width that was measured by
+// The confidence interval of a ratio. Rounds are resampled in pairs (a slow moment affects both sides of its
+// round); the ratio of medians is computed each time; the middle 95% are the interval. Rounds cannot show the
+// difference between one pair of processes and the next. It is added as a fixed width, which was measured by
 // judging PyTorch against itself (bench/README.md).
 #pragma once
 

@@ -11,7 +11,7 @@ namespace hone {
 
 namespace {
 
-// Nothing: the gate is passed. Otherwise the reject reason and its detail.
+// Empty if the gate passes, else the reject reason and its detail.
 struct Objection {
   std::string reason;
   std::string detail;
@@ -58,7 +58,7 @@ Objection StopObjection(const Stop& stop) {
     case FailureKind::kExited:
       return {"crashed", text + where};
     case FailureKind::kSignalled:
-      // The kernel's out-of-memory killer says SIGKILL, and so does nothing else here.
+      // Only the kernel's out-of-memory killer sends SIGKILL here.
       if (Contains(text, "signal 9"))
         return {"out-of-memory", text + where + "; most likely the system ran out of memory"};
       return {"crashed", text + where};
@@ -72,7 +72,7 @@ Objection StopObjection(const Stop& stop) {
   return {"crashed", text + where};
 }
 
-// What the run would have said, for the errors that static analysis is certain of.
+// The reason that a run would give for an error that static analysis is certain of.
 std::string ReasonOfRule(const std::string& rule) {
   if (rule == "recurrence-race" || rule == "missing-sync") return "nondeterministic";
   if (rule == "output-never-written") return "unwritten-output";
@@ -153,7 +153,7 @@ GateResult FreshGate(const Measurement& m) {
     if (!trial.stale_of.empty())
       return Objection{
           "stale-result",
-          fmt::format("{}: it returned the answer to {}; answers must not be remembered between calls",
+          fmt::format("{}: it returned the output of {}; outputs must not be cached between calls",
                       trial.case_id, trial.stale_of)};
   return {};
 }
@@ -161,8 +161,7 @@ GateResult FreshGate(const Measurement& m) {
 GateResult InputGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (trial.input_modified)
-      return Objection{"input-modified",
-                       trial.case_id + ": the caller's inputs are not what they were before the call"};
+      return Objection{"input-modified", trial.case_id + ": the call changed the caller's inputs"};
   return {};
 }
 
@@ -183,9 +182,9 @@ GateResult CorrectGate(const Measurement& m) {
                                 HumanNumber(leaf.distance.worst), HumanNumber(leaf.limit.worst));
       if (!m.weights_missing.empty())
         return Objection{"weights-not-transferred",
-                         text + "; these parameters of the reference found no place in ModelNew: " +
+                         text + "; these parameters of the reference have no counterpart in ModelNew: " +
                              Join(m.weights_missing, ", ") +
-                             ". Keep the reference's names and shapes or offer load_reference(state_dict)"};
+                             ". Keep the reference's names and shapes, or define load_reference(state_dict)"};
       return Objection{"wrong-output", text};
     }
   return {};
@@ -224,20 +223,19 @@ GateResult SynchronisedGate(const Measurement& m) {
     reference_s = std::min(reference_s, t.contestants[i].MedianUs() * 1e-6);
   const double fetch_extra = t.candidate_fetch_s - t.reference_fetch_s;
   if (fetch_extra > std::max({0.25 * reference_s, 2 * t.reference_fetch_s, 2e-3}))
-    return Objection{
-        "unsynchronised",
-        fmt::format("handing over a finished answer takes {} longer than for PyTorch: the work is "
-                    "done when the answer is read, not when it is timed",
-                    HumanSeconds(fetch_extra))};
+    return Objection{"unsynchronised",
+                     fmt::format("reading a finished output takes {} longer than for PyTorch: the work is "
+                                 "done when the answer is read, not when it is timed",
+                                 HumanSeconds(fetch_extra))};
   const double load_extra = t.candidate_load_s - t.reference_load_s;
   const double block_s = reference_s * t.contestants[0].long_count;
   if (load_extra > std::max({0.5 * block_s, 3 * t.reference_load_s, 0.1}))
     return Objection{
         "unsynchronised",
         fmt::format(
-            "taking the inputs lasts {} longer than for PyTorch: the work is done before the clock starts",
+            "receiving the inputs takes {} longer than for PyTorch: the work is done before the clock starts",
             HumanSeconds(load_extra))};
-  // Calls overlap a little on a GPU, never five-fold once a call is long.
+  // On a GPU calls overlap slightly, but never five-fold once a call is long.
   if (t.single_call_us > 300 && call_s * 1e6 < 0.2 * t.single_call_us)
     return Objection{
         "unsynchronised",
@@ -250,7 +248,7 @@ GateResult SynchronisedGate(const Measurement& m) {
   }
   if (MedianOf(events) > 1.3 * MedianOf(host) + 50)
     return Objection{"unsynchronised",
-                     fmt::format("the device's own events see {} per call where the host's clock saw {}",
+                     fmt::format("device events measured {} per call, the host's clock {}",
                                  HumanSeconds(MedianOf(events) * 1e-6), HumanSeconds(call_s))};
   return {};
 }
@@ -258,7 +256,7 @@ GateResult SynchronisedGate(const Measurement& m) {
 GateResult FloorGate(const Measurement& m, const JudgeContext& context) {
   if (!m.timing) return {};
   const double us = m.timing->contestants[0].MedianUs();
-  // Under a microsecond the clock itself is the larger part.
+  // Below a microsecond the clock's own cost dominates.
   if (us >= context.impossible_below_us || context.impossible_below_us < 1) return {};
   return Objection{
       "too-fast",
@@ -267,8 +265,8 @@ GateResult FloorGate(const Measurement& m, const JudgeContext& context) {
           HumanSeconds(std::max(us, 0.0) * 1e-6), HumanSeconds(context.impossible_below_us * 1e-6))};
 }
 
-// Baseline times of this run; when the reference was much slower beside the candidate than alone, the
-// candidate had a hand in it and the time from before counts.
+// Baseline times of this run. If the reference was much slower beside the candidate than alone, the candidate
+// slowed it down, and the earlier time counts.
 std::vector<double> BaselineUs(const Timing& timing, const Contestant& rung,
                                std::vector<std::string>* notes) {
   std::vector<double> values = rung.CallUs();
@@ -284,8 +282,8 @@ std::vector<double> BaselineUs(const Timing& timing, const Contestant& rung,
   return values;
 }
 
-// Launch-bound code runs at the speed of one core of the host, which differs from process to process far more
-// than a device does.
+// Launch-bound code runs at the speed of one host core, which differs between processes far more than a
+// device does.
 double ProcessSpread(const Measurement& m, const JudgeContext& context, double candidate_us) {
   if (context.host_bound_spread == 0 || !m.profile) return context.process_spread;
   const double device_us = m.profile->own_us + m.profile->library_us;
@@ -327,7 +325,7 @@ void SetErrors(const Measurement& m, const JudgeContext& context, Verdict* v) {
   v->reference_error = context.reference_error;
   v->error_limit = context.limit;
   double closest = -1;
-  // The error that came nearest to its limit, and that limit.
+  // Keeps the error that is closest to its limit, and that limit.
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves) {
       const double share = leaf.distance.relative / std::max(leaf.limit.relative, 1e-300);
@@ -382,7 +380,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     bool reached;
     std::function<GateResult()> check;
   };
-  // In the order in which a failure names the verdict.
+  // The first gate in this table that fails names the verdict.
   const std::vector<Gate> gates = {
       {"lint", true, [&] { return LintGate(m); }},
       {"sandbox", true, [&] { return SandboxGate(m); }},
@@ -421,8 +419,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     return v;
   }
   if (m.timing->buffer_reused)
-    v.notes.push_back(
-        "it hands out the same output buffer on every call: copy an answer before the next call");
+    v.notes.push_back("it returns the same output buffer on every call: copy an output before the next call");
   if (v.vs_best.low > 1) {
     v.verdict = "accepted";
     v.reason = "faster";

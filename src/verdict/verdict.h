@@ -1,5 +1,5 @@
-// What the judge concludes from a Measurement: pure functions, no clock, no process, no file. The reasons
-// are stable ids; the first gate that fails names the verdict.
+// Turns a Measurement into a Verdict with pure functions: no clock, no process, no file. The reasons are
+// stable ids; the first gate that fails names the verdict.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace hone {
 
-// What a verdict needs to know about the task and the device, beside the measurement.
+// What a verdict needs to know about the task and the device, in addition to the measurement.
 struct JudgeContext {
   double limit = 0;            // the widest relative limit in force
   double reference_error = 0;  // PyTorch's own, against the truth

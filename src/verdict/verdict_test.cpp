@@ -213,7 +213,7 @@ const std::vector<RejectRow>& RejectRows() {
          m.repeats->distinct = 6;
          m.repeats->spread = 0.1;
        }},
-      {"the answer to another case", "stale-result", "fresh", "it returned the answer to default#1",
+      {"the answer to another case", "stale-result", "fresh", "it returned the output of default#1",
        [](Measurement& m, JudgeContext&) { m.trials[3].stale_of = "default#1"; }},
       {"a wrong answer while timed", "stale-result", "timed_answers", "call 7 of round 2",
        [](Measurement& m, JudgeContext&) {
@@ -242,7 +242,7 @@ const std::vector<RejectRow>& RejectRows() {
       {"calls that are dropped in a long block", "unsynchronised", "synchronised",
        "not every call is computed", [](Measurement& m, JudgeContext&) { m.timing->single_call_us = 2001; }},
       {"device events that disagree with the host", "unsynchronised", "synchronised",
-       "the device's own events see",
+       "device events measured",
        [](Measurement& m, JudgeContext&) {
          for (BlockPair& pair : m.timing->contestants[0].rounds) pair.event_us_per_call = 900;
        }},

@@ -3,6 +3,7 @@
 
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
+#include "analysis/once.h"
 #include "base/text.h"
 
 namespace hone {
@@ -14,7 +15,7 @@ void CheckAllocationInLoop(const Candidate& candidate, FindingSink* sink) {
       "torch.empty_like", "torch.zeros_like", "torch.ones_like",    "torch.full_like",
       "torch.rand",       "torch.randn",      "torch.empty_strided"};
   for (const LibraryCall& call : candidate.python->flow.library_calls) {
-    if (!call.in_loop || kAllocators.count(call.name) == 0) continue;
+    if (!call.in_loop || kAllocators.count(call.name) == 0 || RunsOnce(call.node)) continue;
     const PyNode* function = EnclosingFunction(call.node);
     if (function == nullptr || function->name == "__init__") continue;
     sink->Add(call.node, Severity::kWarning,

@@ -29,7 +29,7 @@ void CheckAutotuneManyConfigs(const Candidate& candidate, FindingSink* sink) {
     sink->Add(kernel->autotune, Severity::kWarning,
               fmt::format("{} is tuned over {} configs; each is compiled and timed at the first call",
                           kernel->name, count),
-              "Keep the handful that differ in kind; the search belongs to the tuner, not to the candidate.");
+              "Keep a few configs that differ in kind; Hone's own tuner searches the rest.");
   }
 }
 

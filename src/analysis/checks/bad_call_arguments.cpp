@@ -44,7 +44,7 @@ void CheckBadCallArguments(const Candidate& candidate, FindingSink* sink) {
   for (const auto& launch : candidate.python->kernels->launches()) {
     if (launch->kernel->wrapped || !IsNumber(*candidate.python->scopes, launch->grid, 0)) continue;
     sink->Add(launch->grid, launch->runs ? Severity::kError : Severity::kWarning,
-              fmt::format("the grid of {} is a number, and Triton needs a tuple", launch->kernel->name),
+              fmt::format("the grid of {} is a number, but Triton needs a tuple", launch->kernel->name),
               fmt::format(
                   "Write a tuple: ({},).",
                   TextOf(candidate, launch->grid->Is(PyKind::kLambda) ? launch->grid->value : launch->grid)));

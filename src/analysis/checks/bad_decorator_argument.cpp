@@ -54,15 +54,15 @@ void CheckBadDecoratorArgument(const Candidate& candidate, FindingSink* sink) {
       jitted = jitted || EndsWith(scopes.Resolve(other->Is(PyKind::kCall) ? other->value : other), "jit");
     const std::string_view name =
         TextOf(candidate, decorator->Is(PyKind::kCall) ? decorator->value : decorator);
-    sink->Add(
-        decorator, Severity::kError,
-        jitted ? fmt::format(
-                     "{} stands below @triton.jit, so it gets the plain function {} (which has no arg_names)",
-                     name, function->name)
-               : fmt::format("{} decorates {}, which is not a @triton.jit function (it has no arg_names)",
-                             name, function->name),
-        jitted ? fmt::format("Put @{} above @triton.jit.", name)
-               : "Add @triton.jit directly above the function.");
+    sink->Add(decorator, Severity::kError,
+              jitted
+                  ? fmt::format(
+                        "{} is below @triton.jit, so it gets the plain function {} (which has no arg_names)",
+                        name, function->name)
+                  : fmt::format("{} decorates {}, which is not a @triton.jit function (it has no arg_names)",
+                                name, function->name),
+              jitted ? fmt::format("Put @{} above @triton.jit.", name)
+                     : "Add @triton.jit directly above the function.");
   }
   for (const PyNode* call : scopes.calls()) {
     const std::string dotted = scopes.Resolve(call->value);

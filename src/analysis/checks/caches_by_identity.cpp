@@ -4,6 +4,7 @@
 
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
+#include "analysis/input_flow.h"
 #include "base/text.h"
 
 namespace hone {
@@ -28,6 +29,8 @@ bool MentionsIdentity(const PyNode* expression) {
 void CheckCachesByIdentity(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const Scopes& scopes = *candidate.python->scopes;
+  // Weights may be recognised by their address and version; inputs may not.
+  const InputFlow inputs(scopes, candidate.python->flow.host_functions);
   for (const PyNode* function : candidate.python->flow.host_functions) {
     if (function->name == "__init__") continue;
     std::set<std::string_view> identity_names;
@@ -48,7 +51,7 @@ void CheckCachesByIdentity(const Candidate& candidate, FindingSink* sink) {
         by_identity = by_identity || (part->Is(PyKind::kName) && identity_names.count(part->name) != 0);
         return true;
       });
-      if (!by_identity) return true;
+      if (!by_identity || !inputs.Mentions(function, key)) return true;
       said = true;
       sink->Add(node, Severity::kWarning,
                 fmt::format("{} looks something up by the address or identity of a tensor: a new tensor at "

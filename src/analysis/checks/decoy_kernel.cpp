@@ -1,4 +1,4 @@
-// decoy-kernel: a kernel is launched and nobody uses what it computed.
+// decoy-kernel: a kernel is launched and its result is not used.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -23,7 +23,7 @@ void CheckCudaDecoys(const Candidate& candidate, FindingSink* sink) {
   for (const ExtensionCall& call : ExtensionCalls(candidate, launches)) {
     if (call.used) continue;
     sink->Add(call.node, Severity::kWarning,
-              fmt::format("what {} returns is not used: its kernel {} does not contribute to the result",
+              fmt::format("the result of {} is not used, so its kernel {} does not contribute to the output",
                           call.function, call.kernel),
               fmt::format("Use the tensor that {} returns, or remove the call.", call.function));
   }
@@ -45,7 +45,10 @@ void CheckDecoyKernel(const Candidate& candidate, FindingSink* sink) {
         "Return what the kernel computed, or remove the launch.");
   }
   for (const auto& kernel : candidate.python->kernels->kernels()) {
-    if (kernel->runs() || candidate.python->scopes->ClassNamed("ModelNew") == nullptr) continue;
+    const Scopes& scopes = *candidate.python->scopes;
+    // A kernel that is launched inside a `try`, with PyTorch as the fallback, is no decoy.
+    if (kernel->runs() || scopes.MayRun(kernel->function) || scopes.ClassNamed("ModelNew") == nullptr)
+      continue;
     bool any_launch = false;
     for (const auto& launch : candidate.python->kernels->launches())
       any_launch = any_launch || launch->kernel == kernel.get();

@@ -10,7 +10,7 @@ void CheckDuplicateLaunchArgument(const Candidate& candidate, FindingSink* sink)
   if (candidate.python == nullptr) return;
   for (const auto& launch : candidate.python->kernels->launches()) {
     for (const PyNode* keyword : launch->duplicate) {
-      // Passing a tuned parameter by position and again by keyword is autotune-redefined's business.
+      // autotune-redefined reports a tuned parameter that is passed by position and again by keyword.
       if (launch->kernel->supplied.count(std::string(keyword->name)) != 0) continue;
       sink->Add(keyword, launch->runs ? Severity::kError : Severity::kWarning,
                 fmt::format("the launch of {} passes {} twice: by position and by keyword",

@@ -61,10 +61,11 @@ void CheckGridMissesParallelism(const Candidate& candidate, FindingSink* sink) {
                GoesElementByElement(trace, other);
       });
       if (inner) continue;
-      sink->Add(loop.node, Severity::kWarning,
-                fmt::format("{} has one grid axis and goes over {} element by element: one lane does it all",
-                            trace.kernel->name, loop.trip),
-                fmt::format("Let tl.arange blocks or a second grid axis cover {}.", loop.trip));
+      sink->Add(
+          loop.node, Severity::kWarning,
+          fmt::format("{} has one grid axis and loops over {} element by element: one lane does all the work",
+                      trace.kernel->name, loop.trip),
+          fmt::format("Let tl.arange blocks or a second grid axis cover {}.", loop.trip));
       break;
     }
   }

@@ -3,6 +3,7 @@
 
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
+#include "analysis/once.h"
 
 namespace hone {
 
@@ -19,7 +20,7 @@ void CheckHostSyncInForward(const Candidate& candidate, FindingSink* sink) {
       const bool sync = dotted == "torch.cuda.synchronize" || (method == "synchronize" && node->args.empty());
       const bool copy = node->args.empty() && node->keywords.empty() &&
                         (method == "item" || method == "cpu" || method == "tolist" || method == "numpy");
-      if (!sync && !copy) return true;
+      if ((!sync && !copy) || RunsOnce(node)) return true;
       sink->Add(node, Severity::kWarning,
                 fmt::format("{} waits for the device in {}", TextOf(candidate, node->value), function->name),
                 sync ? "Remove it; launches on one stream are already in order."

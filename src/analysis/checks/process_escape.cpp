@@ -1,4 +1,5 @@
-// process-escape: the candidate reaches outside the process it is judged in.
+// process-escape: the candidate acts outside the process it is judged in. Compiling and loading the source
+// that the candidate carries is not an escape.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -7,29 +8,60 @@
 
 namespace hone {
 
+namespace {
+
+constexpr const char* kFix = "Remove it: a candidate should only compute.";
+
+bool ActsOutside(const std::string& dotted) {
+  return dotted == "os._exit" || dotted == "os.abort" || dotted == "os.kill" || dotted == "os.system" ||
+         dotted == "os.popen" || StartsWith(dotted, "os.exec") || StartsWith(dotted, "os.spawn") ||
+         dotted == "os.fork" || dotted == "sys.exit" || StartsWith(dotted, "subprocess.") ||
+         StartsWith(dotted, "socket.") || StartsWith(dotted, "multiprocessing.") ||
+         StartsWith(dotted, "urllib.") || StartsWith(dotted, "requests.") || StartsWith(dotted, "http.") ||
+         dotted == "atexit.register" || StartsWith(dotted, "signal.") ||
+         // which() looks a program up and does nothing with it.
+         (StartsWith(dotted, "shutil.") && dotted != "shutil.which");
+}
+
+bool LoadsLibrary(const std::string& dotted) {
+  return StartsWith(dotted, "ctypes.CDLL") || StartsWith(dotted, "ctypes.cdll") || dotted == "ctypes.PyDLL";
+}
+
+// A library that belongs to a kernel: the CUDA driver, its compiler, or what the file has just compiled (a
+// path that is not written out). libc, Python itself and other named libraries do not.
+bool BelongsToKernel(const NativeBuild& native, const PyNode* call, const std::string& dotted) {
+  if (!native.builds() || dotted == "ctypes.PyDLL" || call->args.empty()) return false;
+  const PyNode* library = call->args[0];
+  if (library->Is(PyKind::kString))
+    return StartsWith(library->string, "libcuda.so") || StartsWith(library->string, "libcudart.so") ||
+           StartsWith(library->string, "libnvrtc.so");
+  return !library->Is(PyKind::kNone);
+}
+
+// /proc/cpuinfo describes the processor, and a kernel that is compiled for it may ask.
+bool IsPrivatePath(const std::string& path) {
+  return path != "/proc/cpuinfo" && (StartsWith(path, "/proc") || StartsWith(path, "/dev") ||
+                                     StartsWith(path, "/sys") || StartsWith(path, "/etc"));
+}
+
+}  // namespace
+
 void CheckProcessEscape(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const Scopes& scopes = *candidate.python->scopes;
+  const NativeBuild& native = candidate.native;
   for (const PyNode* call : scopes.calls()) {
     const std::string dotted = scopes.Resolve(call->value);
-    const bool escape =
-        dotted == "os._exit" || dotted == "os.abort" || dotted == "os.kill" || dotted == "os.system" ||
-        dotted == "os.popen" || StartsWith(dotted, "os.exec") || StartsWith(dotted, "os.spawn") ||
-        dotted == "os.fork" || dotted == "sys.exit" || StartsWith(dotted, "subprocess.") ||
-        StartsWith(dotted, "socket.") || StartsWith(dotted, "multiprocessing.") ||
-        StartsWith(dotted, "urllib.") || StartsWith(dotted, "requests.") || StartsWith(dotted, "http.") ||
-        StartsWith(dotted, "ctypes.CDLL") || StartsWith(dotted, "ctypes.cdll") || dotted == "ctypes.PyDLL" ||
-        dotted == "atexit.register" || StartsWith(dotted, "signal.") || StartsWith(dotted, "shutil.");
-    if (escape)
-      sink->Add(call, Severity::kWarning, fmt::format("{} reaches outside the candidate's own work", dotted),
-                "Remove it; a candidate computes and nothing else.");
-    if (dotted == "open" && !call->args.empty()) {
-      const std::string path = call->args[0]->Is(PyKind::kString) ? call->args[0]->string : "";
-      if (StartsWith(path, "/proc") || StartsWith(path, "/dev") || StartsWith(path, "/sys") ||
-          StartsWith(path, "/etc"))
-        sink->Add(call, Severity::kWarning, fmt::format("opens {}", path),
-                  "Remove it; a candidate computes and nothing else.");
-    }
+    const bool compiles = native.has_source && native.compiles.count(call) != 0;
+    if (ActsOutside(dotted) && !compiles)
+      sink->Add(call, Severity::kWarning, fmt::format("{} acts outside the candidate's process", dotted),
+                kFix);
+    if (LoadsLibrary(dotted) && !BelongsToKernel(native, call, dotted))
+      sink->Add(call, Severity::kWarning, fmt::format("{} loads a library that belongs to no kernel", dotted),
+                kFix);
+    if (dotted == "open" && !call->args.empty() && call->args[0]->Is(PyKind::kString) &&
+        IsPrivatePath(call->args[0]->string))
+      sink->Add(call, Severity::kWarning, fmt::format("the candidate opens {}", call->args[0]->string), kFix);
   }
 }
 

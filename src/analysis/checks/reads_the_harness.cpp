@@ -1,4 +1,4 @@
-// reads-the-harness: the candidate looks at who calls it or at what it will be compared with.
+// reads-the-harness: the candidate inspects its caller, or looks for the values it is compared with.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -17,13 +17,15 @@ void CheckReadsTheHarness(const Candidate& candidate, FindingSink* sink) {
                        dotted == "traceback.extract_stack" || StartsWith(dotted, "inspect.getouterframes");
     if (looks)
       sink->Add(call, Severity::kWarning,
-                fmt::format("{} looks at the program that runs the candidate", dotted), "Remove it.");
+                fmt::format("{} reads the state of the program that runs the candidate", dotted),
+                "Remove it.");
   }
   WalkPython(candidate.python->tree.module, [&](const PyNode* node) {
     const std::string dotted = node->Is(PyKind::kAttribute) ? scopes.Resolve(node) : "";
     if (dotted == "sys.modules" || dotted == "sys.argv")
       sink->Add(node, Severity::kWarning,
-                fmt::format("{} looks at the program that runs the candidate", dotted), "Remove it.");
+                fmt::format("{} reads the state of the program that runs the candidate", dotted),
+                "Remove it.");
     if (node->Is(PyKind::kAttribute) &&
         (node->name == "f_back" || node->name == "f_locals" || node->name == "f_globals"))
       sink->Add(node, Severity::kWarning, fmt::format(".{} reads another function's variables", node->name),

@@ -18,7 +18,7 @@ void CheckTf32ByDefault(const Candidate& candidate, FindingSink* sink) {
       sink->Add(dot.node, Severity::kWarning,
                 fmt::format("tl.dot in {} uses TF32 for float32 operands, about three decimal digits",
                             trace.kernel->name),
-                "Say which: input_precision=\"ieee\" for full precision, \"tf32x3\" for nearly full at "
+                "Set input_precision: \"ieee\" for full precision, \"tf32x3\" for nearly full at "
                 "tensor-core speed, \"tf32\" to accept it.");
       break;
     }

@@ -3,6 +3,7 @@
 
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
+#include "analysis/inheritance.h"
 #include "base/text.h"
 
 namespace hone {
@@ -44,6 +45,8 @@ std::string Over(const Candidate& candidate, const PyNode* loop) {
 void CheckTimeLoopOnHost(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   std::set<const PyNode*> said;
+  // The loop of the task's own Model is what the candidate replaces.
+  const std::set<const PyNode*> reference = ReferenceCode(*candidate.python->scopes);
   for (const auto& launch : candidate.python->kernels->launches()) {
     for (const PyNode* loop : launch->host_loops) {
       bool passes_counter = false;
@@ -60,7 +63,7 @@ void CheckTimeLoopOnHost(const Candidate& candidate, FindingSink* sink) {
     }
   }
   for (const LibraryCall& call : candidate.python->flow.library_calls) {
-    if (!call.in_loop || !call.heavy) continue;
+    if (!call.in_loop || !call.heavy || IsIn(reference, call.node)) continue;
     const PyNode* loop = call.node->parent;
     while (loop != nullptr && !loop->Is(PyKind::kFor) && !loop->Is(PyKind::kWhile)) loop = loop->parent;
     if (loop == nullptr || !WalksOverTensor(loop) || !said.insert(loop).second) continue;

@@ -1,4 +1,4 @@
-// timer-tampering: the candidate touches the functions that time is measured with.
+// timer-tampering: the candidate replaces functions that measure time or compare results.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -23,8 +23,8 @@ void CheckTimerTampering(const Candidate& candidate, FindingSink* sink) {
         const std::string dotted = target->Is(PyKind::kAttribute) ? scopes.Resolve(target) : "";
         if (!dotted.empty() && is_clock(dotted))
           sink->Add(node, Severity::kWarning,
-                    fmt::format("replaces {}, which results or times are measured with", dotted),
-                    "Leave it alone.");
+                    fmt::format("the code replaces {}, which is used to measure times or results", dotted),
+                    "Remove the assignment.");
       }
     if (node->Is(PyKind::kCall) && node->value != nullptr && node->value->IsName("setattr") &&
         node->args.size() >= 2) {
@@ -32,17 +32,17 @@ void CheckTimerTampering(const Candidate& candidate, FindingSink* sink) {
                                  (node->args[1]->Is(PyKind::kString) ? node->args[1]->string : "");
       if (is_clock(dotted))
         sink->Add(node, Severity::kWarning,
-                  fmt::format("replaces {}, which results or times are measured with", dotted),
-                  "Leave it alone.");
+                  fmt::format("the code replaces {}, which is used to measure times or results", dotted),
+                  "Remove the assignment.");
     }
     return true;
   });
-  // Work put on another stream or thread, which a clock around the call does not see.
+  // Work on another stream or thread, which a clock around the call does not measure.
   for (const PyNode* call : scopes.calls()) {
     const std::string dotted = scopes.Resolve(call->value);
     if (dotted == "torch.cuda.Stream" || dotted == "torch.cuda.stream" || dotted == "threading.Thread" ||
         StartsWith(dotted, "concurrent.futures."))
-      sink->Add(call, Severity::kNote, fmt::format("{} can move work out of sight of the clock", dotted),
+      sink->Add(call, Severity::kNote, fmt::format("{} can move work out of the timed call", dotted),
                 "Run on the current stream, in the calling thread.");
   }
 }

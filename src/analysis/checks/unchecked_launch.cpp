@@ -1,4 +1,4 @@
-// unchecked-launch: a CUDA launch whose failure nobody notices.
+// unchecked-launch: a CUDA launch without an error check.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

@@ -1,8 +1,8 @@
 // uncoalesced-access: neighbouring lanes read addresses that are far apart.
 //
 // An address is a sum; the lanes enter it through tl.arange (or threadIdx.x). When one of those terms has no
-// factor the lanes can run along it. A factor that comes from x.stride(...) may be 1 and is not held against
-// anybody.
+// factor the lanes can run along it. A factor that comes from x.stride(...) may be 1 and is not
+// reported.
 #include <fmt/format.h>
 
 #include <algorithm>

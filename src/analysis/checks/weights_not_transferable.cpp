@@ -6,6 +6,7 @@
 
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
+#include "analysis/inheritance.h"
 #include "analysis/state_dict.h"
 
 namespace hone {
@@ -58,20 +59,22 @@ void CheckWeightsNotTransferable(const Candidate& candidate, FindingSink* sink) 
   if (candidate.python == nullptr || candidate.task == nullptr) return;
   const PyNode* model = candidate.python->scopes->ClassNamed("ModelNew");
   if (model == nullptr) return;
-  // A candidate with its own layout says how to fill it.
-  for (const PyNode* method : model->body)
-    if (method->Is(PyKind::kFunction) &&
-        (method->name == "load_reference" || method->name == "load_state_dict" ||
-         method->name == "_load_from_state_dict"))
-      return;
+  // A candidate with its own layout says how to fill it, itself or in a base class.
+  for (const PyNode* owner : LineageOf(*candidate.python->scopes, model).classes)
+    for (const PyNode* method : owner->body)
+      if (method->Is(PyKind::kFunction) &&
+          (method->name == "load_reference" || method->name == "load_state_dict" ||
+           method->name == "_load_from_state_dict"))
+        return;
   const StateDict reference = ReadStateDict(*candidate.task, "Model");
   const StateDict own = ReadStateDict(*candidate.python, "ModelNew");
   CheckOwn(own, reference, sink);
+  if (!own.complete) return;  // what is missing here may be in a base class of another file
   std::set<std::string_view> said;
   const auto absent = [&](std::string_view name, std::string_view attribute) {
     if (said.insert(attribute).second)
       sink->Add(model, Severity::kWarning,
-                fmt::format("ModelNew has nothing called {}, which the reference's weights are for", name),
+                fmt::format("ModelNew has no parameter called {}, so the reference's cannot be copied", name),
                 fmt::format("Define self.{}, or define load_reference(self, state_dict).", name));
   };
   for (const auto& [attribute, node] : reference.opaque)
