@@ -47,6 +47,10 @@ Error InterruptedError() {
   return Error{ErrorKind::kInterrupted, "interrupted"};
 }
 
+Error OutOfTimeError() {
+  return Error{ErrorKind::kInterrupted, "the time for this work is over"};
+}
+
 bool SleepUnlessInterrupted(double seconds) {
   const Deadline deadline = Deadline::After(seconds);
   pollfd wait{InterruptFd(), POLLIN, 0};

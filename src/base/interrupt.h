@@ -13,6 +13,8 @@ bool Interrupted();
 // Readable for ever once interrupted; -1 when no handler is installed.
 int InterruptFd();
 Error InterruptedError();
+// Unwinds like Ctrl-C: the time that the whole work may take is over.
+Error OutOfTimeError();
 // Sleeps, or returns early (false) when interrupted.
 bool SleepUnlessInterrupted(double seconds);
 

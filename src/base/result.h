@@ -17,7 +17,7 @@ enum class ErrorKind {
   kUnavailable,  // this machine lacks what is needed (no GPU, no torch, no compiler)
   kIo,           // the operating system said no
   kTimeout,      // Hone's own deadline passed
-  kInterrupted,  // Ctrl-C
+  kInterrupted,  // Ctrl-C, or the time for the whole work is over
   kInternal,     // a bug in Hone
 };
 

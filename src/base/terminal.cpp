@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 
 namespace hone {
 
@@ -20,16 +21,27 @@ bool UseColour(FILE* stream) {
   return IsTerminal(stream);
 }
 
-int TerminalWidth() {
-  constexpr int kDefault = 80;
+namespace {
+
+int WidthOf(std::initializer_list<int> descriptors, int fallback) {
   constexpr int kLeast = 20;
-  for (int fd : {STDERR_FILENO, STDOUT_FILENO}) {
+  for (const int fd : descriptors) {
     winsize size{};
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(kLeast, size.ws_col);
   }
   const char* columns = std::getenv("COLUMNS");
   const int given = columns == nullptr ? 0 : std::atoi(columns);
-  return given > 0 ? std::max(kLeast, given) : kDefault;
+  return given > 0 ? std::max(kLeast, given) : fallback;
+}
+
+}  // namespace
+
+int TerminalWidth() {
+  return WidthOf({STDERR_FILENO, STDOUT_FILENO}, 80);
+}
+
+int PrintWidth(FILE* stream) {
+  return WidthOf({fileno(stream)}, kWidthWithoutTerminal);
 }
 
 std::string Style::Wrap(std::string_view code, std::string_view text) const {

@@ -1,4 +1,4 @@
-// What a person's terminal can show: whether to colour, how wide it is, and the few styles Hone uses.
+// What a terminal can show: whether it has colours, how wide it is, and the few styles that Hone uses.
 // Without colour every style returns its text unchanged, so that printing code never asks twice.
 #pragma once
 
@@ -14,13 +14,22 @@ bool UseColour(FILE* stream);
 bool IsTerminal(FILE* stream);
 // Columns of the terminal behind stderr or stdout, else $COLUMNS, else 80; never below 20.
 int TerminalWidth();
+// Columns for what is printed to the stream: those of its terminal, else $COLUMNS, else 120. Never below 20.
+int PrintWidth(FILE* stream);
+
+constexpr int kWidthWithoutTerminal = 120;
 
 class Style {
  public:
-  explicit Style(bool colour) : colour_(colour) {}
-  explicit Style(FILE* stream) : colour_(UseColour(stream)) {}
+  explicit Style(bool colour, int width = kWidthWithoutTerminal) : colour_(colour), width_(width) {}
+  explicit Style(FILE* stream)
+      : colour_(UseColour(stream)), width_(PrintWidth(stream)), terminal_(IsTerminal(stream)) {}
 
   bool colour() const { return colour_; }
+  // How wide tables may be.
+  int width() const { return width_; }
+  // Sentences are wrapped for a terminal only. In a pipe each stays on its line, so that grep finds it.
+  bool wraps_sentences() const { return terminal_; }
   std::string Bold(std::string_view text) const { return Wrap("1", text); }
   std::string Dim(std::string_view text) const { return Wrap("2", text); }
   std::string Red(std::string_view text) const { return Wrap("31", text); }
@@ -30,6 +39,8 @@ class Style {
  private:
   std::string Wrap(std::string_view code, std::string_view text) const;
   bool colour_;
+  int width_;
+  bool terminal_ = false;
 };
 
 }  // namespace hone

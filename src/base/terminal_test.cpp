@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace hone {
 namespace {
 
@@ -16,6 +18,20 @@ TEST(Terminal, AFileIsNeverColoured) {
   ASSERT_NE(file, nullptr);
   EXPECT_FALSE(IsTerminal(file));
   EXPECT_FALSE(UseColour(file));
+  std::fclose(file);
+}
+
+TEST(Terminal, WithoutATerminalTheWidthIs120UnlessColumnsSaysOtherwise) {
+  FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  unsetenv("COLUMNS");
+  EXPECT_EQ(PrintWidth(file), 120);
+  EXPECT_FALSE(Style(file).wraps_sentences());
+  setenv("COLUMNS", "60", 1);
+  EXPECT_EQ(Style(file).width(), 60);
+  setenv("COLUMNS", "3", 1);
+  EXPECT_EQ(PrintWidth(file), 20);
+  unsetenv("COLUMNS");
   std::fclose(file);
 }
 

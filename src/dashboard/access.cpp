@@ -49,7 +49,7 @@ std::string CookieValue(std::string_view cookies) {
   return "";
 }
 
-// What programs read, not people: a token in the address is enough, no cookie is set.
+// Addresses that programs read: a token in the address is enough, and no cookie is set.
 bool IsForPrograms(const std::string& path) {
   return StartsWith(path, "/api/") || path == "/metrics" || EndsWith(path, "/events");
 }
@@ -60,6 +60,7 @@ AccessRules RulesFor(const std::string& bind, const std::vector<std::string>& mo
                      bool allow_actions) {
   AccessRules rules;
   rules.allow_actions = allow_actions;
+  rules.allow_notes = allow_actions || IsLoopback(bind);
   rules.csrf = RandomHex(16);
   for (const std::string& host : more_hosts) rules.hosts.push_back(ToLower(host));
   if (IsLoopback(bind)) return rules;
@@ -89,17 +90,17 @@ HttpReply Refusal(int status, const std::string& sentence) {
 
 std::optional<HttpReply> CheckAccess(const AccessRules& rules, const HttpRequest& request) {
   if (!HostIsOurs(rules, request.host))
-    return Refusal(421, "this server does not answer to that name; see hone serve --allow-host");
+    return Refusal(421, "this server does not answer to that host name; see hone serve --allow-host");
   if (rules.token.empty()) return std::nullopt;
   if (SameSecret(CookieValue(request.cookie), rules.token)) return std::nullopt;
   if (StartsWith(request.authorization, "Bearer ") &&
       SameSecret(Trim(request.authorization.substr(7)), rules.token))
     return std::nullopt;
   if (!SameSecret(request.Query("token"), rules.token))
-    return Refusal(401, "this dashboard wants the token of the address that hone serve printed");
+    return Refusal(401, "this dashboard needs the token in the address that hone serve printed");
   if (IsForPrograms(request.path) || request.method == "POST") return std::nullopt;
-  // The token leaves the address bar, so that it is in no screenshot and no bookmark.
-  HttpReply reply = Refusal(303, "see there");
+  // The token is removed from the address bar, so that no screenshot and no bookmark shows it.
+  HttpReply reply = Refusal(303, "moved");
   std::vector<std::pair<std::string, std::string>> rest = request.query;
   std::erase_if(rest, [](const auto& field) { return field.first == "token"; });
   std::string there;
@@ -113,10 +114,10 @@ std::optional<HttpReply> CheckAccess(const AccessRules& rules, const HttpRequest
   return reply;
 }
 
-std::optional<HttpReply> CheckAction(const AccessRules& rules, const HttpRequest& request,
-                                     const std::vector<std::pair<std::string, std::string>>& form) {
-  if (!rules.allow_actions)
-    return Refusal(403, "this dashboard only shows; start it with hone serve --allow-actions");
+namespace {
+
+std::optional<HttpReply> CheckForm(const AccessRules& rules, const HttpRequest& request,
+                                   const std::vector<std::pair<std::string, std::string>>& form) {
   if (!request.origin.empty()) {
     const size_t scheme = request.origin.find("://");
     if (scheme == std::string::npos || ToLower(request.origin.substr(scheme + 3)) != ToLower(request.host))
@@ -124,7 +125,23 @@ std::optional<HttpReply> CheckAction(const AccessRules& rules, const HttpRequest
   }
   for (const auto& [name, value] : form)
     if (name == "csrf" && SameSecret(value, rules.csrf)) return std::nullopt;
-  return Refusal(403, "the form is not of this server's making or out of date; load the page again");
+  return Refusal(403, "this form does not come from this server, or it is out of date; load the page again");
+}
+
+}  // namespace
+
+std::optional<HttpReply> CheckNoteChange(const AccessRules& rules, const HttpRequest& request,
+                                         const std::vector<std::pair<std::string, std::string>>& form) {
+  if (!rules.allow_notes)
+    return Refusal(403, "this dashboard is read-only; start it with hone serve --allow-actions");
+  return CheckForm(rules, request, form);
+}
+
+std::optional<HttpReply> CheckAction(const AccessRules& rules, const HttpRequest& request,
+                                     const std::vector<std::pair<std::string, std::string>>& form) {
+  if (!rules.allow_actions)
+    return Refusal(403, "this dashboard starts no runs; start it with hone serve --allow-actions");
+  return CheckForm(rules, request, form);
 }
 
 }  // namespace hone

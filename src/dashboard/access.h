@@ -1,6 +1,6 @@
-// Who may ask: the Host header must name this server (a web page elsewhere that points its own name at
-// 127.0.0.1 is refused), a server that others can reach wants its token, and whatever changes something wants
-// a form of this server's own making.
+// Who may send requests. The Host header must name this server, so that a web page elsewhere that points its
+// own name at 127.0.0.1 is refused. A server that other machines can reach asks for its token. A request that
+// changes something must come from a form that this server made.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,24 @@ struct AccessRules {
   std::vector<std::string> hosts;  // names beside numeric addresses, lower case
   bool any_address = false;        // numeric addresses other than loopback are fine as Host
   std::string token;               // empty: none is asked for
-  std::string csrf;                // what forms of this server carry
-  bool allow_actions = false;
+  std::string csrf;                // the secret that forms of this server carry
+  bool allow_actions = false;      // runs may be started, stopped and resumed
+  bool allow_notes = false;        // tags and notes may be changed
 };
 
-// For a server bound there. A token is made unless the address is loopback.
+// For a server bound there. A token is made unless the address is loopback. On loopback, notes may be
+// changed; elsewhere that needs `allow_actions`.
 AccessRules RulesFor(const std::string& bind, const std::vector<std::string>& more_hosts, bool allow_actions);
 
 // In a time that depends on the lengths alone.
 bool SameSecret(std::string_view given, std::string_view secret);
 
-// Nothing: go on. Otherwise what to answer: a refusal, or the cookie for a token that came in the address.
+// Nothing: continue. Otherwise the answer: a refusal, or the cookie for a token that came in the address.
 std::optional<HttpReply> CheckAccess(const AccessRules& rules, const HttpRequest& request);
 
 // Nothing: it may be done. `form` is the parsed body.
+std::optional<HttpReply> CheckNoteChange(const AccessRules& rules, const HttpRequest& request,
+                                         const std::vector<std::pair<std::string, std::string>>& form);
 std::optional<HttpReply> CheckAction(const AccessRules& rules, const HttpRequest& request,
                                      const std::vector<std::pair<std::string, std::string>>& form);
 

@@ -122,6 +122,21 @@ TEST(Access, ActionsNeedTheFlagTheOriginAndTheForm) {
   }
 }
 
+TEST(Access, NotesMayBeChangedOnLoopbackOrWithActionsAndAlwaysNeedTheForm) {
+  const AccessRules here = RulesFor("127.0.0.1", {}, false);
+  const AccessRules elsewhere = RulesFor("0.0.0.0", {}, false);
+  HttpRequest request;
+  request.method = "POST";
+  request.host = "127.0.0.1:8377";
+  EXPECT_FALSE(CheckNoteChange(here, request, {{"csrf", here.csrf}}).has_value());
+  EXPECT_EQ(CheckNoteChange(here, request, {{"csrf", "wrong"}})->status, 403);
+  EXPECT_EQ(CheckNoteChange(here, request, {})->status, 403);
+  EXPECT_EQ(CheckNoteChange(elsewhere, request, {{"csrf", elsewhere.csrf}})->status, 403);
+  EXPECT_TRUE(RulesFor("0.0.0.0", {}, true).allow_notes);
+  request.origin = "http://evil.example";
+  EXPECT_EQ(CheckNoteChange(here, request, {{"csrf", here.csrf}})->status, 403);
+}
+
 TEST(RunActions, AFormBecomesAnArgumentListOrARefusal) {
   const TempFolder folder = *TempFolder::Make("hone-form-");
   const std::string task = (folder.path() / "a b;$(x).py").string();

@@ -1,7 +1,6 @@
-// The same answers as JSON, for programs: /api/runs, /api/runs/R1, /api/runs/R1/explain, /api/compare,
+// The same data as JSON, for programs: /api/runs, /api/runs/R1, /api/runs/R1/explain, /api/compare,
 // /api/runs/R1/candidates/KEY, /api/suites, /api/suites/NAME, /api/tasks, /api/tasks/NAME, /api/devices.
-// Numbers as they are stored; texts of models and candidates as they wrote them, which is why nothing here is
-// HTML.
+// Numbers are as stored. Texts of models and candidates are not escaped, so nothing here is sent as HTML.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +9,12 @@
 #include "base/text.h"
 #include "dashboard/pages.h"
 #include "dashboard/views.h"
-#include "pipeline/recorder.h"
 #include "pipeline/run_lock.h"
 #include "report/run_report.h"
 #include "report/suite_report.h"
 #include "store/overview.h"
+#include "store/record_io.h"
+#include "store/run_notes.h"
 
 namespace hone {
 
@@ -33,25 +33,10 @@ OrderedJson RunJson(const RunRecord& run) {
   return json;
 }
 
-OrderedJson CandidateJson(const CandidateRecord& one) {
-  OrderedJson json = CandidateToJson(one);
+OrderedJson CandidateJson(const CandidateRecord& one, Extent extent) {
+  OrderedJson json = RecordToJson(one, extent);
   json.erase("proposer");  // the run's own
   return json;
-}
-
-OrderedJson TaskJson(const TaskLine& line) {
-  return {{"task", line.task},
-          {"device", line.device},
-          {"runs", line.runs},
-          {"best_run", line.best_run > 0 ? OrderedJson(fmt::format("R{}", line.best_run)) : OrderedJson()},
-          {"best", line.best_run > 0 ? line.best_key : "pytorch"},
-          {"vs_best", line.vs_best},
-          {"ci95", {line.ci_low, line.ci_high}},
-          {"vs_eager", line.vs_eager},
-          {"kind", line.kind},
-          {"kernel_class", line.kernel_class},
-          {"proposer", line.proposer},
-          {"model", line.model}};
 }
 
 HttpReply RunsJson(const PageContext& page) {
@@ -62,6 +47,7 @@ HttpReply RunsJson(const PageContext& page) {
   query.task = request.Query("task");
   query.device = request.Query("device");
   query.suite = request.Query("suite");
+  query.tag = request.Query("tag");
   if (request.HasQuery("sort")) query.order = request.Query("sort");
   query.descending = request.Query("dir") != "up";
   query.offset = Bounded(request.Query("offset"), 0, 1'000'000'000);
@@ -89,15 +75,15 @@ HttpReply RunDetailsJson(const PageContext& page, const std::string& id) {
   if (!decisions.ok()) return JsonError(decisions.error());
   const Result<UsageTotals> usage = page.store.Usage(run->id);
   if (!usage.ok()) return JsonError(usage.error());
+  const Result<RunNote> note = ReadRunNote(page.store, run->id);
+  if (!note.ok()) return JsonError(note.error());
   OrderedJson json = RunJson(*run);
-  json["usage"] = {{"calls", usage->calls},
-                   {"prompt_tokens", usage->prompt_tokens},
-                   {"completion_tokens", usage->completion_tokens},
-                   {"cost_usd", usage->cost_usd},
-                   {"price_known", usage->price_known},
-                   {"estimated", usage->estimated}};
+  json["usage"] = RecordToJson(*usage, Extent::kWhole);
+  json["note"] = note->text;
+  json["tags"] = note->tags;
   json["candidates"] = OrderedJson::array();
-  for (const CandidateRecord& one : *candidates) json["candidates"].push_back(CandidateJson(one));
+  for (const CandidateRecord& one : *candidates)
+    json["candidates"].push_back(CandidateJson(one, Extent::kList));
   json["decisions"] = OrderedJson::array();
   for (const DecisionRecord& one : *decisions)
     json["decisions"].push_back({{"key", one.key}, {"phase", one.phase}, {"text", one.text}});
@@ -110,11 +96,7 @@ HttpReply CandidateDetailsJson(const PageContext& page, const std::string& id, c
   const Result<std::optional<CandidateRecord>> one = page.store.Candidate(run->id, key);
   if (!one.ok()) return JsonError(one.error());
   if (!*one) return JsonError(Error{ErrorKind::kNotFound, "this run has no candidate of that name"});
-  OrderedJson json = CandidateJson(**one);
-  json["source"] = (*one)->source;
-  json["findings"] = JsonOrNull((*one)->findings);
-  json["facts"] = JsonOrNull((*one)->facts);
-  json["record"] = JsonOrNull((*one)->json);
+  OrderedJson json = CandidateJson(**one, Extent::kWhole);
   return JsonReply(json);
 }
 
@@ -143,12 +125,9 @@ HttpReply SuiteJson(const PageContext& page, const std::string& name) {
 
 // `task` empty: all.
 HttpReply TasksJson(const PageContext& page, const std::string& task) {
-  const Result<std::vector<TaskLine>> tasks =
-      ListTasks(page.store, page.request.Query("device"), page.request.Query("q").substr(0, 200));
+  Result<OrderedJson> tasks = LeaderboardJson(page, task);
   if (!tasks.ok()) return JsonError(tasks.error());
-  OrderedJson json = {{"tasks", OrderedJson::array()}};
-  for (const TaskLine& line : *tasks)
-    if (task.empty() || line.task == task) json["tasks"].push_back(TaskJson(line));
+  OrderedJson json = {{"tasks", std::move(*tasks)}};
   if (task.empty()) return JsonReply(json);
   if (json["tasks"].empty())
     return JsonError(Error{ErrorKind::kNotFound, "no run of that task is in the store"});

@@ -1,5 +1,5 @@
-// One candidate: its verdict and gates, what static analysis found at which line, how its answers and its
-// times were distributed, what changed against its parent and against the best, and who said what to get it.
+// One candidate: its verdict and gates, its findings beside their lines, the distributions of its errors and
+// times, its diffs to its parent and to the best, and the model call that it came from.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,6 +43,7 @@ Result<HttpReply> Page(const PageContext& page, const std::string& id, const std
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> found, page.store.Candidate(run.id, key));
   if (!found) return Error{ErrorKind::kNotFound, "this run has no candidate of that name"};
   const CandidateRecord& one = *found;
+  if (page.request.HasQuery("download")) return FileReply(one.key + ".py", one.source);
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all, page.store.CandidateSummaries(run.id));
   HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> call, page.store.Call(run.id, key));
   const Json record = JsonOrNull(one.json);
@@ -53,6 +54,8 @@ Result<HttpReply> Page(const PageContext& page, const std::string& id, const std
   values["detail"] = one.accepted() ? "" : one.detail.substr(0, kMostText);
   values["proposer"] = one.proposer;
   values["created"] = ShortTime(one.created);
+  values["source_link"] = CandidateLink(run.id, one.key) + "?download=1";
+  values["file_name"] = one.key + ".py";
   values["html_gates"] = GateList(record);
   values["html_facts"] = VerdictFacts(one, record);
   values["html_plots"] = PlotFigures(CandidatePlots(FigureOf(one)));

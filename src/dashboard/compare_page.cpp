@@ -1,6 +1,5 @@
-// Reports that are documents: runs or candidates side by side (what differs first, and whether a difference
-// in speed is one, given the intervals), and the post-mortem of a run. The words are those of `hone compare`
-// and `hone explain`; here they only become HTML.
+// Pages that show documents: the comparison of runs or candidates, and the post-mortem of a run. The
+// documents are those of `hone compare` and `hone explain`; here they become HTML.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +64,7 @@ Result<Compared> Compare(RunStore& store, const std::vector<std::string>& asked)
   if (asked.size() > kMostSides)
     return Error{ErrorKind::kUsage, fmt::format("at most {} runs at a time", kMostSides)};
   if (asked[0].find(':') != std::string::npos) {
-    if (asked.size() != 2) return Error{ErrorKind::kUsage, "candidates are compared in twos"};
+    if (asked.size() != 2) return Error{ErrorKind::kUsage, "name exactly two candidates"};
     HONE_ASSIGN_OR_RETURN(const auto a, FindCandidate(store, asked[0]));
     HONE_ASSIGN_OR_RETURN(const auto b, FindCandidate(store, asked[1]));
     const CandidateComparison compared = CompareCandidates(a.first, a.second, b.first, b.second);

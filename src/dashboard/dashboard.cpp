@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "dashboard/metrics.h"
 #include "dashboard/pages.h"
+#include "store/run_notes.h"
 
 namespace hone {
 
@@ -92,6 +93,7 @@ HttpReply Dashboard::Get(RunStore& store, const HttpRequest& request) {
     const std::string part = rest.substr(slash + 1);
     if (part == "explain") return ExplainPage(page, id);
     if (part == "report") return RunReportPage(page, id);
+    if (part == "best.py") return BestFileReply(page, id);
     if (part == "events") return Events(store, request, id);
     if (StartsWith(part, "candidates/")) return CandidatePage(page, id, part.substr(11));
   }
@@ -102,10 +104,23 @@ HttpReply Dashboard::Events(RunStore& store, const HttpRequest& request, const s
   const Result<RunRecord> run = FindRunById(store, id);
   if (!run.ok()) return Refusal(404, run.error().message);
   HttpReply reply;
-  // A browser that comes back says what it saw last; the page says what it was rendered with.
+  // A browser that connects again names the last event it saw; a new page names what it was rendered with.
   const std::string after = request.last_event_id.empty() ? request.Query("after") : request.last_event_id;
   reply.events = EventSubscription{run->id, EventNumber(after)};
   return reply;
+}
+
+// The one change that a page makes to the store, on a connection of its own.
+Status Dashboard::ChangeNote(const RunRecord& run,
+                             const std::vector<std::pair<std::string, std::string>>& form) {
+  RunNote note;
+  for (const auto& [name, value] : form) {
+    if (name == "text") note.text = std::string(Trim(ReplaceAll(value, "\r\n", "\n")));
+    if (name != "tags") continue;
+    HONE_ASSIGN_OR_RETURN(note.tags, ParseTags(value));
+  }
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open(store_path_));
+  return SaveRunNote(*store, run.id, note);
 }
 
 HttpReply Dashboard::Post(const HttpRequest& request) {
@@ -113,12 +128,15 @@ HttpReply Dashboard::Post(const HttpRequest& request) {
   const bool start = path == "/actions/start";
   const bool stop = StartsWith(path, "/runs/") && EndsWith(path, "/stop");
   const bool resume = StartsWith(path, "/runs/") && EndsWith(path, "/resume");
-  if (!start && !stop && !resume) return Refusal(405, "nothing is done there");
+  const bool note = StartsWith(path, "/runs/") && EndsWith(path, "/note");
+  if (!start && !stop && !resume && !note) return Refusal(405, "this address takes no POST");
   if (!StartsWith(request.content_type, "application/x-www-form-urlencoded"))
     return Refusal(400, "a form is expected");
   const auto form = ParseForm(request.body);
   if (!form) return Refusal(400, "the form cannot be read");
-  if (std::optional<HttpReply> refused = CheckAction(rules_, request, *form)) return std::move(*refused);
+  if (std::optional<HttpReply> refused =
+          note ? CheckNoteChange(rules_, request, *form) : CheckAction(rules_, request, *form))
+    return std::move(*refused);
   std::string there = "/runs";
   Status done = Ok();
   if (start) {
@@ -130,7 +148,8 @@ HttpReply Dashboard::Post(const HttpRequest& request) {
     const Result<RunRecord> run = FindRunById(**store, id);
     if (!run.ok()) return ErrorPage(run.error());
     there += "/" + id;
-    done = stop ? actions_.StopRun(*run) : actions_.Resume(*run);
+    done = note ? ChangeNote(*run, *form) : stop ? actions_.StopRun(*run) : actions_.Resume(*run);
+    if (note) there += "#notes";
   }
   if (!done.ok()) return ErrorPage(done.error().kind == ErrorKind::kUsage ? 400 : 503, done.error().message);
   HttpReply reply = Refusal(303, "done");

@@ -19,17 +19,17 @@ class Dashboard {
  public:
   Dashboard(fs::path store, AccessRules rules);
 
-  // Safe to call from several threads. Never throws: what a page lets through becomes a reply with status
-  // 500.
+  // Safe to call from several threads. Never throws: an exception becomes a reply with status 500.
   HttpReply Handle(const HttpRequest& request);
   RunActions& actions() { return actions_; }
-  // For /metrics: what the server itself counts.
+  // For /metrics: the server's own counters.
   void CountWith(const HttpServer* server, const LiveHub* hub);
 
  private:
   HttpReply Route(const HttpRequest& request);
   HttpReply Get(RunStore& store, const HttpRequest& request);
   HttpReply Post(const HttpRequest& request);
+  Status ChangeNote(const RunRecord& run, const std::vector<std::pair<std::string, std::string>>& form);
   HttpReply Events(RunStore& store, const HttpRequest& request, const std::string& id);
   Result<std::unique_ptr<RunStore>> TakeStore();
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "dashboard/page.h"
 #include "dashboard/pages.h"
+#include "store/run_notes.h"
 
 namespace hone {
 namespace {
@@ -142,6 +143,9 @@ TEST_F(DashboardTest, PagesShowWhatIsInTheStore) {
               HasSubstr("What changed from its parent"));
   EXPECT_THAT(Get("/tasks/" + PercentEncode(run_.task)).body, HasSubstr("blind"));
   EXPECT_THAT(Get("/metrics").body, HasSubstr("hone_runs{status=\"done\"} 1"));
+  EXPECT_THAT(Get("/leaderboard").body, HasSubstr("2.00x")) << "the lower end";
+  EXPECT_THAT(Get("/tasks/" + PercentEncode(run_.task)).body, HasSubstr("plot-history"));
+  EXPECT_THAT(Get("/suites/" + PercentEncode(std::string("suite ") + kEvil)).body, HasSubstr("plot-suite"));
   EXPECT_THAT(Get("/assets/hone.css").body, HasSubstr("svg.plot"));
   EXPECT_EQ(Get("/assets/hone.js").content_type, "text/javascript; charset=utf-8");
 }
@@ -198,6 +202,65 @@ TEST_F(DashboardTest, ActionsAreRefusedUnlessAllowedAndNeverDoneByGet) {
   EXPECT_EQ(Get("/actions/start", true).status, 404);
   EXPECT_THAT(Get("/runs").body, Not(HasSubstr("Start a run")));
   EXPECT_THAT(Get("/runs", true).body, HasSubstr("Start a run"));
+}
+
+TEST_F(DashboardTest, TheBestFileIsSentToBeSaved) {
+  const HttpReply reply = Get("/runs/R1/best.py");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.content_type, "text/x-python; charset=utf-8");
+  EXPECT_THAT(reply.body, HasSubstr("line one"));
+  ASSERT_EQ(reply.headers.size(), 1u);
+  EXPECT_EQ(reply.headers[0].second, "attachment; filename=\"best.py\"");
+  const HttpReply source =
+      Get("/runs/R1/candidates/" + PercentEncode(std::string("seed1/") + kEvil) + "?download=1");
+  EXPECT_THAT(source.headers[0].second, testing::MatchesRegex("attachment; filename=\"[A-Za-z0-9._-]+\""));
+}
+
+TEST_F(DashboardTest, ARunThatFailedIsNowhereShownAsPyTorchKept) {
+  RunRecord failed = run_;
+  failed.name = "failed";
+  failed.task = "broken";
+  failed.status = "failed";
+  failed.best_key = "";
+  failed.outcome = "the task does not load";
+  failed.id = *store_->AddRun(failed);
+  const std::string suite = "/suites/" + PercentEncode(std::string("suite ") + kEvil);
+  for (const std::string& page : {std::string("/runs?task=broken"), std::string("/runs/R2"),
+                                  std::string("/tasks/broken"), std::string("/leaderboard?q=broken"),
+                                  std::string("/runs/R2/explain"), std::string("/runs/R2/report"), suite}) {
+    const HttpReply reply = Get(page);
+    EXPECT_EQ(reply.status, 200) << page;
+    EXPECT_THAT(reply.body, HasSubstr("failed")) << page;
+    EXPECT_THAT(reply.body, Not(HasSubstr("PyTorch kept"))) << page;
+    EXPECT_THAT(reply.body, Not(HasSubstr("Keep PyTorch"))) << page;
+  }
+  EXPECT_EQ(Get("/runs/R2/best.py").status, 404);
+  EXPECT_THAT(Get(suite).body, HasSubstr("over 1 of 2 tasks"));
+}
+
+TEST_F(DashboardTest, TagsAndNotesAreSavedByTheOwnFormOnly) {
+  const AccessRules rules = RulesFor("127.0.0.1", {}, false);
+  Dashboard dashboard(path(), rules);
+  HttpRequest request;
+  request.method = "POST";
+  request.host = "127.0.0.1";
+  request.path = "/runs/R1/note";
+  request.content_type = "application/x-www-form-urlencoded";
+  request.body = "text=hello&tags=a+b";
+  EXPECT_EQ(dashboard.Handle(request).status, 403);
+  EXPECT_TRUE(ReadRunNote(*store_, 1)->empty());
+  request.body = FormText({{"csrf", rules.csrf}, {"tags", "b a"}, {"text", "one\r\ntwo"}});
+  EXPECT_EQ(dashboard.Handle(request).status, 303);
+  EXPECT_EQ(ReadRunNote(*store_, 1)->text, "one\ntwo");
+  EXPECT_THAT(ReadRunNote(*store_, 1)->tags, testing::ElementsAre("a", "b"));
+  EXPECT_THAT(Get("/runs/R1").body, HasSubstr("one\ntwo"));
+  EXPECT_THAT(Get("/runs?tag=a").body, HasSubstr("data-row=\"/runs/R1\""));
+  EXPECT_THAT(Get("/runs?tag=c").body, Not(HasSubstr("data-row=\"/runs/R1\"")));
+  EXPECT_THAT(Get("/api/runs/R1").body, HasSubstr("\"note\": \"one\\ntwo\""));
+  request.body = FormText({{"csrf", rules.csrf}, {"tags", "<script>"}});
+  EXPECT_EQ(dashboard.Handle(request).status, 400);
+  request.path = "/runs/R99/note";
+  EXPECT_EQ(dashboard.Handle(request).status, 404);
 }
 
 TEST_F(DashboardTest, OtherMethodsAreNotUnderstood) {

@@ -1,5 +1,5 @@
-// Devices seen in the store, each with what the newest verdict on it knows: driver, clocks, library versions,
-// the sandbox, the baselines that worked.
+// The devices in the store, each with what the newest verdict on it recorded: driver, clocks, library
+// versions, sandbox, and the baselines that worked.
 #include <fmt/format.h>
 
 #include "base/text.h"

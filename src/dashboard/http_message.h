@@ -1,5 +1,5 @@
-// A request and a reply as pages see them: decoded, bounded, and free of the library that carries them, so
-// that routing and access can be tested without a socket.
+// A request and a reply as pages see them: decoded, bounded, and independent of sockets, so that routing and
+// access can be tested without a server.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct HttpRequest {
   bool HasQuery(std::string_view name) const;
 };
 
-// Instead of a body: the events of a run, for as long as it goes on.
+// Instead of a body: the events of a run until it ends.
 struct EventSubscription {
   int64_t run_id = 0;
   int64_t after_console_id = 0;
@@ -53,5 +53,8 @@ std::string FormText(const std::vector<std::pair<std::string, std::string>>& fie
 // Fills path and query from the request line's target; false: not one we serve.
 bool ParseTarget(std::string_view target, HttpRequest* request);
 const char* StatusText(int status);
+// The status line and headers of a reply, with the policy that every reply carries; a reply's own headers
+// replace it. A header with a line end in it is left out. Events have no length and end with the connection.
+std::string ReplyHead(const HttpReply& reply, bool keep_alive);
 
 }  // namespace hone

@@ -1,6 +1,6 @@
-// HTTP over Boost.Beast, and nothing about what is served: one thread for all sockets, a few for handlers.
-// Whatever a client sends or fails to send costs at most its own connection: heads, bodies, connections and
-// waiting times are bounded, and a request that cannot be read is answered with 400 and closed.
+// HTTP over sockets, and nothing about what is served: one thread for all sockets, a few for handlers.
+// A client can at most lose its own connection: heads, bodies, connections and waiting times are bounded, and
+// a request that cannot be read is answered with 400 and closed.
 #pragma once
 
 #include <functional>

@@ -14,9 +14,9 @@ namespace hone {
 namespace {
 
 constexpr size_t kConsoleKept = 1000;
-// How long a run without a worker may stay "running" before viewers hear that it was killed.
+// How often a run that says "running" is checked for a process that works on it.
 constexpr double kAbandonedEvery_s = 2;
-// Plots are by far the largest event; between verdicts that follow each other closely one is enough.
+// Plots are by far the largest events, so several verdicts in a short time share one.
 constexpr double kPlotEvery_s = 1.5;
 
 using ConsoleLines = std::deque<std::pair<int64_t, std::string>>;
@@ -155,7 +155,7 @@ bool LiveHub::LookAt(Channel& channel) {
   Tell(channel, text);
   Welcome(channel);
   if (channel.over() && news.empty()) {
-    // Nothing was new since it ended: everything it said has been told.
+    // The run has ended and nothing is new, so that viewers have everything.
     Tell(channel, SseEvent("end", DumpJson(Json{{"status", live.abandoned ? "killed" : live.run.status}})));
     for (Channel::Viewer& each : channel.viewers) each.viewer->Finish();
     channel.viewers.clear();

@@ -1,7 +1,6 @@
-// Live pages: one thread looks at every run that somebody watches, renders what is new once, and hands the
-// same bytes to all who watch, so that fifty viewers cost the store no more than one. A viewer gets the run
-// as it is now first and changes afterwards; every event may be applied twice, so that reconnecting is
-// simple.
+// Live pages. One thread reads every run that has viewers, renders each change once, and sends the same bytes
+// to all viewers, so that fifty viewers cost the store no more than one. A viewer first gets the current
+// state and then the changes. Every event may be applied twice, which makes reconnecting simple.
 #pragma once
 
 #include <condition_variable>
@@ -19,12 +18,12 @@
 
 namespace hone {
 
-// Somebody who watches. Called from the hub's thread.
+// A client that follows a run. Called from the hub's thread.
 class LiveViewer {
  public:
   virtual ~LiveViewer() = default;
   virtual void Send(std::shared_ptr<const std::string> bytes) = 0;
-  // Nothing follows.
+  // No more events follow.
   virtual void Finish() = 0;
   virtual bool gone() const = 0;
 };
@@ -38,7 +37,7 @@ struct LiveRun {
   std::vector<CandidateRecord> candidates;  // summaries, in the order of the run
 };
 
-// What the hub shows; fragments of HTML, made in pages.
+// The fragments of HTML that the hub sends; pages.h makes them.
 struct LiveRenderer {
   std::function<std::string(const LiveRun&)> summary;
   std::function<std::string(const LiveRun&)> plot;

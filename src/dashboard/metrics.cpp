@@ -55,18 +55,19 @@ std::string MetricsText(const StoreTotals& totals, uintmax_t store_bytes, const 
                             what.first.empty() ? "pending" : LabelValue(what.first), LabelValue(what.second)),
                 count);
   text.Single("hone_suites", "gauge", "Suites in the store.", totals.suites);
-  text.Single("hone_model_calls", "gauge", "Calls of language models in the store.", totals.calls);
+  text.Single("hone_model_calls", "gauge", "Calls of language models in the store.", totals.usage.calls);
   text.Family("hone_model_tokens", "gauge", "Tokens of all calls in the store.");
-  text.Sample("direction=\"prompt\"", totals.prompt_tokens);
-  text.Sample("direction=\"completion\"", totals.completion_tokens);
-  text.Single("hone_model_cost_usd", "gauge", "Money of all calls in the store, where prices are known.",
-              totals.cost_usd);
-  text.Single("hone_run_seconds", "gauge", "Seconds of work of all runs in the store.", totals.run_seconds);
+  text.Sample("direction=\"prompt\"", totals.usage.prompt_tokens);
+  text.Sample("direction=\"completion\"", totals.usage.completion_tokens);
+  text.Single("hone_model_cost_usd", "gauge", "Cost of all calls in the store, where prices are known.",
+              totals.usage.cost_usd);
+  text.Single("hone_run_seconds", "gauge", "Working time of all runs in the store, in seconds.",
+              totals.run_seconds);
   text.Single("hone_store_bytes", "gauge", "Size of the store's file.", store_bytes);
   text.Single("hone_http_connections_total", "counter", "Connections this server accepted.",
               counts.connections);
   text.Single("hone_http_requests_total", "counter", "Requests this server read.", counts.requests);
-  text.Family("hone_http_errors_total", "counter", "Replies that refused or failed.");
+  text.Family("hone_http_errors_total", "counter", "Replies with an error status.");
   text.Sample("class=\"4xx\"", counts.refused);
   text.Sample("class=\"5xx\"", counts.failed);
   text.Single("hone_live_viewers", "gauge", "Pages that follow a run right now.", viewers);

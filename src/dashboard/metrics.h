@@ -1,5 +1,5 @@
-// What Prometheus scrapes: totals of the store and of this server, in its text format 0.0.4. No label carries
-// text that a model or a candidate wrote.
+// Metrics for Prometheus, in its text format 0.0.4: totals of the store and of this server. No label holds
+// text from a model or a candidate.
 #pragma once
 
 #include "base/files.h"

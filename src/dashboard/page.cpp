@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <map>
 
 #include "base/embedded.h"
@@ -102,6 +103,18 @@ HttpReply JsonReply(const OrderedJson& json) {
 HttpReply JsonError(const Error& error) {
   HttpReply reply = JsonReply({{"error", error.message}});
   reply.status = error.kind == ErrorKind::kNotFound ? 404 : error.kind == ErrorKind::kUsage ? 400 : 500;
+  return reply;
+}
+
+HttpReply FileReply(const std::string& name, std::string text) {
+  // A header takes plain letters only; candidates' names may hold anything.
+  std::string safe;
+  for (const char c : name)
+    safe += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_' ? c : '_';
+  HttpReply reply;
+  reply.content_type = "text/x-python; charset=utf-8";
+  reply.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + safe + "\"");
+  reply.body = std::move(text);
   return reply;
 }
 

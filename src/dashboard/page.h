@@ -1,7 +1,6 @@
-// From values to HTML. Pages are template files (pages/*.html) over JSON; every string in that JSON is
-// escaped before a template sees it, so that nothing a model or a candidate wrote can be markup, whatever a
-// template does with it. Only members named html_… pass as they are: those are made by Hone's own code from
-// escaped parts.
+// Renders pages. A page is a template file (pages/*.html) over JSON. Every string in that JSON is escaped
+// before the template is filled, so that text from a model or a candidate never becomes markup. Members named
+// html_… are the exception: Hone's own code makes them from escaped parts.
 #pragma once
 
 #include <string>
@@ -23,6 +22,8 @@ HttpReply ErrorPage(int status, const std::string& sentence);
 HttpReply ErrorPage(const Error& error);
 HttpReply JsonReply(const OrderedJson& json);
 HttpReply JsonError(const Error& error);
+// A Python file for the browser to save under that name.
+HttpReply FileReply(const std::string& name, std::string text);
 
 // The style sheet, the script, the icon; nothing of that name: status 404.
 HttpReply Asset(const std::string& name, const HttpRequest& request);

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// What pages know beside the store.
+// What a page is made from.
 struct PageContext {
   RunStore& store;
   const HttpRequest& request;
@@ -22,6 +22,8 @@ HttpReply RunsPage(const PageContext& page);
 HttpReply SuitesPage(const PageContext& page);
 HttpReply SuitePage(const PageContext& page, const std::string& name);
 HttpReply RunPage(const PageContext& page, const std::string& id);
+// best.py of the run, as a file to save.
+HttpReply BestFileReply(const PageContext& page, const std::string& id);
 // What `hone report RUN --html` writes.
 HttpReply RunReportPage(const PageContext& page, const std::string& id);
 HttpReply CandidatePage(const PageContext& page, const std::string& id, const std::string& key);
@@ -30,6 +32,8 @@ HttpReply CompareJson(const PageContext& page);
 HttpReply ExplainPage(const PageContext& page, const std::string& id);
 HttpReply ExplainJson(const PageContext& page, const std::string& id);
 HttpReply LeaderboardPage(const PageContext& page);
+// The leaderboard's entries, of one task or (empty) of all.
+Result<OrderedJson> LeaderboardJson(const PageContext& page, const std::string& task);
 HttpReply TaskPage(const PageContext& page, const std::string& task);
 HttpReply DevicesPage(const PageContext& page);
 

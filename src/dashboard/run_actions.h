@@ -1,6 +1,6 @@
-// Starting, stopping and resuming runs from the page: each run is a `hone` process of its own, started with
-// an argument list, never through a shell. A run that was started here ends with the server, in good order,
-// and can be resumed.
+// Starts, stops and resumes runs from the page. Each run is a `hone` process of its own, started with an
+// argument list and never through a shell. A run that was started here is stopped when the server ends, and
+// it can be resumed.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace hone {
 
-// The arguments of a run as the form asks for it; an Error says which field is wrong. A proposer that is a
-// program (exec:) is not for pages: whoever reaches the page would run commands here.
+// The arguments for the run that the form asks for; an Error names the wrong field. A proposer that is a
+// program (exec:) is refused, because anybody who reaches the page could then run commands here.
 Result<std::vector<std::string>> StartArguments(const std::vector<std::pair<std::string, std::string>>& form);
 
 class RunActions {
@@ -25,9 +25,9 @@ class RunActions {
 
   Status Start(const std::vector<std::pair<std::string, std::string>>& form);
   Status Resume(const RunRecord& run);
-  // Ctrl-C for the process that works on it: the run ends as stopped, with its best so far.
+  // Sends Ctrl-C to the process that works on the run. The run ends as stopped, with its best so far.
   Status StopRun(const RunRecord& run);
-  // Asks what was started here to end, and waits a moment. Returns how many there were.
+  // Stops the runs that were started here, and waits a moment. Returns their number.
   size_t Shutdown();
 
  private:

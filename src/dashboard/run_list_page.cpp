@@ -1,4 +1,4 @@
-// The list of runs, filtered, sorted and paged by the store, and the list of suites.
+// The list of runs, filtered, sorted and paged by the store; the list of suites; one suite.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +8,10 @@
 #include "dashboard/pages.h"
 #include "dashboard/views.h"
 #include "pipeline/run_lock.h"
+#include "report/html_page.h"
 #include "report/suite_report.h"
 #include "store/overview.h"
+#include "store/run_notes.h"
 
 namespace hone {
 
@@ -28,7 +30,7 @@ int64_t NumberOr(const std::string& text, int64_t fallback) {
 // The address of this list with some fields changed; empty ones are left out.
 std::string ListLink(const std::string& path, const HttpRequest& request, const Fields& changed) {
   Fields fields;
-  for (const char* name : {"q", "status", "task", "device", "suite", "sort", "dir", "page"}) {
+  for (const char* name : {"q", "status", "task", "device", "suite", "tag", "sort", "dir", "page"}) {
     std::string value = request.Query(name);
     for (const auto& [key, now] : changed)
       if (key == name) value = now;
@@ -84,6 +86,7 @@ HttpReply RunsPage(const PageContext& page) {
   query.task = request.Query("task");
   query.device = request.Query("device");
   query.suite = request.Query("suite");
+  query.tag = request.Query("tag");
   const std::vector<std::string>& orders = RunOrders();
   if (std::find(orders.begin(), orders.end(), request.Query("sort")) != orders.end())
     query.order = request.Query("sort");
@@ -95,6 +98,10 @@ HttpReply RunsPage(const PageContext& page) {
   if (!list.ok()) return ErrorPage(list.error());
   const Result<std::vector<std::string>> devices = DeviceNames(page.store);
   if (!devices.ok()) return ErrorPage(devices.error());
+  const Result<std::map<int64_t, RunNote>> notes = ReadRunNotes(page.store);
+  if (!notes.ok()) return ErrorPage(notes.error());
+  const Result<std::vector<std::string>> tags = AllTags(page.store);
+  if (!tags.ok()) return ErrorPage(tags.error());
 
   Json rows = Json::array();
   bool live = false;
@@ -104,11 +111,15 @@ HttpReply RunsPage(const PageContext& page) {
     view["suite"] = row.suite;
     view["candidates"] = row.candidates;
     view["accepted"] = row.accepted;
+    const auto note = notes->find(row.run.id);
+    view["tags"] = note == notes->end() ? Json::array() : TagValues(note->second.tags);
+    view["has_note"] = note != notes->end() && !note->second.text.empty();
+    view["note"] = note == notes->end() ? "" : note->second.text;
     rows.push_back(std::move(view));
   }
   const int64_t pages = std::max<int64_t>(1, (list->total + kPageRows - 1) / kPageRows);
   const bool filtered = !query.words.empty() || !query.status.empty() || !query.task.empty() ||
-                        !query.device.empty() || !query.suite.empty();
+                        !query.device.empty() || !query.suite.empty() || !query.tag.empty();
   Json values = {
       {"q", query.words},
       {"task", query.task},
@@ -117,6 +128,7 @@ HttpReply RunsPage(const PageContext& page) {
       {"dir", request.Query("dir")},
       {"statuses", Choices({"running", "done", "stopped", "failed"}, query.status)},
       {"devices", Choices(*devices, query.device)},
+      {"tags", Choices(*tags, query.tag)},
       {"columns", Columns(request, query, "/runs")},
       {"rows", rows},
       {"live", live},
@@ -145,6 +157,7 @@ HttpReply SuitesPage(const PageContext& page) {
                     {"done", each.done},
                     {"running", each.running},
                     {"faster", each.faster},
+                    {"failed", each.failed},
                     {"geomean", SpeedText(each.geomean_vs_best)}});
   return RenderPage("suites", "Suites", "suites", {{"rows", rows}});
 }
@@ -164,6 +177,14 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
     view["tokens"] = row.usage.prompt_tokens + row.usage.completion_tokens;
     rows.push_back(std::move(view));
   }
+  std::vector<std::string> apart;
+  const auto count = [&](int number, const char* words) {
+    if (number > 0) apart.push_back(fmt::format("{} {}", number, words));
+  };
+  count(summary->failed, "failed");
+  count(summary->nothing_tried, "with nothing to try");
+  count(summary->unfinished, "not finished");
+  const std::optional<Plot> plot = SuitePlot(*summary);
   const auto percent = [](double share) { return fmt::format("{:.0f}%", 100 * share); };
   return RenderPage(
       "suite", name, "suites",
@@ -171,6 +192,10 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
        {"created", ShortTime(suite->created)},
        {"rows", rows},
        {"count", summary->rows.size()},
+       {"counted", summary->counted},
+       {"not_counted", static_cast<int64_t>(summary->rows.size()) - summary->counted},
+       {"not_counted_words", Join(apart, ", ")},
+       {"html_plot", plot ? PlotFigure(*plot) : ""},
        {"correct", percent(summary->correct)},
        {"fast_1", percent(summary->fast_1)},
        {"fast_2", percent(summary->fast_2)},

@@ -1,6 +1,5 @@
-// One run: what came of it or is coming of it, every candidate, what was decided, what was said. The parts
-// that change while it runs are fragments of their own, rendered here for the page and for its live events
-// alike.
+// One run: its result or its progress, every candidate, its notes, console and decisions. The parts that
+// change while it runs are fragments of their own, rendered here for the page and for its live events alike.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +8,13 @@
 #include "base/text.h"
 #include "dashboard/pages.h"
 #include "dashboard/views.h"
+#include "pipeline/best_file.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/run_options.h"
 #include "report/html_page.h"
 #include "report/html_report.h"
+#include "store/run_notes.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -36,6 +38,14 @@ std::string OrMessage(Result<std::string> html) {
   return html.ok() ? std::move(*html) : "<p>" + fmt::format("this part cannot be shown") + "</p>";
 }
 
+// The line below a result that is not a speed-up.
+std::string ResultNote(const RunRecord& run, int64_t judged) {
+  if (run.result == kKeptPyTorch) return fmt::format("{} judged, none both correct and faster", judged);
+  if (run.result == kNoneRight) return fmt::format("{} judged, none correct", judged);
+  if (run.result == kNothingTried) return "no candidate could be judged";
+  return run.result == kRunFailed ? "the run ended with an error" : "nothing is accepted";
+}
+
 std::string SummaryHtml(const LiveRun& live) {
   Json values = RunValues(live.run, live.abandoned);
   const CandidateRecord* best = BestOf(live);
@@ -53,6 +63,7 @@ std::string SummaryHtml(const LiveRun& live) {
   values["judged"] = judged;
   values["accepted"] = accepted;
   values["in_work"] = in_work;
+  values["result_note"] = ResultNote(live.run, judged);
   values["budget"] = BudgetValues(live);
   values["usage"] = UsageValues(live.usage);
   return OrMessage(RenderFragment("run_summary", std::move(values)));
@@ -76,7 +87,28 @@ std::string PlotHtml(const LiveRun& live) {
   return PlotFigures(plots);
 }
 
-// The last lines a run said.
+// The ladder of baselines is in whole verdicts only, so the verdict of the best candidate (or of the fastest
+// that was timed) is read in full.
+Result<std::string> RooflineHtml(RunStore& store, const LiveRun& live) {
+  RunStory story;
+  story.run = live.run;
+  story.candidates = live.candidates;
+  const CandidateRecord* chosen = BestOf(live);
+  for (const CandidateRecord& one : live.candidates)
+    if (BestOf(live) == nullptr && one.verdict != "baseline" && one.vs_best > 0 &&
+        (chosen == nullptr || one.vs_best > chosen->vs_best))
+      chosen = &one;
+  if (chosen == nullptr) return std::string();
+  if (BestOf(live) != nullptr) story.run.best_key = chosen->key;
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> whole,
+                        store.Candidate(live.run.id, chosen->key));
+  for (CandidateRecord& one : story.candidates)
+    if (whole && one.key == whole->key) one = *whole;
+  const std::optional<Plot> plot = RooflinePlot(FiguresOf(story, {}));
+  return plot ? PlotFigure(*plot) : std::string();
+}
+
+// The newest lines of the run's console.
 Result<std::vector<std::pair<int64_t, std::string>>> LastLines(RunStore& store, int64_t run_id) {
   std::vector<std::pair<int64_t, std::string>> last;
   int64_t after = 0;
@@ -114,6 +146,17 @@ LiveRenderer RunRenderer() {
   return {SummaryHtml, PlotHtml, RowHtml};
 }
 
+HttpReply BestFileReply(const PageContext& page, const std::string& id) {
+  const Result<RunRecord> run = FindRunById(page.store, id);
+  if (!run.ok()) return ErrorPage(run.error());
+  if (run->best_key.empty())
+    return ErrorPage(404, "this run has no accepted candidate, so there is no best.py to download");
+  const Result<std::optional<CandidateRecord>> best = page.store.Candidate(run->id, run->best_key);
+  if (!best.ok()) return ErrorPage(best.error());
+  if (!*best) return ErrorPage(404, "the best candidate of this run is not in the store");
+  return FileReply("best.py", BestFile(*run, **best));
+}
+
 HttpReply RunReportPage(const PageContext& page, const std::string& id) {
   const Result<RunRecord> run = FindRunById(page.store, id);
   if (!run.ok()) return ErrorPage(run.error());
@@ -121,7 +164,7 @@ HttpReply RunReportPage(const PageContext& page, const std::string& id) {
   if (!data.ok()) return ErrorPage(data.error());
   HttpReply reply;
   reply.body = RunHtml(*data);
-  // The file carries its style inside, which the dashboard's own policy does not allow.
+  // The file has its style inside, which the dashboard's own policy does not allow.
   reply.headers.emplace_back("Content-Security-Policy", HtmlPagePolicy() + "; frame-ancestors 'none'");
   return reply;
 }
@@ -141,12 +184,22 @@ HttpReply RunPage(const PageContext& page, const std::string& id) {
   live.usage = *usage;
   const Result<std::vector<DecisionRecord>> decisions = page.store.Decisions(live.run.id);
   if (!decisions.ok()) return ErrorPage(decisions.error());
+  Result<std::string> roofline = RooflineHtml(page.store, live);
+  if (!roofline.ok()) return ErrorPage(roofline.error());
+  const Result<RunNote> note = ReadRunNote(page.store, live.run.id);
+  if (!note.ok()) return ErrorPage(note.error());
   const auto console = LastLines(page.store, live.run.id);
   if (!console.ok()) return ErrorPage(console.error());
 
   Json values = RunValues(live.run, live.abandoned);
   values["html_summary"] = SummaryHtml(live);
   values["html_plot"] = PlotHtml(live);
+  values["html_roofline"] = std::move(*roofline);
+  values["note"] = note->text;
+  values["note_empty"] = note->empty();
+  values["tags"] = TagValues(note->tags);
+  values["tag_text"] = Join(note->tags, " ");
+  values["notes_editable"] = page.rules.allow_notes;
   std::string rows;
   for (const CandidateRecord& one : live.candidates) rows += RowHtml(live, one);
   values["html_rows"] = rows;

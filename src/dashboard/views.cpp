@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "pipeline/run_options.h"
+#include "report/html_page.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -67,8 +69,12 @@ std::string ToneOfVerdict(const std::string& verdict) {
 
 std::string ToneOfStatus(const std::string& status) {
   if (status == "running") return "live";
-  if (status == "done") return "ok";
+  if (status == "done") return "idle";  // what it came to is for the result to say
   return status == "failed" || status == "killed" ? "bad" : "same";
+}
+
+std::string ToneOfResult(const std::string& result) {
+  return result.empty() ? "idle" : ResultTone(result);
 }
 
 std::string StatusOf(const RunRecord& run, bool abandoned) {
@@ -100,6 +106,9 @@ Json RunValues(const RunRecord& run, bool abandoned) {
           {"device", run.device},
           {"folder", run.folder},
           {"outcome", run.outcome},
+          {"result", run.result},
+          {"result_words", ResultWords(run.result)},
+          {"result_tone", ToneOfResult(run.result)},
           {"won", won},
           {"best_key", run.best_key},
           {"best_link", won ? CandidateLink(run.id, run.best_key) : ""},
@@ -119,7 +128,7 @@ Json CandidateValues(const CandidateRecord& one, const std::vector<CandidateReco
           {"phase", one.phase},
           {"title", one.title},
           {"judged", one.judged()},
-          {"verdict", one.judged() ? one.verdict : "in work"},
+          {"verdict", one.judged() ? ReplaceAll(one.verdict, "_", " ") : "not judged yet"},
           {"tone", ToneOfVerdict(one.verdict)},
           {"reason", one.verdict == "rejected" ? one.reason : ""},
           {"detail", one.verdict == "rejected" ? FirstLine(one.detail, 160) : ""},
@@ -133,6 +142,13 @@ Json CandidateValues(const CandidateRecord& one, const std::vector<CandidateReco
           {"limit", one.error_limit > 0 ? HumanNumber(one.error_limit) : ""},
           {"seconds", one.seconds > 0 ? HumanSeconds(one.seconds) : ""},
           {"best", !best_key.empty() && one.key == best_key}};
+}
+
+Json TagValues(const std::vector<std::string>& tags) {
+  Json values = Json::array();
+  for (const std::string& tag : tags)
+    values.push_back({{"name", tag}, {"link", "/runs?" + FormText({{"tag", tag}})}});
+  return values;
 }
 
 Json BudgetValues(const LiveRun& live) {

@@ -1,5 +1,5 @@
-// Records as the templates want them: numbers as people read them, one class per verdict for colours, links
-// ready to use. Values only, no HTML.
+// Records as values for the templates: formatted numbers, a class of colour for each verdict, and links. No
+// HTML is made here.
 #pragma once
 
 #include <string>
@@ -22,7 +22,9 @@ std::string IntervalText(double low, double high);
 // Class of colour: "ok", "bad", "same", "live", "idle".
 std::string ToneOfVerdict(const std::string& verdict);
 std::string ToneOfStatus(const std::string& status);
-// "done", or "killed" for a run that nobody works on any more.
+// Of what a run came to (store/run_result.h). Only an accepted candidate is "ok".
+std::string ToneOfResult(const std::string& result);
+// "done", or "killed" for a run that no process works on any more.
 std::string StatusOf(const RunRecord& run, bool abandoned);
 // "2026-01-31 23:59" of a stored time.
 std::string ShortTime(const std::string& utc);
@@ -31,7 +33,9 @@ Json RunValues(const RunRecord& run, bool abandoned);
 // `all` is for its depth in the lineage.
 Json CandidateValues(const CandidateRecord& candidate, const std::vector<CandidateRecord>& all,
                      const std::string& best_key);
-// Limits and what is spent of them; empty where the run has no limits.
+// Tags with links to the runs that have them.
+Json TagValues(const std::vector<std::string>& tags);
+// Limits and how much of each is used; empty where the run has no limits.
 Json BudgetValues(const LiveRun& live);
 Json UsageValues(const UsageTotals& usage);
 // A text of "  label   value" lines as pairs.

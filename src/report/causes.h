@@ -1,5 +1,5 @@
 // Why candidates failed, from verdict, findings and facts, grouped: "3 of 4 candidates launch one kernel per
-// time step". One cause per candidate, the nearest to what a person would change.
+// time step". Each candidate has one cause: the one that is closest to what a person would change.
 #pragma once
 
 #include <vector>

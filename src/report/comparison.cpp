@@ -13,6 +13,7 @@
 #include "report/difference.h"
 #include "report/explanation_words.h"
 #include "report/record_facts.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -49,7 +50,7 @@ std::string CauseList(const RunStory& story) {
 
 Speed BestSpeed(const Outcome& outcome) {
   if (outcome.speed.known()) return outcome.speed;
-  return outcome.id == "kept_pytorch" ? Speed{1, 1, 1} : Speed{};
+  return CountsInMeans(outcome.result) && outcome.status == "done" ? Speed{1, 1, 1} : Speed{};
 }
 
 std::string VerdictId(const CandidateRecord& one) {

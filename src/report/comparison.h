@@ -1,7 +1,7 @@
-// Runs, candidates or suites side by side: what differs first, then what is the same, and for every
-// difference in speed whether it is real: the 95% intervals of the two speed-ups do not overlap. Pure
-// functions of what the store holds; the two sides may have been judged at different times, so other tasks
-// and other devices are said.
+// Compares runs, candidates or suites: first what differs, then what is the same. A difference in speed is
+// significant (`real` in the code and in JSON) when the 95% intervals of the two speed-ups do not overlap.
+// These are pure functions of stored records. The sides may have been judged at different times, so the
+// result says when tasks or devices differ.
 #pragma once
 
 #include <string>
@@ -62,7 +62,8 @@ struct CandidateComparison {
 CandidateComparison CompareCandidates(const RunRecord& run_a, const CandidateRecord& a,
                                       const RunRecord& run_b, const CandidateRecord& b);
 
-// What a suite's member came to; PyTorch kept is exactly 1.
+// A member of a suite with its best speed-up: exactly 1 where PyTorch is kept, unknown where the run failed
+// or tried nothing.
 struct SuiteMember {
   RunRecord run;
   Speed best;

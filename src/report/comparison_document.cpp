@@ -92,6 +92,7 @@ OrderedJson FieldsJson(const std::vector<ComparedField>& fields) {
 
 Document ComparisonDocument(const RunComparison& compared, Language language) {
   Document document;
+  document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   document.Title(Words(language, "compare.runs", {fmt::format("{}", compared.names.size())}));
   for (const SpeedContest& contest : compared.contests)
     document.Bullet(fmt::format("{} {} / {} {}: {}", compared.names[contest.a], TimedOrDash(contest.speed_a),
@@ -119,6 +120,7 @@ Document ComparisonDocument(const RunComparison& compared, Language language) {
 
 Document ComparisonDocument(const CandidateComparison& compared, Language language) {
   Document document;
+  document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   document.Title(Words(language, "compare.candidates", {compared.names[0], compared.names[1]}));
   document.Bullet(fmt::format("{} / {}: {}", TimedOrDash(compared.contest.speed_a),
                               TimedOrDash(compared.contest.speed_b),
@@ -142,6 +144,7 @@ Document ComparisonDocument(const CandidateComparison& compared, Language langua
 
 Document ComparisonDocument(const SuiteComparison& compared, Language language) {
   Document document;
+  document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   const std::string& a = compared.names[0];
   const std::string& b = compared.names[1];
   document.Title(Words(language, "compare.suites", {a, b}));

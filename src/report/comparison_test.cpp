@@ -58,9 +58,9 @@ TEST(Comparison, WhatDiffersBetweenRunsComesFirst) {
   ASSERT_EQ(compared.contests.size(), 1U);
   EXPECT_EQ(compared.contests[0].result, "real");
   EXPECT_THAT(ComparisonDocument(compared, Language::kEnglish).Text(Style(false)),
-              HasSubstr("real: R4 is faster"));
+              HasSubstr("significant: R4 is faster"));
   EXPECT_THAT(ComparisonDocument(compared, Language::kChinese).Text(Style(false)),
-              HasSubstr("真实：R4 更快"));
+              HasSubstr("显著：R4 更快"));
 }
 
 TEST(Comparison, SpeedUpsOfOtherTasksAreNotCompared) {

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.h"
+#include "base/text_wrap.h"
 
 namespace hone {
 
@@ -61,24 +60,27 @@ std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
-std::string TextTable(const std::vector<std::vector<std::string>>& rows, const Style& style) {
-  std::vector<int> widths;
-  for (const auto& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (widths.size() <= i) widths.push_back(0);
-      widths[i] = std::max(widths[i], DisplayWidth(OneLine(row[i])));
-    }
-  std::string out;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    std::string line = " ";
-    for (size_t i = 0; i < rows[row].size(); ++i) {
-      const std::string cell = OneLine(rows[row][i]);
-      line += " " + cell + std::string(static_cast<size_t>(widths[i] - DisplayWidth(cell)) + 1, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += (row == 0 ? style.Bold(line) : line) + "\n";
-  }
-  return out;
+constexpr int kLeastFirstColumn = 10;
+constexpr int kLeastColumn = 16;
+
+std::string PrintedTable(const Document::Block& block, const std::string& note, const Style& style) {
+  TextTable table;
+  table.left_out_note = note;
+  table.columns = block.columns;
+  const std::vector<std::string>& header = block.rows[0];
+  for (size_t i = table.columns.size(); i < header.size(); ++i)
+    table.columns.push_back({"", 0, i == 0 ? kLeastFirstColumn : kLeastColumn, false});
+  for (size_t i = 0; i < header.size(); ++i) table.columns[i].header = header[i];
+  for (size_t i = 1; i < block.rows.size(); ++i)
+    table.rows.emplace_back(block.rows[i].begin(), block.rows[i].end());
+  return PrintTable(table, style);
+}
+
+// A sentence behind `mark`, with its further lines below its first.
+std::string Sentence(const std::string& mark, const std::string& text, const Style& style) {
+  const std::string line = OneLine(text);
+  const int indent = static_cast<int>(mark.size());
+  return mark + (style.wraps_sentences() ? WrapIndented(line, indent, style.width()) : line) + "\n";
 }
 
 std::string TextCode(const Document::Block& block, const Style& style) {
@@ -96,22 +98,22 @@ std::string TextCode(const Document::Block& block, const Style& style) {
 }  // namespace
 
 void Document::Title(std::string text) {
-  blocks_.push_back({Kind::kTitle, std::move(text), "", {}, {}});
+  blocks_.push_back({Kind::kTitle, std::move(text), "", {}, {}, {}});
 }
 void Document::Heading(std::string text) {
-  blocks_.push_back({Kind::kHeading, std::move(text), "", {}, {}});
+  blocks_.push_back({Kind::kHeading, std::move(text), "", {}, {}, {}});
 }
 void Document::Paragraph(std::string text) {
-  blocks_.push_back({Kind::kParagraph, std::move(text), "", {}, {}});
+  blocks_.push_back({Kind::kParagraph, std::move(text), "", {}, {}, {}});
 }
 void Document::Bullet(std::string text, std::string command, std::vector<std::string> details) {
-  blocks_.push_back({Kind::kBullet, std::move(text), std::move(command), std::move(details), {}});
+  blocks_.push_back({Kind::kBullet, std::move(text), std::move(command), std::move(details), {}, {}});
 }
-void Document::Table(std::vector<std::vector<std::string>> rows) {
-  blocks_.push_back({Kind::kTable, "", "", {}, std::move(rows)});
+void Document::Table(std::vector<std::vector<std::string>> rows, std::vector<TableColumn> columns) {
+  blocks_.push_back({Kind::kTable, "", "", {}, std::move(rows), std::move(columns)});
 }
 void Document::Code(std::string code, std::string language) {
-  blocks_.push_back({Kind::kCode, std::move(code), std::move(language), {}, {}});
+  blocks_.push_back({Kind::kCode, std::move(code), std::move(language), {}, {}, {}});
 }
 
 std::string Document::Text(const Style& style) const {
@@ -124,15 +126,15 @@ std::string Document::Text(const Style& style) const {
         out += "\n" + style.Bold(OneLine(block.text)) + "\n";
         break;
       case Kind::kParagraph:
-        out += "  " + OneLine(block.text) + "\n";
+        out += Sentence("  ", block.text, style);
         break;
       case Kind::kBullet:
-        out += "  - " + OneLine(block.text) + "\n";
-        for (const std::string& detail : block.details) out += "      " + style.Dim(OneLine(detail)) + "\n";
+        out += Sentence("  - ", block.text, style);
+        for (const std::string& detail : block.details) out += style.Dim(Sentence("      ", detail, style));
         if (!block.code.empty()) out += "      " + OneLine(block.code) + "\n";
         break;
       case Kind::kTable:
-        out += TextTable(block.rows, style);
+        out += PrintedTable(block, left_out_note_, style);
         break;
       case Kind::kCode:
         out += TextCode(block, style);
@@ -172,19 +174,6 @@ std::string Document::Markdown() const {
     last = &block;
   }
   return out;
-}
-
-int DisplayWidth(std::string_view text) {
-  int width = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xC0) == 0x80) continue;
-    // Three-byte sequences from U+2E80 on hold the wide characters of Chinese text and its punctuation.
-    const bool wide = byte >= 0xE3 || (byte == 0xE2 && i + 1 < text.size() &&
-                                       static_cast<unsigned char>(text[i + 1]) >= 0xBA);
-    width += wide && byte < 0xF8 ? 2 : 1;
-  }
-  return width;
 }
 
 }  // namespace hone

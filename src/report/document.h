@@ -1,11 +1,13 @@
-// A report before it is text or Markdown: headings, paragraphs, bullets, tables and code, all of it plain
-// text, so that escaping is done in one place. What strangers wrote cannot drive a terminal or become markup.
+// A report before it becomes text or Markdown: headings, paragraphs, bullets, tables and code. All of it is
+// plain text until then, so that escaping happens in one place: text from candidates and models can neither
+// drive a terminal nor become markup.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/terminal.h"
+#include "base/text_table.h"
 
 namespace hone {
 
@@ -18,24 +20,27 @@ class Document {
     std::string code;                            // of a bullet: a command; of a code block: its language
     std::vector<std::string> details;            // of a bullet: lines below it
     std::vector<std::vector<std::string>> rows;  // of a table; the first is the header
+    std::vector<TableColumn> columns;            // of a table: how each behaves where the terminal is narrow
   };
 
   void Title(std::string text);
   void Heading(std::string text);
   void Paragraph(std::string text);
   void Bullet(std::string text, std::string command = "", std::vector<std::string> details = {});
-  void Table(std::vector<std::vector<std::string>> rows);
+  // The headers are the first row. Without `columns` every column is wrapped and none is left out.
+  void Table(std::vector<std::vector<std::string>> rows, std::vector<TableColumn> columns = {});
   void Code(std::string code, std::string language);
 
   const std::vector<Block>& blocks() const { return blocks_; }
+  // Said below a table that lost columns because the terminal is narrow; {0} stands for their names.
+  void SetLeftOutNote(std::string note) { left_out_note_ = std::move(note); }
+  // As wide as the style's stream. Sentences are wrapped for a terminal only.
   std::string Text(const Style& style) const;
   std::string Markdown() const;
 
  private:
   std::vector<Block> blocks_;
+  std::string left_out_note_ = TextTable().left_out_note;
 };
-
-// Columns of a terminal that the text takes: Chinese characters are two wide.
-int DisplayWidth(std::string_view text);
 
 }  // namespace hone

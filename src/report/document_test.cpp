@@ -55,11 +55,21 @@ TEST(Document, BulletsCarryTheirDetailsAndACommand) {
   EXPECT_EQ(document.Markdown(), "## Next\n\n- do this\n  - because\n  - `hone resume last`\n- and that\n");
 }
 
-TEST(Document, ChineseCharactersAreTwoColumnsWide) {
-  EXPECT_EQ(DisplayWidth("abc"), 3);
-  EXPECT_EQ(DisplayWidth("加速比 [95%]"), 12);
-  EXPECT_EQ(DisplayWidth("（。）"), 6);
-  EXPECT_EQ(DisplayWidth("é→"), 2);
+TEST(Document, ATableFitsTheWidthOfItsStreamAndSaysWhatItLeftOut) {
+  Document document;
+  document.SetLeftOutNote("left out: {0}");
+  document.Table(
+      {{"candidate", "tokens", "note"}, {"seed0", "12,345", "one launch per time step is too many"}},
+      {{"", 0, 0, false}, {"", 1, 0, true}, {"", 0, 30, false}});
+  EXPECT_EQ(document.Text(Style(false, 44)),
+            "  candidate  note\n  seed0      one launch per time step is too\n             many\n"
+            "  left out: tokens\n");
+}
+
+TEST(Document, ASentenceStaysOnItsLineInAPipe) {
+  Document document;
+  document.Paragraph(std::string(300, 'x') + " end");
+  EXPECT_EQ(document.Text(Style(false, 60)), "  " + std::string(300, 'x') + " end\n");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
-// Text of strangers inside HTML, XML and Markdown. Candidates, models and compilers write what they like:
-// tags, quotes, terminal escapes, NUL, broken UTF-8, letters that turn the direction of a line. Here it
-// becomes text that can be read and does nothing: control characters are shown as their pictures, never
-// dropped.
+// Escaping of untrusted text for HTML, XML, Markdown and CSV. Candidates, models and compilers may write
+// tags, quotes, terminal escapes, NUL, broken UTF-8 or characters that change the writing direction. All of
+// it becomes readable, inert text: control characters are shown as their pictures and never dropped.
 #pragma once
 
 #include <string>

@@ -4,11 +4,14 @@
 
 #include "base/text.h"
 #include "model/model.h"
+#include "pipeline/outcome.h"
+#include "pipeline/rules.h"
 #include "report/causes.h"
 #include "report/counterfactual.h"
 #include "report/difference.h"
 #include "report/next_tries.h"
 #include "report/record_facts.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -21,6 +24,11 @@ Outcome OutcomeOf(const RunStory& story, bool abandoned) {
   outcome.task = run.task;
   outcome.device = run.device;
   outcome.recorded = run.outcome;
+  RunRecord as_of_now = run;
+  as_of_now.result = outcome.result = ResultOf(run, story.candidates);
+  outcome.why = outcome.result == kNothingTried
+                    ? WhyNothingTried(story.candidates, story.decisions)
+                    : ResultSentence(as_of_now, story.candidates, story.decisions);
   const Json context = ParsedOrNull(run.card);
   outcome.floor_us = GetNumber(GetMember(context, "card"), "floor_us");
   outcome.best_baseline = BestOfPyTorch(story.candidates, GetString(context, "best_rung"));
@@ -34,8 +42,8 @@ Outcome OutcomeOf(const RunStory& story, bool abandoned) {
       Fastest(story.candidates, [](const CandidateRecord& one) { return one.accepted(); });
   if (!best) {
     outcome.id = story.candidates.empty() && story.calls.empty() ? "empty"
+                 : outcome.status == "done"                      ? outcome.result
                  : outcome.judged == 0                           ? "nothing_judged"
-                 : outcome.status == "done"                      ? "kept_pytorch"
                                                                  : "nothing_yet";
     return outcome;
   }
@@ -168,6 +176,7 @@ Explanation Explain(const RunStory& story, bool abandoned) {
   told.run.task_source.clear();
   told.run.card.clear();
   told.outcome = OutcomeOf(story, abandoned);
+  told.run.result = told.outcome.result;
   told.timeline = TimelineOf(story, told.outcome.best_key);
   told.causes = FindCauses(story);
   told.difference = DecisiveDifference(story);

@@ -1,7 +1,7 @@
-// A run's post-mortem as a value, in the order a person would tell it: what came of it, what happened when,
-// why what failed failed, what made the best one the best, what each part of the pipeline was worth, what it
-// cost, and what to try next. Explain is a pure function of what the store holds; words, in either language,
-// are made from it in explanation_words.h, so that text, Markdown, JSON and pages all say the same.
+// The post-mortem of a run as a value: the outcome, the timeline, the causes of failures, the decisive
+// difference, the contribution of each part of the pipeline, the cost, and suggestions. Explain is a pure
+// function of stored records. explanation_words.h turns the value into sentences in either language, so that
+// text, Markdown, JSON and pages agree.
 #pragma once
 
 #include <optional>
@@ -23,9 +23,11 @@ struct Speed {
 Speed SpeedOf(const CandidateRecord& candidate);
 
 struct Outcome {
-  // "won", "kept_pytorch", "nothing_yet" (the same, of a run that is not done), "nothing_judged" (it ended
-  // before anything was), "empty" (nothing at all).
+  // "won", "kept_pytorch", "nothing_yet" (the same, of a run that is not done), "none_right",
+  // "nothing_tried", "nothing_judged" (it ended before anything was), "empty" (nothing at all).
   std::string id;
+  std::string result;  // of the run (store/run_result.h)
+  std::string why;     // it came to that, in one English sentence (pipeline/outcome.h)
   std::string status;  // of the run; "killed" for a run that is "running" and that nobody works on
   std::string task;
   std::string device;
@@ -96,7 +98,7 @@ struct DifferenceFact {
   bool differs = false;
 };
 
-// What sets the best apart from the one it is compared with.
+// The difference between the best candidate and the one it is compared with.
 struct Difference {
   // What `other` is: "second_accepted", "right_but_slower", "parent" (broken; what the last repair changed).
   std::string relation;

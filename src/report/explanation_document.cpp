@@ -1,4 +1,4 @@
-// An explanation as a document: seven sections, in the order a person would tell them.
+// An explanation as a document of seven sections.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -54,7 +54,15 @@ void AddTimeline(const Explanation& told, Language language, Document* document)
                     : baseline ? ""
                                : row.note});
   }
-  document->Table(std::move(rows));
+  // phase, candidate, verdict, speed-up, error, tokens, seconds, note
+  document->Table(std::move(rows), {{"", 3, 0, false},
+                                    {"", 0, 14, false},
+                                    {"", 0, 12, false},
+                                    {"", 0, 0, false},
+                                    {"", 4, 0, false},
+                                    {"", 6, 0, true},
+                                    {"", 5, 0, true},
+                                    {"", 2, 24, false}});
 }
 
 void AddCauses(const Explanation& told, Language language, Document* document) {
@@ -130,7 +138,15 @@ void AddCosts(const Explanation& told, Language language, Document* document) {
                   mark + GroupedNumber(told.usage.prompt_tokens),
                   mark + GroupedNumber(told.usage.completion_tokens), usd(told.usage.cost_usd, price_known),
                   Seconds(asking), fmt::format("{}", judged), Seconds(judging)});
-  document->Table(std::move(rows));
+  // phase, calls, prompt, completion, usd, asking, judged, judging
+  document->Table(std::move(rows), {{"", 0, 12, false},
+                                    {"", 0, 0, true},
+                                    {"", 3, 0, true},
+                                    {"", 4, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 6, 0, true},
+                                    {"", 5, 0, true},
+                                    {"", 2, 0, true}});
   if (notes) document->Paragraph(Words(language, "cost.estimated"));
 }
 
@@ -144,6 +160,7 @@ void AddNext(const Explanation& told, Language language, Document* document) {
 
 Document ExplanationDocument(const Explanation& told, Language language) {
   Document document;
+  document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   AddOutcome(told, language, &document);
   AddTimeline(told, language, &document);
   AddCauses(told, language, &document);

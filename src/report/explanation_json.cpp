@@ -1,5 +1,6 @@
 // An explanation for programs: ids and numbers, with the sentences beside them.
 #include "report/explanation_words.h"
+#include "store/record_io.h"
 
 namespace hone {
 
@@ -19,6 +20,8 @@ OrderedJson OutcomeJson(const Explanation& told, Language language) {
   return {{"id", one.id},
           {"sentence", OutcomeSentence(told, language)},
           {"status", one.status},
+          {"result", one.result},
+          {"why", one.why},
           {"best", KeyOrPyTorch(one.best_key)},
           {"speedup", SpeedJson(one.speed)},
           {"vs_eager", one.vs_eager},
@@ -135,12 +138,7 @@ OrderedJson ToJson(const Explanation& told, Language language) {
     json["counterfactuals"].push_back(CounterfactualJson(one, told, language));
   json["costs"] = OrderedJson::array();
   for (const PhaseCost& cost : told.costs) json["costs"].push_back(CostJson(cost));
-  json["usage"] = {{"calls", told.usage.calls},
-                   {"prompt_tokens", told.usage.prompt_tokens},
-                   {"completion_tokens", told.usage.completion_tokens},
-                   {"estimated", told.usage.estimated},
-                   {"cost_usd", told.usage.cost_usd},
-                   {"price_known", told.usage.price_known}};
+  json["usage"] = RecordToJson(told.usage, Extent::kWhole);
   json["next"] = OrderedJson::array();
   for (const NextTry& next : told.next)
     json["next"].push_back(

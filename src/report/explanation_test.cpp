@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/analysis_record.h"
+#include "pipeline/run_options.h"
 #include "report/causes.h"
 #include "report/counterfactual.h"
 #include "report/explanation_words.h"
@@ -29,7 +31,9 @@ class Story {
     story_.run.status = "done";
     story_.run.target = "cuda";
     story_.run.folder = "/runs/r";
-    story_.run.card = R"({"card": {"floor_us": 100, "serial_chain": 512}, "best_rung": "cudagraph"})";
+    story_.run.task_source = "class Model:\n    pass\n";
+    story_.run.card =
+        R"({"card": {"modules": {"GRU": 1}, "floor_us": 100, "serial_chain": 512}, "best_rung": "cudagraph"})";
     CandidateRecord zero;
     zero.key = zero.phase = "zero";
     zero.verdict = "baseline";
@@ -54,9 +58,10 @@ class Story {
     one.error = 1e-6;
     one.error_limit = 1e-5;
     one.seconds = 2;
-    one.source = "# " + key + "\n";
+    one.source = "# " + key + "\nclass ModelNew:\n    pass\n";
     story_.candidates.push_back(one);
     Call(key, one.phase);
+    story_.calls.back().reply = "```python\n" + one.source + "```\n";
     return story_.candidates.back();
   }
 
@@ -87,6 +92,7 @@ class Story {
     record.modification_plan = "p";
     record.kernel_type = method;
     story_.decisions.push_back({of + ".analysis", "", "analysis", of, DumpJson(ToJson(record))});
+    story_.calls.back().reply = DumpJson(ToJson(record));
   }
 
   RunStory Done() {
@@ -257,13 +263,13 @@ TEST(Causes, LaunchesPerStepAreGroupedAndCounted) {
   const std::vector<Cause> causes = FindCauses(story.Done());
   ASSERT_EQ(causes.size(), 2U);
   EXPECT_EQ(CauseSentence(causes[0], Language::kEnglish),
-            "One kernel launch per time step, in 3 of 4 candidates: 6,150 launches where 1 is enough.");
+            "One kernel launch per time step (3 of 4 candidates): 6,150 launches where 1 is enough.");
   EXPECT_EQ(CauseSentence(causes[0], Language::kChinese),
             "每个时间步启动一次内核（4 个候选中有 3 个）：启动 6,150 次，而 1 次即可。");
   ASSERT_EQ(causes[0].findings.size(), 1U);
   EXPECT_EQ(causes[0].findings[0].candidates, 3);
   EXPECT_EQ(CauseSentence(causes[1], Language::kEnglish),
-            "Wrong output, 1 of 4 candidates: error up to 0.5 where 1.00e-05 is allowed.");
+            "Wrong output (1 of 4 candidates): the error is up to 0.5 where 1.00e-05 is allowed.");
 }
 
 TEST(Causes, SlownessIsTracedToItsNearestCause) {
@@ -314,7 +320,7 @@ TEST(Explain, ABudgetThatIsSpentLeadsToTheResumeThatRaisesIt) {
   const Explanation told = Explain(story.Done());
   EXPECT_EQ(told.next.front().command, "hone resume 20260131-235959_39_GRU_llm --max-tokens 200");
   EXPECT_THAT(OutcomeSentence(told, Language::kEnglish),
-              HasSubstr("stopped before its end: the budget of 100 tokens is spent."));
+              HasSubstr("The run was stopped early: the budget of 100 tokens is spent."));
 }
 
 TEST(Explain, NothingOfAnEmptyRunIsMadeUp) {

@@ -52,7 +52,8 @@ std::string OutcomeSentence(const Explanation& told, Language language) {
                    fmt::format("{:.2f}", outcome.speed.ci_low), fmt::format("{:.2f}", outcome.speed.ci_high),
                    fmt::format("{:.2f}", outcome.vs_eager), fmt::format("{}", outcome.accepted),
                    fmt::format("{}", outcome.judged)})
-      : outcome.id == "kept_pytorch" || outcome.id == "nothing_yet"
+      : outcome.id == "nothing_tried" ? Words(language, "outcome.nothing_tried", {outcome.why})
+      : outcome.id == "kept_pytorch" || outcome.id == "nothing_yet" || outcome.id == "none_right"
           ? Words(language, "outcome." + outcome.id,
                   {outcome.best_baseline, fmt::format("{}", outcome.judged)})
           : Words(language, "outcome." + outcome.id,

@@ -8,8 +8,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "pipeline/recorder.h"
 #include "report/run_figures.h"
+#include "store/record_io.h"
 
 namespace hone {
 
@@ -97,49 +97,19 @@ OrderedJson RunExport(const RunData& data, const std::vector<std::string>& conso
   const RunRecord& run = data.story.run;
   OrderedJson json = {{"format", "hone-run"}, {"version", 1}};
   json["run"] = RunToJson(run);
-  json["run"]["task_path"] = run.task_path;
-  json["run"]["task_sha256"] = run.task_sha256;
   json["run"]["best_key"] = run.best_key;
-  json["task_source"] = run.task_source;
-  json["options"] = Parsed(run.options);
-  json["context"] = Parsed(run.card);
-  json["usage"] = {{"calls", data.story.usage.calls},
-                   {"prompt_tokens", data.story.usage.prompt_tokens},
-                   {"completion_tokens", data.story.usage.completion_tokens},
-                   {"cost_usd", data.story.usage.cost_usd},
-                   {"price_known", data.story.usage.price_known},
-                   {"estimated", data.story.usage.estimated}};
+  const OrderedJson whole = RecordToJson(run, Extent::kWhole);
+  for (const char* name : {"task_source", "options", "context"}) json[name] = whole.at(name);
+  json["usage"] = RecordToJson(data.story.usage, Extent::kWhole);
   json["candidates"] = OrderedJson::array();
   for (const CandidateRecord& one : data.story.candidates) {
-    OrderedJson candidate = CandidateToJson(one);
+    OrderedJson candidate = RecordToJson(one, Extent::kWhole);
     candidate.erase("limit");  // the format's own name for it:
     candidate["error_limit"] = one.error_limit;
-    candidate["findings"] = Parsed(one.findings);
-    candidate["facts"] = Parsed(one.facts);
-    candidate["record"] = one.json.empty() ? Json() : Parsed(one.json);
-    candidate["source"] = one.source;
     json["candidates"].push_back(std::move(candidate));
   }
   json["calls"] = OrderedJson::array();
-  for (const CallRecord& call : data.calls)
-    json["calls"].push_back({{"key", call.key},
-                             {"created", call.created},
-                             {"call_type", call.call_type},
-                             {"status", call.status},
-                             {"model", call.model},
-                             {"system", call.system},
-                             {"prompt", call.prompt},
-                             {"reply", call.reply},
-                             {"thinking", call.thinking},
-                             {"finish_reason", call.finish_reason},
-                             {"error", call.error},
-                             {"prompt_tokens", call.prompt_tokens},
-                             {"completion_tokens", call.completion_tokens},
-                             {"estimated", call.estimated},
-                             {"cost_usd", call.cost_usd},
-                             {"price_known", call.price_known},
-                             {"seconds", call.seconds},
-                             {"attempts", call.attempts}});
+  for (const CallRecord& call : data.calls) json["calls"].push_back(RecordToJson(call, Extent::kWhole));
   json["decisions"] = OrderedJson::array();
   for (const DecisionRecord& one : data.story.decisions)
     json["decisions"].push_back({{"key", one.key},

@@ -1,5 +1,5 @@
-// One candidate on a page: what the judge said and why, its plots, its source with findings in the margin,
-// and what changed against its parent and against the best.
+// One candidate as part of a page: its verdict with the reason, its plots, its source with findings in the
+// margin, and its diffs to its parent and to the best.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/escape.h"
+#include "report/highlight.h"
 #include "report/html_fragments.h"
 #include "report/line_diff.h"
 #include "report/plots/row_canvas.h"
@@ -16,7 +17,7 @@ namespace hone {
 
 namespace {
 
-// A browser gets slow past this; the run's folder has the whole file.
+// Browsers get slow with more lines; the run's folder has the whole file.
 constexpr size_t kMostSourceLines = 6000;
 constexpr size_t kMostDiffLines = 4000;
 
@@ -59,7 +60,7 @@ std::string Gravest(const std::vector<const Json*>& findings) {
 std::string GateList(const Json& record) {
   const Json& gates = GetMember(record, "gates");
   if (!gates.is_object() || gates.empty()) return "";
-  // As the judge goes through them; JSON keeps no order.
+  // In the order of the judge; JSON keeps none.
   std::vector<std::string> order = {"lint",    "sandbox", "build",         "timers",        "shape",
                                     "dtype",   "written", "finite",        "fresh",         "inputs",
                                     "correct", "runs",    "deterministic", "timed_answers", "synchronised",
@@ -82,13 +83,14 @@ std::string VerdictFacts(const CandidateRecord& candidate, const Json& record) {
   const Json& speed = GetMember(record, "speedup");
   if (speed.is_object()) {
     facts.emplace_back(
-        "speed-up", fmt::format("{} against {}, the best of PyTorch here (95% interval {:.3f} to {:.3f}); {} "
-                                "against eager",
-                                TimesSign(candidate.vs_best), GetString(speed, "best_baseline"),
-                                candidate.ci_low, candidate.ci_high, TimesSign(candidate.vs_eager)));
-    facts.emplace_back("time of a call", fmt::format("{}; {} {}", Microseconds(candidate.candidate_us),
-                                                     GetString(speed, "best_baseline"),
-                                                     Microseconds(GetNumber(speed, "best_us"))));
+        "speed-up",
+        fmt::format("{} against {}, the best PyTorch baseline (95% interval {:.3f} to {:.3f}); {} "
+                    "against eager",
+                    TimesSign(candidate.vs_best), GetString(speed, "best_baseline"), candidate.ci_low,
+                    candidate.ci_high, TimesSign(candidate.vs_eager)));
+    facts.emplace_back("time per call", fmt::format("{}; {} {}", Microseconds(candidate.candidate_us),
+                                                    GetString(speed, "best_baseline"),
+                                                    Microseconds(GetNumber(speed, "best_us"))));
   }
   if (candidate.predicted_us > 0) facts.emplace_back("predicted", Microseconds(candidate.predicted_us));
   const Json& error = GetMember(record, "error");
@@ -133,7 +135,7 @@ std::string ProvenanceFacts(const Json& record) {
       {"precision", GetString(from, "precision")}};
   const Json& load = GetMember(from, "load_average");
   if (load.is_array() && !load.empty() && load[0].is_number())
-    facts.emplace_back("load of the machine",
+    facts.emplace_back("load average",
                        fmt::format("{:.2f} over {} cores", load[0].get<double>(), GetInt(from, "cores")));
   if (GetInt(from, "threads") > 0) facts.emplace_back("threads", std::to_string(GetInt(from, "threads")));
   const Json& gpu = GetMember(from, "gpu");
@@ -163,6 +165,7 @@ std::string SourceWithFindings(const std::string& source, const Json& findings, 
   if (findings.is_array())
     for (const Json& finding : findings) by_line[GetInt(finding, "line")].push_back(&finding);
   const std::vector<std::string> lines = Lines(source);
+  const std::vector<std::string> code = HighlightPython(source);
   std::string html = "<div class=\"source\">\n";
   for (size_t i = 0; i < lines.size() && i < kMostSourceLines; ++i) {
     const int64_t number = static_cast<int64_t>(i) + 1;
@@ -170,7 +173,7 @@ std::string SourceWithFindings(const std::string& source, const Json& findings, 
     const bool noted = found != by_line.end();
     html += fmt::format("<div class=\"row{}\" id=\"{}-L{}\"><span class=\"ln\">{}</span><code>{}</code>",
                         noted ? " noted " + Gravest(found->second) : "", prefix, number, number,
-                        EscapeHtml(lines[i]));
+                        i < code.size() ? code[i] : EscapeHtml(lines[i]));
     if (noted) {
       html += "<div class=\"margin\">";
       for (const Json* finding : found->second) html += FindingText(*finding);
@@ -183,7 +186,7 @@ std::string SourceWithFindings(const std::string& source, const Json& findings, 
     html += fmt::format("<div class=\"row\"><span class=\"ln\"></span><code>… {} more lines</code></div>\n",
                         lines.size() - kMostSourceLines);
   html += "</div>\n";
-  // Findings that belong to no line of the file.
+  // Findings without a line of the file.
   for (const auto& [line, others] : by_line)
     for (const Json* finding : others) html += FindingText(*finding) + "\n";
   return html;
@@ -222,10 +225,10 @@ std::string CandidateBody(const CandidateRecord& candidate, const CandidateRecor
     html += Details("What changed from its parent <code>" + EscapeHtml(parent->key) + "</code>",
                     DiffView(parent->source, candidate.source));
   if (differs(best) && (parent == nullptr || best->key != parent->key))
-    html += Details("What the best, <code>" + EscapeHtml(best->key) + "</code>, has otherwise",
+    html += Details("What the best, <code>" + EscapeHtml(best->key) + "</code>, does differently",
                     DiffView(candidate.source, best->source));
   const std::string provenance = ProvenanceFacts(record);
-  if (!provenance.empty()) html += Details("Where this verdict comes from", provenance);
+  if (!provenance.empty()) html += Details("Provenance of this verdict", provenance);
   return html;
 }
 

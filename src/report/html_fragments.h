@@ -1,6 +1,6 @@
-// The pieces that reports and the dashboard put together: a run's head, candidates, lineage and decisions;
-// one candidate's verdict, plots, source with findings, and diffs; where it all comes from. Values in, HTML
-// out, no I/O; whatever a model or a candidate wrote is escaped on its way.
+// The parts that reports and the dashboard share: a run's head, candidates, lineage and decisions; one
+// candidate's verdict, plots, source with findings, diffs and provenance. Values in, HTML out, no I/O. Text
+// from models and candidates is escaped.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,8 @@
 
 namespace hone {
 
-// Where links go: into the page itself for a file, to other pages for a server. An empty href makes no link.
+// Targets of links: places in the page itself for a file, other pages for a server. An empty href makes no
+// link.
 struct PageLinks {
   std::function<std::string(const std::string& key)> candidate;
 };
@@ -28,22 +29,22 @@ std::string RunFacts(const RunStory& story);
 std::string CandidateTable(const RunStory& story, const PageLinks& links);
 std::string LineageTree(const RunStory& story, const PageLinks& links);
 std::string DecisionTable(const RunStory& story);
-// The task's card: operators, bytes, floor; and what its tests cannot tell apart.
+// The task's card (operators, bytes, floor) and the wrong computations that its tests cannot detect.
 std::string TaskFacts(const RunStory& story);
 
-// The pieces of a candidate. `record` is its verdict's JSON.
+// The parts of a candidate. `record` is the JSON of its verdict.
 std::string GateList(const Json& record);
 std::string VerdictFacts(const CandidateRecord& candidate, const Json& record);
 std::string ProvenanceFacts(const Json& record);
-// Lines with numbers, and what static analysis says beside the line it says it of. `prefix` keeps line ids
-// apart.
+// Highlighted lines with numbers and, beside them, the findings of static analysis. `prefix` makes the ids of
+// the lines unique in a page.
 std::string SourceWithFindings(const std::string& source, const Json& findings, const std::string& prefix);
 std::string DiffView(const std::string& before, const std::string& after);
 
 // All of it: verdict, why, gates, plots, source, diffs to `parent` and `best` (null: none), provenance.
 std::string CandidateBody(const CandidateRecord& candidate, const CandidateRecord* parent,
                           const CandidateRecord* best);
-// The same behind a line that opens it.
+// The same inside <details>.
 std::string CandidateDetails(const CandidateRecord& candidate, const CandidateRecord* parent,
                              const CandidateRecord* best, bool open);
 

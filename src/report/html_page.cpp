@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "report/escape.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -133,9 +134,18 @@ std::string VerdictBadge(const std::string& verdict, const std::string& reason, 
   if (verdict.empty()) return Badge("not judged", "open");
   if (verdict == "accepted") return Badge(best ? "accepted, best" : "accepted", best ? "best" : "ok");
   if (verdict == "no_difference")
-    return Badge(reason == "speed-not-judged" ? "right" : "no difference", "same");
+    return Badge(reason == "speed-not-judged" ? "correct" : "no difference", "same");
   if (verdict == "baseline") return Badge("PyTorch", "open");
-  return Badge(reason.empty() ? verdict : reason, reason == "slower" ? "same" : "bad");
+  return Badge(reason.empty() ? ReplaceAll(verdict, "_", " ") : reason, reason == "slower" ? "same" : "bad");
+}
+
+const char* ResultTone(const std::string& result) {
+  if (result == kAccepted) return "ok";
+  return result == kRunFailed || result == kNoneRight ? "bad" : "same";
+}
+
+std::string ResultBadge(const std::string& result) {
+  return Badge(ResultWords(result), ResultTone(result));
 }
 
 std::string FactList(const std::vector<std::pair<std::string, std::string>>& facts) {

@@ -1,6 +1,6 @@
-// The frame and the small pieces of Hone's pages: a page in one file with its style inside, tables, badges,
-// and a plot with its legend and numbers. Strings in, strings out; every text is escaped here, and a caller
-// that hands over HTML says so by the name of the parameter.
+// The frame and the small parts of HTML pages: a page in one file with its style inside, tables, badges, and
+// a plot with its legend and numbers. Strings in, strings out. Every text is escaped here; a parameter that
+// takes HTML has `html` in its name.
 //
 // Pages need no script and make no request: the content security policy allows the one style by its hash and
 // nothing else.
@@ -17,7 +17,7 @@ namespace hone {
 // assets/style.css with assets/plot.css, and the latter alone for plots in files of their own.
 std::string PageStyle();
 std::string PlotStyle();
-// For a <meta> or a header of a page that carries exactly this style inline.
+// For a <meta> or a header of a page with exactly this inline style.
 std::string ContentPolicy(std::string_view style);
 
 struct NavItem {
@@ -31,7 +31,7 @@ struct PageFrame {
 };
 // A whole document, for a file.
 std::string HtmlPage(const PageFrame& frame, std::string_view body_html);
-// The policy that such a document carries, for a server's header.
+// The policy of such a document, for a server's header.
 std::string HtmlPagePolicy();
 
 // <h2 id=…> with what follows it, as a landmark that a screen reader can jump to.
@@ -40,6 +40,9 @@ std::string Section(std::string_view id, std::string_view title, std::string_vie
 std::string Badge(std::string_view text, std::string_view tone);
 // The verdict of a candidate as a badge.
 std::string VerdictBadge(const std::string& verdict, const std::string& reason, bool best = false);
+// What a run came to (store/run_result.h) as a badge, and its tone. Only an accepted candidate is "ok".
+std::string ResultBadge(const std::string& result);
+const char* ResultTone(const std::string& result);
 // Terms and values; empty values are left out.
 std::string FactList(const std::vector<std::pair<std::string, std::string>>& facts);
 

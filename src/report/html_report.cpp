@@ -9,6 +9,7 @@
 #include "report/escape.h"
 #include "report/html_fragments.h"
 #include "report/plots/row_canvas.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -27,7 +28,7 @@ std::string Footer(const std::string& command) {
       EscapeHtml(command));
 }
 
-// PyTorch as it is counts as a candidate in the store; a page shows those that somebody proposed.
+// The unmodified PyTorch module is candidate `zero` in the store. Pages show the proposed candidates only.
 bool Proposed(const CandidateRecord& candidate) {
   return candidate.phase != "zero";
 }
@@ -46,8 +47,7 @@ std::string CandidatesHtml(const RunStory& story) {
 std::string Member(const RunData& data, const std::string& anchor) {
   const RunRecord& run = data.story.run;
   std::string summary = fmt::format("<span class=\"key\">{}</span>", EscapeHtml(run.task));
-  summary += run.best_key.empty() ? Badge(run.status == "done" ? "PyTorch stays" : run.status, "same")
-                                  : Badge("accepted", "ok");
+  summary += ResultBadge(run.result);
   if (!run.best_key.empty())
     summary += fmt::format("<span class=\"speed\">{}</span>", TimesSign(run.vs_best));
   std::string body =
@@ -72,7 +72,7 @@ std::string Percent(double share) {
 std::string SuiteHead(const SuiteSummary& summary) {
   std::string html = fmt::format(
       "<header class=\"title\">\n<p class=\"eyebrow\">Suite · {}</p>\n<h1>{}</h1>\n<p class=\"outcome\">{} "
-      "tasks; {} got faster than the best of PyTorch.</p>\n<dl class=\"figures\">\n",
+      "tasks; {} got faster than the best PyTorch baseline.</p>\n<dl class=\"figures\">\n",
       EscapeHtml(summary.suite.created), EscapeHtml(summary.suite.name), summary.rows.size(),
       std::lround(summary.fast_1 * static_cast<double>(summary.rows.size())));
   const auto figure = [&](const char* name, const std::string& value, const std::string& small) {
@@ -80,8 +80,16 @@ std::string SuiteHead(const SuiteSummary& summary) {
                         EscapeHtml(small));
   };
   figure("geometric mean", TimesSign(summary.geomean_vs_best),
-         fmt::format("against the best of PyTorch; {} against eager", TimesSign(summary.geomean_vs_eager)));
-  figure("correct", Percent(summary.correct), "of tasks with a candidate that computes the same");
+         fmt::format("against the best PyTorch baseline; {} against eager{}",
+                     TimesSign(summary.geomean_vs_eager),
+                     summary.counted == static_cast<int>(summary.rows.size())
+                         ? ""
+                         : fmt::format("; over {} of {} tasks", summary.counted, summary.rows.size())));
+  if (summary.failed + summary.nothing_tried + summary.unfinished > 0)
+    figure("not in the mean", std::to_string(summary.failed + summary.nothing_tried + summary.unfinished),
+           fmt::format("{} failed, {} with nothing to try, {} not finished", summary.failed,
+                       summary.nothing_tried, summary.unfinished));
+  figure("correct", Percent(summary.correct), "of the tasks have a correct candidate");
   figure("fast_1", Percent(summary.fast_1), fmt::format("against eager {}", Percent(summary.fast_1_eager)));
   figure("fast_2", Percent(summary.fast_2), fmt::format("against eager {}", Percent(summary.fast_2_eager)));
   if (summary.tokens > 0)
@@ -93,12 +101,9 @@ std::string SuiteHead(const SuiteSummary& summary) {
 std::string SuiteTable(const SuiteSummary& summary) {
   std::vector<std::vector<Cell>> rows;
   for (const SuiteRow& row : summary.rows) {
-    const bool won = !row.run.best_key.empty();
+    const bool won = row.run.result == kAccepted;
     rows.push_back({{row.run.task, "#" + RunAnchor(row.run), ""},
-                    {won                        ? "accepted"
-                     : row.run.status == "done" ? "PyTorch stays"
-                                                : row.run.status,
-                     "", won ? "ok" : "same"},
+                    {ResultWords(row.run.result), "", ResultTone(row.run.result)},
                     {won ? TimesSign(row.run.vs_best) : "", "", ""},
                     {won ? TimesSign(row.run.vs_eager) : "", "", ""},
                     {row.right ? "yes" : "no", "", ""},
@@ -108,7 +113,7 @@ std::string SuiteTable(const SuiteSummary& summary) {
                     {won ? row.run.best_key : "", "", ""}});
   }
   return HtmlTable(
-      {"task", "outcome", "speed-up", "vs eager", "right", "candidates", "tokens", "took", "best"}, rows,
+      {"task", "result", "speed-up", "vs eager", "correct", "candidates", "tokens", "time", "best"}, rows,
       "Tasks");
 }
 
@@ -155,11 +160,7 @@ std::string RunHtml(const RunData& data) {
 }
 
 std::optional<Plot> SuitePlotOf(const SuiteData& data) {
-  std::vector<SuiteInterval> intervals;
-  for (const RunData& run : data.runs)
-    if (const CandidateRecord* best = FindCandidate(run.story, run.story.run.best_key))
-      intervals.push_back({run.story.run.id, best->ci_low, best->ci_high});
-  return SuitePlot(data.summary, intervals);
+  return SuitePlot(data.summary);
 }
 
 std::string SuiteHtml(const SuiteData& data) {

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// All that a report of a run tells.
+// Everything that a report of a run shows.
 struct RunData {
   RunStory story;
   std::vector<CallRecord> calls;
@@ -25,7 +25,7 @@ std::string RunCsv(const RunStory& story);
 
 struct SuiteData {
   SuiteSummary summary;
-  std::vector<RunData> runs;  // as the rows of the summary; without sources, which a run's own report has
+  std::vector<RunData> runs;  // in the order of the summary's rows
 };
 Result<SuiteData> ReadSuiteData(RunStore& store, const SuiteRecord& suite);
 

@@ -131,7 +131,7 @@ TEST(HtmlReport, ARunThatJustBeganHasAPageToo) {
   data.story.run.task = "t";
   data.story.run.status = "running";
   const std::string html = RunHtml(data);
-  EXPECT_THAT(html, HasSubstr("This run is running."));
+  EXPECT_THAT(html, HasSubstr("Status: running."));
   EXPECT_THAT(html, HasSubstr("none yet"));
 }
 

@@ -1,5 +1,5 @@
-// A run on a page: its head with the key figures, candidates as a table and as a tree, decisions, and the
-// task.
+// A run as parts of a page: its head with the key figures, its candidates as a table and as a tree, its
+// decisions, and its task.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "report/escape.h"
 #include "report/html_fragments.h"
 #include "report/plots/row_canvas.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -35,7 +36,7 @@ const CandidateRecord* FindCandidate(const RunStory& story, const std::string& k
   return nullptr;
 }
 
-// Children of each candidate in the order of the run; what has no known parent hangs at "".
+// Children of each candidate in the order of the run. Candidates without a known parent are under "".
 std::map<std::string, std::vector<const CandidateRecord*>> Children(const RunStory& story) {
   std::map<std::string, std::vector<const CandidateRecord*>> children;
   for (const CandidateRecord& one : story.candidates) {
@@ -89,18 +90,18 @@ std::string RunHead(const RunStory& story, const RunFigures& figures) {
       "class=\"outcome\">{}</p>\n",
       run.id, EscapeHtml(run.created), EscapeHtml(run.device.empty() ? run.target : run.device),
       EscapeHtml(run.task),
-      EscapeHtml(run.outcome.empty() ? fmt::format("This run is {}.", run.status) : run.outcome));
+      EscapeHtml(run.outcome.empty() ? fmt::format("Status: {}.", run.status) : run.outcome));
   html += "<dl class=\"figures\">\n";
   const CandidateFigure* best = figures.Find(run.best_key);
   if (best != nullptr) {
-    html += Figure(
-        "speed-up", TimesSign(best->vs_best),
-        fmt::format("95% interval {:.2f} to {:.2f}, against the best of PyTorch", best->low, best->high));
+    html += Figure("speed-up", TimesSign(best->vs_best),
+                   fmt::format("95% interval {:.2f} to {:.2f}, against the best PyTorch baseline", best->low,
+                               best->high));
     html += Figure("against eager", TimesSign(best->vs_eager));
-    html += Figure("time of a call", Microseconds(best->us),
+    html += Figure("time per call", Microseconds(best->us),
                    figures.floor_us > 0 ? fmt::format("floor {}", Microseconds(figures.floor_us)) : "");
   } else {
-    html += Figure("speed-up", run.status == "done" ? "PyTorch stays" : "none yet");
+    html += Figure("result", run.status == "running" ? "none yet" : ResultWords(run.result));
   }
   const auto count = [&](auto wanted) {
     return std::count_if(figures.candidates.begin(), figures.candidates.end(), wanted);
@@ -109,7 +110,7 @@ std::string RunHead(const RunStory& story, const RunFigures& figures) {
   html += Figure("candidates", std::to_string(figures.candidates.size()),
                  fmt::format("{} judged, {} accepted", judged,
                              count([](const CandidateFigure& one) { return one.verdict == "accepted"; })));
-  html += Figure("took", HumanSeconds(run.seconds));
+  html += Figure("time", HumanSeconds(run.seconds));
   if (story.usage.calls > 0)
     html += Figure(
         "tokens", ShortNumber(static_cast<double>(story.usage.prompt_tokens + story.usage.completion_tokens)),
@@ -123,12 +124,13 @@ std::string RunFacts(const RunStory& story) {
   const RunRecord& run = story.run;
   return FactList({{"run", fmt::format("R{} {}", run.id, run.name)},
                    {"status", run.status},
-                   {"made", run.created},
+                   {"result", ResultWords(run.result)},
+                   {"created", run.created},
                    {"finished", run.finished},
                    {"proposer", run.model.empty() ? run.proposer : run.proposer + ", " + run.model},
                    {"device", run.device.empty() ? "" : fmt::format("{} ({})", run.device, run.target)},
-                   {"took", HumanSeconds(run.seconds)},
-                   {"cost of models", story.usage.calls == 0 ? "no model was asked" : Cost(story.usage)},
+                   {"time", HumanSeconds(run.seconds)},
+                   {"cost of models", story.usage.calls == 0 ? "no model was called" : Cost(story.usage)},
                    {"task file", run.task_path},
                    {"task sha256", run.task_sha256},
                    {"folder", run.folder}});
@@ -139,12 +141,11 @@ std::string CandidateTable(const RunStory& story, const PageLinks& links) {
   for (const CandidateRecord& one : story.candidates) {
     const bool timed = one.vs_best > 0 && one.verdict != "baseline";
     const bool best = !story.run.best_key.empty() && one.key == story.run.best_key;
-    const std::string word = one.verdict.empty()              ? "not judged"
-                             : one.verdict == "rejected"      ? one.reason
-                             : one.verdict == "no_difference" ? "no difference"
-                             : one.verdict == "baseline"      ? "PyTorch"
-                             : best                           ? "accepted, best"
-                                                              : one.verdict;
+    const std::string word = one.verdict.empty()         ? "not judged"
+                             : one.verdict == "rejected" ? one.reason
+                             : one.verdict == "baseline" ? "PyTorch"
+                             : best                      ? "accepted, best"
+                                                         : ReplaceAll(one.verdict, "_", " ");
     const std::string tone = best                                                  ? "best"
                              : one.verdict == "accepted"                           ? "ok"
                              : one.verdict == "rejected" && one.reason != "slower" ? "bad"
@@ -161,8 +162,8 @@ std::string CandidateTable(const RunStory& story, const PageLinks& links) {
          {one.kind, "", ""},
          {one.seconds > 0 ? HumanSeconds(one.seconds) : "", "", ""}});
   }
-  return HtmlTable({"candidate", "phase", "verdict", "speed-up", "95% interval", "a call", "error / limit",
-                    "kind", "judged in"},
+  return HtmlTable({"candidate", "phase", "verdict", "speed-up", "95% interval", "time per call",
+                    "error / limit", "kind", "judging time"},
                    rows, "Candidates");
 }
 
@@ -179,27 +180,27 @@ std::string DecisionTable(const RunStory& story) {
   for (const DecisionRecord& one : story.decisions)
     rows.push_back({{one.created, "", ""}, {one.phase, "", ""}, {one.text, "", ""}});
   return rows.empty() ? "<p class=\"quiet\">None.</p>\n"
-                      : HtmlTable({"when", "phase", "what"}, rows, "Decisions");
+                      : HtmlTable({"time", "phase", "decision"}, rows, "Decisions");
 }
 
 std::string TaskFacts(const RunStory& story) {
   Result<Json> context = ParseJson(story.run.card);
   if (!context.ok()) return "";
   const Json& card = GetMember(*context, "card");
-  if (!card.is_object()) return "<p class=\"quiet\">The task was not looked at yet.</p>\n";
+  if (!card.is_object()) return "<p class=\"quiet\">The task was not analysed yet.</p>\n";
   std::vector<std::pair<std::string, std::string>> facts = {
       {"arithmetic", fmt::format("{} FLOP", ShortNumber(GetNumber(card, "flops")))},
-      {"must move", HumanBytes(GetNumber(card, "least_bytes"))},
+      {"least memory traffic", HumanBytes(GetNumber(card, "least_bytes"))},
       {"weights", HumanBytes(GetNumber(card, "weight_bytes"))},
       {"operators", fmt::format("{} calls", GetInt(card, "operator_calls"))},
-      {"serial chain", fmt::format("{} steps that must follow one another", GetInt(card, "serial_chain"))},
+      {"serial chain", fmt::format("{} dependent steps", GetInt(card, "serial_chain"))},
       {"floor", GetNumber(card, "floor_us") > 0
-                    ? fmt::format("{}, {} bound, at this device's measured ceilings",
+                    ? fmt::format("{}, {} bound, from this device's measured ceilings",
                                   Microseconds(GetNumber(card, "floor_us")), GetString(card, "floor_bound"))
                     : ""}};
   if (GetMember(card, "launches").is_number())
     facts.emplace_back("launches", fmt::format("{} per forward in PyTorch", GetInt(card, "launches")));
-  // Every verdict carries the same audit of the task's own tests.
+  // Every verdict has the same audit of the task's own tests.
   for (const CandidateRecord& one : story.candidates) {
     Result<Json> record = ParseJson(one.json);
     if (!record.ok()) continue;
@@ -207,7 +208,7 @@ std::string TaskFacts(const RunStory& story) {
     if (!audit.is_object()) continue;
     const Json& blind = GetMember(audit, "blind_spots");
     const size_t missed = blind.is_array() ? blind.size() : 0;
-    facts.emplace_back("audit", fmt::format("tells {} of {} wrong ways to compute it apart",
+    facts.emplace_back("audit", fmt::format("detects {} of {} wrong computations",
                                             GetInt(audit, "mutants") - static_cast<int64_t>(missed),
                                             GetInt(audit, "mutants")));
     std::vector<std::string> names;

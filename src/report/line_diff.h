@@ -1,5 +1,5 @@
-// What changed between two texts with the line numbers of both, for pages (base/diff.h finds it): parents and
-// children in a lineage, the best against the rest.
+// A diff of two texts with the line numbers of both, for pages (base/diff.h computes it): a candidate and its
+// parent, or a candidate and the best.
 #pragma once
 
 #include <string>

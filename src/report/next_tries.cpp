@@ -30,7 +30,7 @@ class Tries {
     if (told_.outcome.id == "won") Winner();
     Unproposed();
     MoreOfTheSame();
-    if (told_.outcome.id == "kept_pytorch") SomebodyElse();
+    if (told_.outcome.id == "kept_pytorch" || told_.outcome.id == "none_right") SomebodyElse();
     if (told_.outcome.id == "won") Add("check_again", "hone bench " + Task() + " " + File("best.py"), {});
     if (tries_.size() > kMost) tries_.resize(kMost);
     return std::move(tries_);
@@ -120,7 +120,7 @@ class Tries {
         Add("more_repairs", Again(fmt::format("--repairs {}", options_.repairs + 2)),
             {one.key, fmt::format("{}", options_.repairs), one.reason});
     Parts();
-    if (told_.outcome.id == "kept_pytorch" && told_.outcome.judged > 0)
+    if ((told_.outcome.id == "kept_pytorch" || told_.outcome.id == "none_right") && told_.outcome.judged > 0)
       Add("more_seeds", Again(fmt::format("--seeds {}", 2 * options_.seeds)),
           {fmt::format("{}", options_.seeds)});
   }

@@ -11,9 +11,9 @@ namespace hone {
 
 namespace {
 
-// A loop over time is longer than any chain of layers in a network of today.
+// A loop over time steps is longer than the chain of layers in any common network.
 constexpr int64_t kChainOfALoop = 128;
-// More than a quiet machine drifts.
+// More drift than on a quiet machine.
 constexpr double kDrift = 1.15;
 
 std::vector<double> Numbers(const Json& array) {
@@ -37,7 +37,8 @@ void SetLadder(RunFigures* run) {
           run->eager_low_us == 0 ? timing.median_us : std::min(run->eager_low_us, timing.median_us);
       run->eager_high_us = std::max(run->eager_high_us, timing.median_us);
     }
-  // Rungs drift with the machine: all of them from one contest, the best candidate's where there is one.
+  // Baselines drift with the machine, so all of them are taken from one contest: the best candidate's, if
+  // any.
   const CandidateFigure* from = run->Find(run->best_key);
   if (from == nullptr || from->timings.size() < 2) {
     from = nullptr;
@@ -60,7 +61,7 @@ void SetCard(const Json& context, const Json& card, RunFigures* run) {
   run->least_bytes = GetNumber(card, "least_bytes");
   run->ceiling_flops_per_s = GetNumber(card, "ceiling_flops_per_s");
   run->ceiling_bytes_per_s = GetNumber(card, "ceiling_bytes_per_s");
-  // Runs from before the ceilings were kept: the one that bounds follows from the floor.
+  // Older runs did not record the ceilings; the one that bounds follows from the floor.
   if (run->floor_us > 0 && run->ceiling_flops_per_s == 0 && run->floor_bound == "arithmetic")
     run->ceiling_flops_per_s = run->flops / (run->floor_us * 1e-6);
   if (run->floor_us > 0 && run->ceiling_bytes_per_s == 0 && run->floor_bound == "memory")
@@ -81,9 +82,8 @@ const CandidateFigure* RunFigures::Find(const std::string& key) const {
 std::string RunFigures::DriftNote() const {
   if (eager_low_us <= 0 || eager_high_us / eager_low_us < kDrift) return "";
   return fmt::format(
-      " Each candidate was timed beside PyTorch in a contest of its own, and eager PyTorch took {} to {} in "
-      "them: "
-      "compare speed-ups, which are taken within a contest, not these times.",
+      " Each candidate was timed against PyTorch in a contest of its own, in which eager PyTorch took {} to "
+      "{}. Compare the speed-ups, which are measured within one contest, and not these times.",
       HumanSeconds(eager_low_us * 1e-6), HumanSeconds(eager_high_us * 1e-6));
 }
 

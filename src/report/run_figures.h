@@ -1,5 +1,5 @@
-// The numbers of a run that can be drawn, read once from what the store keeps: plain values, no JSON, no text
-// of strangers that has not been named as such. What was not measured is not here; nothing is filled in.
+// The numbers of a run that can be drawn, read once from the store's records: plain values, no JSON. What was
+// not measured is absent; nothing is filled in.
 #pragma once
 
 #include <optional>
@@ -54,7 +54,7 @@ struct CandidateFigure {
   bool right() const { return verdict == "accepted" || verdict == "no_difference" || reason == "slower"; }
 };
 
-// PyTorch as it is or another way to run it, by its median in the contest of `beside`.
+// One PyTorch baseline, with its median in the contest of `ladder_beside`.
 struct RungFigure {
   std::string name;
   double us = 0;
@@ -74,10 +74,10 @@ struct CallFigure {
 struct RunFigures {
   std::string task;
   std::string best_key;
-  std::vector<CandidateFigure> candidates;  // in the order of the run, PyTorch itself left out
+  std::vector<CandidateFigure> candidates;  // in the order of the run, without PyTorch itself
   std::vector<RungFigure> ladder;           // the fastest first
   std::string ladder_beside;                // the candidate in whose contest the rungs were timed
-  // Eager PyTorch in the contests of this run, the quickest and the slowest: how far the machine drifted.
+  // The fastest and the slowest median of eager PyTorch in this run's contests: the drift of the machine.
   double eager_low_us = 0;
   double eager_high_us = 0;
   std::vector<CallFigure> calls;  // in the order of time
@@ -91,7 +91,7 @@ struct RunFigures {
   bool recurrent = false;  // the task has recurrent modules, or a chain of a loop's length
 
   const CandidateFigure* Find(const std::string& key) const;
-  // A sentence where times of different contests should not be compared; else empty.
+  // A warning when times of different contests should not be compared; else empty.
   std::string DriftNote() const;
 };
 

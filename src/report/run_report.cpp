@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/text_table.h"
+#include "base/text_wrap.h"
+#include "store/record_io.h"
+#include "store/run_result.h"
 
 namespace hone {
 
 namespace {
 
 std::string Money(const UsageTotals& usage) {
-  if (usage.calls == 0) return "no model was asked";
+  if (usage.calls == 0) return "no model was called";
   return fmt::format("{} calls, {} + {} tokens{}, {}", usage.calls, usage.prompt_tokens,
                      usage.completion_tokens, usage.estimated ? " (partly estimated)" : "",
                      usage.price_known ? fmt::format("${:.4f}", usage.cost_usd) : "price not known");
@@ -28,6 +32,21 @@ int DepthOf(const CandidateRecord& candidate, const std::vector<CandidateRecord>
   return depth;
 }
 
+std::string VerdictText(const CandidateRecord& one) {
+  return one.verdict.empty() ? "not judged" : ReplaceAll(one.verdict, "_", " ");
+}
+
+Tone VerdictTone(const CandidateRecord& one) {
+  if (one.accepted()) return Tone::kGood;
+  if (one.verdict == "rejected") return Tone::kBad;
+  return one.verdict == "no_difference" ? Tone::kNeutral : Tone::kPlain;
+}
+
+Tone ToneOfResult(const std::string& result) {
+  if (result == kAccepted) return Tone::kGood;
+  return result == kRunFailed || result == kNoneRight ? Tone::kBad : Tone::kPlain;
+}
+
 }  // namespace
 
 Result<RunStory> ReadStory(RunStore& store, const std::string& what) {
@@ -41,8 +60,7 @@ Result<RunStory> ReadStory(RunStore& store, const std::string& what) {
 }
 
 std::string CandidateLine(const CandidateRecord& candidate, const Style& style) {
-  const std::string verdict =
-      fmt::format("{:<13}", candidate.verdict.empty() ? "not judged" : candidate.verdict);
+  const std::string verdict = fmt::format("{:<13}", VerdictText(candidate));
   const std::string coloured = candidate.accepted()                   ? style.Green(verdict)
                                : candidate.verdict == "rejected"      ? style.Red(verdict)
                                : candidate.verdict == "no_difference" ? style.Yellow(verdict)
@@ -66,60 +84,103 @@ std::string CandidateLine(const CandidateRecord& candidate, const Style& style) 
   return line;
 }
 
+namespace {
+
+// The timeline of a run, a row per candidate.
+std::string CandidateTable(const RunStory& story, const Style& style) {
+  TextTable table;
+  table.columns = {{"candidate", 0, 16, false},  {"verdict", 0, 10, false}, {"speed-up [95%]", 0, 0, false},
+                   {"error/limit", 4, 0, false}, {"predicted", 6, 0, true}, {"time", 5, 0, true},
+                   {"kind", 3, 0, false},        {"note", 2, 24, false}};
+  for (const CandidateRecord& one : story.candidates) {
+    const bool timed = one.vs_best > 0 && one.verdict != "baseline";
+    const bool best = !story.run.best_key.empty() && one.key == story.run.best_key;
+    std::string note = one.title;
+    if (one.verdict == "rejected") {
+      const std::vector<std::string> detail = Lines(one.detail);
+      note = one.reason + (detail.empty() || timed ? "" : ": " + detail[0].substr(0, 160));
+    }
+    table.rows.push_back(
+        {std::string(static_cast<size_t>(2 * DepthOf(one, story.candidates)), ' ') + one.key,
+         TableCell(VerdictText(one), VerdictTone(one)),
+         timed ? fmt::format("{:.2f}x [{:.2f}, {:.2f}]", one.vs_best, one.ci_low, one.ci_high) : "",
+         timed ? fmt::format("{}/{}", HumanNumber(one.error), HumanNumber(one.error_limit)) : "",
+         one.predicted_us > 0 && timed ? HumanSeconds(one.predicted_us * 1e-6) : "",
+         timed ? HumanSeconds(one.candidate_us * 1e-6) : "", timed ? one.kind : "",
+         best ? TableCell("<- best", Tone::kStrong) : TableCell(note)});
+  }
+  return PrintTable(table, style);
+}
+
+// "label  text", with further lines below the text on a terminal.
+std::string LabelledLine(const std::string& label, size_t width, const std::string& text,
+                         const Style& style) {
+  const std::string head = fmt::format("  {:<{}} ", label, width);
+  const std::string line = SafeForTerminal(ReplaceAll(text, "\n", " "));
+  return head +
+         (style.wraps_sentences() ? WrapIndented(line, static_cast<int>(head.size()), style.width()) : line) +
+         "\n";
+}
+
+}  // namespace
+
 std::string RunText(const RunStory& story, const Style& style, bool verbose) {
   const RunRecord& run = story.run;
-  std::string text = fmt::format("{}  {}\n", style.Bold(run.task), SafeForTerminal(run.outcome));
-  text += fmt::format("  run           R{} {}, {}\n", run.id, run.name, run.status);
-  text += fmt::format("  proposer      {}{}\n", SafeForTerminal(run.proposer),
-                      run.model.empty() ? "" : ", " + SafeForTerminal(run.model));
+  const auto line = [&](const char* label, const std::string& value) {
+    return LabelledLine(label, 13, value, style);
+  };
+  std::string text = style.Bold(SafeForTerminal(run.task)) + "\n";
+  text += line("result", run.status == "running" ? "none yet" : ResultWords(run.result));
+  text += line("outcome", run.outcome);
+  text += line("run", fmt::format("R{} {}, {}", run.id, run.name, run.status));
+  text += line("proposer", run.model.empty() ? run.proposer : run.proposer + ", " + run.model);
   text +=
-      fmt::format("  device        {} ({})\n", run.device.empty() ? "not known yet" : run.device, run.target);
-  text += fmt::format("  took          {}\n", HumanSeconds(run.seconds));
-  text += fmt::format("  cost          {}\n", Money(story.usage));
-  text += fmt::format("  folder        {}\n", run.folder);
-  text += "candidates\n";
-  for (const CandidateRecord& candidate : story.candidates) {
-    const int depth = DepthOf(candidate, story.candidates);
-    text +=
-        fmt::format("  {:{}}{}{}\n", "", 2 * depth, CandidateLine(candidate, style),
-                    candidate.key == run.best_key && !run.best_key.empty() ? style.Bold("  <- best") : "");
-  }
-  text += "decisions\n";
+      line("device", fmt::format("{} ({})", run.device.empty() ? "not known yet" : run.device, run.target));
+  text += line("time", HumanSeconds(run.seconds));
+  text += line("cost", Money(story.usage));
+  text += line("folder", run.folder);
+  text += "\n" + style.Bold("candidates") + "\n" + CandidateTable(story, style);
+  text += "\n" + style.Bold("decisions") + "\n";
   for (const DecisionRecord& decision : story.decisions)
-    if (verbose || decision.phase != "look")
-      text += fmt::format("  {:<10} {}\n", decision.phase, SafeForTerminal(decision.text));
+    if (verbose || decision.phase != "look") text += LabelledLine(decision.phase, 10, decision.text, style);
   return text;
 }
 
 std::string RunLine(const RunRecord& run, bool abandoned, const Style& style) {
   const std::string status = abandoned ? "killed" : run.status;
   const std::string speed =
-      run.best_key.empty() ? (run.status == "done" ? "PyTorch" : "-") : fmt::format("{:.2f}x", run.vs_best);
+      run.best_key.empty() ? ResultWords(abandoned ? "" : run.result) : fmt::format("{:.2f}x", run.vs_best);
   const std::string padded = fmt::format("{:<8}", status);
-  return fmt::format("R{:<6} {}  {:<26} {} {:>9}  {}", run.id, run.created, run.task,
+  return fmt::format("R{:<6} {}  {:<26} {} {:>13}  {}", run.id, run.created, SafeForTerminal(run.task),
                      status == "done"      ? padded
                      : status == "running" ? style.Green(padded)
                                            : style.Yellow(padded),
-                     speed, run.name);
+                     speed, SafeForTerminal(run.name));
+}
+
+std::string RunListText(const std::vector<RunListRow>& rows, const Style& style) {
+  TextTable table;
+  table.columns = {{"run", 0, 0, false},    {"created", 3, 0, false}, {"task", 0, 14, false},
+                   {"result", 0, 0, false}, {"vs best", 0, 0, true},  {"tags", 2, 10, false},
+                   {"name", 4, 0, false}};
+  for (const RunListRow& row : rows) {
+    const RunRecord& run = row.run;
+    const std::string status = row.abandoned ? "killed" : run.status;
+    const std::string created =
+        run.created.size() < 16 ? run.created : run.created.substr(0, 10) + " " + run.created.substr(11, 5);
+    table.rows.push_back(
+        {fmt::format("R{}", run.id), created, run.task,
+         status == "done" ? TableCell(ResultWords(run.result), ToneOfResult(run.result))
+                          : TableCell(status, status == "failed" ? Tone::kBad : Tone::kNeutral),
+         run.best_key.empty() ? "" : fmt::format("{:.2f}x", run.vs_best), Join(row.tags, " "), run.name});
+  }
+  return PrintTable(table, style);
 }
 
 OrderedJson RunToJson(const RunRecord& run) {
-  return {{"id", fmt::format("R{}", run.id)},
-          {"name", run.name},
-          {"created", run.created},
-          {"finished", run.finished},
-          {"status", run.status},
-          {"task", run.task},
-          {"target", run.target},
-          {"device", run.device},
-          {"proposer", run.proposer},
-          {"model", run.model},
-          {"best", run.best_key.empty() ? "pytorch" : run.best_key},
-          {"vs_best", run.vs_best},
-          {"vs_eager", run.vs_eager},
-          {"outcome", run.outcome},
-          {"seconds", run.seconds},
-          {"folder", run.folder}};
+  OrderedJson json = {{"id", fmt::format("R{}", run.id)}};
+  json.update(RecordToJson(run, Extent::kList));
+  return json;
 }
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// A run for a person: what came of it, every candidate in the order of the run with its lineage, what was
-// decided and why, and what it cost.
+// A run as text: its result, every candidate in the order of the run with its lineage, the decisions with
+// their reasons, and the cost.
 #pragma once
 
 #include <string>
@@ -23,8 +23,15 @@ Result<RunStory> ReadStory(RunStore& store, const std::string& what);
 // One line of a candidate, without line end.
 std::string CandidateLine(const CandidateRecord& candidate, const Style& style);
 std::string RunText(const RunStory& story, const Style& style, bool verbose);
-// One line per run, for lists.
+// One line for one run.
 std::string RunLine(const RunRecord& run, bool abandoned, const Style& style);
+// A table of runs.
+struct RunListRow {
+  RunRecord run;
+  bool abandoned = false;  // it says "running", and no process works on it
+  std::vector<std::string> tags;
+};
+std::string RunListText(const std::vector<RunListRow>& rows, const Style& style);
 OrderedJson RunToJson(const RunRecord& run);
 
 }  // namespace hone

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "base/text_wrap.h"
+
 namespace hone {
 namespace {
 
@@ -56,11 +59,36 @@ TEST(RunReport, AStoryShowsLineageBestAndDecisions) {
                      {"look:x", "now", "look", "x: 3 us at first look", "null"}};
   const std::string text = RunText(story, Style(false), false);
   EXPECT_THAT(text, HasSubstr("R3 run, done"));
+  EXPECT_THAT(text, HasSubstr("candidate        verdict   speed-up [95%]"));
   EXPECT_THAT(text, HasSubstr("    seed0.repair1"));
   EXPECT_THAT(text, HasSubstr("<- best"));
   EXPECT_THAT(text, HasSubstr("no tuning of seed0.repair1"));
   EXPECT_THAT(text, Not(HasSubstr("at first look")));
   EXPECT_THAT(RunText(story, Style(false), true), HasSubstr("at first look"));
+}
+
+TEST(RunReport, TheTableOfCandidatesFitsTheWidthOfTheTerminal) {
+  RunStory story;
+  story.candidates = {Judged("seed0.algorithm.repair1.stage_grid", "rejected", 0),
+                      Judged("expert:cuda/persistent_recurrent", "accepted", 2)};
+  story.candidates[0].detail = std::string(40, 'x') + " " + std::string(40, 'y');
+  for (const int width : {60, 80, 120})
+    for (const std::string& line : Lines(RunText(story, Style(false, width), false)))
+      if (!Contains(line, "  run ")) {
+        EXPECT_LE(DisplayWidth(line), width) << line;
+      }
+}
+
+TEST(RunReport, AFailedRunIsNeverShownAsPyTorchKept) {
+  RunStory story;
+  story.run.status = story.run.result = "failed";
+  story.run.outcome = "the task does not load";
+  EXPECT_THAT(RunText(story, Style(false), false), HasSubstr("result        failed"));
+  EXPECT_THAT(RunText(story, Style(false), false), Not(HasSubstr("PyTorch")));
+  EXPECT_THAT(RunLine(story.run, false, Style(false)), Not(HasSubstr("PyTorch")));
+  EXPECT_THAT(RunListText({{story.run, false, {"nightly"}}}, Style(false)), Not(HasSubstr("PyTorch")));
+  EXPECT_THAT(RunListText({{story.run, false, {"nightly"}}}, Style(false)), HasSubstr("nightly"));
+  EXPECT_THAT(Lines(RunListText({}, Style(false)))[0], HasSubstr("task"));
 }
 
 TEST(RunReport, ARunThatNobodyWorksOnIsCalledKilled) {

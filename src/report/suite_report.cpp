@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "base/text_table.h"
+#include "base/text_wrap.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -22,11 +25,18 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
     for (const CandidateRecord& one : candidates) {
       if (one.phase == "zero") continue;
       ++row.candidates;
-      row.right =
-          row.right || one.verdict == "accepted" || one.verdict == "no_difference" || one.reason == "slower";
+      row.right = row.right || one.right();
+      if (!run.best_key.empty() && one.key == run.best_key) {
+        row.ci_low = one.ci_low;
+        row.ci_high = one.ci_high;
+      }
     }
     HONE_ASSIGN_OR_RETURN(row.usage, store.Usage(run.id));
-    const bool won = !run.best_key.empty();
+    summary.failed += run.result == kRunFailed ? 1 : 0;
+    summary.nothing_tried += run.result == kNothingTried ? 1 : 0;
+    summary.unfinished += run.result.empty() ? 1 : 0;
+    summary.counted += CountsInMeans(run.result) ? 1 : 0;
+    const bool won = run.result == kAccepted;
     summary.correct += row.right ? 1 : 0;
     summary.fast_1 += won && run.vs_best > 1 ? 1 : 0;
     summary.fast_2 += won && run.vs_best > 2 ? 1 : 0;
@@ -48,49 +58,78 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
   for (double* share :
        {&summary.correct, &summary.fast_1, &summary.fast_2, &summary.fast_1_eager, &summary.fast_2_eager})
     *share /= count;
-  summary.geomean_vs_best = std::exp(log_best / count);
-  summary.geomean_vs_eager = std::exp(log_eager / count);
+  summary.geomean_vs_best = std::exp(log_best / std::max(1, summary.counted));
+  summary.geomean_vs_eager = std::exp(log_eager / std::max(1, summary.counted));
   return summary;
 }
 
 std::string SuiteText(const SuiteSummary& summary, const Style& style) {
-  std::string text =
-      style.Bold(fmt::format("{:<28} {:<8} {:>8} {:>9} {:>6} {:>9} {:>9}  {}\n", "task", "status", "vs_best",
-                             "vs_eager", "right", "tokens", "usd", "best"));
+  TextTable table;
+  table.columns = {{"task", 0, 16, false},        {"result", 0, 0, false},  {"vs best", 0, 0, true},
+                   {"95% interval", 3, 0, false}, {"vs eager", 2, 0, true}, {"correct", 4, 0, false},
+                   {"best", 1, 14, false},        {"tokens", 6, 0, true},   {"USD", 7, 0, true},
+                   {"time", 5, 0, true}};
   for (const SuiteRow& row : summary.rows) {
-    const bool won = !row.run.best_key.empty();
-    text += fmt::format("{:<28} {:<8} {:>8} {:>9} {:>6} {:>9} {:>9}  {}\n", row.run.task, row.run.status,
-                        won ? fmt::format("{:.2f}x", row.run.vs_best) : "-",
-                        won ? fmt::format("{:.2f}x", row.run.vs_eager) : "-", row.right ? "yes" : "no",
-                        row.usage.prompt_tokens + row.usage.completion_tokens,
-                        row.usage.price_known ? fmt::format("{:.4f}", row.usage.cost_usd) : "?",
-                        won ? SafeForTerminal(row.run.best_key) : "PyTorch");
+    const bool won = row.run.result == kAccepted;
+    const Tone tone = won                                                            ? Tone::kGood
+                      : row.run.result == kRunFailed || row.run.result == kNoneRight ? Tone::kBad
+                                                                                     : Tone::kNeutral;
+    table.rows.push_back(
+        {row.run.task, TableCell(ResultWords(row.run.result), tone),
+         won ? fmt::format("{:.2f}x", row.run.vs_best) : "",
+         won && row.ci_high > 0 ? fmt::format("{:.2f} to {:.2f}", row.ci_low, row.ci_high) : "",
+         won ? fmt::format("{:.2f}x", row.run.vs_eager) : "", row.right ? "yes" : "no",
+         won ? row.run.best_key : "",
+         fmt::format("{}", row.usage.prompt_tokens + row.usage.completion_tokens),
+         row.usage.price_known ? fmt::format("{:.4f}", row.usage.cost_usd) : "?",
+         row.run.seconds > 0 ? HumanSeconds(row.run.seconds) : ""});
   }
-  text += fmt::format(
-      "{} tasks: correct {:.0f}%, fast_1 {:.0f}%, fast_2 {:.0f}% (against the best of PyTorch; against eager "
-      "{:.0f}% and {:.0f}%)\n",
-      summary.rows.size(), 100 * summary.correct, 100 * summary.fast_1, 100 * summary.fast_2,
-      100 * summary.fast_1_eager, 100 * summary.fast_2_eager);
-  text += fmt::format("geometric mean {:.2f}x the best of PyTorch, {:.2f}x eager; {} tokens, {}\n",
-                      summary.geomean_vs_best, summary.geomean_vs_eager, summary.tokens,
-                      summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known");
+  std::string text = PrintTable(table, style);
+  const std::string apart =
+      summary.counted == static_cast<int>(summary.rows.size())
+          ? ""
+          : fmt::format(" over {} of {} tasks ({} failed, {} with nothing to try, {} not finished)",
+                        summary.counted, summary.rows.size(), summary.failed, summary.nothing_tried,
+                        summary.unfinished);
+  const std::string sentences[] = {
+      fmt::format("{} tasks: correct {:.0f}%, fast_1 {:.0f}%, fast_2 {:.0f}% (against the best PyTorch "
+                  "baseline; against eager {:.0f}% and {:.0f}%)",
+                  summary.rows.size(), 100 * summary.correct, 100 * summary.fast_1, 100 * summary.fast_2,
+                  100 * summary.fast_1_eager, 100 * summary.fast_2_eager),
+      fmt::format("geometric mean {:.2f}x the best PyTorch baseline, {:.2f}x eager{}; {} tokens, {}",
+                  summary.geomean_vs_best, summary.geomean_vs_eager, apart, summary.tokens,
+                  summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known")};
+  for (const std::string& sentence : sentences)
+    text += (style.wraps_sentences() ? WrapIndented(sentence, 0, style.width()) : sentence) + "\n";
   return text;
 }
 
 std::string SuiteCsv(const SuiteSummary& summary) {
-  std::string csv = "task,status,vs_best,vs_eager,right,candidates,tokens,cost_usd,best,seconds,run\n";
-  for (const SuiteRow& row : summary.rows)
-    csv += fmt::format(
-        "{},{},{:.6g},{:.6g},{},{},{},{:.6f},{},{:.1f},{}\n", row.run.task, row.run.status,
-        row.run.best_key.empty() ? 1.0 : row.run.vs_best, row.run.best_key.empty() ? 1.0 : row.run.vs_eager,
-        row.right, row.candidates, row.usage.prompt_tokens + row.usage.completion_tokens, row.usage.cost_usd,
-        row.run.best_key.empty() ? "pytorch" : row.run.best_key, row.run.seconds, row.run.name);
+  std::string csv = "task,status,vs_best,vs_eager,right,candidates,tokens,cost_usd,best,seconds,run,result\n";
+  for (const SuiteRow& row : summary.rows) {
+    const bool won = row.run.result == kAccepted;
+    const bool counts = CountsInMeans(row.run.result);
+    const auto ratio = [&](double value) {
+      return counts ? fmt::format("{:.6g}", won ? value : 1.0) : std::string();
+    };
+    csv += fmt::format("{},{},{},{},{},{},{},{:.6f},{},{:.1f},{},{}\n", row.run.task, row.run.status,
+                       ratio(row.run.vs_best), ratio(row.run.vs_eager), row.right, row.candidates,
+                       row.usage.prompt_tokens + row.usage.completion_tokens, row.usage.cost_usd,
+                       won      ? row.run.best_key
+                       : counts ? "pytorch"
+                                : "",
+                       row.run.seconds, row.run.name, row.run.result);
+  }
   return csv;
 }
 
 OrderedJson SuiteToJson(const SuiteSummary& summary) {
   OrderedJson json = {{"suite", summary.suite.name},
                       {"tasks", summary.rows.size()},
+                      {"counted", summary.counted},
+                      {"failed", summary.failed},
+                      {"nothing_tried", summary.nothing_tried},
+                      {"unfinished", summary.unfinished},
                       {"correct", summary.correct},
                       {"fast_1", summary.fast_1},
                       {"fast_2", summary.fast_2},
@@ -102,19 +141,24 @@ OrderedJson SuiteToJson(const SuiteSummary& summary) {
                       {"cost_usd", summary.cost_usd},
                       {"price_known", summary.price_known}};
   json["rows"] = OrderedJson::array();
-  for (const SuiteRow& row : summary.rows)
-    json["rows"].push_back({{"task", row.run.task},
-                            {"status", row.run.status},
-                            {"vs_best", row.run.best_key.empty() ? 1.0 : row.run.vs_best},
-                            {"vs_eager", row.run.best_key.empty() ? 1.0 : row.run.vs_eager},
-                            {"right", row.right},
-                            {"candidates", row.candidates},
-                            {"tokens", row.usage.prompt_tokens + row.usage.completion_tokens},
-                            {"cost_usd", row.usage.cost_usd},
-                            {"best", row.run.best_key.empty() ? "pytorch" : row.run.best_key},
-                            {"outcome", row.run.outcome},
-                            {"seconds", row.run.seconds},
-                            {"run", row.run.name}});
+  for (const SuiteRow& row : summary.rows) {
+    const bool won = row.run.result == kAccepted;
+    const bool counts = CountsInMeans(row.run.result);
+    json["rows"].push_back(
+        {{"task", row.run.task},
+         {"status", row.run.status},
+         {"result", row.run.result},
+         {"vs_best", counts ? OrderedJson(won ? row.run.vs_best : 1.0) : OrderedJson()},
+         {"vs_eager", counts ? OrderedJson(won ? row.run.vs_eager : 1.0) : OrderedJson()},
+         {"right", row.right},
+         {"candidates", row.candidates},
+         {"tokens", row.usage.prompt_tokens + row.usage.completion_tokens},
+         {"cost_usd", row.usage.cost_usd},
+         {"best", counts ? OrderedJson(won ? row.run.best_key : "pytorch") : OrderedJson()},
+         {"outcome", row.run.outcome},
+         {"seconds", row.run.seconds},
+         {"run", row.run.name}});
+  }
   return json;
 }
 

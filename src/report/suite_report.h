@@ -1,5 +1,7 @@
-// Many tasks in one table: how many were solved rightly, how many got faster, and by how much, with what they
-// cost. PyTorch kept counts as 1x, so that a geometric mean cannot be raised by giving up.
+// Many tasks in one table: how many have a correct candidate, how many got faster and by how much, and what
+// they cost. A task without an accepted candidate counts as 1x, so that a geometric mean cannot be raised by
+// giving up. Tasks that failed, or where nothing could be tried, are counted beside the means and not in
+// them.
 #pragma once
 
 #include <string>
@@ -13,16 +15,22 @@ namespace hone {
 
 struct SuiteRow {
   RunRecord run;
-  bool right = false;  // a candidate of its own, not PyTorch, computes the same thing
+  bool right = false;  // a candidate, not PyTorch itself, computes the same thing
   int candidates = 0;
+  double ci_low = 0;  // of the best candidate's speed-up; 0: nothing is accepted
+  double ci_high = 0;
   UsageTotals usage;
 };
 
 struct SuiteSummary {
   SuiteRecord suite;
   std::vector<SuiteRow> rows;  // by task name
-  double correct = 0;          // shares of all tasks
-  double fast_1 = 0;           // accepted, and above 1x the best of PyTorch
+  int counted = 0;             // in the geometric means (store/run_result.h)
+  int failed = 0;
+  int nothing_tried = 0;
+  int unfinished = 0;
+  double correct = 0;  // shares of all tasks
+  double fast_1 = 0;   // accepted, and above 1x the best of PyTorch
   double fast_2 = 0;
   double fast_1_eager = 0;  // the same against eager
   double fast_2_eager = 0;

@@ -65,6 +65,32 @@ TEST_F(SuiteReportTest, SharesAndMeansCountEveryTask) {
   EXPECT_EQ(SuiteToJson(summary)["rows"].size(), 4u);
 }
 
+TEST_F(SuiteReportTest, FailuresAreCountedBesideTheMeansAndNotShownAsPyTorchKept) {
+  Add("1_a", 4, 4, "accepted");
+  Add("2_b", 1, 0, "no_difference");
+  Add("3_c", 1, 0, "");  // proposed, and never judged
+  Add("4_d", 1, 0, "");
+  RunRecord failed = *store_->FindRun("4_d");
+  failed.status = "failed";
+  failed.outcome = "the task does not load";
+  ASSERT_TRUE(store_->UpdateRun(failed).ok());
+  const SuiteSummary summary = *Summarise(*store_, suite_);
+  EXPECT_EQ(summary.counted, 2);
+  EXPECT_EQ(summary.failed, 1);
+  EXPECT_EQ(summary.nothing_tried, 1);
+  EXPECT_DOUBLE_EQ(summary.geomean_vs_best, 2);
+  EXPECT_DOUBLE_EQ(summary.fast_1, 0.25) << "shares are of all tasks";
+  const std::string text = SuiteText(summary, Style(false));
+  EXPECT_THAT(text,
+              testing::HasSubstr("over 2 of 4 tasks (1 failed, 1 with nothing to try, 0 not finished)"));
+  EXPECT_THAT(text, testing::HasSubstr("nothing tried"));
+  const OrderedJson rows = SuiteToJson(summary)["rows"];
+  EXPECT_EQ(rows[1]["best"], "pytorch");
+  EXPECT_TRUE(rows[2]["vs_best"].is_null());
+  EXPECT_TRUE(rows[3]["best"].is_null());
+  EXPECT_EQ(rows[3]["result"], "failed");
+}
+
 TEST_F(SuiteReportTest, AnEmptySuiteIsATableWithoutRows) {
   EXPECT_THAT(SuiteText(*Summarise(*store_, suite_), Style(false)), testing::HasSubstr("0 tasks"));
 }

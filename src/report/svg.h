@@ -1,6 +1,5 @@
-// A small SVG writer: shapes with classes (colours come from assets/plot.css, so that one drawing serves
-// light, dark and paper), and axes with round ticks, linear or logarithmic. Knows nothing of runs or
-// candidates.
+// A small SVG writer: shapes with classes, and linear or logarithmic axes with round ticks. Colours come from
+// assets/plot.css, so that one drawing serves light, dark and print. It does not know runs or candidates.
 //
 // Coordinates are written with two decimals at most, so that the same figures give the same bytes.
 #pragma once

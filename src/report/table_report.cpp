@@ -5,6 +5,7 @@
 #include "report/escape.h"
 #include "report/html_report.h"
 #include "report/plots/row_canvas.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -39,7 +40,8 @@ std::string Field(double value) {
 std::string RunMarkdown(const RunData& data) {
   const RunRecord& run = data.story.run;
   const RunFigures figures = FiguresOf(data.story, data.calls);
-  std::string text = fmt::format("## {}\n\n{}\n\n", EscapeMarkdown(run.task), EscapeMarkdown(run.outcome));
+  std::string text = fmt::format("## {}\n\n**{}**: {}\n\n", EscapeMarkdown(run.task), ResultWords(run.result),
+                                 EscapeMarkdown(run.outcome));
   text += fmt::format("Run R{}, {}, {}, {}; {} candidates in {}.\n\n", run.id, run.created,
                       EscapeMarkdown(run.device.empty() ? run.target : run.device),
                       EscapeMarkdown(run.proposer), figures.candidates.size(), HumanSeconds(run.seconds));
@@ -54,12 +56,17 @@ std::string SuiteMarkdown(const SuiteData& data) {
                                  summary.rows.size(), summary.suite.created);
   const auto percent = [](double share) { return fmt::format("{:.0f}%", 100 * share); };
   text += MarkdownTable(
-              {"", "against the best of PyTorch", "against eager"},
+              {"", "against the best PyTorch baseline", "against eager"},
               {{"geometric mean", TimesSign(summary.geomean_vs_best), TimesSign(summary.geomean_vs_eager)},
                {"fast_1", percent(summary.fast_1), percent(summary.fast_1_eager)},
                {"fast_2", percent(summary.fast_2), percent(summary.fast_2_eager)},
                {"correct", percent(summary.correct), ""}}) +
           "\n";
+  if (summary.counted < static_cast<int>(summary.rows.size()))
+    text += fmt::format(
+        "The geometric mean is over {} of {} tasks: {} failed, {} had nothing to try, {} are not "
+        "finished.\n\n",
+        summary.counted, summary.rows.size(), summary.failed, summary.nothing_tried, summary.unfinished);
   if (const std::optional<Plot> plot = SuitePlotOf(data)) text += MarkdownTable(*plot);
   return text;
 }
@@ -68,7 +75,7 @@ std::string RunCsv(const RunStory& story) {
   std::string csv =
       "run,task,candidate,parent,phase,proposer,verdict,reason,kind,kernel_class,vs_best,ci_low,ci_high,vs_"
       "eager,"
-      "candidate_us,predicted_us,error,error_limit,seconds,best,created,sha256,title,detail\n";
+      "candidate_us,predicted_us,error,error_limit,seconds,best,created,sha256,title,detail,result\n";
   for (const CandidateRecord& one : story.candidates) {
     const std::vector<std::string> fields = {
         fmt::format("R{}", story.run.id),
@@ -94,7 +101,8 @@ std::string RunCsv(const RunStory& story) {
         one.created,
         one.sha256,
         one.title,
-        one.detail};
+        one.detail,
+        story.run.result};
     std::vector<std::string> escaped;
     for (const std::string& field : fields) escaped.push_back(EscapeCsv(field));
     csv += Join(escaped, ",") + "\n";

@@ -5,12 +5,13 @@
 #include <map>
 
 #include "base/text.h"
+#include "base/text_wrap.h"
 
 namespace hone {
 
 namespace {
 
-// A field of a record, safe to show: names of files and kernels are strangers' text.
+// A field of a record, safe to show: names of files and kernels are not Hone's own text.
 std::string Shown(const Json& object, const char* key) {
   return SafeForTerminal(ReplaceAll(GetString(object, key), "\n", " "));
 }
@@ -25,7 +26,7 @@ std::string Headline(const Json& record, const Style& style) {
   const std::string reason = Shown(record, "reason");
   std::string word = verdict == "accepted"   ? style.Green(style.Bold("accepted"))
                      : verdict == "rejected" ? style.Red(style.Bold("rejected"))
-                                             : style.Yellow(style.Bold("no difference"));
+                                             : style.Yellow(style.Bold(ReplaceAll(verdict, "_", " ")));
   if (verdict == "rejected") word += ": " + style.Bold(reason);
   if (reason == "speed-not-judged") word = style.Yellow(style.Bold("correct, speed not judged"));
   const Json& provenance = GetMember(record, "provenance");
@@ -52,18 +53,18 @@ std::string AuditLine(const Json& record, const Style& style) {
   const int64_t total = GetInt(audit, "mutants");
   const Json& blind = GetMember(audit, "blind_spots");
   const int64_t missed = blind.is_array() ? static_cast<int64_t>(blind.size()) : 0;
-  if (total == 0) return "no mutants apply";
+  if (total == 0) return "no wrong computation applies to this task";
   if (GetBool(audit, "blind"))
     return style.Red(
-        fmt::format("this task is blind: it tells none of {} wrong ways to compute it apart; a verdict on it "
-                    "proves little",
+        fmt::format("this task is blind: its tests detect none of {} wrong computations, so a verdict says "
+                    "little about correctness",
                     total));
-  std::string line = fmt::format("tells {} of {} wrong ways to compute it apart", total - missed, total);
+  std::string line = fmt::format("its tests detect {} of {} wrong computations", total - missed, total);
   if (missed > 0) {
     std::vector<std::string> names;
     for (const Json& name : blind)
       if (name.is_string()) names.push_back(SafeForTerminal(name.get<std::string>()));
-    line += style.Yellow("; blind to: " + Join(names, ", "));
+    line += style.Yellow("; not detected: " + Join(names, ", "));
   }
   return line;
 }
@@ -72,30 +73,30 @@ std::string AuditLine(const Json& record, const Style& style) {
 
 std::string NextStep(const std::string& reason) {
   static const std::map<std::string, std::string> kSteps = {
-      {"build-failed", "fix the compiler's first message above"},
-      {"import-failed", "run `python CANDIDATE` by itself until it imports"},
-      {"crashed", "the last lines of its error output are in --verbose"},
-      {"timeout", "check for a loop or a barrier that can wait for ever; --timeout gives it longer"},
+      {"build-failed", "fix the first compiler message above"},
+      {"import-failed", "run `python CANDIDATE` until it imports without an error"},
+      {"crashed", "--verbose shows the last lines of its error output"},
+      {"timeout", "check for a loop or a barrier that can wait for ever; --timeout allows more time"},
       {"out-of-memory", "free buffers between calls, or test on a machine with more memory"},
       {"wrong-output",
-       "compare with the reference on one small input; the failing case and its seeds are in --json"},
+       "compare with the reference on one small input; --json names the failing case and its seeds"},
       {"wrong-shape", "return exactly the reference's structure and shapes"},
       {"wrong-dtype", "return the reference's dtype"},
-      {"non-finite", "look for a division, an exp or an uninitialised accumulator"},
-      {"unwritten-output", "check the grid and the masks at the edges of the output"},
-      {"input-modified", "clone an input before writing to it"},
+      {"non-finite", "look for a division, an overflowing exp or an uninitialised accumulator"},
+      {"unwritten-output", "check the grid, and the masks at the edges of the output"},
+      {"input-modified", "clone an input before you write to it"},
       {"nondeterministic", "look for a missing barrier or blocks that exchange data inside one launch"},
       {"stale-result", "compute on every call; do not key a cache on addresses or call counts"},
       {"weights-not-transferred",
-       "keep the reference's parameter names and shapes, or offer load_reference(state_dict)"},
-      {"timer-tampering", "remove the replacement of timers or comparisons"},
+       "keep the reference's parameter names and shapes, or define load_reference(state_dict)"},
+      {"timer-tampering", "remove the code that replaces timers or comparisons"},
       {"unsynchronised", "finish all work on the current stream before forward returns"},
-      {"too-fast", "no honest call can be this fast: see which work is skipped"},
-      {"escaped", "keep to the folder in $HOME and use no network; nothing else is needed to compute"},
-      {"slower", "see `hone show TASK` for the floor; launches and serial steps usually tell why"},
-      {"no-difference", "nothing to gain here, or nothing gained: PyTorch can stay"},
+      {"too-fast", "the time is below the roofline floor: find the work that is skipped"},
+      {"escaped", "write only below $HOME and use no network"},
+      {"slower", "`hone show TASK` shows the floor; launches and serial steps often explain the time"},
+      {"no-difference", "keep PyTorch: the candidate is not measurably faster"},
       {"speed-not-judged", "run the same command on a machine with a GPU"},
-      {"faster", "the file is ready to use; `--json` holds the provenance to cite"},
+      {"faster", "the file is ready to use; `--json` prints the provenance"},
   };
   const auto it = kSteps.find(reason);
   return it == kSteps.end() ? "" : it->second;
@@ -104,15 +105,21 @@ std::string NextStep(const std::string& reason) {
 std::string VerdictText(const Json& record, const Style& style, bool verbose) {
   std::string text = Headline(record, style) + "\n";
   auto line = [&](const char* label, const std::string& value) {
-    text += fmt::format("  {} {}\n", style.Dim(fmt::format("{:<9}", label)),
-                        ReplaceAll(value, "\n", "\n            "));
+    constexpr int kIndent = 13;
+    std::string shown;
+    for (const std::string& each : Lines(value)) {
+      if (!shown.empty()) shown += "\n" + std::string(kIndent, ' ');
+      // Escapes of colours count as columns here: such a line is wrapped a little early, never too late.
+      shown += style.wraps_sentences() ? WrapIndented(each, kIndent, style.width()) : each;
+    }
+    text += fmt::format("  {} {}\n", style.Dim(fmt::format("{:<10}", label)), shown);
   };
   if (GetString(record, "verdict") != "accepted") line("why", SafeForTerminal(GetString(record, "detail")));
   const Json& speed = GetMember(record, "speedup");
   if (speed.is_object()) {
     const Json& interval = GetMember(speed, "ci95");
     line("speed-up",
-         fmt::format("{} vs {}, the best of PyTorch here (95% interval {:.3g} to {:.3g}); {:.3g}x vs eager",
+         fmt::format("{} vs {}, the best PyTorch baseline (95% interval {:.3g} to {:.3g}); {:.3g}x vs eager",
                      style.Bold(fmt::format("{:.3g}x", GetNumber(speed, "vs_best"))),
                      Shown(speed, "best_baseline"), NumberAt(interval, 0), NumberAt(interval, 1),
                      GetNumber(speed, "vs_eager")));
@@ -123,7 +130,7 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
   }
   const Json& error = GetMember(record, "error");
   line("error",
-       fmt::format("{} against float64; the limit is {} (PyTorch itself: {})",
+       fmt::format("{} against float64; the limit is {} (PyTorch's own error: {})",
                    HumanNumber(GetNumber(error, "candidate")), HumanNumber(GetNumber(error, "limit")),
                    HumanNumber(GetNumber(error, "reference"))));
   if (GetMember(record, "kind").is_string()) {
@@ -137,12 +144,13 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
   line("gates", GateLine(record, style));
   line("task", AuditLine(record, style));
   const Json& provenance = GetMember(record, "provenance");
-  line("where",
+  line("provenance",
        fmt::format("{}, torch {}, sandbox {}, {}", Shown(provenance, "device"), Shown(provenance, "torch"),
                    Shown(provenance, "sandbox"), HumanSeconds(GetNumber(provenance, "seconds"))));
   if (Shown(provenance, "sandbox") == "none")
     line("warning",
-         style.Yellow("no sandbox was in force: install bubblewrap before judging files you do not trust"));
+         style.Yellow(
+             "no sandbox was in force: install bubblewrap before you judge files that you do not trust"));
   int shown = 0;
   for (const Json& finding : GetMember(record, "findings"))
     if (GetString(finding, "severity") != "note" && shown++ < 4)

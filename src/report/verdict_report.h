@@ -1,4 +1,4 @@
-// A verdict for a person: one screen, the answer first, and what to do next last.
+// A verdict as text: one screen, with the answer first and the next step last.
 #pragma once
 
 #include <string>

@@ -45,8 +45,8 @@ TEST(VerdictText, HoldsTheNumbersOfTheRecord) {
   const std::string text = Plain(Record());
   for (const char* part : {"2x vs cudagraph", "95% interval 1.9 to 2.1", "2.5x vs eager", "400 us per call",
                            "cudagraph 800 us", "floor 50 us", "2.00e-07", "4.00e-07", "1.50e-07",
-                           "kernel (3 kernels per forward, PyTorch 12)", "3 passed", "tells 3 of 4",
-                           "blind to: state ignored", "H200, torch 2.11, sandbox bubblewrap", "a note"})
+                           "kernel (3 kernels per forward, PyTorch 12)", "3 passed", "detect 3 of 4",
+                           "not detected: state ignored", "H200, torch 2.11, sandbox bubblewrap", "a note"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(text, Not(HasSubstr("warning")));
 }

@@ -53,24 +53,34 @@ def get(address, **headers):
         return error.code, error.read().decode(), error.headers
 
 
-def fill(house):
-    """Runs whose every text is hostile, one of them killed, a suite, and enough plain ones for a second page."""
-    house.run("runs").expect(0)
-    store = sqlite3.connect(house.folder / "data" / "hone.db")
-    add = lambda table, **row: store.execute("INSERT INTO %s (%s) VALUES (%s)" % (table, ",".join(row), ",".join("?" * len(row))), list(row.values())).lastrowid
-    suite = add("suite", name="level <i>3</i>", created="2026-01-31T00:00:00Z", options="{}")
+class Rows:
+    """Rows written straight into the store of a house, as runs would leave them."""
 
-    def run(name, **more):
+    def __init__(self, house):
+        house.run("runs").expect(0)
+        self.store = sqlite3.connect(house.folder / "data" / "hone.db")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.store.commit()
+        self.store.close()
+
+    def add(self, table, **row):
+        return self.store.execute("INSERT INTO %s (%s) VALUES (%s)" % (table, ",".join(row), ",".join("?" * len(row))), list(row.values())).lastrowid
+
+    def run(self, name, **more):
         row = dict(name=name, created="2026-01-31T10:00:00Z", finished="2026-01-31T10:09:00Z", status="done", task="39_GRU", task_path="/tasks/39_GRU.py",
                    task_sha256="ab" * 32, task_source="class Model: pass", target="cuda", device="NVIDIA H200", proposer="expert", folder="/runs/" + name,
-                   options=json.dumps({"budget": {"tokens": 9000, "evaluations": 5}}), outcome="seed0 is 2.00x the best of PyTorch", best_key="seed0",
+                   options=json.dumps({"budget": {"tokens": 9000, "evaluations": 5}}), outcome="seed0 is 2.00x the best of PyTorch", result="accepted", best_key="seed0",
                    vs_best=2.0, vs_eager=3.0, seconds=540.0)
         row.update(more)
-        return add("run", **row)
+        return self.add("run", **row)
 
-    def candidate(run_id, key, **more):
+    def candidate(self, run_id, key, torch="2.11.0", **more):
         record = {"gates": {"build": "pass", "trials": "pass"}, "speedup": {"best_baseline": "cudagraph", "best_us": 200.0},
-                  "provenance": {"device": "NVIDIA H200", "torch": "2.11.0", "time": "2026-01-31T10:00:00Z", "system": "Linux", "cores": 16,
+                  "provenance": {"device": "NVIDIA H200", "torch": torch, "time": "2026-01-31T10:00:00Z", "system": "Linux", "cores": 16, "target": "cuda",
                                  "mutants": [{"name": "zeros", "told_apart": True, "regime": "default", "times_over_limit": 4e5},
                                              {"name": "time shuffled", "told_apart": False, "regime": "", "times_over_limit": 0.4}],
                                  "ladder": [{"name": "eager", "available": True}, {"name": "compile", "available": False, "why_not": "no compiler"}]},
@@ -84,24 +94,69 @@ def fill(house):
                    predicted_us=90.0, verdict="accepted", reason="faster", detail="", kind="kernel", vs_best=2.0, ci_low=1.9, ci_high=2.1, vs_eager=3.0,
                    candidate_us=100.0, error=1e-7, error_limit=1e-6, seconds=30.0, json=json.dumps(record))
         row.update(more)
-        return add("candidate", **row)
+        return self.add("candidate", **row)
 
-    for i in range(60):
-        one = run("plain%02d" % i, task="%02d_Task" % i, vs_best=1 + i / 10, device="NVIDIA H200" if i % 2 else "a CPU")
-        candidate(one, "seed0", vs_best=1 + i / 10, ci_low=0.95 + i / 10, ci_high=1.05 + i / 10)
-    evil = run("evil " + EVIL, status="stopped", task="evil" + EVIL, task_source=EVIL, proposer="llm", model=EVIL, outcome=EVIL, suite_id=suite, device="H200 " + EVIL)
-    candidate(evil, "seed0")
-    candidate(evil, EVIL_KEY, parent_key="seed0", title=EVIL, source="# " + EVIL + "\nx = 1\n", verdict="rejected", reason="wrong-output", detail=EVIL, vs_best=0,
-              findings=json.dumps([{"rule": "triton-race", "severity": "error", "line": 1, "column": 1, "message": EVIL, "fix": EVIL}]))
-    add("call", run_id=evil, key=EVIL_KEY, created="", call_type="seed", status="answered", model=EVIL, system="", prompt=EVIL, reply=EVIL, thinking=EVIL,
-        finish_reason="", error=EVIL, prompt_tokens=4000, completion_tokens=500, estimated=0, cost_usd=0.1, price_known=1, seconds=3, attempts=1)
-    add("decision", run_id=evil, key="d", created="2026-01-31T10:02:00Z", phase="tuning", text=EVIL, json="null")
-    add("console", run_id=evil, created="2026-01-31T10:02:00Z", line=EVIL)
-    killed = run("killed", status="running", finished="", best_key="", outcome="", task="40_LSTM", suite_id=suite)
-    add("console", run_id=killed, created="2026-01-31T10:02:00Z", line="asking for seed0")
-    store.commit()
-    store.close()
+
+def fill(house):
+    """Runs whose every text is hostile, one of them killed, a suite, and enough plain ones for a second page."""
+    with Rows(house) as rows:
+        suite = rows.add("suite", name="level <i>3</i>", created="2026-01-31T00:00:00Z", options="{}")
+        for i in range(60):
+            one = rows.run("plain%02d" % i, task="%02d_Task" % i, vs_best=1 + i / 10, device="NVIDIA H200" if i % 2 else "a CPU")
+            rows.candidate(one, "seed0", vs_best=1 + i / 10, ci_low=0.95 + i / 10, ci_high=1.05 + i / 10)
+        evil = rows.run("evil " + EVIL, status="stopped", task="evil" + EVIL, task_source=EVIL, proposer="llm", model=EVIL, outcome=EVIL, suite_id=suite,
+                        device="H200 " + EVIL)
+        rows.candidate(evil, "seed0")
+        rows.candidate(evil, EVIL_KEY, parent_key="seed0", title=EVIL, source="# " + EVIL + "\nx = 1\n", verdict="rejected", reason="wrong-output", detail=EVIL, vs_best=0,
+                       findings=json.dumps([{"rule": "triton-race", "severity": "error", "line": 1, "column": 1, "message": EVIL, "fix": EVIL}]))
+        rows.add("call", run_id=evil, key=EVIL_KEY, created="", call_type="seed", status="answered", model=EVIL, system="", prompt=EVIL, reply=EVIL, thinking=EVIL,
+                 finish_reason="", error=EVIL, prompt_tokens=4000, completion_tokens=500, estimated=0, cost_usd=0.1, price_known=1, seconds=3, attempts=1)
+        rows.add("decision", run_id=evil, key="d", created="2026-01-31T10:02:00Z", phase="tuning", text=EVIL, json="null")
+        rows.add("console", run_id=evil, created="2026-01-31T10:02:00Z", line=EVIL)
+        killed = rows.run("killed", status="running", finished="", best_key="", result="", outcome="", task="40_LSTM", suite_id=suite)
+        rows.add("console", run_id=killed, created="2026-01-31T10:02:00Z", line="asking for seed0")
     return evil, killed
+
+
+SOURCE = '''import torch
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <cuda_runtime.h>
+__global__ void add(float* out, const float* in, int n) {  // one thread an element
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] + 1.5f;
+}
+"""
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return x + 1.5
+'''
+
+
+def fill_results(house):
+    """One run for every result, several of one task over time, and a suite of them."""
+    card = {"card": {"flops": 2e9, "least_bytes": 4e7, "floor_us": 20.0, "floor_bound": "arithmetic", "ceiling_flops_per_s": 1e14, "ceiling_bytes_per_s": 4e12}}
+    with Rows(house) as rows:
+        suite = rows.add("suite", name="night", created="2026-01-31T00:00:00Z", options="{}")
+        ids = {}
+        for i, (low, estimate, high, torch) in enumerate([(1.1, 1.2, 1.3, "2.11.0"), (1.9, 2.0, 2.1, "2.11.0"), (0.9, 2.4, 3.9, "2.11.0"), (3.9, 4.0, 4.1, "2.12.0")]):
+            one = rows.run("won%d" % i, created="2026-01-%02dT10:00:00Z" % (i + 1), vs_best=estimate, card=json.dumps(card), suite_id=suite if i == 1 else None)
+            rows.candidate(one, "seed0", torch=torch, vs_best=estimate, ci_low=low, ci_high=high, source=SOURCE)
+            ids["won%d" % i] = one
+        nothing = dict(best_key="", vs_best=1.0, vs_eager=0.0, suite_id=suite)
+        ids["kept"] = rows.run("kept", task="40_kept", result="kept_pytorch", outcome="keep PyTorch: nothing accepted was faster (its best here is eager)", **nothing)
+        rows.candidate(ids["kept"], "seed0", verdict="rejected", reason="slower", vs_best=0.8, ci_low=0.7, ci_high=0.9)
+        ids["failed"] = rows.run("failed", task="41_failed", status="failed", result="failed", outcome="the task does not load; so far: nothing is accepted", **nothing)
+        ids["untried"] = rows.run("untried", task="42_untried", result="nothing_tried", outcome="nothing could be tried: the task imports helper.py, a file beside it", **nothing)
+        rows.candidate(ids["untried"], "zero", phase="zero", verdict="baseline", reason="reference", vs_best=1.0)
+        rows.add("decision", run_id=ids["untried"], key="declined:expert", created="2026-01-31T10:00:00Z", phase="expert", json="null",
+                 text="expert: not proposed: the task imports helper.py, a file beside it")
+        ids["wrong"] = rows.run("wrong", task="43_wrong", result="none_right", outcome="no candidate was right: 1 wrong-output", **nothing)
+        rows.candidate(ids["wrong"], "seed0", verdict="rejected", reason="wrong-output", vs_best=0)
+    return ids
 
 
 def quiet(browser, base):
@@ -146,8 +201,8 @@ def live(house):
             browser.open(base + "/runs/R1")
             browser.run("window.sameDocument = 1")
             require(browser.run("return document.querySelector('[data-status]').dataset.status") == "running", "not running any more")
-            browser.wait("judged candidate", "return [...document.querySelectorAll('#candidates tr[data-key=seed0] .badge')].some(e => /accepted|rejected|no_difference/.test(e.innerText))", seconds=200)
-            browser.wait("end of the run", "return document.querySelector('[data-status]').dataset.status === 'done'", seconds=200)
+            browser.wait("judged candidate", "return [...document.querySelectorAll('#candidates tr[data-key=seed0] .badge')].some(e => /accepted|rejected|no difference/.test(e.innerText))", seconds=600)
+            browser.wait("end of the run", "return document.querySelector('[data-status]').dataset.status === 'done'", seconds=600)
             browser.wait("end of the stream", "return document.querySelector('[data-connection]').innerText === 'ended'")
             require(browser.run("return window.sameDocument") == 1, "the page was loaded again")
             picture(house, browser, "run_live_end")
@@ -199,14 +254,14 @@ def pages(house):
             "/runs/R%d" % evil: ["stopped", EVIL_KEY, "wrong-output", "4500 of 9000", "Decisions", "<script>window.hacked=1</script>"],
             "/runs/R%d" % killed: ["killed", "asking for seed0"],
             "/runs/R%d/candidates/%s" % (evil, key): ["rejected", "triton-race", "What changed from its parent", "Prompt", "<script>window.hacked=1</script>"],
-            "/runs/R%d/candidates/seed0" % evil: ["accepted", "Measured", "build", "H200"],
+            "/runs/R%d/candidates/seed0" % evil: ["accepted", "Measurements", "build", "H200"],
             "/suites": ["level <i>3</i>"],
             "/suites/" + urllib.parse.quote("level <i>3</i>"): ["40_LSTM", "Geometric mean"],
             "/leaderboard": ["59_Task", "6.90x", "NVIDIA H200"],
             "/tasks/59_Task": ["floor", "time shuffled", "blind spot", "class Model: pass"],
             "/devices": ["NVIDIA H200", "2.11.0", "eager"],
             "/compare?run=R1&run=R60": ["2 runs side by side", "What differs", "The devices differ"],
-            "/compare?run=R1:seed0+R60:seed0": ["R1:seed0 against R60:seed0", "real"],
+            "/compare?run=R1:seed0+R60:seed0": ["R1:seed0 against R60:seed0", "significant"],
             "/runs/R%d/explain" % evil: ["explained", "wrong-output"],
         }.items():
             browser.open(base + path)
@@ -232,6 +287,108 @@ def pages(house):
         for path in ("/runs/R%d" % evil, "/runs/R%d/candidates/seed0" % evil, "/leaderboard"):
             browser.open(base + path)
             picture(house, browser, "dark_" + path.strip("/").replace("/", "_"))
+
+
+def results(house):
+    """a failed run, one that tried nothing, one without a right candidate and PyTorch kept are four things on every page, and none of them is green"""
+    need_browser()
+    ids = fill_results(house)
+    words = {"kept": "PyTorch kept", "failed": "failed", "untried": "nothing tried", "wrong": "none right"}
+    with serving(house) as base, webdriver.Browser(profile=house.folder / "tmp" / "chrome") as browser:
+        green = None
+        browser.open(base + "/runs/R%d" % ids["won1"])
+        green = browser.run("return getComputedStyle(document.querySelector('.figures .big')).color")
+        for name, shown in words.items():
+            browser.open(base + "/runs/R%d" % ids[name])
+            big = browser.text(".figures .big")
+            require(big.startswith(shown), "%s: the page says %r" % (name, big))
+            require(name == "kept" or "PyTorch kept" not in browser.text("main"), name + " is shown as PyTorch kept")
+            require(browser.run("return getComputedStyle(document.querySelector('.figures .big')).color") != green, name + " is green")
+            require(browser.count(".tools") == 0 and get(base + "/runs/R%d/best.py" % ids[name])[0] == 404, name + " has a best.py")
+            picture(house, browser, "result_" + name)
+        for path in ("/runs", "/suites/night", "/leaderboard"):
+            browser.open(base + path)
+            for name, shown in words.items():
+                row = browser.run("return [...document.querySelectorAll('tr')].find(e => e.innerText.includes(arguments[0]))?.innerText", browser_task(name))
+                require(row and shown in row and (name == "kept" or "PyTorch" not in row), "%s on %s: %r" % (name, path, row))
+            quiet(browser, base)
+            picture(house, browser, "results" + path.replace("/", "_"))
+        # Two of five tasks found something out: 2x and 1x (kept), 1x (none right); the mean leaves the others out.
+        browser.open(base + "/suites/night")
+        sees(browser, ".figures", "1.26x", "over 3 of 5 tasks", "1 failed, 1 with nothing to try")
+        require(browser.count("#plot figure svg") >= 1, "no plot of the suite")
+        browser.open(base + "/leaderboard")
+        # The widest interval has the highest estimate on torch 2.11 and does not lead; torch 2.12 stands in a table of its own.
+        require_equal(browser.texts("section table td.rank + td + td")[:2], ["3.90x", "1.90x"], "lower ends in the tables")
+        sees(browser, "#results", "torch 2.12.0", "torch 2.11.0", "Without an accepted candidate")
+        told = house.run("explain", "untried").expect(0)
+        require("Nothing could be tried: the task imports helper.py" in told.out and "PyTorch is kept" not in told.out, told.out[:400])
+
+
+def browser_task(name):
+    return {"kept": "40_kept", "failed": "41_failed", "untried": "42_untried", "wrong": "43_wrong"}[name]
+
+
+def tools(house):
+    """best.py is copied and downloaded, sources have colours, a task has a history, a run has its roofline, tags and notes are kept"""
+    need_browser()
+    ids = fill_results(house)
+    run = "/runs/R%d" % ids["won1"]
+    with serving(house) as base, webdriver.Browser(profile=house.folder / "tmp" / "chrome") as browser:
+        browser.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"], origin=base)
+        browser.open(base + run)
+        status, text, headers = get(base + run + "/best.py")
+        require(status == 200 and text.endswith(SOURCE) and "attachment" in headers["Content-Disposition"] and headers["Content-Type"].startswith("text/x-python"), "best.py: " + text[:200])
+        browser.click("[data-copy]")
+        browser.wait("copied file", "return document.querySelector('[data-copied]').textContent === 'copied'")
+        copied = browser.ask("POST", "/execute/async", {"script": "const done = arguments[0]; navigator.clipboard.readText().then(done, e => done('' + e))", "args": []})
+        require_equal(copied, text, "clipboard")
+        require(browser.count("#roofline figure#plot-roofline svg") >= 1, "no roofline")
+        sees(browser, "#roofline", "cudagraph", "seed0")
+        picture(house, browser, "run_tools")
+        browser.open(base + run + "/candidates/seed0")
+        colour = lambda text: browser.run("const e = [...document.querySelectorAll('.source span[class^=h]')].find(e => e.textContent === arguments[0]); return e ? getComputedStyle(e).color : null", text)
+        plain = browser.run("return getComputedStyle(document.querySelector('.source code')).color")
+        for word in ("class", "1.5", "void", "// one thread an element"):
+            require(colour(word) not in (None, plain), "%r has no colour of its own" % word)
+        require_equal(get(base + run + "/candidates/seed0?download=1")[1], SOURCE, "downloaded source")
+        picture(house, browser, "source")
+        browser.open(base + "/tasks/39_GRU")
+        require(browser.count("#history figure svg") >= 1, "no history")
+        rows = browser.run("return [...document.querySelectorAll('#history details tbody tr')].map(e => e.children[0].innerText || e.children[0].textContent)")
+        require_equal(rows, ["R%d" % ids["won%d" % i] for i in range(4)], "runs of the history")
+        require_equal(browser.count("section.standing"), 2, "tables of comparable results")
+        require_equal(browser.texts("section.standing:nth-of-type(3) td.rank")[:1], ["1"], "ranks")
+        picture(house, browser, "task_history")
+
+        browser.open(base + run)
+        browser.click("#notes summary")
+        browser.write("[name=tags]", "nightly h200")
+        browser.write("[name=text]", "first run <b>with</b> the new driver")
+        browser.click("#notes form button")
+        browser.wait("saved note", "return document.querySelector('#notes pre.note') !== null")
+        sees(browser, "#notes", "nightly", "h200", "first run <b>with</b> the new driver")
+        picture(house, browser, "run_notes")
+        browser.click("#notes a.tag")
+        browser.wait("runs with that tag", "return location.search === '?tag=h200' && document.querySelectorAll('#results tbody tr').length === 1")
+        quiet(browser, base)
+        shown = house.run("note", "R%d" % ids["won1"], "--untag", "h200", "--tag", "gru", "--tag", "cpu,b", "--json").expect(0).json()
+        require_equal(shown["tags"], ["b", "cpu", "gru", "nightly"], "tags")
+        require(house.run("runs", "--tag", "gru").expect(0).out.count("39_GRU") == 1, "hone runs --tag")
+        browser.open(base + "/runs?q=driver")
+        require_equal(browser.count("#results tbody tr"), 1, "runs found by a word of the note")
+        house.run("note", "R%d" % ids["won1"], "--tag", "<b>").expect(2, "is not a tag")
+    with serving(house) as base, webdriver.Browser(dark=True, profile=house.folder / "tmp" / "dark") as browser:
+        for name, path in {"run": run, "source": run + "/candidates/seed0", "task": "/tasks/39_GRU", "suite": "/suites/night", "leaderboard": "/leaderboard",
+                           "failed": "/runs/R%d" % ids["failed"]}.items():
+            browser.open(base + path)
+            picture(house, browser, "dark_tools_" + name)
+        browser.resize(390, 844)
+        for name, path in {"run": run, "task": "/tasks/39_GRU", "suite": "/suites/night", "leaderboard": "/leaderboard"}.items():
+            browser.open(base + path)
+            width = browser.run("return document.documentElement.scrollWidth")
+            require(width <= 390, "%s is %d pixels wide on a phone of 390" % (path, width))
+            picture(house, browser, "phone_tools_" + name)
 
 
 def keys_alone(browser, base):
@@ -306,6 +463,8 @@ def guarded(house):
             require("token" not in reply.geturl() and reply.status == 200, "the token stays in the address: " + reply.geturl())
         with opener.open(base + "/leaderboard", timeout=20) as reply:
             require_equal(reply.status, 200, "with the cookie")
+        with opener.open(base + "/runs/R1", timeout=20) as reply:
+            require("<textarea" not in reply.read().decode(), "notes can be edited from elsewhere")
 
     def post(base, path, **form):
         request = urllib.request.Request(base + path, data=urllib.parse.urlencode(form).encode(), method="POST")
@@ -317,6 +476,8 @@ def guarded(house):
 
     with serving(house) as base:
         require_equal(post(base, "/runs/R2/resume", csrf="x")[0], 403, "an action that is not allowed")
+        require_equal(post(base, "/runs/R2/note", csrf="x", text="evil")[0], 403, "a note without the form")
+        require_equal(house.rows("SELECT * FROM run_note"), [], "notes")
         busy = house.run("serve", "--port", base.rpartition(":")[2], timeout=20)
         busy.expect(3, "is in use")
         require_equal(len(busy.err.strip().splitlines()), 1, "lines about a port in use")
@@ -374,4 +535,4 @@ def told(case):
 
 
 if __name__ == "__main__":
-    sys.exit(main([told(live), told(pages), guarded, hostile_clients], __doc__.splitlines()[0], flags))
+    sys.exit(main([told(live), told(pages), told(results), told(tools), guarded, hostile_clients], __doc__.splitlines()[0], flags))

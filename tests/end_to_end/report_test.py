@@ -5,18 +5,21 @@ Usage: report_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WO
 """
 
 import base64
+import contextlib
 import csv
 import html.parser
 import io
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
 
-from pipeline_house import ACCEPTED, HERE, SLOW_ROWS, USAGE, Skipped, fenced, main, require, require_equal
+from explain_test import load
+from pipeline_house import ACCEPTED, SLOW_ROWS, USAGE, Skipped, fenced, main, require, require_equal, timed
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "base", "col"}
 HOSTILE = "</code></pre><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[31m\x00\x07"
@@ -86,6 +89,23 @@ def hostile_run(house):
     return run
 
 
+def frozen_hostile_run(house):
+    """The like of it, from a recorded run: what is not about judging needs no judge."""
+    def change(story):
+        zero, seed, _, good = story["candidates"]
+        seed.update(source="# %s\n%s" % (HOSTILE, seed["source"]), detail="RuntimeError: " + HOSTILE, reason="crashed")
+        seed["json"].update(detail=seed["detail"], reason="crashed")
+        good.update(key="seed0.repair1", parent_key="seed0")
+        first, _, last = story["calls"]
+        first["reply"] = fenced(seed["source"])
+        last["key"] = "seed0.repair1"
+        story.update(candidates=[zero, seed, good], calls=[first, last])
+        story["run"].update(best_key="seed0.repair1", outcome=story["run"]["outcome"].replace("repair2", "repair1"))
+    house.run("runs").expect(ACCEPTED)
+    load(house, "repaired", 1, change=change)
+    return house.last()
+
+
 def browse(page, folder, script):
     """Runs `script` (a function of the page's document) in headless Chromium over the page in a 390 pixels wide frame."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -106,6 +126,7 @@ def browse(page, folder, script):
     return json.loads(base64.b64decode(found[1])), said
 
 
+@timed
 def reports(house):
     """a report is one whole page with the run's figures, the plots are XML, and nothing that a candidate wrote is a tag"""
     run = hostile_run(house)
@@ -135,6 +156,7 @@ def reports(house):
     house.run("report", "nothing", "--md").expect(3, "there is no run")
 
 
+@timed
 def in_a_browser(house):
     """Chromium shows the report on a narrow screen without scrolling sideways, runs nothing, and has nothing to complain about"""
     if house.options.no_browser:
@@ -156,6 +178,7 @@ def in_a_browser(house):
     require(not said, "the browser complains: %s" % said[:3])
 
 
+@timed
 def round_trip(house):
     """export to KernelBench's folder, import it: the same sources, and what eval_results.json says of each"""
     run = hostile_run(house)
@@ -187,16 +210,15 @@ def check_page_of(house, name):
 
 def suites(house):
     """a suite's report links every task to its own section, also where PyTorch stays"""
-    folder = house.folder / "tasks"
-    folder.mkdir()
-    for number in (1, 2):
-        shutil.copy(SLOW_ROWS, folder / ("%d_rows.py" % number))
-    house.run("suite", folder, "--name", "night", "--proposer", "replay:%s" % (HERE / "replays" / "seeds_fine"), "--seeds", "1", "--target", "cpu",
-              "--compile", "never", "--ladder", "eager", "--trials", "5", "--out", house.folder / "runs").expect(ACCEPTED)
+    house.run("runs").expect(ACCEPTED)
+    with contextlib.closing(sqlite3.connect(house.folder / "data" / "hone.db", timeout=20)) as store, store:
+        store.execute("INSERT INTO suite (id, name, created, options) VALUES (1, 'night', 'now', '{}')")
+    for number, (task, frozen) in enumerate((("1_rows", "seeds_fine"), ("2_rows", "exhausted")), 1):
+        load(house, frozen, number, suite=1, change=lambda story, task=task: story["run"].update(task=task))
     seen = check_page_of(house, "night")
     require("#run-1" in seen.links and "#run-2" in seen.links, "links: %s" % seen.links)
     table = house.run("report", "night", "--md", "--csv", house.folder / "night.csv").expect(ACCEPTED).out
-    require("| 1\\_rows | seed0 |" in table, table)
+    require("| 1\\_rows | seed" in table, table)
     require_equal(len((house.folder / "night.csv").read_text().splitlines()), 3, "rows of the CSV")
 
 

@@ -1,5 +1,5 @@
-// Live updates, filtering as one types, and keys. Every page reads and works without this file. What the server
-// sends as HTML is escaped there; what it sends as text is put in as text.
+// Live updates, filtering while typing, copying, and keys. Every page works without this file. The server escapes
+// what it sends as HTML; text is inserted as text.
 'use strict';
 
 const find = (selector, root = document) => root.querySelector(selector);
@@ -11,7 +11,7 @@ function parse(html, inTable) {
   return inTable ? find('tr', template.content) : template.content;
 }
 
-// A run that is going on.
+// A run that is in progress.
 function follow() {
   const summary = find('[data-events]');
   if (!summary || !window.EventSource) return;
@@ -70,8 +70,50 @@ function follow() {
   });
   source.addEventListener('end', (event) => {
     source.close();
-    say(JSON.parse(event.data).status === 'killed' ? 'nobody works on it any more' : 'ended');
-    document.dispatchEvent(new Event('hone-end'));
+    say(JSON.parse(event.data).status === 'killed' ? 'no process works on it any more' : 'ended');
+    refreshParts('#roofline');
+  });
+}
+
+// Parts that are drawn once, when the run has ended.
+async function refreshParts(...selectors) {
+  try {
+    const reply = await fetch(location.href, { headers: { Accept: 'text/html' } });
+    if (!reply.ok) return;
+    const page = new DOMParser().parseFromString(await reply.text(), 'text/html');
+    for (const selector of selectors) {
+      const fresh = find(selector, page);
+      if (fresh) find(selector)?.replaceWith(fresh);
+    }
+  } catch { /* The server is gone; what is shown stays. */ }
+}
+
+// Buttons that copy a file. Without a secure context (http from another machine) browsers offer no clipboard,
+// so that the text is selected and copied the old way.
+function copyButtons() {
+  document.documentElement.classList.add('script');
+  const copy = async (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement('textarea');
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand('copy');
+    area.remove();
+    if (!done) throw new Error('refused');
+  };
+  document.addEventListener('click', async (event) => {
+    const button = event.target.closest('[data-copy]');
+    if (!button) return;
+    const status = find('[data-copied]', button.parentElement);
+    try {
+      const reply = await fetch(button.dataset.copy);
+      if (!reply.ok) throw new Error(reply.statusText);
+      await copy(await reply.text());
+      status.textContent = 'copied';
+    } catch {
+      status.textContent = 'could not copy; use the download';
+    }
   });
 }
 
@@ -171,5 +213,6 @@ function keys() {
 const shown = find('#console');
 if (shown) shown.scrollTop = shown.scrollHeight;
 follow();
+copyButtons();
 filterAsTyped();
 keys();

@@ -1,4 +1,5 @@
-// Error against limit: how much of what rounding explains each candidate used up. Right of the line is wrong.
+// Error against limit: each candidate's error as a share of its limit. Candidates right of the line are
+// wrong.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,10 +71,9 @@ std::optional<Plot> ErrorPlot(const RunFigures& run) {
   plot.id = "error";
   plot.title = "Error against limit";
   plot.description =
-      "How far each candidate's answer is from the float64 truth, as a share of the limit that rounding "
-      "explains. Right of the line a candidate is wrong. The square is PyTorch's own error on the same "
-      "inputs.";
-  plot.legend = {{"ok", "candidate"}, {"rung square", "PyTorch itself"}, {"forbidden", "over the limit"}};
+      "Each candidate's distance from the float64 result, as a share of the limit. Candidates right of the "
+      "line are wrong. The square is PyTorch's own error on the same inputs.";
+  plot.legend = {{"ok", "candidate"}, {"rung square", "PyTorch"}, {"forbidden", "over the limit"}};
   plot.columns = {"candidate", "error", "limit", "share of limit", "PyTorch's own error"};
   std::vector<ErrorRow> shown;
   for (const CandidateFigure& one : run.candidates) {
@@ -98,9 +98,8 @@ std::optional<Plot> TrialErrorsPlot(const CandidateFigure& candidate) {
   plot.id = AnchorOf("trials-", candidate.key);
   plot.title = "Error of every trial";
   plot.description =
-      "Each row is one output of one secret input: its distance from the float64 truth as a share of the "
-      "limit, "
-      "by norm, with the worst single element as a square.";
+      "Each row is one output for one secret input: its distance from the float64 result by norm, as a share "
+      "of the limit. The square is the worst single element.";
   plot.legend = {{"ok", "by norm"}, {"rung square", "worst element"}, {"forbidden", "over the limit"}};
   plot.columns = {"trial", "error by norm", "limit", "worst element", "limit of one element"};
   std::vector<ErrorRow> shown;

@@ -1,5 +1,5 @@
-// Every plot Hone draws, one function and one file each: figures in, a drawing and the table of its numbers
-// out. Nothing here reads or writes files, and a plot that would be empty is not made.
+// All plots, one function and one file each: figures in, a drawing and the table of its numbers out. Nothing
+// here reads or writes files, and a plot that would be empty is not made.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include "report/run_figures.h"
 #include "report/suite_report.h"
 #include "report/svg.h"
+#include "store/standings.h"
 
 namespace hone {
 
@@ -46,13 +47,10 @@ std::optional<Plot> ErrorPlot(const RunFigures& run);
 // One candidate: every round of every contestant; every output of every trial.
 std::optional<Plot> TimingDistributionPlot(const CandidateFigure& candidate);
 std::optional<Plot> TrialErrorsPlot(const CandidateFigure& candidate);
-// What a suite gained, task by task. `intervals` by run id: the best candidate's 95% interval.
-struct SuiteInterval {
-  int64_t run_id = 0;
-  double low = 0;
-  double high = 0;
-};
-std::optional<Plot> SuitePlot(const SuiteSummary& suite, const std::vector<SuiteInterval>& intervals);
+// What a suite gained, task by task.
+std::optional<Plot> SuitePlot(const SuiteSummary& suite);
+// What the runs of one task reached over time, and the best so far. `runs` as TaskHistory gives them.
+std::optional<Plot> HistoryPlot(const std::vector<Standing>& runs);
 
 // Those of a run that have something to show, in the order of the report.
 std::vector<Plot> RunPlots(const RunFigures& run);

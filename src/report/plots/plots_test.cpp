@@ -1,5 +1,6 @@
 #include "report/plots/plots.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "report/plots/row_canvas.h"
 #include "report/report_fixture.h"
+#include "store/run_result.h"
 
 namespace hone {
 namespace {
@@ -173,7 +175,7 @@ TEST(CandidatePlots, RoundsAndTrialsAreDrawnWhereTheyWereMeasured) {
   EXPECT_TRUE(CandidatePlots(run.candidates[4]).empty());
 }
 
-TEST(SuitePlot, BarsBeginAtOneAndKeptPyTorchStaysThere) {
+TEST(SuitePlot, BarsBeginAtOneAndAFailedTaskHasNone) {
   SuiteSummary suite;
   SuiteRow won;
   won.run.id = 1;
@@ -181,19 +183,32 @@ TEST(SuitePlot, BarsBeginAtOneAndKeptPyTorchStaysThere) {
   won.run.status = "done";
   won.run.best_key = "seed0";
   won.run.vs_best = 3;
+  won.run.result = kAccepted;
+  won.ci_low = 2.8;
+  won.ci_high = 3.2;
   SuiteRow kept;
   kept.run.id = 2;
   kept.run.task = "40_GRU";
   kept.run.status = "done";
-  suite.rows = {won, kept};
+  kept.run.result = kKeptPyTorch;
+  SuiteRow failed;
+  failed.run.id = 3;
+  failed.run.task = "41_GRU";
+  failed.run.status = "failed";
+  failed.run.result = kRunFailed;
+  suite.rows = {won, kept, failed};
   suite.geomean_vs_best = std::sqrt(3);
-  const Plot plot = *SuitePlot(suite, {{1, 2.8, 3.2}});
+  const Plot plot = *SuitePlot(suite);
   EXPECT_THAT(plot.rows[0], ElementsAre("39_GRU", "seed0", "3.00\u00d7", "2.800", "3.200", "0.00\u00d7"));
-  EXPECT_THAT(plot.rows[1], Contains("PyTorch"));
+  EXPECT_THAT(plot.rows[1], Contains("PyTorch kept"));
+  EXPECT_THAT(plot.rows[2], ElementsAre("41_GRU", "failed", "", "", "", ""));
   const std::string svg = plot.drawings[0].Inline();
   EXPECT_EQ(NumberIn(svg, "<rect class=\"bar ok\" x=\"([0-9.]+)\""),
             NumberIn(svg, "<line class=\"rule\" x1=\"([0-9.]+)\""));
   EXPECT_THAT(svg, HasSubstr("geometric mean 1.73\u00d7"));
+  size_t bars = 0;
+  for (size_t at = 0; (at = svg.find("<rect class=\"bar", at)) != std::string::npos; ++at) ++bars;
+  EXPECT_EQ(bars, 2u);
 }
 
 TEST(Plots, NothingAStrangerWroteIsATagAndIdsAreUnique) {
@@ -207,6 +222,51 @@ TEST(Plots, NothingAStrangerWroteIsATagAndIdsAreUnique) {
   }
   EXPECT_THAT(Prefixed(*SpeedupPlot(run), "run-3-").drawings[0].Inline(),
               HasSubstr("id=\"run-3-speedup-wide-title\""));
+}
+
+Standing PastRun(int64_t id, double low, double estimate, double high,
+                 const std::string& setting = "torch 2") {
+  Standing one;
+  one.run_id = id;
+  one.created = fmt::format("2026-01-{:02}T00:00:00Z", id);
+  one.device = "H200";
+  one.result = estimate > 0 ? kAccepted : kRunFailed;
+  one.best_key = estimate > 0 ? "seed0" : "";
+  one.ci_low = low;
+  one.vs_best = estimate;
+  one.ci_high = high;
+  one.setting = estimate > 0 ? setting : "";
+  return one;
+}
+
+TEST(HistoryPlot, TheBestSoFarIsRankedByTheLowerEndAndAFailedRunIsNotPyTorch) {
+  EXPECT_FALSE(HistoryPlot({PastRun(1, 0, 0, 0)}));
+  // The third has the highest estimate and a lower end below the second's: it does not lead.
+  const Plot plot = *HistoryPlot(
+      {PastRun(1, 1.1, 1.2, 1.3), PastRun(2, 1.4, 1.5, 1.6), PastRun(3, 0.9, 2.0, 3.1), PastRun(4, 0, 0, 0)});
+  const std::string svg = plot.drawings[0].Inline();
+  EXPECT_THAT(svg, HasSubstr("<text class=\"label strong\""));
+  EXPECT_THAT(plot.rows, ElementsAre(Contains("R1"), Contains("R2"), Contains("R3"), Contains("failed")));
+  EXPECT_THAT(svg, HasSubstr(">failed<"));
+  EXPECT_THAT(svg, Not(HasSubstr("PyTorch kept")));
+  std::smatch match;
+  ASSERT_TRUE(
+      std::regex_search(svg, match, std::regex("class=\"rule mean hollow-line[^\"]*\" d=\"([^\"]*)\"")));
+  std::vector<std::string> best;
+  const std::regex mark("<circle class=\"best\" cx=\"([0-9.]+)\"");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), mark), end; at != end; ++at) best.push_back((*at)[1]);
+  ASSERT_EQ(best.size(), 2u);
+  EXPECT_THAT(match[1].str(), HasSubstr(best[1] + " ")) << "the line goes to the second run's estimate";
+  const double third = NumberIn(svg, "<circle class=\"ok\" cx=\"([0-9.]+)\"");
+  EXPECT_THAT(match[1].str(), Not(HasSubstr(Coordinate(third)))) << "and stays there";
+}
+
+TEST(HistoryPlot, WhatMayNotBeComparedStandsUnderItsOwnHeading) {
+  const Plot plot = *HistoryPlot(
+      {PastRun(1, 1.1, 1.2, 1.3), PastRun(2, 1.4, 1.5, 1.6, "torch 3"), PastRun(3, 1.2, 1.3, 1.4)});
+  const std::string svg = plot.drawings[0].Inline();
+  EXPECT_THAT(svg, HasSubstr(">H200; torch 2<"));
+  EXPECT_THAT(svg, HasSubstr(">H200; torch 3<"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The roofline: what this device can compute per second at this task's intensity (arithmetic per byte that
-// must move), and how much of it PyTorch's ladder and every candidate reach. All of them do the same task, so
-// they stand above one another; the names are drawn aside, joined by thin lines.
+// The roofline: the rate that this device can reach at the task's arithmetic intensity, and the rates of the
+// PyTorch baselines and of every candidate. All of them do the same task, so all points have the same x;
+// their names are drawn at the side, joined by thin lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ Svg Draw(const Plot& plot, const RunFigures& run, const std::vector<Point>& poin
   const Axis x = Axis::Log(std::min(intensity, ridge > 0 ? ridge : intensity) / 4,
                            std::max(intensity, ridge) * 4, kLeft, PixelsOf(width) - names);
   const Axis y = Axis::Log(low / 1.5, high * 1.5, height - kBottom, kTop);
-  svg.BottomAxis(x, y.to(), y.from(), wide ? "FLOP per byte that must move (log)" : "FLOP / byte (log)");
+  svg.BottomAxis(x, y.to(), y.from(), wide ? "FLOP per byte moved (log)" : "FLOP / byte (log)");
   svg.LeftAxis(y, x.from(), x.to(), "FLOP/s (log)");
   DrawRoof(&svg, run, x, y, wide);
   const double at = x.At(intensity);
@@ -126,7 +126,7 @@ Svg Draw(const Plot& plot, const RunFigures& run, const std::vector<Point>& poin
   }
   for (size_t i = points.size(); i-- > 0;)
     svg.Mark(points[i].shape, at, y.At(points[i].rate(run.flops)), points[i].strong ? 5 : 4, points[i].tone,
-             fmt::format("{}: {}FLOP/s, {} a call", points[i].name, ShortNumber(points[i].rate(run.flops)),
+             fmt::format("{}: {}FLOP/s, {} per call", points[i].name, ShortNumber(points[i].rate(run.flops)),
                          Microseconds(points[i].us)));
   return svg;
 }
@@ -141,14 +141,16 @@ std::optional<Plot> RooflinePlot(const RunFigures& run) {
   plot.id = "roofline";
   plot.title = "Roofline";
   plot.description = fmt::format(
-      "The task does {} FLOP and must move {}, so {} FLOP per byte. The roof is what this device reaches at "
-      "each intensity; the floor lies on it ({} bound). Percentages are of the floor's rate.",
+      "The task does {} FLOP and moves at least {}, which is {} FLOP per byte. The roof is the rate that "
+      "this "
+      "device reaches at each intensity. The floor lies on it ({} bound). Percentages are of the floor's "
+      "rate.",
       ShortNumber(run.flops), HumanBytes(run.least_bytes), ShortNumber(run.flops / run.least_bytes),
       run.floor_bound);
   plot.description += run.DriftNote();
-  plot.legend = {{"floor diamond", "floor"}, {"rung square", "PyTorch"},    {"best", "best"},
-                 {"ok", "accepted"},         {"same", "right, not faster"}, {"bad ring", "rejected"}};
-  plot.columns = {"what", "time of a call", "FLOP/s", "of the floor's rate"};
+  plot.legend = {{"floor diamond", "floor"}, {"rung square", "PyTorch"},      {"best", "best"},
+                 {"ok", "accepted"},         {"same", "correct, not faster"}, {"bad ring", "rejected"}};
+  plot.columns = {"point", "time per call", "FLOP/s", "of the floor's rate"};
   for (const Point& point : points)
     plot.rows.push_back({point.name, Microseconds(point.us), ShortNumber(point.rate(run.flops)),
                          Percent(run.floor_us / point.us)});

@@ -1,6 +1,6 @@
-// The frame most plots share: one row per candidate (or task, or rung), its name on the left, a scale from
-// left to right, a figure at the end of the row. Rows may be grouped under headings. Grows downwards, so that
-// it reads as well on a phone as on a page.
+// The frame that most plots share: one row per candidate, task or baseline, with its name on the left, a
+// scale from left to right, and a figure at the right end. Rows may be grouped under headings. The drawing
+// grows downwards, so that it also fits a phone.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Speed-up over candidates: a row each in the order of the run, the estimate with its 95% interval, and the
-// line of "as fast as PyTorch". A candidate that was not timed says why in place of a mark.
+// Speed-up of each candidate: one row per candidate in the order of the run, the estimate with its 95%
+// interval, and a line at 1x. A candidate that was not timed has the reason in place of a mark.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,12 +76,12 @@ std::optional<Plot> SpeedupPlot(const RunFigures& run) {
   const std::vector<CandidateFigure> shown(run.candidates.begin(),
                                            run.candidates.begin() + static_cast<std::ptrdiff_t>(count));
   plot.description =
-      "Each row is a candidate, in the order of the run, under the phase it came from. The mark is its "
-      "speed-up against the fastest way to run PyTorch here, the line through it the 95% interval.";
+      "Each row is a candidate, in the order of the run, grouped by phase. The mark is its speed-up against "
+      "the fastest PyTorch baseline, and the line through it is the 95% interval.";
   if (count < run.candidates.size())
     plot.description +=
         fmt::format(" The first {} of {} are drawn; the table has all.", count, run.candidates.size());
-  plot.legend = {{"best", "best"}, {"ok", "accepted"}, {"same", "right, not faster"}, {"bad", "rejected"}};
+  plot.legend = {{"best", "best"}, {"ok", "accepted"}, {"same", "correct, not faster"}, {"bad", "rejected"}};
   plot.columns = {"candidate", "phase", "verdict", "reason", "speed-up", "95% low", "95% high", "vs eager"};
   for (const CandidateFigure& one : run.candidates)
     plot.rows.push_back(

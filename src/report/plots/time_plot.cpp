@@ -1,6 +1,6 @@
-// Where the time of a call goes beside the floor and PyTorch's ladder. A recurrent task is told per dependent
-// step, because a step is what such a kernel can make shorter. Bars are split where a profile was taken: the
-// candidate's own kernels, library kernels, and what no kernel accounts for (launches, waiting, the host).
+// The time of a call, compared with the floor and the PyTorch baselines. For a recurrent task it is the time
+// per dependent step, because that is what such a kernel can shorten. Bars are split where a profile was
+// taken: the candidate's own kernels, library kernels, and the rest (launches, waiting, the host).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,26 +88,26 @@ std::optional<Plot> TimePlot(const RunFigures& run) {
   Plot plot;
   plot.id = "time";
   plot.title = per_step ? "Time per step" : "Time per call";
-  plot.description = per_step
-                         ? fmt::format(
-                               "Time of one call divided by the {} steps of the task that must follow one "
-                               "another, for the floor, PyTorch's ladder and every timed candidate.",
-                               run.serial_chain)
-                         : "Time of one call, for the floor, PyTorch's ladder and every timed candidate.";
+  plot.description =
+      per_step ? fmt::format(
+                     "Time of one call divided by the {} dependent steps of the task, for the "
+                     "floor, the PyTorch baselines and every timed candidate.",
+                     run.serial_chain)
+               : "Time of one call, for the floor, the PyTorch baselines and every timed candidate.";
   if (run.floor_us > 0)
     plot.description +=
-        fmt::format(" The floor is the least this device could need ({} bound).", run.floor_bound);
+        fmt::format(" The floor is the least time that this device could need ({} bound).", run.floor_bound);
   if (!run.ladder_beside.empty())
-    plot.description += fmt::format(" The ladder was timed beside {}.", run.ladder_beside);
+    plot.description += fmt::format(" The baselines were timed together with {}.", run.ladder_beside);
   plot.description += run.DriftNote();
   const bool split =
       std::any_of(bars.begin(), bars.end(), [](const Bar& b) { return b.own_us + b.library_us > 0; });
   plot.legend = {{"floor", "floor"}, {"rung", "PyTorch"}, {"best", "best"}, {"ok", "candidate"}};
   if (split) {
-    plot.legend.push_back({"library", "of it library kernels"});
+    plot.legend.push_back({"library", "library kernels"});
     plot.legend.push_back({"rest", "no kernel running"});
   }
-  plot.columns = {"what", "time of a call"};
+  plot.columns = {"bar", "time per call"};
   if (per_step) plot.columns.emplace_back("per step");
   plot.columns.emplace_back("times the floor");
   if (split) plot.columns.insert(plot.columns.end(), {"own kernels", "library kernels"});

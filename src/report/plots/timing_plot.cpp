@@ -1,5 +1,5 @@
-// Every round of every contestant of one candidate's contest: a dot each, the median as a line. What a single
-// number hides (two modes, a drift, an outlier) shows here.
+// All timing rounds of one candidate's contest: a dot per round, the median as a line. It shows what a single
+// number hides: two modes, a drift, an outlier.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Svg Draw(const Plot& plot, const CandidateFigure& candidate, PlotWidth width) {
     const TimingFigure& one = candidate.timings[i];
     const std::string tone = one.name == "candidate" ? "ok" : "rung";
     for (size_t j = 0; j < one.round_us.size(); ++j) {
-      // Rounds lie in the order they were run, top to bottom, so that a drift leans.
+      // Rounds are drawn in their order from top to bottom, so that a drift shows as a slope.
       const double offset =
           one.round_us.size() < 2
               ? 0
@@ -60,11 +60,11 @@ std::optional<Plot> TimingDistributionPlot(const CandidateFigure& candidate) {
   plot.id = AnchorOf("rounds-", candidate.key);
   plot.title = "Time of every round";
   plot.description =
-      "Candidate and PyTorch's ladder were timed in turns. Each dot is a round, the first at the top of its "
-      "row; "
-      "the line is the median.";
+      "The candidate and the PyTorch baselines were timed in turns. Each dot is a round, the first at the "
+      "top "
+      "of its row. The line is the median.";
   plot.legend = {{"ok", "candidate"}, {"rung", "PyTorch"}};
-  plot.columns = {"contestant", "median", "least", "most", "rounds"};
+  plot.columns = {"timed", "median", "fastest", "slowest", "rounds"};
   for (const TimingFigure& one : candidate.timings) {
     const auto [least, most] = std::minmax_element(one.round_us.begin(), one.round_us.end());
     plot.rows.push_back(

@@ -1,5 +1,5 @@
-// Tokens over time: what the run has spent on models when, prompts and replies on top of one another. The
-// table beside it adds them up by kind of call.
+// Tokens over time: the tokens of all model calls up to each moment, prompts and replies stacked. The table
+// adds them up by kind of call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ std::optional<Plot> TokensPlot(const RunFigures& run) {
   Plot plot;
   plot.id = "tokens";
   plot.title = "Tokens over time";
-  plot.description = fmt::format("Tokens of all calls up to each moment of the run, {} in the end{}.",
+  plot.description = fmt::format("Tokens of all model calls up to each moment of the run, {} in total{}.",
                                  all.prompt + all.completion,
                                  estimated ? "; where a server did not count them, they are estimated" : "");
   plot.legend = {{"prompts", "prompts"}, {"replies", "replies"}};

@@ -1,0 +1,47 @@
+// Bytes of a connection to requests, with Boost.Beast's parser. Only request_reader.cpp includes Beast,
+// because its headers take most of a second to read and its asynchronous half took half a minute to compile.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "dashboard/http_message.h"
+
+namespace hone {
+
+class RequestReader {
+ public:
+  RequestReader(size_t most_head_bytes, size_t most_body_bytes);
+  ~RequestReader();
+  RequestReader(RequestReader&&) noexcept;
+
+  enum class State { kNeedsMore, kComplete, kBad };
+  // Takes the bytes that belong to the current request. Bytes that follow it stay for the next request.
+  State Feed(std::string_view bytes);
+
+  // Valid after kComplete.
+  HttpRequest request();
+  bool head() const;  // HEAD; the request then says GET
+  bool keep_alive() const;
+  // Valid after kBad: the status of the refusal (400, 413 or 431) and its sentence.
+  int refusal() const { return refusal_; }
+  const std::string& why() const { return why_; }
+
+  // Starts the next request of the same connection with the bytes that are left.
+  State Next();
+
+ private:
+  struct Parser;
+  State Parse();
+  State Refuse(int status, std::string why);
+
+  size_t most_head_bytes_;
+  size_t most_body_bytes_;
+  std::unique_ptr<Parser> parser_;
+  std::string bytes_;  // not parsed yet
+  int refusal_ = 0;
+  std::string why_;
+};
+
+}  // namespace hone
