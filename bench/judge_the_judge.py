@@ -74,7 +74,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         while len(ratios) < arguments.times:
             copies = [str((graph_of if arguments.graph else copy_of)(task, folder, len(ratios) + i)) for i in range(min(arguments.per_process, arguments.times - len(ratios)))]
-            done = subprocess.run([arguments.hone, "bench", str(task), *copies, "--target", arguments.target, "--json", "--no-save", "--compile", "never", *arguments.extra],
+            done = subprocess.run([arguments.hone, "bench", str(task), *copies, "--target", arguments.target, "--json", "--no-save", "--again", "--compile", "never", *arguments.extra],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             if not done.stdout:
                 raise SystemExit(done.stderr)

@@ -25,13 +25,13 @@ Result<int> ArchiveRun(const ArchiveFlags& flags) {
   const fs::path file = flags.file.empty() ? run.name + ".hone.tar.gz" : flags.file;
   std::error_code code;
   if (!flags.force && fs::exists(fs::symlink_status(file, code)))
-    return Error{ErrorKind::kUsage, file.string() + " is there already; --force overwrites it"};
+    return Error{ErrorKind::kUsage, file.string() + " exists already; --force overwrites it"};
   std::string left_alone;
   HONE_ASSIGN_OR_RETURN(const RunArchive archive, CollectRun(*store, run, &left_alone));
   HONE_ASSIGN_OR_RETURN(const std::string bytes, PackRun(archive));
   HONE_RETURN_IF_ERROR(WriteFileAtomic(file, bytes));
   if (!left_alone.empty())
-    fmt::print(stderr, "hone: without the files of {}: {}; the store has all that matters\n",
+    fmt::print(stderr, "hone: packed without the files in {} ({}); the rows of the store are complete\n",
                SafeForTerminal(run.folder), left_alone);
   if (flags.json)
     fmt::print("{}\n", DumpJson(OrderedJson{{"run", run.name},
@@ -41,7 +41,7 @@ Result<int> ArchiveRun(const ArchiveFlags& flags) {
                                             {"rows", archive.rows.count()},
                                             {"files", archive.files.size()}}));
   else
-    fmt::print("{}  {}, {} rows, {} files\ntake it in elsewhere: hone import {}\n", file.string(),
+    fmt::print("{}  {}, {} rows, {} files\nto import it elsewhere: hone import {}\n", file.string(),
                HumanBytes(static_cast<double>(bytes.size())), archive.rows.count(), archive.files.size(),
                file.string());
   return kExitAccepted;

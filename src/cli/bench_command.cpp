@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -9,9 +10,10 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
+#include "cli/verdict_reuse.h"
 #include "pipeline/candidate_judge.h"
 #include "report/verdict_report.h"
-#include "store/store.h"
+#include "store/known_verdict.h"
 #include "verdict/verdict.h"
 
 namespace hone {
@@ -24,6 +26,7 @@ struct BenchFlags : JudgeFlags {
   bool json = false;
   bool verbose = false;
   bool no_save = false;
+  bool again = false;
   bool from_stdin = false;
 };
 
@@ -51,17 +54,15 @@ class Bench {
   explicit Bench(const BenchFlags& flags) : flags_(flags), line_(LiveLine::Choose(flags.json)) {}
 
   Result<int> Run() {
-    HONE_ASSIGN_OR_RETURN(TaskFile task, LoadTaskFile(flags_.task));
+    HONE_ASSIGN_OR_RETURN(task_, LoadTaskFile(flags_.task));
     std::vector<CandidateFile> candidates;
     for (const std::string& path : flags_.candidates) {
       HONE_ASSIGN_OR_RETURN(CandidateFile candidate, LoadCandidateFile(path));
       candidates.push_back(std::move(candidate));
     }
-    HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags_));
-    const std::string name = task.name;
-    judge_ =
-        std::make_unique<SessionJudge>(std::move(task), options, candidates.size() > 1 || flags_.from_stdin);
-    HONE_ASSIGN_OR_RETURN(session_, judge_->Session(line_.AsProgress(name)));
+    HONE_ASSIGN_OR_RETURN(options_, ResolveJudge(flags_));
+    machine_ = IdentifyMachine(options_);
+    judge_ = std::make_unique<SessionJudge>(task_, options_, candidates.size() > 1 || flags_.from_stdin);
     for (size_t i = 0; i < candidates.size(); ++i)
       HONE_RETURN_IF_ERROR(One(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));
     if (flags_.from_stdin) HONE_RETURN_IF_ERROR(FromStdin());
@@ -70,21 +71,49 @@ class Bench {
 
  private:
   Status One(const CandidateFile& candidate, bool another_follows) {
+    const std::string conditions = ConditionsOf(task_, candidate, options_, machine_);
+    if (const std::optional<VerdictRecord> known = Known(conditions)) return ShowKnown(*known);
+    HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, judge_->Session(line_.AsProgress(task_.name)));
     judge_->SetAnotherFollows(another_follows);
     HONE_ASSIGN_OR_RETURN(const Judged judged, judge_->Judge(candidate, line_.AsProgress(candidate.name)));
-    const Verdict& verdict = judged.verdict;
     OrderedJson record = judged.record;
+    record["provenance"]["conditions"] = conditions;
     if (flags_.verbose || !flags_.json) record["measurement"] = ToJson(judged.measurement);
-    if (!flags_.no_save) Save(record, verdict, *session_, candidate);
-    line_.Clear();
-    if (flags_.json) {
-      fmt::print("{}\n", DumpJson(record));
-    } else {
-      const Json plain = *ParseJson(DumpJson(record));
-      fmt::print("{}", VerdictText(plain, Style(stdout), flags_.verbose));
+    if (!flags_.no_save) Save(record, judged.verdict, *session, candidate);
+    record["from_store"] = nullptr;
+    return Print(record);
+  }
+
+  // A stored verdict under the same conditions. A store that cannot be read holds none; saving says why.
+  std::optional<VerdictRecord> Known(const std::string& conditions) {
+    if (flags_.again || conditions.empty()) return {};
+    Result<Store> store = Store::Open();
+    if (!store.ok()) return {};
+    Result<std::optional<VerdictRecord>> known = FindKnownVerdict(*store, task_.name, conditions);
+    return known.ok() ? std::move(*known) : std::nullopt;
+  }
+
+  Status ShowKnown(const VerdictRecord& known) {
+    HONE_ASSIGN_OR_RETURN(Json record, ParseJson(known.json));
+    const std::string id = fmt::format("V{}", known.id);
+    record["from_store"] = {{"id", id}, {"created", known.created}};
+    if (flags_.json && !flags_.verbose && record.contains("measurement")) record.erase("measurement");
+    if (!flags_.json) {
+      line_.Clear();
+      fmt::print("taken from the store: {} of {}; --again judges anew\n", id, known.created);
     }
+    return Print(record);
+  }
+
+  Status Print(const OrderedJson& record) {
+    line_.Clear();
+    if (flags_.json)
+      fmt::print("{}\n", DumpJson(record));
+    else
+      fmt::print("{}", VerdictText(Json(record), Style(stdout), flags_.verbose));
     std::fflush(stdout);
-    if (!verdict.accepted()) worst_ = kExitRejected;
+    if (GetString(Json(record), "verdict") != "accepted")
+      worst_ = std::max(worst_, static_cast<int>(kExitRejected));
     return Ok();
   }
 
@@ -95,10 +124,8 @@ class Bench {
       if (Trim(path).empty()) continue;
       const Result<CandidateFile> candidate = LoadCandidateFile(std::string(Trim(path)));
       if (!candidate.ok()) {
-        Report(candidate.error());
-        if (flags_.json) fmt::print("{}\n", DumpJson(Json{{"error", candidate.error().message}}));
+        worst_ = Report(candidate.error(), flags_.json);
         std::fflush(stdout);
-        worst_ = kExitCannot;
         continue;
       }
       HONE_RETURN_IF_ERROR(One(*candidate, true));
@@ -108,8 +135,10 @@ class Bench {
 
   BenchFlags flags_;
   LiveLine line_;
+  TaskFile task_;
+  SessionOptions options_;
+  JudgingMachine machine_;
   std::unique_ptr<SessionJudge> judge_;
-  ReferenceSession* session_ = nullptr;
   int worst_ = kExitAccepted;
 };
 
@@ -125,6 +154,9 @@ void AddBenchCommand(CommandTable& table) {
   command.Add("--json", &flags->json, "Print one JSON object per candidate, one per line");
   command.Add("-v,--verbose", &flags->verbose, "Print every measured value");
   command.Add("--no-save", &flags->no_save, "Do not store the verdict");
+  command.Add(
+      "--again", &flags->again,
+      "Judge again even if the store holds a verdict for the same files, options, device and versions");
   command.Add("--stdin", &flags->from_stdin,
               "After the candidates named here, read more paths from standard input, one per line");
   AddJudgeFlags(command, flags.get());

@@ -36,10 +36,12 @@ void AddOption(CLI::App& app, Option& option) {
   }
   CLI::Option* added = app.add_option(names, assign);
   if (option.required()) added->required();
-  if (option.is_list() && option.most() == std::numeric_limits<int>::max())
+  if (option.is_list() && !option.positional())
+    added->take_all();  // one value each time it is named, so that it never swallows an argument
+  else if (option.is_list() && option.most() == std::numeric_limits<int>::max())
     added->expected(CLI::detail::expected_max_vector_size);
   else if (option.is_list())
-    added->expected(option.fewest(), option.most());
+    added->expected(option.fewest(), option.most())->allow_extra_args();
   if (!option.without_value().empty()) added->expected(0, 1)->default_str(option.without_value());
 }
 
@@ -65,8 +67,9 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error, const C
   }
   if (command == nullptr && first_word.empty()) return "a command is needed";
   const std::vector<std::string> extra = app.remaining(true);
+  // A misspelt option comes first: what else seems to be missing is often its value.
   const bool unexpected = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  if (extra.empty() || (command != nullptr && !unexpected)) return error.what();
+  if (extra.empty() || (!unexpected && extra[0][0] != '-')) return error.what();
   if (extra[0][0] != '-') return fmt::format("'{}' is one argument too many", extra[0]);
   std::vector<std::string> names;
   for (const Option& option : (command == nullptr ? table.root : *command).options())

@@ -30,6 +30,7 @@ class CommandLineTest : public testing::Test {
     bench.Add("--target", &target_, "Where it runs").OneOf({"cuda", "cpu"});
     bench.Add("--trials", &trials_, "Number of cases").Between(5, 1000).Group("Judge");
     bench.Add("--csv", &csv_, "Write CSV").Placeholder("FILE").WithoutValue("-");
+    bench.Add("--tag", &tags_, "Tags").SplitAt(',').Hidden();
     bench.Add("--secret", &csv_, "Not for everyone").Hidden();
     bench.Note("A note.").Example("hone bench a.py b.py", "judges b.py");
     bench.Runs([this]() -> Result<int> { return trials_; });
@@ -45,7 +46,7 @@ class CommandLineTest : public testing::Test {
 
   CommandTable table_;
   std::string task_, target_ = "cpu", csv_;
-  std::vector<std::string> candidates_;
+  std::vector<std::string> candidates_, tags_;
   bool quiet_ = false, json_ = false, markdown_ = false;
   int trials_ = 5;
 };
@@ -65,6 +66,13 @@ TEST_F(CommandLineTest, FillsTheFieldsAndFindsTheCommand) {
   EXPECT_FALSE(line->command->Given("--json"));
 }
 
+TEST_F(CommandLineTest, AListTakesOneValueEachTimeItIsNamed) {
+  ASSERT_TRUE(ParseCommandLine(table_, {"bench", "--tag", "a,b", "--tag", "c", "t.py", "d.py"}).ok());
+  EXPECT_THAT(tags_, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(task_, "t.py");
+  EXPECT_THAT(candidates_, ElementsAre("d.py"));
+}
+
 TEST_F(CommandLineTest, AnOptionMayStandWithoutItsValue) {
   ASSERT_TRUE(ParseCommandLine(table_, {"bench", "t.py", "--csv"}).ok());
   EXPECT_EQ(csv_, "-");
@@ -72,6 +80,8 @@ TEST_F(CommandLineTest, AnOptionMayStandWithoutItsValue) {
 
 TEST_F(CommandLineTest, AWrongWordPointsToTheHelpOfItsCommand) {
   EXPECT_EQ(Wrong({"bench", "t.py", "--trails", "7"}),
+            "there is no option --trails; did you mean `--trials`?\nsee `hone bench --help`");
+  EXPECT_EQ(Wrong({"bench", "--trails"}),
             "there is no option --trails; did you mean `--trials`?\nsee `hone bench --help`");
   EXPECT_EQ(Wrong({"bench", "t.py", "--target", "tpu"}),
             "--target: 'tpu' is not one of cuda, cpu\nsee `hone bench --help`");
@@ -125,6 +135,26 @@ TEST_F(CommandLineTest, HelpIsWrittenFromTheTable) {
   EXPECT_EQ(version->text, "hone " HONE_VERSION "\n");
 }
 
+// The words of the first command of a line: up to a pipe, a redirection or &&, with quotes taken off.
+std::vector<std::string> ShellWords(const std::string& line) {
+  std::vector<std::string> words = {""};
+  char quote = 0;
+  for (const char c : line) {
+    if (quote == 0 && (c == '|' || c == '>' || c == '&')) break;
+    if (quote == 0 && c == ' ') {
+      if (!words.back().empty()) words.emplace_back();
+    } else if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else {
+      words.back() += c;
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
 // The commands that users see.
 class HonesOwnTable : public testing::Test {
  protected:
@@ -137,11 +167,8 @@ TEST_F(HonesOwnTable, EveryCommandHasExamplesThatItAccepts) {
   for (const Command& command : table_.commands) {
     EXPECT_THAT(command.examples(), Not(IsEmpty())) << command.name();
     for (const auto& [line, comment] : command.examples()) {
-      // Up to a pipe or a redirection, and without quotes: the words a shell would pass on.
-      std::string call = line.substr(0, line.find(" | "));
-      call = call.substr(0, call.find(" > "));
-      if (!StartsWith(call, "hone ") || Contains(call, "&&") || Contains(call, "'")) continue;
-      std::vector<std::string> words = Split(call, ' ');
+      std::vector<std::string> words = ShellWords(line);
+      if (words.empty() || words[0] != "hone") continue;
       words.erase(words.begin());
       std::vector<Setting> settings;
       CommandTable table("hone", "Hone");

@@ -4,8 +4,11 @@ namespace hone {
 
 void AddAllCommands(CommandTable& table, const std::vector<Setting>* settings) {
   table.root.Add("--version", std::monostate(), "Print the version and exit");
-  table.root.Note("Hone optimises modules for inference; it does not check or time training.");
+  table.root.Note("Hone optimizes modules for inference. It neither checks nor times training.");
   table.root.Note("`hone COMMAND --help` explains a command.");
+  table.root.Note(
+      "Runs and verdicts are stored in $HONE_DATA (default: ~/.local/share/hone); caches are in $HONE_CACHE "
+      "(default: ~/.cache/hone).");
   table.root.Example("hone optimize TASK", "find a faster module");
   table.root.Example("hone bench TASK CANDIDATE", "check and time your own");
   AddOptimizeCommand(table);
@@ -17,6 +20,7 @@ void AddAllCommands(CommandTable& table, const std::vector<Setting>* settings) {
   AddExplainCommand(table);
   AddCompareCommand(table);
   AddRunsCommand(table);
+  AddNoteCommand(table);
   AddReportCommand(table);
   AddExportCommand(table);
   AddTailCommand(table);

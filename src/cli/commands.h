@@ -19,6 +19,7 @@ void AddShowCommand(CommandTable& table);
 void AddExplainCommand(CommandTable& table);
 void AddCompareCommand(CommandTable& table);
 void AddRunsCommand(CommandTable& table);
+void AddNoteCommand(CommandTable& table);
 void AddReportCommand(CommandTable& table);
 void AddExportCommand(CommandTable& table);
 void AddTailCommand(CommandTable& table);

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "report/comparison.h"
+#include "store/run_result.h"
 #include "store/run_store.h"
 
 namespace hone {
@@ -56,7 +57,7 @@ Result<std::vector<SuiteMember>> Members(RunStore& store, const SuiteRecord& sui
   for (const RunRecord& run : runs) {
     SuiteMember member{run, {}};
     if (run.best_key.empty()) {
-      if (run.status == "done") member.best = Speed{1, 1, 1};
+      if (run.status == "done" && CountsInMeans(run.result)) member.best = Speed{1, 1, 1};
     } else {
       HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> best, store.Candidate(run.id, run.best_key));
       if (best) member.best = SpeedOf(*best);
@@ -86,7 +87,7 @@ Result<int> Compare(const CompareFlags& flags) {
     if (sides.back().index() != sides[0].index())
       return Error{
           ErrorKind::kUsage,
-          fmt::format("{} and {} are not of one kind: compare runs, two candidates (RUN:KEY) or two suites",
+          fmt::format("{} and {} are not of one kind; compare runs, two candidates (RUN:KEY) or two suites",
                       flags.what[0], what)};
   }
   if (std::holds_alternative<RunStory>(sides[0])) {
@@ -95,7 +96,7 @@ Result<int> Compare(const CompareFlags& flags) {
     Print(CompareRuns(stories), flags);
     return 0;
   }
-  if (sides.size() != 2) return Error{ErrorKind::kUsage, "candidates and suites are compared in twos"};
+  if (sides.size() != 2) return Error{ErrorKind::kUsage, "compare exactly two candidates or two suites"};
   if (std::holds_alternative<RunAndCandidate>(sides[0])) {
     const auto& a = std::get<RunAndCandidate>(sides[0]);
     const auto& b = std::get<RunAndCandidate>(sides[1]);

@@ -36,12 +36,12 @@ std::string MachineText(const DoctorFacts& facts, const Style& style) {
   const CpuFacts& cpu = facts.cpu;
   std::string text = style.Bold("Machine") + "\n";
   text += Line(style, "CPU", fmt::format("{}, {} core{}", cpu.model, cpu.cores, cpu.cores == 1 ? "" : "s"));
-  text += Line(style, "features", cpu.features.empty() ? "none that matter" : Join(cpu.features, ", "));
+  text += Line(style, "features", cpu.features.empty() ? "none that Hone uses" : Join(cpu.features, ", "));
   text += Line(style, "memory",
                fmt::format("{}, {} available", Bytes(cpu.memory_bytes), Bytes(cpu.memory_available_bytes)));
   if (facts.gpus.empty()) {
     text += Line(style, "GPU",
-                 facts.gpu_without_driver ? style.Yellow("there is one, but no driver answers") : "none");
+                 facts.gpu_without_driver ? style.Yellow("found, but the driver does not respond") : "none");
   }
   for (const GpuFacts& gpu : facts.gpus) {
     const std::string capability =
@@ -62,8 +62,8 @@ std::string PythonText(const DoctorFacts& facts, const Style& style) {
   text += Line(style, "torch",
                fmt::format("{}, {}", python.torch_version,
                            python.torch_cuda.empty() ? "for the CPU" : "for CUDA " + python.torch_cuda));
-  text +=
-      Line(style, "Triton", python.triton_version.empty() ? style.Yellow("not here") : python.triton_version);
+  text += Line(style, "Triton",
+               python.triton_version.empty() ? style.Yellow("not installed") : python.triton_version);
   return text;
 }
 
@@ -74,7 +74,7 @@ std::string ToolsText(const DoctorFacts& facts, const Style& style) {
     text += fmt::format(
         "  {}{}\n", style.Dim(label),
         tool.path.empty()
-            ? style.Dim("not here")
+            ? style.Dim("not installed")
             : fmt::format("{:<10} {}", tool.version.empty() ? "?" : tool.version, tool.path.string()));
   }
   return text;
@@ -96,7 +96,7 @@ std::string PlaceText(const DoctorFacts& facts, const Style& style) {
 
 std::string AdviceText(const std::vector<Advice>& advice, const Style& style) {
   if (advice.empty()) return style.Bold("Missing") + "\n  nothing\n";
-  std::string text = style.Bold("Missing, what it would give, and how to get it") + "\n";
+  std::string text = style.Bold("Missing, what it is for, and how to get it") + "\n";
   for (const Advice& item : advice) {
     const std::string name = item.required ? style.Red(item.missing) : style.Yellow(item.missing);
     text += fmt::format("  {}: {}\n      {}\n", name, item.gives, item.command);

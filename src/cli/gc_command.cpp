@@ -60,8 +60,8 @@ Result<Plan> MakePlan(RunStore& store, const RetentionRules& rules) {
 }
 
 std::string FolderNote(const RunFolder& folder, const GcFlags& flags) {
-  if (flags.keep_files) return "files stay";
-  if (!folder.not_ours.empty()) return "folder left alone: " + folder.not_ours;
+  if (flags.keep_files) return "files kept";
+  if (!folder.not_ours.empty()) return "folder kept: " + folder.not_ours;
   return fmt::format("{} files, {}", folder.files.size(), HumanBytes(static_cast<double>(folder.bytes)));
 }
 
@@ -100,7 +100,7 @@ Result<Tally> Sweep(RunStore& store, const Plan& plan, const GcFlags& flags) {
     if (flags.yes) {
       HONE_ASSIGN_OR_RETURN(const bool removed, RemoveRun(store, run, folder, flags.keep_files));
       if (!removed) {
-        fmt::print(stderr, "hone: R{} is in use after all; it stays\n", run.id);
+        fmt::print(stderr, "hone: R{} is in use now and was kept\n", run.id);
         continue;
       }
     }
@@ -122,15 +122,14 @@ Result<Tally> Sweep(RunStore& store, const Plan& plan, const GcFlags& flags) {
   return tally;
 }
 
-// "the store's file: 1.2 MiB -> 300 KiB", or why it stays as it is.
+// "size of the store: 1.2 MiB -> 300 KiB", or why it did not change.
 Result<std::string> Shrink(RunStore& store, const Plan& plan) {
   if (plan.somebody_works)
-    return std::string(
-        "the store's file keeps its size while a run is at work; the space in it is used again");
+    return std::string("the store keeps its size while a run is in progress; freed space is reused");
   const int64_t before = StoreBytes();
   HONE_ASSIGN_OR_RETURN(const bool done, CompactStore(store));
-  if (!done) return std::string("another process is writing: the store's file keeps its size for now");
-  return fmt::format("the store's file: {} -> {}", HumanBytes(static_cast<double>(before)),
+  if (!done) return std::string("the store keeps its size for now: another process is writing to it");
+  return fmt::format("size of the store: {} -> {}", HumanBytes(static_cast<double>(before)),
                      HumanBytes(static_cast<double>(StoreBytes())));
 }
 
@@ -141,6 +140,15 @@ void PrintJson(const Tally& tally, const Plan& plan, const GcFlags& flags, const
                       {"file_bytes", tally.file_bytes}, {"kept", plan.kept}};
   if (!note.empty()) json["note"] = note;
   fmt::print("{}\n", DumpJson(json));
+}
+
+// The flags that were given, so that the advice means what was listed.
+std::string FlagsOf(const GcFlags& flags) {
+  std::string text;
+  if (flags.days != GcFlags().days) text += fmt::format(" --older-than {:g}", flags.days);
+  if (flags.suites) text += " --suites";
+  if (flags.keep_files) text += " --keep-files";
+  return text;
 }
 
 Result<int> CollectGarbage(const GcFlags& flags) {
@@ -158,13 +166,13 @@ Result<int> CollectGarbage(const GcFlags& flags) {
     PrintJson(tally, plan, flags, note);
   } else {
     for (const auto& [why, count] : plan.kept) fmt::print("kept: {} ({})\n", count, why);
-    fmt::print("{} {} runs and {} verdicts: {} rows with {} in the store, {} files with {}\n",
-               flags.yes ? "removed" : "would remove", tally.runs, tally.verdicts, tally.rows,
+    fmt::print("{} {} runs and {} verdicts: {} rows ({}) in the store, {} files ({})\n",
+               flags.yes ? "deleted" : "would delete", tally.runs, tally.verdicts, tally.rows,
                HumanBytes(static_cast<double>(tally.row_bytes)), tally.files,
                HumanBytes(static_cast<double>(tally.file_bytes)));
     if (!note.empty()) fmt::print("{}\n", note);
     if (!flags.yes && tally.runs + tally.verdicts > 0)
-      fmt::print("nothing was changed; do it with: hone gc --yes\n");
+      fmt::print("nothing was changed; to delete them: hone gc{} --yes\n", FlagsOf(flags));
   }
   if (Interrupted()) return InterruptedError();
   return kExitAccepted;

@@ -177,9 +177,9 @@ Result<int> ImportArchive(RunStore& store, const ImportFlags& flags) {
                                             {"folder", imported.run.folder},
                                             {"known", imported.known}}));
   else
-    fmt::print("R{}  {}  {}\n", imported.run.id, SafeForTerminal(imported.run.name),
-               imported.known ? "this run is here already; nothing was changed"
-                              : SafeForTerminal(imported.run.outcome));
+    fmt::print(
+        "R{}  {}  {}\n", imported.run.id, SafeForTerminal(imported.run.name),
+        imported.known ? "already in the store; nothing was changed" : SafeForTerminal(imported.run.outcome));
   return kExitAccepted;
 }
 
@@ -197,7 +197,8 @@ Result<int> Import(ImportFlags flags) {
     }
     if (batch.task.empty()) {
       fmt::print(stderr,
-                 "hone: {}: no task for it; give --task FILE, or --tasks DIR with files named by number\n",
+                 "hone: {}: its task is unknown; use --task FILE, or --tasks DIR with files named by problem "
+                 "number\n",
                  batch.label);
       worst = std::max(worst, static_cast<int>(kExitUsage));
       continue;

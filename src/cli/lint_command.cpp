@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/live_line.h"
 
 namespace hone {
 
@@ -98,15 +99,19 @@ std::vector<FileResult> LintFiles(const std::vector<std::string>& files, const L
                                   const LintOptions& options) {
   std::vector<FileResult> results(files.size());
   std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < files.size(); i = next++) results[i] = LintFile(files[i], arguments, options);
+  const auto work = [&](const Progress& progress) {
+    for (size_t i = next++; i < files.size(); i = next++) {
+      if (progress) progress("checking", static_cast<int>(i), static_cast<int>(files.size()));
+      results[i] = LintFile(files[i], arguments, options);
+    }
   };
   const unsigned wanted =
       arguments.jobs > 0 ? static_cast<unsigned>(arguments.jobs) : std::thread::hardware_concurrency();
   const size_t count = std::clamp<size_t>(wanted, 1, std::max<size_t>(1, files.size()));
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < count; ++i) threads.emplace_back(work);
-  work();
+  for (size_t i = 1; i < count; ++i) threads.emplace_back(work, Progress());
+  LiveLine line(LiveLine::Choose(true));
+  work(line.AsProgress("lint:"));
   for (std::thread& thread : threads) thread.join();
   return results;
 }
@@ -185,12 +190,11 @@ Result<int> RunLint(const LintArguments& arguments) {
   if (!arguments.triton.empty()) {
     options.triton_versions = TritonVersionMask(arguments.triton);
     if (options.triton_versions == 0)
-      return LintUsage(fmt::format("{} is not a Triton version that is known", arguments.triton));
+      return LintUsage(fmt::format("unknown Triton version {}", arguments.triton));
   }
   if (!arguments.device.empty()) {
     options.device = FindDevice(arguments.device);
-    if (options.device == nullptr)
-      return LintUsage(fmt::format("the device {} is not known", arguments.device));
+    if (options.device == nullptr) return LintUsage(fmt::format("unknown device {}", arguments.device));
   }
   if (!arguments.task.empty()) {
     HONE_ASSIGN_OR_RETURN(options.task_text, ReadFile(arguments.task, 8u << 20).WithContext("--task"));

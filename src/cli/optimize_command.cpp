@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/run_launcher.h"
 #include "cli/suite_command.h"
+#include "store/run_rows.h"
 
 namespace hone {
 
@@ -58,10 +59,11 @@ Result<int> Resume(const Command& command, ResumeFlags flags) {
   if (store->FindSuite(flags.run).ok()) {
     if (!changed.empty())
       return Error{ErrorKind::kUsage, changed[0] + " is for runs; resume the members of a suite one by one"};
-    return ResumeSuite(flags.run, 0, flags.json);
+    return ResumeSuite(flags.run, 0, flags.json, flags.quiet);
   }
   HONE_ASSIGN_OR_RETURN(RunRecord run, store->FindRun(flags.run));
   HONE_ASSIGN_OR_RETURN(Json options, ParseJson(run.options));
+  if (IsFinished(run) && !IsFromArchive(options)) return ShowFinished(*store, run, flags.json);
   for (const auto& each : kChangeable)
     if (command.Given(each.flag) && options.is_object())
       options[each.part][each.field] = asked[each.part][each.field];

@@ -35,7 +35,7 @@ class Option {
   Option& Positive();
   Option& CheckedBy(Check check);
   Option& SplitAt(char separator);          // one word may hold several values of a list
-  Option& Times(int fewest, int most);      // how many values a list takes
+  Option& Times(int fewest, int most);      // how many values a positional list takes
   Option& WithoutValue(std::string value);  // the option may stand alone and then means `value`
   Option& Excludes(std::string other);      // "--json": not both
   Option& Placeholder(std::string word);    // "FILE" in the help

@@ -19,7 +19,8 @@ Result<int> ExportReplay(const std::string& what, const std::string& folder) {
   HONE_ASSIGN_OR_RETURN(const RunRecord run, store->FindRun(what));
   HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store->Calls(run.id));
   if (calls.empty())
-    return Error{ErrorKind::kNotFound, "the run " + run.name + " asked no model: there is nothing to replay"};
+    return Error{ErrorKind::kNotFound,
+                 "the run " + run.name + " called no model, so there is nothing to replay"};
   std::vector<RecordedCall> recorded;
   for (const CallRecord& call : calls) {
     RecordedCall one;
@@ -36,7 +37,7 @@ Result<int> ExportReplay(const std::string& what, const std::string& folder) {
     recorded.push_back(std::move(one));
   }
   HONE_RETURN_IF_ERROR(WriteReplay(folder, recorded));
-  fmt::print("{} replies in {}\nplay them back: hone optimize {} --proposer replay:{}\n", recorded.size(),
+  fmt::print("{} replies in {}\nto replay them: hone optimize {} --proposer replay:{}\n", recorded.size(),
              folder, run.task_path, folder);
   return 0;
 }

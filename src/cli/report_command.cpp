@@ -43,7 +43,7 @@ Status Put(const std::string& where, const std::string& content) {
 
 Status PutPlots(const fs::path& folder, const std::vector<Plot>& plots) {
   HONE_RETURN_IF_ERROR(MakeFolders(folder));
-  if (plots.empty()) fmt::print(stderr, "hone: there is nothing to draw\n");
+  if (plots.empty()) fmt::print(stderr, "hone: the run has no data to plot\n");
   for (const Plot& plot : plots)
     HONE_RETURN_IF_ERROR(
         Put((folder / (plot.id + ".svg")).string(), plot.drawings[0].Standalone(PlotStyle())));
@@ -60,7 +60,7 @@ Result<int> Write(const ReportFlags& flags, const Documents& documents) {
 
 Result<int> WriteReport(const ReportFlags& flags) {
   if (flags.html.empty() && flags.svg.empty() && flags.markdown.empty() && flags.csv.empty())
-    return Error{ErrorKind::kUsage, "say what to write: --html FILE, --md [FILE], --csv [FILE] or --svg DIR"};
+    return Error{ErrorKind::kUsage, "name an output: --html FILE, --md [FILE], --csv [FILE] or --svg DIR"};
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   const Result<SuiteRecord> suite = store->FindSuite(flags.what);
   if (suite.ok()) {

@@ -252,6 +252,44 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
   return Error{ErrorKind::kIo, "cannot find a free name for the run"};
 }
 
+namespace {
+
+// Returns the exit code.
+Result<int> PrintEnd(Recorder& recorder, const RunEnd& end, bool json) {
+  if (json) {
+    HONE_ASSIGN_OR_RETURN(const std::string text, recorder.SummaryText());
+    fmt::print("{}", text);
+  } else {
+    fmt::print("{}", EndText(recorder.run(), end, Style(stdout)));
+  }
+  if (end.status == "stopped" && Contains(end.outcome, "interrupted")) return 130;
+  if (end.status == "failed") return kExitCannot;
+  return end.best ? kExitAccepted : kExitRejected;
+}
+
+}  // namespace
+
+bool IsFinished(const RunRecord& run) {
+  if (run.status != "done") return false;
+  // Written last: a process killed just before leaves none, or that of an earlier session.
+  const Result<std::string> text = ReadFile(fs::path(run.folder) / "run.json", 256u << 20);
+  const Result<Json> json = text.ok() ? ParseJson(*text) : Result<Json>(text.error());
+  return json.ok() && GetString(*json, "status") == "done";
+}
+
+Result<int> ShowFinished(RunStore& store, const RunRecord& run, bool json) {
+  RunEnd end;
+  end.status = run.status;
+  end.result = run.result;
+  end.outcome = run.outcome;
+  if (!run.best_key.empty()) {
+    HONE_ASSIGN_OR_RETURN(end.best, store.Candidate(run.id, run.best_key));
+  }
+  fmt::print(stderr, "hone: R{} is finished; nothing was changed\n", run.id);
+  Recorder recorder(store, run, {});
+  return PrintEnd(recorder, end, json);
+}
+
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
   // `hone runs` holds it for an instant to see whether anybody does.
   HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id, 0.5));
@@ -277,15 +315,7 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
   Result<RunEnd> end = spine.Run();
   view.Close();
   if (!end.ok()) return end.error();
-  if (json) {
-    HONE_ASSIGN_OR_RETURN(const std::string text, recorder.SummaryText());
-    fmt::print("{}", text);
-  } else {
-    fmt::print("{}", EndText(recorder.run(), *end, Style(stdout)));
-  }
-  if (end->status == "stopped" && Contains(end->outcome, "interrupted")) return 130;
-  if (end->status == "failed") return kExitCannot;
-  return end->best ? kExitAccepted : kExitRejected;
+  return PrintEnd(recorder, *end, json);
 }
 
 }  // namespace hone

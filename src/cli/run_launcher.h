@@ -49,6 +49,10 @@ ModelFlags ModelFlagsFromJson(const Json& json);
 
 // Puts a new run into the store and makes its folder.
 Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags);
+// True when nothing is left to do: the run is done and its folder holds the final run.json.
+bool IsFinished(const RunRecord& run);
+// Prints what ExecuteRun printed at the end, from the store, and changes nothing. Returns the exit code.
+Result<int> ShowFinished(RunStore& store, const RunRecord& run, bool json);
 // Runs it, or what is left of it, to its end; prints the view on the way and the result at the end. Returns
 // the exit code.
 Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/run_report.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -22,9 +23,12 @@ std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style)
     text += fmt::format("  error         {} where {} is allowed\n", HumanNumber(end.best->error),
                         HumanNumber(end.best->error_limit));
     if (!end.best->kind.empty()) text += fmt::format("  kind          {}\n", end.best->kind);
-  } else {
+  } else if (end.result == kKeptPyTorch) {
     text += fmt::format("{}  {}\n", style.Bold(run.task), style.Yellow("keep PyTorch"));
     text += "  nothing that is right was faster than what PyTorch already gives\n";
+  } else {
+    text += fmt::format("{}  {}\n", style.Bold(run.task), style.Red(ResultWords(end.result)));
+    if (end.status == "done") text += fmt::format("  why           {}\n", SafeForTerminal(end.outcome));
   }
   if (end.status != "done") text += fmt::format("  ended early   {}\n", SafeForTerminal(end.outcome));
   text += fmt::format("  took          {}\n", HumanSeconds(run.seconds));

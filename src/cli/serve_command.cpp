@@ -35,11 +35,11 @@ Result<int> Serve(const ServeFlags& flags) {
   dashboard.CountWith(server.get(), &hub);
   fmt::print("{}\n", address);
   std::fflush(stdout);
-  fmt::print(stderr, "hone: showing {}; Ctrl-C ends it\n", path.string());
+  fmt::print(stderr, "hone: serving {}; Ctrl-C stops the server\n", path.string());
   server->Run([&dashboard](const HttpRequest& request) { return dashboard.Handle(request); }, hub);
   const size_t ended = dashboard.actions().Shutdown();
   if (ended > 0)
-    fmt::print(stderr, "hone: stopped {} run{} started here; `hone resume` goes on\n", ended,
+    fmt::print(stderr, "hone: stopped {} run{} started from the page; `hone resume` continues\n", ended,
                ended == 1 ? "" : "s");
   return 0;
 }

@@ -111,10 +111,10 @@ Result<int> ShowTask(const ShowFlags& flags) {
              HumanNumber(session->WidestReferenceError()));
   if (session->stateful()) fmt::print("  {:<14}keeps state between calls\n", "module");
   if (session->random_in_forward()) fmt::print("  {:<14}draws random numbers in forward\n", "module");
-  fmt::print("  {:<14}wrong ways to compute it, and how far over the limit they come out\n", "audit");
+  fmt::print("  {:<14}wrong variants of the task and their error as a multiple of the limit\n", "audit");
   for (const MutantResult& mutant : session->mutants())
     fmt::print("    {:<38} {:>10}x  {}\n", mutant.name, HumanNumber(mutant.error),
-               mutant.told_apart ? "told apart (" + mutant.regime + ")" : style.Red("not told apart"));
+               mutant.told_apart ? "detected (" + mutant.regime + ")" : style.Red("not detected"));
   return 0;
 }
 

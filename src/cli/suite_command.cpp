@@ -11,9 +11,13 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/live_line.h"
 #include "cli/run_launcher.h"
+#include "cli/suite_command.h"
+#include "cli/task_folder.h"
 #include "process/child.h"
 #include "report/run_report.h"
 #include "report/suite_report.h"
@@ -30,50 +34,8 @@ struct SuiteFlags : OptimizeFlags {
   int jobs = 1;
 };
 
-Result<std::pair<int, int>> ParseRange(const std::string& text) {
-  int low = 0;
-  int high = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%d-%d%c", &low, &high, &rest) == 2 && low <= high)
-    return std::pair(low, high);
-  if (std::sscanf(text.c_str(), "%d%c", &low, &rest) == 1) return std::pair(low, low);
-  return Error{ErrorKind::kUsage, "--range '" + text + "' is not a number or FIRST-LAST, such as 33-42"};
-}
-
-Result<std::vector<fs::path>> FindTasks(const SuiteFlags& flags) {
-  std::vector<fs::path> tasks;
-  for (const std::string& where : flags.where) {
-    std::error_code code;
-    if (fs::is_regular_file(where, code)) {
-      tasks.emplace_back(where);
-      continue;
-    }
-    fs::directory_iterator entries(where, code);
-    if (code) return Error{ErrorKind::kNotFound, "cannot read the folder " + where + ": " + code.message()};
-    std::vector<fs::path> found;
-    for (const fs::directory_entry& entry : entries)
-      if (entry.path().extension() == ".py" && !StartsWith(entry.path().filename().string(), "_"))
-        found.push_back(entry.path());
-    std::sort(found.begin(), found.end());
-    tasks.insert(tasks.end(), found.begin(), found.end());
-  }
-  if (!flags.range.empty()) {
-    HONE_ASSIGN_OR_RETURN(const auto range, ParseRange(flags.range));
-    std::erase_if(tasks, [&](const fs::path& path) {
-      const std::string name = path.filename().string();
-      if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) == 0) return true;
-      const int number = std::atoi(name.c_str());
-      return number < range.first || number > range.second;
-    });
-  }
-  if (tasks.empty())
-    return Error{ErrorKind::kNotFound,
-                 "no task files there" + (flags.range.empty() ? "" : " in the range " + flags.range)};
-  return tasks;
-}
-
 // Runs members that are not done, `jobs` at a time, each in a child; a child that dies is a row like others.
-Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool json,
+Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool json, bool quiet,
                        const std::string& csv) {
   HONE_ASSIGN_OR_RETURN(std::vector<RunRecord> members, store.Runs(1'000'000, suite.id));
   std::reverse(members.begin(), members.end());
@@ -83,12 +45,24 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool
     std::unique_ptr<Child> child;
   };
   std::vector<Job> running;
+  // Lines for a log; on a terminal also one that lives.
+  LiveLine line(quiet || !IsTerminal(stderr) ? LiveLine::Mode::kSilent : LiveLine::Mode::kTerminal);
+  const auto say = [&](const std::string& text) {
+    line.Clear();
+    if (!quiet) fmt::print(stderr, "hone: {}\n", text);
+  };
   size_t next = 0;
   const size_t total = members.size();
+  const Result<Json> options = ParseJson(suite.options);
+  const fs::path folder =
+      options.ok() ? GetString(*options, "folder", "runs/" + suite.name) : "runs/" + suite.name;
+  std::error_code ignored;
+  const bool finished = members.empty() && fs::exists(folder / "summary.json", ignored);
+  if (finished) fmt::print(stderr, "hone: {} is finished; nothing was changed\n", suite.name);
   while (!Interrupted() && (next < members.size() || !running.empty())) {
     while (next < members.size() && running.size() < static_cast<size_t>(jobs)) {
       const RunRecord& run = members[next++];
-      fmt::print(stderr, "hone: {} ({} of {})\n", run.task, next, total);
+      say(fmt::format("{} ({} of {})", run.task, next, total));
       ChildSpec spec;
       spec.argv = {OwnExecutable().string(), "resume", run.name, "--quiet"};
       spec.env = CurrentEnvironment();
@@ -109,8 +83,13 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool
         run.finished = UtcTimestamp();
         HONE_RETURN_IF_ERROR(store.UpdateRun(run));
       }
-      fmt::print(stderr, "hone: {}: {}\n", run.task, SafeForTerminal(run.outcome));
+      say(fmt::format("{}: {}", run.task, SafeForTerminal(run.outcome)));
       job = running.erase(job);
+    }
+    if (!running.empty()) {
+      std::vector<std::string> names;
+      for (const Job& job : running) names.push_back(job.run.task);
+      line.AsProgress(Join(names, ", "))("runs", static_cast<int>(next) - 1, static_cast<int>(total));
     }
     if (!SleepUnlessInterrupted(0.05)) break;
   }
@@ -122,14 +101,12 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool
       while (job.child->running() && !deadline.passed())
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     running.clear();
-    fmt::print(stderr, "hone: interrupted; `hone resume {}` goes on\n", suite.name);
+    fmt::print(stderr, "hone: interrupted; to continue: hone resume {}\n", suite.name);
     return 130;
   }
+  line.Clear();
   HONE_ASSIGN_OR_RETURN(const SuiteSummary summary, Summarise(store, suite));
-  const Result<Json> options = ParseJson(suite.options);
-  const fs::path folder =
-      options.ok() ? GetString(*options, "folder", "runs/" + suite.name) : "runs/" + suite.name;
-  if (MakeFolders(folder).ok()) {
+  if (!finished && MakeFolders(folder).ok()) {
     (void)WriteFileAtomic(folder / "summary.txt", SuiteText(summary, Style(false))).ok();
     (void)WriteFileAtomic(folder / "summary.csv", SuiteCsv(summary)).ok();
     (void)WriteFileAtomic(folder / "summary.json", DumpJson(SuiteToJson(summary), 2) + "\n").ok();
@@ -146,7 +123,9 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool
 
 Result<int> StartSuite(SuiteFlags flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
-  HONE_ASSIGN_OR_RETURN(const std::vector<fs::path> tasks, FindTasks(flags));
+  HONE_ASSIGN_OR_RETURN(const FoundTasks found, FindTasks(flags.where, flags.range));
+  for (const fs::path& path : found.skipped)
+    fmt::print(stderr, "hone: skipped {}: it defines no class Model\n", SafeForTerminal(path.string()));
   SuiteRecord suite;
   suite.created = UtcTimestamp();
   suite.name = flags.name;
@@ -159,29 +138,28 @@ Result<int> StartSuite(SuiteFlags flags) {
   if (suite.name.find('/') != std::string::npos)
     return Error{ErrorKind::kUsage, "--name must be a plain name"};
   if (store->FindSuite(suite.name).ok())
-    return Error{ErrorKind::kUsage,
-                 "there is a suite of that name already; go on with it: hone resume " + suite.name};
+    return Error{ErrorKind::kUsage, "a suite of that name exists; to continue it: hone resume " + suite.name};
   const std::string out = flags.out.empty() ? "runs/" + suite.name : flags.out;
   std::error_code ignored;
   suite.options = DumpJson(Json{{"jobs", flags.jobs}, {"folder", fs::absolute(out, ignored).string()}});
   HONE_ASSIGN_OR_RETURN(suite.id, store->AddSuite(suite));
   flags.suite = suite.name;
-  for (const fs::path& task : tasks) {
+  for (const fs::path& task : found.tasks) {
     flags.task = task.string();
     flags.out = (fs::path(out) / task.stem()).string();
     HONE_RETURN_IF_ERROR(CreateRun(*store, flags));
   }
-  return RunMembers(*store, suite, flags.jobs, flags.json, flags.csv);
+  return RunMembers(*store, suite, flags.jobs, flags.json, flags.quiet, flags.csv);
 }
 
 }  // namespace
 
-Result<int> ResumeSuite(const std::string& name, int jobs, bool json) {
+Result<int> ResumeSuite(const std::string& name, int jobs, bool json, bool quiet) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   HONE_ASSIGN_OR_RETURN(const SuiteRecord suite, store->FindSuite(name));
   const Result<Json> options = ParseJson(suite.options);
   const int before = options.ok() ? static_cast<int>(GetInt(*options, "jobs", 1)) : 1;
-  return RunMembers(*store, suite, jobs > 0 ? jobs : before, json, "");
+  return RunMembers(*store, suite, jobs > 0 ? jobs : before, json, quiet, "");
 }
 
 void AddSuiteCommand(CommandTable& table) {

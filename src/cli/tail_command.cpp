@@ -62,7 +62,7 @@ Result<int> Tail(const TailFlags& flags) {
     if (news.empty() && !SleepUnlessInterrupted(kEvery_s)) return InterruptedError();
   }
   fmt::print("{}\n", RunLine(run, killed, style));
-  if (killed) fmt::print(stderr, "hone: nobody works on it any more; go on with: hone resume R{}\n", run.id);
+  if (killed) fmt::print(stderr, "hone: its process is gone; to continue: hone resume R{}\n", run.id);
   return 0;
 }
 

@@ -54,9 +54,28 @@ void ReadHabits(const std::string& source, RecipeContext* context) {
   }
 }
 
-// What the task imports from files beside it ("" for nothing): its own package, or a module in the folder
-// from which Python would take it. The worker has them for the reference; a candidate is one file, judged
-// alone.
+int64_t CountModules(const Card& card, std::initializer_list<const char*> names) {
+  int64_t count = 0;
+  for (const char* name : names)
+    if (const auto found = card.modules.find(name); found != card.modules.end()) count += found->second;
+  return count;
+}
+
+std::string Describe(const RecipeContext& context) {
+  if (context.plan.recognised) return context.plan.sentence;
+  const auto count = [](int64_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  std::vector<std::string> parts;
+  if (context.convolutions > 0) parts.push_back(count(context.convolutions, "convolution"));
+  if (context.batch_norms > 0) parts.push_back(count(context.batch_norms, "batch norm"));
+  if (context.linears > 0) parts.push_back(count(context.linears, "linear layer"));
+  if (parts.empty()) parts.push_back(count(context.inputs.card.operator_calls(), "operator call"));
+  return "not recurrent (" + context.plan.why_not + "): " + Join(parts, ", ");
+}
+
+}  // namespace
+
 std::string ImportFromBeside(const TaskFile& task) {
   const SyntaxTree syntax = SyntaxTree::Parse(task.source, Language::kPython);
   if (syntax.gave_up()) return "";
@@ -80,28 +99,6 @@ std::string ImportFromBeside(const TaskFile& task) {
   });
   return found;
 }
-
-int64_t CountModules(const Card& card, std::initializer_list<const char*> names) {
-  int64_t count = 0;
-  for (const char* name : names)
-    if (const auto found = card.modules.find(name); found != card.modules.end()) count += found->second;
-  return count;
-}
-
-std::string Describe(const RecipeContext& context) {
-  if (context.plan.recognised) return context.plan.sentence;
-  const auto count = [](int64_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
-  std::vector<std::string> parts;
-  if (context.convolutions > 0) parts.push_back(count(context.convolutions, "convolution"));
-  if (context.batch_norms > 0) parts.push_back(count(context.batch_norms, "batch norm"));
-  if (context.linears > 0) parts.push_back(count(context.linears, "linear layer"));
-  if (parts.empty()) parts.push_back(count(context.inputs.card.operator_calls(), "operator call"));
-  return "not recurrent (" + context.plan.why_not + "): " + Join(parts, ", ");
-}
-
-}  // namespace
 
 int64_t RecipeContext::cores() const {
   return std::max<int64_t>(1, GetInt(inputs.machine, "cores", 1));
@@ -140,7 +137,13 @@ Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs) {
              "the task's own file"});
     return answer;
   }
+  const RecipeDevice here = context.on_gpu() ? RecipeDevice::kGpu : RecipeDevice::kCpu;
   for (const Recipe& recipe : AllRecipes()) {
+    if (recipe.device != RecipeDevice::kAny && recipe.device != here) {
+      answer.declined.push_back(
+          {recipe.name, context.on_gpu() ? "it is for the CPU" : "it needs a GPU", /*other_device=*/true});
+      continue;
+    }
     if (inputs.target == "triton" && StartsWith(recipe.name, "cuda/")) {
       answer.declined.push_back({recipe.name, "kernels in Triton are asked for (--target triton)"});
       continue;

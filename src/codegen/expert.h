@@ -36,6 +36,7 @@ struct Proposal {
 struct Declined {
   std::string recipe;
   std::string why;
+  bool other_device = false;  // it is for a device that is not here: nothing about this task
 };
 
 struct ExpertAnswer {
@@ -45,5 +46,10 @@ struct ExpertAnswer {
 };
 
 Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs);
+
+// What the task imports from files beside it: its own package, or a module in the folder from which Python
+// would take it. Empty: nothing. The reference worker has these files; a candidate is one file and is judged
+// alone.
+std::string ImportFromBeside(const TaskFile& task);
 
 }  // namespace hone

@@ -36,9 +36,12 @@ using RecipeAnswer = std::variant<Proposal, Declined>;
 // Why nothing may be prepared ahead and replayed, or "".
 std::string WhyNotPrepared(const RecipeContext& context);
 
+enum class RecipeDevice { kAny, kCpu, kGpu };
+
 struct Recipe {
   const char* name;
   Result<RecipeAnswer> (*propose)(const RecipeContext&);
+  RecipeDevice device;  // on another it is not asked
 };
 
 const std::vector<Recipe>& AllRecipes();

@@ -36,6 +36,7 @@ def get_init_inputs():
 """
 CANDIDATE = TASK.replace("class Model(", "class ModelNew(")
 ACCEPTED, REJECTED, USAGE, CANNOT, INTERRUPTED = 0, 1, 2, 3, 130
+BENCH = ("--target", "cpu", "--compile", "never")
 
 
 class Failed(Exception):
@@ -128,7 +129,7 @@ class House:
     def bench(self, *words, **more):
         if not self.python:
             raise Skipped("no Python with torch")
-        return self.run("bench", *words, "--target", "cpu", "--compile", "never", **more)
+        return self.run("bench", *words, *BENCH, **more)
 
     def leftovers(self):
         found = []
@@ -280,6 +281,43 @@ def store_that_is_none(house):
     house.run("runs", env={"HONE_DATA": house.task + "/data"}).expect(CANNOT, house.task).silent()
 
 
+def suite_of_helpers(house):
+    """a suite passes over files without a Model, says which, and is an error when none is left"""
+    folder = house.folder / "files" / "helpers"
+    folder.mkdir(exist_ok=True)
+    (folder / "helper.py").write_text("def f():\n    return 1\n")
+    (folder / "candidate.py").write_text(CANDIDATE)
+    house.run("suite", str(folder)).expect(CANNOT, "none of 2 Python files defines a class Model").silent()
+
+
+def advice_of_gc(house):
+    """gc says how to do what it listed: with the same flags"""
+    if not house.python:
+        raise Skipped("no Python with torch")
+    house.bench(house.task, house.write("bad.py", ""), "--json").expect(REJECTED)
+    listed = house.run("gc", "--older-than", "0", "--keep-files").expect(0).out
+    advice = [line.split("hone ")[1] for line in listed.splitlines() if "to delete them: hone gc" in line]
+    require(advice == ["gc --older-than 0 --keep-files --yes"], "advice: %s" % listed)
+    count = len(house.run("runs", "--verdicts", "--json").expect(0).out.splitlines())
+    house.run(*advice[0].split()).expect(0)
+    left = len(house.run("runs", "--verdicts", "--json").expect(0).out.splitlines())
+    require(left < count, "%d verdicts before and %d after" % (count, left))
+
+
+def own_python_with_another_store(house):
+    """HONE_DATA moves the store and does not hide the Python of the default data folder"""
+    share = house.folder / "share" / "hone" / "python" / "bin"
+    share.mkdir(parents=True, exist_ok=True)
+    answer = '{"version": "3.11.2", "torch": "2.11.0", "cuda": "", "triton": "", "read_paths": ["/usr"]}'
+    (share / "python3").write_text("#!/bin/sh\necho '%s'\n" % answer)
+    (share / "python3").chmod(0o755)
+    nothing = house.folder / "nothing"
+    nothing.mkdir(exist_ok=True)
+    env = {"XDG_DATA_HOME": str(house.folder / "share"), "HONE_PYTHON": "", "PATH": str(nothing)}
+    python = json.loads(house.run("doctor", "--json", env=env).expect((0, CANNOT)).out)["python"]
+    require(python and python["program"] == str(share / "python3"), "doctor sees %s" % python)
+
+
 def closed_output(house):
     """output that nobody reads"""
     for words in (["--help"], ["--version"], ["doctor"], ["doctor", "--json"], ["completion", "bash"], ["runs"], ["bench", "--help"]):
@@ -314,7 +352,7 @@ def piped_into_head(house):
     if not house.python:
         raise Skipped("no Python with torch")
     begin = time.monotonic()
-    bench = house.start("bench", house.task, house.candidate, "--target", "cpu", "--compile", "never", "--verbose", "--no-save")
+    bench = house.start("bench", house.task, house.candidate, *BENCH, "--again", "--verbose", "--no-save")
     head = subprocess.run(["head", "-1"], stdin=bench.stdout, stdout=subprocess.PIPE, text=True)
     bench.stdout.close()
     err = bench.stderr.read()
@@ -323,6 +361,28 @@ def piped_into_head(house):
     house.good_seconds = min(house.good_seconds, time.monotonic() - begin)
     require(len(head.stdout.splitlines()) == 1 and "candidate for task" in head.stdout, "head saw %r" % head.stdout)
     require("\x1b" not in head.stdout + err, "colour without a terminal")
+
+
+def known_verdict(house):
+    """a verdict on the same bytes comes from the store and says so; other bytes and --again are judged"""
+    wrong = CANDIDATE.replace("return torch.relu", "return 1.5 * torch.relu")
+    path = house.write("wrong.py", wrong)
+    fresh = house.bench(house.task, path, "--json").expect(REJECTED).records(1)[0]
+    require(fresh["reason"] == "wrong-output" and fresh["from_store"] is None, "fresh: %s" % fresh["reason"])
+    begin = time.monotonic()
+    known = house.bench(house.task, path, "--json").expect(REJECTED).records(1)[0]
+    require(time.monotonic() - begin < 5, "it took %.1f s to look into the store" % (time.monotonic() - begin))
+    listed = json.loads(house.run("runs", "--verdicts", "-n", "1", "--json").expect(0).out)
+    require(known["from_store"] == {"id": listed["id"], "created": listed["created"]}, "from_store: %s" % known["from_store"])
+    require(known["provenance"]["seeds"] == fresh["provenance"]["seeds"], "not the stored verdict")
+    text = house.bench(house.task, path).expect(REJECTED).out
+    require(text.startswith("taken from the store: %s of %s; --again judges anew\n" % (listed["id"], listed["created"])), text[:300])
+    copy = house.write("copy.py", wrong)
+    other = house.write("other.py", wrong + "# another file\n")
+    records = house.bench(house.task, copy, other, "--json").expect(REJECTED).records(2)
+    require(records[0]["from_store"] and not records[1]["from_store"], "the name counts, or the bytes do not")
+    again = house.bench(house.task, path, "--again", "--no-save", "--json").expect(REJECTED).records(1)[0]
+    require(again["from_store"] is None and again["provenance"]["seeds"] != known["provenance"]["seeds"], "--again did not judge anew")
 
 
 BAD_TASKS = {
@@ -405,7 +465,7 @@ def full_disk_for_the_store(house):
 def full_disk_for_temporaries(house):
     """a full disk under TMPDIR: Hone cannot do its job and says so"""
     with FullDisk(house) as place:
-        done = house.bench(house.task, house.candidate, "--json", env={"TMPDIR": place})
+        done = house.bench(house.task, house.candidate, "--again", "--json", env={"TMPDIR": place})
         done.expect(CANNOT, "No space left", place).failure()
         require(not list(pathlib.Path(place).glob("hone-*")), "left behind: %s" % list(pathlib.Path(place).glob("hone-*")))
 
@@ -415,7 +475,7 @@ def interrupted(share):
         if not house.python:
             raise Skipped("no Python with torch")
         before = len(house.run("runs", "--verdicts", "--json").expect(0).out.splitlines())
-        process = house.start("bench", house.task, house.candidate, "--target", "cpu", "--compile", "never", "--json")
+        process = house.start("bench", house.task, house.candidate, *BENCH, "--again", "--json")
         try:
             process.wait(timeout=share * house.good_seconds)
             raise Skipped("it was done before the signal")
@@ -444,8 +504,8 @@ CASES = [
     missing_task, task_is_a_folder, task_is_a_device, missing_candidate, candidate_is_a_folder, one_missing_of_several, large_file,
     binary_file, no_arguments, misspelt_command, wrong_values, json_on_failure,
     lint_of_a_missing_file, cuda_without_a_gpu, python_without_torch, python_that_is_none,
-    unknown_verdict, store_that_is_none, closed_output, good_run, piped_into_head, *[bad_task(what) for what in BAD_TASKS],
-    bad_candidates, unwritable_places, full_disk_for_the_store, full_disk_for_temporaries,
+    unknown_verdict, store_that_is_none, suite_of_helpers, own_python_with_another_store, closed_output, good_run, known_verdict, piped_into_head, *[bad_task(what) for what in BAD_TASKS],
+    bad_candidates, unwritable_places, full_disk_for_the_store, full_disk_for_temporaries, advice_of_gc,
     *[interrupted(share) for share in (0.01, 0.12, 0.3, 0.5, 0.7, 0.9)],
 ]
 

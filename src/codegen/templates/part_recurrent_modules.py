@@ -61,6 +61,6 @@ def elman(x_seq, h0, w_x, w_h, b_x=None, b_h=None, activation="tanh", head_weigh
     hidden = x_seq.new_zeros(x_seq.size(1), w_h.size(0)) if h0 is None else h0
     outputs = []
     for x in x_seq:
-        hidden = act(nn.functional.linear(x, w_x, b_x) + nn.functional.linear(hidden, w_h, b_h))
+        hidden = act(nn.functional.linear(x, w_x, b_x) + nn.functional.linear(hidden, w_h, b_h))  # hone: allow library-fallback
         outputs.append(hidden if head_weight is None else nn.functional.linear(hidden, head_weight, head_bias))
     return torch.stack(outputs), hidden

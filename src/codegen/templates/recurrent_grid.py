@@ -70,7 +70,7 @@ def _pack_grid(shape, w, scale, below=False):
     gate = torch.where(gate >= s.gates, 4, gate)
     k = (warp * s.wb + step // 2) * 32 + 8 * (lane % 4) + 4 * (step % 2) + 2 * (reg >> 1) + count(2)
     picked = full[gate, unit, k]
-    terms = [picked.half()]
+    terms = [picked.half()]  # hone: allow precision-downgrade
     if s.parts == 2:
         terms.append(((picked - terms[0].float()) * 2048).half())
     return torch.stack(terms).contiguous()

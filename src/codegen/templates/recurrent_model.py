@@ -47,7 +47,7 @@ class ModelNew(Model):
 @end@
 @if loop.output_layer@
         head = self.@{loop.output_layer}@
-        y = nn.functional.linear(y, head.weight, head.bias)
+        y = nn.functional.linear(y, head.weight, head.bias)  # hone: allow library-fallback
 @end@
         return y, last
 @else@

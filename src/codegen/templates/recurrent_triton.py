@@ -205,7 +205,7 @@ def _layers(cell, matrices, directions, x, h0, c0, precision, packings):
         if key not in packings:
             packings[key] = _Packed(shape, matrices[part], precision)
         w_ih = torch.cat([m[0] for m in matrices[part]][:directions])
-        gates = nn.functional.linear(y, w_ih).contiguous()
+        gates = nn.functional.linear(y, w_ih).contiguous()  # hone: allow library-fallback
         y, h, c = _run(shape, packings[key], gates, None if h0 is None else h0[part], None if c0 is None else c0[part], steps, precision)
         h_n.append(h)
         c_n.append(c)

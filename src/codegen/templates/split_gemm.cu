@@ -234,7 +234,7 @@ split_rows(const float* from, char* to, float* unscale, int rows, int width, int
             *(float4*)(v + 4) = *(const float4*)(source + chunk * 8 + 4);
         } else {
 #pragma unroll
-            for (int i = 0; i < 8; ++i) v[i] = chunk * 8 + i < width ? source[chunk * 8 + i] : 0.f;
+            for (int i = 0; i < 8; ++i) v[i] = chunk * 8 + i < width ? source[chunk * 8 + i] : 0.f;  // hone: allow uncoalesced-access
         }
     };
     float scale = 0.f;

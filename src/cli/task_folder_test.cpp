@@ -1,0 +1,71 @@
+#include "cli/task_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(DefinesModel, IsTheParsersWordNotASubstring) {
+  EXPECT_TRUE(DefinesModel("class Model(torch.nn.Module):\n  pass\n"));
+  EXPECT_TRUE(DefinesModel("class Net: pass\nModel = Net\n"));
+  EXPECT_TRUE(DefinesModel("from layers import Model\n"));
+  EXPECT_TRUE(DefinesModel("from layers import *\n"));
+  EXPECT_TRUE(DefinesModel("if True:\n  class Model: pass\n"));
+  EXPECT_TRUE(DefinesModel("class Broken(:\n"));
+  EXPECT_FALSE(DefinesModel("class ModelNew: pass\n"));
+  EXPECT_FALSE(DefinesModel("# class Model:\ntext = '''\nclass Model: pass\n'''\n"));
+  EXPECT_FALSE(DefinesModel("def f():\n  class Model: pass\n"));
+  EXPECT_FALSE(DefinesModel("print(1)\n"));
+  EXPECT_FALSE(DefinesModel(""));
+}
+
+class FindTasksTest : public testing::Test {
+ protected:
+  std::string Write(const std::string& name, const std::string& text) {
+    const fs::path path = folder_.path() / name;
+    EXPECT_TRUE(WriteFileAtomic(path, text).ok());
+    return path.string();
+  }
+  static std::vector<std::string> Names(const std::vector<fs::path>& paths) {
+    std::vector<std::string> names;
+    for (const fs::path& path : paths) names.push_back(path.filename().string());
+    return names;
+  }
+
+  TempFolder folder_ = *TempFolder::Make("task_folder_test");
+};
+
+TEST_F(FindTasksTest, SkipsFilesWithoutAModelAndSaysWhich) {
+  Write("40_b.py", "class Model: pass\n");
+  Write("39_a.py", "class Model: pass\n");
+  Write("helper.py", "def f(): pass\n");
+  Write("__init__.py", "class Model: pass\n");
+  Write("notes.txt", "class Model: pass\n");
+  const Result<FoundTasks> all = FindTasks({folder_.path().string()}, "");
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  EXPECT_THAT(Names(all->tasks), ElementsAre("39_a.py", "40_b.py"));
+  EXPECT_THAT(Names(all->skipped), ElementsAre("helper.py"));
+  const Result<FoundTasks> one = FindTasks({folder_.path().string()}, "40-50");
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  EXPECT_THAT(Names(one->tasks), ElementsAre("40_b.py"));
+  EXPECT_THAT(one->skipped, IsEmpty());
+}
+
+TEST_F(FindTasksTest, SaysWhyNothingIsLeft) {
+  const std::string helper = Write("1_helper.py", "def f(): pass\n");
+  const auto wrong = [](const Result<FoundTasks>& found) {
+    return found.ok() ? "nothing" : found.error().message;
+  };
+  EXPECT_THAT(wrong(FindTasks({helper}, "")), HasSubstr("none of 1 Python files defines a class Model"));
+  EXPECT_THAT(wrong(FindTasks({folder_.path().string()}, "900-901")), HasSubstr("in the range 900-901"));
+  EXPECT_THAT(wrong(FindTasks({helper}, "x")), HasSubstr("--range 'x'"));
+  EXPECT_THAT(wrong(FindTasks({(folder_.path() / "gone").string()}, "")), HasSubstr("gone"));
+}
+
+}  // namespace
+}  // namespace hone
