@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Reads what `ctest --output-junit` wrote. Prints "passed failed skipped" on the first line, then a line per
-failed test ("F name<tab>regex for ctest -R") and per skipped one ("S name<tab>reason"). Usage: read_junit.py FILE"""
+failed test ("F name<tab>regex for ctest -R"), per skipped one ("S name<tab>reason") and per test that ran ("T seconds<tab>name").
+Usage: read_junit.py FILE"""
 import re
 import sys
 import xml.etree.ElementTree
 
 
 def main():
-    passed, failed, skipped = 0, [], []
+    passed, failed, skipped, ran = 0, [], [], []
     for case in xml.etree.ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
         name, status = case.get("name", "?"), case.get("status", "")
+        ran.append((float(case.get("time") or 0), name))
         if case.find("failure") is not None or status == "fail":
             failed.append(name)
         elif case.find("skipped") is not None or status in ("notrun", "disabled"):
@@ -24,6 +26,8 @@ def main():
         print(f"F {name}\t^{re.escape(name)}$")
     for name, reason in skipped:
         print(f"S {name}\t{reason}")
+    for seconds, name in sorted(ran, reverse=True):
+        print(f"T {seconds:.1f}\t{name}")
 
 
 if __name__ == "__main__":

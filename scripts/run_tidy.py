@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the sources in src/, leaving out those that were clean before and have
 not changed since: what decides is a hash of the file, of every header of ours it reaches, of its compile
-command and of .clang-tidy. Where several files of a room are compiled together, they are checked together:
-reading the libraries costs more than checking. Usage: run_tidy.py BUILD_FOLDER [--all]"""
+command and of .clang-tidy. Files are read without precompiled headers: those of gcc are not clang's.
+Usage: run_tidy.py BUILD_FOLDER [--all]"""
 import concurrent.futures
 import hashlib
 import json
@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+PRECOMPILED = re.compile(r" -Winvalid-pch| -include \S*cmake_pch\.hxx")
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -34,9 +35,9 @@ def state_of(path, command, config):
     return digest.hexdigest()
 
 
-def tidy(path, build):
+def tidy(path, commands):
     # The flags are gcc's, and so are the warnings it was told to treat as errors.
-    arguments = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error", "-p", str(build)]
+    arguments = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error", "-p", str(commands)]
     run = subprocess.run(["clang-tidy", "--quiet", *arguments, str(path)], capture_output=True, text=True)
     return run.returncode, run.stdout + (run.stderr if run.returncode else "")
 
@@ -45,6 +46,11 @@ def main():
     build = pathlib.Path(sys.argv[1])
     memory = build / "tidy_clean.json"
     commands = json.loads((build / "compile_commands.json").read_text())
+    for entry in commands:
+        entry["command"] = PRECOMPILED.sub("", entry["command"])
+    plain = build / "tidy"
+    plain.mkdir(exist_ok=True)
+    (plain / "compile_commands.json").write_text(json.dumps(commands))
     clean = {}
     if "--all" not in sys.argv and memory.exists():
         clean = json.loads(memory.read_text())
@@ -54,16 +60,16 @@ def main():
     for entry in commands:
         path = pathlib.Path(entry["file"]).resolve()
         own = path.suffix == ".cpp" and (ROOT / "src") in path.parents
-        together = path.parent.name == "Unity"
         # Tests have the sanitizers and -Werror; GoogleTest's macros would double the time here.
-        if (own and not path.stem.endswith("_test")) or (together and not path.parent.parent.stem.endswith("_test")):
+        if own and not path.stem.endswith("_test"):
             states[path] = state_of(path, entry["command"], config)
-    todo = sorted(path for path, state in states.items() if clean.get(str(path)) != state)
+    # The longest first, so that none of them is left over at the end.
+    todo = sorted((path for path, state in states.items() if clean.get(str(path)) != state), key=lambda path: -path.stat().st_size)
     print(f"{len(todo)} of {len(states)} files to check")
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        for path, (code, output) in zip(todo, pool.map(lambda path: tidy(path, build), todo)):
+        for path, (code, output) in zip(todo, pool.map(lambda path: tidy(path, plain), todo)):
             if code == 0:
                 clean[str(path)] = states[path]
                 continue

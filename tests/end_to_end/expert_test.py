@@ -253,7 +253,7 @@ def before_judging(options, candidates, kernels):
     wrong = {}
     for path in candidates:
         lint = run([options.hone, "lint", path])
-        if lint.returncode != 0:
+        if lint.returncode != 0 or ": warning:" in lint.stdout:
             wrong[path] = "lint: " + lint.stdout[-600:]
     alone = run([options.python, "-c", ALONE, *candidates], env={**os.environ, "PYTHONWARNINGS": "ignore", "HONE_KERNEL_CACHE": str(kernels)})
     answers = [json.loads(line) for line in alone.stdout.splitlines()]
@@ -269,7 +269,7 @@ def before_judging(options, candidates, kernels):
 
 def judge(options, task, candidates):
     """One (problem or None, verdict line) per candidate."""
-    command = [options.hone, "bench", task, *candidates, "--json", "--no-save", "--target", options.device, "--python", options.python]
+    command = [options.hone, "bench", task, *candidates, "--json", "--no-save", "--again", "--target", options.device, "--python", options.python]
     bench = run(command)
     lines = bench.stdout.splitlines()
     for index in range(len(candidates)):

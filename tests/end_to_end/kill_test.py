@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 
-from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, Failed, main, require, require_equal
+from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, Failed, main, require, require_equal, timed
 
 # Nothing in the first depends on a clock: every candidate is rejected for what it computes. The second is tuned, by wide margins.
 REJECTED_ALL = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "2", "--repairs", "1"), REJECTED)
@@ -146,6 +146,7 @@ def killed_replays(house):
                                          "seed1.again", "seed1.repair1", "seed1.repair1.analysis", "seed1.repair1.analysis.again"], "calls")
 
 
+@timed
 def killed_while_tuning(house):
     """a run that is tuned, killed at random moments, finds the same best"""
     wanted = kill_replays(house, TUNED, max(1, house.options.moments // 8))
@@ -204,14 +205,22 @@ def answered_once(house):
 
 
 def resume_of_a_done_run(house):
-    """resuming a run that is done asks nothing, judges nothing, and says the same"""
+    """resuming a run that is done asks nothing, judges nothing, changes no row and no file, and says so"""
     script = house.write("answers.py", ANSWERS)
     log = house.write("asked.log", "")
     wanted, _ = undisturbed(house, REJECTED_ALL, "exec:%s %s %s %s" % (sys.executable, script, REJECTED_ALL[1], log))
     asked = log.read_text()
+
+    def everything():
+        files = sorted(path for path in (house.folder / "undisturbed").rglob("*") if path.is_file())
+        tables = [row["name"] for row in house.rows("SELECT name FROM sqlite_master WHERE type='table' ORDER BY name")]
+        return [(str(path), path.stat().st_mtime_ns, path.read_bytes()) for path in files], [house.rows("SELECT * FROM " + table) for table in tables]
+    before = everything()
     begin = time.monotonic()
-    house.run("resume", "last", "-q").expect(REJECTED, "keep PyTorch")
+    house.run("resume", "last", "-q").expect(REJECTED, "no candidate was right", "is finished; nothing was changed")
     require(time.monotonic() - begin < 5, "it took %.1f s to see that all is done" % (time.monotonic() - begin))
+    require_equal(house.run("resume", "last", "--json", "--max-evaluations", "50").expect(REJECTED).json()["status"], "done", "status")
+    require(everything() == before, "a row or a file has changed")
     require_same(story(house.last()), story(wanted))
     require_equal(log.read_text(), asked, "what was asked")
 

@@ -11,7 +11,6 @@ kernel that forgets a term errs by far more. The kernel must run: where it hands
 import argparse
 import copy
 import os
-import pathlib
 import random
 import shutil
 import sys
@@ -22,7 +21,6 @@ import warnings
 import runtime_text
 from torch_python import need_torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
 ULP = 2.0**-23
 ENOUGH = 64  # numbers in an output, over all draws, to speak of an error

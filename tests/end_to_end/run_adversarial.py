@@ -1,7 +1,7 @@
 """Judges the candidates of tests/adversarial and compares each verdict with what its header asks for.
 
 Candidates of one task go through one `hone bench`, as a user with many candidates would run it. Usage:
-  run_adversarial.py --hone BINARY [--target cpu|cuda|triton] [--task PATH] [--only NAME] [--list-tasks]
+  run_adversarial.py --hone BINARY [--target cpu|cuda|triton] [--task PATH] [--timed yes|no] [--only NAME] [--list-tasks]
 Exit code 0 when every verdict is as expected; 77 (skipped) when the target needs a GPU that is not there.
 """
 
@@ -32,6 +32,11 @@ def candidates():
             yield path, found
 
 
+def timed(expect):
+    """Whether the clock has a say in what is expected: such a candidate is judged on a machine that does nothing else."""
+    return expect["expect"] in ("accepted", "not_accepted") or "slower" in expect.get("reason", "")
+
+
 def problem(expect, record):
     """None when the record is what the header asks for."""
     verdict, reason = record["verdict"], record["reason"]
@@ -51,7 +56,7 @@ def problem(expect, record):
 
 
 def judge(hone, task, target, chosen, timeout):
-    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--timeout", timeout, *os.environ.get("HONE_TEST_FLAGS", "").split()]
+    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--again", "--timeout", timeout, *os.environ.get("HONE_TEST_FLAGS", "").split()]
     command += ["--build-timeout", "40", "--compile", "never", "--no-lint"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -77,6 +82,7 @@ def main():
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--task")
     parser.add_argument("--only")
+    parser.add_argument("--timed", choices=("yes", "no"), help="only candidates whose verdict is, or is not, about speed")
     parser.add_argument("--slow", action="store_true", help="include candidates marked slow")
     parser.add_argument("--list-tasks", action="store_true")
     arguments = parser.parse_args()
@@ -86,10 +92,12 @@ def main():
             continue
         if expect.get("slow") == "yes" and not arguments.slow:
             continue
+        if arguments.timed and timed(expect) != (arguments.timed == "yes"):
+            continue
         if not arguments.task or expect["task"] == arguments.task:
             groups.setdefault((expect["task"], expect.get("timeout", "8")), []).append((path, expect))
     if arguments.list_tasks:
-        print(";".join(sorted({task for task, _ in groups})), end="")
+        print(";".join(sorted({task + (":timed" if timed(expect) else "") for (task, _), chosen in groups.items() for _, expect in chosen})), end="")
         return 0
     if arguments.target == "cuda" and not os.path.exists("/dev/nvidia0"):
         print("skipped: no NVIDIA GPU here")

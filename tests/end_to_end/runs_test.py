@@ -18,7 +18,7 @@ import time
 
 from kill_test import ANSWERS, REJECTED_ALL, without_figures
 from pipeline_house import (ACCEPTED, CANNOT, HERE, INTERRUPTED, QUICK, REJECTED, ROOT, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Failed, fenced, main,
-                            require, require_equal, wait_for)
+                            require, require_equal, timed, wait_for)
 
 BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
 ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
@@ -184,6 +184,7 @@ def interrupted_in_a_call(house):
     require_equal(house.last().status, "done", "after resume")
 
 
+@timed
 def interrupted_in_judging(house):
     """Ctrl-C while a candidate is judged: exit code 130, the candidate stays unjudged and is judged on resume"""
     process = house.start("optimize", SLOW_ROWS, "--proposer", "replay:%s" % (HERE / "replays" / "seeds_fine"), *QUICK, *ONE_CALL, "--out", house.folder / "run")
@@ -219,7 +220,7 @@ def folders_that_cannot_be_written(house):
     for name in ("code", "evaluation", "llm"):
         (out / name).write_text("")
     outcome = house.optimize(SMALL_SOFTMAX, broken_seed(house), *ONE_CALL, "--out", out)
-    outcome.expect(REJECTED, "cannot write into the run's folder", "keep PyTorch")
+    outcome.expect(REJECTED, "cannot write into the run's folder", "no candidate was right")
     require_equal(outcome.err.count("cannot write into the run's folder"), 1, "complaints")
     require_equal((house.last().status, house.last().verdict("seed0")[1]), ("done", "import-failed"), "the run")
     record = house.run("resume", "last", "--json").expect(REJECTED).json()
@@ -274,6 +275,7 @@ def two_processes_one_store(house):
     print("     %d runs, %d rows by two processes in %.0f s" % (len(finished), total, seconds), flush=True)
 
 
+@timed
 def corrected_ceilings(house):
     """ceilings that were measured on a busy machine are measured again, a few times at most, and no floor is above PyTorch's time"""
     env = {"HONE_CACHE": str(house.folder / "cache")}
@@ -294,7 +296,32 @@ def corrected_ceilings(house):
         require(0 < floor_us < 1e6, "the floor is %s us" % floor_us)  # 1e6 operations a second would make it minutes
 
 
-CASES = [programs, corrected_ceilings, exported_and_replayed, suite_survives, suite_interrupted, settings, prompts, interrupted_in_a_call, interrupted_in_judging,
+def minutes_in_judging(house):
+    """--max-minutes ends a run in the middle of whatever the judge is doing, and the run says how far it came"""
+    task = house.write("sleeper.py", "import time\nimport torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        time.sleep(5)\n"
+                       "        return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(4)]\n\n\ndef get_init_inputs():\n    return []\n")
+    begin = time.monotonic()
+    # A dozen calls of the reference come before the first candidate: a minute and more, if nothing cuts them off.
+    outcome = house.optimize(task, broken_seed(house), *ONE_CALL, "--max-minutes", "0.4", "--out", house.folder / "run")
+    seconds = time.monotonic() - begin
+    outcome.expect(REJECTED, "the budget of 0.4 minutes is spent")
+    require(20 < seconds < 24 + 12, "it took %.0f s where 24 are allowed" % seconds)
+    require_equal((house.last().status, house.last().result), ("stopped", "nothing_tried"), "the run")
+
+
+def nothing_tried(house):
+    """a task that imports a file beside it leaves nothing to try, and nobody calls that a kept PyTorch"""
+    house.write("beside.py", "def scale(x):\n    return 2 * x\n")
+    task = house.write("importer.py", "import torch\nfrom beside import scale\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return scale(x)\n\n\n"
+                       "def get_inputs():\n    return [torch.randn(64, 64)]\n\n\ndef get_init_inputs():\n    return []\n")
+    outcome = house.run("optimize", task, *QUICK, "--out", house.folder / "run")
+    outcome.expect(REJECTED, "nothing could be tried", "imports 'beside'")
+    require("keep PyTorch" not in outcome.out, outcome.out)
+    require_equal((house.last().status, house.last().result), ("done", "nothing_tried"), "the run")
+    house.run("explain", "last").expect(0, "Nothing could be tried: the task imports 'beside'")
+
+
+CASES = [programs, minutes_in_judging, nothing_tried, corrected_ceilings, exported_and_replayed, suite_survives, suite_interrupted, settings, prompts, interrupted_in_a_call, interrupted_in_judging,
          folders_that_cannot_be_written, two_processes_one_store]
 
 
