@@ -16,7 +16,7 @@ namespace {
 constexpr double kDrain_s = 1;
 
 // Every reply carries these headers. They allow Hone's own scripts and styles and nothing else: no other
-// host, no frames, no guessing of types. No referrer is sent, because the address may hold the token.
+// host, no frames, no guessing of types. The address may hold the token, so no other host is told it.
 constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -19,26 +19,6 @@ int HexDigit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// What every reply carries. No script or style but our own files, no other host, no framing, no guessing of
-// types; the address is told to nobody, because it may hold the token.
-constexpr std::pair<const char*, const char*> kHeaders[] = {
-    {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-     "form-action "
-     "'self'; base-uri 'none'; frame-ancestors 'none'"},
-    {"X-Content-Type-Options", "nosniff"},
-    {"X-Frame-Options", "DENY"},
-    {"Referrer-Policy", "no-referrer"},
-    {"Cross-Origin-Opener-Policy", "same-origin"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Cache-Control", "no-store"},
-};
-
-// A header value with a line end in it would be two headers.
-bool IsHeaderValue(std::string_view value) {
-  return value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
-}
-
 }  // namespace
 
 std::string HttpRequest::Query(std::string_view name) const {
@@ -121,26 +101,6 @@ bool ParseTarget(std::string_view target, HttpRequest* request) {
   if (!fields) return false;
   request->query = std::move(*fields);
   return true;
-}
-
-std::string ReplyHead(const HttpReply& reply, bool keep_alive) {
-  std::vector<std::pair<std::string, std::string>> headers(std::begin(kHeaders), std::end(kHeaders));
-  const auto set = [&headers](const std::string& name, const std::string& value) {
-    if (!IsHeaderValue(value)) return;
-    for (auto& [known, text] : headers) {
-      if (ToLower(known) != ToLower(name)) continue;
-      text = value;
-      return;
-    }
-    headers.emplace_back(name, value);
-  };
-  set("Content-Type", reply.content_type);
-  for (const auto& [name, value] : reply.headers) set(name, value);
-  if (!keep_alive) set("Connection", "close");
-  if (!reply.events) set("Content-Length", std::to_string(reply.body.size()));
-  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", reply.status, StatusText(reply.status));
-  for (const auto& [name, value] : headers) text += fmt::format("{}: {}\r\n", name, value);
-  return text + "\r\n";
 }
 
 const char* StatusText(int status) {

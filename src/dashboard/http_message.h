@@ -53,8 +53,5 @@ std::string FormText(const std::vector<std::pair<std::string, std::string>>& fie
 // Fills path and query from the request line's target; false: not one we serve.
 bool ParseTarget(std::string_view target, HttpRequest* request);
 const char* StatusText(int status);
-// The status line and headers of a reply, with the policy that every reply carries; a reply's own headers
-// replace it. A header with a line end in it is left out. Events have no length and end with the connection.
-std::string ReplyHead(const HttpReply& reply, bool keep_alive);
 
 }  // namespace hone
