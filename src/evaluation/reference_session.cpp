@@ -367,10 +367,10 @@ Status ReferenceSession::Audit(const Progress& progress) {
 
 Result<double> ReferenceSession::TimeCall(const std::string& slot, const std::string& rung,
                                           double at_most_s) {
-  const Json message = {{"slot", slot}, {"inputs", {"default#1"}}, {"count", 1}, {"rung", rung}};
+  const Json message = {{"slot", slot}, {"inputs", "default#1"}, {"count", 1}, {"rung", rung}};
   double best = 1e30, spent = 0;
   for (int i = 0; i < 7 && (i < 2 || spent < at_most_s); ++i) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, worker_->Call("block", message, {}, 600));
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, worker_->Call("calls", message, {}, 600));
     if (!reply.ok()) return Error{ErrorKind::kInvalid, reply.failure->message};
     spent += reply.seconds();
     if (i > 0) best = std::min(best, reply.seconds());
