@@ -100,7 +100,8 @@ ContestPlan Contest::MakePlan(double candidate_us) const {
   const bool eager_answers = session_.stateful() || session_.random_in_forward();
   std::vector<const Rung*> timed;
   for (const Rung& rung : rungs)
-    if (rung.available && (rung.name == "eager" || rung.name == "compile" || rung.call_us < kHopeless * best_us))
+    if (rung.available &&
+        (rung.name == "eager" || rung.name == "compile" || rung.call_us < kHopeless * best_us))
       timed.push_back(&rung);
   std::stable_sort(timed.begin(), timed.end(), [&](const Rung* a, const Rung* b) {
     if (eager_answers && (a->name == "eager") != (b->name == "eager")) return a->name == "eager";
@@ -117,15 +118,16 @@ ContestPlan Contest::MakePlan(double candidate_us) const {
   if (!plan.has_short) plan.most_calls = 1;
   for (const Rung* rung : timed) {
     plan.rungs.push_back(rung->name);
-    plan.rung_calls.push_back(rung == timed.front() ? plan.most_calls
-                                                    : std::min(plan.most_calls, std::max(2, count(rung->call_us))));
+    plan.rung_calls.push_back(rung == timed.front()
+                                  ? plan.most_calls
+                                  : std::min(plan.most_calls, std::max(2, count(rung->call_us))));
   }
   plan.budget_s = gpu ? 2.0 : 0.8;
   return plan;
 }
 
-// One contestant's blocks. A block always reveals the same number of sets: those it does not use are old ones. So what
-// revealing costs is the same in all three and leaves the slope alone.
+// One contestant's blocks. A block always reveals the same number of sets: those it does not use are old
+// ones. So what revealing costs is the same in all three and leaves the slope alone.
 Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant, uint64_t seed) {
   Contestant& one = timing_.contestants[contestant];
   Round round;
@@ -155,9 +157,8 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
     if (kind == kShort && !plan_.has_short) continue;
     const int calls = kind == kEmpty ? 0 : kind == kShort ? round.short_count : round.long_count;
     const size_t first = kind == kLong ? static_cast<size_t>(both.short_count) : 0;
-    HONE_ASSIGN_OR_RETURN(
-        const std::optional<Span> span,
-        side.Run({reveal(first, static_cast<size_t>(calls)), calls, rung, "run", seed, 0}));
+    HONE_ASSIGN_OR_RETURN(const std::optional<Span> span,
+                          side.Run({reveal(first, static_cast<size_t>(calls)), calls, rung, "run", seed, 0}));
     if (!span) return false;
     (kind == kEmpty ? round.empty_s : kind == kShort ? round.short_s : round.long_s) = span->seconds;
     if (kind == kLong) round.event_us_per_call = span->event_us / calls;
@@ -171,12 +172,14 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
 // What it takes to copy an answer into the parent's memory, in the reference's process.
 Result<bool> Contest::TimeCollecting(Both& both) {
   std::vector<const InputSet*> sets;
-  for (int i = 0; i < both.long_count; ++i) sets.push_back(&both.old[static_cast<size_t>(i) % both.old.size()]);
+  for (int i = 0; i < both.long_count; ++i)
+    sets.push_back(&both.old[static_cast<size_t>(i) % both.old.size()]);
   double seconds[2] = {0, 0};
   for (const bool whole : {false, true}) {
-    HONE_ASSIGN_OR_RETURN(
-        const std::optional<Span> span,
-        both.reference.Run({sets, whole ? both.long_count : 0, timing_.contestants[1].name, "collect", 1, 0}));
+    HONE_ASSIGN_OR_RETURN(const std::optional<Span> span,
+                          both.reference.Run({sets, whole ? both.long_count : 0, timing_.contestants[1].name,
+                                              "collect", 1, 0}));
+    if (!span) return false;
     seconds[whole ? 1 : 0] = span->seconds;
   }
   timing_.collecting.push_back({timing_.pairs, (seconds[1] - seconds[0]) / both.long_count * 1e6});
@@ -185,9 +188,11 @@ Result<bool> Contest::TimeCollecting(Both& both) {
 
 Result<bool> Contest::TimeRound(Both& both, bool counts) {
   const int most = plan_.most_calls;
-  both.long_count = most <= 2 ? most : most - static_cast<int>(random_.Below(static_cast<uint64_t>(most) / 4 + 1));
-  both.short_count =
-      plan_.has_short ? 1 + static_cast<int>(random_.Below(static_cast<uint64_t>(both.long_count) / 4 + 1)) : 0;
+  both.long_count =
+      most <= 2 ? most : most - static_cast<int>(random_.Below(static_cast<uint64_t>(most) / 4 + 1));
+  both.short_count = plan_.has_short
+                         ? 1 + static_cast<int>(random_.Below(static_cast<uint64_t>(both.long_count) / 4 + 1))
+                         : 0;
   both.short_count = std::min(both.short_count, both.long_count - 1);
   both.old = std::move(both.fresh);
   HONE_ASSIGN_OR_RETURN(both.fresh, Draw(both.reference.worker(), both.short_count + both.long_count));
@@ -198,6 +203,10 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
   std::vector<size_t> before;
   for (const Contestant& one : timing_.contestants) before.push_back(one.rounds.size());
   const size_t collected = timing_.collecting.size();
+  const std::vector<std::string> later = timing_.pairs == 0 ? plan_.rungs : later_rungs();
+  const auto takes_part = [&](size_t i) {
+    return i == 0 || std::find(later.begin(), later.end(), timing_.contestants[i].name) != later.end();
+  };
   bool stray = false;
   const bool candidate_first = random_.Below(2) == 0;
   for (const bool candidates_turn : {candidate_first, !candidate_first}) {
@@ -206,7 +215,7 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
     const int64_t idle_ns = idle.zygote().freezer().CpuNs();
     std::vector<size_t> order;
     for (size_t i = 0; i < timing_.contestants.size(); ++i)
-      if ((i == 0) == candidates_turn)
+      if ((i == 0) == candidates_turn && takes_part(i))
         order.insert(order.begin() + static_cast<long>(random_.Below(order.size() + 1)), i);
     for (const size_t i : order) {
       HONE_ASSIGN_OR_RETURN(const bool timed, TimeBlocks(both, both.side(candidates_turn), i, seed));
@@ -239,6 +248,7 @@ bool Contest::IsSettled() const {
     std::vector<double> values;
     for (const Round& round : one.rounds)
       if (round.pair == timing_.pairs) values.push_back(round.SlopeUs());
+    if (values.empty()) continue;  // it takes no part in later pairs
     if (values.size() < kLeastRounds) return false;
     std::sort(values.begin(), values.end());
     const double spread = values[values.size() * 3 / 4] - values[values.size() / 4];
@@ -252,8 +262,8 @@ Result<bool> Contest::TimeRounds(Both& both, const Progress& progress) {
   // The first round warms everything up and shows how long a round takes.
   HONE_ASSIGN_OR_RETURN(const bool warmed, TimeRound(both, false));
   if (!warmed) return false;
-  const int usual = static_cast<int>(std::clamp(plan_.budget_s / watch.seconds(), static_cast<double>(kLeastRounds),
-                                                static_cast<double>(kMostRounds)));
+  const int usual = static_cast<int>(std::clamp(
+      plan_.budget_s / watch.seconds(), static_cast<double>(kLeastRounds), static_cast<double>(kMostRounds)));
   // A noisy machine gets up to twice the rounds, as long as they are short.
   const int most = watch.seconds() < 0.3 ? 2 * usual : usual;
   const size_t before = timing_.contestants[0].rounds.size();
@@ -308,6 +318,15 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
   return true;
 }
 
+std::vector<std::string> Contest::later_rungs() const {
+  std::vector<std::string> names;
+  for (size_t i = 1; i < timing_.contestants.size(); ++i) {
+    const Contestant& one = timing_.contestants[i];
+    if (i == 1 || one.name == "eager" || timing_.MedianUs(one) <= BestBaselineUs()) names.push_back(one.name);
+  }
+  return names;
+}
+
 double Contest::BestBaselineUs() const {
   double best_us = 1e30;
   for (size_t i = 1; i < timing_.contestants.size(); ++i)
@@ -316,10 +335,13 @@ double Contest::BestBaselineUs() const {
 }
 
 bool Contest::Ahead() const {
-  return !timing_.contestants.empty() && timing_.MedianUs(timing_.contestants[0]) < BestBaselineUs();
+  const double margin = session_.options().device == "cuda" ? 0.99 : 0.97;
+  return !timing_.contestants.empty() &&
+         timing_.MedianUs(timing_.contestants[0]) < margin * BestBaselineUs();
 }
 
-Result<bool> Contest::TimeColdCalls(WorkerProcess& reference, WorkerProcess& candidate, std::optional<Stop>* stop) {
+Result<bool> Contest::TimeColdCalls(WorkerProcess& reference, WorkerProcess& candidate,
+                                    std::optional<Stop>* stop) {
   if (session_.options().device != "cuda") return true;
   const ThawBoth thaw{reference, candidate};
   const int64_t flush = std::max<int64_t>(2 * GetInt(session_.facts(), "l2_bytes"), 128 << 20);

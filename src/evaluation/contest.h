@@ -1,10 +1,10 @@
-// Times the candidate and the baselines in alternating blocks (timing.h says what a block measures, timed_side.h how
-// its inputs and answers travel).
+// Times the candidate and the baselines in alternating blocks (timing.h says what a block measures,
+// timed_side.h how its inputs and answers travel).
 //
-// In a round, fresh inputs are drawn for every call under seeds that only the parent knows. Each contestant runs a short,
-// a long and an empty block, with counts that are drawn anew for each round. The candidate's answers of all its timed
-// calls are compared with the answers of a baseline to the same inputs. While one side runs, everything below the other
-// is frozen; a round in which a frozen side used the processor is void.
+// In a round, fresh inputs are drawn for every call under seeds that only the parent knows. Each contestant
+// runs a short, a long and an empty block, with counts that are drawn anew for each round. The candidate's
+// answers of all its timed calls are compared with the answers of a baseline to the same inputs. While one
+// side runs, everything below the other is frozen; a round in which a frozen side used the processor is void.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,10 @@ class Contest {
   // Calls with a cold L2 cache, for the pair that was timed last. On a GPU only.
   Result<bool> TimeColdCalls(WorkerProcess& reference, WorkerProcess& candidate, std::optional<Stop>* stop);
 
-  // Whether the candidate is ahead of every baseline so far.
+  // The baselines that fresh pairs are timed against: the best so far, eager, and the one whose answers are
+  // compared with.
+  std::vector<std::string> later_rungs() const;
+  // Whether the candidate is ahead of every baseline so far, by more than a difference between processes explains.
   bool Ahead() const;
   double BestBaselineUs() const;
   // Forgets all rounds; the next pair is the first one.

@@ -1,5 +1,5 @@
-// The answers of a round's timed calls: the candidate's and a baseline's, to the same inputs. Each of the candidate's is
-// compared with the baseline's, element by element.
+// The answers of a round's timed calls: the candidate's and a baseline's, to the same inputs. Each of the
+// candidate's is compared with the baseline's, element by element.
 #pragma once
 
 #include <string>

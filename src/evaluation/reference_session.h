@@ -14,6 +14,7 @@
 #include "evaluation/device_ceilings.h"
 #include "evaluation/ladder.h"
 #include "evaluation/progress.h"
+#include "evaluation/timing.h"
 #include "evaluation/worker.h"
 #include "task/card.h"
 #include "task/task_file.h"
@@ -100,9 +101,13 @@ class ReferenceSession {
   double WidestReferenceError() const;
 
   // Prepares torch.compile if it is wanted. This is slow, so callers ask only when it can change a verdict.
-  // Its time relative to the best other baseline is kept per task, device and library versions. If it was
-  // clearly slower before, it is not prepared again.
-  Status PrepareCompile(double best_other_us, const Progress& progress);
+  // If it was clearly slower before, in interleaved rounds of the same task, device and library versions, it
+  // is not prepared again.
+  Status PrepareCompile(const Progress& progress);
+  // Keeps its time relative to the best other baseline.
+  void RememberCompile(const Timing& timing) const;
+  // A process that has done nothing yet, with the first instance and these baselines.
+  Result<std::unique_ptr<WorkerProcess>> StartFresh(const std::vector<std::string>& rungs);
   // Measures PyTorch's time now, in microseconds.
   Result<double> TimeEager() { return TimeCall("default", "eager", 0.3); }
   // The deadline for one call of a candidate, in seconds.
@@ -121,6 +126,7 @@ class ReferenceSession {
   Status ChooseThreads();
   bool Wants(const std::string& rung) const;
   Status PrepareRung(const std::string& name);
+  fs::path CompileRecord() const;
   Status LearnCeilings(const Progress& progress);
   void CorrectCeilings(const Progress& progress);
   Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);

@@ -62,8 +62,10 @@ Result<bool> TimedSide::TakeArena(const TensorTree& like, int slots) {
   for (TensorLeaf& leaf : leaves_) {
     leaf.offset = stride_;
     stride_ += Aligned(leaf.bytes);
-    described.push_back(
-        {{"dtype", DtypeName(leaf.dtype)}, {"shape", leaf.shape}, {"offset", leaf.offset}, {"bytes", leaf.bytes}});
+    described.push_back({{"dtype", DtypeName(leaf.dtype)},
+                         {"shape", leaf.shape},
+                         {"offset", leaf.offset},
+                         {"bytes", leaf.bytes}});
   }
   slots_ = slots;
   HONE_ASSIGN_OR_RETURN(arena_, SharedRegion::Create("answers", stride_ * static_cast<size_t>(slots)));
@@ -95,9 +97,9 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
     std::ranges::copy(block.revealed[i]->bytes(), inputs.bytes().begin() + static_cast<ptrdiff_t>(bases[i]));
   std::memset(arena_->bytes().data(), kPoisonByte, arena_->bytes().size());
 
-  Json message = {{"bytes", total},       {"bases", bases},     {"calls", block.calls},
-                  {"rung", block.rung},   {"mode", block.mode}, {"seed", block.seed},
-                  {"flush", block.flush_bytes}};
+  Json message = {
+      {"bytes", total},     {"bases", bases},     {"calls", block.calls},      {"rung", block.rung},
+      {"mode", block.mode}, {"seed", block.seed}, {"flush", block.flush_bytes}};
   if (alike && !block.revealed.empty())
     message["layout"] = block.revealed.front()->tree;
   else
@@ -112,8 +114,9 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   holds_inputs_ = true;
   inputs_intact_ = true;
   for (size_t i = 0; i < bases.size(); ++i)
-    inputs_intact_ = inputs_intact_ && std::ranges::equal(block.revealed[i]->bytes(),
-                                                          inputs.bytes().subspan(bases[i], block.revealed[i]->size));
+    inputs_intact_ =
+        inputs_intact_ && std::ranges::equal(block.revealed[i]->bytes(),
+                                             inputs.bytes().subspan(bases[i], block.revealed[i]->size));
   return std::optional<Span>(span);
 }
 

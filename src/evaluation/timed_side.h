@@ -1,8 +1,9 @@
 // One of the two processes of a contest, and the blocks it is given.
 //
-// The memory belongs to the parent. A block's inputs lie in a region that is made for this block alone and handed over
-// with its message: before that, no process below has seen them. Answers go into an arena that the side maps once. A
-// span ends when the reply is here and the side is frozen, so whatever is written later does not count.
+// The memory belongs to the parent. A block's inputs lie in a region that is made for this block alone and
+// handed over with its message: before that, no process below has seen them. Answers go into an arena that
+// the side maps once. A span ends when the reply is here and the side is frozen, so whatever is written later
+// does not count.
 #pragma once
 
 #include <optional>
@@ -33,7 +34,7 @@ struct Block {
   std::vector<const InputSet*> revealed;  // all that the worker gets to see
   int calls = 0;                          // the first ones of these are called with
   std::string rung;                       // of the reference; empty for the candidate
-  std::string mode = "run";               // "run", "collect" (copy a kept answer instead of calling), "flush" (no call)
+  std::string mode = "run";  // "run", "collect" (copy a kept answer instead of calling), "flush" (no call)
   uint64_t seed = 0;
   int64_t flush_bytes = 0;
 };

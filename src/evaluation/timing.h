@@ -1,7 +1,7 @@
-// What was timed: blocks of calls, by the host's clock. A span begins when the parent reveals a block's inputs and ends
-// when it holds every answer and nothing of that side runs any more. The slope between a short and a long block is the
-// time of a call together with collecting its answer; collecting alone is timed in the reference's process and
-// subtracted from both sides.
+// What was timed: blocks of calls, by the host's clock. A span begins when the parent reveals a block's
+// inputs and ends when it holds every answer and nothing of that side runs any more. The slope between a
+// short and a long block is the time of a call together with collecting its answer; collecting alone is timed
+// in the reference's process and subtracted from both sides.
 #pragma once
 
 #include <string>
@@ -41,13 +41,13 @@ struct Collecting {
 struct Timing {
   std::vector<Contestant> contestants;  // the candidate first
   std::vector<Collecting> collecting;
-  int pairs = 0;             // fresh pairs of processes
-  int void_rounds = 0;       // rounds in which the stopped side used the processor; not counted
+  int pairs = 0;              // fresh pairs of processes
+  int void_rounds = 0;        // rounds in which the stopped side used the processor; not counted
   double eager_alone_us = 0;  // before the candidate's process did anything
   double eager_after_us = 0;  // after its process was gone; measured only when it ran slower beside it
   int answers_checked = 0;    // timed answers compared with the reference's
   int answers_wrong = 0;
-  double worst_answer = 0;    // largest distance of a timed answer, relative to its limit
+  double worst_answer = 0;  // largest distance of a timed answer, relative to its limit
   std::string worst_answer_at;
   bool inputs_changed = false;  // a timed call changed its inputs, and PyTorch's does not
   int input_sets = 0;           // fresh draws in all

@@ -17,7 +17,8 @@ Round MakeRound(double call_us, double fixed_us, double empty_us, int pair = 0) 
 }
 
 TEST(Round, TheSlopeIsFreeOfWhatABlockCosts) {
-  for (const double fixed_us : {0.0, 1e3, 5e6}) EXPECT_NEAR(MakeRound(120, fixed_us, 80).SlopeUs(), 120, 1e-6);
+  for (const double fixed_us : {0.0, 1e3, 5e6})
+    EXPECT_NEAR(MakeRound(120, fixed_us, 80).SlopeUs(), 120, 1e-6);
 }
 
 TEST(Round, WorkThatAllCallsShareIsLatency) {

@@ -151,8 +151,8 @@ void Zygote::Watch(int process_limit) {
                                          HumanBytes(static_cast<double>(usage.resident_bytes)),
                                          HumanBytes(static_cast<double>(memory_limit)))};
     else if (usage.processes > process_limit)
-      over = OverLimit{false, fmt::format("started {} processes where {} are allowed", usage.processes,
-                                          process_limit)};
+      over = OverLimit{
+          false, fmt::format("started {} processes where {} are allowed", usage.processes, process_limit)};
     if (over) {
       {
         const std::lock_guard lock(limit_mutex_);

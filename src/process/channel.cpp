@@ -134,8 +134,7 @@ Status Channel::ReadExactly(char* data, size_t size, Deadline deadline, Message*
 Result<Message> Channel::Receive(Deadline deadline) {
   Header header{};
   Message message;
-  HONE_RETURN_IF_ERROR(
-      ReadExactly(reinterpret_cast<char*>(&header), sizeof header, deadline, &message));
+  HONE_RETURN_IF_ERROR(ReadExactly(reinterpret_cast<char*>(&header), sizeof header, deadline, &message));
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.descriptors != 0 ||
       header.body_size > kMaxBody)
     return Error{ErrorKind::kInvalid, "the worker's channel carried something that is not a frame"};
@@ -152,18 +151,19 @@ Result<UniqueFd> Channel::ReceiveDescriptor(Deadline deadline) {
   HONE_RETURN_IF_ERROR(WaitReadable(fd_.get(), deadline));
   char byte = 0;
   iovec part{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   const ssize_t got = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
-  const cmsghdr* attached = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (attached == nullptr || attached->cmsg_type != SCM_RIGHTS)
-    return Error{ErrorKind::kInvalid, "no descriptor arrived"};
   int descriptor = -1;
-  std::memcpy(&descriptor, CMSG_DATA(attached), sizeof descriptor);
+  for (cmsghdr* one = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr; one != nullptr;
+       one = CMSG_NXTHDR(&message, one))
+    if (one->cmsg_level == SOL_SOCKET && one->cmsg_type == SCM_RIGHTS)
+      std::memcpy(&descriptor, CMSG_DATA(one), sizeof descriptor);
+  if (descriptor < 0) return Error{ErrorKind::kInvalid, "no descriptor arrived"};
   return UniqueFd(descriptor);
 }
 

@@ -1,8 +1,8 @@
 // Stops everything below a process while somebody else is timed, and tells how much processor time it used.
 //
 // Where a cgroup of version 2 can be made, the kernel's freezer does it: it takes 0.2 ms, nothing below can
-// escape it, and the group counts the time of processes that have ended. Elsewhere every process gets SIGSTOP and
-// the times are read from /proc.
+// escape it, and the group counts the time of processes that have ended. Elsewhere every process gets SIGSTOP
+// and the times are read from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@ namespace hone {
 
 class Freezer {
  public:
-  // Takes in `root` and everything below it. To be called before the program below runs foreign code: what is forked
-  // later belongs to the group by itself.
+  // Takes in `root` and everything below it. To be called before the program below runs foreign code: what is
+  // forked later belongs to the group by itself.
   explicit Freezer(pid_t root);
   // Thaws. The cgroup is removed once its processes are gone.
   ~Freezer();

@@ -1,4 +1,5 @@
-// What follows from the timed blocks: the ratio with its interval, and whether the blocks show the work that they claim.
+// What follows from the timed blocks: the ratio with its interval, and whether the blocks show the work that
+// they claim.
 #pragma once
 
 #include "evaluation/timing.h"
@@ -13,6 +14,7 @@ GateResult FloorGate(const Timing& timing, const JudgeContext& context);
 GateResult SpeedGate(const Verdict& verdict);
 
 // Fills in times and ratios. Returns why the machine was too busy to tell, or nothing.
-std::optional<std::string> SetSpeed(const Measurement& measurement, const JudgeContext& context, Verdict* verdict);
+std::optional<std::string> SetSpeed(const Measurement& measurement, const JudgeContext& context,
+                                    Verdict* verdict);
 
 }  // namespace hone

@@ -245,7 +245,8 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   v.reference_launches = context.reference_launches;
   SetErrors(m, context, &v);
   SetKind(m, &v);
-  SetSpeed(m, context, &v);
+  std::optional<std::string> unsure;
+  if (m.timing) unsure = SetSpeed(m, context, &v);
   v.notes.insert(v.notes.end(), m.notes.begin(), m.notes.end());
   for (const MutantResult& mutant : context.mutants)
     if (!mutant.told_apart) v.blind_spots.push_back(mutant.name);
@@ -295,6 +296,12 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     v.verdict = "no_difference";
     v.reason = "speed-not-judged";
     v.detail = m.speed_not_judged.empty() ? "speed was not judged" : m.speed_not_judged;
+    return v;
+  }
+  if (unsure) {
+    v.verdict = "inconclusive";
+    v.reason = "machine-busy";
+    v.detail = *unsure;
     return v;
   }
   if (v.vs_best.low > 1) {
