@@ -162,6 +162,7 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
     if (!span) return false;
     (kind == kEmpty ? round.empty_s : kind == kShort ? round.short_s : round.long_s) = span->seconds;
     if (kind == kLong) round.event_us_per_call = span->event_us / calls;
+    if (side.is_candidate()) timing_.buffer_reused = timing_.buffer_reused || span->reused;
     if (calls > 0 && answers) both.answers.Take(side, kind == kLong, calls, *span);
   }
   if (!plan_.has_short) round.short_s = round.empty_s;
@@ -336,8 +337,7 @@ double Contest::BestBaselineUs() const {
 
 bool Contest::Ahead() const {
   const double margin = session_.options().device == "cuda" ? 0.99 : 0.97;
-  return !timing_.contestants.empty() &&
-         timing_.MedianUs(timing_.contestants[0]) < margin * BestBaselineUs();
+  return !timing_.contestants.empty() && timing_.MedianUs(timing_.contestants[0]) < margin * BestBaselineUs();
 }
 
 Result<bool> Contest::TimeColdCalls(WorkerProcess& reference, WorkerProcess& candidate,

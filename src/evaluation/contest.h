@@ -43,7 +43,8 @@ class Contest {
   // The baselines that fresh pairs are timed against: the best so far, eager, and the one whose answers are
   // compared with.
   std::vector<std::string> later_rungs() const;
-  // Whether the candidate is ahead of every baseline so far, by more than a difference between processes explains.
+  // Whether the candidate is ahead of every baseline so far, by more than a difference between processes
+  // explains.
   bool Ahead() const;
   double BestBaselineUs() const;
   // Forgets all rounds; the next pair is the first one.

@@ -55,6 +55,7 @@ Json ToJson(const Timing& timing) {
           {"answers_wrong", timing.answers_wrong},
           {"worst_answer", timing.worst_answer},
           {"inputs_changed", timing.inputs_changed},
+          {"buffer_reused", timing.buffer_reused},
           {"input_sets", timing.input_sets},
           {"memory", timing.memory},
           {"seconds", timing.seconds}};

@@ -111,6 +111,7 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   span.seconds = static_cast<double>(NowNs() - reply->sent_ns) * 1e-9;
   span.event_us = GetNumber(reply->body, "event_us");
   span.odd = GetMember(reply->body, "odd");
+  span.reused = GetBool(reply->body, "reused");
   holds_inputs_ = true;
   inputs_intact_ = true;
   for (size_t i = 0; i < bases.size(); ++i)

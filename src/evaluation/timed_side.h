@@ -43,6 +43,7 @@ struct Span {
   double seconds = 0;
   double event_us = 0;  // the worker's word
   Json odd;             // answers of another shape than expected, by the worker's word
+  bool reused = false;  // the first and the last call returned the same memory, by the worker's word
 };
 
 class TimedSide {

@@ -50,6 +50,7 @@ struct Timing {
   double worst_answer = 0;  // largest distance of a timed answer, relative to its limit
   std::string worst_answer_at;
   bool inputs_changed = false;  // a timed call changed its inputs, and PyTorch's does not
+  bool buffer_reused = false;   // every call returns the same memory
   int input_sets = 0;           // fresh draws in all
   std::string memory;           // how inputs and answers travel: "shared memory", "copies through the host"
   double seconds = 0;

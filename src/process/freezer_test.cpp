@@ -1,11 +1,11 @@
 #include "process/freezer.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "process/tree.h"
 
 namespace hone {
 namespace {
@@ -23,8 +23,7 @@ struct Spinning {
   Freezer freezer{(usleep(20000), pid)};
   ~Spinning() {
     freezer.Thaw();
-    kill(-pid, SIGKILL);
-    kill(pid, SIGKILL);
+    KillTree(pid);
     waitpid(pid, nullptr, 0);
   }
 };

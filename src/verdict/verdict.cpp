@@ -298,6 +298,8 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     v.detail = m.speed_not_judged.empty() ? "speed was not judged" : m.speed_not_judged;
     return v;
   }
+  if (m.timing->buffer_reused)
+    v.notes.push_back("it returns the same output buffer on every call: copy an output before the next call");
   if (unsure) {
     v.verdict = "inconclusive";
     v.reason = "machine-busy";
