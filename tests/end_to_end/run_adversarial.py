@@ -19,7 +19,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "adversarial"
@@ -108,40 +107,42 @@ def collect(copies):
 
 
 def judge(hone, target, session, chosen):
-    """One hone process for all candidates of one session. Returns the lines to print and (candidate, record, problem)."""
+    """One hone process for all candidates of one session. Prints each verdict as it comes; returns (candidate, record, problem)."""
     task, timeout, flags = session
     command = [hone, "bench", task, "--stdin", "--target", target, "--json", "--no-save", "--again", "--no-lint", "--timeout", timeout,
                "--build-timeout", "40", *flags.split(), *os.environ.get("HONE_TEST_FLAGS", "").split()]
-    started = time.monotonic()
-    done = subprocess.run(command, input="".join("%s\n" % one.path for one in chosen), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, cwd=ROOT)
-    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    lines, results = ["== %s (%d candidates, %.1f s)" % (task, len(chosen), time.monotonic() - started)], []
-    for number, one in enumerate(chosen):
-        if number >= len(records):
-            results.append((one, None, "no verdict"))
-            lines.append("FAIL %-10s %-34s no verdict" % (one.kind, one.name))
-            continue
-        record = records[number]
-        wrong = one.problem(record)
-        results.append((one, record, wrong))
-        speed = (record.get("speedup") or {}).get("vs_best")
-        lines.append("%-4s %-10s %-34s %-14s %-18s %8s %6.1fs %s" % (
-            "FAIL" if wrong else "ok", one.kind, one.name, record["verdict"], record["reason"],
-            "%.2fx" % speed if speed else "-", record["provenance"]["seconds"], wrong or ""))
-        if wrong:
-            lines.append("       " + record["detail"][:600].replace("\n", "\n       "))
-    if len(records) < len(chosen):
-        lines.append("     %d verdicts for %d candidates; exit %d\n%s" % (len(records), len(chosen), done.returncode, done.stderr[-3000:]))
-    return lines, results
+    results = []
+    with tempfile.TemporaryFile("w+") as paths, tempfile.TemporaryFile("w+") as errors:
+        paths.write("".join("%s\n" % one.path for one in chosen))
+        paths.seek(0)
+        process = subprocess.Popen(command, stdin=paths, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
+        for line in process.stdout:
+            if not line.startswith("{") or len(results) == len(chosen):
+                continue
+            one, record = chosen[len(results)], json.loads(line)
+            wrong = one.problem(record)
+            results.append((one, record, wrong))
+            speed = (record.get("speedup") or {}).get("vs_best")
+            print("%-4s %-10s %-30s %-24s %-13s %-16s %8s %6.1fs %s" % (
+                "FAIL" if wrong else "ok", one.kind, one.name, one.group(), record["verdict"], record["reason"],
+                "%.2fx" % speed if speed else "-", record["provenance"]["seconds"], wrong or ""))
+            if wrong:
+                print("       " + record["detail"][:600].replace("\n", "\n       "))
+            sys.stdout.flush()
+        process.wait()
+        missing = chosen[len(results):]
+        if missing:
+            errors.seek(0)
+            print("FAIL %s: %d verdicts for %d candidates; exit %d\n%s" % (task, len(results), len(chosen), process.returncode, errors.read()[-3000:]))
+    return results + [(one, None, "no verdict") for one in missing]
 
 
 def summarise(results):
-    print("%-12s %6s %12s %9s %13s" % ("class", "files", "as expected", "accepted", "not judged"))
+    print("%-12s %6s %12s %9s %11s" % ("class", "files", "as expected", "accepted", "not judged"))
     for kind in sorted({one.kind for one, _, _ in results}):
         rows = [(record, wrong) for one, record, wrong in results if one.kind == kind]
         verdicts = [record["verdict"] if record else "none" for record, _ in rows]
-        print("%-12s %6d %12d %9d %13d" % (kind, len(rows), sum(wrong is None for _, wrong in rows), verdicts.count("accepted"),
+        print("%-12s %6d %12d %9d %11d" % (kind, len(rows), sum(wrong is None for _, wrong in rows), verdicts.count("accepted"),
                                           sum(v in ("none", "cannot_judge", "inconclusive") for v in verdicts)))
     missed = [one.name for one, _, wrong in results if wrong]
     if missed:
@@ -199,9 +200,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             running = [pool.submit(judge, arguments.hone, arguments.target, *item) for item in sorted(sessions.items())]
             for future in concurrent.futures.as_completed(running):
-                lines, judged = future.result()
-                print("\n".join(lines), flush=True)
-                results += judged
+                results += future.result()
         summarise(results)
         if arguments.record:
             with open(arguments.record, "a") as file:
