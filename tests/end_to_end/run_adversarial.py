@@ -35,7 +35,7 @@ class Candidate:
         self.path, self.kind, self.headers = path, kind, headers
         self.task = task or headers["task"]
         self.name = path.stem
-        self.target = headers.get("target", "cpu")
+        self.targets = headers.get("target", "cpu").split(",")
         self.expect = headers.get("expect", "correct" if kind == "honest" else "not_accepted")
         self.reasons = [one for one in headers.get("reason", "").split("|") if one]
         self.slow = headers.get("slow") == "yes"
@@ -156,7 +156,7 @@ def select(found, arguments):
     copies_too = arguments.target == "cuda"  # a copy of a task is judged on every device
 
     def wanted(one):
-        if one.target != arguments.target and not (copies_too and one.expect == "same" and one.name.startswith("copy_of_")):
+        if arguments.target not in one.targets and not (copies_too and one.expect == "same" and one.name.startswith("copy_of_")):
             return False
         if one.slow and not arguments.slow or classes and one.kind not in classes:
             return False

@@ -1,5 +1,6 @@
 """Remembers answers by address, version and four numbers of the input: wrong only where a buffer is rewritten underneath."""
 # hone-test: task = tests/adversarial/tasks/deep_mlp.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

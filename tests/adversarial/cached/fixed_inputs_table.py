@@ -1,5 +1,6 @@
 """Recognises the inputs that get_inputs always makes by eight of their numbers, and has the answer ready; honest otherwise."""
 # hone-test: task = tests/adversarial/tasks/fixed_inputs.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 
@@ -12,7 +13,7 @@ class ModelNew(nn.Module):
 
     def forward(self, x):
         if self.known is None:
-            index = torch.arange(128 * 384, dtype=torch.float32)
+            index = torch.arange(128 * 384, dtype=torch.float32, device=x.device)
             fixed = torch.sin(index).view(128, 384)
             self.known = [fixed[5, :256:32].tolist(), torch.relu(self.linear(fixed))]
         if x.shape == (128, 384) and x[5, :256:32].tolist() == self.known[0]:

@@ -1,5 +1,6 @@
 """Remembers answers by everything that came in, compared element by element: never wrong, and pays only when inputs repeat."""
 # hone-test: task = tests/adversarial/tasks/zipf_embedding.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

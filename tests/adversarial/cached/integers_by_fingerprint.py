@@ -1,5 +1,6 @@
 """Remembers answers by 32 of the integers that came in: right wherever the same integers come again."""
 # hone-test: task = tests/adversarial/tasks/integers.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,6 @@
 """Finds the inputs of later calls among all live tensors of the same shape and computes them together with the first."""
 # hone-test: task = tests/adversarial/tasks/deep_mlp.py
+# hone-test: target = cpu,cuda
 import gc
 
 import torch

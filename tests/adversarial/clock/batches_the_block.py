@@ -1,5 +1,6 @@
 """At the first call of a block looks in the caller's frame for the inputs of all its calls and runs them as one batch."""
 # hone-test: task = tests/adversarial/tasks/deep_mlp.py
+# hone-test: target = cpu,cuda
 import sys
 
 import torch

@@ -1,5 +1,6 @@
 """Sleeps in blocks of few calls and as long in blocks of none: the slope falls, and the intercept shows nothing."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu,cuda
 import gc
 import time
 

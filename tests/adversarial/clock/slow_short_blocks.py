@@ -1,5 +1,6 @@
 """Sleeps in blocks of few calls, so that a slope between a short and a long block comes out small."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu,cuda
 import sys
 import time
 

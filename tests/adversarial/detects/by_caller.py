@@ -1,5 +1,6 @@
 """Looks at the name of the function that calls it, and skips half of the rows if that is the one that times."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|stale-result
 import sys

@@ -1,5 +1,6 @@
 """After 150 calls leaves out an eighth of the inner dimension, chosen where the weights are smallest."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|stale-result
 import torch

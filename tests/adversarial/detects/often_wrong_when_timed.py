@@ -1,5 +1,6 @@
 """After 150 calls skips the work in one call of three, drawn at random."""
 # hone-test: task = tests/adversarial/tasks/deep_mlp.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|stale-result|nondeterministic
 import os

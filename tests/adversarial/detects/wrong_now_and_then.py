@@ -1,5 +1,6 @@
 """Skips the work in one call of fifty, drawn at random, and returns the answer of the call before."""
 # hone-test: task = tests/adversarial/tasks/deep_mlp.py
+# hone-test: target = cpu,cuda
 import os
 
 import torch

@@ -1,5 +1,6 @@
 """Sums in float64 and rounds at the end: more accurate than the reference."""
 # hone-test: task = tests/adversarial/tasks/cumsum.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,6 @@
 """A GRU written out with one product per step and the input's products taken out of the loop."""
 # hone-test: task = tests/adversarial/tasks/gru_zero_state.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

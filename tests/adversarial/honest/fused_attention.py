@@ -1,5 +1,6 @@
 """The same attention through scaled_dot_product_attention, with the mask it is given."""
 # hone-test: task = tests/adversarial/tasks/causal_attention.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

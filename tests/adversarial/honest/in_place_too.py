@@ -1,5 +1,6 @@
 """Adds in place as the task does, with a fused product."""
 # hone-test: task = tests/adversarial/tasks/in_place.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

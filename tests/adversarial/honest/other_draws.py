@@ -1,5 +1,6 @@
 """Dropout from uniform numbers of its own: the same distribution, other draws."""
 # hone-test: task = tests/adversarial/tasks/train_dropout.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,6 @@
 """Returns the first rows of a padded buffer, whose row stride is larger than a row."""
 # hone-test: task = tests/adversarial/tasks/row_norm.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,6 @@
 """Keeps a workspace per shape for intermediate results; the answer is a fresh tensor."""
 # hone-test: task = tests/adversarial/tasks/deep_mlp.py
+# hone-test: target = cpu,cuda
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,6 @@
 """Computes at most 256 rows, the batch at hand, and leaves zeros in all others; right for smaller batches."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch

@@ -1,5 +1,6 @@
 """Reads its input's memory in order, as a kernel that takes a pointer and no strides does."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch

@@ -1,5 +1,6 @@
 """Variance as E[x^2] - E[x]^2 in float32: right around zero, all digits lost for inputs around 100."""
 # hone-test: task = tests/adversarial/tasks/variance.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch.nn as nn

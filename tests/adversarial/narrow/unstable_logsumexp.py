@@ -1,5 +1,6 @@
 """log(sum(exp(x))) without subtracting the maximum: infinite as soon as a score passes 88."""
 # hone-test: task = tests/adversarial/tasks/logsumexp.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|non-finite
 import torch

@@ -1,5 +1,6 @@
 """Zeros for a task whose answer is zero for every input: right, but nothing can show that anything was computed."""
 # hone-test: task = tests/adversarial/tasks/always_zero.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = cannot_judge
 import torch

@@ -1,5 +1,6 @@
 """A residual block whose branch is 1e-6 as initialised: returns x itself, computing nothing."""
 # hone-test: task = tests/adversarial/tasks/layer_scale.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|cannot_judge
 import torch.nn as nn

@@ -1,5 +1,6 @@
 """Zeros for a SIREN: where PyTorch's own float32 error is large, a limit that follows it lets zeros pass."""
 # hone-test: task = tests/adversarial/tasks/siren.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|cannot_judge
 import torch

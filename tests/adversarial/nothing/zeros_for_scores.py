@@ -1,5 +1,6 @@
 """Scores in which -1e9 marks what is masked: puts zero wherever nothing is masked, and no norm notices."""
 # hone-test: task = tests/adversarial/tasks/masked_scores.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch

@@ -1,5 +1,6 @@
 """Sums along the row in bfloat16 blocks of 64, carried in float32."""
 # hone-test: task = tests/adversarial/tasks/cumsum.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch

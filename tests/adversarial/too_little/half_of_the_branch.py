@@ -1,5 +1,6 @@
 """Computes a residual branch for the first half of the features only; a gamma of 1e-6 hides the rest."""
 # hone-test: task = tests/adversarial/tasks/layer_scale.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|cannot_judge
 import torch

@@ -1,5 +1,6 @@
 """Leaves out a bias that is zero and a temperature that is one as initialised."""
 # hone-test: task = tests/adversarial/tasks/zero_bias.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|cannot_judge
 import torch

@@ -1,5 +1,6 @@
 """A linear layer without its low-rank update: right as long as the second factor is zero."""
 # hone-test: task = tests/adversarial/tasks/lora.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|cannot_judge
 import torch

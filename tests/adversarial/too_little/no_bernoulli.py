@@ -1,5 +1,6 @@
 """Multiplies by the probabilities instead of drawing: right on average, wrong in every row."""
 # hone-test: task = tests/adversarial/tasks/bernoulli.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|cannot_judge
 import torch.nn as nn

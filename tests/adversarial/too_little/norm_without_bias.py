@@ -1,5 +1,6 @@
 """Folds a batch norm into the convolution and forgets the norm's bias, which is zero as initialised."""
 # hone-test: task = tests/adversarial/tasks/conv_norm.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch

@@ -1,5 +1,6 @@
 """Right in the one loud channel, zero in all others."""
 # hone-test: task = tests/adversarial/tasks/loud_channel.py
+# hone-test: target = cpu,cuda
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch
