@@ -10,7 +10,9 @@ READY = {}
 
 def take_over():
     worker = next(one for one in gc.get_objects() if type(one).__name__ == "Worker" and hasattr(one, "verbs"))
-    before, put = worker.verbs["before_block"], worker.verbs["put_batch"]
+    before, put = worker.verbs.get("before_block"), worker.verbs.get("put_batch")
+    if before is None or put is None:
+        return
 
     def early(message, descriptors):
         if worker.batch and not READY:
