@@ -93,10 +93,10 @@ double ProcessSpread(const Measurement& m, const JudgeContext& context, double c
 }  // namespace
 
 GateResult TimedAnswersGate(const Timing& timing) {
-  if (timing.inputs_changed) return Objection{"input-modified", "a timed call changed its inputs"};
+  if (timing.inputs_changed) return Objection{Reason::kInputModified, "a timed call changed its inputs"};
   if (timing.worst_answer <= 1) return {};
   return Objection{
-      "stale-result",
+      Reason::kStaleResult,
       fmt::format("{} of {} timed answers were wrong ({}: {}x over the limit) although the same kind of "
                   "call was right when it was not timed",
                   timing.answers_wrong, timing.answers_checked, timing.worst_answer_at,
@@ -120,13 +120,13 @@ GateResult SynchronisedGate(const Timing& timing) {
   }
   if (!hidden.empty() && LowerQuartile(hidden) > 0)
     return Objection{
-        "unsynchronised",
+        Reason::kUnsynchronised,
         fmt::format("a block of calls takes {} before its first call counts, yet {} for each further one: "
                     "the calls are not computed one by one",
                     HumanSeconds(timing.LatencyUs(own) * 1e-6),
                     HumanSeconds(std::max(timing.MedianUs(own), 0.0) * 1e-6))};
   if (MedianOf(events) > 1.3 * MedianOf(host) + 50)
-    return Objection{"unsynchronised",
+    return Objection{Reason::kUnsynchronised,
                      fmt::format("device events measured {} per call, the host's clock {}",
                                  HumanSeconds(MedianOf(events) * 1e-6), HumanSeconds(MedianOf(host) * 1e-6))};
   return {};
@@ -137,7 +137,7 @@ GateResult FloorGate(const Timing& timing, const JudgeContext& context) {
   // Below a microsecond the clock's own cost dominates.
   if (us >= context.impossible_below_us || context.impossible_below_us < 1) return {};
   return Objection{
-      "too-fast",
+      Reason::kTooFast,
       fmt::format(
           "{} per call is less than reading the inputs and writing the outputs at cache speed can take ({})",
           HumanSeconds(std::max(us, 0.0) * 1e-6), HumanSeconds(context.impossible_below_us * 1e-6))};
@@ -145,7 +145,7 @@ GateResult FloorGate(const Timing& timing, const JudgeContext& context) {
 
 GateResult SpeedGate(const Verdict& v) {
   if (v.vs_best.estimate == 0 || v.vs_best.high >= 1) return {};
-  return Objection{"slower",
+  return Objection{Reason::kSlower,
                    fmt::format("{} per call against {} for {}: {:.2f}x", HumanSeconds(v.candidate_us * 1e-6),
                                HumanSeconds(v.best_us * 1e-6), v.best_baseline, v.vs_best.estimate)};
 }
