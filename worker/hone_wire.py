@@ -117,6 +117,8 @@ def write_tree(tree, descriptor, plain_only=False):
             return visit(node.to_tuple())
         if node is None or isinstance(node, (bool, int, str)) or (isinstance(node, float) and node == node and abs(node) != float("inf")):
             return {"kind": "value", "value": node}
+        if isinstance(node, float):
+            return {"kind": "nonfinite", "value": repr(node)}
         return {"kind": "opaque", "type": type(node).__name__, "text": repr(node)[:200]}
 
     description = visit(tree)
@@ -168,6 +170,8 @@ def _build(node, memory, device):
         return {key: _build(item, memory, device) for key, item in zip(node["keys"], node["items"])}
     if kind == "value":
         return node["value"]
+    if kind == "nonfinite":
+        return float(node["value"])
     raise ValueError("cannot rebuild a %s" % node.get("type", kind))
 
 

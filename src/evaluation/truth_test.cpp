@@ -32,9 +32,9 @@ TEST(Truth, TheLimitIsAtLeastAFewUlp) {
 
 TEST(Truth, PrecisionReplacesTheLimit) {
   Truth truth = WithError(1e-3);
-  truth.precision = "fp32";
+  truth.rule.precision = "fp32";
   EXPECT_DOUBLE_EQ(truth.LimitFor(0, 0).relative, 16 * kUlp);
-  truth.precision = "bf16";
+  truth.rule.precision = "bf16";
   EXPECT_DOUBLE_EQ(truth.LimitFor(0, 0).relative, 2e-2);
 }
 
