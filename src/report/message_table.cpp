@@ -163,7 +163,7 @@ const std::vector<MessageText>& AllMessages() {
       {"reason.blind-input", "An input does not change the answer", "某个输入不影响结果"},
       {"reason.blind-parameter", "A parameter does not change the answer", "某个参数不影响结果"},
       {"reason.blind-output", "An output never changes", "某个输出从不变化"},
-      {"reason.busy-machine", "The machine was too busy to time it", "机器繁忙，无法计时"},
+      {"reason.machine-busy", "The machine was too busy to time it", "机器繁忙，无法计时"},
       {"reason.slower", "Slower", "更慢"},
       {"reason.faster", "Faster", "更快"},
       {"reason.no-difference", "No difference", "无显著差异"},

@@ -102,7 +102,7 @@ std::string NextStep(const std::string& reason) {
       {"blind-parameter",
        "define get_stress with weights that change the answer, or pass --allow-blind if any value will do"},
       {"blind-output", "define get_stress with inputs that change this output, or pass --allow-blind"},
-      {"busy-machine", "run the same command again when the machine is idle"},
+      {"machine-busy", "run the same command again when the machine is idle"},
       {"no-difference", "keep PyTorch: the candidate is not measurably faster"},
       {"speed-not-judged", "run the same command on a machine with a GPU"},
       {"faster", "the file is ready to use; `--json` prints the provenance"},

@@ -26,7 +26,7 @@ const std::vector<Row>& Rows() {
       {"slower, stopped by a budget", "stopped", {{"rejected", "slower", ""}}, kKeptPyTorch, true},
       {"all wrong", "done", {{"rejected", "wrong-output", ""}}, kNoneRight, true},
       {"an import error of its own", "done", {{"rejected", "import-failed", "NameError"}}, kNoneRight, true},
-      {"too busy to time", "done", {{"inconclusive", "busy-machine", ""}}, kKeptPyTorch, true},
+      {"too busy to time", "done", {{"inconclusive", "machine-busy", ""}}, kKeptPyTorch, true},
       {"a blind task",
        "done",
        {{"cannot_judge", "blind-task", ""}, {"rejected", "crashed", ""}},

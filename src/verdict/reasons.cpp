@@ -51,7 +51,7 @@ constexpr std::array<ReasonRow, 28> kReasons = {{
     {Reason::kBlindInput, "blind-input", Decision::kCannotJudge},
     {Reason::kBlindParameter, "blind-parameter", Decision::kCannotJudge},
     {Reason::kBlindOutput, "blind-output", Decision::kCannotJudge},
-    {Reason::kBusyMachine, "busy-machine", Decision::kInconclusive},
+    {Reason::kMachineBusy, "machine-busy", Decision::kInconclusive},
 }};
 
 // A row stands at the place of its value, so that looking one up is an index.

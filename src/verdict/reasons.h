@@ -43,7 +43,7 @@ enum class Reason {
   kBlindInput,
   kBlindParameter,
   kBlindOutput,
-  kBusyMachine,
+  kMachineBusy,
 };
 
 const char* NameOf(Decision decision);

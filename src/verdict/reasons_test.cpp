@@ -22,15 +22,15 @@ TEST(Reasons, EveryNameIsThereOnce) {
       ++count;
     }
   EXPECT_EQ(names.size(), count);
-  EXPECT_EQ(count, static_cast<size_t>(Reason::kBusyMachine) + 1) << "a reason without a decision";
+  EXPECT_EQ(count, static_cast<size_t>(Reason::kMachineBusy) + 1) << "a reason without a decision";
 }
 
 TEST(Reasons, ATaskThatCannotJudgeAccusesNobody) {
   for (const std::string& name : ReasonNames(Decision::kCannotJudge))
     EXPECT_THAT(RejectReasons(), Not(Contains(name)));
-  EXPECT_THAT(ReasonNames(Decision::kInconclusive), ElementsAre("busy-machine"));
+  EXPECT_THAT(ReasonNames(Decision::kInconclusive), ElementsAre("machine-busy"));
   EXPECT_STREQ(NameOf(DecisionOf(Reason::kBlindInput)), "cannot_judge");
-  EXPECT_STREQ(NameOf(DecisionOf(Reason::kBusyMachine)), "inconclusive");
+  EXPECT_STREQ(NameOf(DecisionOf(Reason::kMachineBusy)), "inconclusive");
   EXPECT_STREQ(NameOf(DecisionOf(Reason::kSlower)), "rejected");
 }
 

@@ -6,17 +6,11 @@
 #include <functional>
 
 #include "base/text.h"
+#include "verdict/speed.h"
 
 namespace hone {
 
 namespace {
-
-// Empty if the gate passes, else the reason and its detail.
-struct Objection {
-  Reason reason;
-  std::string detail;
-};
-using GateResult = std::optional<Objection>;
 
 bool Mentions(const WorkerFailure& failure, std::initializer_list<const char*> words) {
   const std::string text = ToLower(failure.type + " " + failure.message);
@@ -245,121 +239,6 @@ GateResult DeterminismGate(const Measurement& m) {
                                HumanNumber(m.repeats->spread_limit))};
 }
 
-GateResult TimedAnswersGate(const Measurement& m) {
-  if (!m.timing || m.timing->worst_answer <= 1) return {};
-  return Objection{Reason::kStaleResult,
-                   fmt::format("{} gave a wrong answer ({}x over the limit) although the same "
-                               "kind of call was right when it was not timed",
-                               m.timing->worst_answer_at, HumanNumber(m.timing->worst_answer))};
-}
-
-GateResult SynchronisedGate(const Measurement& m) {
-  if (!m.timing) return {};
-  const Timing& t = *m.timing;
-  const double call_s = t.contestants[0].MedianUs() * 1e-6;
-  double reference_s = 1e30;
-  for (size_t i = 1; i < t.contestants.size(); ++i)
-    reference_s = std::min(reference_s, t.contestants[i].MedianUs() * 1e-6);
-  const double fetch_extra = t.candidate_fetch_s - t.reference_fetch_s;
-  if (fetch_extra > std::max({0.25 * reference_s, 2 * t.reference_fetch_s, 2e-3}))
-    return Objection{Reason::kUnsynchronised,
-                     fmt::format("reading a finished output takes {} longer than for PyTorch: the work is "
-                                 "done when the answer is read, not when it is timed",
-                                 HumanSeconds(fetch_extra))};
-  const double load_extra = t.candidate_load_s - t.reference_load_s;
-  const double block_s = reference_s * t.contestants[0].long_count;
-  if (load_extra > std::max({0.5 * block_s, 3 * t.reference_load_s, 0.1}))
-    return Objection{
-        Reason::kUnsynchronised,
-        fmt::format(
-            "receiving the inputs takes {} longer than for PyTorch: the work is done before the clock starts",
-            HumanSeconds(load_extra))};
-  // On a GPU calls overlap slightly, but never five-fold once a call is long.
-  if (t.single_call_us > 300 && call_s * 1e6 < 0.2 * t.single_call_us)
-    return Objection{
-        Reason::kUnsynchronised,
-        fmt::format("one call alone takes {}, yet many in a row take {} each: not every call is computed",
-                    HumanSeconds(t.single_call_us * 1e-6), HumanSeconds(std::max(call_s, 0.0)))};
-  std::vector<double> events, host;
-  for (const BlockPair& pair : t.contestants[0].rounds) {
-    events.push_back(pair.event_us_per_call);
-    host.push_back(pair.long_s / t.contestants[0].long_count * 1e6);
-  }
-  if (MedianOf(events) > 1.3 * MedianOf(host) + 50)
-    return Objection{Reason::kUnsynchronised,
-                     fmt::format("device events measured {} per call, the host's clock {}",
-                                 HumanSeconds(MedianOf(events) * 1e-6), HumanSeconds(call_s))};
-  return {};
-}
-
-GateResult FloorGate(const Measurement& m, const JudgeContext& context) {
-  if (!m.timing) return {};
-  const double us = m.timing->contestants[0].MedianUs();
-  // Below a microsecond the clock's own cost dominates.
-  if (us >= context.impossible_below_us || context.impossible_below_us < 1) return {};
-  return Objection{
-      Reason::kTooFast,
-      fmt::format(
-          "{} per call is less than reading the inputs and writing the outputs at cache speed can take ({})",
-          HumanSeconds(std::max(us, 0.0) * 1e-6), HumanSeconds(context.impossible_below_us * 1e-6))};
-}
-
-// Baseline times of this run. If the reference was much slower beside the candidate than alone, the candidate
-// slowed it down, and the earlier time counts.
-std::vector<double> BaselineUs(const Timing& timing, const Contestant& rung,
-                               std::vector<std::string>* notes) {
-  std::vector<double> values = rung.CallUs();
-  const Contestant* eager = timing.Find("eager");
-  if (eager == nullptr || timing.eager_alone_us <= 0) return values;
-  const double slowed = eager->MedianUs() / std::max(timing.eager_alone_us, timing.eager_after_us);
-  if (slowed <= 1.5) return values;
-  for (double& value : values) value /= slowed;
-  const std::string note = fmt::format(
-      "PyTorch ran {:.2f}x slower while the candidate was alive than before; its time from before is used",
-      slowed);
-  if (std::find(notes->begin(), notes->end(), note) == notes->end()) notes->push_back(note);
-  return values;
-}
-
-// Launch-bound code runs at the speed of one host core, which differs between processes far more than a
-// device does.
-double ProcessSpread(const Measurement& m, const JudgeContext& context, double candidate_us) {
-  if (context.host_bound_spread == 0 || !m.profile) return context.process_spread;
-  const double device_us = m.profile->own_us + m.profile->library_us;
-  return device_us < 0.6 * candidate_us ? context.host_bound_spread : context.process_spread;
-}
-
-void SetSpeed(const Measurement& m, const JudgeContext& context, Verdict* v) {
-  if (!m.timing) return;
-  const Timing& t = *m.timing;
-  const std::vector<double> own = t.contestants[0].CallUs();
-  v->candidate_us = MedianOf(own);
-  const double spread = ProcessSpread(m, context, v->candidate_us);
-  v->best_us = 1e30;
-  std::vector<double> best;
-  for (size_t i = 1; i < t.contestants.size(); ++i) {
-    const std::vector<double> values = BaselineUs(t, t.contestants[i], &v->notes);
-    const double us = MedianOf(values);
-    if (us < v->best_us) {
-      v->best_us = us;
-      v->best_baseline = t.contestants[i].name;
-      best = values;
-    }
-    if (t.contestants[i].name == "eager") {
-      v->eager_us = us;
-      v->vs_eager = RatioInterval(values, own, spread);
-    }
-  }
-  v->vs_best = RatioInterval(best, own, spread);
-}
-
-GateResult SpeedGate(const Verdict& v) {
-  if (v.vs_best.estimate == 0 || v.vs_best.high >= 1) return {};
-  return Objection{Reason::kSlower,
-                   fmt::format("{} per call against {} for {}: {:.2f}x", HumanSeconds(v.candidate_us * 1e-6),
-                               HumanSeconds(v.best_us * 1e-6), v.best_baseline, v.vs_best.estimate)};
-}
-
 void SetErrors(const Measurement& m, const JudgeContext& context, Verdict* v) {
   v->reference_error = context.reference_error;
   v->error_limit = context.limit;
@@ -418,7 +297,8 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   v.reference_launches = context.reference_launches;
   SetErrors(m, context, &v);
   SetKind(m, &v);
-  SetSpeed(m, context, &v);
+  std::optional<std::string> unsure;
+  if (m.timing) unsure = SetSpeed(m, context, &v);
   v.notes.insert(v.notes.end(), m.notes.begin(), m.notes.end());
   v.notes.insert(v.notes.end(), context.remarks.begin(), context.remarks.end());
   for (const Doubt& doubt : context.doubts)
@@ -451,9 +331,9 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
       {"runs", m.has_class, [&] { return RunGate(m); }},
       {"deterministic", m.repeats.has_value(), [&] { return DeterminismGate(m); }},
       {"judgeable", tried && !m.stop, [&] { return JudgeableGate(context); }},
-      {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(m); }},
-      {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(m); }},
-      {"floor", m.timing.has_value(), [&] { return FloorGate(m, context); }},
+      {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(*m.timing); }},
+      {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(*m.timing); }},
+      {"floor", m.timing.has_value(), [&] { return FloorGate(*m.timing, context); }},
       {"speed", m.timing.has_value(), [&] { return SpeedGate(v); }},
   };
   std::optional<Objection> first;
@@ -473,6 +353,10 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   }
   if (m.timing->buffer_reused)
     v.notes.push_back("it returns the same output buffer on every call: copy an output before the next call");
+  if (unsure) {
+    v.Decide(Reason::kMachineBusy, *unsure);
+    return v;
+  }
   if (v.vs_best.low > 1) {
     v.Decide(Reason::kFaster, fmt::format("{:.2f}x faster than {}, the best of PyTorch here",
                                           v.vs_best.estimate, v.best_baseline));
