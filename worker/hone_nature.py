@@ -48,7 +48,7 @@ def nature(tensor):
         return "kept"  # labels, masks, one-hot rows, counts
     values = _rows(tensor).double()
     if _square(tensor):
-        matrix = values if values.dim() == 2 or values.shape[-1] <= 2048 else values[:1]
+        matrix = values[:, : values.shape[0]] if values.dim() == 2 else values if values.shape[-1] <= 2048 else values[:1]
         if bool((matrix.tril(-1) == 0).all()):
             return "diagonal" if bool((matrix.triu(1) == 0).all()) else "upper"
         if bool((matrix.triu(1) == 0).all()):
@@ -87,12 +87,12 @@ def draw(tensor, generator, how="wide"):
         return _moved_constant(tensor, generator) if how != "own" else tensor
     if how == "own":
         return tensor
-    made = torch.randn(tensor.shape, generator=generator, dtype=torch.complex64 if tensor.is_complex() else torch.float32)
+    generator, place = _beside(tensor, generator)
+    made = torch.randn(tensor.shape, generator=generator, device=place, dtype=torch.complex64 if tensor.is_complex() else torch.float32)
     if how == "positive" and kind == "free" and not tensor.is_complex():
         low, high = (float(v) for v in torch.aminmax(_rows(tensor).float()))
         if low >= 0:
-            made = torch.rand(tensor.shape, generator=generator) if high <= 1 else made.abs()
-    made = made.to(tensor.device)
+            made = torch.rand(tensor.shape, generator=generator, device=place) if high <= 1 else made.abs()
     if kind == "upper":
         made = made.triu()
     elif kind == "lower":
@@ -116,6 +116,14 @@ def draw(tensor, generator, how="wide"):
     elif kind == "sparse":
         made = made * (tensor != 0)
     return _like(made, tensor)
+
+
+def _beside(tensor, generator):
+    """A generator on the tensor's device: a gigabyte is not drawn by one core of the host."""
+    if tensor.device.type != "cuda":
+        return generator, tensor.device
+    seed = int(torch.randint(0, 1 << 40, (1,), generator=generator))
+    return torch.Generator(device=tensor.device).manual_seed(seed), tensor.device
 
 
 def _moved_constant(tensor, generator):

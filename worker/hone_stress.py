@@ -176,7 +176,7 @@ def sensitivities(model, inputs, defaults, generator):
     found = {}
     for (name, value), gradient in zip(parameters.items(), gradients):
         if gradient is not None and norm > 0:
-            step = defaults[name].to(value) - value.detach()
+            step = (defaults[name].to(value) - value).detach()
             moved = abs(float((gradient.double() * step.double()).sum())) / norm
             if math.isfinite(moved):
                 found[name] = moved

@@ -11,7 +11,6 @@ inline constexpr unsigned char kPoisonByte = 0x7F;
 
 struct Distance {
   double relative = 0;    // ||y - t|| / ||t||; absolute when ||t|| is 0
-  double typical = 0;     // rms(t)
   double worst = 0;       // max |y - t| / rms(t); absolute when rms(t) is 0
   size_t non_finite = 0;  // NaN or infinity where the truth is finite
   size_t poisoned = 0;    // elements that still hold the poison
@@ -21,6 +20,7 @@ struct Distance {
   // makes the norms above blind for the rest; this one is not. 0 where no shape was given.
   double scaled = 0;
   size_t scaled_at = 0;
+  double typical = 0;           // rms(t)
   size_t truth_non_finite = 0;  // NaN or infinity in the truth itself
 };
 

@@ -111,6 +111,7 @@ LeafTrial JudgeLeaf(const Truth& truth, const Case& one, const TensorTree& answe
   judged.distance = CompareLeaves(answer, one.truth, i);
   if (!IsFloating(leaf.dtype)) {
     CompareIntegers(one, answer, i, &judged.distance);
+    judged.limit = {};
     return judged;
   }
   judged.by_tolerance = truth.rule.by_tolerance();

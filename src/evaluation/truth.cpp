@@ -45,9 +45,9 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
     epsilon = Epsilon(output.dtype);
     typical = std::max(typical, one.reference_error[leaf].typical);
     // Variants have other sizes and so other errors, but share the weights. The widest limit is used for all.
-    if (epsilon > 0) Widen(one.reference_error[leaf], rule.error_factor, &limit);
+    Widen(one.reference_error[leaf], rule.error_factor, &limit);
   }
-  if (epsilon == 0) return limit;                  // integers and booleans are compared one by one
+  if (epsilon == 0) return limit;                  // of integers and booleans the share that rounding decides
   const double own = (note == "float64" ? 1 : 16)  // without a truth there is no reference error to go by
                      * rule.error_factor / 2;
   if (rule.precision == "fp32") {

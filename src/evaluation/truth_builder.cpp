@@ -219,6 +219,14 @@ Status TruthBuilder::AddNearby(Case* made) {
     if (!tree || tree->leaves.size() != made->truth.leaves.size()) continue;
     made->nearby.push_back(std::move(*tree));
   }
+  // The share of elements that rounding decides, for whoever compares shares.
+  for (size_t k = 0; k < made->truth.leaves.size(); ++k) {
+    if (!whole(made->truth.leaves[k])) continue;
+    for (const TensorTree& near : made->nearby)
+      if (near.leaves[k].shape == made->truth.leaves[k].shape)
+        made->reference_error[k].relative =
+            std::max(made->reference_error[k].relative, CompareLeaves(near, made->truth, k).relative);
+  }
   return Ok();
 }
 

@@ -330,7 +330,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
       {"correct", tried, [&] { return CorrectGate(m); }},
       {"runs", m.has_class, [&] { return RunGate(m); }},
       {"deterministic", m.repeats.has_value(), [&] { return DeterminismGate(m); }},
-      {"judgeable", tried && !m.stop, [&] { return JudgeableGate(context); }},
+      {"judgeable", tried, [&] { return JudgeableGate(context); }},
       {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(*m.timing); }},
       {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(*m.timing); }},
       {"floor", m.timing.has_value(), [&] { return FloorGate(*m.timing, context); }},
