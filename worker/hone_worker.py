@@ -325,7 +325,7 @@ class Worker:
     def put_inputs(self, message, descriptors):
         name = message["inputs"]
         if message.get("in_place") and name in self.inputs:
-            hone_wire.overwrite_tree(self.inputs[name], message["tree"], descriptors[0])
+            self.inputs[name] = hone_wire.overwrite_tree(self.inputs[name], message["tree"], descriptors[0], self.device)
         else:
             self.inputs[name] = read_tree(message["tree"], descriptors[0], self.device)
         self.synchronize()

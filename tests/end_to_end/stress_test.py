@@ -3,6 +3,7 @@
 Exit code 1 when something is wrong, 77 without torch.
 """
 
+import os
 import pathlib
 import sys
 import unittest
@@ -18,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker"))
 import hone_nature
 import hone_stress
 import hone_truth
+import hone_wire
 
 
 def seeded(seed=1):
@@ -173,6 +175,23 @@ class Draws(unittest.TestCase):
         first = {int(hone_truth.jittered([x], 1e-6, seeded(seed))[0][0].argmax()) for seed in range(20)}
         second = {int(hone_truth.jittered([x], 1e-6, seeded(seed))[0][1].argmax()) for seed in range(20)}
         self.assertEqual((first, second), ({0, 1}, {0}))
+
+
+class Wire(unittest.TestCase):
+    def test_overwriting_keeps_addresses_and_takes_numbers_and_new_shapes(self):
+        def written(tree):
+            descriptor = os.memfd_create("test")
+            return hone_wire.write_tree(tree, descriptor), descriptor
+
+        kept = torch.zeros(4)
+        tree = [kept, 0.5, {"h": torch.zeros(2)}, None, float("inf")]
+        new = [torch.ones(4), 0.75, {"h": torch.ones(3)}, None, float("-inf")]
+        description, descriptor = written(new)
+        out = hone_wire.overwrite_tree(tree, description, descriptor, "cpu")
+        self.assertEqual(out[0].data_ptr(), kept.data_ptr())
+        self.assertTrue(torch.equal(kept, torch.ones(4)) and torch.equal(out[2]["h"], torch.ones(3)))
+        self.assertEqual((out[1], out[3], out[4]), (0.75, None, float("-inf")))
+        os.close(descriptor)
 
 
 if __name__ == "__main__":
