@@ -171,16 +171,19 @@ def permute_memory(tensor):
     return tensor.transpose(first, last).contiguous().transpose(first, last)
 
 
-def shrink_batch(inputs, outputs):
-    """The inputs with a smaller first dimension, where all share it and the outputs follow it; None where that is not so."""
+def resize_batch(inputs, outputs, more):
+    """The inputs with another first dimension, where all share it and the outputs follow it; None where that is not so."""
     tensors = [value for value in inputs if isinstance(value, torch.Tensor) and value.dim() > 0]
     if not tensors or not outputs:
         return None
     size = tensors[0].shape[0]
     if size < 2 or any(out.dim() == 0 or out.shape[0] != size for out in outputs):
         return None
-    smaller = size // 2 + (1 if size > 2 and size // 2 % 2 == 0 else 0)
-    return [
-        value[:smaller].clone() if isinstance(value, torch.Tensor) and value.dim() > 0 and value.shape[0] == size else value
-        for value in inputs
-    ]
+    part = size // 2 + (1 if size > 2 and size // 2 % 2 == 0 else 0)
+
+    def resize(value):
+        if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.shape[0] != size:
+            return value
+        return torch.cat([value, value[:part].flip(0)]) if more else value[:part].clone()
+
+    return [resize(value) for value in inputs]

@@ -39,8 +39,9 @@ def change_inputs(inputs, generator, how="wide"):
 
 def transform_inputs(change, inputs, output_shapes):
     """The inputs shifted, scaled, in another memory order or with a smaller batch. None where that changes nothing."""
-    if change == "batch":
-        return hone_nature.shrink_batch(inputs, [torch.empty(shape, device="meta") for shape in output_shapes])
+    if change in ("fewer", "more"):
+        outputs = [torch.empty(shape, device="meta") for shape in output_shapes]
+        return hone_nature.resize_batch(inputs, outputs, change == "more")
     changed = map_tensors(inputs, CHANGES[change])
     same = all(a is b for a, b in zip(tensors_of(list(inputs)), tensors_of(list(changed))))
     return None if same else changed

@@ -154,8 +154,9 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
 
 namespace {
 
-constexpr size_t kShortRow = 16;     // a shorter row has no scale of its own: chance decides it
-constexpr int kGapOfExponents = 10;  // giants are a thousand times larger than everything else
+constexpr size_t kShortRow = 16;           // a shorter row has no scale of its own: chance decides it
+constexpr int kGapOfExponents = 10;        // giants are a thousand times larger than everything else
+constexpr int kGiantExponent = 1023 + 13;  // 8192: nothing below is a mask, however small the rest is
 constexpr double kSmallestShare = 1e-4;
 
 int ExponentOf(double value) {
@@ -183,6 +184,7 @@ double GiantsFrom(Values expected, size_t numbers) {
       continue;
     }
     // A few stray numbers near zero are no group of their own.
+    if (lowest < kGiantExponent && above > 0) return INFINITY;
     if (above > 0 && empty >= kGapOfExponents && 100 * (total - above) >= total)
       return std::ldexp(1.0, lowest - 1023);
     empty = 0;

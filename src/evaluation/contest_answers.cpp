@@ -34,10 +34,12 @@ AnswerCheck TimedAnswers::Compare(const ReferenceSession& session) const {
         const size_t at = static_cast<size_t>(call) * stride_ + leaf.offset;
         const std::span<const std::byte> mine = std::span(got.bytes).subspan(at, leaf.bytes);
         const std::span<const std::byte> theirs = std::span(want.bytes).subspan(at, leaf.bytes);
-        const Distance distance = hone::Compare(leaf.dtype, mine, leaf.dtype, theirs);
+        const Distance distance = CompareShaped(leaf.dtype, mine, leaf.dtype, theirs, leaf.shape);
         // Both sides are rounded here, and the inputs are not those of the trials, so the limit is doubled.
-        const double limit = std::max(2 * session.LimitFor(0, i).relative, 1e-30);
-        over = std::max(over, distance.non_finite > 0 ? 1e9 : distance.relative / limit);
+        const Limit limit = session.LimitFor(0, i);
+        over = std::max({over, distance.relative / std::max(2 * limit.relative, 1e-30),
+                         IsFloating(leaf.dtype) ? distance.scaled / (2 * limit.scaled) : 0.0,
+                         distance.non_finite > 0 ? 1e9 : 0.0});
       }
       if (over > 1) ++check.wrong;
       if (over < check.worst) continue;

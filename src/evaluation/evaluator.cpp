@@ -306,11 +306,6 @@ struct Evaluator::Check {
       if (!answer) return false;
       Trial trial = JudgeTrial(session.truth(), one, *answer, after);
       if (i == 0) Remark(StrideRemark(one, *answer));
-      // A file for one size may say so by another shape; wrong values it may not return.
-      if (one.change == "batch" && !trial.shape_problem.empty()) {
-        Remark("it is for the task's own batch only: with another one, " + trial.shape_problem);
-        continue;
-      }
       m.trials.push_back(std::move(trial));
       if (IsBad(m.trials.back())) return false;
     }
@@ -324,10 +319,10 @@ struct Evaluator::Check {
   // The task's own inputs have one memory order and one batch. A candidate that refuses others with an
   // exception is honest about it.
   bool Forgive(const Case& one) {
-    const bool may_refuse = one.change == "strides" || one.change == "batch";
+    const bool may_refuse = one.change == "strides" || one.is_another_batch();
     if (!may_refuse || !m.stop || m.stop->failure.kind != FailureKind::kException) return false;
     Remark(fmt::format("it raises {} for {}", m.stop->failure.type,
-                       one.change == "batch" ? "another batch size" : "non-contiguous inputs"));
+                       one.is_another_batch() ? "another batch size" : "non-contiguous inputs"));
     m.stop.reset();
     return true;
   }

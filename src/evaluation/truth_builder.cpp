@@ -261,24 +261,27 @@ Status TruthBuilder::AddStressCases(bool task_has_stress, const Progress& progre
 }
 
 Status TruthBuilder::AddChangedCases(const Progress& progress) {
-  const Case& first = truth_.cases[0];
-  if (call_s_ > kCheapCall || first.inputs.total_bytes() + first.expected.total_bytes() > kCheapBytes) {
+  const size_t bytes = truth_.cases[0].inputs.total_bytes() + truth_.cases[0].expected.total_bytes();
+  if (call_s_ > kCheapCall || bytes > kCheapBytes) {
     truth_.remarks.push_back(
-        "shifted, scaled, non-contiguous and fewer inputs were not tried: the task is too large");
+        "shifted, scaled and non-contiguous inputs and other batches were not tried: the task is too large");
     return Ok();
   }
-  for (const char* change : {"shift", "scale", "strides", "batch"}) {
+  for (const char* change : {"shift", "scale", "strides", "fewer", "more"}) {
     progress("changing the inputs", 0, 0);
     HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
                           MakeCase(0, fmt::format("changed by {}", change), "", change, true));
     if (!made || !truth_.IsAccurate(*made)) continue;
     // Another batch must come back with that batch, or the first dimension is none.
-    const bool follows =
-        std::all_of(made->expected.leaves.begin(), made->expected.leaves.end(), [&](const TensorLeaf& leaf) {
-          return std::string(change) != "batch" ||
-                 (!leaf.shape.empty() && leaf.shape[0] < first.expected.leaves[0].shape[0]);
-        });
-    if (follows) truth_.cases.push_back(std::move(*made));
+    if (made->is_another_batch()) {
+      const TensorTree& own = truth_.cases[0].expected;
+      bool follows = true;
+      for (size_t i = 0; i < own.leaves.size() && i < made->expected.leaves.size(); ++i)
+        follows = follows && !own.leaves[i].shape.empty() && !made->expected.leaves[i].shape.empty() &&
+                  made->expected.leaves[i].shape[0] != own.leaves[i].shape[0];
+      if (!follows) continue;
+    }
+    truth_.cases.push_back(std::move(*made));
   }
   return Ok();
 }

@@ -75,12 +75,13 @@ class Nature(unittest.TestCase):
         moved = hone_nature.permute_memory(contiguous)
         self.assertTrue(torch.equal(moved, contiguous) and not moved.is_contiguous())
 
-    def test_a_batch_shrinks_only_where_the_output_follows(self):
+    def test_a_batch_is_resized_only_where_the_output_follows(self):
         x, weight = torch.rand(16, 4), torch.rand(4, 4)
-        small = hone_nature.shrink_batch([x, weight], [torch.empty(16, 2)])
-        self.assertEqual([tuple(t.shape) for t in small], [(9, 4), (4, 4)])
-        self.assertIsNone(hone_nature.shrink_batch([x], [torch.empty(())]))
-        self.assertIsNone(hone_nature.shrink_batch([x[:1]], [torch.empty(1, 2)]))
+        for more, size in ((False, 9), (True, 25)):
+            resized = hone_nature.resize_batch([x, weight], [torch.empty(16, 2)], more)
+            self.assertEqual([tuple(t.shape) for t in resized], [(size, 4), (4, 4)])
+            self.assertIsNone(hone_nature.resize_batch([x], [torch.empty(())], more))
+            self.assertIsNone(hone_nature.resize_batch([x[:1]], [torch.empty(1, 2)], more))
 
 
 class Adapter(nn.Module):
