@@ -48,8 +48,7 @@ struct Case {
   std::string id;  // "default#1", "stress#2", "variant one_step"
   size_t instance = 0;
   std::string variant;
-  std::string
-      change;  // "shift", "scale", "strides" or "batch": the inputs were changed after they were drawn
+  std::string change;  // of the drawn inputs: "shift", "scale", "strides", "fewer" or "more"
   uint64_t input_seed = 0;
   uint64_t call_seed = 0;
   TensorTree inputs;
@@ -58,6 +57,8 @@ struct Case {
   std::vector<Distance> reference_error;  // per output
   // The float64 output for inputs that differ by rounding; only where an output holds integers or booleans.
   std::vector<TensorTree> nearby;
+
+  bool is_another_batch() const { return change == "fewer" || change == "more"; }
 };
 
 struct MutantResult {
