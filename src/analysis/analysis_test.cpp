@@ -196,6 +196,31 @@ TEST(Lint, VersionsDecideBetweenErrorAndWarning) {
   EXPECT_TRUE(LintSource("case.py", text, current).findings.empty());
 }
 
+TEST(Lint, RefusesARunOnlyWhereItIsCertainAndARunWouldProveNothing) {
+  auto finding = [](const char* rule, Severity severity) {
+    Finding made;
+    made.rule = rule;
+    made.severity = severity;
+    return made;
+  };
+  std::set<std::string_view> refusing, predicting;
+  for (const CheckInfo& check : AllChecks()) {
+    const std::vector<Finding> errors = {finding("no-such-rule", Severity::kError),
+                                         finding(std::string(check.rule).c_str(), Severity::kError)};
+    if (FirstWithForce(errors, Force::kRefuse) != nullptr) refusing.insert(check.rule);
+    const Finding* predicted = FirstWithForce(errors, Force::kPredict);
+    if (predicted == &errors[1]) predicting.insert(check.rule);
+    EXPECT_EQ(FirstWithForce({finding(std::string(check.rule).c_str(), Severity::kWarning)}, Force::kPredict),
+              nullptr)
+        << check.rule << ": a warning is not certain";
+  }
+  EXPECT_EQ(refusing, (std::set<std::string_view>{"syntax", "recurrence-race"}));
+  for (const char* rule : {"tensor-indexing", "host-called-from-jit", "unsupported-statement",
+                           "arange-not-constexpr", "unknown-triton-op"})
+    EXPECT_EQ(predicting.count(rule), 0u) << rule << " has accused files that ran";
+  EXPECT_EQ(predicting.count("missing-modelnew"), 1u);
+}
+
 TEST(Lint, TheTaskGivesConstructorArguments) {
   const std::string text = kHeader + std::string(
                                          "@triton.jit\ndef k(x_ptr, SIZE: tl.constexpr):\n    offs = "

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "analysis/check.h"
 #include "analysis/device.h"
 #include "analysis/lint.h"
 #include "analysis/triton_tables.h"
@@ -150,8 +151,10 @@ struct Evaluator::Check {
     if (options.triton_versions == 0) options.triton_versions = LintOptions().triton_versions;
     options.device = FindDevice(GetString(session.facts(), "device_name"));
     m.findings = LintSource(candidate.path.string(), candidate.source, options).findings;
-    return std::none_of(m.findings.begin(), m.findings.end(),
-                        [](const Finding& finding) { return finding.severity == Severity::kError; });
+    const Finding* refused =
+        FirstWithForce(m.findings, session.options().lint_predicts ? Force::kPredict : Force::kRefuse);
+    if (refused != nullptr) m.refused_by = *refused;
+    return refused == nullptr;
   }
 
   Result<bool> Import() {

@@ -94,8 +94,8 @@ struct Profile {
 };
 
 struct Measurement {
-  std::vector<Finding>
-      findings;  // what hone lint says of the file; errors end the evaluation before it starts
+  std::vector<Finding> findings;      // what hone lint says of the file
+  std::optional<Finding> refused_by;  // the one because of which the file was not run
   std::optional<Stop> stop;
   bool has_class = true;
   std::string class_hint;   // names the file defines instead of ModelNew

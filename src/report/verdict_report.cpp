@@ -152,11 +152,13 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
          style.Yellow(
              "no sandbox was in force: install bubblewrap before you judge files that you do not trust"));
   int shown = 0;
-  for (const Json& finding : GetMember(record, "findings"))
-    if (GetString(finding, "severity") != "note" && shown++ < 4)
+  for (const char* severity : {"error", "warning"})
+    for (const Json& finding : GetMember(record, "findings")) {
+      if (GetString(finding, "severity") != severity || shown++ >= 4) continue;
       line("lint", SafeForTerminal(fmt::format("{} line {}: {} ({})", GetString(finding, "severity"),
                                                GetInt(finding, "line"), GetString(finding, "message"),
                                                GetString(finding, "rule"))));
+    }
   for (const Json& note : GetMember(record, "notes"))
     if (note.is_string()) line("note", SafeForTerminal(note.get<std::string>()));
   const std::string next = NextStep(Shown(record, "reason"));

@@ -72,7 +72,7 @@ Objection StopObjection(const Stop& stop) {
   return {"crashed", text + where};
 }
 
-// The reason that a run would give for an error that static analysis is certain of.
+// The reason that a run would give for what static analysis refused.
 std::string ReasonOfRule(const std::string& rule) {
   if (rule == "recurrence-race" || rule == "missing-sync") return "nondeterministic";
   if (rule == "output-never-written") return "unwritten-output";
@@ -81,11 +81,10 @@ std::string ReasonOfRule(const std::string& rule) {
 }
 
 GateResult LintGate(const Measurement& m) {
-  for (const Finding& finding : m.findings)
-    if (finding.severity == Severity::kError)
-      return Objection{ReasonOfRule(finding.rule), fmt::format("line {}: {} ({}). {}", finding.line,
-                                                               finding.message, finding.rule, finding.fix)};
-  return {};
+  if (!m.refused_by) return {};
+  const Finding& finding = *m.refused_by;
+  return Objection{ReasonOfRule(finding.rule), fmt::format("line {}: {} ({}). {}", finding.line,
+                                                           finding.message, finding.rule, finding.fix)};
 }
 
 GateResult BuildGate(const Measurement& m) {

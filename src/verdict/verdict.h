@@ -47,7 +47,7 @@ struct Verdict {
   std::vector<std::string> blind_spots;                    // mutants the task cannot tell apart
   int mutants_total = 0;
   bool blind = false;             // it can tell none apart
-  std::vector<Finding> findings;  // of static analysis; errors reject without a run
+  std::vector<Finding> findings;  // of static analysis, beside the verdict
   std::vector<std::string> notes;
 
   bool accepted() const { return verdict == "accepted"; }
