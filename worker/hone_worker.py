@@ -99,6 +99,7 @@ class Worker:
         self.watched = _watched()
         self.synchronize = torch.cuda.synchronize if self.device.type == "cuda" else lambda: None
         self.flush_buffer = None
+        self.settings_before = None  # process-wide settings, before the candidate's file was imported
         self.facts = {}
         self.verbs = {name: getattr(self, name) for name in VERBS}
 
@@ -158,6 +159,9 @@ class Worker:
     def load(self, message, descriptors):
         if self.role == "reference":
             return self._load_task(message)
+        import hone_contract
+
+        self.settings_before = hone_contract.capture()
         set_poison(True)
         try:
             self.module = load_file(message["path"], message["name"])
@@ -550,6 +554,12 @@ class Worker:
         ]
         return {"changed": changed}
 
+    def contract(self, message, descriptors):
+        """One step of the contract for later use."""
+        import hone_contract
+
+        return hone_contract.Contract(self).answer(message, descriptors)
+
     def canary(self, message, descriptors):
         a = torch.ones(64, 64, device=self.device)
         return {"right": float(torch.mm(a, a).sum()) == 64.0 ** 3}
@@ -558,7 +568,7 @@ class Worker:
 VERBS = (
     "hello", "threads", "load", "init_inputs", "build", "weights", "take_weights", "snapshot", "drop", "make_inputs",
     "put_inputs", "put_batch", "stress", "mutants", "run", "truth", "rung", "block", "before_block", "fetch", "card", "profile",
-    "ceilings", "tampering", "canary",
+    "ceilings", "tampering", "canary", "contract",
 )
 
 

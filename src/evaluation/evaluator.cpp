@@ -17,6 +17,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/contest.h"
+#include "evaluation/contract.h"
 #include "evaluation/phase.h"
 #include "evaluation/trial_judge.h"
 #include "process/tree.h"
@@ -388,6 +389,19 @@ struct Evaluator::Check {
     m.timing = std::move(timing);
     return m.timing.has_value();
   }
+
+  // Of no interest for a candidate that is slower than what the user has.
+  Result<bool> CheckContract() {
+    double call_s = 0;
+    if (m.timing) {
+      call_s = m.timing->contestants[0].MedianUs() * 1e-6;
+      for (size_t i = 1; i < m.timing->contestants.size(); ++i)
+        if (call_s > 1.05e-6 * m.timing->contestants[i].MedianUs()) return true;
+    }
+    ContractCheck check(session, worker, call_s);
+    HONE_ASSIGN_OR_RETURN(m.contract, check.Run(progress));
+    return true;
+  }
 };
 
 Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool another_follows,
@@ -401,10 +415,10 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
     const char* name;
     Result<bool> (Check::*run)();
   };
-  constexpr Phase kPhases[] = {{"lint", &Check::Lint},           {"import", &Check::Import},
-                               {"build", &Check::Build},         {"trials", &Check::Trials},
-                               {"repeats", &Check::Repeat},      {"inspect", &Check::Inspect},
-                               {"profile", &Check::ProfileCall}, {"timing", &Check::Time}};
+  constexpr Phase kPhases[] = {
+      {"lint", &Check::Lint},           {"import", &Check::Import},  {"build", &Check::Build},
+      {"trials", &Check::Trials},       {"repeats", &Check::Repeat}, {"inspect", &Check::Inspect},
+      {"profile", &Check::ProfileCall}, {"timing", &Check::Time},    {"contract", &Check::CheckContract}};
   Status prewarmed = Ok();
   std::shared_lock checking(device_);
   std::unique_lock alone(device_, std::defer_lock);

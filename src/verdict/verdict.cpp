@@ -373,6 +373,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   v.blind = v.mutants_total > 0 && static_cast<int>(v.blind_spots.size()) == v.mutants_total;
 
   v.findings = m.findings;
+  v.contract = m.contract;
   const bool tried = !m.trials.empty();
   struct Gate {
     const char* name;
@@ -458,6 +459,10 @@ OrderedJson ToJson(const Verdict& v) {
       {"reference", v.reference_launches >= 0 ? OrderedJson(v.reference_launches) : OrderedJson()},
       {"candidate", v.candidate_launches >= 0 ? OrderedJson(v.candidate_launches) : OrderedJson()}};
   json["task_audit"] = {{"mutants", v.mutants_total}, {"blind_spots", v.blind_spots}, {"blind", v.blind}};
+  json["contract"] = OrderedJson::array();
+  for (const ContractEntry& entry : v.contract)
+    json["contract"].push_back(
+        {{"name", entry.name}, {"state", ContractStateName(entry.state)}, {"detail", entry.detail}});
   json["findings"] = ToJson(v.findings);
   json["notes"] = v.notes;
   return json;

@@ -46,8 +46,9 @@ struct Verdict {
   std::vector<std::pair<std::string, std::string>> gates;  // in order; "pass", "fail", "skipped"
   std::vector<std::string> blind_spots;                    // mutants the task cannot tell apart
   int mutants_total = 0;
-  bool blind = false;             // it can tell none apart
-  std::vector<Finding> findings;  // of static analysis, beside the verdict
+  bool blind = false;                   // it can tell none apart
+  std::vector<Finding> findings;        // of static analysis, beside the verdict
+  std::vector<ContractEntry> contract;  // for later use; a broken entry does not reject
   std::vector<std::string> notes;
 
   bool accepted() const { return verdict == "accepted"; }
