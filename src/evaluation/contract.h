@@ -36,7 +36,7 @@ class ContractCheck {
   // Gives a slot of the candidate the weights of an instance. Not empty: why that was not possible.
   Result<Decided> SetWeights(const std::string& name, const std::string& how, const std::string& slot,
                              const Instance& instance);
-  Result<ContractEntry> CheckWeights(const std::string& name, const std::string& how, const Case& one);
+  Result<ContractEntry> CheckWeights(const std::string& name, const std::string& how);
   Result<ContractEntry> CheckBatchSize();
   Result<ContractEntry> CheckGradients();
   Result<ContractEntry> CheckDeepcopy();

@@ -435,6 +435,22 @@ TEST(Judge, AFindingOfStaticAnalysisIsShownAndCostsNothingWhereTheFileRan) {
   EXPECT_EQ(json.at("findings")[0].at("line"), 7);
 }
 
+TEST(Judge, ABrokenContractIsToldAndDoesNotReject) {
+  Measurement m = Good();
+  m.contract = {{"load_state_dict", ContractState::kHolds, ""},
+                {"deepcopy", ContractState::kBroken, "TypeError: cannot pickle"},
+                {"batch_size", ContractState::kNotApplicable, "PyTorch's module takes no other size"}};
+  const Verdict v = Judge(m, Context());
+  EXPECT_TRUE(v.accepted()) << v.detail;
+  const OrderedJson json = ToJson(v);
+  ASSERT_EQ(json.at("contract").size(), 3u);
+  EXPECT_EQ(json.at("contract")[0].at("state"), "holds");
+  EXPECT_EQ(json.at("contract")[1].at("name"), "deepcopy");
+  EXPECT_EQ(json.at("contract")[1].at("state"), "broken");
+  EXPECT_EQ(json.at("contract")[1].at("detail"), "TypeError: cannot pickle");
+  EXPECT_EQ(json.at("contract")[2].at("state"), "not_applicable");
+}
+
 TEST(Judge, ALaunchBoundCandidateNeedsAWiderMargin) {
   struct Row {
     double device_us, host_bound_spread;
