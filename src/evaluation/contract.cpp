@@ -280,6 +280,8 @@ Result<ContractEntry> ContractCheck::CheckGlobalState() {
 
 Result<std::vector<ContractEntry>> ContractCheck::Run(const Progress& progress) {
   std::vector<ContractEntry> entries;
+  session_.worker().Thaw();
+  candidate_.Thaw();
   own_ = FirstCase(0);
   for (size_t i = 1; i < session_.instances().size() && stress_ == nullptr; ++i)
     if (!session_.instances()[i].weight_names.empty()) stress_ = FirstCase(i);

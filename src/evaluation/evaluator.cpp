@@ -399,6 +399,10 @@ struct Evaluator::Check {
     }
     if (timed && contest.Ahead() && contest.timing().answers_wrong == 0) {
       HONE_ASSIGN_OR_RETURN(timed, contest.TimeColdCalls(session.worker(), worker, &m.stop));
+      const double call_us = contest.timing().MedianUs(contest.timing().contestants[0]);
+      if (timed) {
+        HONE_RETURN_IF_ERROR(CheckContract(call_us * 1e-6));
+      }
       for (int pair = 1; timed && pair < kPairs; ++pair) {
         progress("timing fresh processes", pair, kPairs);
         HONE_ASSIGN_OR_RETURN(timed, AddFreshPair(contest));
@@ -439,18 +443,13 @@ struct Evaluator::Check {
     return contest.AddPair(*reference, *own, progress, &m.stop);
   }
 
-  // Of no interest for a candidate that is slower than what the user has.
-  Result<bool> CheckContract() {
-    double call_s = 0;
-    if (m.timing) {
-      const Timing& timing = *m.timing;
-      call_s = timing.MedianUs(timing.contestants[0]) * 1e-6;
-      for (size_t i = 1; i < timing.contestants.size(); ++i)
-        if (call_s > 1.05e-6 * timing.MedianUs(timing.contestants[i])) return true;
-    }
+  // Changes the weights and the mode of the candidate's process, so it comes after that process was timed.
+  Status CheckContract(double call_s) {
+    const Stopwatch watch;
     ContractCheck check(session, worker, call_s);
     HONE_ASSIGN_OR_RETURN(m.contract, check.Run(progress));
-    return true;
+    m.phases.emplace_back("contract", watch.seconds());
+    return Ok();
   }
 };
 
@@ -465,10 +464,10 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
     const char* name;
     Result<bool> (Check::*run)();
   };
-  constexpr Phase kPhases[] = {
-      {"lint", &Check::Lint},           {"import", &Check::Import},  {"build", &Check::Build},
-      {"trials", &Check::Trials},       {"repeats", &Check::Repeat}, {"inspect", &Check::Inspect},
-      {"profile", &Check::ProfileCall}, {"timing", &Check::Time},    {"contract", &Check::CheckContract}};
+  constexpr Phase kPhases[] = {{"lint", &Check::Lint},           {"import", &Check::Import},
+                               {"build", &Check::Build},         {"trials", &Check::Trials},
+                               {"repeats", &Check::Repeat},      {"inspect", &Check::Inspect},
+                               {"profile", &Check::ProfileCall}, {"timing", &Check::Time}};
   Status prewarmed = Ok();
   std::shared_lock checking(device_);
   std::unique_lock alone(device_, std::defer_lock);
