@@ -21,11 +21,10 @@ from hone_wire import DTYPES, map_tensors, tensors_of, write_tree
 _MAP_POPULATE = 0x8000
 
 
-class Region:
+class HostRegion:
     """Memory of the parent, mapped whole so that no call pays for page faults."""
 
-    def __init__(self, descriptor, size, device):
-        self.device = device
+    def __init__(self, descriptor, size):
         self.memory = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | _MAP_POPULATE) if size else None
 
     def tensor(self, leaf, base):
@@ -33,26 +32,47 @@ class Region:
         dtype, shape = DTYPES[leaf["dtype"]], leaf["shape"]
         count = math.prod(shape)
         if not count:
-            return torch.empty(shape, dtype=dtype, device=self.device)
-        flat = torch.frombuffer(self.memory, dtype=dtype, count=count, offset=base + leaf["offset"])
-        return flat.view(shape)
+            return torch.empty(shape, dtype=dtype)
+        return torch.frombuffer(self.memory, dtype=dtype, count=count, offset=base + leaf["offset"]).view(shape)
+
+    def release(self):
+        self.memory = None  # unmapped when the last tensor over it is gone
 
 
-def rebuild(node, region, base):
+class DeviceRegion:
+    """The same on the device."""
+
+    def __init__(self, descriptor, size):
+        import hone_device
+
+        self.memory = hone_device.DeviceMemory(os.dup(descriptor), size)
+
+    def tensor(self, leaf, base):
+        return self.memory.tensor(base + leaf["offset"], leaf["shape"], DTYPES[leaf["dtype"]])
+
+    def release(self):
+        self.memory.release()
+
+
+def open_region(message, descriptor):
+    return (DeviceRegion if message.get("on_device") else HostRegion)(descriptor, message["bytes"])
+
+
+def rebuild(node, region, base, device):
     """The values of a tree over the parent's memory. Tensors with other strides, or on a device, are copied there."""
     kind = node["kind"]
     if kind == "tensor":
         tensor, stride = region.tensor(node, base), node.get("stride") or []
-        if region.device.type != tensor.device.type:
-            tensor = tensor.to(region.device)
+        if device.type != tensor.device.type:
+            tensor = tensor.to(device)
         if node["bytes"] and len(stride) == len(node["shape"]) and list(tensor.stride()) != stride:
             tensor = _restride(tensor, node["shape"], stride)
         return tensor.requires_grad_() if node.get("requires_grad") else tensor
     if kind in ("tuple", "list"):
-        items = [rebuild(item, region, base) for item in node["items"]]
+        items = [rebuild(item, region, base, device) for item in node["items"]]
         return tuple(items) if kind == "tuple" else items
     if kind == "dict":
-        return {key: rebuild(item, region, base) for key, item in zip(node["keys"], node["items"])}
+        return {key: rebuild(item, region, base, device) for key, item in zip(node["keys"], node["items"])}
     if kind == "value":
         return node["value"]
     raise ValueError("cannot rebuild a %s" % node.get("type", kind))
@@ -68,7 +88,7 @@ def _restride(tensor, shape, stride):
 class Clock:
     def __init__(self, worker):
         self.worker = worker
-        self.sets, self.region, self.outputs = [], None, []  # of the block under way
+        self.sets, self.outputs, self.region, self.place = [], [], None, None  # of the block under way
         self.reuses = {}  # by slot and baseline: whether calls hand out memory that an earlier answer lies in
         self.sample = None
         self.flush_buffer = None
@@ -87,8 +107,8 @@ class Clock:
         worker, slot, mode, calls = self.worker, message["slot"], message["mode"], message["calls"]
         rung = worker.rungs.get(slot, {}).get(message.get("rung", ""))
         call = rung.call if rung is not None else worker.models[slot]
-        self.region = Region(descriptors[0], message["bytes"], worker.device)
-        sets = self.sets = [rebuild(tree, self.region, base) for tree, base in zip(_trees(message), message["bases"])]
+        self.region = open_region(message, descriptors[0])
+        sets = self.sets = [rebuild(tree, self.region, base, worker.device) for tree, base in zip(_trees(message), message["bases"])]
         on_gpu, outputs = worker.device.type == "cuda", [None] * calls
         # Where one buffer is handed out for all calls, an answer is copied before the next call overwrites it.
         keep = _copies if self.reuses.get((slot, message.get("rung", ""))) else _as_it_is
@@ -129,18 +149,20 @@ class Clock:
 
     def collect(self, message, descriptors):
         """Copies the kept answers into memory that the parent reveals only now: nothing could be computed there."""
-        region = Region(descriptors[0], message["slots"] * message["stride"], torch.device("cpu"))
+        region = self.place = open_region(message, descriptors[0])
         leaves, odd = message["leaves"], []
-        for at, out in enumerate(self.outputs):
-            tensors = (out,) if isinstance(out, torch.Tensor) else tensors_of(out)
-            if len(tensors) != len(leaves):
-                odd.append([at, len(tensors)])
-                continue
-            for leaf, tensor in zip(leaves, tensors):
-                if list(tensor.shape) == leaf["shape"] and tensor.dtype == DTYPES[leaf["dtype"]]:
-                    region.tensor(leaf, at * message["stride"]).copy_(tensor)
-                else:
-                    odd.append([at, list(tensor.shape), str(tensor.dtype)[len("torch."):]])
+        with torch.no_grad():
+            for at, out in enumerate(self.outputs):
+                tensors = (out,) if isinstance(out, torch.Tensor) else tensors_of(out)
+                if len(tensors) != len(leaves):
+                    odd.append([at, len(tensors)])
+                    continue
+                for leaf, tensor in zip(leaves, tensors):
+                    if list(tensor.shape) == leaf["shape"] and tensor.dtype == DTYPES[leaf["dtype"]]:
+                        region.tensor(leaf, at * message["stride"]).copy_(tensor)
+                    else:
+                        odd.append([at, list(tensor.shape), str(tensor.dtype)[len("torch."):]])
+        self.worker.synchronize()
         return {"odd": odd} if odd else {}
 
     def clear(self, message, descriptors):
@@ -152,7 +174,11 @@ class Clock:
             shared = len({tuple(one) for one in addresses}) < len(addresses) and any(addresses)
             self.reuses[key] = self.reuses.get(key, False) or shared
         reply["reused"] = self.reuses.get(key, False)
-        self.sets, self.region, self.outputs = [], None, []
+        self.sets, self.outputs = [], []
+        for region in (self.region, self.place):
+            if region is not None:
+                region.release()
+        self.region = self.place = None
         gc.collect(0)
         return reply
 

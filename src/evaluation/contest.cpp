@@ -221,7 +221,7 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
     if (!candidates_turn) HONE_RETURN_IF_ERROR(TimeCollecting(both));
     stray = stray || idle.zygote().freezer().CpuNs() - idle_ns > kStrayNs;
   }
-  CompareAnswers(both);
+  HONE_RETURN_IF_ERROR(CompareAnswers(both));
   if (counts && !stray) return true;
   timing_.void_rounds += stray ? 1 : 0;
   for (size_t i = 0; i < before.size(); ++i) timing_.contestants[i].rounds.resize(before[i]);
@@ -229,14 +229,15 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
   return true;
 }
 
-void Contest::CompareAnswers(const Both& both) {
-  const AnswerCheck check = both.answers.Compare(session_);
+Status Contest::CompareAnswers(const Both& both) {
+  HONE_ASSIGN_OR_RETURN(const AnswerCheck check, both.answers.Compare(session_, memory_));
   timing_.answers_checked += check.checked;
   timing_.answers_wrong += check.wrong;
   timing_.inputs_changed = timing_.inputs_changed || check.inputs_changed;
-  if (check.worst < timing_.worst_answer) return;
+  if (check.worst < timing_.worst_answer) return Ok();
   timing_.worst_answer = check.worst;
   timing_.worst_answer_at = check.worst_at;
+  return Ok();
 }
 
 // Whether more rounds would hardly change the result: the middle half of the rounds lies within 4%.
@@ -282,10 +283,16 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
   HONE_ASSIGN_OR_RETURN(const DeviceLock alone,
                         DeviceLock::Take(session_.options().device, session_.options().end, progress));
   const ThawBoth thaw{reference, candidate};
-  Both both{{reference, false, 600}, {candidate, true, session_.CallDeadline() + 60}, {}, {}, 0, 0, {}};
+  Both both{{reference, false, 600, memory_},
+            {candidate, true, session_.CallDeadline() + 60, memory_},
+            {},
+            {},
+            0,
+            0,
+            {}};
   if (timing_.pairs == 0) {
     timing_.eager_alone_us = session_.eager_us();
-    timing_.memory = session_.options().device == "cuda" ? "copies through the host" : "shared memory";
+    timing_.memory = session_.memory_note();
   }
   HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, EstimateCallUs(both.candidate));
   if (!call_us) {
@@ -341,7 +348,7 @@ Result<bool> Contest::TimeColdCalls(WorkerProcess& reference, WorkerProcess& can
   for (const InputSet& set : sets) revealed.push_back(&set);
   for (size_t i = 0; i < timing_.contestants.size(); ++i) {
     Contestant& one = timing_.contestants[i];
-    TimedSide side(i == 0 ? candidate : reference, i == 0, 600);
+    TimedSide side(i == 0 ? candidate : reference, i == 0, 600, memory_);
     (i == 0 ? reference : candidate).Freeze();
     side.ExpectAnswers(session_.cases()[0].expected, calls);
     std::vector<double> found;
@@ -370,7 +377,7 @@ Result<std::optional<double>> Contest::TimeAlone(WorkerProcess& candidate, const
                         DeviceLock::Take(session_.options().device, session_.options().end, progress));
   const ThawBoth thaw{session_.worker(), candidate};
   progress("a first look at its speed", 0, 0);
-  TimedSide side(candidate, true, session_.CallDeadline() + 60);
+  TimedSide side(candidate, true, session_.CallDeadline() + 60, memory_);
   HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, EstimateCallUs(side));
   if (!call_us) *stop = side.stop();
   return call_us;

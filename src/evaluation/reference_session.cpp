@@ -37,8 +37,20 @@ Status ReferenceSession::StartWorker(const Progress& progress) {
   return Ok();
 }
 
+void ReferenceSession::OpenDevice() {
+  if (options_.device != "cuda") return;
+  Result<std::unique_ptr<DevicePlane>> plane = DevicePlane::Open(0);
+  if (plane.ok()) {
+    plane_ = std::move(*plane);
+    memory_note_ = "shared device memory";
+  } else {
+    memory_note_ = "copies through the host (" + plane.error().message + ")";
+  }
+}
+
 Status ReferenceSession::Start(const Progress& progress) {
   HONE_RETURN_IF_ERROR(StartWorker(progress));
+  OpenDevice();
   progress("loading the task", 0, 0);
   HONE_ASSIGN_OR_RETURN(
       const Json loaded,

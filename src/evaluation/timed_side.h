@@ -12,8 +12,8 @@
 
 #include "evaluation/measurement.h"
 #include "evaluation/tensor_tree.h"
+#include "evaluation/timed_memory.h"
 #include "evaluation/worker.h"
-#include "process/shared_region.h"
 
 namespace hone {
 
@@ -47,8 +47,8 @@ struct Span {
 
 class TimedSide {
  public:
-  TimedSide(WorkerProcess& worker, bool is_candidate, double deadline_s)
-      : worker_(worker), is_candidate_(is_candidate), deadline_s_(deadline_s) {}
+  TimedSide(WorkerProcess& worker, bool is_candidate, double deadline_s, TimedMemory memory)
+      : worker_(worker), is_candidate_(is_candidate), deadline_s_(deadline_s), memory_(memory) {}
 
   // Answers will be shaped like `like`; every block has room for `slots` of them.
   void ExpectAnswers(const TensorTree& like, int slots);
@@ -57,10 +57,8 @@ class TimedSide {
   // Any other message. False: the candidate failed.
   Result<bool> Tell(const std::string& verb, Json message);
 
-  // The bytes of one leaf of the answer in `slot`, valid until the next block.
-  std::span<const std::byte> Answer(int slot, size_t leaf) const;
-  // Copies of the answers in the first `slots` slots.
-  std::vector<std::byte> KeepAnswers(int slots) const;
+  // What the last block answered.
+  const KeptAnswers& answers() const { return answers_; }
   size_t stride() const { return stride_; }
   const std::vector<TensorLeaf>& leaves() const { return leaves_; }
   // Whether the last block left its inputs as they were revealed.
@@ -79,7 +77,8 @@ class TimedSide {
   WorkerProcess& worker_;
   bool is_candidate_;
   double deadline_s_;
-  std::optional<SharedRegion> answers_;
+  TimedMemory memory_;
+  KeptAnswers answers_;
   Json described_;
   std::string last_rung_, last_mode_;
   int slots_ = 0;
