@@ -21,6 +21,7 @@ from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOF
 
 # Nothing in the first depends on a clock: every candidate is rejected for what it computes. The second is tuned, by wide margins.
 REJECTED_ALL = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "2", "--repairs", "1"), REJECTED)
+ONE_BRANCH = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "1", "--repairs", "1"), REJECTED)
 TUNED = (SLOW_ROWS, HERE / "replays" / "kill_tuning", ("--seeds", "1", "--repairs", "1"), ACCEPTED)
 # A program that answers as the replay does, by type and key, and writes down every time that it was asked.
 ANSWERS = """
@@ -173,9 +174,9 @@ def answered_once(house):
     script = house.write("answers.py", ANSWERS)
     log = house.write("asked.log", "")
     out = house.folder / "run"
-    task, folder, flags, code = REJECTED_ALL
+    task, folder, flags, code = ONE_BRANCH
     proposer = "exec:%s %s %s %s" % (sys.executable, script, folder, log)
-    process = house.start("optimize", task, "--proposer", proposer, *QUICK, *flags[2:], "--seeds", "1", "--out", out, "-q")
+    process = house.start("optimize", task, "--proposer", proposer, *QUICK, *flags, "--out", out, "-q")
     stored = 0
     for _ in range(30):
         deadline = time.monotonic() + 300
@@ -201,7 +202,7 @@ def resume_of_a_done_run(house):
     """resuming a run that is done asks nothing, judges nothing, changes no row and no file, and says so"""
     script = house.write("answers.py", ANSWERS)
     log = house.write("asked.log", "")
-    wanted, _ = undisturbed(house, REJECTED_ALL, "exec:%s %s %s %s" % (sys.executable, script, REJECTED_ALL[1], log))
+    wanted, _ = undisturbed(house, ONE_BRANCH, "exec:%s %s %s %s" % (sys.executable, script, ONE_BRANCH[1], log))
     asked = log.read_text()
 
     def everything():
