@@ -1,12 +1,17 @@
-"""The judge judged: PyTorch against itself, many times. Every verdict should be no_difference; the spread
-of vs_best is what the judge cannot see, and the figure behind the interval's fixed width.
+"""The judge judged: PyTorch against itself, many sittings. Every verdict should be no_difference or inconclusive. The
+spread of vs_best is what the judge cannot see.
 
-  bench/judge_the_judge.py --hone build/release/hone --task tasks/small_gru.py --times 20 [--target cpu|cuda]
-Each verdict comes from a fresh hone process, so that differences between processes count as well.
+  bench/judge_the_judge.py --hone build/release/hone --task tasks/small_gru.py --times 40 [--target cpu|cuda]
+  bench/judge_the_judge.py --load 2                     two processes spin beside it: a busy machine
+  bench/judge_the_judge.py --compile-against-itself     the candidate is torch.compile of the reference
+Each sitting is a fresh hone process, so differences between processes count as well. Exit code 1 when a sitting accepted or
+accused the candidate, or when fewer than 95% came out as no_difference or inconclusive.
 """
 
 import argparse
+import collections
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -17,14 +22,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from time_to_verdict import ROOT, copy_of
 
 
-GRAPH = """
+# The reference behind a wrapper that prepares it once. load_state_dict and state_dict are the reference's own.
+WRAPPED = '''
+
 class ModelNew(nn.Module):
-    \"\"\"The reference captured in a CUDA graph: what the ladder's best rung is on most small tasks.\"\"\"
+    """The reference itself, prepared by {what}."""
 
     def __init__(self, *arguments):
         super().__init__()
-        self.__dict__["model"] = Model(*arguments)
-        self.graph = None
+        self.__dict__["model"] = Model(*arguments).eval()
+        self.__dict__["prepared"] = {{}}
 
     def state_dict(self, *args, **kwargs):
         return self.model.state_dict(*args, **kwargs)
@@ -37,25 +44,51 @@ class ModelNew(nn.Module):
         return self
 
     def forward(self, *inputs):
-        if self.graph is None:
-            self.static = [value.clone() for value in inputs]
+{forward}
+'''
+
+GRAPH = '''        key = tuple(value.shape for value in inputs)
+        if key not in self.prepared:
+            static = [value.clone() for value in inputs]
             for _ in range(3):
-                self.model(*self.static)
+                self.model(*static)
             torch.cuda.synchronize()
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph):
-                self.out = self.model(*self.static)
-        for slot, value in zip(self.static, inputs):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                out = self.model(*static)
+            self.prepared[key] = static, graph, out
+        static, graph, out = self.prepared[key]
+        for slot, value in zip(static, inputs):
             slot.copy_(value)
-        self.graph.replay()
-        return self.out
-"""
+        graph.replay()
+        return out'''
+
+COMPILED = '''        if "run" not in self.prepared:
+            self.prepared["run"] = torch.compile(self.model)
+        return self.prepared["run"](*inputs)'''
 
 
-def graph_of(task, folder, number):
-    path = pathlib.Path(folder) / ("graph_%d_of_%s.py" % (number, task.stem))
-    path.write_text(task.read_text() + GRAPH + "\n# copy %d\n" % number)
-    return path
+def wrapped(what, forward):
+    def make(task, folder, number):
+        path = pathlib.Path(folder) / ("%s_%d_of_%s.py" % (what.replace(" ", "_").replace(".", "_"), number, task.stem))
+        path.write_text(task.read_text() + WRAPPED.format(what=what, forward=forward) + "\n# copy %d\n" % number)
+        return path
+
+    return make
+
+
+def sit(hone, task, candidates, flags):
+    """One hone process; one record per candidate."""
+    done = subprocess.run([hone, "bench", str(task), *map(str, candidates), "--json", "--no-save", "--again", *flags],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if not records:
+        raise SystemExit(done.stderr)
+    return records
+
+
+def said(record):
+    return record["reason"] if record["verdict"] == "rejected" else record["verdict"]
 
 
 def main():
@@ -63,34 +96,51 @@ def main():
     parser.add_argument("--hone", default=str(ROOT / "build/release/hone"))
     parser.add_argument("--task", default="tasks/small_gru.py")
     parser.add_argument("--target", default="cpu")
-    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--times", type=int, default=40, help="sittings")
     parser.add_argument("--per-process", type=int, default=1, help="verdicts per hone process")
+    parser.add_argument("--load", type=int, default=0, help="processes that spin beside the judge")
     parser.add_argument("--graph", action="store_true", help="the candidate is a CUDA graph of the reference")
+    parser.add_argument("--compile-against-itself", action="store_true", help="the candidate is torch.compile of the reference, and so is a baseline")
     parser.add_argument("--extra", nargs="*", default=[], help="more flags for hone bench, without their dashes: sandbox=none")
     arguments = parser.parse_args()
-    arguments.extra = ["--" + flag for flag in arguments.extra]
+    make = copy_of
+    flags = ["--target", arguments.target, "--compile", "never"]
+    if arguments.graph:
+        make = wrapped("a CUDA graph", GRAPH)
+    if arguments.compile_against_itself:
+        make = wrapped("torch.compile", COMPILED)
+        flags[-1] = "always"
+    flags += ["--" + flag for flag in arguments.extra]
     task = ROOT / arguments.task
-    ratios, verdicts, widths = [], [], []
-    with tempfile.TemporaryDirectory() as folder:
-        while len(ratios) < arguments.times:
-            copies = [str((graph_of if arguments.graph else copy_of)(task, folder, len(ratios) + i)) for i in range(min(arguments.per_process, arguments.times - len(ratios)))]
-            done = subprocess.run([arguments.hone, "bench", str(task), *copies, "--target", arguments.target, "--json", "--no-save", "--again", "--compile", "never", *arguments.extra],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            if not done.stdout:
-                raise SystemExit(done.stderr)
-            for line in done.stdout.splitlines():
-                record = json.loads(line)
-                verdicts.append(record["verdict"])
-                speed = record["speedup"] or {"vs_best": float("nan"), "vs_eager": float("nan"), "ci95": [0, 0]}
-                ratios.append(speed["vs_best"])
-                low, high = speed["ci95"]
-                widths.append(high - low)
-                print("%-14s vs_eager %.4f  vs_best %.4f of %-10s interval %.3f to %.3f  %s" % (
-                    record["verdict"], speed["vs_eager"], speed["vs_best"], speed.get("best_baseline"), low, high, record["detail"][:80]), flush=True)
-    print("%s on %s: %d of %d no_difference; vs_best median %.4f, from %.4f to %.4f, standard deviation %.4f; interval width median %.4f" % (
-        task.stem, arguments.target, verdicts.count("no_difference"), len(verdicts), statistics.median(ratios), min(ratios), max(ratios),
-        statistics.pstdev(ratios), statistics.median(widths)))
+    records = []
+    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.load)]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            while len(records) < arguments.times:
+                some = min(arguments.per_process, arguments.times - len(records))
+                for record in sit(arguments.hone, task, [make(task, folder, len(records) + i) for i in range(some)], flags):
+                    records.append(record)
+                    speed = record["speedup"] or {"vs_best": float("nan"), "vs_eager": float("nan"), "ci95": [0, 0]}
+                    print("%-14s vs_eager %.4f  vs_best %.4f of %-10s interval %.3f to %.3f  %.1f s  %s" % (
+                        said(record), speed["vs_eager"], speed["vs_best"], speed.get("best_baseline"), *speed["ci95"],
+                        record["provenance"]["seconds"], record["detail"][:100].replace("\n", " ")), flush=True)
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+    counts = collections.Counter(map(said, records))
+    speeds = [record["speedup"] for record in records if record["speedup"]]
+    print("%s on %s, %d sittings, %d processes spinning on %d cores" % (task.stem, arguments.target, len(records), arguments.load, os.cpu_count()))
+    print("  " + ", ".join("%s %d" % pair for pair in counts.most_common()))
+    if speeds:
+        ratios = [speed["vs_best"] for speed in speeds]
+        print("  vs_best median %.4f, from %.4f to %.4f, standard deviation %.4f; interval width median %.4f" % (
+            statistics.median(ratios), min(ratios), max(ratios), statistics.pstdev(ratios),
+            statistics.median(speed["ci95"][1] - speed["ci95"][0] for speed in speeds)))
+    fair = counts["no_difference"] + counts["inconclusive"]
+    accused = set(counts) - {"no_difference", "inconclusive", "slower"}
+    return 1 if accused or fair < 0.95 * len(records) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,17 +2,202 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "base/ids.h"
 
 namespace hone {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNormal95 = 1.959964;
+// The ratios of a quiet machine's rounds scatter by 0.03 or less; five times that is a busy machine.
+constexpr double kBusyRounds = 0.15;
+// An estimate within 5% of 1 is near it, and an interval of 10% to each side is narrow enough to say so.
+constexpr double kNearOne = 0.05;
+constexpr double kNarrow = 0.10;
+// With fewer rounds not even their smallest and largest bound the median with 95%.
+constexpr size_t kLeastRounds = 6;
+
+// The value that Student's t exceeds in absolute terms with probability 5%.
+double Student95(size_t degrees) {
+  constexpr double kTable[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060,
+                               2.2622,  2.2281, 2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199};
+  if (degrees == 0) return kInfinity;
+  if (degrees <= std::size(kTable)) return kTable[degrees - 1];
+  return kNormal95 + 2.4 / static_cast<double>(degrees);
+}
+
+// log(baseline / candidate) of every round, in order. A side whose time is not positive was faster than the
+// clock can tell: the ratio is then infinite or zero. Rounds that say nothing are left out.
+std::vector<double> LogRatios(const PairTimes& pair) {
+  std::vector<double> found;
+  const size_t rounds = std::min(pair.candidate_us.size(), pair.baseline_us.size());
+  for (size_t i = 0; i < rounds; ++i) {
+    const double candidate = pair.candidate_us[i], baseline = pair.baseline_us[i];
+    if (!std::isfinite(candidate) || !std::isfinite(baseline)) continue;
+    if (candidate <= 0 && baseline <= 0) continue;
+    found.push_back(candidate <= 0  ? kInfinity
+                    : baseline <= 0 ? -kInfinity
+                                    : std::log(baseline) - std::log(candidate));
+  }
+  return found;
+}
+
+double MedianOfPositive(const std::vector<double>& values) {
+  std::vector<double> positive;
+  for (const double value : values)
+    if (std::isfinite(value) && value > 0) positive.push_back(value);
+  return MedianOf(std::move(positive));
+}
+
+// How much more a mean varies because rounds resemble their neighbours. Only the sides of the median on which
+// neighbours lie are counted, so a wild round has no more weight than any other.
+double NeighbourFactor(const std::vector<double>& values, double median) {
+  double alike = 0, pairs = 0;
+  for (size_t i = 1; i < values.size(); ++i, ++pairs)
+    alike += (values[i] > median) == (values[i - 1] > median) ? 1 : -1;
+  // Signs around their own median agree a little too seldom; 1/n corrects for it.
+  const double signs = alike / pairs + 1 / static_cast<double>(values.size());
+  const double correlation = std::clamp(std::sin(std::acos(-1.0) / 2 * signs), 0.0, 0.9);
+  return std::sqrt((1 + correlation) / (1 - correlation));
+}
+
+// One pair's estimate on the logarithmic scale, and how far its rounds leave it uncertain to each side.
+struct PairEstimate {
+  double value = 0;
+  double below = kInfinity;
+  double above = kInfinity;
+  double candidate_us = 0;
+  double baseline_us = 0;
+  double overhead_us = 0;  // half the width of what is not known about the subtracted cost
+};
+
+// Nothing if most rounds have no finite ratio.
+std::optional<PairEstimate> EstimatePair(const PairTimes& pair) {
+  const std::vector<double> values = LogRatios(pair);
+  if (values.empty()) return {};
+  PairEstimate estimate;
+  estimate.value = MedianOf(values);
+  if (!std::isfinite(estimate.value)) return {};
+  estimate.candidate_us = MedianOfPositive(pair.candidate_us);
+  estimate.baseline_us = MedianOfPositive(pair.baseline_us);
+  estimate.overhead_us = std::max(0.0, (pair.overhead_us_high - pair.overhead_us_low) / 2);
+  if (!std::isfinite(estimate.overhead_us)) estimate.overhead_us = kInfinity;
+  if (values.size() < kLeastRounds) return estimate;
+  // The order statistics between which the median lies, wider where neighbours are alike.
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const double count = static_cast<double>(values.size());
+  const double factor = NeighbourFactor(values, estimate.value);
+  const double reach = kNormal95 * std::sqrt(count) / 2 * factor;
+  const auto rank = static_cast<size_t>(std::max(0.0, std::floor(count / 2 - reach) - 1));
+  // Where the ranks end before the reach does, the outermost values are moved outwards.
+  const double beyond = std::max(1.0, reach / (count / 2));
+  estimate.below = beyond * (estimate.value - sorted[rank]);
+  estimate.above = beyond * (sorted[sorted.size() - 1 - rank] - estimate.value);
+  return estimate;
+}
+
+double Square(double value) {
+  return value * value;
+}
+
+// How far the unknown part of the subtracted cost moves the logarithm of a time that grows or shrinks by it.
+double Shrunk(double us, double by) {
+  return by < us ? std::log(us / (us - by)) : kInfinity;
+}
+double Grown(double us, double by) {
+  return std::log1p(by / us);
+}
+
+std::vector<PairEstimate> EstimatePairs(const std::vector<PairTimes>& pairs) {
+  std::vector<PairEstimate> found;
+  for (const PairTimes& pair : pairs)
+    if (const std::optional<PairEstimate> one = EstimatePair(pair)) found.push_back(*one);
+  return found;
+}
+
+Interval IntervalOf(const std::vector<PairEstimate>& pairs, double process_spread) {
+  Interval interval;
+  interval.pairs = static_cast<int>(pairs.size());
+  if (pairs.empty()) return interval;
+  const double count = static_cast<double>(pairs.size());
+  double mean = 0, below = 0, above = 0, cost_below = 0, cost_above = 0;
+  for (const PairEstimate& pair : pairs) {
+    mean += pair.value / count;
+    below += Square(pair.below) / count;
+    above += Square(pair.above) / count;
+    // The cost is measured once for all pairs, so more of them do not make it better known.
+    cost_below +=
+        std::hypot(Shrunk(pair.baseline_us, pair.overhead_us), Grown(pair.candidate_us, pair.overhead_us)) /
+        count;
+    cost_above +=
+        std::hypot(Grown(pair.baseline_us, pair.overhead_us), Shrunk(pair.candidate_us, pair.overhead_us)) /
+        count;
+  }
+  const double processes = kNormal95 * std::max(0.0, process_spread);
+  if (pairs.size() >= kPairsToAccept) {
+    double squares = 0;
+    for (const PairEstimate& pair : pairs) squares += Square(pair.value - mean);
+    const double student = Student95(pairs.size() - 1) * std::sqrt(squares / (count - 1));
+    // However many pairs agree, all of them may be of the fast kind: more of them do not lower this part.
+    const double guard = processes * std::sqrt(count / kPairsToAccept);
+    below = above = std::max(student, guard);
+  } else {
+    below = std::hypot(processes, std::sqrt(below));
+    above = std::hypot(processes, std::sqrt(above));
+  }
+  const double low = std::exp(mean - std::hypot(below / std::sqrt(count), cost_below));
+  const double high = std::exp(mean + std::hypot(above / std::sqrt(count), cost_above));
+  interval.estimate = std::min(std::exp(mean), kLargestRatio);
+  interval.low = std::min(low, interval.estimate);
+  interval.high = std::min(high, kLargestRatio);
+  return interval;
+}
+
+}  // namespace
+
+Interval RatioInterval(const std::vector<PairTimes>& pairs, double process_spread) {
+  return IntervalOf(EstimatePairs(pairs), process_spread);
+}
+
+double RoundSpread(const std::vector<double>& us) {
+  std::vector<double> logs;
+  for (const double value : us)
+    if (std::isfinite(value) && value > 0) logs.push_back(std::log(value));
+  if (logs.size() < 2) return 0;
+  const double middle = MedianOf(logs);
+  for (double& value : logs) value = std::abs(value - middle);
+  return 1.4826 * MedianOf(std::move(logs));
+}
+
+bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread) {
+  const std::vector<PairEstimate> estimates = EstimatePairs(pairs);
+  if (estimates.empty() || estimates.size() < pairs.size()) return true;
+  const Interval interval = IntervalOf(estimates, process_spread);
+  if (!interval.Contains(1)) return false;
+  if (interval.low <= 0) return true;
+  const double quiet = kNormal95 * process_spread / std::sqrt(std::min<double>(pairs.size(), kPairsToAccept));
+  if (std::abs(std::log(interval.estimate)) > std::max(kNearOne, quiet)) return true;
+  if (std::log(interval.high / interval.low) / 2 > std::max(kNarrow, 1.5 * quiet)) return true;
+  std::vector<double> spreads;
+  for (const PairTimes& pair : pairs) {
+    std::vector<double> ratios = LogRatios(pair);
+    for (double& ratio : ratios) ratio = std::exp(ratio);
+    spreads.push_back(RoundSpread(ratios));
+  }
+  return MedianOf(std::move(spreads)) > kBusyRounds;
+}
 
 Interval RatioInterval(const std::vector<double>& numerator, const std::vector<double>& denominator,
                        double process_spread) {
   const size_t rounds = std::min(numerator.size(), denominator.size());
   Interval interval;
   if (rounds == 0) return interval;
-  auto ratio = [](double top, double bottom) { return bottom > 0 ? top / bottom : 0; };
+  auto ratio = [](double top, double bottom) { return bottom > 0 ? std::max(0.0, top / bottom) : 0; };
   interval.estimate = ratio(MedianOf(numerator), MedianOf(denominator));
   // The resamples are fixed, so the same measurement gives the same verdict.
   Random random(0x486F6E65);

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <vector>
+
+#include "base/ids.h"
 
 namespace hone {
 namespace {
@@ -102,6 +106,189 @@ TEST(RatioInterval, OfNothingOrOfTimesThatAreNotPositiveIsZeroAndFinite) {
     EXPECT_EQ(interval.low, 0) << row.what;
     EXPECT_EQ(interval.high, 0) << row.what;
   }
+}
+
+PairTimes Pair(Values candidate, Values baseline) {
+  PairTimes pair;
+  pair.candidate_us = std::move(candidate);
+  pair.baseline_us = std::move(baseline);
+  return pair;
+}
+
+// `around` with a scatter of `noise`, the same numbers every time.
+Values Rounds(double around, double noise, size_t count = 12, uint64_t seed = 1) {
+  Random random(seed);
+  Values values;
+  for (size_t i = 0; i < count; ++i)
+    values.push_back(around * std::exp(noise * (static_cast<double>(random.Below(2001)) / 1000 - 1)));
+  return values;
+}
+
+TEST(PairInterval, OfPairsThatAgreeIsAsWideAsQuietProcessesMakeIt) {
+  const double sd = 0.01, at_three = std::exp(1.959964 * sd / std::sqrt(3.0));
+  for (const size_t pairs : {3, 4, 5}) {
+    const Interval interval =
+        RatioInterval(std::vector<PairTimes>(pairs, Pair(Values(8, 20), Values(8, 30))), sd);
+    EXPECT_NEAR(interval.estimate, 1.5, 1e-12);
+    EXPECT_NEAR(interval.low, 1.5 / at_three, 1e-9) << pairs;
+    EXPECT_NEAR(interval.high, 1.5 * at_three, 1e-9) << pairs;
+    EXPECT_EQ(interval.pairs, static_cast<int>(pairs));
+    EXPECT_TRUE(interval.MayAccept());
+  }
+}
+
+TEST(PairInterval, OfPairsThatDifferIsStudentsT) {
+  std::vector<PairTimes> pairs;
+  for (const double log_ratio : {0.1, 0.2, 0.3})
+    pairs.push_back(Pair(Values(6, 100), Values(6, 100 * std::exp(log_ratio))));
+  const Interval interval = RatioInterval(pairs, 0.01);
+  EXPECT_NEAR(std::log(interval.estimate), 0.2, 1e-12);
+  EXPECT_NEAR(std::log(interval.low), 0.2 - 4.3027 * 0.1 / std::sqrt(3.0), 1e-4);
+  EXPECT_NEAR(std::log(interval.high), 0.2 + 4.3027 * 0.1 / std::sqrt(3.0), 1e-4);
+  EXPECT_FALSE(interval.MayAccept()) << "one of three pairs was hardly faster";
+}
+
+TEST(PairInterval, OfOneOrTwoPairsNeverAccepts) {
+  for (const size_t pairs : {1, 2}) {
+    const Interval interval =
+        RatioInterval(std::vector<PairTimes>(pairs, Pair(Values(24, 20), Values(24, 60))), 0.01);
+    EXPECT_GT(interval.low, 2.9);
+    EXPECT_FALSE(interval.MayAccept()) << pairs;
+  }
+}
+
+TEST(PairInterval, DependsOnRatiosOfRoundsNotOnWhatSlowsBothSides) {
+  Values candidate, baseline;
+  for (int i = 0; i < 15; ++i) {
+    candidate.push_back(100 * (1 + 0.2 * i));
+    baseline.push_back(200 * (1 + 0.2 * i));
+  }
+  const Interval interval = RatioInterval({Pair(candidate, baseline)}, 0);
+  EXPECT_NEAR(interval.low, 2, 1e-9);
+  EXPECT_NEAR(interval.high, 2, 1e-9);
+}
+
+TEST(PairInterval, OfOnePairGrowsWhereRoundsResembleTheirNeighbours) {
+  Values alternating, in_blocks;
+  for (int i = 0; i < 24; ++i) {
+    alternating.push_back(100 * (1 + 0.1 * (i % 2 == 0 ? 1 : -1) + 0.001 * i));
+    in_blocks.push_back(100 * (1 + 0.1 * (i / 6 % 2 == 0 ? 1 : -1) + 0.001 * i));
+  }
+  const Interval quick = RatioInterval({Pair(Values(24, 100), alternating)}, 0);
+  const Interval slow = RatioInterval({Pair(Values(24, 100), in_blocks)}, 0);
+  EXPECT_GT(slow.high - slow.low, 1.1 * (quick.high - quick.low));
+}
+
+TEST(PairInterval, HoldsOutAgainstRoundsWhoseSlopeIsNotPositive) {
+  Values candidate(12, 50), baseline(12, 100);
+  candidate[2] = -30;
+  candidate[5] = 0;
+  baseline[8] = -1;
+  baseline[9] = candidate[9] = -5;
+  baseline[11] = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<PairTimes> pairs(3, Pair(candidate, baseline));
+  const Interval interval = RatioInterval(pairs, 0.01);
+  EXPECT_NEAR(interval.estimate, 2, 1e-9);
+  EXPECT_GT(interval.low, 1.9);
+  EXPECT_LT(interval.high, 2.1);
+}
+
+TEST(PairInterval, LeavesOutAPairWithoutAnEstimate) {
+  const PairTimes good = Pair(Values(8, 50), Values(8, 100));
+  const PairTimes backwards = Pair(Values(8, -1), Values(8, 100));
+  const Interval interval = RatioInterval({good, good, backwards}, 0.01);
+  EXPECT_EQ(interval.pairs, 2);
+  EXPECT_NEAR(interval.estimate, 2, 1e-9);
+  EXPECT_FALSE(interval.MayAccept());
+  EXPECT_TRUE(TooNoisy({good, good, backwards}, 0.01));
+}
+
+TEST(PairInterval, HasFiniteBoundsThatAreNotNegativeWhateverTheClockSays) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Values odd = {0, -1, 1e-300, 1e300, infinity, -infinity, std::nan(""), 1, 1e-9};
+  Random random(7);
+  for (int i = 0; i < 5000; ++i) {
+    std::vector<PairTimes> pairs(random.Below(6));
+    for (PairTimes& pair : pairs) {
+      for (uint64_t rounds = random.Below(10); rounds > 0; --rounds) {
+        pair.candidate_us.push_back(odd[random.Below(odd.size())]);
+        pair.baseline_us.push_back(odd[random.Below(odd.size())]);
+      }
+      pair.overhead_us_low = odd[random.Below(odd.size())];
+      pair.overhead_us_high = odd[random.Below(odd.size())];
+    }
+    const Interval interval = RatioInterval(pairs, 0.01);
+    EXPECT_TRUE(interval.low >= 0 && interval.low <= interval.estimate &&
+                interval.estimate <= interval.high && interval.high <= kLargestRatio)
+        << interval.low << " " << interval.estimate << " " << interval.high;
+    TooNoisy(pairs, 0.01);
+  }
+}
+
+TEST(PairInterval, OfFewRoundsInOnePairBoundsNothing) {
+  const Interval interval = RatioInterval({Pair({50, 51, 49}, {100, 101, 99})}, 0.01);
+  EXPECT_NEAR(interval.estimate, 2, 0.05);
+  EXPECT_EQ(interval.low, 0);
+  EXPECT_EQ(interval.high, kLargestRatio);
+}
+
+TEST(PairInterval, GrowsWithTheUncertaintyOfTheSubtractedCost) {
+  PairTimes pair = Pair(Values(8, 10), Values(8, 20));
+  pair.overhead_us_low = 3;
+  pair.overhead_us_high = 5;
+  const Interval known_to_one = RatioInterval({pair, pair, pair}, 0);
+  // A microsecond more of the candidate and one less of the baseline, each on its own.
+  EXPECT_NEAR(std::log(2 / known_to_one.low), std::hypot(std::log(11.0 / 10), std::log(20.0 / 19)), 1e-9);
+  EXPECT_NEAR(std::log(known_to_one.high / 2), std::hypot(std::log(10.0 / 9), std::log(21.0 / 20)), 1e-9);
+  pair.overhead_us_high = 30;
+  const Interval unknown = RatioInterval({pair, pair, pair}, 0);
+  EXPECT_EQ(unknown.high, kLargestRatio) << "the candidate's time may be nothing but the cost";
+}
+
+TEST(TooNoisy, SaysWhenTheRoundsCannotTell) {
+  struct Row {
+    const char* what;
+    std::vector<PairTimes> pairs;
+    double spread;
+    bool noisy;
+  };
+  const PairTimes same = Pair(Rounds(100, 0.02), Rounds(100, 0.02, 12, 2));
+  const std::vector<Row> rows = {
+      {"nothing measured", {}, 0.01, true},
+      {"a quiet machine and no difference", {same}, 0.03, false},
+      {"three quiet pairs and no difference", {same, same, same}, 0.03, false},
+      {"clearly faster, if wildly", {Pair(Rounds(100, 0.5), Rounds(900, 0.5, 12, 2))}, 0.03, false},
+      {"clearly slower", {Pair(Rounds(200, 0.02), Rounds(100, 0.02, 12, 2))}, 0.03, false},
+      {"perhaps faster",
+       {Pair(Rounds(100, 0.02), Rounds(140, 0.02)), Pair(Rounds(100, 0.02), Rounds(100, 0.02)),
+        Pair(Rounds(100, 0.02), Rounds(120, 0.02))},
+       0.03,
+       true},
+      {"processes that differ by 30% both ways",
+       {Pair(Rounds(100, 0.02), Rounds(130, 0.02)), Pair(Rounds(130, 0.02), Rounds(100, 0.02)),
+        Pair(Rounds(100, 0.02), Rounds(100, 0.02))},
+       0.03,
+       true},
+      {"the same, where launches make that usual",
+       {Pair(Rounds(100, 0.02), Rounds(103, 0.02)), Pair(Rounds(103, 0.02), Rounds(100, 0.02)),
+        Pair(Rounds(100, 0.02), Rounds(100, 0.02))},
+       0.10,
+       false},
+      {"rounds that scatter by half", {Pair(Rounds(100, 0.7, 48), Rounds(100, 0.7, 48, 2))}, 0.03, true},
+      {"too few rounds", {Pair({100, 100}, {100, 100})}, 0.03, true},
+  };
+  for (const Row& row : rows) EXPECT_EQ(TooNoisy(row.pairs, row.spread), row.noisy) << row.what;
+}
+
+TEST(RoundSpread, IsTheScatterOfTheLogarithmsWithoutTheWildOnes) {
+  EXPECT_EQ(RoundSpread({}), 0);
+  EXPECT_EQ(RoundSpread({5}), 0);
+  EXPECT_EQ(RoundSpread(Values(9, 5)), 0);
+  Values values = Rounds(100, 0.1, 1000);
+  // Uniform over +-0.1: the median absolute deviation is 0.05.
+  EXPECT_NEAR(RoundSpread(values), 1.4826 * 0.05, 0.004);
+  values.insert(values.end(), {1e9, -5, 0, 1e-9});
+  EXPECT_NEAR(RoundSpread(values), 1.4826 * 0.05, 0.004);
 }
 
 }  // namespace

@@ -1,21 +1,80 @@
 """Judges the candidates of tests/adversarial and compares each verdict with what its header asks for.
 
-Candidates of one task go through one `hone bench`, as a user with many candidates would run it. Usage:
-  run_adversarial.py --hone BINARY [--target cpu|cuda|triton] [--task PATH] [--timed yes|no] [--only NAME] [--list-tasks]
+The folder of a candidate is its class (tests/adversarial/README.md). All candidates of one task go through one
+`hone bench --stdin`, so they share one reference session. Every task of tests/adversarial/tasks also yields one
+candidate that is not in a file: a copy of its own source with the class renamed.
+
+  run_adversarial.py --hone BINARY [--target cpu|cuda|triton] [--group GROUP] [--class A,B] [--only WORD,WORD]
+  run_adversarial.py --list-groups     names for CTest, ";" between them; ":timed" marks those that need a quiet machine
+  run_adversarial.py --table           every candidate with class, task and expectation
 Exit code 0 when every verdict is as expected; 77 (skipped) when the target needs a GPU that is not there.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "tests" / "adversarial"
+
+# Candidates of these classes cheat with time. Beside other work they might be refused only because the machine is busy.
+TIMED_CLASSES = ("cached", "clock", "detects", "process", "reference")
+# An attack that ends like this has never been tried: its own code is broken. Its header must name the reason if it is meant.
+BROKEN = ("crashed", "import-failed", "build-failed", "timeout", "out-of-memory", "weights-not-transferred")
+UNSURE = ("inconclusive",)
 
 
-def headers(path):
+class Candidate:
+    def __init__(self, path, kind, headers, task=None):
+        self.path, self.kind, self.headers = path, kind, headers
+        self.task = task or headers["task"]
+        self.name = path.stem
+        self.targets = headers.get("target", "cpu").split(",")
+        self.expect = headers.get("expect", "correct" if kind == "honest" else "not_accepted")
+        self.reasons = [one for one in headers.get("reason", "").split("|") if one]
+        self.slow = headers.get("slow") == "yes"
+        # What must be the same for candidates of one hone process.
+        self.session = (self.task, headers.get("timeout", "8"), headers.get("flags", "--compile never"))
+
+    def timed(self):
+        if "timed" in self.headers:
+            return self.headers["timed"] == "yes"
+        return self.kind in TIMED_CLASSES or self.expect == "accepted" or "slower" in self.reasons
+
+    def group(self):
+        name = re.sub(r"^tests/adversarial/tasks/|^tasks/|\.py$", "", self.task).replace("/", "_")
+        return name + (":timed" if self.timed() else "")
+
+    def problem(self, record):
+        """None when the record is what the header asks for."""
+        verdict, reason = record["verdict"], record["reason"]
+        said = reason if verdict == "rejected" else verdict
+        if "kind" in self.headers and record.get("kind") and record["kind"] != self.headers["kind"]:
+            return "wanted kind %s, got %s" % (self.headers["kind"], record["kind"])
+        if self.expect in ("accepted", "correct", "same") and said in self.reasons:
+            return None
+        if self.expect == "accepted":
+            return None if said in ("accepted",) + UNSURE else "wanted accepted"
+        if self.expect == "correct":
+            return None if said in ("accepted", "no_difference", "slower") + UNSURE else "an honest file was refused"
+        if self.expect == "same":
+            return None if said in ("no_difference", "slower") + UNSURE else "a copy must come out as no_difference"
+        if said == "accepted":
+            return "must not be accepted"
+        if self.expect == "not_accepted":
+            wrong = said in BROKEN and said not in self.reasons
+            return "refused because its own code is broken" if wrong else None
+        assert self.expect == "rejected", self.expect
+        return None if said in self.reasons else "wanted " + "|".join(self.reasons)
+
+
+def read_headers(path):
     found = {}
     for line in path.read_text(errors="replace").splitlines():
         if line.startswith("# hone-test:"):
@@ -24,92 +83,131 @@ def headers(path):
     return found
 
 
-def candidates():
-    folder = ROOT / "tests" / "adversarial"
-    for path in sorted(list(folder.glob("*.py")) + list((folder / "honest_tasks").rglob("*.py"))):
-        found = headers(path)
-        if "task" in found:
-            yield path, found
+def copy_of(task, folder):
+    """The task's own module as ModelNew, every other byte as it was."""
+    path = folder / ("copy_of_%s.py" % task.stem)
+    path.write_text(re.sub(r"\bModel\b", "ModelNew", task.read_text()))
+    return path
 
 
-def timed(expect):
-    """Whether the clock has a say in what is expected: such a candidate is judged on a machine that does nothing else."""
-    return expect["expect"] in ("accepted", "not_accepted") or "slower" in expect.get("reason", "")
+def collect(copies):
+    found = []
+    for path in sorted(FOLDER.glob("*/*.py")):
+        headers = read_headers(path)
+        if path.parent.name == "tasks":
+            if headers.get("copy") == "no":
+                continue
+            headers["expect"] = headers.get("copy", "same")
+            found.append(Candidate(copy_of(path, copies), "honest", headers, str(path.relative_to(ROOT))))
+        elif "task" in headers:
+            found.append(Candidate(path, path.parent.name, headers))
+    names = [candidate.name for candidate in found]
+    assert len(names) == len(set(names)), "two candidates with one name"
+    return found
 
 
-def problem(expect, record):
-    """None when the record is what the header asks for."""
-    verdict, reason = record["verdict"], record["reason"]
-    wanted = expect["expect"]
-    reasons = expect.get("reason", "").split("|")
-    if wanted == "rejected" and (verdict != "rejected" or reason not in reasons):
-        return "wanted rejected for %s" % expect["reason"]
-    if wanted == "accepted" and verdict != "accepted":
-        return "wanted accepted"
-    if wanted == "correct" and verdict == "rejected" and reason != "slower":
-        return "wanted a correct one"
-    if wanted == "not_accepted" and verdict == "accepted":
-        return "must not be accepted"
-    if "kind" in expect and record.get("kind") and record["kind"] != expect["kind"]:
-        return "wanted kind %s, got %s" % (expect["kind"], record["kind"])
-    return None
+def judge(hone, target, session, chosen):
+    """One hone process for all candidates of one session. Prints each verdict as it comes; returns (candidate, record, problem)."""
+    task, timeout, flags = session
+    command = [hone, "bench", task, "--stdin", "--target", target, "--json", "--no-save", "--again", "--no-lint", "--timeout", timeout,
+               "--build-timeout", "40", *flags.split(), *os.environ.get("HONE_TEST_FLAGS", "").split()]
+    results = []
+    with tempfile.TemporaryFile("w+") as paths, tempfile.TemporaryFile("w+") as errors:
+        paths.write("".join("%s\n" % one.path for one in chosen))
+        paths.seek(0)
+        process = subprocess.Popen(command, stdin=paths, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
+        for line in process.stdout:
+            if not line.startswith("{") or len(results) == len(chosen):
+                continue
+            one, record = chosen[len(results)], json.loads(line)
+            wrong = one.problem(record)
+            results.append((one, record, wrong))
+            speed = (record.get("speedup") or {}).get("vs_best")
+            print("%-4s %-10s %-30s %-24s %-13s %-16s %8s %6.1fs %s" % (
+                "FAIL" if wrong else "ok", one.kind, one.name, one.group(), record["verdict"], record["reason"],
+                "%.2fx" % speed if speed else "-", record["provenance"]["seconds"], wrong or ""))
+            if wrong:
+                print("       " + record["detail"][:600].replace("\n", "\n       "))
+            sys.stdout.flush()
+        process.wait()
+        missing = chosen[len(results):]
+        if missing:
+            errors.seek(0)
+            print("FAIL %s: %d verdicts for %d candidates; exit %d\n%s" % (task, len(results), len(chosen), process.returncode, errors.read()[-3000:]))
+    return results + [(one, None, "no verdict") for one in missing]
 
 
-def judge(hone, task, target, chosen, timeout):
-    command = [hone, "bench", task, *[str(path) for path, _ in chosen], "--target", target, "--json", "--no-save", "--again", "--timeout", timeout, *os.environ.get("HONE_TEST_FLAGS", "").split()]
-    command += ["--build-timeout", "40", "--compile", "never", "--no-lint"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    failures = []
-    for (path, expect), record in zip(chosen, lines):
-        wrong = problem(expect, record)
-        speed = (record.get("speedup") or {}).get("vs_best")
-        print("%-4s %-34s %-14s %-24s %8s %6.1fs %s" % (
-            "FAIL" if wrong else "ok", path.stem, record["verdict"], record["reason"],
-            "%.2fx" % speed if speed else "-", record["provenance"]["seconds"], wrong or ""))
-        if wrong:
-            print("       " + record["detail"][:600].replace("\n", "\n       "))
-            failures.append(path.stem)
-    if len(lines) != len(chosen):
-        print("FAIL: %d verdicts for %d candidates; exit %d\n%s" % (len(lines), len(chosen), done.returncode, done.stderr[-3000:]))
-        failures += [path.stem for path, _ in chosen[len(lines):]]
-    return failures
+def summarise(results):
+    print("%-12s %6s %12s %9s %11s" % ("class", "files", "as expected", "accepted", "not judged"))
+    for kind in sorted({one.kind for one, _, _ in results}):
+        rows = [(record, wrong) for one, record, wrong in results if one.kind == kind]
+        verdicts = [record["verdict"] if record else "none" for record, _ in rows]
+        print("%-12s %6d %12d %9d %11d" % (kind, len(rows), sum(wrong is None for _, wrong in rows), verdicts.count("accepted"),
+                                          sum(v in ("none", "cannot_judge", "inconclusive") for v in verdicts)))
+    missed = [one.name for one, _, wrong in results if wrong]
+    if missed:
+        print("missed: " + " ".join(missed))
+    print("%d of %d as expected" % (len(results) - len(missed), len(results)))
+
+
+def select(found, arguments):
+    classes = arguments.classes.split(",") if arguments.classes else []
+    words = arguments.only.split(",") if arguments.only else []
+    copies_too = arguments.target == "cuda"  # a copy of a task is judged on every device
+
+    def wanted(one):
+        if arguments.target not in one.targets and not (copies_too and one.expect == "same" and one.name.startswith("copy_of_")):
+            return False
+        if one.slow and not arguments.slow or classes and one.kind not in classes:
+            return False
+        if arguments.group and one.group() not in (arguments.group, arguments.group + ":timed" if arguments.both else arguments.group):
+            return False
+        return not words or any(word in one.name for word in words)
+
+    return [one for one in found if wanted(one)]
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--hone", required=True)
+    parser.add_argument("--hone")
     parser.add_argument("--target", default="cpu")
-    parser.add_argument("--task")
-    parser.add_argument("--only")
-    parser.add_argument("--timed", choices=("yes", "no"), help="only candidates whose verdict is, or is not, about speed")
+    parser.add_argument("--group", help="the candidates of one group of --list-groups")
+    parser.add_argument("--both", action="store_true", help="with --group: its timed candidates too")
+    parser.add_argument("--class", dest="classes", help="only these classes, commas between them")
+    parser.add_argument("--only", help="only candidates whose name contains one of these words, commas between them")
     parser.add_argument("--slow", action="store_true", help="include candidates marked slow")
-    parser.add_argument("--list-tasks", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1, help="hone processes side by side; for more than one, do not trust timed verdicts")
+    parser.add_argument("--record", help="append one line per verdict to this file")
+    parser.add_argument("--list-groups", action="store_true")
+    parser.add_argument("--table", action="store_true")
     arguments = parser.parse_args()
-    groups = {}
-    for path, expect in candidates():
-        if expect.get("target", "cpu") != arguments.target or (arguments.only and not any(word in path.stem for word in arguments.only.split(","))):
-            continue
-        if expect.get("slow") == "yes" and not arguments.slow:
-            continue
-        if arguments.timed and timed(expect) != (arguments.timed == "yes"):
-            continue
-        if not arguments.task or expect["task"] == arguments.task:
-            groups.setdefault((expect["task"], expect.get("timeout", "8")), []).append((path, expect))
-    if arguments.list_tasks:
-        print(";".join(sorted({task + (":timed" if timed(expect) else "") for (task, _), chosen in groups.items() for _, expect in chosen})), end="")
-        return 0
-    if arguments.target == "cuda" and not os.path.exists("/dev/nvidia0"):
-        print("skipped: no NVIDIA GPU here")
-        return 77
-    failures, total = [], 0
-    for (task, timeout), chosen in sorted(groups.items()):
-        print("== " + task)
-        failures += judge(arguments.hone, task, arguments.target, chosen, timeout)
-        total += len(chosen)
-        sys.stdout.flush()
-    print("%d of %d as expected" % (total - len(failures), total))
-    return 1 if failures or total == 0 else 0
+    with tempfile.TemporaryDirectory(prefix="hone-copies-") as copies:
+        chosen = select(collect(pathlib.Path(copies)), arguments)
+        if arguments.list_groups:
+            print(";".join(sorted({one.group() for one in chosen})), end="")
+            return 0
+        if arguments.table:
+            for one in sorted(chosen, key=lambda one: (one.kind, one.name)):
+                print("%-10s %-36s %-46s %-12s %s" % (one.kind, one.name, one.task, one.expect, "|".join(one.reasons)))
+            return 0
+        if arguments.target == "cuda" and not os.path.exists("/dev/nvidia0"):
+            print("skipped: no NVIDIA GPU here")
+            return 77
+        sessions = {}
+        for one in chosen:
+            sessions.setdefault(one.session, []).append(one)
+        results = []
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            running = [pool.submit(judge, arguments.hone, arguments.target, *item) for item in sorted(sessions.items())]
+            for future in concurrent.futures.as_completed(running):
+                results += future.result()
+        summarise(results)
+        if arguments.record:
+            with open(arguments.record, "a") as file:
+                for one, record, wrong in results:
+                    said = "%s %s" % (record["verdict"], record["reason"]) if record else "none"
+                    file.write("%-5s %-10s %-36s %s\n" % ("MISS" if wrong else "ok", one.kind, one.name, said))
+        return 1 if not results or any(wrong for _, _, wrong in results) else 0
 
 
 if __name__ == "__main__":

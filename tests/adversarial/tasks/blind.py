@@ -1,6 +1,8 @@
 """A blind task: the output is 1 to within rounding whatever goes in, and there is nothing in the module to stress.
 
 The judge has to say that it cannot tell the mutants apart."""
+# hone-test: copy = rejected
+# hone-test: reason = cannot_judge
 import torch
 import torch.nn as nn
 

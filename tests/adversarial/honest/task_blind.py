@@ -1,7 +1,8 @@
-"""The same expression with its constants folded into tensor operations; must pass, with the task reported as blind."""
+"""The same expression with its constants folded into tensor operations; right, but the task is blind, so nothing can be accepted."""
 # hone-test: task = tests/adversarial/tasks/blind.py
 # hone-test: target = cpu
-# hone-test: expect = correct
+# hone-test: expect = rejected
+# hone-test: reason = cannot_judge
 import torch
 import torch.nn as nn
 

@@ -1,0 +1,57 @@
+// PyTorch's own ways to run the task: the best number of threads, the rungs of the ladder with their first
+// times, the peak rates of the device and the floor that follows from them.
+#pragma once
+
+#include "evaluation/device_ceilings.h"
+#include "evaluation/ladder.h"
+#include "evaluation/progress.h"
+#include "evaluation/session_options.h"
+#include "evaluation/truth.h"
+#include "evaluation/worker.h"
+#include "task/card.h"
+
+namespace hone {
+
+class Baselines {
+ public:
+  Baselines(WorkerProcess& worker, const SessionOptions& options, const Truth& truth, const Json& facts)
+      : worker_(worker),
+        options_(options),
+        truth_(truth),
+        facts_(facts),
+        threads_(static_cast<int>(GetInt(facts, "threads", 1))) {}
+
+  Status LearnCeilings(Card* card, const Progress& progress);
+  // Chooses the number of threads, then prepares the rungs that are quick to prepare.
+  Status Prepare(const Progress& progress);
+  // Corrects the floor where PyTorch is faster than it allows.
+  void CorrectFloor(Card* card, const Progress& progress);
+
+  // Prepares torch.compile if it is wanted. This is slow, so callers ask only when it can change a verdict.
+  // Its time relative to the best other baseline is kept under `key`, which names task, device and library
+  // versions. If it was clearly slower before, it is not prepared again.
+  Status PrepareCompile(const std::string& key, double best_other_us, const Progress& progress);
+  Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);
+
+  const Ladder& ladder() const { return ladder_; }
+  const Ceilings& ceilings() const { return ceilings_.rates; }
+  int threads() const { return threads_; }
+  double eager_us() const { return eager_us_; }
+
+ private:
+  bool Wants(const std::string& rung) const;
+  Status ChooseThreads();
+  Status PrepareRung(const std::string& name);
+  Result<TensorTree> Run(const std::string& rung, const Case& one);
+
+  WorkerProcess& worker_;
+  const SessionOptions& options_;
+  const Truth& truth_;
+  const Json& facts_;
+  DeviceCeilings ceilings_;
+  Ladder ladder_;
+  int threads_;
+  double eager_us_ = 0;
+};
+
+}  // namespace hone

@@ -1,0 +1,97 @@
+// Device memory that the parent owns. Every allocation is made with the driver's virtual memory interface:
+// physical memory (which can be exported as a descriptor), an address range, a mapping and access rights.
+//
+// A descriptor gives its holder the whole allocation, to read and to write: access rights belong to a
+// mapping, and every process makes its own. So two parties that must not see each other's values never get
+// descriptors of the same allocation. Physical memory goes back to the device when the parent has freed it
+// and every process that imported it has released it or ended.
+#pragma once
+
+#include <memory>
+
+#include "base/unique_fd.h"
+#include "evaluation/driver.h"
+
+namespace hone {
+
+// The primary context of one device, which waits asleep (blocking synchronisation) rather than spinning. Kept
+// alive by every buffer in it.
+class DeviceContext {
+ public:
+  // kUnavailable, with a sentence, where there is no device or it cannot share memory. The driver must
+  // outlive the context. Ordinals count visible devices: the driver honours CUDA_VISIBLE_DEVICES.
+  static Result<std::shared_ptr<DeviceContext>> Open(const Driver& driver, int ordinal);
+  ~DeviceContext();
+  DeviceContext(const DeviceContext&) = delete;
+
+  const Driver& driver() const { return driver_; }
+  cuda::Device device() const { return device_; }
+  const std::string& name() const { return name_; }
+  size_t granularity() const { return granularity_; }
+
+  // Makes the context current in this thread for a scope.
+  class Scope {
+   public:
+    explicit Scope(const DeviceContext& context);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    const Status& status() const { return status_; }
+
+   private:
+    const Driver& driver_;
+    Status status_;
+  };
+
+ private:
+  explicit DeviceContext(const Driver& driver) : driver_(driver) {}
+  const Driver& driver_;
+  cuda::Device device_ = 0;
+  cuda::Context context_ = nullptr;
+  std::string name_;
+  size_t granularity_ = 0;
+};
+
+// Some bytes of device memory, without owning them.
+struct DeviceSpan {
+  cuda::Address address = 0;
+  size_t bytes = 0;
+
+  DeviceSpan Part(size_t offset, size_t count) const { return {address + offset, count}; }
+};
+
+struct MemoryInfo {
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+};
+
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  // Contents are undefined. Rounded up to the device's granularity (2 MiB on today's chips).
+  static Result<DeviceBuffer> Allocate(std::shared_ptr<DeviceContext> context, size_t bytes, bool shareable);
+  DeviceBuffer(DeviceBuffer&& other) noexcept;
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+  ~DeviceBuffer() { Free(); }
+
+  // The bytes asked for; mapped_bytes() are there.
+  DeviceSpan span() const { return {address_, bytes_}; }
+  size_t bytes() const { return bytes_; }
+  size_t mapped_bytes() const { return mapped_; }
+  bool shareable() const { return shareable_; }
+  // A descriptor of the whole allocation, to send to another process. The buffer may be freed before it is
+  // used.
+  Result<UniqueFd> Export() const;
+  void Free();
+
+ private:
+  std::shared_ptr<DeviceContext> context_;
+  cuda::Allocation allocation_ = 0;
+  cuda::Address address_ = 0;  // 0: nothing is mapped
+  size_t bytes_ = 0;
+  size_t mapped_ = 0;
+  bool shareable_ = false;
+};
+
+Result<MemoryInfo> QueryMemory(const DeviceContext& context);
+
+}  // namespace hone

@@ -1,0 +1,51 @@
+// The GPU half of the data plane: the parent's own door to the device, on which it keeps inputs, answers and
+// truth.
+//
+// The parent allocates and hands a worker the descriptor of a buffer (worker/hone_device.py maps it); the
+// worker's kernels read inputs there and write answers there; the parent compares and digests them in place.
+// Nothing is copied to the host but scalars. Who gets which buffer is in docs/JUDGE.md, "Data plane".
+//
+// Every call waits until the device has done it, asleep. Between calls the parent does nothing on the device,
+// so it can be open while somebody is timed. A plane is used by one thread at a time.
+//
+// Where a machine cannot do this, Open says so in one sentence (kUnavailable) and the caller moves tensors
+// through the host instead.
+#pragma once
+
+#include "evaluation/device_kernels.h"
+#include "evaluation/device_memory.h"
+
+namespace hone {
+
+class DevicePlane {
+ public:
+  // Takes about 0.3 s, and a second more when the driver has not compiled the kernels before. `driver` null:
+  // this machine's.
+  static Result<std::unique_ptr<DevicePlane>> Open(int ordinal, const Driver* driver = nullptr);
+
+  const std::string& name() const { return context_->name(); }
+  // A shareable buffer can be exported; a private one is nobody else's.
+  Result<DeviceBuffer> Allocate(size_t bytes, bool shareable);
+  Result<MemoryInfo> Memory() const { return QueryMemory(*context_); }
+
+  Status Fill(DeviceSpan span, unsigned char byte);
+  Status Copy(DeviceSpan to, DeviceSpan from);
+  Status Upload(DeviceSpan to, std::span<const std::byte> from);
+  Status Download(std::span<std::byte> to, DeviceSpan from);
+
+  Result<Distance> Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth);
+  // For a truth that is there in pieces: Join the sums, then DistanceOf.
+  Result<ComparedSums> ComparePiece(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth) {
+    return kernels_->Compare(dtype, got, truth_dtype, truth);
+  }
+  Result<Digest> DigestOf(Dtype dtype, DeviceSpan data, uint64_t key) {
+    return kernels_->DigestOf(dtype, data, key);
+  }
+  Result<bool> Equal(DeviceSpan a, DeviceSpan b) { return kernels_->Equal(a, b); }
+
+ private:
+  std::shared_ptr<DeviceContext> context_;
+  std::unique_ptr<DeviceKernels> kernels_;
+};
+
+}  // namespace hone

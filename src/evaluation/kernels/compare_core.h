@@ -1,0 +1,186 @@
+// Compares numbers with a truth, as evaluation/compare.h does, in two passes: the largest |truth|, then the
+// sums.
+//
+// Threads read pairs of neighbouring numbers, so that loads of every dtype are wide and coalesced and a
+// complex number lies in one thread. A pass over rows (rms of each row, worst difference against it) needs
+// another division of work and the same ReadTile.
+#pragma once
+
+#include "evaluation/kernels/portable.h"
+
+namespace hone::kernels {
+
+constexpr unsigned kPairs = 4;  // per thread and tile
+constexpr uint64_t kTileNumbers = 2ULL * kPairs * kThreads;
+
+struct CompareArgs {
+  const void* got;
+  const void* truth;
+  uint64_t numbers;
+  int got_number;
+  int truth_number;
+  int poison_numbers;  // 0: poison is not counted; 1 or 2: numbers in an element
+};
+
+struct ComparePartial {
+  double difference_squared = 0;  // of differences divided by the largest |truth|
+  double truth_squared = 0;       // likewise
+  double worst = 0;               // largest |got - truth|
+  uint64_t worst_at = UINT64_MAX;
+  uint64_t non_finite = 0;  // NaN or infinity on one side only, or different ones
+  uint64_t first_non_finite = UINT64_MAX;
+  uint64_t poisoned = 0;
+  uint64_t differing = 0;
+};
+
+HONE_BOTH uint64_t CompareTiles(uint64_t numbers) {
+  return (numbers + kTileNumbers - 1) / kTileNumbers;
+}
+
+// A partial as memory holds it: shared memory of a kernel has no constructors.
+struct CompareWords {
+  uint64_t words[sizeof(ComparePartial) / 8];
+};
+
+HONE_BOTH ComparePartial Merge(ComparePartial a, const ComparePartial& b) {
+  a.difference_squared += b.difference_squared;
+  a.truth_squared += b.truth_squared;
+  if (b.worst > a.worst || (b.worst == a.worst && b.worst_at < a.worst_at)) {
+    a.worst = b.worst;
+    a.worst_at = b.worst_at;
+  }
+  a.non_finite += b.non_finite;
+  if (b.first_non_finite < a.first_non_finite) a.first_non_finite = b.first_non_finite;
+  a.poisoned += b.poisoned;
+  a.differing += b.differing;
+  return a;
+}
+
+HONE_BOTH double MergeLargest(double a, double b) {
+  return b > a ? b : a;
+}
+
+// The numbers of one thread in one tile: pair j starts at number first + j * 2 * kThreads.
+struct TileNumbers {
+  double value[2 * kPairs];
+  unsigned poisoned;
+};
+
+template <class T>
+struct alignas(2 * sizeof(T)) Two {
+  T first, second;
+};
+
+template <class Read>
+HONE_BOTH void ReadPairs(const void* data, uint64_t first, uint64_t numbers, int poison_numbers,
+                         TileNumbers* out) {
+  using T = typename Read::Stored;
+  T poison;
+  memset(&poison, 0x7F, sizeof poison);  // kPoisonByte
+  const T* const stored = static_cast<const T*>(data);
+  const Read read;
+  Two<T> pairs[kPairs];
+  const bool whole = first + 2ULL * kThreads * (kPairs - 1) + 1 < numbers;
+  HONE_UNROLL
+  for (unsigned j = 0; j < kPairs; ++j) {
+    const uint64_t at = first + 2ULL * kThreads * j;
+    if (whole) {
+      pairs[j] = *reinterpret_cast<const Two<T>*>(stored + at);
+    } else {
+      pairs[j].first = at < numbers ? stored[at] : T{};
+      pairs[j].second = at + 1 < numbers ? stored[at + 1] : T{};
+    }
+  }
+  out->poisoned = 0;
+  HONE_UNROLL
+  for (unsigned j = 0; j < kPairs; ++j) {
+    out->value[2 * j] = read(pairs[j].first);
+    out->value[2 * j + 1] = read(pairs[j].second);
+    // Compared as bits where a number is one (NaN equals nothing): only float16's poison is no number, and it
+    // is stored as an integer here.
+    const bool first_poisoned = pairs[j].first == poison;
+    const bool second_poisoned = pairs[j].second == poison;
+    if (poison_numbers == 1) out->poisoned += first_poisoned + second_poisoned;
+    if (poison_numbers == 2) out->poisoned += first_poisoned && second_poisoned;
+  }
+}
+
+HONE_BOTH void ReadTile(int number, const void* data, uint64_t first, uint64_t numbers, int poison_numbers,
+                        TileNumbers* out) {
+  switch (number) {
+    case kF16:
+      return ReadPairs<ReadF16>(data, first, numbers, poison_numbers, out);
+    case kBf16:
+      return ReadPairs<ReadBf16>(data, first, numbers, poison_numbers, out);
+    case kF32:
+      return ReadPairs<ReadAs<float>>(data, first, numbers, poison_numbers, out);
+    case kF64:
+      return ReadPairs<ReadAs<double>>(data, first, numbers, poison_numbers, out);
+    case kU8:
+      return ReadPairs<ReadAs<uint8_t>>(data, first, numbers, poison_numbers, out);
+    case kI8:
+      return ReadPairs<ReadAs<int8_t>>(data, first, numbers, poison_numbers, out);
+    case kI16:
+      return ReadPairs<ReadAs<int16_t>>(data, first, numbers, poison_numbers, out);
+    case kI32:
+      return ReadPairs<ReadAs<int32_t>>(data, first, numbers, poison_numbers, out);
+    default:
+      return ReadPairs<ReadAs<int64_t>>(data, first, numbers, poison_numbers, out);
+  }
+}
+
+HONE_BOTH void AddLargest(const CompareArgs& args, uint64_t tile, unsigned thread, double* largest) {
+  TileNumbers truth;
+  ReadTile(args.truth_number, args.truth, tile * kTileNumbers + 2ULL * thread, args.numbers, 0, &truth);
+  HONE_UNROLL
+  for (double value : truth.value) {
+    const double size = Absolute(value);
+    if (size > *largest && IsFinite(size)) *largest = size;
+  }
+}
+
+// Values are divided by the largest |truth| before they are squared, so that nothing over- or underflows.
+HONE_BOTH double ScaleFor(double largest) {
+  return largest > 0 ? 1 / largest : 1;
+}
+
+HONE_BOTH void AddCompared(const CompareArgs& args, double scale, uint64_t tile, unsigned thread,
+                           ComparePartial* sums) {
+  const bool whole_integers = args.got_number == kI64 && args.truth_number == kI64;
+  const uint64_t first = tile * kTileNumbers + 2ULL * thread;
+  TileNumbers got, truth;
+  ReadTile(args.got_number, args.got, first, args.numbers, args.poison_numbers, &got);
+  ReadTile(args.truth_number, args.truth, first, args.numbers, 0, &truth);
+  sums->poisoned += got.poisoned;
+  HONE_UNROLL
+  for (unsigned i = 0; i < 2 * kPairs; ++i) {
+    // Past the end both are 0, which adds nothing.
+    const uint64_t at = first + 2ULL * kThreads * (i / 2) + i % 2;
+    const double is = got.value[i], want = truth.value[i];
+    if (!IsFinite(is) || !IsFinite(want)) {
+      // The truth may itself be infinite or NaN; then the same is right.
+      const bool same = (IsNan(want) && IsNan(is)) || want == is;
+      if (!same) {
+        ++sums->non_finite;
+        ++sums->differing;
+        if (at < sums->first_non_finite) sums->first_non_finite = at;
+      }
+      continue;
+    }
+    const double off = Absolute(is - want);
+    bool differs = off != 0;
+    // A double holds integers up to 2^53 only.
+    if (whole_integers && !differs && at < args.numbers)
+      differs = static_cast<const int64_t*>(args.got)[at] != static_cast<const int64_t*>(args.truth)[at];
+    sums->differing += differs;
+    const double scaled = off * scale, scaled_truth = want * scale;
+    sums->difference_squared += scaled * scaled;
+    sums->truth_squared += scaled_truth * scaled_truth;
+    if (off > sums->worst) {
+      sums->worst = off;
+      sums->worst_at = at;
+    }
+  }
+}
+
+}  // namespace hone::kernels

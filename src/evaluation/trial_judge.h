@@ -1,0 +1,17 @@
+// Compares one answer of a candidate with one case: structure, shapes, dtypes, values, and the inputs after
+// the call. It notes what it saw; the verdict room draws the conclusions.
+#pragma once
+
+#include "evaluation/measurement.h"
+#include "evaluation/truth.h"
+
+namespace hone {
+
+// `inputs_after`: the caller's tensors after the call.
+Trial JudgeTrial(const Truth& truth, const Case& one, const TensorTree& answer,
+                 const TensorTree& inputs_after);
+
+// Whether the trial ends the evaluation.
+bool IsBad(const Trial& trial);
+
+}  // namespace hone

@@ -1,0 +1,15 @@
+"""Right result, but leaves the caller's tensor as it was, where the task adds to it in place."""
+# hone-test: task = tests/adversarial/tasks/in_place.py
+# hone-test: expect = rejected
+# hone-test: reason = input-modified|wrong-output
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+
+    def forward(self, x):
+        return x + torch.relu(self.linear(x))

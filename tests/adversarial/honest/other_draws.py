@@ -1,0 +1,17 @@
+"""Dropout from uniform numbers of its own: the same distribution, other draws."""
+# hone-test: task = tests/adversarial/tasks/train_dropout.py
+# hone-test: target = cpu,cuda
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.first = nn.Linear(features, features)
+        self.second = nn.Linear(features, features)
+
+    def forward(self, x):
+        hidden = torch.relu(self.first(x))
+        kept = (torch.rand(hidden.shape, device=x.device) >= 0.1).to(x.dtype)
+        return self.second(hidden * kept / 0.9)

@@ -1,0 +1,18 @@
+"""Leaves out a bias that is zero and a temperature that is one as initialised."""
+# hone-test: task = tests/adversarial/tasks/zero_bias.py
+# hone-test: target = cpu,cuda
+# hone-test: expect = rejected
+# hone-test: reason = wrong-output|cannot_judge
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(features, features))
+        self.offset = nn.Parameter(torch.zeros(features))
+        self.temperature = nn.Parameter(torch.ones(()))
+
+    def forward(self, x):
+        return torch.sigmoid(x @ self.weight)
