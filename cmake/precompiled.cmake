@@ -17,11 +17,9 @@ option(HONE_PCH "Precompile the headers of the standard library" ${default})
 # compiles by itself. Off with ccache, which then knows every file by itself.
 option(HONE_UNITY "Compile several sources of a room together" ${default})
 function(hone_unity target size)
-  if(HONE_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
-    # gcc takes the sources for headers, where a type of an unnamed namespace would differ from file to file.
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
-  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  # gcc takes the sources for headers, where a type of an unnamed namespace would differ from file to file.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
 # hone_precompiled(TARGET OWNER HEADERS...): the first target of an owner compiles the headers, the others take them over.
