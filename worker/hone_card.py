@@ -181,26 +181,31 @@ def _is_library(name, own_names):
     return any(mark in name for mark in _LIBRARY_MARKS)
 
 
+def _profiler(on_gpu):
+    """Kineto's first use takes a second, because it looks for GPUs; for operators on a CPU the older profiler is enough."""
+    if on_gpu:
+        from torch.profiler import ProfilerActivity, profile
+
+        return profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
+    return torch.autograd.profiler.profile(use_kineto=False)
+
+
 def profile(call, inputs, device, own_names=()):
     """One call under the profiler: how many launches (operators on a CPU), whose time."""
-    from torch.profiler import ProfilerActivity
-    from torch.profiler import profile as run_profiler
-
     on_gpu = device.type == "cuda"
-    activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if on_gpu else [])
     with torch.no_grad():
         for _ in range(2):
             call(*inputs)
         if on_gpu:
             torch.cuda.synchronize()
-        with run_profiler(activities=activities) as profiler:
+        with _profiler(on_gpu) as profiler:
             start = time.perf_counter()
             call(*inputs)
             if on_gpu:
                 torch.cuda.synchronize()
             wall_us = (time.perf_counter() - start) * 1e6
     launches, own_us, library_us, kernels = 0, 0.0, 0.0, {}
-    for event in profiler.events():
+    for event in profiler.events() if on_gpu else profiler.function_events:
         if on_gpu:
             if "CUDA" not in str(event.device_type) or event.name.startswith(("aten::", "cuda", "Lazy", "Activity")):
                 continue

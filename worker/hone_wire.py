@@ -46,6 +46,9 @@ class Wire:
             size -= len(data)
         return json.loads(b"".join(chunks)), list(descriptors)
 
+    def close(self):
+        self._socket.close()
+
     def send(self, message):
         text = json.dumps(message, allow_nan=False, default=str).encode("utf-8", "replace")
         self._socket.sendall(_HEADER.pack(_MAGIC, 0, len(text)) + text)
@@ -81,8 +84,8 @@ def to_host(tensor):
     return host.cpu().contiguous()
 
 
-def write_tree(tree, descriptor, plain_only=False):
-    """Writes every tensor of the tree into the descriptor; returns the description."""
+def write_tree(tree, descriptor, plain_only=False, start=0):
+    """Writes every tensor of the tree into the descriptor, from `start` on; returns the description, whose offsets count from there."""
     offset = 0
 
     def visit(node):
@@ -100,7 +103,7 @@ def write_tree(tree, descriptor, plain_only=False):
                 "stride": list(node.stride()) if node.layout == torch.strided else [],
                 "device": node.device.type, "requires_grad": bool(node.requires_grad),
             }
-            view, position = memoryview(raw_bytes(host)).cast("B"), offset
+            view, position = memoryview(raw_bytes(host)).cast("B"), start + offset
             while len(view):
                 written = os.pwrite(descriptor, view[: 1 << 28], position)
                 view, position = view[written:], position + written
@@ -121,7 +124,7 @@ def write_tree(tree, descriptor, plain_only=False):
 
     description = visit(tree)
     if offset:
-        os.ftruncate(descriptor, max(offset, os.fstat(descriptor).st_size))
+        os.ftruncate(descriptor, max(start + offset, os.fstat(descriptor).st_size))
     return description
 
 

@@ -8,6 +8,7 @@ anything in here; the parent is built so that this changes no verdict but the ca
 import ctypes
 import gc
 import glob
+import importlib.metadata
 import importlib.util
 import os
 import random
@@ -17,9 +18,10 @@ import traceback
 
 import torch
 
+import hone_clock
 import hone_task
 import hone_wire
-from hone_wire import Wire, map_tensors, read_tree, tensors_of, write_tree
+from hone_wire import Wire, map_tensors, read_tree, write_tree
 
 _M_PERTURB, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -6, -3, -1
 _POISON = 0x7F  # every byte of memory that was never written; the parent looks for it
@@ -95,12 +97,12 @@ class Worker:
         self.models, self.snapshots, self.inputs, self.rungs, self.wide = {}, {}, {}, {}, {}
         self.module = None
         self.source, self.beside = None, None  # of a task; a candidate has neither
-        self.outputs, self.batch = [], []
         self.watched = _watched()
         self.synchronize = torch.cuda.synchronize if self.device.type == "cuda" else lambda: None
-        self.flush_buffer = None
         self.facts = {}
+        self.clock = hone_clock.Clock(self)
         self.verbs = {name: getattr(self, name) for name in VERBS}
+        self.verbs.update((name, getattr(self.clock, name)) for name in hone_clock.VERBS)
 
     def seed(self, seed):
         random.seed(seed)
@@ -117,8 +119,10 @@ class Worker:
         return dict(self.facts)
 
     def wake(self):
+        """Touches the device, which takes a while; the reference also collects facts about it."""
         try:
-            self.facts = self._facts()
+            torch.zeros(1, device=self.device)
+            self.facts = self._facts() if self.role == "reference" else {}
         except Exception as error:
             self.facts = error
 
@@ -130,10 +134,8 @@ class Worker:
             "capabilities": torch.backends.cpu.get_cpu_capability() if hasattr(torch.backends, "cpu") else "",
         }
         try:
-            import triton
-
-            facts["triton"] = triton.__version__
-        except Exception:
+            facts["triton"] = importlib.metadata.version("triton")  # importing it takes half a second
+        except importlib.metadata.PackageNotFoundError:
             facts["triton"] = ""
         if self.device.type == "cuda":
             properties = torch.cuda.get_device_properties(self.device)
@@ -145,10 +147,6 @@ class Worker:
                 matmul_tf32=torch.backends.cuda.matmul.allow_tf32, cudnn_tf32=torch.backends.cudnn.allow_tf32,
                 nvrtc=has_nvrtc(),
             )
-        # The profiler's first use takes a second or more as well.
-        import hone_card
-
-        hone_card.profile(lambda x: x + 1, [torch.zeros(1, device=self.device)], self.device)
         return facts
 
     def threads(self, message, descriptors):
@@ -282,7 +280,6 @@ class Worker:
                 table.pop(slot, None)
         for name in message.get("inputs", ()):
             self.inputs.pop(name, None)
-        self.outputs = []
         gc.collect()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -290,18 +287,21 @@ class Worker:
 
     # Inputs
 
-    def make_inputs(self, message, descriptors):
-        """The task's own inputs under a secret seed, changed for a stress regime when asked."""
-        self.seed(message["seed"])
-        variant = message.get("variant")
+    def draw_inputs(self, seed, variant=None, slot=None):
+        """The task's own inputs under a secret seed."""
+        self.seed(seed)
         if variant:
             made = self._variants()[variant]
             made = made() if callable(made) else made
         else:
             made = self.module.get_inputs()
         if self.source is not None:
-            made = hone_task.check_inputs(self.source, made, self.models.get(message.get("slot")))
-        made = list(made)
+            made = hone_task.check_inputs(self.source, made, self.models.get(slot))
+        return list(made)
+
+    def make_inputs(self, message, descriptors):
+        """The task's own inputs under a secret seed, changed for a stress regime when asked."""
+        made = self.draw_inputs(message["seed"], message.get("variant"), message.get("slot"))
         if message.get("regime"):
             import hone_stress
 
@@ -322,25 +322,6 @@ class Worker:
             hone_wire.overwrite_tree(self.inputs[name], message["tree"], descriptors[0])
         else:
             self.inputs[name] = read_tree(message["tree"], descriptors[0], self.device)
-        self.synchronize()
-        return {}
-
-    def put_batch(self, message, descriptors):
-        """Makes the inputs for a timed block: the same values, rolled by another offset for every call."""
-        base = read_tree(message["tree"], descriptors[0], self.device)
-
-        def turned(offset):
-            def turn(tensor):
-                if not tensor.is_floating_point() and not tensor.is_complex():
-                    return tensor.clone()
-                values = tensor.detach().contiguous().view(-1).roll(offset).view(tensor.shape)
-                if values.stride() != tensor.stride():
-                    values = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(values)
-                return values.requires_grad_() if tensor.requires_grad else values
-
-            return map_tensors(base, turn)
-
-        self.batch = [turned(offset) for offset in message["rolls"]]
         self.synchronize()
         return {}
 
@@ -366,7 +347,7 @@ class Worker:
 
     # Runs
 
-    def _restore(self, slot):
+    def restore(self, slot):
         if self.snapshots.get(slot) is not None:
             self.snapshots[slot].restore()
 
@@ -397,7 +378,7 @@ class Worker:
 
             inputs = hone_stress.mutate(message["mutant"], inputs, torch.Generator().manual_seed(message["seed"]))
         rung = self.rungs.get(slot, {}).get(message.get("rung", "eager"))
-        self._restore(slot)
+        self.restore(slot)
         if message.get("poison"):
             self._poison_device(message.get("output_bytes", []))
         if message.get("busy"):
@@ -432,7 +413,7 @@ class Worker:
         from hone_truth import run_wide, wide_model
 
         slot = message["slot"]
-        self._restore(slot)
+        self.restore(slot)
         wide = self.wide.get(slot)
         if wide is None or self.snapshots.get(slot) is not None:
             wide = wide_model(self.models[slot])
@@ -455,65 +436,6 @@ class Worker:
         self.rungs.setdefault(slot, {})[message["rung"]] = RUNGS[message["rung"]](self.models[slot], self.inputs[message["inputs"]])
         self.synchronize()
         return {}
-
-    def block(self, message, descriptors):
-        """Calls the model `count` times and waits for the device. The parent times this message."""
-        slot, count = message["slot"], message["count"]
-        sets = self.batch[message.get("first", 0):] if message.get("batch") else [self.inputs[name] for name in message["inputs"]]
-        rung = self.rungs.get(slot, {}).get(message.get("rung", ""))
-        call = rung.call if rung is not None else self.models[slot]
-        on_gpu = self.device.type == "cuda"
-        flush = None
-        if message.get("flush"):
-            if self.flush_buffer is None:
-                self.flush_buffer = torch.empty(message["flush"], dtype=torch.uint8, device=self.device)
-            flush = self.flush_buffer
-        outputs = self.outputs = [None] * count
-        if rung is not None:
-            rung.enter()
-        reply = {}
-        gc.disable()
-        started = time.perf_counter()
-        try:
-            with torch.no_grad():
-                if on_gpu:
-                    before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-                    before.record()
-                if flush is None:
-                    for i in range(count):
-                        outputs[i] = call(*sets[i % len(sets)])
-                elif message.get("empty"):
-                    for _ in range(count):
-                        flush.zero_()
-                else:
-                    for i in range(count):
-                        flush.zero_()
-                        outputs[i] = call(*sets[i % len(sets)])
-                if on_gpu:
-                    after.record()
-                    self.synchronize()
-                    reply["event_us"] = before.elapsed_time(after) * 1e3
-        finally:
-            gc.enable()
-            if rung is not None:
-                rung.leave()
-        reply["compute_s"] = time.perf_counter() - started
-        return reply
-
-    def before_block(self, message, descriptors):
-        """Resets the module's state and the random generator before a block, for both sides."""
-        self.outputs = []
-        self._restore(message["slot"])
-        self.seed(message["seed"])
-        self.synchronize()
-        return {}
-
-    def fetch(self, message, descriptors):
-        """The outputs of one call of the last block."""
-        out, last = self.outputs[message["call"]], self.outputs[-1]
-        addresses = [[t.data_ptr() for t in tensors_of([tree])] for tree in (out, last)]
-        tree = write_tree(out, descriptors[0], plain_only=self.role == "candidate")
-        return {"tree": tree, "reused": message["call"] + 1 < len(self.outputs) and addresses[0] == addresses[1]}
 
     # Facts
 
@@ -557,8 +479,7 @@ class Worker:
 
 VERBS = (
     "hello", "threads", "load", "init_inputs", "build", "weights", "take_weights", "snapshot", "drop", "make_inputs",
-    "put_inputs", "put_batch", "stress", "mutants", "run", "truth", "rung", "block", "before_block", "fetch", "card", "profile",
-    "ceilings", "tampering", "canary",
+    "put_inputs", "stress", "mutants", "run", "truth", "rung", "card", "profile", "ceilings", "tampering", "canary",
 )
 
 
@@ -583,13 +504,16 @@ def answer(worker, message, descriptors):
         return {"ok": False, "error": describe(hone_task.explain(worker.source, verb, error))}
 
 
-def main():
-    descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+def die_with_parent():
     try:
-        ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # die with the parent
+        ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
     except (OSError, AttributeError):
         pass
-    settle_allocator()
+
+
+def serve(descriptor, role, device):
+    """One worker, from its first message to the last."""
+    die_with_parent()
     wire = Wire(descriptor)
     worker = Worker(role, device)
     worker.wake()
@@ -602,6 +526,43 @@ def main():
         for number in descriptors:
             os.close(number)
         wire.send(reply)
+
+
+def status_of(pid, ended):
+    """How a forked worker ended. It may need a moment to go after its channel has closed."""
+    until = time.monotonic() + 2
+    while pid not in ended and time.monotonic() < until:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            ended[pid] = status
+        else:
+            time.sleep(0.01)
+    if pid not in ended:
+        return {"running": True}
+    status = ended[pid]
+    return {"signal": os.WTERMSIG(status)} if os.WIFSIGNALED(status) else {"code": os.WEXITSTATUS(status)}
+
+
+def main():
+    """The zygote: forks a worker whenever the parent asks. It has imported torch and touches no device and no foreign code."""
+    descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    die_with_parent()
+    settle_allocator()
+    control = Wire(descriptor)
+    forks, ended = [], {}
+    while True:
+        message, descriptors = control.receive()
+        if message is None:
+            os._exit(0)
+        if message["verb"] == "fork":
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                serve(descriptors[0], role, device)
+            forks.append(pid)
+            os.close(descriptors[0])
+        else:
+            control.send(status_of(forks[message["fork"]], ended))
 
 
 if __name__ == "__main__":

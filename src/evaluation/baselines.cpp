@@ -13,15 +13,16 @@ namespace hone {
 namespace {
 
 constexpr double kCompileBehind = 1.15;
+constexpr int64_t kCompileRounds = 6;  // fewer are not remembered
 constexpr int64_t kCeilingsMeasuredAtMost = 4;
 
 }  // namespace
 
 Result<double> Baselines::TimeCall(const std::string& slot, const std::string& rung, double at_most_s) {
-  const Json message = {{"slot", slot}, {"inputs", {"default#1"}}, {"count", 1}, {"rung", rung}};
+  const Json message = {{"slot", slot}, {"inputs", "default#1"}, {"count", 1}, {"rung", rung}};
   double best = 1e30, spent = 0;
   for (int i = 0; i < 7 && (i < 2 || spent < at_most_s); ++i) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, worker_.Call("block", message, {}, 600));
+    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, worker_.Call("calls", message, {}, 600));
     if (!reply.ok()) return Error{ErrorKind::kInvalid, reply.failure->message};
     spent += reply.seconds();
     if (i > 0) best = std::min(best, reply.seconds());
@@ -114,31 +115,40 @@ Status Baselines::PrepareRung(const std::string& name) {
   return Ok();
 }
 
-Status Baselines::PrepareCompile(const std::string& key, double best_other_us, const Progress& progress) {
-  if (ladder_.Find("compile")) return Ok();
-  if (!Wants("compile")) return Ok();
-  const fs::path file = CacheFolder() / "compile" / (key.substr(0, 16) + ".json");
-  if (const Result<std::string> text = ReadFile(file); text.ok() && options_.compile_rung != "always") {
+Status Baselines::PrepareCompile(const Progress& progress) {
+  if (ladder_.Find("compile") || !Wants("compile")) return Ok();
+  if (const Result<std::string> text = ReadFile(compile_record_);
+      text.ok() && options_.compile_rung != "always") {
     const Result<Json> seen = ParseJson(*text);
     const double behind = seen.ok() ? GetNumber(*seen, "over_best") : 0;
-    if (behind > kCompileBehind) {
+    if (behind > kCompileBehind && GetInt(*seen, "rounds") >= kCompileRounds) {
       Rung rung;
       rung.name = "compile";
       rung.why_not = fmt::format(
-          "took {:.2f}x the best other rung's time when last measured here, {}; --compile always measures it "
-          "again",
-          behind, GetString(*seen, "measured"));
+          "took {:.2f}x the best other rung's time in {} interleaved rounds here, {}; --compile always "
+          "measures it again",
+          behind, GetInt(*seen, "rounds"), GetString(*seen, "measured"));
       ladder_.Add(rung);
       return Ok();
     }
   }
   progress("preparing torch.compile, the slowest rung", 0, 0);
-  HONE_RETURN_IF_ERROR(PrepareRung("compile"));
-  const std::optional<Rung> made = ladder_.Find("compile");
-  if (made && made->available && best_other_us > 0)
-    KeepInCache(file,
-                DumpJson(Json{{"over_best", made->call_us / best_other_us}, {"measured", UtcTimestamp()}}));
-  return Ok();
+  return PrepareRung("compile");
+}
+
+void Baselines::RememberCompile(const Timing& timing) const {
+  const Contestant* compiled = timing.Find("compile");
+  if (compiled == nullptr || static_cast<int64_t>(compiled->rounds.size()) < kCompileRounds ||
+      timing.void_rounds > 0 || timing.answers_wrong > 0)
+    return;
+  double best_us = 1e30;
+  for (size_t i = 1; i < timing.contestants.size(); ++i)
+    if (&timing.contestants[i] != compiled)
+      best_us = std::min(best_us, timing.MedianUs(timing.contestants[i]));
+  if (best_us <= 0 || best_us >= 1e30) return;
+  KeepInCache(compile_record_, DumpJson(Json{{"over_best", timing.MedianUs(*compiled) / best_us},
+                                             {"rounds", compiled->rounds.size()},
+                                             {"measured", UtcTimestamp()}}));
 }
 
 Status Baselines::LearnCeilings(Card* card, const Progress& progress) {

@@ -6,6 +6,7 @@
 #include "evaluation/ladder.h"
 #include "evaluation/progress.h"
 #include "evaluation/session_options.h"
+#include "evaluation/timing.h"
 #include "evaluation/truth.h"
 #include "evaluation/worker.h"
 #include "task/card.h"
@@ -14,11 +15,14 @@ namespace hone {
 
 class Baselines {
  public:
-  Baselines(WorkerProcess& worker, const SessionOptions& options, const Truth& truth, const Json& facts)
+  // `compile_record`: the file that remembers what torch.compile came to.
+  Baselines(WorkerProcess& worker, const SessionOptions& options, const Truth& truth, const Json& facts,
+            fs::path compile_record)
       : worker_(worker),
         options_(options),
         truth_(truth),
         facts_(facts),
+        compile_record_(std::move(compile_record)),
         threads_(static_cast<int>(GetInt(facts, "threads", 1))) {}
 
   Status LearnCeilings(Card* card, const Progress& progress);
@@ -28,9 +32,11 @@ class Baselines {
   void CorrectFloor(Card* card, const Progress& progress);
 
   // Prepares torch.compile if it is wanted. This is slow, so callers ask only when it can change a verdict.
-  // Its time relative to the best other baseline is kept under `key`, which names task, device and library
-  // versions. If it was clearly slower before, it is not prepared again.
-  Status PrepareCompile(const std::string& key, double best_other_us, const Progress& progress);
+  // If it was clearly slower before, in interleaved rounds of the same task, device and library versions, it
+  // is not prepared again.
+  Status PrepareCompile(const Progress& progress);
+  // Keeps its time relative to the best other baseline.
+  void RememberCompile(const Timing& timing) const;
   Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);
 
   const Ladder& ladder() const { return ladder_; }
@@ -48,6 +54,7 @@ class Baselines {
   const SessionOptions& options_;
   const Truth& truth_;
   const Json& facts_;
+  fs::path compile_record_;
   DeviceCeilings ceilings_;
   Ladder ladder_;
   int threads_;

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "base/interrupt.h"
 #include "base/median.h"
-#include "base/text.h"
+#include "evaluation/contest_answers.h"
 #include "evaluation/device_lock.h"
 
 namespace hone {
@@ -17,11 +15,16 @@ namespace {
 
 constexpr int kLeastRounds = 6;
 constexpr int kMostRounds = 24;
-constexpr int kMostSets = 1024;
-// A baseline that is this much slower than the best in the first round is not timed again.
+constexpr int kMostSets = 512;
+// A baseline that is this much slower than the best is not timed again, except eager.
 constexpr double kHopeless = 1.3;
+// A call of this length has a block to itself: what a message costs does not matter beside it.
+constexpr double kLongCallUs = 5e4;
+// A frozen side may be charged for being stopped and looked at, not for more.
+constexpr int64_t kStrayNs = 2'000'000;
+constexpr int kMostVoidRounds = 8;
 
-// Resumes both processes on every path out of a round.
+// Resumes both processes on every path out.
 struct ThawBoth {
   WorkerProcess &a, &b;
   ~ThawBoth() {
@@ -30,313 +33,224 @@ struct ThawBoth {
   }
 };
 
+uint64_t Seed() {
+  return RandomU64() >> 12;
+}
+
 }  // namespace
 
-// One of the two processes, reference or candidate.
-struct Contest::Side {
-  WorkerProcess& worker;
-  bool is_candidate;
+struct Contest::Both {
+  TimedSide reference, candidate;
+  std::vector<InputSet> fresh, old;  // of this round and of the round before
+  int short_count = 0, long_count = 0;
+  TimedAnswers answers;
+  TimedSide& side(bool candidates) { return candidates ? candidate : reference; }
 };
 
-struct Contest::Inputs {
-  TensorTree base;
-  std::vector<uint64_t> rolls;
-};
-
-int Contest::MaxInputSets() const {
-  const double room = session_.options().device == "cuda" ? 4e9 : 1.5e8;
+int Contest::MaxSets() const {
+  const double room = session_.options().device == "cuda" ? 4e9 : 1.2e8;
   const double bytes = static_cast<double>(session_.card().input_bytes + session_.card().output_bytes) + 1;
-  return static_cast<int>(std::clamp(room / bytes, 2.0, static_cast<double>(kMostSets)));
+  return static_cast<int>(std::clamp(room / bytes, 1.0, static_cast<double>(kMostSets)));
 }
 
-void Contest::Activate(bool candidate) {
-  (candidate ? session_.worker() : candidate_).Freeze();
-  (candidate ? candidate_ : session_.worker()).Thaw();
+Result<std::vector<InputSet>> Contest::Draw(WorkerProcess& reference, int count) {
+  reference.Thaw();
+  std::vector<uint64_t> seeds;
+  for (int i = 0; i < count; ++i) seeds.push_back(Seed());
+  timing_.input_sets += count;
+  return DrawInputs(reference, seeds);
 }
 
-Result<WorkerReply> Contest::Ask(Side& side, const std::string& verb, Json message,
-                                 const std::vector<int>& descriptors) {
-  message["slot"] = "default";
-  const double deadline = side.is_candidate ? session_.CallDeadline() + 60 : 600;
-  HONE_ASSIGN_OR_RETURN(WorkerReply reply, side.worker.Call(verb, std::move(message), descriptors, deadline));
-  if (reply.ok()) return reply;
-  if (!side.is_candidate)
-    return Error{ErrorKind::kInvalid,
-                 "the reference failed while it was timed: " + SafeForTerminal(reply.failure->message)};
-  *stop_ = Stop{"timing", *reply.failure};
-  return reply;
-}
-
-// The first case's inputs with some elements exchanged, and one offset per set by which the worker rolls
-// them. This is cheap on the device, different in every call, and within the task's own range of values.
-Result<Contest::Inputs> Contest::MakeInputs() {
-  const Case& one = session_.cases()[random_.Below(static_cast<uint64_t>(
-      std::count_if(session_.cases().begin(), session_.cases().end(),
-                    [](const Case& c) { return c.instance == 0 && c.variant.empty(); })))];
-  std::vector<std::byte> bytes(one.inputs.blob.bytes().begin(), one.inputs.blob.bytes().end());
-  uint64_t longest = 2;
-  if (perturb_) {
-    for (const TensorLeaf& leaf : one.inputs.leaves) {
-      const uint64_t count = leaf.elements();
-      const size_t size = DtypeSize(leaf.dtype);
-      if (!IsFloating(leaf.dtype) || count < 2) continue;
-      longest = std::max(longest, count);
-      for (uint64_t swaps = std::min<uint64_t>(2048, count / 8 + 1); swaps > 0; --swaps) {
-        std::byte* a = bytes.data() + leaf.offset + random_.Below(count) * size;
-        std::byte* b = bytes.data() + leaf.offset + random_.Below(count) * size;
-        std::swap_ranges(a, a + size, b);
-      }
+// A few calls alone: the first one may compile, the fastest of the others counts.
+Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<InputSet> sets, Draw(session_.worker(), std::min(4, MaxSets())));
+  session_.worker().Freeze();
+  std::vector<const InputSet*> revealed;
+  for (const InputSet& set : sets) revealed.push_back(&set);
+  HONE_ASSIGN_OR_RETURN(const bool taken,
+                        candidate.TakeArena(session_.cases()[0].expected, static_cast<int>(sets.size())));
+  if (!taken) return std::optional<double>();
+  double best_us = 1e30;
+  for (int i = 0; i < 4; ++i) {
+    double seconds[2] = {0, 0};
+    for (const bool empty : {true, false}) {
+      const int calls = empty ? 0 : i < 2 ? 1 : static_cast<int>(sets.size());
+      HONE_ASSIGN_OR_RETURN(const std::optional<Span> span,
+                            candidate.Run({revealed, calls, "", "run", Seed(), 0}));
+      if (!span) return std::optional<double>();
+      seconds[empty ? 0 : 1] = span->seconds / std::max(1, calls);
+      if (empty) seconds[0] /= i < 2 ? 1 : static_cast<double>(sets.size());
     }
+    const double call_us = std::max(0.5, (seconds[1] - seconds[0]) * 1e6);
+    if (i > 0) best_us = std::min(best_us, call_us);
+    if (i > 0 && call_us > 2e5) break;
   }
-  Inputs inputs;
-  HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Of("timed", bytes));
-  HONE_ASSIGN_OR_RETURN(inputs.base, ParseTree(one.inputs.description, std::move(blob), "input"));
-  for (int i = 0; i < sets_; ++i) inputs.rolls.push_back(perturb_ ? 1 + random_.Below(longest - 1) : 0);
-  return inputs;
+  return std::optional<double>(best_us);
 }
 
-Result<bool> Contest::Load(Side& side, const Inputs& inputs, std::vector<double>* seconds) {
-  HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
-                        Ask(side, "put_batch", {{"tree", inputs.base.description}, {"rolls", inputs.rolls}},
-                            {inputs.base.blob.fd()}));
-  if (!reply.ok()) return false;
-  if (seconds != nullptr) seconds->push_back(reply.seconds());
-  return true;
-}
-
-// Finds, by doubling, how many calls fill a good part of a block. The first calls only warm up.
-Result<std::optional<double>> Contest::EstimateCallTime() {
-  Side own{candidate_, true};
-  const int most = MaxInputSets();
-  sets_ = most;
-  HONE_ASSIGN_OR_RETURN(const Inputs many, MakeInputs());
-  sets_ = 1;
-  Activate(true);
-  HONE_ASSIGN_OR_RETURN(const bool loaded, Load(own, many, nullptr));
-  if (!loaded) return std::optional<double>();
-  double call_us = 0;
-  for (int count = 1, tries = 0; count <= most; ++tries) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
-                          Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
-    if (!reply.ok()) return std::optional<double>();
-    const double block_us = reply.seconds() * 1e6;
-    call_us = tries == 0 ? block_us : std::min(call_us, block_us / count);
-    if (tries > 0 && block_us > 0.3 * BlockUs()) break;
-    if (tries > 0) count *= 2;
-  }
-  return std::optional<double>(call_us);
-}
-
-double Contest::BlockUs() const {
-  return session_.options().device == "cuda" ? 4e4 : 2.5e4;
-}
-
-Result<bool> Contest::PlanCounts() {
-  Side reference{session_.worker(), false};
-  const double target_us = BlockUs();
-  const int most = MaxInputSets();
-  HONE_ASSIGN_OR_RETURN(Inputs inputs, MakeInputs());
-  HONE_ASSIGN_OR_RETURN(const std::optional<double> first, EstimateCallTime());
-  if (!first) return false;
-  const double call_us = *first;
-  timing_.contestants.clear();
-  auto add = [&](const std::string& name, double us) {
-    Contestant one;
-    one.name = name;
-    one.long_count =
-        static_cast<int>(std::clamp(target_us / std::max(us, 1.0), 2.0, static_cast<double>(most)));
-    one.short_count = std::max(1, one.long_count / 4);
-    one.quick = us < 5e4;
-    // An idle GPU lowers its clock, so it gets a whole block to warm up.
-    one.warm_count = session_.options().device == "cuda" ? one.long_count : one.short_count;
-    timing_.contestants.push_back(one);
-    sets_ = std::max(sets_, one.long_count);
-  };
-  sets_ = 1;
-  add("candidate", call_us);
+ContestPlan Contest::MakePlan(double candidate_us) const {
+  ContestPlan plan;
+  const bool gpu = session_.options().device == "cuda";
+  const double block_us = gpu ? 3e4 : 1.5e4;
   double best_us = 1e30;
   const std::vector<Rung> rungs = session_.ladder().All();
   for (const Rung& rung : rungs)
     if (rung.available) best_us = std::min(best_us, rung.call_us);
+  // A module with state or draws gives other answers when it is captured or compiled; eager's count.
+  const bool eager_answers = session_.stateful() || session_.random_in_forward();
+  std::vector<const Rung*> timed;
   for (const Rung& rung : rungs)
-    if (rung.available && (rung.name == "eager" || rung.call_us < kHopeless * best_us))
-      add(rung.name, rung.call_us);
+    if (rung.available &&
+        (rung.name == "eager" || rung.name == "compile" || rung.call_us < kHopeless * best_us))
+      timed.push_back(&rung);
+  std::stable_sort(timed.begin(), timed.end(), [&](const Rung* a, const Rung* b) {
+    if (eager_answers && (a->name == "eager") != (b->name == "eager")) return a->name == "eager";
+    return a->call_us < b->call_us;
+  });
+  const double answer_us = timed.empty() ? candidate_us : timed.front()->call_us;
+  const int most = std::max(1, (MaxSets() - 1) / 2);
+  auto count = [&](double us) {
+    return static_cast<int>(std::clamp(block_us / std::max(us, 1.0), 1.0, static_cast<double>(most)));
+  };
+  // Every timed answer of the candidate is compared, so the reference makes as many calls.
+  plan.most_calls = std::max(count(candidate_us) < 2 ? 1 : 2, count(std::max(candidate_us, answer_us / 4)));
+  plan.has_short = plan.most_calls > 1 && std::max(candidate_us, answer_us) < kLongCallUs;
+  if (!plan.has_short) plan.most_calls = 1;
+  for (const Rung* rung : timed) {
+    plan.rungs.push_back(rung->name);
+    plan.rung_calls.push_back(rung == timed.front()
+                                  ? plan.most_calls
+                                  : std::min(plan.most_calls, std::max(2, count(rung->call_us))));
+  }
+  plan.budget_s = gpu ? 2.0 : 0.8;
+  return plan;
+}
 
-  // The reference must accept rolled inputs. A module with structured inputs may not.
-  Activate(false);
-  HONE_ASSIGN_OR_RETURN(const bool taken, Load(reference, inputs, nullptr));
-  if (!taken) return false;
-  HONE_ASSIGN_OR_RETURN(
-      const WorkerReply tried,
-      reference.worker.Call("block", {{"slot", "default"}, {"batch", true}, {"count", 1}}, {}, 600));
-  if (!tried.ok()) perturb_ = false;
+// One contestant's blocks. A block always reveals the same number of sets: those it does not use are old
+// ones. So what revealing costs is the same in all three and leaves the slope alone.
+Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant, uint64_t seed) {
+  Contestant& one = timing_.contestants[contestant];
+  Round round;
+  round.pair = timing_.pairs;
+  const bool answers = contestant <= 1;  // the candidate and the first rung answer all calls
+  const int most = answers ? both.long_count : std::min(both.long_count, plan_.rung_calls[contestant - 1]);
+  round.long_count = most;
+  round.short_count = plan_.has_short ? std::clamp(both.short_count, 1, most - 1) : 0;
+  const size_t width = static_cast<size_t>(both.long_count);
+  auto reveal = [&](size_t first, size_t fresh) {
+    std::vector<const InputSet*> sets;
+    for (size_t i = 0; i < width; ++i)
+      sets.push_back(i < fresh ? &both.fresh[first + i] : &both.old[i % both.old.size()]);
+    return sets;
+  };
+  const std::string rung = side.is_candidate() ? "" : one.name;
+  // Thawed processes and idle devices need a moment. What the warm-up reveals is known already.
+  if (plan_.has_short) {
+    HONE_ASSIGN_OR_RETURN(const std::optional<Span> warm,
+                          side.Run({reveal(0, 0), std::max(1, most / 2), rung, "run", Seed(), 0}));
+    if (!warm) return false;
+  }
+  enum { kEmpty, kShort, kLong };
+  int order[3] = {kEmpty, kShort, kLong};
+  for (int i = 2; i > 0; --i) std::swap(order[i], order[random_.Below(static_cast<uint64_t>(i) + 1)]);
+  for (const int kind : order) {
+    if (kind == kShort && !plan_.has_short) continue;
+    const int calls = kind == kEmpty ? 0 : kind == kShort ? round.short_count : round.long_count;
+    const size_t first = kind == kLong ? static_cast<size_t>(both.short_count) : 0;
+    HONE_ASSIGN_OR_RETURN(const std::optional<Span> span,
+                          side.Run({reveal(first, static_cast<size_t>(calls)), calls, rung, "run", seed, 0}));
+    if (!span) return false;
+    (kind == kEmpty ? round.empty_s : kind == kShort ? round.short_s : round.long_s) = span->seconds;
+    if (kind == kLong) round.event_us_per_call = span->event_us / calls;
+    if (side.is_candidate()) timing_.buffer_reused = timing_.buffer_reused || span->reused;
+    if (calls > 0 && answers) both.answers.Take(side, kind == kLong, calls, *span);
+  }
+  if (!plan_.has_short) round.short_s = round.empty_s;
+  one.rounds.push_back(round);
   return true;
 }
 
-Result<bool> Contest::TimeBlocks(Side& side, Contestant& one, uint64_t seed) {
-  const std::string rung = side.is_candidate ? "" : one.name;
-  // The cost of resuming a stopped process must not count for whoever runs first.
-  if (one.quick) {
-    HONE_ASSIGN_OR_RETURN(
-        const WorkerReply warm,
-        Ask(side, "block", {{"batch", true}, {"count", one.warm_count}, {"rung", rung}}, {}));
-    if (!warm.ok()) return false;
+// What it takes to copy an answer into the parent's memory, in the reference's process.
+Result<bool> Contest::TimeCollecting(Both& both) {
+  std::vector<const InputSet*> sets;
+  for (int i = 0; i < both.long_count; ++i)
+    sets.push_back(&both.old[static_cast<size_t>(i) % both.old.size()]);
+  double seconds[2] = {0, 0};
+  for (const bool whole : {false, true}) {
+    HONE_ASSIGN_OR_RETURN(const std::optional<Span> span,
+                          both.reference.Run({sets, whole ? both.long_count : 0, timing_.contestants[1].name,
+                                              "collect", 1, 0}));
+    if (!span) return false;
+    seconds[whole ? 1 : 0] = span->seconds;
   }
-  BlockPair pair;
-  const bool short_first = random_.Below(2) == 0;
-  for (const bool is_short : {short_first, !short_first}) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply ready, Ask(side, "before_block", {{"seed", seed}}, {}));
-    if (!ready.ok()) return false;
-    const int count = is_short ? one.short_count : one.long_count;
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
-                          Ask(side, "block", {{"batch", true}, {"count", count}, {"rung", rung}}, {}));
-    if (!reply.ok()) return false;
-    (is_short ? pair.short_s : pair.long_s) = reply.seconds();
-    if (!is_short) {
-      pair.event_us_per_call = GetNumber(reply.body, "event_us") / count;
-      if (side.is_candidate && !asked_.empty()) {
-        HONE_ASSIGN_OR_RETURN(const bool right, FetchAnswers(side));
-        if (!right) return false;
-      }
-    }
-  }
-  one.rounds.push_back(pair);
+  timing_.collecting.push_back({timing_.pairs, (seconds[1] - seconds[0]) / both.long_count * 1e6});
   return true;
 }
 
-// Reads the outputs right after the long block: what was timed must be what is returned.
-Result<bool> Contest::FetchAnswers(Side& side) {
-  answers_.clear();
-  for (const int call : asked_) {
-    HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("timed answer"));
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(side, "fetch", {{"call", call}}, {blob.fd()}));
-    if (!reply.ok()) return false;
-    candidate_fetch_.push_back(reply.seconds());
-    reused_ = reused_ || GetBool(reply.body, "reused");
-    Result<TensorTree> tree = ParseTree(GetMember(reply.body, "tree"), std::move(blob), "output");
-    if (!tree.ok()) {
-      *stop_ = Stop{"timing", WorkerFailure{FailureKind::kProtocol, "", tree.error().message, ""}};
-      return false;
-    }
-    answers_.push_back(std::move(*tree));
-  }
-  return true;
-}
+Result<bool> Contest::TimeRound(Both& both, bool counts) {
+  const int most = plan_.most_calls;
+  both.long_count =
+      most <= 2 ? most : most - static_cast<int>(random_.Below(static_cast<uint64_t>(most) / 4 + 1));
+  both.short_count = plan_.has_short
+                         ? 1 + static_cast<int>(random_.Below(static_cast<uint64_t>(both.long_count) / 4 + 1))
+                         : 0;
+  both.short_count = std::min(both.short_count, both.long_count - 1);
+  both.old = std::move(both.fresh);
+  HONE_ASSIGN_OR_RETURN(both.fresh, Draw(both.reference.worker(), both.short_count + both.long_count));
+  if (both.old.empty()) both.old = both.fresh;
+  const uint64_t seed = Seed();
+  both.answers.Restart();
 
-// PyTorch's outputs for the same calls. A module with state or random draws must run the whole block; for all
-// others the chosen calls are enough. A reused output buffer holds the output of the last call, whichever
-// call is asked for.
-Status Contest::ComputeExpected(uint64_t seed) {
-  expected_.clear();
-  Activate(false);
-  Side side{session_.worker(), false};
-  std::vector<int> wanted = asked_;
-  if (reused_) std::fill(wanted.begin(), wanted.end(), timing_.contestants[0].long_count - 1);
-  const bool in_sequence = session_.stateful() || session_.random_in_forward();
-  if (in_sequence) {
-    const int count = *std::max_element(wanted.begin(), wanted.end()) + 1;
-    HONE_RETURN_IF_ERROR(Ask(side, "before_block", {{"seed", seed}}, {}));
-    HONE_RETURN_IF_ERROR(Ask(side, "block", {{"batch", true}, {"count", count}, {"rung", "eager"}}, {}));
-  }
-  for (const int call : wanted) {
-    if (!in_sequence) {
-      HONE_RETURN_IF_ERROR(Ask(side, "before_block", {{"seed", seed}}, {}));
-      HONE_RETURN_IF_ERROR(
-          Ask(side, "block", {{"batch", true}, {"first", call}, {"count", 1}, {"rung", "eager"}}, {}));
-    }
-    HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("expected answer"));
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
-                          Ask(side, "fetch", {{"call", in_sequence ? call : 0}}, {blob.fd()}));
-    reference_fetch_.push_back(reply.seconds());
-    HONE_ASSIGN_OR_RETURN(TensorTree tree,
-                          ParseTree(GetMember(reply.body, "tree"), std::move(blob), "output"));
-    expected_.push_back(std::move(tree));
-  }
-  return Ok();
-}
-
-void Contest::CompareAnswers() {
-  for (size_t i = 0; i < answers_.size() && i < expected_.size(); ++i) {
-    ++timing_.answers_checked;
-    double over = answers_[i].leaves.size() == expected_[i].leaves.size() ? 0 : 1e9;
-    for (size_t k = 0; k < answers_[i].leaves.size() && k < expected_[i].leaves.size(); ++k) {
-      const TensorLeaf& got = answers_[i].leaves[k];
-      const TensorLeaf& want = expected_[i].leaves[k];
-      if (got.shape != want.shape || got.dtype != want.dtype) {
-        over = 1e9;
-        continue;
-      }
-      const Distance distance =
-          Compare(got.dtype, answers_[i].Bytes(got), want.dtype, expected_[i].Bytes(want));
-      // Both sides are rounded here, and the inputs are not those of the trials, so the limit is doubled.
-      const double limit = std::max(2 * session_.LimitFor(0, k).relative, 1e-30);
-      over = std::max(over, distance.non_finite > 0 ? 1e9 : distance.relative / limit);
-    }
-    if (over >= timing_.worst_answer) {
-      timing_.worst_answer = over;
-      timing_.worst_answer_at = fmt::format("call {} of a timed block", asked_[i] + 1);
-    }
-  }
-}
-
-Result<bool> Contest::TimeRound(bool thorough) {
-  HONE_ASSIGN_OR_RETURN(const Inputs inputs, MakeInputs());
-  const uint64_t seed = RandomU64() >> 12;
-  Side reference{session_.worker(), false};
-  Side own{candidate_, true};
-  asked_.clear();
-  const int calls = timing_.contestants[0].long_count;
-  for (int i = 0; i < (thorough ? std::min(calls, 4) : 1); ++i)
-    asked_.push_back(static_cast<int>(random_.Below(static_cast<uint64_t>(calls))));
-
+  std::vector<size_t> before;
+  for (const Contestant& one : timing_.contestants) before.push_back(one.rounds.size());
+  const size_t collected = timing_.collecting.size();
+  const std::vector<std::string> later = timing_.pairs == 0 ? plan_.rungs : later_rungs();
+  const auto takes_part = [&](size_t i) {
+    return i == 0 || std::find(later.begin(), later.end(), timing_.contestants[i].name) != later.end();
+  };
+  bool stray = false;
   const bool candidate_first = random_.Below(2) == 0;
   for (const bool candidates_turn : {candidate_first, !candidate_first}) {
-    Activate(candidates_turn);
-    Side& side = candidates_turn ? own : reference;
-    HONE_ASSIGN_OR_RETURN(const bool loaded,
-                          Load(side, inputs, candidates_turn ? &candidate_load_ : &reference_load_));
-    if (!loaded) return false;
+    WorkerProcess& idle = both.side(!candidates_turn).worker();
+    idle.Freeze();
+    const int64_t idle_ns = idle.zygote().freezer().CpuNs();
     std::vector<size_t> order;
     for (size_t i = 0; i < timing_.contestants.size(); ++i)
-      if ((i == 0) == candidates_turn)
+      if ((i == 0) == candidates_turn && takes_part(i))
         order.insert(order.begin() + static_cast<long>(random_.Below(order.size() + 1)), i);
     for (const size_t i : order) {
-      HONE_ASSIGN_OR_RETURN(const bool timed, TimeBlocks(side, timing_.contestants[i], seed));
+      HONE_ASSIGN_OR_RETURN(const bool timed, TimeBlocks(both, both.side(candidates_turn), i, seed));
       if (!timed) return false;
     }
+    if (!candidates_turn) HONE_RETURN_IF_ERROR(TimeCollecting(both));
+    stray = stray || idle.zygote().freezer().CpuNs() - idle_ns > kStrayNs;
   }
-  HONE_RETURN_IF_ERROR(ComputeExpected(seed));
-  CompareAnswers();
+  CompareAnswers(both);
+  if (counts && !stray) return true;
+  timing_.void_rounds += stray ? 1 : 0;
+  for (size_t i = 0; i < before.size(); ++i) timing_.contestants[i].rounds.resize(before[i]);
+  timing_.collecting.resize(collected);
   return true;
 }
 
-// Times one call alone, less an empty block. Many calls in a row must cost accordingly.
-Result<bool> Contest::TimeSingleCalls() {
-  Activate(true);
-  Side own{candidate_, true};
-  std::vector<double> single;
-  for (int i = 0; i < 5; ++i) {
-    double seconds[2] = {0, 0};
-    for (const int count : {0, 1}) {
-      HONE_ASSIGN_OR_RETURN(const WorkerReply ready,
-                            Ask(own, "before_block", {{"seed", random_.Next() >> 12}}, {}));
-      if (!ready.ok()) return false;
-      HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
-                            Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
-      if (!reply.ok()) return false;
-      seconds[count] = reply.seconds();
-    }
-    single.push_back((seconds[1] - seconds[0]) * 1e6);
-    if (single.back() > 2e5) break;
-  }
-  timing_.single_call_us = *std::min_element(single.begin(), single.end());
-  return true;
+void Contest::CompareAnswers(const Both& both) {
+  const AnswerCheck check = both.answers.Compare(session_);
+  timing_.answers_checked += check.checked;
+  timing_.answers_wrong += check.wrong;
+  timing_.inputs_changed = timing_.inputs_changed || check.inputs_changed;
+  if (check.worst < timing_.worst_answer) return;
+  timing_.worst_answer = check.worst;
+  timing_.worst_answer_at = check.worst_at;
 }
 
 // Whether more rounds would hardly change the result: the middle half of the rounds lies within 4%.
 bool Contest::IsSettled() const {
   for (const Contestant& one : timing_.contestants) {
-    std::vector<double> values = one.CallUs();
+    std::vector<double> values;
+    for (const Round& round : one.rounds)
+      if (round.pair == timing_.pairs) values.push_back(round.SlopeUs());
+    if (values.empty()) continue;  // it takes no part in later pairs
+    if (values.size() < kLeastRounds) return false;
     std::sort(values.begin(), values.end());
     const double spread = values[values.size() * 3 / 4] - values[values.size() / 4];
     if (spread > 0.04 * std::abs(values[values.size() / 2])) return false;
@@ -344,116 +258,132 @@ bool Contest::IsSettled() const {
   return true;
 }
 
-Result<bool> Contest::TimeRounds(const Progress& progress) {
+Result<bool> Contest::TimeRounds(Both& both, const Progress& progress) {
   const Stopwatch watch;
   // The first round warms everything up and shows how long a round takes.
-  HONE_ASSIGN_OR_RETURN(const bool warmed, TimeRound(true));
+  HONE_ASSIGN_OR_RETURN(const bool warmed, TimeRound(both, false));
   if (!warmed) return false;
-  const double round_s = watch.seconds();
-  for (Contestant& one : timing_.contestants) one.rounds.clear();
-  const double budget_s = session_.options().device == "cuda" ? 3.0 : 0.9;
-  const int usual = static_cast<int>(
-      std::clamp(budget_s / round_s, static_cast<double>(kLeastRounds), static_cast<double>(kMostRounds)));
+  const int usual = static_cast<int>(std::clamp(
+      plan_.budget_s / watch.seconds(), static_cast<double>(kLeastRounds), static_cast<double>(kMostRounds)));
   // A noisy machine gets up to twice the rounds, as long as they are short.
-  const int most = round_s < 0.5 ? 2 * usual : usual;
-  const int thorough = static_cast<int>(random_.Below(static_cast<uint64_t>(usual)));
-  for (int round = 0; round < most && (round < usual || !IsSettled()); ++round) {
-    progress("timing side by side", round, std::max(usual, round + 1));
-    HONE_ASSIGN_OR_RETURN(const bool timed, TimeRound(round == thorough));
+  const int most = watch.seconds() < 0.3 ? 2 * usual : usual;
+  const size_t before = timing_.contestants[0].rounds.size();
+  for (int void_before = timing_.void_rounds;;) {
+    const int done = static_cast<int>(timing_.contestants[0].rounds.size() - before);
+    if (done >= most || (done >= usual && IsSettled())) break;
+    if (timing_.void_rounds - void_before > kMostVoidRounds) break;
+    progress("timing side by side", done, std::max(usual, done + 1));
+    HONE_ASSIGN_OR_RETURN(const bool timed, TimeRound(both, true));
     if (!timed) return false;
+    if (timing_.answers_wrong > 0) break;  // nothing more is to be learnt
   }
-  HONE_ASSIGN_OR_RETURN(const bool single, TimeSingleCalls());
-  if (!single) return false;
-  timing_.candidate_fetch_s = MedianOf(candidate_fetch_);
-  timing_.reference_fetch_s = MedianOf(reference_fetch_);
-  timing_.candidate_load_s = MedianOf(candidate_load_);
-  timing_.reference_load_s = MedianOf(reference_load_);
-  timing_.input_sets = perturb_ ? sets_ : 1;
-  timing_.buffer_reused = reused_;
   timing_.seconds += watch.seconds();
   return true;
 }
 
-// Times a call with a cold L2 cache: flush and call, less the flush alone.
-Result<bool> Contest::TimeColdCalls() {
+Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate, const Progress& progress,
+                              std::optional<Stop>* stop) {
+  HONE_ASSIGN_OR_RETURN(const DeviceLock alone,
+                        DeviceLock::Take(session_.options().device, session_.options().end, progress));
+  const ThawBoth thaw{reference, candidate};
+  Both both{{reference, false, 600}, {candidate, true, session_.CallDeadline() + 60}, {}, {}, 0, 0, {}};
+  if (timing_.pairs == 0) {
+    timing_.eager_alone_us = session_.eager_us();
+    timing_.memory = session_.options().device == "cuda" ? "copies through the host" : "shared memory";
+  }
+  HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, EstimateCallUs(both.candidate));
+  if (!call_us) {
+    *stop = both.candidate.stop();
+    return false;
+  }
+  if (timing_.pairs == 0) {
+    plan_ = MakePlan(*call_us);
+    timing_.contestants = {Contestant{"candidate", {}, 0}};
+    for (const std::string& rung : plan_.rungs) timing_.contestants.push_back({rung, {}, 0});
+  }
+  HONE_RETURN_IF_ERROR(both.reference.Tell("keep_sample", {{"inputs", "default#1"}}));
+  for (TimedSide* side : {&both.candidate, &both.reference}) {
+    HONE_ASSIGN_OR_RETURN(const bool taken,
+                          side->TakeArena(session_.cases()[0].expected, std::max(1, plan_.most_calls)));
+    if (!taken) {
+      *stop = side->stop();
+      return false;
+    }
+  }
+  HONE_ASSIGN_OR_RETURN(const bool timed, TimeRounds(both, progress));
+  if (!timed) {
+    *stop = both.candidate.stop();
+    return false;
+  }
+  ++timing_.pairs;
+  return true;
+}
+
+std::vector<std::string> Contest::later_rungs() const {
+  std::vector<std::string> names;
+  for (size_t i = 1; i < timing_.contestants.size(); ++i) {
+    const Contestant& one = timing_.contestants[i];
+    if (i == 1 || one.name == "eager" || timing_.MedianUs(one) <= BestBaselineUs()) names.push_back(one.name);
+  }
+  return names;
+}
+
+double Contest::BestBaselineUs() const {
+  double best_us = 1e30;
+  for (size_t i = 1; i < timing_.contestants.size(); ++i)
+    best_us = std::min(best_us, timing_.MedianUs(timing_.contestants[i]));
+  return best_us;
+}
+
+bool Contest::Ahead() const {
+  const double margin = session_.options().device == "cuda" ? 0.99 : 0.97;
+  return !timing_.contestants.empty() && timing_.MedianUs(timing_.contestants[0]) < margin * BestBaselineUs();
+}
+
+Result<bool> Contest::TimeColdCalls(WorkerProcess& reference, WorkerProcess& candidate,
+                                    std::optional<Stop>* stop) {
   if (session_.options().device != "cuda") return true;
+  const ThawBoth thaw{reference, candidate};
   const int64_t flush = std::max<int64_t>(2 * GetInt(session_.facts(), "l2_bytes"), 128 << 20);
+  const int calls = std::min(plan_.most_calls, 10);
+  HONE_ASSIGN_OR_RETURN(const std::vector<InputSet> sets, Draw(reference, calls));
+  std::vector<const InputSet*> revealed;
+  for (const InputSet& set : sets) revealed.push_back(&set);
   for (size_t i = 0; i < timing_.contestants.size(); ++i) {
     Contestant& one = timing_.contestants[i];
-    Side side{i == 0 ? candidate_ : session_.worker(), i == 0};
-    Activate(i == 0);
+    TimedSide side(i == 0 ? candidate : reference, i == 0, 600);
+    (i == 0 ? reference : candidate).Freeze();
+    HONE_ASSIGN_OR_RETURN(const bool taken, side.TakeArena(session_.cases()[0].expected, calls));
     std::vector<double> found;
-    const int count = std::min(one.long_count, 10);
-    for (int repeat = 0; repeat < 2; ++repeat) {
+    for (int repeat = 0; taken && repeat < 2; ++repeat) {
       double seconds[2] = {0, 0};
       for (const bool empty : {true, false}) {
-        Json message = {{"batch", true}, {"count", count}, {"flush", flush}, {"empty", empty}};
-        if (i != 0) message["rung"] = one.name;
-        HONE_ASSIGN_OR_RETURN(const WorkerReply reply, Ask(side, "block", message, {}));
-        if (!reply.ok()) return false;
-        seconds[empty ? 0 : 1] = reply.seconds();
+        HONE_ASSIGN_OR_RETURN(
+            const std::optional<Span> span,
+            side.Run({revealed, calls, i == 0 ? "" : one.name, empty ? "flush" : "run", Seed(), flush}));
+        if (!span) {
+          *stop = side.stop();
+          return false;
+        }
+        seconds[empty ? 0 : 1] = span->seconds;
       }
-      found.push_back((seconds[1] - seconds[0]) / count * 1e6);
+      found.push_back((seconds[1] - seconds[0]) / calls * 1e6 - timing_.CollectUs(0));
     }
     one.cold_us = std::max(0.0, MedianOf(found));
   }
   return true;
 }
 
-Result<std::optional<Timing>> Contest::Run(const Progress& progress, std::optional<Stop>* stop) {
-  stop_ = stop;
+Result<std::optional<double>> Contest::TimeAlone(WorkerProcess& candidate, const Progress& progress,
+                                                 std::optional<Stop>* stop) {
   HONE_ASSIGN_OR_RETURN(const DeviceLock alone,
                         DeviceLock::Take(session_.options().device, session_.options().end, progress));
-  timing_.eager_alone_us = session_.eager_us();
-  const ThawBoth thaw{session_.worker(), candidate_};
-
-  HONE_ASSIGN_OR_RETURN(const bool planned, PlanCounts());
-  if (!planned) return std::optional<Timing>();
-  HONE_ASSIGN_OR_RETURN(bool timed, TimeRounds(progress));
-  if (!timed) return std::optional<Timing>();
-
-  double best_us = 1e30;
-  for (size_t i = 1; i < timing_.contestants.size(); ++i)
-    best_us = std::min(best_us, timing_.contestants[i].MedianUs());
-  const bool ahead = timing_.contestants[0].MedianUs() < best_us;
-  const bool answers_right = timing_.worst_answer <= 1;
-  const std::string& policy = session_.options().compile_rung;
-  if (answers_right && (policy == "always" || (policy == "auto" && ahead)) &&
-      timing_.Find("compile") == nullptr) {
-    Activate(false);
-    HONE_RETURN_IF_ERROR(session_.PrepareCompile(best_us, progress));
-    const std::optional<Rung> compiled = session_.ladder().Find("compile");
-    if (compiled && compiled->available && compiled->call_us < kHopeless * best_us) {
-      HONE_ASSIGN_OR_RETURN(const bool again, PlanCounts());
-      if (!again) return std::optional<Timing>();
-      HONE_ASSIGN_OR_RETURN(timed, TimeRounds(progress));
-      if (!timed) return std::optional<Timing>();
-    }
-  }
-  HONE_ASSIGN_OR_RETURN(const bool cold, TimeColdCalls());
-  if (!cold) return std::optional<Timing>();
-  return std::optional<Timing>(timing_);
-}
-
-Result<std::optional<double>> Contest::TimeAlone(const Progress& progress, std::optional<Stop>* stop) {
-  stop_ = stop;
-  HONE_ASSIGN_OR_RETURN(const DeviceLock alone,
-                        DeviceLock::Take(session_.options().device, session_.options().end, progress));
-  const ThawBoth thaw{session_.worker(), candidate_};
+  const ThawBoth thaw{session_.worker(), candidate};
   progress("a first look at its speed", 0, 0);
-  HONE_ASSIGN_OR_RETURN(const std::optional<double> first, EstimateCallTime());
-  if (!first) return first;
-  Side own{candidate_, true};
-  const int count = static_cast<int>(
-      std::clamp(BlockUs() / std::max(*first, 1.0), 1.0, static_cast<double>(MaxInputSets())));
-  double best_us = *first;
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
-                          Ask(own, "block", {{"batch", true}, {"count", count}}, {}));
-    if (!reply.ok()) return std::optional<double>();
-    best_us = std::min(best_us, reply.seconds() * 1e6 / count);
-  }
-  return std::optional<double>(best_us);
+  TimedSide side(candidate, true, session_.CallDeadline() + 60);
+  HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, EstimateCallUs(side));
+  if (!call_us) *stop = side.stop();
+  return call_us;
 }
 
 }  // namespace hone

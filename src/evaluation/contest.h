@@ -1,64 +1,74 @@
-// Times the candidate and the baselines in alternating short blocks, with the host's clock.
+// Times the candidate and the baselines in alternating blocks (timing.h says what a block measures,
+// timed_side.h how its inputs and answers travel).
 //
-// In a round each contestant runs a short and a long block of calls; each block ends with a device
-// synchronisation. The slope between the two is the time of a call without the cost of a message. Every call
-// in a block has its own inputs, made anew in each round from a secret, so a cached output would be wrong.
-// The calls whose outputs are checked are chosen after the clock has stopped. Work that is moved into
-// receiving inputs or returning outputs is visible there: both are timed and compared with the reference's.
-// While one side runs, the other side's processes are stopped.
+// In a round, fresh inputs are drawn for every call under seeds that only the parent knows. Each contestant
+// runs a short, a long and an empty block, with counts that are drawn anew for each round. The candidate's
+// answers of all its timed calls are compared with the answers of a baseline to the same inputs. While one
+// side runs, everything below the other is frozen; a round in which a frozen side used the processor is void.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "evaluation/measurement.h"
+#include "evaluation/timed_side.h"
 
 namespace hone {
 
+// How many calls and rounds a contest has.
+struct ContestPlan {
+  std::vector<std::string> rungs;  // baselines that are timed; the first one's answers are compared with
+  int most_calls = 2;              // of the long block of the candidate and of the first rung
+  std::vector<int> rung_calls;     // of the long block of each rung
+  bool has_short = true;           // a call is short enough for two blocks
+  double budget_s = 1;
+};
+
 class Contest {
  public:
-  Contest(ReferenceSession& session, WorkerProcess& candidate)
-      : session_(session), candidate_(candidate), random_(RandomU64()) {}
+  explicit Contest(ReferenceSession& session) : session_(session), random_(RandomU64()) {}
 
-  // Returns nothing if the candidate failed; `stop` then says how.
-  Result<std::optional<Timing>> Run(const Progress& progress, std::optional<Stop>* stop);
+  // Times one pair of processes and adds its rounds. False: the candidate failed; `stop` then says how.
+  Result<bool> AddPair(WorkerProcess& reference, WorkerProcess& candidate, const Progress& progress,
+                       std::optional<Stop>* stop);
   // Microseconds of a call, from a few blocks of the candidate alone. For screening runs.
-  Result<std::optional<double>> TimeAlone(const Progress& progress, std::optional<Stop>* stop);
+  Result<std::optional<double>> TimeAlone(WorkerProcess& candidate, const Progress& progress,
+                                          std::optional<Stop>* stop);
+  // Calls with a cold L2 cache, for the pair that was timed last. On a GPU only.
+  Result<bool> TimeColdCalls(WorkerProcess& reference, WorkerProcess& candidate, std::optional<Stop>* stop);
+
+  // The baselines that fresh pairs are timed against: the best so far, eager, and the one whose answers are
+  // compared with.
+  std::vector<std::string> later_rungs() const;
+  // Whether the candidate is ahead of every baseline so far, by more than a difference between processes
+  // explains.
+  bool Ahead() const;
+  double BestBaselineUs() const;
+  // Forgets all rounds; the next pair is the first one.
+  void Restart() { timing_ = Timing(); }
+  Timing& timing() { return timing_; }
 
  private:
-  struct Side;
-  struct Inputs;
+  struct Both;  // the two sides of a pair
 
-  Result<std::optional<double>> EstimateCallTime();
-  double BlockUs() const;
-  Result<bool> PlanCounts();
-  Result<bool> TimeRounds(const Progress& progress);
-  Result<bool> TimeRound(bool thorough);
-  Result<Inputs> MakeInputs();
-  Result<bool> Load(Side& side, const Inputs& inputs, std::vector<double>* seconds);
-  Result<bool> TimeBlocks(Side& side, Contestant& one, uint64_t seed);
-  Result<bool> FetchAnswers(Side& side);
-  Status ComputeExpected(uint64_t seed);
-  Result<bool> TimeSingleCalls();
+  Result<std::optional<double>> EstimateCallUs(TimedSide& candidate);
+  ContestPlan MakePlan(double candidate_us) const;
+  Result<bool> TimeRounds(Both& both, const Progress& progress);
+  Result<bool> TimeRound(Both& both, bool counts);
+  Result<bool> TimeBlocks(Both& both, TimedSide& side, size_t contestant, uint64_t seed);
+  Result<bool> TimeCollecting(Both& both);
+  void CompareAnswers(const Both& both);
+  Result<std::vector<InputSet>> Draw(WorkerProcess& reference, int count);
   bool IsSettled() const;
-  void CompareAnswers();
-  Result<bool> TimeColdCalls();
-  Result<WorkerReply> Ask(Side& side, const std::string& verb, Json message,
-                          const std::vector<int>& descriptors);
-  void Activate(bool candidate);
-  int MaxInputSets() const;
+  int MaxSets() const;
 
   ReferenceSession& session_;
-  WorkerProcess& candidate_;
   Random random_;
-  std::optional<Stop>* stop_ = nullptr;
+  ContestPlan plan_;
   Timing timing_;
-  int sets_ = 1;
-  bool perturb_ = true;
-  std::vector<int> asked_;  // calls of the long block whose answers are checked; chosen per round
-  std::vector<TensorTree> answers_, expected_;
-  bool reused_ = false;  // the candidate returns the same buffer on every call
-  std::vector<double> candidate_fetch_, reference_fetch_, candidate_load_, reference_load_;
 };
 
 }  // namespace hone

@@ -25,6 +25,7 @@ namespace hone {
 namespace {
 
 constexpr int kRepeats = 20;
+constexpr int kPairs = 3;           // of processes, before a candidate is accepted
 constexpr int kProcessLimit = 256;  // ninja and nvcc start a few dozen
 // The shortest deadline for the first call of an instance: Triton and torch.compile compile then.
 constexpr double kFirstCallSeconds = 90;
@@ -116,7 +117,7 @@ Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat() {
     seat = std::move(seats_.front());
     seats_.pop_front();
   }
-  seat->worker->SetMemoryLimit(CandidateMemoryLimit(session_.worker().pid()));
+  seat->worker->zygote().SetMemoryLimit(CandidateMemoryLimit(session_.worker().pid()));
   return seat;
 }
 
@@ -128,6 +129,7 @@ struct Evaluator::Check {
   const fs::path& folder;
   const Progress& progress;
   size_t most_cases = SIZE_MAX;
+  bool only_default = false;  // build the first instance alone
   Measurement m = {};
   std::vector<size_t> answer_bytes = {};
   std::set<std::pair<size_t, std::string>> called = {};  // instances and variants
@@ -161,7 +163,7 @@ struct Evaluator::Check {
     if (!hello)
       return Error{ErrorKind::kUnavailable, "the candidate's interpreter did not start: " +
                                                 m.stop->failure.message + "\n" + m.stop->failure.detail};
-    worker.ForgetAttempts();
+    worker.zygote().ForgetAttempts();
     if (session.threads() > 0 && session.options().device == "cpu") {
       HONE_ASSIGN_OR_RETURN(const auto set, Ask("start", "threads", {{"count", session.threads()}}, {}, 60));
       if (!set) return false;
@@ -185,6 +187,7 @@ struct Evaluator::Check {
 
   Result<bool> Build() {
     for (const Instance& instance : session.instances()) {
+      if (only_default && instance.slot != "default") continue;
       progress("building " + instance.slot, 0, 0);
       Json message = {{"slot", instance.slot}, {"class", "ModelNew"}, {"seed", instance.seed}};
       std::vector<int> descriptors;
@@ -355,7 +358,7 @@ struct Evaluator::Check {
     const Json& changed = GetMember(tampering->body, "changed");
     for (size_t i = 0; changed.is_array() && i < changed.size() && i < 20; ++i)
       if (changed[i].is_string()) m.tampering.push_back(SafeForTerminal(changed[i].get<std::string>()));
-    m.attempts = worker.Attempts();
+    m.attempts = worker.zygote().Attempts();
     return m.tampering.empty() && m.attempts.empty();
   }
 
@@ -380,10 +383,56 @@ struct Evaluator::Check {
           "no GPU here: the kernels ran in Triton's interpreter, which says nothing about speed";
       return true;
     }
-    Contest contest(session, worker);
-    HONE_ASSIGN_OR_RETURN(std::optional<Timing> timing, contest.Run(progress, &m.stop));
-    m.timing = std::move(timing);
-    return m.timing.has_value();
+    Contest contest(session);
+    HONE_ASSIGN_OR_RETURN(bool timed, contest.AddPair(session.worker(), worker, progress, &m.stop));
+    if (timed && contest.timing().answers_wrong == 0) {
+      HONE_ASSIGN_OR_RETURN(const bool more, AddCompiled(contest));
+      if (more) {
+        contest.Restart();
+        HONE_ASSIGN_OR_RETURN(timed, contest.AddPair(session.worker(), worker, progress, &m.stop));
+        if (timed) session.RememberCompile(contest.timing());
+      }
+    }
+    if (timed && contest.Ahead() && contest.timing().answers_wrong == 0) {
+      HONE_ASSIGN_OR_RETURN(timed, contest.TimeColdCalls(session.worker(), worker, &m.stop));
+      for (int pair = 1; timed && pair < kPairs; ++pair) {
+        progress("timing fresh processes", pair, kPairs);
+        HONE_ASSIGN_OR_RETURN(timed, AddFreshPair(contest));
+      }
+    }
+    if (timed) m.timing = contest.timing();
+    return timed;
+  }
+
+  // Prepares torch.compile where it could still change the verdict. True: it is there and the contest has to
+  // be held again.
+  Result<bool> AddCompiled(Contest& contest) {
+    const std::string& policy = session.options().compile_rung;
+    if (policy == "never" || (policy == "auto" && !contest.Ahead())) return false;
+    if (contest.timing().Find("compile") != nullptr) return false;
+    worker.Freeze();
+    HONE_RETURN_IF_ERROR(session.PrepareCompile(progress));
+    worker.Thaw();
+    const std::optional<Rung> compiled = session.ladder().Find("compile");
+    return compiled && compiled->available;
+  }
+
+  // One more pair of processes that have done nothing before: what one process owes to luck shows here.
+  Result<bool> AddFreshPair(Contest& contest) {
+    if (worker.alive()) worker.Kill();
+    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> own,
+                          WorkerProcess::Start(worker.shared_zygote()));
+    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> reference,
+                          session.StartFresh(contest.later_rungs()));
+    Check fresh{session, candidate, *own, folder, progress};
+    fresh.only_default = true;
+    for (Result<bool> (Check::*phase)() : {&Check::Import, &Check::Build}) {
+      HONE_ASSIGN_OR_RETURN(const bool go_on, (fresh.*phase)());
+      if (go_on) continue;
+      m.stop = fresh.m.stop;
+      return false;
+    }
+    return contest.AddPair(*reference, *own, progress, &m.stop);
   }
 };
 
@@ -427,13 +476,12 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
   }
   HONE_RETURN_IF_ERROR(std::move(prewarmed));
   Measurement m = std::move(check.m);
-  if (m.attempts.empty()) m.attempts = seat->worker->Attempts();
-  seat->worker->Thaw();
-  seat->worker->Kill();
+  if (m.attempts.empty()) m.attempts = seat->worker->zygote().Attempts();
+  seat->worker->zygote().Kill();
   if (m.timing) {
     // Times PyTorch again without the candidate, to see whether the candidate or the machine slowed it down.
     const Contestant* eager = m.timing->Find("eager");
-    if (eager != nullptr && eager->MedianUs() > 1.5 * m.timing->eager_alone_us) {
+    if (eager != nullptr && m.timing->MedianUs(*eager) > 1.5 * m.timing->eager_alone_us) {
       HONE_ASSIGN_OR_RETURN(m.timing->eager_after_us, session_.TimeEager());
     }
   }
@@ -472,20 +520,19 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
     }
     if (go_on) continue;
     look.refused = std::move(check.m);
-    seat->worker->Kill();
     return look;
   }
   checking.unlock();
   const std::unique_lock alone(device_);
-  Contest contest(session_, *seat->worker);
+  Contest contest(session_);
   const auto time_alone = [&]() -> Result<bool> {
-    HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, contest.TimeAlone(progress, &check.m.stop));
+    HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us,
+                          contest.TimeAlone(*seat->worker, progress, &check.m.stop));
     look.call_us = call_us.value_or(0);
     return call_us.has_value();
   };
   HONE_ASSIGN_OR_RETURN(look.right, RunPhase("timing", time_alone, &check.m.stop));
   if (!look.right) look.why = check.m.stop ? check.m.stop->failure.message : "could not be timed";
-  seat->worker->Kill();
   return look;
 }
 

@@ -1,7 +1,5 @@
 #include "evaluation/measurement.h"
 
-#include "base/median.h"
-
 namespace hone {
 
 namespace {
@@ -32,45 +30,38 @@ Json ToJson(const Trial& trial) {
 
 Json ToJson(const Timing& timing) {
   Json contestants = Json::array();
-  for (const Contestant& one : timing.contestants)
+  for (const Contestant& one : timing.contestants) {
+    Json rounds = Json::array();
+    for (const Round& round : one.rounds)
+      rounds.push_back({{"pair", round.pair},
+                        {"calls", {round.short_count, round.long_count}},
+                        {"seconds", {round.empty_s, round.short_s, round.long_s}}});
     contestants.push_back({{"name", one.name},
-                           {"median_us", one.MedianUs()},
+                           {"median_us", timing.MedianUs(one)},
                            {"cold_us", one.cold_us},
-                           {"short_count", one.short_count},
-                           {"long_count", one.long_count},
-                           {"round_us", one.CallUs()}});
+                           {"latency_us", timing.LatencyUs(one)},
+                           {"round_us", timing.CallUs(one)},
+                           {"rounds", rounds}});
+  }
+  Json collecting = Json::array();
+  for (int pair = 0; pair < timing.pairs; ++pair) collecting.push_back(timing.CollectUs(pair));
   return {{"contestants", contestants},
-          {"candidate_fetch_s", timing.candidate_fetch_s},
-          {"reference_fetch_s", timing.reference_fetch_s},
-          {"candidate_load_s", timing.candidate_load_s},
-          {"reference_load_s", timing.reference_load_s},
+          {"collect_us", collecting},
+          {"pairs", timing.pairs},
+          {"void_rounds", timing.void_rounds},
           {"eager_alone_us", timing.eager_alone_us},
           {"eager_after_us", timing.eager_after_us},
           {"answers_checked", timing.answers_checked},
+          {"answers_wrong", timing.answers_wrong},
           {"worst_answer", timing.worst_answer},
-          {"single_call_us", timing.single_call_us},
+          {"inputs_changed", timing.inputs_changed},
           {"buffer_reused", timing.buffer_reused},
           {"input_sets", timing.input_sets},
+          {"memory", timing.memory},
           {"seconds", timing.seconds}};
 }
 
 }  // namespace
-
-std::vector<double> Contestant::CallUs() const {
-  std::vector<double> values;
-  for (const BlockPair& pair : rounds) values.push_back(pair.CallUs(short_count, long_count));
-  return values;
-}
-
-double Contestant::MedianUs() const {
-  return MedianOf(CallUs());
-}
-
-const Contestant* Timing::Find(const std::string& name) const {
-  for (const Contestant& one : contestants)
-    if (one.name == name) return &one;
-  return nullptr;
-}
 
 Json ToJson(const Distance& distance) {
   return {{"relative", distance.relative},     {"worst", distance.worst},

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "evaluation/compare.h"
 #include "evaluation/reference_session.h"
+#include "evaluation/timing.h"
 #include "evaluation/worker.h"
 
 namespace hone {
@@ -36,48 +37,6 @@ struct Repeats {
   int distinct = 0;   // different answers, bit by bit, beside the first
   double spread = 0;  // largest relative distance from the first answer
   double spread_limit = 0;
-};
-
-// One block pair of one contestant in one round; times by the host's clock.
-struct BlockPair {
-  double short_s = 0;
-  double long_s = 0;
-  double event_us_per_call = 0;  // device events, reported by the worker
-  double CallUs(int short_count, int long_count) const {
-    return (long_s - short_s) / (long_count - short_count) * 1e6;
-  }
-};
-
-struct Contestant {
-  std::string name;  // "candidate", "eager", "cudagraph", ...
-  int short_count = 1;
-  int long_count = 2;
-  int warm_count = 1;
-  bool quick = true;  // short enough to warm up before every pair of blocks
-  std::vector<BlockPair> rounds;
-  double cold_us = 0;  // with the L2 cache flushed before every call; 0: not measured
-
-  std::vector<double> CallUs() const;
-  double MedianUs() const;
-};
-
-struct Timing {
-  std::vector<Contestant> contestants;  // the candidate first
-  double candidate_fetch_s = 0;         // median time to hand over one timed answer
-  double reference_fetch_s = 0;
-  double candidate_load_s = 0;  // median time to take a round's inputs
-  double reference_load_s = 0;
-  double eager_alone_us = 0;  // before the candidate's process did anything
-  double eager_after_us = 0;  // after its process was gone; measured only when it ran slower beside it
-  int answers_checked = 0;    // timed answers compared with the reference's
-  double worst_answer = 0;    // largest distance of a timed answer, relative to its limit
-  std::string worst_answer_at;
-  double single_call_us = 0;   // one call alone, less an empty block
-  bool buffer_reused = false;  // every call returns the same memory
-  int input_sets = 0;          // different inputs within a block
-  double seconds = 0;
-
-  const Contestant* Find(const std::string& name) const;
 };
 
 // Where an evaluation ended early, and how.

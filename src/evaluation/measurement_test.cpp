@@ -7,35 +7,6 @@
 namespace hone {
 namespace {
 
-TEST(BlockPair, TheSlopeIsFreeOfWhatAMessageCosts) {
-  const double call_s = 120e-6;
-  for (const double message_s : {0.0, 1e-3, 5.0}) {
-    const BlockPair pair{4 * call_s + message_s, 20 * call_s + message_s, 0};
-    EXPECT_NEAR(pair.CallUs(4, 20), 120, 1e-6) << message_s;
-  }
-}
-
-TEST(Contestant, TakesTheMedianOfItsRounds) {
-  Contestant one;
-  one.short_count = 1;
-  one.long_count = 2;
-  EXPECT_EQ(one.MedianUs(), 0);
-  for (const double us : {5.0, 1.0, 100.0}) one.rounds.push_back({0, us * 1e-6, 0});
-  EXPECT_NEAR(one.MedianUs(), 5, 1e-9);
-  one.rounds.push_back({0, 7e-6, 0});
-  EXPECT_NEAR(one.MedianUs(), 6, 1e-9);
-}
-
-TEST(Timing, FindsAContestantByName) {
-  Timing timing;
-  timing.contestants.resize(2);
-  timing.contestants[0].name = "candidate";
-  timing.contestants[1].name = "eager";
-  ASSERT_NE(timing.Find("eager"), nullptr);
-  EXPECT_EQ(timing.Find("eager"), &timing.contestants[1]);
-  EXPECT_EQ(timing.Find("cudagraph"), nullptr);
-}
-
 TEST(MeasurementJson, HoldsWhatWasSeen) {
   Measurement m;
   m.weights_how = "load_reference";
@@ -53,9 +24,9 @@ TEST(MeasurementJson, HoldsWhatWasSeen) {
   Timing timing;
   Contestant eager;
   eager.name = "eager";
-  eager.rounds = {{1e-6, 3e-6, 0}};
+  eager.rounds = {Round{0, 1, 2, 1e-6, 3e-6, 0, 0}};
   timing.contestants = {eager};
-  timing.single_call_us = 12;
+  timing.answers_checked = 12;
   m.timing = timing;
   const Json json = *ParseJson(DumpJson(ToJson(m)));
   EXPECT_TRUE(json.at("stop").is_null());
@@ -74,7 +45,7 @@ TEST(MeasurementJson, HoldsWhatWasSeen) {
   EXPECT_EQ(json.at("repeats").at("distinct"), 3);
   EXPECT_EQ(json.at("timing").at("contestants").at(0).at("name"), "eager");
   EXPECT_NEAR(json.at("timing").at("contestants").at(0).at("median_us").get<double>(), 2, 1e-9);
-  EXPECT_EQ(json.at("timing").at("single_call_us"), 12);
+  EXPECT_EQ(json.at("timing").at("answers_checked"), 12);
 }
 
 TEST(MeasurementJson, NamesEveryWayAWorkerCanFail) {

@@ -30,7 +30,10 @@ Status ReferenceSession::StartWorker(const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(worker));
   HONE_ASSIGN_OR_RETURN(
       facts_, worker_->Require("hello", Json::object(), {}, 180).WithContext("PyTorch did not start"));
-  baselines_.emplace(*worker_, options_, truth_, facts_);
+  const std::string key = Sha256(task_.sha256 + options_.device + GetString(facts_, "device_name") +
+                                 GetString(facts_, "torch") + GetString(facts_, "triton"));
+  baselines_.emplace(*worker_, options_, truth_, facts_,
+                     CacheFolder() / "compile" / (key.substr(0, 16) + ".json"));
   return Ok();
 }
 
@@ -74,10 +77,25 @@ Status ReferenceSession::Start(const Progress& progress) {
   return Ok();
 }
 
-Status ReferenceSession::PrepareCompile(double best_other_us, const Progress& progress) {
-  const std::string key = Sha256(task_.sha256 + options_.device + GetString(facts_, "device_name") +
-                                 GetString(facts_, "torch") + GetString(facts_, "triton"));
-  return baselines_->PrepareCompile(key, best_other_us, progress);
+Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::vector<std::string>& rungs) {
+  worker_->Thaw();
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> fresh, WorkerProcess::Start(worker_->shared_zygote()));
+  HONE_RETURN_IF_ERROR(fresh->Require("hello", Json::object(), {}, 180));
+  HONE_RETURN_IF_ERROR(
+      fresh->Require("load", {{"path", task_.path.string()}, {"name", "hone_task"}, {"class", "Model"}}));
+  const Instance& own = instances()[0];
+  HONE_RETURN_IF_ERROR(fresh->Require("build", {{"slot", own.slot}, {"class", "Model"}, {"seed", own.seed}}));
+  HONE_RETURN_IF_ERROR(fresh->Require(
+      "take_weights", {{"slot", own.slot}, {"names", own.weight_names}, {"tree", own.weights.description}},
+      {own.weights.blob.fd()}));
+  const Case& one = cases()[0];
+  HONE_RETURN_IF_ERROR(fresh->Require("put_inputs", {{"inputs", one.id}, {"tree", one.inputs.description}},
+                                      {one.inputs.blob.fd()}));
+  if (stateful()) HONE_RETURN_IF_ERROR(fresh->Require("snapshot", {{"slot", own.slot}}));
+  if (options_.device == "cpu") HONE_RETURN_IF_ERROR(fresh->Require("threads", {{"count", threads()}}));
+  for (const std::string& rung : rungs)
+    HONE_RETURN_IF_ERROR(fresh->Require("rung", {{"slot", own.slot}, {"inputs", one.id}, {"rung", rung}}));
+  return fresh;
 }
 
 double ReferenceSession::CallDeadline() const {

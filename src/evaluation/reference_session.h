@@ -40,7 +40,8 @@ class ReferenceSession {
   const Ceilings& ceilings() const { return baselines_->ceilings(); }
   int threads() const { return baselines_->threads(); }
   double eager_us() const { return baselines_->eager_us(); }
-  Status PrepareCompile(double best_other_us, const Progress& progress);
+  Status PrepareCompile(const Progress& progress) { return baselines_->PrepareCompile(progress); }
+  void RememberCompile(const Timing& timing) const { baselines_->RememberCompile(timing); }
   // Measures PyTorch's time now, in microseconds.
   Result<double> TimeEager() { return baselines_->TimeCall("default", "eager", 0.3); }
 
@@ -49,6 +50,8 @@ class ReferenceSession {
   const Json& facts() const { return facts_; }
   int64_t reference_launches() const { return launches_; }
   WorkerProcess& worker() { return *worker_; }
+  // A process that has done nothing yet, with the first instance and these baselines.
+  Result<std::unique_ptr<WorkerProcess>> StartFresh(const std::vector<std::string>& rungs);
   // The deadline for one call of a candidate, in seconds.
   double CallDeadline() const;
 

@@ -3,39 +3,15 @@
 // come from the host's clock, read before and after the message.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/json.h"
-#include "process/python.h"
-#include "process/sandbox.h"
+#include "evaluation/zygote.h"
 
 namespace hone {
-
-struct WorkerOptions {
-  PythonInfo python;
-  std::string role;            // "reference" or "candidate"
-  std::string device = "cpu";  // "cpu" or "cuda"
-  SandboxLevel sandbox = SandboxLevel::kNone;
-  std::vector<fs::path> readable;  // beyond Python's own folders
-  fs::path private_folder;         // a candidate's home; may be empty for the reference
-  bool interpret_triton = false;
-  int process_limit = 0;             // 0: no limit
-  Deadline end = Deadline::Never();  // a call that is under way then is cut off, as with Ctrl-C
-};
-
-// Environment variables that a candidate needs to find compilers, GPUs and Python. It gets no others.
-std::vector<std::string> CandidateEnvironment(const fs::path& private_folder);
-
-// The text of hone_ext.py, which compiles C++ and CUDA for candidates.
-std::string_view ExtensionModule();
 
 enum class FailureKind {
   kException,
@@ -67,10 +43,13 @@ struct WorkerReply {
 
 class WorkerProcess {
  public:
-  // Returns at once; the interpreter imports torch meanwhile.
+  // A zygote of its own and one worker of it. Returns at once; the interpreter imports torch meanwhile.
   static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerOptions& options);
+  // One more worker of a zygote.
+  static Result<std::unique_ptr<WorkerProcess>> Start(std::shared_ptr<Zygote> zygote);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   // An Error only when Hone itself was interrupted, ran out of time or broke.
   Result<WorkerReply> Call(const std::string& verb, Json message, const std::vector<int>& descriptors,
@@ -82,41 +61,29 @@ class WorkerProcess {
   Result<Json> Require(const std::string& verb, Json message = Json::object(),
                        const std::vector<int>& descriptors = {}, double seconds = 600);
 
-  // Past this limit the whole process tree is killed. 0: no limit.
-  void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
   // Seconds that the worker reports for the model, imports and compilers. For statistics only.
   double compute_seconds() const { return compute_s_; }
   bool alive();
   void Kill();
-  void Freeze();
-  void Thaw();
-  // Forbidden actions that the sandbox saw, one sentence each. Empty without a sandbox.
-  std::vector<std::string> Attempts() const;
-  void ForgetAttempts();
-  std::string LastWords();
-  pid_t pid() const { return started_.child->pid(); }
+  // Everything below the zygote: this worker, its siblings, and what any of them started.
+  void Freeze() { zygote_->freezer().Freeze(); }
+  void Thaw() { zygote_->freezer().Thaw(); }
+  Zygote& zygote() { return *zygote_; }
+  const std::shared_ptr<Zygote>& shared_zygote() const { return zygote_; }
+  pid_t pid() const { return pid_ != 0 ? pid_ : zygote_->pid(); }
 
  private:
   WorkerProcess() = default;
-  void Watch(int process_limit);
   WorkerFailure Died();
 
-  SandboxedChild started_;
+  std::shared_ptr<Zygote> zygote_;
   Channel channel_;
-  std::string role_;
-  Deadline end_ = Deadline::Never();
+  int number_ = 0;
+  pid_t pid_ = 0;  // by the kernel's word, with the first message
   double compute_s_ = 0;
   bool ready_ = false;
-  bool frozen_ = false;
+  bool killed_ = false;
   std::optional<WorkerFailure> dead_;
-  std::mutex limit_mutex_;
-  std::optional<WorkerFailure> over_limit_;
-  std::atomic<bool> stop_{false};
-  std::atomic<int64_t> memory_limit_{0};
-  std::thread watcher_;
 };
-
-// Writes the embedded worker files to a folder, once per process.
-Result<fs::path> WorkerFolder();
 
 }  // namespace hone

@@ -36,10 +36,36 @@ Status WaitReadable(int fd, Deadline deadline) {
 
 }  // namespace
 
+namespace {
+
+// Reads what is there and who sent it. There is room for the sender's credentials and no descriptor.
+ssize_t ReceiveWithSender(int fd, char* data, size_t size, pid_t* sender) {
+  iovec part{data, size};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+  if (got <= 0) return got;
+  for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
+    if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred credentials{};
+    std::memcpy(&credentials, CMSG_DATA(one), sizeof credentials);
+    *sender = credentials.pid;
+  }
+  return got;
+}
+
+}  // namespace
+
 Result<Channel::Pair> Channel::MakePair() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return ErrnoError("cannot make a socket pair");
+  const int on = 1;
+  setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   return Pair{Channel(UniqueFd(ends[0])), UniqueFd(ends[1])};
 }
 
@@ -88,12 +114,15 @@ Result<int64_t> Channel::Send(const Json& body, const std::vector<int>& descript
   return sent_ns;
 }
 
-Status Channel::ReadExactly(char* data, size_t size, Deadline deadline, int64_t* first_byte_ns) {
+// `first`: takes the time of the first byte and who sent it.
+Status Channel::ReadExactly(char* data, size_t size, Deadline deadline, Message* first) {
   while (size != 0) {
     HONE_RETURN_IF_ERROR(WaitReadable(fd_.get(), deadline));
-    if (first_byte_ns != nullptr && *first_byte_ns == 0) *first_byte_ns = NowNs();
-    // recv drops any descriptor that a hostile peer attached.
-    const ssize_t got = recv(fd_.get(), data, size, 0);
+    const bool is_first = first != nullptr && first->received_ns == 0;
+    if (is_first) first->received_ns = NowNs();
+    // Neither call takes a descriptor that a hostile peer attached.
+    const ssize_t got =
+        is_first ? ReceiveWithSender(fd_.get(), data, size, &first->sender) : recv(fd_.get(), data, size, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return Error{ErrorKind::kNotFound, "the worker is gone"};
     data += got;
@@ -105,8 +134,7 @@ Status Channel::ReadExactly(char* data, size_t size, Deadline deadline, int64_t*
 Result<Message> Channel::Receive(Deadline deadline) {
   Header header{};
   Message message;
-  HONE_RETURN_IF_ERROR(
-      ReadExactly(reinterpret_cast<char*>(&header), sizeof header, deadline, &message.received_ns));
+  HONE_RETURN_IF_ERROR(ReadExactly(reinterpret_cast<char*>(&header), sizeof header, deadline, &message));
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.descriptors != 0 ||
       header.body_size > kMaxBody)
     return Error{ErrorKind::kInvalid, "the worker's channel carried something that is not a frame"};
@@ -123,18 +151,19 @@ Result<UniqueFd> Channel::ReceiveDescriptor(Deadline deadline) {
   HONE_RETURN_IF_ERROR(WaitReadable(fd_.get(), deadline));
   char byte = 0;
   iovec part{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   const ssize_t got = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
-  const cmsghdr* attached = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (attached == nullptr || attached->cmsg_type != SCM_RIGHTS)
-    return Error{ErrorKind::kInvalid, "no descriptor arrived"};
   int descriptor = -1;
-  std::memcpy(&descriptor, CMSG_DATA(attached), sizeof descriptor);
+  for (cmsghdr* one = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr; one != nullptr;
+       one = CMSG_NXTHDR(&message, one))
+    if (one->cmsg_level == SOL_SOCKET && one->cmsg_type == SCM_RIGHTS)
+      std::memcpy(&descriptor, CMSG_DATA(one), sizeof descriptor);
+  if (descriptor < 0) return Error{ErrorKind::kInvalid, "no descriptor arrived"};
   return UniqueFd(descriptor);
 }
 

@@ -2,6 +2,8 @@
 // ever unpickled or evaluated. A peer that sends nonsense, too much or nothing only ends its own channel.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@ namespace hone {
 struct Message {
   Json body;
   int64_t received_ns = 0;  // the host's clock at the moment the header arrived
+  pid_t sender = 0;         // the process that sent it, by the kernel's word
 };
 
 class Channel {
@@ -35,7 +38,7 @@ class Channel {
   void Close() { fd_.Close(); }
 
  private:
-  Status ReadExactly(char* data, size_t size, Deadline deadline, int64_t* first_byte_ns);
+  Status ReadExactly(char* data, size_t size, Deadline deadline, Message* first);
   UniqueFd fd_;
 };
 

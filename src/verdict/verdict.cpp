@@ -6,17 +6,11 @@
 #include <functional>
 
 #include "base/text.h"
+#include "verdict/speed.h"
 
 namespace hone {
 
 namespace {
-
-// Empty if the gate passes, else the reject reason and its detail.
-struct Objection {
-  std::string reason;
-  std::string detail;
-};
-using GateResult = std::optional<Objection>;
 
 bool Mentions(const WorkerFailure& failure, std::initializer_list<const char*> words) {
   const std::string text = ToLower(failure.type + " " + failure.message);
@@ -45,39 +39,39 @@ Objection StopObjection(const Stop& stop) {
   const std::string where = " (while: " + stop.phase + ")";
   switch (failure.kind) {
     case FailureKind::kTimeout:
-      return {"timeout", text + where};
+      return {Reason::kTimeout, text + where};
     case FailureKind::kMemory:
-      return {"out-of-memory", text};
+      return {Reason::kOutOfMemory, text};
     case FailureKind::kProcesses:
-      return {"escaped", text};
+      return {Reason::kEscaped, text};
     case FailureKind::kProtocol:
-      return {"escaped", text + ": only the worker may speak on that channel"};
+      return {Reason::kEscaped, text + ": only the worker may speak on that channel"};
     case FailureKind::kUnreadable:
-      return {"unsynchronised",
+      return {Reason::kUnsynchronised,
               "it returned " + text + "; outputs must be plain tensors whose bytes can be read at once"};
     case FailureKind::kExited:
-      return {"crashed", text + where};
+      return {Reason::kCrashed, text + where};
     case FailureKind::kSignalled:
       // Only the kernel's out-of-memory killer sends SIGKILL here.
       if (Contains(text, "signal 9"))
-        return {"out-of-memory", text + where + "; most likely the system ran out of memory"};
-      return {"crashed", text + where};
+        return {Reason::kOutOfMemory, text + where + "; most likely the system ran out of memory"};
+      return {Reason::kCrashed, text + where};
     case FailureKind::kException:
       break;
   }
-  if (IsOutOfMemory(failure)) return {"out-of-memory", text + where};
-  if (IsBuildFailure(failure)) return {"build-failed", text};
-  if (stop.phase == "import") return {"import-failed", text};
-  if (stop.phase == "weights") return {"weights-not-transferred", text};
-  return {"crashed", text + where};
+  if (IsOutOfMemory(failure)) return {Reason::kOutOfMemory, text + where};
+  if (IsBuildFailure(failure)) return {Reason::kBuildFailed, text};
+  if (stop.phase == "import") return {Reason::kImportFailed, text};
+  if (stop.phase == "weights") return {Reason::kWeightsNotTransferred, text};
+  return {Reason::kCrashed, text + where};
 }
 
 // The reason that a run would give for an error that static analysis is certain of.
-std::string ReasonOfRule(const std::string& rule) {
-  if (rule == "recurrence-race" || rule == "missing-sync") return "nondeterministic";
-  if (rule == "output-never-written") return "unwritten-output";
-  if (rule == "syntax" || rule == "missing-modelnew") return "import-failed";
-  return "build-failed";
+Reason ReasonOfRule(const std::string& rule) {
+  if (rule == "recurrence-race" || rule == "missing-sync") return Reason::kNondeterministic;
+  if (rule == "output-never-written") return Reason::kUnwrittenOutput;
+  if (rule == "syntax" || rule == "missing-modelnew") return Reason::kImportFailed;
+  return Reason::kBuildFailed;
 }
 
 GateResult LintGate(const Measurement& m) {
@@ -93,14 +87,14 @@ GateResult BuildGate(const Measurement& m) {
                  m.stop->phase == "weights"))
     return StopObjection(*m.stop);
   if (!m.has_class)
-    return Objection{"import-failed",
+    return Objection{Reason::kImportFailed,
                      "it defines no class ModelNew" +
                          (m.class_hint.empty() ? std::string() : "; it defines " + m.class_hint)};
   return {};
 }
 
 GateResult SandboxGate(const Measurement& m) {
-  if (!m.attempts.empty()) return Objection{"escaped", "it " + Join(m.attempts, "; it ")};
+  if (!m.attempts.empty()) return Objection{Reason::kEscaped, "it " + Join(m.attempts, "; it ")};
   if (m.stop &&
       (m.stop->failure.kind == FailureKind::kProtocol || m.stop->failure.kind == FailureKind::kProcesses))
     return StopObjection(*m.stop);
@@ -109,20 +103,20 @@ GateResult SandboxGate(const Measurement& m) {
 
 GateResult TimerGate(const Measurement& m) {
   if (m.tampering.empty()) return {};
-  return Objection{"timer-tampering", "it replaced " + Join(m.tampering, ", ")};
+  return Objection{Reason::kTimerTampering, "it replaced " + Join(m.tampering, ", ")};
 }
 
 GateResult ShapeGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.shape_problem.empty())
-      return Objection{"wrong-shape", trial.case_id + ": " + trial.shape_problem};
+      return Objection{Reason::kWrongShape, trial.case_id + ": " + trial.shape_problem};
   return {};
 }
 
 GateResult DtypeGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.dtype_problem.empty())
-      return Objection{"wrong-dtype", trial.case_id + ": " + trial.dtype_problem};
+      return Objection{Reason::kWrongDtype, trial.case_id + ": " + trial.dtype_problem};
   return {};
 }
 
@@ -130,7 +124,7 @@ GateResult WrittenGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves)
       if (leaf.distance.poisoned > 0)
-        return Objection{"unwritten-output",
+        return Objection{Reason::kUnwrittenOutput,
                          fmt::format("{}: {} of {} elements of {} were never written", trial.case_id,
                                      leaf.distance.poisoned, leaf.distance.elements, leaf.path)};
   return {};
@@ -140,7 +134,7 @@ GateResult FiniteGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves)
       if (leaf.distance.non_finite > 0)
-        return Objection{"non-finite",
+        return Objection{Reason::kNonFinite,
                          fmt::format("{}: {} of {} elements of {} are NaN or infinite where "
                                      "PyTorch's are not (first at flat index {})",
                                      trial.case_id, leaf.distance.non_finite, leaf.distance.elements,
@@ -152,7 +146,7 @@ GateResult FreshGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.stale_of.empty())
       return Objection{
-          "stale-result",
+          Reason::kStaleResult,
           fmt::format("{}: it returned the output of {}; outputs must not be cached between calls",
                       trial.case_id, trial.stale_of)};
   return {};
@@ -161,7 +155,7 @@ GateResult FreshGate(const Measurement& m) {
 GateResult InputGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (trial.input_modified)
-      return Objection{"input-modified", trial.case_id + ": the call changed the caller's inputs"};
+      return Objection{Reason::kInputModified, trial.case_id + ": the call changed the caller's inputs"};
   return {};
 }
 
@@ -181,11 +175,11 @@ GateResult CorrectGate(const Measurement& m) {
                                 trial.case_id, leaf.distance.worst_at, leaf.path,
                                 HumanNumber(leaf.distance.worst), HumanNumber(leaf.limit.worst));
       if (!m.weights_missing.empty())
-        return Objection{"weights-not-transferred",
+        return Objection{Reason::kWeightsNotTransferred,
                          text + "; these parameters of the reference have no counterpart in ModelNew: " +
                              Join(m.weights_missing, ", ") +
                              ". Keep the reference's names and shapes, or define load_reference(state_dict)"};
-      return Objection{"wrong-output", text};
+      return Objection{Reason::kWrongOutput, text};
     }
   return {};
 }
@@ -199,126 +193,11 @@ GateResult RunGate(const Measurement& m) {
 
 GateResult DeterminismGate(const Measurement& m) {
   if (!m.repeats || m.repeats->spread <= m.repeats->spread_limit) return {};
-  return Objection{"nondeterministic",
+  return Objection{Reason::kNondeterministic,
                    fmt::format("{} of {} repeats on the same inputs gave another answer, up to {} apart; "
                                "reordered rounding explains {}",
                                m.repeats->distinct, m.repeats->count - 1, HumanNumber(m.repeats->spread),
                                HumanNumber(m.repeats->spread_limit))};
-}
-
-GateResult TimedAnswersGate(const Measurement& m) {
-  if (!m.timing || m.timing->worst_answer <= 1) return {};
-  return Objection{"stale-result",
-                   fmt::format("{} gave a wrong answer ({}x over the limit) although the same "
-                               "kind of call was right when it was not timed",
-                               m.timing->worst_answer_at, HumanNumber(m.timing->worst_answer))};
-}
-
-GateResult SynchronisedGate(const Measurement& m) {
-  if (!m.timing) return {};
-  const Timing& t = *m.timing;
-  const double call_s = t.contestants[0].MedianUs() * 1e-6;
-  double reference_s = 1e30;
-  for (size_t i = 1; i < t.contestants.size(); ++i)
-    reference_s = std::min(reference_s, t.contestants[i].MedianUs() * 1e-6);
-  const double fetch_extra = t.candidate_fetch_s - t.reference_fetch_s;
-  if (fetch_extra > std::max({0.25 * reference_s, 2 * t.reference_fetch_s, 2e-3}))
-    return Objection{"unsynchronised",
-                     fmt::format("reading a finished output takes {} longer than for PyTorch: the work is "
-                                 "done when the answer is read, not when it is timed",
-                                 HumanSeconds(fetch_extra))};
-  const double load_extra = t.candidate_load_s - t.reference_load_s;
-  const double block_s = reference_s * t.contestants[0].long_count;
-  if (load_extra > std::max({0.5 * block_s, 3 * t.reference_load_s, 0.1}))
-    return Objection{
-        "unsynchronised",
-        fmt::format(
-            "receiving the inputs takes {} longer than for PyTorch: the work is done before the clock starts",
-            HumanSeconds(load_extra))};
-  // On a GPU calls overlap slightly, but never five-fold once a call is long.
-  if (t.single_call_us > 300 && call_s * 1e6 < 0.2 * t.single_call_us)
-    return Objection{
-        "unsynchronised",
-        fmt::format("one call alone takes {}, yet many in a row take {} each: not every call is computed",
-                    HumanSeconds(t.single_call_us * 1e-6), HumanSeconds(std::max(call_s, 0.0)))};
-  std::vector<double> events, host;
-  for (const BlockPair& pair : t.contestants[0].rounds) {
-    events.push_back(pair.event_us_per_call);
-    host.push_back(pair.long_s / t.contestants[0].long_count * 1e6);
-  }
-  if (MedianOf(events) > 1.3 * MedianOf(host) + 50)
-    return Objection{"unsynchronised",
-                     fmt::format("device events measured {} per call, the host's clock {}",
-                                 HumanSeconds(MedianOf(events) * 1e-6), HumanSeconds(call_s))};
-  return {};
-}
-
-GateResult FloorGate(const Measurement& m, const JudgeContext& context) {
-  if (!m.timing) return {};
-  const double us = m.timing->contestants[0].MedianUs();
-  // Below a microsecond the clock's own cost dominates.
-  if (us >= context.impossible_below_us || context.impossible_below_us < 1) return {};
-  return Objection{
-      "too-fast",
-      fmt::format(
-          "{} per call is less than reading the inputs and writing the outputs at cache speed can take ({})",
-          HumanSeconds(std::max(us, 0.0) * 1e-6), HumanSeconds(context.impossible_below_us * 1e-6))};
-}
-
-// Baseline times of this run. If the reference was much slower beside the candidate than alone, the candidate
-// slowed it down, and the earlier time counts.
-std::vector<double> BaselineUs(const Timing& timing, const Contestant& rung,
-                               std::vector<std::string>* notes) {
-  std::vector<double> values = rung.CallUs();
-  const Contestant* eager = timing.Find("eager");
-  if (eager == nullptr || timing.eager_alone_us <= 0) return values;
-  const double slowed = eager->MedianUs() / std::max(timing.eager_alone_us, timing.eager_after_us);
-  if (slowed <= 1.5) return values;
-  for (double& value : values) value /= slowed;
-  const std::string note = fmt::format(
-      "PyTorch ran {:.2f}x slower while the candidate was alive than before; its time from before is used",
-      slowed);
-  if (std::find(notes->begin(), notes->end(), note) == notes->end()) notes->push_back(note);
-  return values;
-}
-
-// Launch-bound code runs at the speed of one host core, which differs between processes far more than a
-// device does.
-double ProcessSpread(const Measurement& m, const JudgeContext& context, double candidate_us) {
-  if (context.host_bound_spread == 0 || !m.profile) return context.process_spread;
-  const double device_us = m.profile->own_us + m.profile->library_us;
-  return device_us < 0.6 * candidate_us ? context.host_bound_spread : context.process_spread;
-}
-
-void SetSpeed(const Measurement& m, const JudgeContext& context, Verdict* v) {
-  if (!m.timing) return;
-  const Timing& t = *m.timing;
-  const std::vector<double> own = t.contestants[0].CallUs();
-  v->candidate_us = MedianOf(own);
-  const double spread = ProcessSpread(m, context, v->candidate_us);
-  v->best_us = 1e30;
-  std::vector<double> best;
-  for (size_t i = 1; i < t.contestants.size(); ++i) {
-    const std::vector<double> values = BaselineUs(t, t.contestants[i], &v->notes);
-    const double us = MedianOf(values);
-    if (us < v->best_us) {
-      v->best_us = us;
-      v->best_baseline = t.contestants[i].name;
-      best = values;
-    }
-    if (t.contestants[i].name == "eager") {
-      v->eager_us = us;
-      v->vs_eager = RatioInterval(values, own, spread);
-    }
-  }
-  v->vs_best = RatioInterval(best, own, spread);
-}
-
-GateResult SpeedGate(const Verdict& v) {
-  if (v.vs_best.estimate == 0 || v.vs_best.high >= 1) return {};
-  return Objection{"slower",
-                   fmt::format("{} per call against {} for {}: {:.2f}x", HumanSeconds(v.candidate_us * 1e-6),
-                               HumanSeconds(v.best_us * 1e-6), v.best_baseline, v.vs_best.estimate)};
 }
 
 void SetErrors(const Measurement& m, const JudgeContext& context, Verdict* v) {
@@ -348,6 +227,12 @@ void SetKind(const Measurement& m, Verdict* v) {
 
 }  // namespace
 
+void Verdict::Decide(Reason why, std::string sentence) {
+  verdict = NameOf(DecisionOf(why));
+  reason = NameOf(why);
+  detail = std::move(sentence);
+}
+
 JudgeContext ContextOf(const ReferenceSession& session) {
   JudgeContext context;
   context.limit = session.WidestLimit();
@@ -366,7 +251,8 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   v.reference_launches = context.reference_launches;
   SetErrors(m, context, &v);
   SetKind(m, &v);
-  SetSpeed(m, context, &v);
+  std::optional<std::string> unsure;
+  if (m.timing) unsure = SetSpeed(m, context, &v);
   v.notes.insert(v.notes.end(), m.notes.begin(), m.notes.end());
   for (const MutantResult& mutant : context.mutants)
     if (!mutant.told_apart) v.blind_spots.push_back(mutant.name);
@@ -395,9 +281,9 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
       {"correct", tried, [&] { return CorrectGate(m); }},
       {"runs", m.has_class, [&] { return RunGate(m); }},
       {"deterministic", m.repeats.has_value(), [&] { return DeterminismGate(m); }},
-      {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(m); }},
-      {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(m); }},
-      {"floor", m.timing.has_value(), [&] { return FloorGate(m, context); }},
+      {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(*m.timing); }},
+      {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(*m.timing); }},
+      {"floor", m.timing.has_value(), [&] { return FloorGate(*m.timing, context); }},
       {"speed", m.timing.has_value(), [&] { return SpeedGate(v); }},
   };
   std::optional<Objection> first;
@@ -407,30 +293,28 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     if (failed && !first) first = failed;
   }
   if (first) {
-    v.verdict = "rejected";
-    v.reason = first->reason;
-    v.detail = first->detail;
+    v.Decide(first->reason, first->detail);
     return v;
   }
   if (!m.timing) {
-    v.verdict = "no_difference";
-    v.reason = "speed-not-judged";
-    v.detail = m.speed_not_judged.empty() ? "speed was not judged" : m.speed_not_judged;
+    v.Decide(Reason::kSpeedNotJudged,
+             m.speed_not_judged.empty() ? "speed was not judged" : m.speed_not_judged);
     return v;
   }
   if (m.timing->buffer_reused)
     v.notes.push_back("it returns the same output buffer on every call: copy an output before the next call");
-  if (v.vs_best.low > 1) {
-    v.verdict = "accepted";
-    v.reason = "faster";
-    v.detail =
-        fmt::format("{:.2f}x faster than {}, the best of PyTorch here", v.vs_best.estimate, v.best_baseline);
+  if (unsure) {
+    v.Decide(Reason::kMachineBusy, *unsure);
     return v;
   }
-  v.verdict = "no_difference";
-  v.reason = "no-difference";
-  v.detail = fmt::format("{:.3f}x of {}: the interval {:.3f} to {:.3f} contains 1", v.vs_best.estimate,
-                         v.best_baseline, v.vs_best.low, v.vs_best.high);
+  if (v.vs_best.low > 1) {
+    v.Decide(Reason::kFaster, fmt::format("{:.2f}x faster than {}, the best of PyTorch here",
+                                          v.vs_best.estimate, v.best_baseline));
+    return v;
+  }
+  v.Decide(Reason::kNoDifference,
+           fmt::format("{:.3f}x of {}: the interval {:.3f} to {:.3f} contains 1", v.vs_best.estimate,
+                       v.best_baseline, v.vs_best.low, v.vs_best.high));
   return v;
 }
 
@@ -462,22 +346,6 @@ OrderedJson ToJson(const Verdict& v) {
   json["findings"] = ToJson(v.findings);
   json["notes"] = v.notes;
   return json;
-}
-
-const std::vector<std::string>& RejectReasons() {
-  static const std::vector<std::string> kReasons = {
-      "build-failed",    "import-failed",
-      "crashed",         "timeout",
-      "out-of-memory",   "wrong-output",
-      "wrong-shape",     "wrong-dtype",
-      "non-finite",      "unwritten-output",
-      "input-modified",  "nondeterministic",
-      "stale-result",    "weights-not-transferred",
-      "timer-tampering", "unsynchronised",
-      "too-fast",        "escaped",
-      "slower",
-  };
-  return kReasons;
 }
 
 }  // namespace hone

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "evaluation/measurement.h"
 #include "verdict/interval.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -28,8 +29,8 @@ struct JudgeContext {
 JudgeContext ContextOf(const ReferenceSession& session);
 
 struct Verdict {
-  std::string verdict;  // "accepted", "rejected", "no_difference"
-  std::string reason;   // stable id; "faster" when accepted
+  std::string verdict;  // the name of a Decision
+  std::string reason;   // the name of a Reason
   std::string detail;   // one or a few sentences; what to look at
   std::string kind;     // "kernel", "library", "mixed"; empty: not known
   Interval vs_best;
@@ -50,6 +51,8 @@ struct Verdict {
   std::vector<Finding> findings;  // of static analysis; errors reject without a run
   std::vector<std::string> notes;
 
+  // Sets decision, reason and detail.
+  void Decide(Reason why, std::string sentence);
   bool accepted() const { return verdict == "accepted"; }
   bool rejected() const { return verdict == "rejected"; }
 };
@@ -58,8 +61,5 @@ Verdict Judge(const Measurement& measurement, const JudgeContext& context);
 
 // The fields of the contract (design: bench --json), without provenance.
 OrderedJson ToJson(const Verdict& verdict);
-
-// Every reason a verdict may carry, for documentation and tests.
-const std::vector<std::string>& RejectReasons();
 
 }  // namespace hone

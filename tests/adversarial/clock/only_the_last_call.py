@@ -1,5 +1,7 @@
 """Hands out one buffer for all calls and computes only the last call of a block, since only that one remains in it."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: expect = rejected
+# hone-test: reason = wrong-output|stale-result
 import sys
 
 import torch
@@ -7,11 +9,13 @@ import torch.nn as nn
 
 
 def is_last_call():
+    """From the variables of the worker's loop: `at` of `calls`."""
     frame = sys._getframe(2)
     while frame is not None:
-        count, i = frame.f_locals.get("count"), frame.f_locals.get("i")
-        if isinstance(count, int) and isinstance(i, int):
-            return i + 1 >= count
+        names = frame.f_locals
+        count, at = names.get("calls", names.get("count")), names.get("at", names.get("i"))
+        if isinstance(count, int) and isinstance(at, int):
+            return at + 1 >= count
         frame = frame.f_back
     return True
 

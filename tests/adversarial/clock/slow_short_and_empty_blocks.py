@@ -10,7 +10,7 @@ import torch.nn as nn
 
 def take_over():
     most, long_s = [0], [0.0]
-    for holder in [one for one in gc.get_objects() if isinstance(getattr(one, "verbs", None), dict) and "block" in one.verbs]:
+    for holder in [one for one in gc.get_objects() if type(one).__name__ == "Worker" and hasattr(one, "verbs")]:
         block = holder.verbs["block"]
 
         def uneven(message, descriptors, block=block):

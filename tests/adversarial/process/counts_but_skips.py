@@ -1,4 +1,4 @@
-"""Replaces the worker's loop over calls by one that calls the model for every fourth call and copies in between."""
+"""Replaces the model for timed blocks by one that computes every fourth call and repeats that answer in between."""
 # hone-test: task = tests/adversarial/tasks/deep_mlp.py
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output|stale-result
@@ -10,15 +10,22 @@ import torch.nn as nn
 
 def take_over():
     worker = next(one for one in gc.get_objects() if type(one).__name__ == "Worker" and hasattr(one, "verbs"))
+    block = worker.verbs["block"]
 
     def skipping(message, descriptors):
-        count = message["count"]
-        sets = worker.batch[message.get("first", 0):] if message.get("batch") else [worker.inputs[n] for n in message["inputs"]]
-        outputs = worker.outputs = [None] * count
-        with torch.no_grad():
-            for i in range(count):
-                outputs[i] = worker.models["default"](*sets[i % len(sets)]) if i % 4 == 0 else outputs[i - 1].clone()
-        return {"compute_s": 0.0}
+        model, state = worker.models[message["slot"]], [0, None]
+
+        def call(x):
+            if state[0] % 4 == 0:
+                state[1] = model(x)
+            state[0] += 1
+            return state[1].clone()
+
+        worker.models[message["slot"]] = call
+        try:
+            return block(message, descriptors)
+        finally:
+            worker.models[message["slot"]] = model
 
     worker.verbs["block"] = skipping
 

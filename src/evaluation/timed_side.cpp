@@ -1,0 +1,134 @@
+#include "evaluation/timed_side.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "evaluation/compare.h"
+
+namespace hone {
+
+namespace {
+
+constexpr size_t kAlign = 64;
+
+size_t Aligned(size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+}  // namespace
+
+Result<std::vector<InputSet>> DrawInputs(WorkerProcess& reference, const std::vector<uint64_t>& seeds) {
+  HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("drawn inputs"));
+  HONE_ASSIGN_OR_RETURN(const Json reply, reference.Require("draw", {{"seeds", seeds}}, {blob.fd()}));
+  HONE_RETURN_IF_ERROR(blob.Seal());
+  const Json& bases = GetMember(reply, "bases");
+  const Json& trees = GetMember(reply, "trees");
+  std::vector<InputSet> sets;
+  for (size_t i = 0; i < bases.size(); ++i) {
+    InputSet set;
+    set.tree = trees.is_array() ? trees[i] : GetMember(reply, "layout");
+    set.base = bases[i].get<size_t>();
+    set.drawn = blob;
+    set.size = (i + 1 < bases.size() ? bases[i + 1].get<size_t>() : blob.bytes().size()) - set.base;
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+Result<std::optional<WorkerReply>> TimedSide::Ask(const std::string& verb, Json message,
+                                                  const std::vector<int>& descriptors) {
+  message["slot"] = "default";
+  HONE_ASSIGN_OR_RETURN(WorkerReply reply, worker_.Call(verb, std::move(message), descriptors, deadline_s_));
+  if (reply.ok()) return std::optional<WorkerReply>(std::move(reply));
+  if (!is_candidate_)
+    return Error{ErrorKind::kInvalid,
+                 "the reference failed while it was timed: " + SafeForTerminal(reply.failure->message)};
+  stop_ = Stop{"timing", *reply.failure};
+  return std::optional<WorkerReply>();
+}
+
+Result<bool> TimedSide::Tell(const std::string& verb, Json message) {
+  worker_.Thaw();
+  HONE_ASSIGN_OR_RETURN(const auto reply, Ask(verb, std::move(message), {}));
+  return reply.has_value();
+}
+
+Result<bool> TimedSide::TakeArena(const TensorTree& like, int slots) {
+  leaves_ = like.leaves;
+  stride_ = 0;
+  Json described = Json::array();
+  for (TensorLeaf& leaf : leaves_) {
+    leaf.offset = stride_;
+    stride_ += Aligned(leaf.bytes);
+    described.push_back({{"dtype", DtypeName(leaf.dtype)},
+                         {"shape", leaf.shape},
+                         {"offset", leaf.offset},
+                         {"bytes", leaf.bytes}});
+  }
+  slots_ = slots;
+  HONE_ASSIGN_OR_RETURN(arena_, SharedRegion::Create("answers", stride_ * static_cast<size_t>(slots)));
+  worker_.Thaw();
+  HONE_ASSIGN_OR_RETURN(
+      const auto taken,
+      Ask("arena", {{"leaves", described}, {"stride", stride_}, {"slots", slots}}, {arena_->fd()}));
+  return taken.has_value();
+}
+
+Result<std::optional<Span>> TimedSide::Run(const Block& block) {
+  worker_.Thaw();
+  if (holds_inputs_) {
+    HONE_ASSIGN_OR_RETURN(const bool cleared, Tell("clear", Json::object()));
+    if (!cleared) return std::optional<Span>();
+  }
+  size_t total = 0;
+  std::vector<size_t> bases;
+  Json trees = Json::array();
+  bool alike = true;
+  for (const InputSet* set : block.revealed) {
+    bases.push_back(total);
+    total += Aligned(set->size);
+    trees.push_back(set->tree);
+    alike = alike && set->tree == block.revealed.front()->tree;
+  }
+  HONE_ASSIGN_OR_RETURN(const SharedRegion inputs, SharedRegion::Create("inputs of a block", total));
+  for (size_t i = 0; i < bases.size(); ++i)
+    std::ranges::copy(block.revealed[i]->bytes(), inputs.bytes().begin() + static_cast<ptrdiff_t>(bases[i]));
+  std::memset(arena_->bytes().data(), kPoisonByte, arena_->bytes().size());
+
+  Json message = {
+      {"bytes", total},     {"bases", bases},     {"calls", block.calls},      {"rung", block.rung},
+      {"mode", block.mode}, {"seed", block.seed}, {"flush", block.flush_bytes}};
+  if (alike && !block.revealed.empty())
+    message["layout"] = block.revealed.front()->tree;
+  else
+    message["trees"] = std::move(trees);
+  HONE_ASSIGN_OR_RETURN(const auto reply, Ask("block", std::move(message), {inputs.fd()}));
+  if (!reply) return std::optional<Span>();
+  worker_.Freeze();
+  Span span;
+  span.seconds = static_cast<double>(NowNs() - reply->sent_ns) * 1e-9;
+  span.event_us = GetNumber(reply->body, "event_us");
+  span.odd = GetMember(reply->body, "odd");
+  span.reused = GetBool(reply->body, "reused");
+  holds_inputs_ = true;
+  inputs_intact_ = true;
+  for (size_t i = 0; i < bases.size(); ++i)
+    inputs_intact_ =
+        inputs_intact_ && std::ranges::equal(block.revealed[i]->bytes(),
+                                             inputs.bytes().subspan(bases[i], block.revealed[i]->size));
+  return std::optional<Span>(span);
+}
+
+std::span<const std::byte> TimedSide::Answer(int slot, size_t leaf) const {
+  return std::span<const std::byte>(arena_->bytes())
+      .subspan(static_cast<size_t>(slot) * stride_ + leaves_[leaf].offset, leaves_[leaf].bytes);
+}
+
+std::vector<std::byte> TimedSide::KeepAnswers(int slots) const {
+  const auto all = arena_->bytes().first(stride_ * static_cast<size_t>(slots));
+  return {all.begin(), all.end()};
+}
+
+}  // namespace hone

@@ -1,0 +1,89 @@
+// One of the two processes of a contest, and the blocks it is given.
+//
+// The memory belongs to the parent. A block's inputs lie in a region that is made for this block alone and
+// handed over with its message: before that, no process below has seen them. Answers go into an arena that
+// the side maps once. A span ends when the reply is here and the side is frozen, so whatever is written later
+// does not count.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluation/measurement.h"
+#include "evaluation/tensor_tree.h"
+#include "evaluation/worker.h"
+#include "process/shared_region.h"
+
+namespace hone {
+
+// One draw of get_inputs.
+struct InputSet {
+  Json tree;
+  size_t base = 0;  // where it begins in the bytes it was drawn into
+  SharedBlob drawn;
+  size_t size = 0;
+
+  std::span<const std::byte> bytes() const { return drawn.bytes().subspan(base, size); }
+};
+
+// Has the reference draw one set per seed.
+Result<std::vector<InputSet>> DrawInputs(WorkerProcess& reference, const std::vector<uint64_t>& seeds);
+
+struct Block {
+  std::vector<const InputSet*> revealed;  // all that the worker gets to see
+  int calls = 0;                          // the first ones of these are called with
+  std::string rung;                       // of the reference; empty for the candidate
+  std::string mode = "run";  // "run", "collect" (copy a kept answer instead of calling), "flush" (no call)
+  uint64_t seed = 0;
+  int64_t flush_bytes = 0;
+};
+
+struct Span {
+  double seconds = 0;
+  double event_us = 0;  // the worker's word
+  Json odd;             // answers of another shape than expected, by the worker's word
+  bool reused = false;  // the first and the last call returned the same memory, by the worker's word
+};
+
+class TimedSide {
+ public:
+  TimedSide(WorkerProcess& worker, bool is_candidate, double deadline_s)
+      : worker_(worker), is_candidate_(is_candidate), deadline_s_(deadline_s) {}
+
+  // Makes room for `slots` answers shaped like `like`. False: the candidate failed, see stop().
+  Result<bool> TakeArena(const TensorTree& like, int slots);
+  // Runs one block. Nothing: the candidate failed, see stop().
+  Result<std::optional<Span>> Run(const Block& block);
+  // Any other message. False: the candidate failed.
+  Result<bool> Tell(const std::string& verb, Json message);
+
+  // The bytes of one leaf of the answer in `slot`, valid until the next block.
+  std::span<const std::byte> Answer(int slot, size_t leaf) const;
+  // Copies of the answers in the first `slots` slots.
+  std::vector<std::byte> KeepAnswers(int slots) const;
+  size_t stride() const { return stride_; }
+  const std::vector<TensorLeaf>& leaves() const { return leaves_; }
+  // Whether the last block left its inputs as they were revealed.
+  bool inputs_intact() const { return inputs_intact_; }
+  bool is_candidate() const { return is_candidate_; }
+  WorkerProcess& worker() { return worker_; }
+  const std::optional<Stop>& stop() const { return stop_; }
+
+ private:
+  Result<std::optional<WorkerReply>> Ask(const std::string& verb, Json message,
+                                         const std::vector<int>& descriptors);
+
+  WorkerProcess& worker_;
+  bool is_candidate_;
+  double deadline_s_;
+  std::optional<SharedRegion> arena_;
+  int slots_ = 0;
+  size_t stride_ = 0;
+  std::vector<TensorLeaf> leaves_;
+  bool holds_inputs_ = false;
+  bool inputs_intact_ = true;
+  std::optional<Stop> stop_;
+};
+
+}  // namespace hone

@@ -1,0 +1,185 @@
+#include "evaluation/zygote.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "base/embedded.h"
+#include "base/ids.h"
+#include "base/text.h"
+#include "process/tree.h"
+
+namespace hone {
+
+std::span<const EmbeddedFile> EmbeddedFiles_hone_evaluation();
+
+namespace {
+
+constexpr int kWorkerFd = 3;
+
+Status WriteWorker(const fs::path& folder) {
+  HONE_RETURN_IF_ERROR(MakeFolders(folder));
+  for (const EmbeddedFile& file : EmbeddedFiles_hone_evaluation())
+    HONE_RETURN_IF_ERROR(WriteFileAtomic(folder / file.name, file.content));
+  return Ok();
+}
+
+}  // namespace
+
+std::vector<std::string> CandidateEnvironment(const fs::path& private_folder) {
+  std::vector<std::string> env;
+  for (const char* name :
+       {"PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
+        "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "CC", "CXX", "CUDACXX",
+        "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VIRTUAL_ENV", "PYTHONPATH", "TORCH_CUDA_ARCH_LIST"})
+    if (const char* value = std::getenv(name)) SetVariable(env, name, value);
+  const std::string home = private_folder.string();
+  for (const char* name : {"HOME", "TMPDIR"}) SetVariable(env, name, home);
+  SetVariable(env, "XDG_CACHE_HOME", home + "/cache");
+  SetVariable(env, "TORCH_EXTENSIONS_DIR", home + "/torch_extensions");
+  SetVariable(env, "TORCHINDUCTOR_CACHE_DIR", home + "/inductor");
+  SetVariable(env, "TRITON_CACHE_DIR", home + "/triton");
+  SetVariable(env, "CUDA_CACHE_PATH", home + "/nv");
+  SetVariable(env, "HONE_EXT_CACHE", home + "/hone_ext");
+  SetVariable(env, "PYTHONUSERBASE", (HomeFolder() / ".local").string());
+  return env;
+}
+
+std::string_view ExtensionModule() {
+  for (const EmbeddedFile& file : EmbeddedFiles_hone_evaluation())
+    if (file.name == "hone_ext.py") return file.content;
+  return "";
+}
+
+Result<fs::path> WorkerFolder() {
+  static std::mutex mutex;
+  static fs::path folder;
+  std::lock_guard lock(mutex);
+  if (!folder.empty()) return folder;
+  std::string all;
+  for (const EmbeddedFile& file : EmbeddedFiles_hone_evaluation())
+    all += file.name + "\n" + std::string(file.content);
+  const fs::path cached = CacheFolder() / "worker" / Sha256(all).substr(0, 16);
+  if (WriteWorker(cached).ok()) {
+    folder = cached;
+    return folder;
+  }
+  // If the home folder is read-only or full, a temporary folder is used.
+  static TempFolder* temporary = nullptr;
+  HONE_ASSIGN_OR_RETURN(TempFolder made, TempFolder::Make("hone-worker-"));
+  temporary = new TempFolder(std::move(made));
+  std::atexit([] { delete temporary; });
+  HONE_RETURN_IF_ERROR(WriteWorker(temporary->path()));
+  folder = temporary->path();
+  return folder;
+}
+
+Result<std::shared_ptr<Zygote>> Zygote::Start(const WorkerOptions& options) {
+  HONE_ASSIGN_OR_RETURN(const fs::path folder, WorkerFolder());
+  HONE_ASSIGN_OR_RETURN(Channel::Pair pair, Channel::MakePair());
+  ChildSpec spec;
+  spec.argv = {options.python.program.string(), "-u",         (folder / "hone_worker.py").string(),
+               std::to_string(kWorkerFd),       options.role, options.device};
+  spec.env =
+      options.role == "candidate" ? CandidateEnvironment(options.private_folder) : CurrentEnvironment();
+  SetVariable(spec.env, "PYTHONDONTWRITEBYTECODE", "1");
+  SetVariable(spec.env, "PYTHONUNBUFFERED", "1");
+  SetVariable(spec.env, "TOKENIZERS_PARALLELISM", "false");
+  if (options.interpret_triton) SetVariable(spec.env, "TRITON_INTERPRET", "1");
+  if (!options.private_folder.empty()) spec.folder = options.private_folder;
+  spec.descriptors = {{pair.theirs.get(), kWorkerFd}};
+
+  SandboxPolicy policy;
+  policy.readable = options.readable;
+  policy.readable.push_back(folder);
+  policy.readable.insert(policy.readable.end(), options.python.read_paths.begin(),
+                         options.python.read_paths.end());
+  policy.private_folder = options.private_folder;
+  policy.gpu = options.device == "cuda";
+
+  std::shared_ptr<Zygote> zygote(new Zygote());
+  zygote->options_ = options;
+  HONE_ASSIGN_OR_RETURN(zygote->started_, SpawnSandboxed(spec, policy, options.sandbox));
+  zygote->control_ = std::move(pair.ours);
+  if (options.process_limit > 0)
+    zygote->watcher_ =
+        std::thread([raw = zygote.get(), limit = options.process_limit] { raw->Watch(limit); });
+  return zygote;
+}
+
+Zygote::~Zygote() {
+  stop_ = true;
+  if (watcher_.joinable()) watcher_.join();
+  Kill();
+}
+
+void Zygote::Kill() {
+  if (freezer_) freezer_->Thaw();
+  if (started_.child) started_.child->Kill();
+}
+
+Freezer& Zygote::freezer() {
+  if (!freezer_) freezer_ = std::make_unique<Freezer>(pid());
+  return *freezer_;
+}
+
+Result<Zygote::Fork> Zygote::Ask() {
+  HONE_ASSIGN_OR_RETURN(Channel::Pair pair, Channel::MakePair());
+  HONE_RETURN_IF_ERROR(control_.Send({{"verb", "fork"}}, {pair.theirs.get()}));
+  return Fork{std::move(pair.ours), forks_++};
+}
+
+Zygote::End Zygote::HowEnded(int number) {
+  End end;
+  if (!running() || !control_.Send({{"verb", "status"}, {"fork", number}}).ok()) return end;
+  const Result<Message> told = control_.Receive(Deadline::After(4));
+  if (!told.ok()) return end;
+  end.running = GetBool(told->body, "running");
+  end.code = static_cast<int>(GetInt(told->body, "code"));
+  end.signal = static_cast<int>(GetInt(told->body, "signal"));
+  return end;
+}
+
+void Zygote::Watch(int process_limit) {
+  while (!stop_) {
+    const TreeUsage usage = UsageOfTree(pid());
+    const int64_t memory_limit = memory_limit_;
+    std::optional<OverLimit> over;
+    if (memory_limit > 0 && usage.resident_bytes > memory_limit)
+      over = OverLimit{true, fmt::format("took {} of memory where {} are allowed",
+                                         HumanBytes(static_cast<double>(usage.resident_bytes)),
+                                         HumanBytes(static_cast<double>(memory_limit)))};
+    else if (usage.processes > process_limit)
+      over = OverLimit{
+          false, fmt::format("started {} processes where {} are allowed", usage.processes, process_limit)};
+    if (over) {
+      {
+        const std::lock_guard lock(limit_mutex_);
+        over_limit_ = over;
+      }
+      KillTree(pid());
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  }
+}
+
+std::optional<Zygote::OverLimit> Zygote::over_limit() const {
+  const std::lock_guard lock(limit_mutex_);
+  return over_limit_;
+}
+
+std::vector<std::string> Zygote::Attempts() const {
+  return started_.watch ? started_.watch->attempts() : std::vector<std::string>{};
+}
+
+void Zygote::ForgetAttempts() {
+  if (started_.watch) started_.watch->Forget();
+}
+
+std::string Zygote::LastWords() const {
+  return Tail(started_.child->err(), 8000);
+}
+
+}  // namespace hone
