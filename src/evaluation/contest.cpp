@@ -67,9 +67,7 @@ Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
   session_.worker().Freeze();
   std::vector<const InputSet*> revealed;
   for (const InputSet& set : sets) revealed.push_back(&set);
-  HONE_ASSIGN_OR_RETURN(const bool taken,
-                        candidate.TakeArena(session_.cases()[0].expected, static_cast<int>(sets.size())));
-  if (!taken) return std::optional<double>();
+  candidate.ExpectAnswers(session_.cases()[0].expected, static_cast<int>(sets.size()));
   double best_us = 1e30;
   for (int i = 0; i < 4; ++i) {
     double seconds[2] = {0, 0};
@@ -147,7 +145,7 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
   // Thawed processes and idle devices need a moment. What the warm-up reveals is known already.
   if (plan_.has_short) {
     HONE_ASSIGN_OR_RETURN(const std::optional<Span> warm,
-                          side.Run({reveal(0, 0), std::max(1, most / 2), rung, "run", Seed(), 0}));
+                          side.Run({reveal(0, 0), std::max(2, most / 2), rung, "run", Seed(), 0}));
     if (!warm) return false;
   }
   enum { kEmpty, kShort, kLong };
@@ -162,10 +160,11 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
     if (!span) return false;
     (kind == kEmpty ? round.empty_s : kind == kShort ? round.short_s : round.long_s) = span->seconds;
     if (kind == kLong) round.event_us_per_call = span->event_us / calls;
-    if (side.is_candidate()) timing_.buffer_reused = timing_.buffer_reused || span->reused;
     if (calls > 0 && answers) both.answers.Take(side, kind == kLong, calls, *span);
   }
   if (!plan_.has_short) round.short_s = round.empty_s;
+  round.copied = side.reuses_memory();
+  if (side.is_candidate()) timing_.buffer_reused = timing_.buffer_reused || round.copied;
   one.rounds.push_back(round);
   return true;
 }
@@ -191,10 +190,7 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
   const int most = plan_.most_calls;
   both.long_count =
       most <= 2 ? most : most - static_cast<int>(random_.Below(static_cast<uint64_t>(most) / 4 + 1));
-  both.short_count = plan_.has_short
-                         ? 1 + static_cast<int>(random_.Below(static_cast<uint64_t>(both.long_count) / 4 + 1))
-                         : 0;
-  both.short_count = std::min(both.short_count, both.long_count - 1);
+  both.short_count = plan_.has_short ? 1 : 0;  // one call alone: what it takes is compared too
   both.old = std::move(both.fresh);
   HONE_ASSIGN_OR_RETURN(both.fresh, Draw(both.reference.worker(), both.short_count + both.long_count));
   if (both.old.empty()) both.old = both.fresh;
@@ -302,14 +298,8 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
     for (const std::string& rung : plan_.rungs) timing_.contestants.push_back({rung, {}, 0});
   }
   HONE_RETURN_IF_ERROR(both.reference.Tell("keep_sample", {{"inputs", "default#1"}}));
-  for (TimedSide* side : {&both.candidate, &both.reference}) {
-    HONE_ASSIGN_OR_RETURN(const bool taken,
-                          side->TakeArena(session_.cases()[0].expected, std::max(1, plan_.most_calls)));
-    if (!taken) {
-      *stop = side->stop();
-      return false;
-    }
-  }
+  for (TimedSide* side : {&both.candidate, &both.reference})
+    side->ExpectAnswers(session_.cases()[0].expected, std::max(1, plan_.most_calls));
   HONE_ASSIGN_OR_RETURN(const bool timed, TimeRounds(both, progress));
   if (!timed) {
     *stop = both.candidate.stop();
@@ -353,9 +343,9 @@ Result<bool> Contest::TimeColdCalls(WorkerProcess& reference, WorkerProcess& can
     Contestant& one = timing_.contestants[i];
     TimedSide side(i == 0 ? candidate : reference, i == 0, 600);
     (i == 0 ? reference : candidate).Freeze();
-    HONE_ASSIGN_OR_RETURN(const bool taken, side.TakeArena(session_.cases()[0].expected, calls));
+    side.ExpectAnswers(session_.cases()[0].expected, calls);
     std::vector<double> found;
-    for (int repeat = 0; taken && repeat < 2; ++repeat) {
+    for (int repeat = 0; repeat < 2; ++repeat) {
       double seconds[2] = {0, 0};
       for (const bool empty : {true, false}) {
         HONE_ASSIGN_OR_RETURN(

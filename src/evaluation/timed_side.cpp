@@ -55,32 +55,27 @@ Result<bool> TimedSide::Tell(const std::string& verb, Json message) {
   return reply.has_value();
 }
 
-Result<bool> TimedSide::TakeArena(const TensorTree& like, int slots) {
+void TimedSide::ExpectAnswers(const TensorTree& like, int slots) {
   leaves_ = like.leaves;
   stride_ = 0;
-  Json described = Json::array();
+  slots_ = slots;
+  described_ = Json::array();
   for (TensorLeaf& leaf : leaves_) {
     leaf.offset = stride_;
     stride_ += Aligned(leaf.bytes);
-    described.push_back({{"dtype", DtypeName(leaf.dtype)},
-                         {"shape", leaf.shape},
-                         {"offset", leaf.offset},
-                         {"bytes", leaf.bytes}});
+    described_.push_back({{"dtype", DtypeName(leaf.dtype)},
+                          {"shape", leaf.shape},
+                          {"offset", leaf.offset},
+                          {"bytes", leaf.bytes}});
   }
-  slots_ = slots;
-  HONE_ASSIGN_OR_RETURN(arena_, SharedRegion::Create("answers", stride_ * static_cast<size_t>(slots)));
-  worker_.Thaw();
-  HONE_ASSIGN_OR_RETURN(
-      const auto taken,
-      Ask("arena", {{"leaves", described}, {"stride", stride_}, {"slots", slots}}, {arena_->fd()}));
-  return taken.has_value();
 }
 
 Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   worker_.Thaw();
   if (holds_inputs_) {
-    HONE_ASSIGN_OR_RETURN(const bool cleared, Tell("clear", Json::object()));
+    HONE_ASSIGN_OR_RETURN(const auto cleared, Ask("clear", {{"rung", last_rung_}, {"mode", last_mode_}}, {}));
     if (!cleared) return std::optional<Span>();
+    reuses_memory_ = GetBool(cleared->body, "reused");
   }
   size_t total = 0;
   std::vector<size_t> bases;
@@ -95,7 +90,8 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   HONE_ASSIGN_OR_RETURN(const SharedRegion inputs, SharedRegion::Create("inputs of a block", total));
   for (size_t i = 0; i < bases.size(); ++i)
     std::ranges::copy(block.revealed[i]->bytes(), inputs.bytes().begin() + static_cast<ptrdiff_t>(bases[i]));
-  std::memset(arena_->bytes().data(), kPoisonByte, arena_->bytes().size());
+  HONE_ASSIGN_OR_RETURN(answers_, SharedRegion::Create("answers", stride_ * static_cast<size_t>(slots_)));
+  std::memset(answers_->bytes().data(), kPoisonByte, answers_->bytes().size());
 
   Json message = {
       {"bytes", total},     {"bases", bases},     {"calls", block.calls},      {"rung", block.rung},
@@ -106,12 +102,17 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
     message["trees"] = std::move(trees);
   HONE_ASSIGN_OR_RETURN(const auto reply, Ask("block", std::move(message), {inputs.fd()}));
   if (!reply) return std::optional<Span>();
+  HONE_ASSIGN_OR_RETURN(
+      const auto collected,
+      Ask("collect", {{"leaves", described_}, {"stride", stride_}, {"slots", slots_}}, {answers_->fd()}));
+  if (!collected) return std::optional<Span>();
   worker_.Freeze();
   Span span;
   span.seconds = static_cast<double>(NowNs() - reply->sent_ns) * 1e-9;
   span.event_us = GetNumber(reply->body, "event_us");
-  span.odd = GetMember(reply->body, "odd");
-  span.reused = GetBool(reply->body, "reused");
+  span.odd = GetMember(collected->body, "odd");
+  last_rung_ = block.rung;
+  last_mode_ = block.mode;
   holds_inputs_ = true;
   inputs_intact_ = true;
   for (size_t i = 0; i < bases.size(); ++i)
@@ -122,12 +123,12 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
 }
 
 std::span<const std::byte> TimedSide::Answer(int slot, size_t leaf) const {
-  return std::span<const std::byte>(arena_->bytes())
+  return std::span<const std::byte>(answers_->bytes())
       .subspan(static_cast<size_t>(slot) * stride_ + leaves_[leaf].offset, leaves_[leaf].bytes);
 }
 
 std::vector<std::byte> TimedSide::KeepAnswers(int slots) const {
-  const auto all = arena_->bytes().first(stride_ * static_cast<size_t>(slots));
+  const auto all = answers_->bytes().first(stride_ * static_cast<size_t>(slots));
   return {all.begin(), all.end()};
 }
 

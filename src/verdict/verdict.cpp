@@ -307,6 +307,14 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     v.Decide(Reason::kMachineBusy, *unsure);
     return v;
   }
+  if (v.vs_best.low > 1 && v.single_call_ratio > 0 && v.single_call_ratio < 1) {
+    v.verdict = "no_difference";
+    v.reason = "only-in-a-row";
+    v.detail = fmt::format(
+        "many calls in a row take {:.2f}x less time than {}, but one call alone takes {:.2f}x of its time",
+        v.vs_best.estimate, v.best_baseline, 1 / v.single_call_ratio);
+    return v;
+  }
   if (v.vs_best.low > 1) {
     v.Decide(Reason::kFaster, fmt::format("{:.2f}x faster than {}, the best of PyTorch here",
                                           v.vs_best.estimate, v.best_baseline));

@@ -36,6 +36,7 @@ struct Verdict {
   Interval vs_best;
   Interval vs_eager;
   std::string best_baseline;
+  double single_call_ratio = 0;  // of one call alone, baseline over candidate; 0: not measured
   double candidate_us = 0;
   double best_us = 0;
   double eager_us = 0;

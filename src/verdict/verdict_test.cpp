@@ -565,6 +565,40 @@ TEST(Judge, ABlockMayHaveALatencyAsPyTorchsHasOrAShortOne) {
   }
 }
 
+TEST(Judge, TimeThatIsHiddenFromTheSlopeCounts) {
+  // The candidate takes as long as PyTorch, but delays its empty and its short blocks: the slope alone says
+  // 800 / 400.
+  Measurement m = Good();
+  for (Round& round : m.timing->contestants[0].rounds) {
+    round.empty_s += 8e-3;
+    round.short_s += 8e-3;
+    round.long_s = (30 * 800 + 70) * 1e-6;
+  }
+  const Verdict v = Judge(m, Context());
+  EXPECT_FALSE(v.accepted()) << v.detail;
+  EXPECT_NEAR(v.candidate_us, 800, 1);
+  EXPECT_THAT(v.notes, Contains(HasSubstr("lie outside the slope")));
+}
+
+TEST(Judge, OneCallAloneMustBeFasterToo) {
+  for (const bool faster_alone : {true, false}) {
+    Measurement m = Good();
+    for (Contestant& one : m.timing->contestants)
+      for (Round& round : one.rounds) {
+        const double call_s = round.SlopeUs() * 1e-6;
+        const bool slow = &one == &m.timing->contestants[0] && !faster_alone;
+        round.short_count = 1;
+        round.short_s = round.empty_s + (slow ? 900e-6 : call_s);
+        round.long_s = round.short_s + 29 * call_s;
+      }
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.verdict, faster_alone ? "accepted" : "no_difference") << v.detail;
+    if (!faster_alone) {
+      EXPECT_EQ(v.reason, "only-in-a-row");
+    }
+  }
+}
+
 TEST(Judge, NothingIsDecidedWhereEveryRoundWasVoid) {
   Measurement m = Good();
   for (Contestant& one : m.timing->contestants) one.rounds.clear();
