@@ -34,6 +34,8 @@ function(hone_room name)
     target_compile_options(hone_${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
     if(HONE_UNITY AND NOT ROOM_APART)
       hone_unity(hone_${name}_test 8)
+    endif()
+    if(HONE_UNITY OR HONE_PCH)
       target_compile_definitions(hone_${name}_test PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     else()
       # Only where it is used: a path in every command would keep ccache from knowing a file again.
