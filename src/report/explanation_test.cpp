@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "model/analysis_record.h"
 #include "pipeline/run_options.h"
 #include "report/causes.h"
@@ -323,20 +321,6 @@ TEST(Explain, ABudgetThatIsSpentLeadsToTheResumeThatRaisesIt) {
   EXPECT_EQ(told.next.front().command, "hone resume 20260131-235959_39_GRU_llm --max-tokens 200");
   EXPECT_THAT(OutcomeSentence(told, ReportLanguage::kEnglish),
               HasSubstr("The run was stopped early: the budget of 100 tokens is spent."));
-}
-
-TEST(Explain, WhatIsForAnotherKindOfDeviceIsNoReason) {
-  Story story;
-  story.story().run.options = DumpJson(ToJson(RunOptions{}));  // the expert's
-  story.story().decisions.push_back(
-      {"declined:library/tf32", "", "expert", "library/tf32: not proposed: it needs a GPU", "null"});
-  story.story().decisions.push_back(
-      {"declined:library/x", "", "expert", "library/x: not proposed: it has no convolutions", "null"});
-  const Explanation told = Explain(story.story());
-  const auto ask = std::find_if(told.next.begin(), told.next.end(),
-                                [](const NextTry& one) { return one.id == "ask_model_declined"; });
-  ASSERT_NE(ask, told.next.end());
-  EXPECT_THAT(ask->values, ElementsAre(HasSubstr("it has no convolutions")));
 }
 
 TEST(Explain, NothingOfAnEmptyRunIsMadeUp) {
