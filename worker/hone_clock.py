@@ -151,16 +151,17 @@ class Clock:
         """Copies the kept answers into memory that the parent reveals only now: nothing could be computed there."""
         region = self.place = open_region(message, descriptors[0])
         leaves, odd = message["leaves"], []
-        for at, out in enumerate(self.outputs):
-            tensors = (out,) if isinstance(out, torch.Tensor) else tensors_of(out)
-            if len(tensors) != len(leaves):
-                odd.append([at, len(tensors)])
-                continue
-            for leaf, tensor in zip(leaves, tensors):
-                if list(tensor.shape) == leaf["shape"] and tensor.dtype == DTYPES[leaf["dtype"]]:
-                    region.tensor(leaf, at * message["stride"]).copy_(tensor)
-                else:
-                    odd.append([at, list(tensor.shape), str(tensor.dtype)[len("torch."):]])
+        with torch.no_grad():
+            for at, out in enumerate(self.outputs):
+                tensors = (out,) if isinstance(out, torch.Tensor) else tensors_of(out)
+                if len(tensors) != len(leaves):
+                    odd.append([at, len(tensors)])
+                    continue
+                for leaf, tensor in zip(leaves, tensors):
+                    if list(tensor.shape) == leaf["shape"] and tensor.dtype == DTYPES[leaf["dtype"]]:
+                        region.tensor(leaf, at * message["stride"]).copy_(tensor)
+                    else:
+                        odd.append([at, list(tensor.shape), str(tensor.dtype)[len("torch."):]])
         self.worker.synchronize()
         return {"odd": odd} if odd else {}
 
