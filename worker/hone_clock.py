@@ -1,8 +1,8 @@
 """Timed blocks: what both sides do between the moment the parent reveals inputs and the moment it holds the answers.
 
 All buffers belong to the parent. A block's message carries the descriptor of its inputs, which nobody below the parent has seen before. Every
-call gets inputs of its own. Its answer is copied into the parent's memory right after the call, on the stream that the call was made on,
-so a buffer that is handed out twice is copied twice. Reference and candidate run this same code.
+call gets inputs of its own. When the calls are done, a second message carries the descriptor of the memory that the answers are copied
+into. Reference and candidate run this same code.
 
 The candidate controls its own process and may replace all of this. What it gains by that is nothing: the parent reads its own clock, its own
 memory, and lets nothing run any more before it looks.
@@ -21,11 +21,10 @@ from hone_wire import DTYPES, map_tensors, tensors_of, write_tree
 _MAP_POPULATE = 0x8000
 
 
-class Region:
+class HostRegion:
     """Memory of the parent, mapped whole so that no call pays for page faults."""
 
-    def __init__(self, descriptor, size, device):
-        self.device = device
+    def __init__(self, descriptor, size):
         self.memory = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | _MAP_POPULATE) if size else None
 
     def tensor(self, leaf, base):
@@ -33,26 +32,47 @@ class Region:
         dtype, shape = DTYPES[leaf["dtype"]], leaf["shape"]
         count = math.prod(shape)
         if not count:
-            return torch.empty(shape, dtype=dtype, device=self.device)
-        flat = torch.frombuffer(self.memory, dtype=dtype, count=count, offset=base + leaf["offset"])
-        return flat.view(shape)
+            return torch.empty(shape, dtype=dtype)
+        return torch.frombuffer(self.memory, dtype=dtype, count=count, offset=base + leaf["offset"]).view(shape)
+
+    def release(self):
+        self.memory = None  # unmapped when the last tensor over it is gone
 
 
-def rebuild(node, region, base):
+class DeviceRegion:
+    """The same on the device."""
+
+    def __init__(self, descriptor, size):
+        import hone_device
+
+        self.memory = hone_device.DeviceMemory(os.dup(descriptor), size)
+
+    def tensor(self, leaf, base):
+        return self.memory.tensor(base + leaf["offset"], leaf["shape"], DTYPES[leaf["dtype"]])
+
+    def release(self):
+        self.memory.release()
+
+
+def open_region(message, descriptor):
+    return (DeviceRegion if message.get("on_device") else HostRegion)(descriptor, message["bytes"])
+
+
+def rebuild(node, region, base, device):
     """The values of a tree over the parent's memory. Tensors with other strides, or on a device, are copied there."""
     kind = node["kind"]
     if kind == "tensor":
         tensor, stride = region.tensor(node, base), node.get("stride") or []
-        if region.device.type != tensor.device.type:
-            tensor = tensor.to(region.device)
+        if device.type != tensor.device.type:
+            tensor = tensor.to(device)
         if node["bytes"] and len(stride) == len(node["shape"]) and list(tensor.stride()) != stride:
             tensor = _restride(tensor, node["shape"], stride)
         return tensor.requires_grad_() if node.get("requires_grad") else tensor
     if kind in ("tuple", "list"):
-        items = [rebuild(item, region, base) for item in node["items"]]
+        items = [rebuild(item, region, base, device) for item in node["items"]]
         return tuple(items) if kind == "tuple" else items
     if kind == "dict":
-        return {key: rebuild(item, region, base) for key, item in zip(node["keys"], node["items"])}
+        return {key: rebuild(item, region, base, device) for key, item in zip(node["keys"], node["items"])}
     if kind == "value":
         return node["value"]
     raise ValueError("cannot rebuild a %s" % node.get("type", kind))
@@ -68,8 +88,8 @@ def _restride(tensor, shape, stride):
 class Clock:
     def __init__(self, worker):
         self.worker = worker
-        self.sets, self.region = [], None  # of the block under way
-        self.answers, self.capacity = [], []  # one list of tensors per slot
+        self.sets, self.outputs, self.region, self.place = [], [], None, None  # of the block under way
+        self.reuses = {}  # by slot and baseline: whether calls hand out memory that an earlier answer lies in
         self.sample = None
         self.flush_buffer = None
 
@@ -82,32 +102,16 @@ class Clock:
         alike = all(tree == trees[0] for tree in trees)
         return {"bases": bases, "layout": trees[0]} if alike else {"bases": bases, "trees": trees}
 
-    def arena(self, message, descriptors):
-        """Takes the memory that answers go into: `slots` answers of the same layout."""
-        device = torch.device("cpu")
-        region = Region(descriptors[0], message["slots"] * message["stride"], device)
-        self.answers = [[region.tensor(leaf, slot * message["stride"]) for leaf in message["leaves"]] for slot in range(message["slots"])]
-        return {}
-
-    def _put(self, out, slot, odd):
-        targets = self.answers[slot]
-        leaves = (out,) if isinstance(out, torch.Tensor) else tensors_of(out)
-        if len(leaves) != len(targets):
-            raise ValueError("a call returned %d tensors where %d were expected" % (len(leaves), len(targets)))
-        for index, (leaf, target) in enumerate(zip(leaves, targets)):
-            if leaf.shape == target.shape and leaf.dtype == target.dtype:
-                target.copy_(leaf)
-            else:
-                odd.append([slot, index, list(leaf.shape), str(leaf.dtype)[len("torch."):]])
-
     def block(self, message, descriptors):
-        """Calls with the first `calls` sets; the answers go into slots 0, 1, ... The parent times this message."""
+        """Calls with the first `calls` sets and keeps the answers. The parent times this message and `collect`, which follows."""
         worker, slot, mode, calls = self.worker, message["slot"], message["mode"], message["calls"]
         rung = worker.rungs.get(slot, {}).get(message.get("rung", ""))
         call = rung.call if rung is not None else worker.models[slot]
-        self.region = Region(descriptors[0], message["bytes"], worker.device)
-        sets = self.sets = [rebuild(tree, self.region, base) for tree, base in zip(_trees(message), message["bases"])]
-        on_gpu, odd, put, first, out = worker.device.type == "cuda", [], self._put, None, None
+        self.region = open_region(message, descriptors[0])
+        sets = self.sets = [rebuild(tree, self.region, base, worker.device) for tree, base in zip(_trees(message), message["bases"])]
+        on_gpu, outputs = worker.device.type == "cuda", [None] * calls
+        # Where one buffer is handed out for all calls, an answer is copied before the next call overwrites it.
+        keep = _copies if self.reuses.get((slot, message.get("rung", ""))) else _as_it_is
         worker.restore(slot)
         worker.seed(message["seed"])
         flush = self._flush(message)
@@ -122,19 +126,15 @@ class Clock:
                     before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
                     before.record()
                 if mode == "collect":
-                    for at in range(calls):
-                        put(self.sample, at, odd)
+                    outputs = [self.sample] * calls
                 elif flush is None:
                     for at in range(calls):
-                        out = call(*sets[at])
-                        put(out, at, odd)
-                        if not at:
-                            first = out
+                        outputs[at] = keep(call(*sets[at]))
                 else:
                     for at in range(calls):
                         flush.zero_()
                         if mode != "flush":
-                            put(call(*sets[at]), at, odd)
+                            outputs[at] = keep(call(*sets[at]))
                 if on_gpu:
                     after.record()
                     worker.synchronize()
@@ -143,11 +143,43 @@ class Clock:
             gc.enable()
             if rung is not None:
                 rung.leave()
+        self.outputs = outputs
         reply["compute_s"] = time.perf_counter() - started
-        if odd:
-            reply["odd"] = odd
-        if calls > 1 and first is not None:  # both are alive, so one address means one buffer
-            reply["reused"] = any(a.data_ptr() == b.data_ptr() for a, b in zip(tensors_of(first), tensors_of(out)) if a.numel())
+        return reply
+
+    def collect(self, message, descriptors):
+        """Copies the kept answers into memory that the parent reveals only now: nothing could be computed there."""
+        region = self.place = open_region(message, descriptors[0])
+        leaves, odd = message["leaves"], []
+        with torch.no_grad():
+            for at, out in enumerate(self.outputs):
+                tensors = (out,) if isinstance(out, torch.Tensor) else tensors_of(out)
+                if len(tensors) != len(leaves):
+                    odd.append([at, len(tensors)])
+                    continue
+                for leaf, tensor in zip(leaves, tensors):
+                    if list(tensor.shape) == leaf["shape"] and tensor.dtype == DTYPES[leaf["dtype"]]:
+                        region.tensor(leaf, at * message["stride"]).copy_(tensor)
+                    else:
+                        odd.append([at, list(tensor.shape), str(tensor.dtype)[len("torch."):]])
+        self.worker.synchronize()
+        return {"odd": odd} if odd else {}
+
+    def clear(self, message, descriptors):
+        """Lets go of the block's inputs and answers; what is freed here costs no timed block anything. Tells whether answers shared
+        memory while all of them were alive."""
+        key, reply = (message["slot"], message.get("rung", "")), {}
+        if message.get("mode") == "run" and len(self.outputs) > 1:
+            addresses = [[tensor.data_ptr() for tensor in tensors_of([out]) if tensor.numel()] for out in self.outputs]
+            shared = len({tuple(one) for one in addresses}) < len(addresses) and any(addresses)
+            self.reuses[key] = self.reuses.get(key, False) or shared
+        reply["reused"] = self.reuses.get(key, False)
+        self.sets, self.outputs = [], []
+        for region in (self.region, self.place):
+            if region is not None:
+                region.release()
+        self.region = self.place = None
+        gc.collect(0)
         return reply
 
     def _flush(self, message):
@@ -157,12 +189,6 @@ class Clock:
         if self.flush_buffer is None:
             self.flush_buffer = torch.empty(message["flush"], dtype=torch.uint8, device=self.worker.device)
         return self.flush_buffer
-
-    def clear(self, message, descriptors):
-        """Lets go of the block's inputs; what is freed here costs no timed block anything."""
-        self.sets, self.region = [], None
-        gc.collect(0)
-        return {}
 
     def calls(self, message, descriptors):
         """Calls a baseline several times on inputs that are already here. Only the reference is asked, for a first look at its speed."""
@@ -190,9 +216,17 @@ class Clock:
         return {}
 
 
+def _as_it_is(out):
+    return out
+
+
+def _copies(out):
+    return out.clone() if isinstance(out, torch.Tensor) else map_tensors(out, torch.Tensor.clone)
+
+
 def _trees(message):
     """One layout for all sets, or one each."""
     return message["trees"] if "trees" in message else [message["layout"]] * len(message["bases"])
 
 
-VERBS = ("draw", "arena", "block", "clear", "calls", "keep_sample")
+VERBS = ("draw", "block", "collect", "clear", "calls", "keep_sample")

@@ -41,6 +41,8 @@ std::string OrMessage(Result<std::string> html) {
 // The line below a result that is not a speed-up.
 std::string ResultNote(const RunRecord& run, int64_t judged) {
   if (run.result == kKeptPyTorch) return fmt::format("{} judged, none both correct and faster", judged);
+  if (run.result == kCannotJudge)
+    return fmt::format("{} judged; the task cannot tell right from wrong", judged);
   if (run.result == kNoneRight) return fmt::format("{} judged, none correct", judged);
   if (run.result == kNothingTried) return "no candidate could be judged";
   return run.result == kRunFailed ? "the run ended with an error" : "nothing is accepted";

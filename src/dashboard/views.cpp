@@ -63,7 +63,7 @@ std::string IntervalText(double low, double high) {
 std::string ToneOfVerdict(const std::string& verdict) {
   if (verdict == "accepted") return "ok";
   if (verdict == "rejected") return "bad";
-  if (verdict == "no_difference") return "same";
+  if (verdict == "no_difference" || verdict == "inconclusive" || verdict == "cannot_judge") return "same";
   return verdict.empty() ? "live" : "idle";
 }
 
@@ -120,6 +120,7 @@ Json RunValues(const RunRecord& run, bool abandoned) {
 Json CandidateValues(const CandidateRecord& one, const std::vector<CandidateRecord>& all,
                      const std::string& best_key) {
   const bool timed = one.vs_best > 0 && one.verdict != "baseline";
+  const bool explained = one.verdict == "rejected" || one.unknown() || one.verdict == "inconclusive";
   return {{"key", one.key},
           {"link", CandidateLink(one.run_id, one.key)},
           {"parent", one.parent_key},
@@ -130,8 +131,8 @@ Json CandidateValues(const CandidateRecord& one, const std::vector<CandidateReco
           {"judged", one.judged()},
           {"verdict", one.judged() ? ReplaceAll(one.verdict, "_", " ") : "not judged yet"},
           {"tone", ToneOfVerdict(one.verdict)},
-          {"reason", one.verdict == "rejected" ? one.reason : ""},
-          {"detail", one.verdict == "rejected" ? FirstLine(one.detail, 160) : ""},
+          {"reason", explained ? one.reason : ""},
+          {"detail", explained ? FirstLine(one.detail, 160) : ""},
           {"kind", one.kind},
           {"kernel_class", one.kernel_class == "none" ? "" : one.kernel_class},
           {"speed", timed ? SpeedText(one.vs_best) : "-"},

@@ -67,9 +67,7 @@ Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
   session_.worker().Freeze();
   std::vector<const InputSet*> revealed;
   for (const InputSet& set : sets) revealed.push_back(&set);
-  HONE_ASSIGN_OR_RETURN(const bool taken,
-                        candidate.TakeArena(session_.cases()[0].expected, static_cast<int>(sets.size())));
-  if (!taken) return std::optional<double>();
+  candidate.ExpectAnswers(session_.cases()[0].expected, static_cast<int>(sets.size()));
   double best_us = 1e30;
   for (int i = 0; i < 4; ++i) {
     double seconds[2] = {0, 0};
@@ -147,7 +145,7 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
   // Thawed processes and idle devices need a moment. What the warm-up reveals is known already.
   if (plan_.has_short) {
     HONE_ASSIGN_OR_RETURN(const std::optional<Span> warm,
-                          side.Run({reveal(0, 0), std::max(1, most / 2), rung, "run", Seed(), 0}));
+                          side.Run({reveal(0, 0), std::max(2, most / 2), rung, "run", Seed(), 0}));
     if (!warm) return false;
   }
   enum { kEmpty, kShort, kLong };
@@ -162,10 +160,11 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
     if (!span) return false;
     (kind == kEmpty ? round.empty_s : kind == kShort ? round.short_s : round.long_s) = span->seconds;
     if (kind == kLong) round.event_us_per_call = span->event_us / calls;
-    if (side.is_candidate()) timing_.buffer_reused = timing_.buffer_reused || span->reused;
     if (calls > 0 && answers) both.answers.Take(side, kind == kLong, calls, *span);
   }
   if (!plan_.has_short) round.short_s = round.empty_s;
+  round.copied = side.reuses_memory();
+  if (side.is_candidate()) timing_.buffer_reused = timing_.buffer_reused || round.copied;
   one.rounds.push_back(round);
   return true;
 }
@@ -191,10 +190,7 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
   const int most = plan_.most_calls;
   both.long_count =
       most <= 2 ? most : most - static_cast<int>(random_.Below(static_cast<uint64_t>(most) / 4 + 1));
-  both.short_count = plan_.has_short
-                         ? 1 + static_cast<int>(random_.Below(static_cast<uint64_t>(both.long_count) / 4 + 1))
-                         : 0;
-  both.short_count = std::min(both.short_count, both.long_count - 1);
+  both.short_count = plan_.has_short ? 1 : 0;  // one call alone: what it takes is compared too
   both.old = std::move(both.fresh);
   HONE_ASSIGN_OR_RETURN(both.fresh, Draw(both.reference.worker(), both.short_count + both.long_count));
   if (both.old.empty()) both.old = both.fresh;
@@ -225,7 +221,7 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
     if (!candidates_turn) HONE_RETURN_IF_ERROR(TimeCollecting(both));
     stray = stray || idle.zygote().freezer().CpuNs() - idle_ns > kStrayNs;
   }
-  CompareAnswers(both);
+  HONE_RETURN_IF_ERROR(CompareAnswers(both));
   if (counts && !stray) return true;
   timing_.void_rounds += stray ? 1 : 0;
   for (size_t i = 0; i < before.size(); ++i) timing_.contestants[i].rounds.resize(before[i]);
@@ -233,14 +229,15 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
   return true;
 }
 
-void Contest::CompareAnswers(const Both& both) {
-  const AnswerCheck check = both.answers.Compare(session_);
+Status Contest::CompareAnswers(const Both& both) {
+  HONE_ASSIGN_OR_RETURN(const AnswerCheck check, both.answers.Compare(session_, memory_));
   timing_.answers_checked += check.checked;
   timing_.answers_wrong += check.wrong;
   timing_.inputs_changed = timing_.inputs_changed || check.inputs_changed;
-  if (check.worst < timing_.worst_answer) return;
+  if (check.worst < timing_.worst_answer) return Ok();
   timing_.worst_answer = check.worst;
   timing_.worst_answer_at = check.worst_at;
+  return Ok();
 }
 
 // Whether more rounds would hardly change the result: the middle half of the rounds lies within 4%.
@@ -286,10 +283,16 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
   HONE_ASSIGN_OR_RETURN(const DeviceLock alone,
                         DeviceLock::Take(session_.options().device, session_.options().end, progress));
   const ThawBoth thaw{reference, candidate};
-  Both both{{reference, false, 600}, {candidate, true, session_.CallDeadline() + 60}, {}, {}, 0, 0, {}};
+  Both both{{reference, false, 600, memory_},
+            {candidate, true, session_.CallDeadline() + 60, memory_},
+            {},
+            {},
+            0,
+            0,
+            {}};
   if (timing_.pairs == 0) {
     timing_.eager_alone_us = session_.eager_us();
-    timing_.memory = session_.options().device == "cuda" ? "copies through the host" : "shared memory";
+    timing_.memory = session_.memory_note();
   }
   HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, EstimateCallUs(both.candidate));
   if (!call_us) {
@@ -302,14 +305,8 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
     for (const std::string& rung : plan_.rungs) timing_.contestants.push_back({rung, {}, 0});
   }
   HONE_RETURN_IF_ERROR(both.reference.Tell("keep_sample", {{"inputs", "default#1"}}));
-  for (TimedSide* side : {&both.candidate, &both.reference}) {
-    HONE_ASSIGN_OR_RETURN(const bool taken,
-                          side->TakeArena(session_.cases()[0].expected, std::max(1, plan_.most_calls)));
-    if (!taken) {
-      *stop = side->stop();
-      return false;
-    }
-  }
+  for (TimedSide* side : {&both.candidate, &both.reference})
+    side->ExpectAnswers(session_.cases()[0].expected, std::max(1, plan_.most_calls));
   HONE_ASSIGN_OR_RETURN(const bool timed, TimeRounds(both, progress));
   if (!timed) {
     *stop = both.candidate.stop();
@@ -351,11 +348,11 @@ Result<bool> Contest::TimeColdCalls(WorkerProcess& reference, WorkerProcess& can
   for (const InputSet& set : sets) revealed.push_back(&set);
   for (size_t i = 0; i < timing_.contestants.size(); ++i) {
     Contestant& one = timing_.contestants[i];
-    TimedSide side(i == 0 ? candidate : reference, i == 0, 600);
+    TimedSide side(i == 0 ? candidate : reference, i == 0, 600, memory_);
     (i == 0 ? reference : candidate).Freeze();
-    HONE_ASSIGN_OR_RETURN(const bool taken, side.TakeArena(session_.cases()[0].expected, calls));
+    side.ExpectAnswers(session_.cases()[0].expected, calls);
     std::vector<double> found;
-    for (int repeat = 0; taken && repeat < 2; ++repeat) {
+    for (int repeat = 0; repeat < 2; ++repeat) {
       double seconds[2] = {0, 0};
       for (const bool empty : {true, false}) {
         HONE_ASSIGN_OR_RETURN(
@@ -380,7 +377,7 @@ Result<std::optional<double>> Contest::TimeAlone(WorkerProcess& candidate, const
                         DeviceLock::Take(session_.options().device, session_.options().end, progress));
   const ThawBoth thaw{session_.worker(), candidate};
   progress("a first look at its speed", 0, 0);
-  TimedSide side(candidate, true, session_.CallDeadline() + 60);
+  TimedSide side(candidate, true, session_.CallDeadline() + 60, memory_);
   HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, EstimateCallUs(side));
   if (!call_us) *stop = side.stop();
   return call_us;

@@ -29,7 +29,8 @@ struct ContestPlan {
 
 class Contest {
  public:
-  explicit Contest(ReferenceSession& session) : session_(session), random_(RandomU64()) {}
+  explicit Contest(ReferenceSession& session)
+      : session_(session), memory_(session.device_plane()), random_(RandomU64()) {}
 
   // Times one pair of processes and adds its rounds. False: the candidate failed; `stop` then says how.
   Result<bool> AddPair(WorkerProcess& reference, WorkerProcess& candidate, const Progress& progress,
@@ -60,12 +61,13 @@ class Contest {
   Result<bool> TimeRound(Both& both, bool counts);
   Result<bool> TimeBlocks(Both& both, TimedSide& side, size_t contestant, uint64_t seed);
   Result<bool> TimeCollecting(Both& both);
-  void CompareAnswers(const Both& both);
+  Status CompareAnswers(const Both& both);
   Result<std::vector<InputSet>> Draw(WorkerProcess& reference, int count);
   bool IsSettled() const;
   int MaxSets() const;
 
   ReferenceSession& session_;
+  TimedMemory memory_;
   Random random_;
   ContestPlan plan_;
   Timing timing_;

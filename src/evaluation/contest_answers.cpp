@@ -10,7 +10,7 @@ namespace hone {
 
 void TimedAnswers::Take(const TimedSide& side, bool long_block, int calls, const Span& span) {
   Kept& kept = kept_[side.is_candidate() ? 1 : 0][long_block ? 1 : 0];
-  kept.bytes = side.KeepAnswers(calls);
+  kept.answers = side.answers();
   kept.calls = calls;
   kept.odd = span.odd;
   kept.inputs_intact = side.inputs_intact();
@@ -18,7 +18,7 @@ void TimedAnswers::Take(const TimedSide& side, bool long_block, int calls, const
   leaves_ = side.leaves();
 }
 
-AnswerCheck TimedAnswers::Compare(const ReferenceSession& session) const {
+Result<AnswerCheck> TimedAnswers::Compare(const ReferenceSession& session, TimedMemory& memory) const {
   AnswerCheck check;
   for (int block = 0; block < 2; ++block) {
     const Kept& got = kept_[1][block];
@@ -26,18 +26,23 @@ AnswerCheck TimedAnswers::Compare(const ReferenceSession& session) const {
     check.inputs_changed = check.inputs_changed || (!got.inputs_intact && want.inputs_intact);
     // Answers whose shape depends on the values do not fit the arena; the shapes must agree at the least.
     const bool odd = got.odd.is_array() || want.odd.is_array();
+    bool unchanged = true;
+    if (got.calls > 0) {
+      HONE_ASSIGN_OR_RETURN(unchanged, memory.Unchanged(got.answers));
+    }
     for (int call = 0; call < std::min(got.calls, want.calls); ++call) {
       ++check.checked;
-      double over = odd && got.odd != want.odd ? 1e9 : 0;
+      double over = !unchanged || (odd && got.odd != want.odd) ? 1e9 : 0;
       for (size_t i = 0; !odd && i < leaves_.size(); ++i) {
         const TensorLeaf& leaf = leaves_[i];
         const size_t at = static_cast<size_t>(call) * stride_ + leaf.offset;
-        const std::span<const std::byte> mine = std::span(got.bytes).subspan(at, leaf.bytes);
-        const std::span<const std::byte> theirs = std::span(want.bytes).subspan(at, leaf.bytes);
-        const Distance distance = hone::Compare(leaf.dtype, mine, leaf.dtype, theirs);
+        HONE_ASSIGN_OR_RETURN(const Distance distance, memory.Compare(leaf.dtype, got.answers, want.answers,
+                                                                      at, leaf.bytes, leaf.shape));
         // Both sides are rounded here, and the inputs are not those of the trials, so the limit is doubled.
-        const double limit = std::max(2 * session.LimitFor(0, i).relative, 1e-30);
-        over = std::max(over, distance.non_finite > 0 ? 1e9 : distance.relative / limit);
+        const Limit limit = session.LimitFor(0, i);
+        over = std::max({over, distance.relative / std::max(2 * limit.relative, 1e-30),
+                         IsFloating(leaf.dtype) ? distance.scaled / (2 * limit.scaled) : 0.0,
+                         distance.non_finite > 0 ? 1e9 : 0.0});
       }
       if (over > 1) ++check.wrong;
       if (over < check.worst) continue;

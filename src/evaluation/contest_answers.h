@@ -20,13 +20,13 @@ struct AnswerCheck {
 class TimedAnswers {
  public:
   void Restart() { *this = TimedAnswers(); }
-  // Keeps what the side's last block left in its arena.
+  // Keeps what the side's last block answered.
   void Take(const TimedSide& side, bool long_block, int calls, const Span& span);
-  AnswerCheck Compare(const ReferenceSession& session) const;
+  Result<AnswerCheck> Compare(const ReferenceSession& session, TimedMemory& memory) const;
 
  private:
   struct Kept {
-    std::vector<std::byte> bytes;
+    KeptAnswers answers;
     int calls = 0;
     Json odd;
     bool inputs_intact = true;

@@ -16,6 +16,7 @@
 #include "evaluation/driver.h"
 #include "evaluation/kernels/compare_core.h"
 #include "evaluation/kernels/digest_core.h"
+#include "evaluation/kernels/scales_core.h"
 
 namespace hone {
 
@@ -59,10 +60,10 @@ T* At(cuda::Address address) {
   return reinterpret_cast<T*>(static_cast<uintptr_t>(address));
 }
 
-inline const char* const kKernels[] = {"hone_largest",       "hone_merge_largest", "hone_compare",
-                                       "hone_merge_compare", "hone_digest_f16",    "hone_digest_bf16",
-                                       "hone_digest_f32",    "hone_digest_f64",    "hone_digest_bytes",
-                                       "hone_merge_digest",  "hone_differs"};
+inline const char* const kKernels[] = {
+    "hone_largest",     "hone_merge_largest", "hone_compare",    "hone_merge_compare", "hone_digest_f16",
+    "hone_digest_bf16", "hone_digest_f32",    "hone_digest_f64", "hone_digest_bytes",  "hone_merge_digest",
+    "hone_differs",     "hone_exponents",     "hone_group_sums", "hone_group_scales"};
 
 template <class Value, class Join>
 Value Reduce(std::vector<Value> values, Join join) {
@@ -102,6 +103,49 @@ void RunDigest(unsigned blocks, void** arguments) {
       [](const auto& a, const auto& b) { return kernels::Merge(a, b); });
 }
 
+inline kernels::GroupPartial ReduceLanes(std::vector<kernels::GroupPartial> sums) {
+  for (size_t stride = sums.size() / 2; stride > 0; stride /= 2)
+    for (size_t lane = 0; lane < stride; ++lane) sums[lane] = kernels::Merge(sums[lane], sums[lane + stride]);
+  return sums[0];
+}
+
+inline void RunGroupSums(void** arguments) {
+  const auto& args = *static_cast<kernels::GroupArgs*>(arguments[0]);
+  auto* const items = At<kernels::GroupPartial>(*static_cast<cuda::Address*>(arguments[1]));
+  const kernels::GroupPlan plan = kernels::PlanGroups(args);
+  for (uint64_t item = 0; item < plan.chunks * args.groups; ++item) {
+    std::vector<kernels::GroupPartial> lanes(plan.lanes);
+    for (unsigned lane = 0; lane < plan.lanes; ++lane)
+      lanes[lane] = kernels::SumGroup(args, plan, item, lane);
+    items[item] = ReduceLanes(lanes);
+  }
+}
+
+inline void RunGroupScales(void** arguments) {
+  const auto* const items = At<kernels::GroupPartial>(*static_cast<cuda::Address*>(arguments[0]));
+  const uint64_t groups = *static_cast<uint64_t*>(arguments[1]),
+                 chunks = *static_cast<uint64_t*>(arguments[2]);
+  const double* const typical = At<double>(*static_cast<cuda::Address*>(arguments[3]));
+  double* const scales = At<double>(*static_cast<cuda::Address*>(arguments[4]));
+  const unsigned lanes = chunks >= kernels::kLanes ? kernels::kLanes : 1;
+  for (uint64_t group = 0; group < groups; ++group) {
+    std::vector<kernels::GroupPartial> parts(lanes);
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      parts[lane] = kernels::MergeItems(items, groups, chunks, group, lane, lanes);
+    const kernels::GroupPartial sum = ReduceLanes(parts);
+    scales[group] = typical != nullptr ? kernels::ScaleOfGroup(sum, *typical) : kernels::TypicalOf(sum);
+  }
+}
+
+inline void RunExponents(void** arguments) {
+  const auto& args = *static_cast<kernels::CompareArgs*>(arguments[0]);
+  auto* const counts = At<uint64_t>(*static_cast<cuda::Address*>(arguments[1]));
+  for (uint64_t i = 0; i < args.numbers; ++i) {
+    const unsigned exponent = kernels::ExponentOf(kernels::ReadNumber(args.truth_number, args.truth, i));
+    if (exponent < kernels::kExponents) ++counts[exponent];
+  }
+}
+
 inline void RunKernel(const std::string& name, unsigned blocks, void** arguments) {
   const auto merge = [](const auto& a, const auto& b) { return kernels::Merge(a, b); };
   if (name == "hone_largest") {
@@ -115,12 +159,19 @@ inline void RunKernel(const std::string& name, unsigned blocks, void** arguments
   } else if (name == "hone_compare") {
     const auto& args = *static_cast<kernels::CompareArgs*>(arguments[0]);
     const double scale = kernels::ScaleFor(*At<double>(*static_cast<cuda::Address*>(arguments[1])));
+    const double typical = args.typical != nullptr ? *args.typical : 0;
     RunGrid<kernels::ComparePartial>(
         blocks, kernels::CompareTiles(args.numbers), At<void>(*static_cast<cuda::Address*>(arguments[2])),
         [&](uint64_t tile, unsigned thread, kernels::ComparePartial* sums) {
-          kernels::AddCompared(args, scale, tile, thread, sums);
+          kernels::AddCompared(args, scale, typical, tile, thread, sums);
         },
         merge);
+  } else if (name == "hone_exponents") {
+    RunExponents(arguments);
+  } else if (name == "hone_group_sums") {
+    RunGroupSums(arguments);
+  } else if (name == "hone_group_scales") {
+    RunGroupScales(arguments);
   } else if (name == "hone_merge_largest") {
     RunMerge<double>(arguments, kernels::MergeLargest);
   } else if (name == "hone_merge_compare") {

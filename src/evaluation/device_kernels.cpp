@@ -25,37 +25,6 @@ constexpr size_t kScratchBytes = kLargestAt + 64;
 
 constexpr size_t kAlignment = 16;
 
-kernels::Number NumberOf(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kF16:
-      return kernels::kF16;
-    case Dtype::kBf16:
-      return kernels::kBf16;
-    case Dtype::kF32:
-    case Dtype::kC64:
-      return kernels::kF32;
-    case Dtype::kF64:
-    case Dtype::kC128:
-      return kernels::kF64;
-    case Dtype::kU8:
-    case Dtype::kBool:
-      return kernels::kU8;
-    case Dtype::kI8:
-      return kernels::kI8;
-    case Dtype::kI16:
-      return kernels::kI16;
-    case Dtype::kI32:
-      return kernels::kI32;
-    case Dtype::kI64:
-      break;
-  }
-  return kernels::kI64;
-}
-
-bool IsComplex(Dtype dtype) {
-  return dtype == Dtype::kC64 || dtype == Dtype::kC128;
-}
-
 kernels::CompareArgs ArgsFor(Dtype dtype, const void* got, size_t bytes, Dtype truth_dtype,
                              const void* truth) {
   kernels::CompareArgs args = {};
@@ -67,7 +36,30 @@ kernels::CompareArgs ArgsFor(Dtype dtype, const void* got, size_t bytes, Dtype t
   // 127 is an everyday number where an element is small and an integer.
   const bool counts_poison = IsFloating(dtype) || DtypeSize(dtype) >= 4;
   args.poison_numbers = !counts_poison ? 0 : IsComplex(dtype) ? 2 : 1;
+  args.atol = -1;
   return args;
+}
+
+// Adds what goes beyond norms. Pointers are null where a view has no such groups.
+template <class Scales>
+Status AddBeyond(const BeyondNorms<Scales>& beyond, const double* typical, const double* rows,
+                 const double* channels, kernels::CompareArgs* args) {
+  args->atol = beyond.atol;
+  args->rtol = beyond.rtol;
+  if (beyond.scales == nullptr) return Ok();
+  const ShapeView& view = beyond.scales->view;
+  if (view.numbers != args->numbers) return Error{ErrorKind::kInternal, "scales of another tensor"};
+  args->typical = typical;
+  args->row_scales = rows;
+  args->channel_scales = channels;
+  args->row_length = kernels::MakeDivisor(view.row_length);
+  args->inner = kernels::MakeDivisor(view.inner);
+  args->channels = kernels::MakeDivisor(view.channels);
+  return Ok();
+}
+
+const double* DoublesAt(cuda::Address address) {
+  return reinterpret_cast<const double*>(static_cast<uintptr_t>(address));
 }
 
 const char* DigestKernel(Dtype dtype) {
@@ -110,10 +102,26 @@ ComparedSums Join(const ComparedSums& first, const ComparedSums& second) {
       if (*sum > 0) *sum *= factor * factor;  // 0 stays 0 where the factor overflows
   }
   if (parts[1].worst_at != UINT64_MAX) parts[1].worst_at += first.numbers;
+  if (parts[1].scaled_at != UINT64_MAX) parts[1].scaled_at += first.numbers;
   if (parts[1].first_non_finite != UINT64_MAX) parts[1].first_non_finite += first.numbers;
   joined.partial = Merge(parts[0], parts[1]);
   return joined;
 }
+
+namespace {
+
+// A template, so that it also compiles against a Distance that has no element-wise part.
+template <class Shaped>
+void AddShaped(const ComparedSums& sums, uint64_t per_element, double typical, Shaped* distance) {
+  if constexpr (requires { distance->scaled_at; }) {
+    distance->typical = typical;
+    distance->scaled = sums.partial.scaled;
+    distance->scaled_at = sums.partial.scaled_at == UINT64_MAX ? 0 : sums.partial.scaled_at / per_element;
+    distance->truth_non_finite = sums.partial.truth_non_finite;
+  }
+}
+
+}  // namespace
 
 Distance DistanceOf(Dtype dtype, const ComparedSums& sums) {
   const ComparePartial& partial = sums.partial;
@@ -137,12 +145,21 @@ Distance DistanceOf(Dtype dtype, const ComparedSums& sums) {
   const double difference = std::sqrt(partial.difference_squared);
   distance.relative = norm > 0 ? difference / norm : difference;
   distance.worst = rms > 0 ? worst / rms : worst;
+  AddShaped(sums, per_element, rms * (sums.largest > 0 ? sums.largest : 1), &distance);
   return distance;
 }
 
 ComparedSums CompareOnHost(Dtype dtype, std::span<const std::byte> got, Dtype truth_dtype,
-                           std::span<const std::byte> truth) {
-  const kernels::CompareArgs args = ArgsFor(dtype, got.data(), got.size(), truth_dtype, truth.data());
+                           std::span<const std::byte> truth, const BeyondNorms<HostScales>& beyond) {
+  kernels::CompareArgs args = ArgsFor(dtype, got.data(), got.size(), truth_dtype, truth.data());
+  const HostScales* const scales = beyond.scales;
+  const auto data = [](const std::vector<double>& values) {
+    return values.empty() ? nullptr : values.data();
+  };
+  const Status fits =
+      AddBeyond(beyond, scales ? &scales->typical : nullptr, scales ? data(scales->rows) : nullptr,
+                scales ? data(scales->channels) : nullptr, &args);
+  if (!fits.ok()) return {};
   const uint64_t tiles = kernels::CompareTiles(args.numbers);
   ComparedSums sums;
   sums.numbers = args.numbers;
@@ -150,11 +167,11 @@ ComparedSums CompareOnHost(Dtype dtype, std::span<const std::byte> got, Dtype tr
       tiles,
       [&](uint64_t tile, unsigned thread, double* largest) { AddLargest(args, tile, thread, largest); },
       kernels::MergeLargest);
-  const double scale = kernels::ScaleFor(sums.largest);
+  const double scale = kernels::ScaleFor(sums.largest), typical = scales ? scales->typical : 0;
   sums.partial = kernels::RunOnHost<ComparePartial>(
       tiles,
       [&](uint64_t tile, unsigned thread, ComparePartial* partial) {
-        AddCompared(args, scale, tile, thread, partial);
+        AddCompared(args, scale, typical, tile, thread, partial);
       },
       [](const ComparePartial& a, const ComparePartial& b) { return Merge(a, b); });
   return sums;
@@ -191,8 +208,70 @@ Status DeviceKernels::Launch(const char* name, unsigned blocks, void** arguments
       fmt::format("start kernel {}", name));
 }
 
-Result<ComparedSums> DeviceKernels::Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype,
-                                            DeviceSpan truth) {
+Status DeviceKernels::SumScales(kernels::GroupArgs args, cuda::Address typical, cuda::Address scales) {
+  const kernels::GroupPlan plan = PlanGroups(args);
+  uint64_t groups = args.groups, chunks = plan.chunks;
+  HONE_ASSIGN_OR_RETURN(
+      const DeviceBuffer items,
+      DeviceBuffer::Allocate(context_, groups * chunks * sizeof(kernels::GroupPartial), false));
+  const auto blocks = [](uint64_t threads) {
+    return kernels::BlocksFor((threads + kernels::kThreads - 1) / kernels::kThreads);
+  };
+  cuda::Address at = items.span().address;
+  void* sum[] = {&args, &at};
+  HONE_RETURN_IF_ERROR(Launch("hone_group_sums", blocks(groups * chunks * plan.lanes), sum));
+  void* scale[] = {&at, &groups, &chunks, &typical, &scales};
+  const unsigned lanes = chunks >= kernels::kLanes ? kernels::kLanes : 1;
+  HONE_RETURN_IF_ERROR(Launch("hone_group_scales", blocks(groups * lanes), scale));
+  // The items are freed on return.
+  return context_->driver().Check(context_->driver().CtxSynchronize(), "compute scales on the GPU");
+}
+
+Result<TruthScales> DeviceKernels::PrepareScales(Dtype dtype, Dtype truth_dtype, DeviceSpan truth,
+                                                 const std::vector<int64_t>& shape) {
+  HONE_RETURN_IF_ERROR(RequireAligned(truth));
+  if (!IsFloating(truth_dtype)) return Error{ErrorKind::kInternal, "scales are for floating truths"};
+  kernels::CompareArgs args = {};
+  args.truth = Pointer(truth.address);
+  args.truth_number = NumberOf(truth_dtype);
+  args.numbers = truth.bytes / kernels::NumberSize(args.truth_number);
+  TruthScales made;
+  made.view = ViewOf(dtype, args.numbers, shape);
+  if (args.numbers == 0) return made;
+  const Driver& driver = context_->driver();
+  const DeviceContext::Scope scope(*context_);
+  HONE_RETURN_IF_ERROR(scope.status());
+  const uint64_t rows = made.view.row_length > 0 ? args.numbers / made.view.row_length : 0;
+  HONE_ASSIGN_OR_RETURN(made.memory,
+                        DeviceBuffer::Allocate(context_, 8 * (8 + rows + made.view.channels), false));
+  made.typical = made.memory.span().address;
+  if (rows > 0) made.rows = made.typical + 64;
+  if (made.view.channels > 0) made.channels = made.typical + 64 + 8 * rows;
+
+  std::vector<uint64_t> counts(kernels::kExponents);
+  cuda::Address counted = scratch_.span().address;
+  HONE_RETURN_IF_ERROR(driver.Check(driver.MemsetD32(counted, 0, 2 * kernels::kExponents), "prepare scales"));
+  void* count[] = {&args, &counted};
+  HONE_RETURN_IF_ERROR(
+      Launch("hone_exponents", kernels::BlocksFor(kernels::CompareTiles(args.numbers)), count));
+  HONE_RETURN_IF_ERROR(driver.Check(driver.CtxSynchronize(), "count exponents on the GPU"));
+  HONE_RETURN_IF_ERROR(
+      driver.Check(driver.MemcpyDtoH(counts.data(), counted, 8 * kernels::kExponents), "read exponents"));
+  made.giant = GiantsFrom(counts);
+
+  const int number = args.truth_number;
+  HONE_RETURN_IF_ERROR(SumScales(WholeOf(made.view, number, args.truth, made.giant), 0, made.typical));
+  if (rows > 0)
+    HONE_RETURN_IF_ERROR(
+        SumScales(RowsOf(made.view, number, args.truth, made.giant), made.typical, made.rows));
+  if (made.view.channels > 0)
+    HONE_RETURN_IF_ERROR(
+        SumScales(ChannelsOf(made.view, number, args.truth, made.giant), made.typical, made.channels));
+  return made;
+}
+
+Result<ComparedSums> DeviceKernels::Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
+                                            const BeyondNorms<TruthScales>& beyond) {
   HONE_RETURN_IF_ERROR(RequireAligned(got));
   HONE_RETURN_IF_ERROR(RequireAligned(truth));
   kernels::CompareArgs args =
@@ -202,6 +281,10 @@ Result<ComparedSums> DeviceKernels::Compare(Dtype dtype, DeviceSpan got, Dtype t
     return Error{ErrorKind::kInternal,
                  fmt::format("{} bytes of {} cannot be compared with {} bytes of {}", got.bytes,
                              DtypeName(dtype), truth.bytes, DtypeName(truth_dtype))};
+  const TruthScales* const scales = beyond.scales;
+  HONE_RETURN_IF_ERROR(AddBeyond(beyond, scales ? DoublesAt(scales->typical) : nullptr,
+                                 scales ? DoublesAt(scales->rows) : nullptr,
+                                 scales ? DoublesAt(scales->channels) : nullptr, &args));
   ComparedSums sums;
   sums.numbers = args.numbers;
   if (args.numbers == 0) return sums;

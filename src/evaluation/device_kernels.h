@@ -8,6 +8,7 @@
 
 #include "evaluation/compare.h"
 #include "evaluation/device_memory.h"
+#include "evaluation/device_scales.h"
 #include "evaluation/digest.h"
 #include "evaluation/kernels/compare_core.h"
 
@@ -24,9 +25,18 @@ struct ComparedSums {
 // `second` follows `first` in memory.
 ComparedSums Join(const ComparedSums& first, const ComparedSums& second);
 Distance DistanceOf(Dtype dtype, const ComparedSums& sums);
+
+// What to compute beyond norms: differences against the scales of rows and channels (0 without them), and
+// elements with |got - truth| > atol + rtol * |truth| (not counted while atol is negative).
+template <class Scales>
+struct BeyondNorms {
+  const Scales* scales = nullptr;
+  double atol = -1, rtol = 0;
+};
+
 // The kernels' work on the host, for tests and for machines without a GPU. Data is aligned to 16 bytes.
 ComparedSums CompareOnHost(Dtype dtype, std::span<const std::byte> got, Dtype truth_dtype,
-                           std::span<const std::byte> truth);
+                           std::span<const std::byte> truth, const BeyondNorms<HostScales>& beyond = {});
 
 class DeviceKernels {
  public:
@@ -36,14 +46,22 @@ class DeviceKernels {
   ~DeviceKernels();
   DeviceKernels(const DeviceKernels&) = delete;
 
-  // As Compare in compare.h. The two spans must hold the same number of numbers.
-  Result<ComparedSums> Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth);
+  // Needs up to 1.5 bytes per number of the truth while it works, and half of that afterwards (rows of 16
+  // numbers; less for longer ones). `truth_dtype` is a floating one.
+  Result<TruthScales> PrepareScales(Dtype dtype, Dtype truth_dtype, DeviceSpan truth,
+                                    const std::vector<int64_t>& shape);
+  // As Compare in compare.h, or with scales as CompareShaped. The two spans must hold the same number of
+  // numbers.
+  Result<ComparedSums> Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
+                               const BeyondNorms<TruthScales>& beyond = {});
   Result<Digest> DigestOf(Dtype dtype, DeviceSpan data, uint64_t key);
   Result<bool> Equal(DeviceSpan a, DeviceSpan b);
 
  private:
   explicit DeviceKernels(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
   Status Launch(const char* name, unsigned blocks, void** arguments);
+  // Sums the groups of a view and writes their scales; `typical` 0: the root mean square of all.
+  Status SumScales(kernels::GroupArgs args, cuda::Address typical, cuda::Address scales);
 
   std::shared_ptr<DeviceContext> context_;
   cuda::Module module_ = nullptr;

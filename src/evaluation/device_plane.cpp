@@ -67,8 +67,10 @@ Status DevicePlane::Download(std::span<std::byte> to, DeviceSpan from) {
   return driver.Check(driver.MemcpyDtoH(to.data(), from.address, to.size()), "copy from the device");
 }
 
-Result<Distance> DevicePlane::Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth) {
-  HONE_ASSIGN_OR_RETURN(const ComparedSums sums, kernels_->Compare(dtype, got, truth_dtype, truth));
+Result<Distance> DevicePlane::Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
+                                      const TruthScales* scales) {
+  HONE_ASSIGN_OR_RETURN(const ComparedSums sums,
+                        kernels_->Compare(dtype, got, truth_dtype, truth, {scales, -1, 0}));
   return DistanceOf(dtype, sums);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "evaluation/audit.h"
 #include "evaluation/truth_builder.h"
 
 namespace hone {
@@ -37,8 +38,20 @@ Status ReferenceSession::StartWorker(const Progress& progress) {
   return Ok();
 }
 
+void ReferenceSession::OpenDevice() {
+  if (options_.device != "cuda") return;
+  Result<std::unique_ptr<DevicePlane>> plane = DevicePlane::Open(0);
+  if (plane.ok()) {
+    plane_ = std::move(*plane);
+    memory_note_ = "shared device memory";
+  } else {
+    memory_note_ = "copies through the host (" + plane.error().message + ")";
+  }
+}
+
 Status ReferenceSession::Start(const Progress& progress) {
   HONE_RETURN_IF_ERROR(StartWorker(progress));
+  OpenDevice();
   progress("loading the task", 0, 0);
   HONE_ASSIGN_OR_RETURN(
       const Json loaded,
@@ -50,7 +63,7 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(init_inputs_, ParseTree(GetMember(init_reply, "tree"), std::move(init), "init"));
 
   progress("running the reference", 0, 0);
-  truth_.precision = options_.precision;
+  truth_.rule = {options_.precision, options_.error_factor, options_.atol, options_.rtol};
   TruthBuilder builder(*worker_, options_, &truth_);
   HONE_ASSIGN_OR_RETURN(const Json built, builder.AddDefaultCases(progress));
   facts_["beside"] = GetMember(built, "beside");
@@ -64,7 +77,8 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_RETURN_IF_ERROR(builder.AddStressCases(GetBool(loaded, "has_stress"), progress));
   for (const Json& name : GetMember(loaded, "variants"))
     if (name.is_string()) HONE_RETURN_IF_ERROR(builder.AddVariant(name.get<std::string>()));
-  HONE_RETURN_IF_ERROR(builder.Audit(progress));
+  HONE_RETURN_IF_ERROR(builder.AddChangedCases(progress));
+  HONE_RETURN_IF_ERROR(AuditTask(*worker_, &truth_, progress));
   HONE_RETURN_IF_ERROR(baselines_->LearnCeilings(&card_, progress));
   if (options_.interpret_triton) return Ok();
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evaluation/baselines.h"
+#include "evaluation/device_plane.h"
 #include "evaluation/progress.h"
 #include "evaluation/session_options.h"
 #include "evaluation/truth.h"
@@ -50,6 +51,10 @@ class ReferenceSession {
   const Json& facts() const { return facts_; }
   int64_t reference_launches() const { return launches_; }
   WorkerProcess& worker() { return *worker_; }
+  // The parent's own door to the device; null on a CPU and where memory cannot be shared.
+  DevicePlane* device_plane() { return plane_.get(); }
+  // How inputs and answers of timed blocks travel.
+  const std::string& memory_note() const { return memory_note_; }
   // A process that has done nothing yet, with the first instance and these baselines.
   Result<std::unique_ptr<WorkerProcess>> StartFresh(const std::vector<std::string>& rungs);
   // The deadline for one call of a candidate, in seconds.
@@ -59,6 +64,7 @@ class ReferenceSession {
   ReferenceSession() = default;
   Status Start(const Progress& progress);
   Status StartWorker(const Progress& progress);
+  void OpenDevice();
 
   TaskFile task_;
   SessionOptions options_;
@@ -70,6 +76,8 @@ class ReferenceSession {
   TensorTree init_inputs_;
   bool init_opaque_ = false;
   int64_t launches_ = -1;
+  std::unique_ptr<DevicePlane> plane_;
+  std::string memory_note_ = "shared memory";
 };
 
 }  // namespace hone

@@ -1,7 +1,6 @@
 #include "evaluation/timed_side.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -55,32 +54,27 @@ Result<bool> TimedSide::Tell(const std::string& verb, Json message) {
   return reply.has_value();
 }
 
-Result<bool> TimedSide::TakeArena(const TensorTree& like, int slots) {
+void TimedSide::ExpectAnswers(const TensorTree& like, int slots) {
   leaves_ = like.leaves;
   stride_ = 0;
-  Json described = Json::array();
+  slots_ = slots;
+  described_ = Json::array();
   for (TensorLeaf& leaf : leaves_) {
     leaf.offset = stride_;
     stride_ += Aligned(leaf.bytes);
-    described.push_back({{"dtype", DtypeName(leaf.dtype)},
-                         {"shape", leaf.shape},
-                         {"offset", leaf.offset},
-                         {"bytes", leaf.bytes}});
+    described_.push_back({{"dtype", DtypeName(leaf.dtype)},
+                          {"shape", leaf.shape},
+                          {"offset", leaf.offset},
+                          {"bytes", leaf.bytes}});
   }
-  slots_ = slots;
-  HONE_ASSIGN_OR_RETURN(arena_, SharedRegion::Create("answers", stride_ * static_cast<size_t>(slots)));
-  worker_.Thaw();
-  HONE_ASSIGN_OR_RETURN(
-      const auto taken,
-      Ask("arena", {{"leaves", described}, {"stride", stride_}, {"slots", slots}}, {arena_->fd()}));
-  return taken.has_value();
 }
 
 Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   worker_.Thaw();
   if (holds_inputs_) {
-    HONE_ASSIGN_OR_RETURN(const bool cleared, Tell("clear", Json::object()));
+    HONE_ASSIGN_OR_RETURN(const auto cleared, Ask("clear", {{"rung", last_rung_}, {"mode", last_mode_}}, {}));
     if (!cleared) return std::optional<Span>();
+    reuses_memory_ = GetBool(cleared->body, "reused");
   }
   size_t total = 0;
   std::vector<size_t> bases;
@@ -92,43 +86,50 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
     trees.push_back(set->tree);
     alike = alike && set->tree == block.revealed.front()->tree;
   }
-  HONE_ASSIGN_OR_RETURN(const SharedRegion inputs, SharedRegion::Create("inputs of a block", total));
+  answers_ = KeptAnswers();
+  HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> inputs, memory_.Make("inputs of a block", total));
   for (size_t i = 0; i < bases.size(); ++i)
-    std::ranges::copy(block.revealed[i]->bytes(), inputs.bytes().begin() + static_cast<ptrdiff_t>(bases[i]));
-  std::memset(arena_->bytes().data(), kPoisonByte, arena_->bytes().size());
+    HONE_RETURN_IF_ERROR(memory_.Put(*inputs, bases[i], block.revealed[i]->bytes()));
+  HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> answers,
+                        memory_.Make("answers", stride_ * static_cast<size_t>(slots_)));
+  HONE_RETURN_IF_ERROR(memory_.Fill(*answers, kPoisonByte));
 
-  Json message = {
-      {"bytes", total},     {"bases", bases},     {"calls", block.calls},      {"rung", block.rung},
-      {"mode", block.mode}, {"seed", block.seed}, {"flush", block.flush_bytes}};
+  Json message = {{"bytes", inputs->mapped}, {"on_device", memory_.on_device()},
+                  {"bases", bases},          {"calls", block.calls},
+                  {"rung", block.rung},      {"mode", block.mode},
+                  {"seed", block.seed},      {"flush", block.flush_bytes}};
   if (alike && !block.revealed.empty())
     message["layout"] = block.revealed.front()->tree;
   else
     message["trees"] = std::move(trees);
-  HONE_ASSIGN_OR_RETURN(const auto reply, Ask("block", std::move(message), {inputs.fd()}));
+  HONE_ASSIGN_OR_RETURN(const auto reply, Ask("block", std::move(message), {inputs->fd()}));
   if (!reply) return std::optional<Span>();
+  HONE_ASSIGN_OR_RETURN(const auto collected, Ask("collect",
+                                                  {{"leaves", described_},
+                                                   {"stride", stride_},
+                                                   {"bytes", answers->mapped},
+                                                   {"on_device", memory_.on_device()}},
+                                                  {answers->fd()}));
+  if (!collected) return std::optional<Span>();
+  // On the host nothing may run any more before the answers are read. What runs on a device cannot be
+  // stopped; there the digest says what they were.
+  if (!memory_.on_device()) worker_.Freeze();
+  int64_t end_ns = NowNs();
+  HONE_ASSIGN_OR_RETURN(answers_, memory_.Keep(answers));
+  if (memory_.on_device()) end_ns = NowNs();
   worker_.Freeze();
   Span span;
-  span.seconds = static_cast<double>(NowNs() - reply->sent_ns) * 1e-9;
+  span.seconds = static_cast<double>(end_ns - reply->sent_ns) * 1e-9;
   span.event_us = GetNumber(reply->body, "event_us");
-  span.odd = GetMember(reply->body, "odd");
-  span.reused = GetBool(reply->body, "reused");
+  span.odd = GetMember(collected->body, "odd");
+  last_rung_ = block.rung;
+  last_mode_ = block.mode;
   holds_inputs_ = true;
   inputs_intact_ = true;
-  for (size_t i = 0; i < bases.size(); ++i)
-    inputs_intact_ =
-        inputs_intact_ && std::ranges::equal(block.revealed[i]->bytes(),
-                                             inputs.bytes().subspan(bases[i], block.revealed[i]->size));
+  for (size_t i = 0; inputs_intact_ && i < bases.size(); ++i) {
+    HONE_ASSIGN_OR_RETURN(inputs_intact_, memory_.Holds(*inputs, bases[i], block.revealed[i]->bytes()));
+  }
   return std::optional<Span>(span);
-}
-
-std::span<const std::byte> TimedSide::Answer(int slot, size_t leaf) const {
-  return std::span<const std::byte>(arena_->bytes())
-      .subspan(static_cast<size_t>(slot) * stride_ + leaves_[leaf].offset, leaves_[leaf].bytes);
-}
-
-std::vector<std::byte> TimedSide::KeepAnswers(int slots) const {
-  const auto all = arena_->bytes().first(stride_ * static_cast<size_t>(slots));
-  return {all.begin(), all.end()};
 }
 
 }  // namespace hone

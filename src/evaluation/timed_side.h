@@ -12,8 +12,8 @@
 
 #include "evaluation/measurement.h"
 #include "evaluation/tensor_tree.h"
+#include "evaluation/timed_memory.h"
 #include "evaluation/worker.h"
-#include "process/shared_region.h"
 
 namespace hone {
 
@@ -43,29 +43,29 @@ struct Span {
   double seconds = 0;
   double event_us = 0;  // the worker's word
   Json odd;             // answers of another shape than expected, by the worker's word
-  bool reused = false;  // the first and the last call returned the same memory, by the worker's word
 };
 
 class TimedSide {
  public:
-  TimedSide(WorkerProcess& worker, bool is_candidate, double deadline_s)
-      : worker_(worker), is_candidate_(is_candidate), deadline_s_(deadline_s) {}
+  TimedSide(WorkerProcess& worker, bool is_candidate, double deadline_s, TimedMemory memory)
+      : worker_(worker), is_candidate_(is_candidate), deadline_s_(deadline_s), memory_(memory) {}
 
-  // Makes room for `slots` answers shaped like `like`. False: the candidate failed, see stop().
-  Result<bool> TakeArena(const TensorTree& like, int slots);
+  // Answers will be shaped like `like`; every block has room for `slots` of them.
+  void ExpectAnswers(const TensorTree& like, int slots);
   // Runs one block. Nothing: the candidate failed, see stop().
   Result<std::optional<Span>> Run(const Block& block);
   // Any other message. False: the candidate failed.
   Result<bool> Tell(const std::string& verb, Json message);
 
-  // The bytes of one leaf of the answer in `slot`, valid until the next block.
-  std::span<const std::byte> Answer(int slot, size_t leaf) const;
-  // Copies of the answers in the first `slots` slots.
-  std::vector<std::byte> KeepAnswers(int slots) const;
+  // What the last block answered.
+  const KeptAnswers& answers() const { return answers_; }
   size_t stride() const { return stride_; }
   const std::vector<TensorLeaf>& leaves() const { return leaves_; }
   // Whether the last block left its inputs as they were revealed.
   bool inputs_intact() const { return inputs_intact_; }
+  // Whether calls handed out memory of earlier answers, by the worker's word. Known once the next block is
+  // run.
+  bool reuses_memory() const { return reuses_memory_; }
   bool is_candidate() const { return is_candidate_; }
   WorkerProcess& worker() { return worker_; }
   const std::optional<Stop>& stop() const { return stop_; }
@@ -77,12 +77,16 @@ class TimedSide {
   WorkerProcess& worker_;
   bool is_candidate_;
   double deadline_s_;
-  std::optional<SharedRegion> arena_;
+  TimedMemory memory_;
+  KeptAnswers answers_;
+  Json described_;
+  std::string last_rung_, last_mode_;
   int slots_ = 0;
   size_t stride_ = 0;
   std::vector<TensorLeaf> leaves_;
   bool holds_inputs_ = false;
   bool inputs_intact_ = true;
+  bool reuses_memory_ = false;
   std::optional<Stop> stop_;
 };
 

@@ -21,7 +21,9 @@ double Timing::CollectUs(int pair) const {
 
 std::vector<double> Timing::CallUs(const Contestant& one) const {
   std::vector<double> values;
-  for (const Round& round : one.rounds) values.push_back(round.SlopeUs() - CollectUs(round.pair));
+  const bool is_candidate = !contestants.empty() && &one == &contestants[0];
+  for (const Round& round : one.rounds)
+    values.push_back(round.SlopeUs() - (round.copied && !is_candidate ? 2 : 1) * CollectUs(round.pair));
   return values;
 }
 

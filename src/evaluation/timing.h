@@ -18,6 +18,7 @@ struct Round {
   double long_s = 0;
   double empty_s = 0;            // the same block without a call
   double event_us_per_call = 0;  // device events, reported by the worker
+  bool copied = false;           // its answers were copied at every call, because it hands out one buffer
 
   double SlopeUs() const { return (long_s - short_s) / (long_count - short_count) * 1e6; }
   // The fixed part of a block, beyond what an empty block takes.
@@ -56,7 +57,8 @@ struct Timing {
   double seconds = 0;
 
   const Contestant* Find(const std::string& name) const;
-  // Microseconds per call of each round, less collecting.
+  // Microseconds per call of each round, less collecting. A baseline that hands out one buffer, as a CUDA
+  // graph does, is not charged for the copies that this takes here; a candidate is.
   std::vector<double> CallUs(const Contestant& one) const;
   double MedianUs(const Contestant& one) const;
   double CollectUs(int pair) const;

@@ -39,6 +39,16 @@ TEST(Timing, TakesTheMedianOfItsRoundsLessCollectingInTheSamePair) {
   EXPECT_NEAR(timing.MedianUs(one), 10, 1e-9);
 }
 
+TEST(Timing, ABaselineIsNotChargedForCopiesOfItsOneBufferAndACandidateIs) {
+  Timing timing;
+  timing.collecting = {{0, 7}};
+  Round round = MakeRound(50, 0, 0);
+  round.copied = true;
+  timing.contestants = {{"candidate", {round}, 0}, {"cudagraph", {round}, 0}};
+  EXPECT_NEAR(timing.MedianUs(timing.contestants[0]), 43, 1e-9);
+  EXPECT_NEAR(timing.MedianUs(timing.contestants[1]), 36, 1e-9);
+}
+
 TEST(Timing, CollectingIsNeverNegative) {
   Timing timing;
   timing.collecting = {{0, -3}};

@@ -161,6 +161,14 @@ Result<Judged> SessionJudge::Judge(const CandidateFile& candidate, const Progres
   Judged judged;
   HONE_ASSIGN_OR_RETURN(judged.measurement, evaluator_->Evaluate(candidate, another_follows_, progress));
   judged.verdict = hone::Judge(judged.measurement, ContextOf(*session));
+  // A busy machine is no fault of the candidate's: it is tried again, once.
+  const bool again = judged.verdict.verdict == "inconclusive";
+  if (again) {
+    progress("the machine was busy: timing again", 0, 0);
+    HONE_ASSIGN_OR_RETURN(judged.measurement, evaluator_->Evaluate(candidate, another_follows_, progress));
+    judged.measurement.notes.push_back("the machine was too busy at the first attempt; this is the second");
+    judged.verdict = hone::Judge(judged.measurement, ContextOf(*session));
+  }
   judged.record = ToJson(judged.verdict);
   judged.record["card"] = ToJson(session->card());
   judged.record["provenance"] = Provenance(*session, candidate, judged.measurement);

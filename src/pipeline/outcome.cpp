@@ -85,6 +85,10 @@ std::string ResultSentence(const RunRecord& run, const std::vector<CandidateReco
                        BestOfPyTorch(candidates, context.ok() ? GetString(*context, "best_rung") : ""));
   }
   if (run.result == kNoneRight) return "no candidate was right: " + ReasonCounts(candidates);
+  if (run.result == kCannotJudge) {
+    for (const CandidateRecord& one : candidates)
+      if (one.unknown()) return "the task cannot tell right from wrong: " + SafeForTerminal(one.detail);
+  }
   if (run.result == kNothingTried) return "nothing could be tried: " + WhyNothingTried(candidates, decisions);
   return run.result == kRunFailed ? "nothing is accepted" : "";
 }

@@ -50,7 +50,7 @@ bool IsRight(const CandidateRecord& candidate) {
 }
 
 bool IsBroken(const CandidateRecord& candidate) {
-  return candidate.judged() && !IsRight(candidate);
+  return candidate.judged() && !IsRight(candidate) && !candidate.unknown();
 }
 
 bool FailedOrLost(const CandidateRecord& candidate) {

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -47,6 +49,17 @@ bool WriteText(const fs::path& file, const std::string& text) {
   return written;
 }
 
+// A Hone that was killed leaves its groups behind, empty. Another one's that still runs is left alone: rmdir
+// refuses it while it has members, and its process is there when it has none yet.
+void RemoveLeftovers(const fs::path& own) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(own, ignored)) {
+    int pid = 0, number = 0;
+    if (std::sscanf(entry.path().filename().c_str(), "hone-%d-%d", &pid, &number) != 2) continue;
+    if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH) rmdir(entry.path().c_str());
+  }
+}
+
 // Run time of one thread in nanoseconds: the first number of its schedstat.
 int64_t ThreadNs(const fs::path& task) {
   std::ifstream file(task / "schedstat");
@@ -74,6 +87,7 @@ bool Freezer::JoinGroup() {
   static std::atomic<int> made{0};
   const fs::path own = OwnGroup();
   if (own.empty()) return false;
+  if (made == 0) RemoveLeftovers(own);
   group_ = own / fmt::format("hone-{}-{}", getpid(), made++);
   std::error_code failed;
   if (!fs::create_directory(group_, failed)) return false;

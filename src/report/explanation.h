@@ -23,7 +23,7 @@ struct Speed {
 Speed SpeedOf(const CandidateRecord& candidate);
 
 struct Outcome {
-  // "won", "kept_pytorch", "nothing_yet" (the same, of a run that is not done), "none_right",
+  // "won", "kept_pytorch", "nothing_yet" (the same, of a run that is not done), "none_right", "cannot_judge",
   // "nothing_tried", "nothing_judged" (it ended before anything was), "empty" (nothing at all).
   std::string id;
   std::string result;  // of the run (store/run_result.h)

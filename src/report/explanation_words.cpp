@@ -53,7 +53,8 @@ std::string OutcomeSentence(const Explanation& told, Language language) {
                    fmt::format("{:.2f}", outcome.vs_eager), fmt::format("{}", outcome.accepted),
                    fmt::format("{}", outcome.judged)})
       : outcome.id == "nothing_tried" ? Words(language, "outcome.nothing_tried", {outcome.why})
-      : outcome.id == "kept_pytorch" || outcome.id == "nothing_yet" || outcome.id == "none_right"
+      : outcome.id == "kept_pytorch" || outcome.id == "nothing_yet" || outcome.id == "none_right" ||
+              outcome.id == "cannot_judge"
           ? Words(language, "outcome." + outcome.id,
                   {outcome.best_baseline, fmt::format("{}", outcome.judged)})
           : Words(language, "outcome." + outcome.id,

@@ -135,6 +135,8 @@ std::string VerdictBadge(const std::string& verdict, const std::string& reason, 
   if (verdict == "accepted") return Badge(best ? "accepted, best" : "accepted", best ? "best" : "ok");
   if (verdict == "no_difference")
     return Badge(reason == "speed-not-judged" ? "correct" : "no difference", "same");
+  if (verdict == "inconclusive") return Badge("inconclusive", "same");
+  if (verdict == "cannot_judge") return Badge("cannot judge: " + reason, "same");
   if (verdict == "baseline") return Badge("PyTorch", "open");
   return Badge(reason.empty() ? ReplaceAll(verdict, "_", " ") : reason, reason == "slower" ? "same" : "bad");
 }

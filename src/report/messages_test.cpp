@@ -40,6 +40,11 @@ TEST(Messages, EveryOneIsThereInBothLanguagesWithTheSameValues) {
 
 TEST(Messages, ThereIsOneForEveryIdThatARecordCanHold) {
   for (const std::string& reason : RejectReasons()) EXPECT_TRUE(HasMessage("reason." + reason)) << reason;
+  for (const Decision decision : {Decision::kCannotJudge, Decision::kInconclusive}) {
+    EXPECT_TRUE(HasMessage(std::string("verdict.") + NameOf(decision)));
+    for (const std::string& reason : ReasonNames(decision))
+      EXPECT_TRUE(HasMessage("reason." + reason)) << reason;
+  }
   for (const char* reason : {"faster", "no-difference", "no-code"})
     EXPECT_TRUE(HasMessage(std::string("reason.") + reason)) << reason;
   for (const std::string& type : CallTypes()) EXPECT_TRUE(HasMessage("phase." + type)) << type;

@@ -51,7 +51,11 @@ struct CandidateFigure {
   std::vector<TrialFigure> trials;
 
   bool timed() const { return vs_best > 0 && verdict != "baseline"; }
-  bool right() const { return verdict == "accepted" || verdict == "no_difference" || reason == "slower"; }
+  bool right() const {
+    return verdict == "accepted" || verdict == "no_difference" || verdict == "inconclusive" ||
+           reason == "slower";
+  }
+  bool unknown() const { return verdict == "cannot_judge"; }
 };
 
 // One PyTorch baseline, with its median in the contest of `ladder_beside`.

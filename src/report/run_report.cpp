@@ -36,10 +36,15 @@ std::string VerdictText(const CandidateRecord& one) {
   return one.verdict.empty() ? "not judged" : ReplaceAll(one.verdict, "_", " ");
 }
 
+// Verdicts whose reason and detail say more than the candidate's title.
+bool HasReason(const CandidateRecord& one) {
+  return one.verdict == "rejected" || one.verdict == "cannot_judge" || one.verdict == "inconclusive";
+}
+
 Tone VerdictTone(const CandidateRecord& one) {
   if (one.accepted()) return Tone::kGood;
   if (one.verdict == "rejected") return Tone::kBad;
-  return one.verdict == "no_difference" ? Tone::kNeutral : Tone::kPlain;
+  return one.verdict == "baseline" || one.verdict.empty() ? Tone::kPlain : Tone::kNeutral;
 }
 
 Tone ToneOfResult(const std::string& result) {
@@ -61,10 +66,11 @@ Result<RunStory> ReadStory(RunStore& store, const std::string& what) {
 
 std::string CandidateLine(const CandidateRecord& candidate, const Style& style) {
   const std::string verdict = fmt::format("{:<13}", VerdictText(candidate));
-  const std::string coloured = candidate.accepted()                   ? style.Green(verdict)
-                               : candidate.verdict == "rejected"      ? style.Red(verdict)
-                               : candidate.verdict == "no_difference" ? style.Yellow(verdict)
-                                                                      : verdict;
+  const Tone tone = VerdictTone(candidate);
+  const std::string coloured = tone == Tone::kGood      ? style.Green(verdict)
+                               : tone == Tone::kBad     ? style.Red(verdict)
+                               : tone == Tone::kNeutral ? style.Yellow(verdict)
+                                                        : verdict;
   std::string line = fmt::format("{:<26} {} ", SafeForTerminal(candidate.key), coloured);
   if (candidate.vs_best > 0 && candidate.verdict != "baseline") {
     line += fmt::format("{:>7.2f}x [{:.2f}, {:.2f}]", candidate.vs_best, candidate.ci_low, candidate.ci_high);
@@ -73,8 +79,8 @@ std::string CandidateLine(const CandidateRecord& candidate, const Style& style) 
       line += fmt::format("  predicted {} took {}", HumanSeconds(candidate.predicted_us * 1e-6),
                           HumanSeconds(candidate.candidate_us * 1e-6));
     if (!candidate.kind.empty()) line += "  " + candidate.kind;
-    if (candidate.verdict == "rejected") line += "  " + candidate.reason;
-  } else if (candidate.verdict == "rejected") {
+    if (HasReason(candidate)) line += "  " + candidate.reason;
+  } else if (HasReason(candidate)) {
     line += candidate.reason;
     const std::vector<std::string> detail = Lines(candidate.detail);
     if (!detail.empty()) line += ": " + SafeForTerminal(detail[0]).substr(0, 160);
@@ -96,7 +102,7 @@ std::string CandidateTable(const RunStory& story, const Style& style) {
     const bool timed = one.vs_best > 0 && one.verdict != "baseline";
     const bool best = !story.run.best_key.empty() && one.key == story.run.best_key;
     std::string note = one.title;
-    if (one.verdict == "rejected") {
+    if (HasReason(one)) {
       const std::vector<std::string> detail = Lines(one.detail);
       note = one.reason + (detail.empty() || timed ? "" : ": " + detail[0].substr(0, 160));
     }

@@ -27,7 +27,7 @@ std::string Headline(const Json& record, const Style& style) {
   std::string word = verdict == "accepted"   ? style.Green(style.Bold("accepted"))
                      : verdict == "rejected" ? style.Red(style.Bold("rejected"))
                                              : style.Yellow(style.Bold(ReplaceAll(verdict, "_", " ")));
-  if (verdict == "rejected") word += ": " + style.Bold(reason);
+  if (verdict == "rejected" || verdict == "cannot_judge") word += ": " + style.Bold(reason);
   if (reason == "speed-not-judged") word = style.Yellow(style.Bold("correct, speed not judged"));
   const Json& provenance = GetMember(record, "provenance");
   return fmt::format("{}  {} for {}", word, Shown(GetMember(provenance, "candidate"), "name"),
@@ -94,6 +94,15 @@ std::string NextStep(const std::string& reason) {
       {"too-fast", "the time is below the roofline floor: find the work that is skipped"},
       {"escaped", "write only below $HOME and use no network"},
       {"slower", "`hone show TASK` shows the floor; launches and serial steps often explain the time"},
+      {"inaccurate-reference",
+       "give the task float64 or smaller sizes, or define get_stress with inputs on which PyTorch is "
+       "accurate"},
+      {"blind-task", "define get_stress in the task: weights and inputs whose answers differ"},
+      {"blind-input", "define get_stress so that the input changes the answer, or pass --allow-blind"},
+      {"blind-parameter",
+       "define get_stress with weights that change the answer, or pass --allow-blind if any value will do"},
+      {"blind-output", "define get_stress with inputs that change this output, or pass --allow-blind"},
+      {"machine-busy", "run the same command again when the machine is idle"},
       {"no-difference", "keep PyTorch: the candidate is not measurably faster"},
       {"speed-not-judged", "run the same command on a machine with a GPU"},
       {"faster", "the file is ready to use; `--json` prints the provenance"},

@@ -167,6 +167,8 @@ TEST(NextStep, IsThereForEveryReasonAndDiffersFromTheOthers) {
   std::set<std::string> steps;
   std::vector<std::string> reasons = RejectReasons();
   for (const char* more : {"faster", "no-difference", "speed-not-judged"}) reasons.emplace_back(more);
+  for (const Decision decision : {Decision::kCannotJudge, Decision::kInconclusive})
+    for (const std::string& reason : ReasonNames(decision)) reasons.push_back(reason);
   for (const std::string& reason : reasons) {
     const std::string step = NextStep(reason);
     EXPECT_GT(step.size(), 15u) << reason;

@@ -82,12 +82,13 @@ Status Each(RunStore& store, Statement& query, Read read) {
 
 Result<std::string> NewestVerdict(RunStore& store, const char* column, const std::string& value) {
   // A few runs back is far enough; the newest may not have judged anything yet.
-  Statement query(store.store().handle(),
-                  fmt::format("SELECT json FROM candidate WHERE run_id IN (SELECT id FROM run WHERE {} = ? "
-                              "ORDER BY id DESC LIMIT 20) AND verdict IN ('accepted', 'rejected', "
-                              "'no_difference') ORDER BY run_id DESC, id DESC LIMIT 1",
-                              column)
-                      .c_str());
+  Statement query(
+      store.store().handle(),
+      fmt::format("SELECT json FROM candidate WHERE run_id IN (SELECT id FROM run WHERE {} = ? "
+                  "ORDER BY id DESC LIMIT 20) AND verdict IN ('accepted', 'rejected', "
+                  "'no_difference', 'inconclusive', 'cannot_judge') ORDER BY run_id DESC, id DESC LIMIT 1",
+                  column)
+          .c_str());
   query.Bind(1, value);
   std::string json;
   HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) { json = row.Text(0); }));

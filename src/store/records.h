@@ -89,7 +89,11 @@ struct CandidateRecord {
   bool judged() const { return !verdict.empty(); }
   bool accepted() const { return verdict == "accepted"; }
   // It computes what PyTorch computes and was timed: it has a speed-up, whatever that is.
-  bool right() const { return accepted() || verdict == "no_difference" || reason == "slower"; }
+  bool right() const {
+    return accepted() || verdict == "no_difference" || verdict == "inconclusive" || reason == "slower";
+  }
+  // Nothing was found wrong with it, and the task cannot tell.
+  bool unknown() const { return verdict == "cannot_judge"; }
 };
 
 struct DecisionRecord {

@@ -21,17 +21,19 @@ bool MissesAFile(const CandidateRecord& one) {
 
 std::string ResultOf(const RunRecord& run, const std::vector<CandidateRecord>& candidates) {
   if (run.status == "running") return "";
-  bool accepted = false, right = false, tried = false;
+  bool accepted = false, right = false, unknown = false, tried = false;
   for (const CandidateRecord& one : candidates) {
     if (one.phase == "zero") continue;
     accepted = accepted || one.accepted();
     right = right || one.right();
+    unknown = unknown || one.unknown();
     tried = tried || (one.judged() && !MissesAFile(one));
   }
   return accepted                 ? kAccepted
          : run.status == "failed" ? kRunFailed
          : !tried                 ? kNothingTried
          : right                  ? kKeptPyTorch
+         : unknown                ? kCannotJudge
                                   : kNoneRight;
 }
 
@@ -39,6 +41,7 @@ const char* ResultWords(const std::string& result) {
   return result == kAccepted       ? "accepted"
          : result == kKeptPyTorch  ? "PyTorch kept"
          : result == kNoneRight    ? "none right"
+         : result == kCannotJudge  ? "cannot judge"
          : result == kNothingTried ? "nothing tried"
          : result == kRunFailed    ? "failed"
                                    : "not finished";

@@ -20,13 +20,14 @@ struct RunRecord;
 constexpr char kAccepted[] = "accepted";           // a candidate was accepted
 constexpr char kKeptPyTorch[] = "kept_pytorch";    // candidates were right, and none was faster
 constexpr char kNoneRight[] = "none_right";        // candidates were judged, and none was right
+constexpr char kCannotJudge[] = "cannot_judge";    // none was right, and the task could not judge some
 constexpr char kNothingTried[] = "nothing_tried";  // no candidate could be judged, or none could be run
 constexpr char kRunFailed[] = "failed";            // the run ended with an error, and nothing is accepted
 
 // One of the words above, or "" while the run goes on.
 std::string ResultOf(const RunRecord& run, const std::vector<CandidateRecord>& candidates);
 
-// For tables: "PyTorch kept", "none right", "nothing tried", "failed", "not finished".
+// For tables: "PyTorch kept", "none right", "cannot judge", "nothing tried", "failed", "not finished".
 const char* ResultWords(const std::string& result);
 
 // Whether means over many tasks count the run. Without an accepted candidate it counts as 1x, so that giving

@@ -1,13 +1,15 @@
-// What a gate says: nothing, or the reason for which a candidate is rejected and a sentence about it.
+// What a gate says: nothing, or the reason for which a candidate is not accepted and a sentence about it.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "verdict/reasons.h"
+
 namespace hone {
 
 struct Objection {
-  std::string reason;
+  Reason reason;
   std::string detail;
 };
 using GateResult = std::optional<Objection>;

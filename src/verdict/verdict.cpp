@@ -39,39 +39,39 @@ Objection StopObjection(const Stop& stop) {
   const std::string where = " (while: " + stop.phase + ")";
   switch (failure.kind) {
     case FailureKind::kTimeout:
-      return {"timeout", text + where};
+      return {Reason::kTimeout, text + where};
     case FailureKind::kMemory:
-      return {"out-of-memory", text};
+      return {Reason::kOutOfMemory, text};
     case FailureKind::kProcesses:
-      return {"escaped", text};
+      return {Reason::kEscaped, text};
     case FailureKind::kProtocol:
-      return {"escaped", text + ": only the worker may speak on that channel"};
+      return {Reason::kEscaped, text + ": only the worker may speak on that channel"};
     case FailureKind::kUnreadable:
-      return {"unsynchronised",
+      return {Reason::kUnsynchronised,
               "it returned " + text + "; outputs must be plain tensors whose bytes can be read at once"};
     case FailureKind::kExited:
-      return {"crashed", text + where};
+      return {Reason::kCrashed, text + where};
     case FailureKind::kSignalled:
       // Only the kernel's out-of-memory killer sends SIGKILL here.
       if (Contains(text, "signal 9"))
-        return {"out-of-memory", text + where + "; most likely the system ran out of memory"};
-      return {"crashed", text + where};
+        return {Reason::kOutOfMemory, text + where + "; most likely the system ran out of memory"};
+      return {Reason::kCrashed, text + where};
     case FailureKind::kException:
       break;
   }
-  if (IsOutOfMemory(failure)) return {"out-of-memory", text + where};
-  if (IsBuildFailure(failure)) return {"build-failed", text};
-  if (stop.phase == "import") return {"import-failed", text};
-  if (stop.phase == "weights") return {"weights-not-transferred", text};
-  return {"crashed", text + where};
+  if (IsOutOfMemory(failure)) return {Reason::kOutOfMemory, text + where};
+  if (IsBuildFailure(failure)) return {Reason::kBuildFailed, text};
+  if (stop.phase == "import") return {Reason::kImportFailed, text};
+  if (stop.phase == "weights") return {Reason::kWeightsNotTransferred, text};
+  return {Reason::kCrashed, text + where};
 }
 
 // The reason that a run would give for an error that static analysis is certain of.
-std::string ReasonOfRule(const std::string& rule) {
-  if (rule == "recurrence-race" || rule == "missing-sync") return "nondeterministic";
-  if (rule == "output-never-written") return "unwritten-output";
-  if (rule == "syntax" || rule == "missing-modelnew") return "import-failed";
-  return "build-failed";
+Reason ReasonOfRule(const std::string& rule) {
+  if (rule == "recurrence-race" || rule == "missing-sync") return Reason::kNondeterministic;
+  if (rule == "output-never-written") return Reason::kUnwrittenOutput;
+  if (rule == "syntax" || rule == "missing-modelnew") return Reason::kImportFailed;
+  return Reason::kBuildFailed;
 }
 
 GateResult LintGate(const Measurement& m) {
@@ -87,14 +87,14 @@ GateResult BuildGate(const Measurement& m) {
                  m.stop->phase == "weights"))
     return StopObjection(*m.stop);
   if (!m.has_class)
-    return Objection{"import-failed",
+    return Objection{Reason::kImportFailed,
                      "it defines no class ModelNew" +
                          (m.class_hint.empty() ? std::string() : "; it defines " + m.class_hint)};
   return {};
 }
 
 GateResult SandboxGate(const Measurement& m) {
-  if (!m.attempts.empty()) return Objection{"escaped", "it " + Join(m.attempts, "; it ")};
+  if (!m.attempts.empty()) return Objection{Reason::kEscaped, "it " + Join(m.attempts, "; it ")};
   if (m.stop &&
       (m.stop->failure.kind == FailureKind::kProtocol || m.stop->failure.kind == FailureKind::kProcesses))
     return StopObjection(*m.stop);
@@ -103,20 +103,20 @@ GateResult SandboxGate(const Measurement& m) {
 
 GateResult TimerGate(const Measurement& m) {
   if (m.tampering.empty()) return {};
-  return Objection{"timer-tampering", "it replaced " + Join(m.tampering, ", ")};
+  return Objection{Reason::kTimerTampering, "it replaced " + Join(m.tampering, ", ")};
 }
 
 GateResult ShapeGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.shape_problem.empty())
-      return Objection{"wrong-shape", trial.case_id + ": " + trial.shape_problem};
+      return Objection{Reason::kWrongShape, trial.case_id + ": " + trial.shape_problem};
   return {};
 }
 
 GateResult DtypeGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.dtype_problem.empty())
-      return Objection{"wrong-dtype", trial.case_id + ": " + trial.dtype_problem};
+      return Objection{Reason::kWrongDtype, trial.case_id + ": " + trial.dtype_problem};
   return {};
 }
 
@@ -124,7 +124,7 @@ GateResult WrittenGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves)
       if (leaf.distance.poisoned > 0)
-        return Objection{"unwritten-output",
+        return Objection{Reason::kUnwrittenOutput,
                          fmt::format("{}: {} of {} elements of {} were never written", trial.case_id,
                                      leaf.distance.poisoned, leaf.distance.elements, leaf.path)};
   return {};
@@ -134,7 +134,7 @@ GateResult FiniteGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves)
       if (leaf.distance.non_finite > 0)
-        return Objection{"non-finite",
+        return Objection{Reason::kNonFinite,
                          fmt::format("{}: {} of {} elements of {} are NaN or infinite where "
                                      "PyTorch's are not (first at flat index {})",
                                      trial.case_id, leaf.distance.non_finite, leaf.distance.elements,
@@ -146,7 +146,7 @@ GateResult FreshGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (!trial.stale_of.empty())
       return Objection{
-          "stale-result",
+          Reason::kStaleResult,
           fmt::format("{}: it returned the output of {}; outputs must not be cached between calls",
                       trial.case_id, trial.stale_of)};
   return {};
@@ -155,32 +155,71 @@ GateResult FreshGate(const Measurement& m) {
 GateResult InputGate(const Measurement& m) {
   for (const Trial& trial : m.trials)
     if (trial.input_modified)
-      return Objection{"input-modified", trial.case_id + ": the call changed the caller's inputs"};
+      return Objection{Reason::kInputModified, trial.case_id + ": the call changed the caller's inputs"};
   return {};
 }
 
-bool OverLimit(const LeafTrial& leaf) {
-  return !(leaf.distance.relative <= leaf.limit.relative) || !(leaf.distance.worst <= leaf.limit.worst);
+std::string ErrorText(const Trial& trial, const LeafTrial& leaf) {
+  const Distance& distance = leaf.distance;
+  if (leaf.by_tolerance)
+    return fmt::format("{}: {} of {} elements of {} are outside of the tolerance", trial.case_id, leaf.far,
+                       distance.elements, leaf.path);
+  if (!(distance.relative <= leaf.limit.relative))
+    return fmt::format("{}: {} is off by {} of its norm, the limit is {}", trial.case_id, leaf.path,
+                       HumanNumber(distance.relative), HumanNumber(leaf.limit.relative));
+  if (!(distance.worst <= leaf.limit.worst))
+    return fmt::format("{}: element {} of {} is off by {} of the typical size, the limit is {}",
+                       trial.case_id, distance.worst_at, leaf.path, HumanNumber(distance.worst),
+                       HumanNumber(leaf.limit.worst));
+  return fmt::format("{}: element {} of {} is off by {} of the size of its row and channel, the limit is {}",
+                     trial.case_id, distance.scaled_at, leaf.path, HumanNumber(distance.scaled),
+                     HumanNumber(leaf.limit.scaled));
 }
 
 GateResult CorrectGate(const Measurement& m) {
-  for (const Trial& trial : m.trials)
+  for (const Trial& trial : m.trials) {
+    if (!trial.value_problem.empty())
+      return Objection{Reason::kWrongOutput, trial.case_id + ": " + trial.value_problem};
     for (const LeafTrial& leaf : trial.leaves) {
-      if (!OverLimit(leaf)) continue;
-      const bool by_norm = !(leaf.distance.relative <= leaf.limit.relative);
-      const std::string text =
-          by_norm ? fmt::format("{}: {} is off by {} of its norm, the limit is {}", trial.case_id, leaf.path,
-                                HumanNumber(leaf.distance.relative), HumanNumber(leaf.limit.relative))
-                  : fmt::format("{}: element {} of {} is off by {} of the typical size, the limit is {}",
-                                trial.case_id, leaf.distance.worst_at, leaf.path,
-                                HumanNumber(leaf.distance.worst), HumanNumber(leaf.limit.worst));
+      if (!leaf.OverLimit()) continue;
+      const std::string text = ErrorText(trial, leaf);
       if (!m.weights_missing.empty())
-        return Objection{"weights-not-transferred",
+        return Objection{Reason::kWeightsNotTransferred,
                          text + "; these parameters of the reference have no counterpart in ModelNew: " +
                              Join(m.weights_missing, ", ") +
                              ". Keep the reference's names and shapes, or define load_reference(state_dict)"};
-      return Objection{"wrong-output", text};
+      return Objection{Reason::kWrongOutput, text};
     }
+  }
+  return {};
+}
+
+Reason ReasonOf(DoubtKind kind) {
+  switch (kind) {
+    case DoubtKind::kInaccurateReference:
+      return Reason::kInaccurateReference;
+    case DoubtKind::kBlindInput:
+      return Reason::kBlindInput;
+    case DoubtKind::kBlindParameter:
+      return Reason::kBlindParameter;
+    case DoubtKind::kBlindOutput:
+      return Reason::kBlindOutput;
+    case DoubtKind::kBlindTask:
+      break;
+  }
+  return Reason::kBlindTask;
+}
+
+// --allow-blind vouches for one input, parameter or output. Nobody can vouch for a task that tells nothing
+// apart.
+bool IsAllowed(const Doubt& doubt, const JudgeContext& context) {
+  return context.allow_blind && doubt.kind != DoubtKind::kInaccurateReference &&
+         doubt.kind != DoubtKind::kBlindTask;
+}
+
+GateResult JudgeableGate(const JudgeContext& context) {
+  for (const Doubt& doubt : context.doubts)
+    if (!IsAllowed(doubt, context)) return Objection{ReasonOf(doubt.kind), doubt.detail};
   return {};
 }
 
@@ -193,7 +232,7 @@ GateResult RunGate(const Measurement& m) {
 
 GateResult DeterminismGate(const Measurement& m) {
   if (!m.repeats || m.repeats->spread <= m.repeats->spread_limit) return {};
-  return Objection{"nondeterministic",
+  return Objection{Reason::kNondeterministic,
                    fmt::format("{} of {} repeats on the same inputs gave another answer, up to {} apart; "
                                "reordered rounding explains {}",
                                m.repeats->distinct, m.repeats->count - 1, HumanNumber(m.repeats->spread),
@@ -227,6 +266,12 @@ void SetKind(const Measurement& m, Verdict* v) {
 
 }  // namespace
 
+void Verdict::Decide(Reason why, std::string sentence) {
+  verdict = NameOf(DecisionOf(why));
+  reason = NameOf(why);
+  detail = std::move(sentence);
+}
+
 JudgeContext ContextOf(const ReferenceSession& session) {
   JudgeContext context;
   context.limit = session.WidestLimit();
@@ -237,6 +282,13 @@ JudgeContext ContextOf(const ReferenceSession& session) {
   context.process_spread = session.options().device == "cuda" ? 0.01 : 0.03;
   if (session.options().device == "cuda") context.host_bound_spread = 0.1;
   context.mutants = session.mutants();
+  context.doubts = session.truth().doubts;
+  context.allow_blind = session.options().allow_blind;
+  context.remarks = session.truth().remarks;
+  const LimitRule& rule = session.truth().rule;
+  if (rule.is_weaker())
+    context.remarks.push_back("compared with " + DescribeRule(rule) +
+                              ": a weaker claim than Hone's own limit");
   return context;
 }
 
@@ -248,6 +300,9 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   std::optional<std::string> unsure;
   if (m.timing) unsure = SetSpeed(m, context, &v);
   v.notes.insert(v.notes.end(), m.notes.begin(), m.notes.end());
+  v.notes.insert(v.notes.end(), context.remarks.begin(), context.remarks.end());
+  for (const Doubt& doubt : context.doubts)
+    if (IsAllowed(doubt, context)) v.notes.push_back("not checked: " + doubt.detail);
   for (const MutantResult& mutant : context.mutants)
     if (!mutant.told_apart) v.blind_spots.push_back(mutant.name);
   v.mutants_total = static_cast<int>(context.mutants.size());
@@ -275,6 +330,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
       {"correct", tried, [&] { return CorrectGate(m); }},
       {"runs", m.has_class, [&] { return RunGate(m); }},
       {"deterministic", m.repeats.has_value(), [&] { return DeterminismGate(m); }},
+      {"judgeable", tried, [&] { return JudgeableGate(context); }},
       {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(*m.timing); }},
       {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(*m.timing); }},
       {"floor", m.timing.has_value(), [&] { return FloorGate(*m.timing, context); }},
@@ -287,36 +343,36 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     if (failed && !first) first = failed;
   }
   if (first) {
-    v.verdict = "rejected";
-    v.reason = first->reason;
-    v.detail = first->detail;
+    v.Decide(first->reason, first->detail);
     return v;
   }
   if (!m.timing) {
-    v.verdict = "no_difference";
-    v.reason = "speed-not-judged";
-    v.detail = m.speed_not_judged.empty() ? "speed was not judged" : m.speed_not_judged;
+    v.Decide(Reason::kSpeedNotJudged,
+             m.speed_not_judged.empty() ? "speed was not judged" : m.speed_not_judged);
     return v;
   }
   if (m.timing->buffer_reused)
     v.notes.push_back("it returns the same output buffer on every call: copy an output before the next call");
   if (unsure) {
-    v.verdict = "inconclusive";
-    v.reason = "machine-busy";
-    v.detail = *unsure;
+    v.Decide(Reason::kMachineBusy, *unsure);
+    return v;
+  }
+  if (v.vs_best.low > 1 && v.single_call_ratio > 0 && v.single_call_ratio < 1) {
+    v.verdict = "no_difference";
+    v.reason = "only-in-a-row";
+    v.detail = fmt::format(
+        "many calls in a row take {:.2f}x less time than {}, but one call alone takes {:.2f}x of its time",
+        v.vs_best.estimate, v.best_baseline, 1 / v.single_call_ratio);
     return v;
   }
   if (v.vs_best.low > 1) {
-    v.verdict = "accepted";
-    v.reason = "faster";
-    v.detail =
-        fmt::format("{:.2f}x faster than {}, the best of PyTorch here", v.vs_best.estimate, v.best_baseline);
+    v.Decide(Reason::kFaster, fmt::format("{:.2f}x faster than {}, the best of PyTorch here",
+                                          v.vs_best.estimate, v.best_baseline));
     return v;
   }
-  v.verdict = "no_difference";
-  v.reason = "no-difference";
-  v.detail = fmt::format("{:.3f}x of {}: the interval {:.3f} to {:.3f} contains 1", v.vs_best.estimate,
-                         v.best_baseline, v.vs_best.low, v.vs_best.high);
+  v.Decide(Reason::kNoDifference,
+           fmt::format("{:.3f}x of {}: the interval {:.3f} to {:.3f} contains 1", v.vs_best.estimate,
+                       v.best_baseline, v.vs_best.low, v.vs_best.high));
   return v;
 }
 
@@ -348,22 +404,6 @@ OrderedJson ToJson(const Verdict& v) {
   json["findings"] = ToJson(v.findings);
   json["notes"] = v.notes;
   return json;
-}
-
-const std::vector<std::string>& RejectReasons() {
-  static const std::vector<std::string> kReasons = {
-      "build-failed",    "import-failed",
-      "crashed",         "timeout",
-      "out-of-memory",   "wrong-output",
-      "wrong-shape",     "wrong-dtype",
-      "non-finite",      "unwritten-output",
-      "input-modified",  "nondeterministic",
-      "stale-result",    "weights-not-transferred",
-      "timer-tampering", "unsynchronised",
-      "too-fast",        "escaped",
-      "slower",
-  };
-  return kReasons;
 }
 
 }  // namespace hone

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "evaluation/measurement.h"
 #include "verdict/interval.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -24,17 +25,21 @@ struct JudgeContext {
   double host_bound_spread =
       0;  // instead, when most of a call is the host launching kernels; 0: no such thing here
   std::vector<MutantResult> mutants;
+  std::vector<Doubt> doubts;  // why the task cannot tell right from wrong
+  bool allow_blind = false;   // --allow-blind: a blind input, parameter or output is a note
+  std::vector<std::string> remarks;
 };
 JudgeContext ContextOf(const ReferenceSession& session);
 
 struct Verdict {
-  std::string verdict;  // "accepted", "rejected", "no_difference"
-  std::string reason;   // stable id; "faster" when accepted
+  std::string verdict;  // the name of a Decision
+  std::string reason;   // the name of a Reason
   std::string detail;   // one or a few sentences; what to look at
   std::string kind;     // "kernel", "library", "mixed"; empty: not known
   Interval vs_best;
   Interval vs_eager;
   std::string best_baseline;
+  double single_call_ratio = 0;  // of one call alone, baseline over candidate; 0: not measured
   double candidate_us = 0;
   double best_us = 0;
   double eager_us = 0;
@@ -50,6 +55,8 @@ struct Verdict {
   std::vector<Finding> findings;  // of static analysis; errors reject without a run
   std::vector<std::string> notes;
 
+  // Sets decision, reason and detail.
+  void Decide(Reason why, std::string sentence);
   bool accepted() const { return verdict == "accepted"; }
   bool rejected() const { return verdict == "rejected"; }
 };
@@ -58,8 +65,5 @@ Verdict Judge(const Measurement& measurement, const JudgeContext& context);
 
 // The fields of the contract (design: bench --json), without provenance.
 OrderedJson ToJson(const Verdict& verdict);
-
-// Every reason a verdict may carry, for documentation and tests.
-const std::vector<std::string>& RejectReasons();
 
 }  // namespace hone

@@ -148,9 +148,9 @@ void CheckKernels(DevicePlane& plane) {
         Must(plane.Upload(a.span(), got), what);
         Must(plane.Upload(b.span(), truth), what);
         Must(plane.Upload(c.span(), exact), what);
-        const ComparedSums same = Must(plane.ComparePiece(dtype, a.span(), dtype, b.span()), what);
+        const ComparedSums same = Must(plane.CompareSums(dtype, a.span(), dtype, b.span()), what);
         Expect(SameSums(same, CompareOnHost(dtype, got, dtype, truth)), what + " with its own dtype");
-        const ComparedSums with_wide = Must(plane.ComparePiece(dtype, a.span(), wide, c.span()), what);
+        const ComparedSums with_wide = Must(plane.CompareSums(dtype, a.span(), wide, c.span()), what);
         Expect(SameSums(with_wide, CompareOnHost(dtype, got, wide, exact)), what + " with float64");
         const Distance distance = Must(plane.Compare(dtype, a.span(), wide, c.span()), what);
         const Distance expected = Compare(dtype, got, wide, exact);
@@ -174,6 +174,50 @@ void CheckKernels(DevicePlane& plane) {
     }
   }
   fmt::print("{} comparisons and digests against the host\n", compared);
+}
+
+// Scales of rows and channels, against the host.
+void CheckShaped(DevicePlane& plane) {
+  const std::vector<int64_t> shapes[] = {{1},         {40},          {16, 16},    {5, 1000},
+                                         {1000, 5},   {100000, 16},  {300, 17},   {33, 100},
+                                         {4, 20, 50}, {2, 3, 7, 9},  {2000003},   {3, 2, 9001},
+                                         {64, 40, 3}, {7000, 2, 16}, {2, 400000}, {8, 64, 33, 31}};
+  int compared = 0;
+  for (const std::vector<int64_t>& shape : shapes)
+    for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kF64, Dtype::kC64}) {
+      const std::string what = fmt::format("{} {}", DtypeName(dtype), ShapeText(shape));
+      size_t elements = 1;
+      for (const int64_t extent : shape) elements *= static_cast<size_t>(extent);
+      const Dtype wide = dtype == Dtype::kC64 ? Dtype::kC128 : Dtype::kF64;
+      std::vector<std::byte> got(elements * DtypeSize(dtype)), truth(elements * DtypeSize(wide));
+      FillMildly(dtype, &got, 11);
+      FillMildly(wide, &truth, 12);
+      const double mask = -1e9;
+      for (size_t at = 24; at + 8 <= truth.size() && elements > 100; at += 88)
+        std::memcpy(truth.data() + at, &mask, 8);
+      DeviceBuffer a = Must(plane.Allocate(got.size(), true), what);
+      DeviceBuffer b = Must(plane.Allocate(truth.size(), false), what);
+      Must(plane.Upload(a.span(), got), what);
+      Must(plane.Upload(b.span(), truth), what);
+      const TruthScales scales = Must(plane.PrepareScales(dtype, wide, b.span(), shape), what);
+      const HostScales on_host = ScalesOnHost(dtype, wide, truth, shape);
+      Expect(scales.giant == on_host.giant, what + ": giants");
+      const auto read = [&](cuda::Address from, size_t count) {
+        std::vector<double> values(count);
+        if (count > 0)
+          Must(plane.Download(std::as_writable_bytes(std::span(values)), {from, 8 * count}), what);
+        return values;
+      };
+      Expect(read(scales.typical, 1)[0] == on_host.typical, what + ": typical");
+      Expect(read(scales.rows, on_host.rows.size()) == on_host.rows, what + ": rows");
+      Expect(read(scales.channels, on_host.channels.size()) == on_host.channels, what + ": channels");
+      const ComparedSums sums =
+          Must(plane.CompareSums(dtype, a.span(), wide, b.span(), {&scales, 1, 1e-3}), what);
+      Expect(SameSums(sums, CompareOnHost(dtype, got, wide, truth, {&on_host, 1, 1e-3})), what + ": shaped");
+      Expect(sums.partial.scaled > 0 || elements == 1, what + ": scaled");
+      ++compared;
+    }
+  fmt::print("{} shaped comparisons against the host\n", compared);
 }
 
 void CheckLarge(DevicePlane& plane) {
@@ -209,6 +253,7 @@ void CheckLarge(DevicePlane& plane) {
 int Check() {
   auto plane = OpenOrSkip();
   CheckKernels(*plane);
+  CheckShaped(*plane);
   const MemoryInfo before = Must(plane->Memory(), "memory");
   if (before.free_bytes > (16ULL << 30))
     CheckLarge(*plane);
@@ -537,10 +582,21 @@ int Bench(const std::vector<std::string>& others) {
   row("compare bfloat16 with bfloat16", 3 * size,
       [&] { Must(plane->Compare(Dtype::kBf16, a.span(), Dtype::kBf16, b.span()), "compare"); });
   const DeviceSpan half = a.span().Part(0, bytes / 2);
-  row("compare float16 (3.2 GB) with float64", 8.5 * size,
+  row("compare float16 (3.2 GB) with float64", 4.5 * size,
       [&] { Must(plane->Compare(Dtype::kF16, half, Dtype::kF64, wide.span()), "compare"); });
   row("compare int64 with int64", 3 * size,
       [&] { Must(plane->Compare(Dtype::kI64, a.span(), Dtype::kI64, b.span()), "compare"); });
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{4096, 390625}, {100000000, 16}, {16, 64, 1562500}, {1600000000}}) {
+    const std::string text = ShapeText(shape);
+    const auto prepare = [&] {
+      return Must(plane->PrepareScales(Dtype::kF32, Dtype::kF64, wide.span(), shape), "scales");
+    };
+    row("prepare scales " + text, 4 * 2 * size, prepare);
+    const TruthScales scales = prepare();
+    row("compare, shaped " + text, 5 * size,
+        [&] { Must(plane->Compare(Dtype::kF32, a.span(), Dtype::kF64, wide.span(), &scales), "compare"); });
+  }
   const DeviceSpan small = a.span().Part(0, 1 << 20);
   row("digest float32, 1 MB", 1 << 20, [&] { Must(plane->DigestOf(Dtype::kF32, small, 1), "digest"); });
   row("compare float32, 1 MB", 3 << 20,

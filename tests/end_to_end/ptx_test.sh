@@ -25,6 +25,6 @@ else
   echo "another nvcc ($(release "$made/compare.ptx")) than that of the committed file: not compared"
 fi
 ptxas=${nvcc%nvcc}ptxas
-for chip in sm_75 sm_80 sm_90a; do
+for chip in sm_75 sm_90a; do
   if [[ -x $ptxas ]]; then "$ptxas" -arch="$chip" -o "$made/$chip.cubin" "$kernels/compare.ptx"; fi
 done

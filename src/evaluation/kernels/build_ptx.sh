@@ -9,4 +9,4 @@ shift
 # No contraction: the host twin of these kernels has no fused multiply-add and must give the same bits.
 "${NVCC:-nvcc}" -ptx -arch=compute_75 -std=c++17 -fmad=false -I "$here/../.." "$@" -o "$output" "$here/compare.cu"
 # nvcc writes its own newest version of the language, which older drivers refuse; nothing here needs more than 7.0.
-sed -i 's/^\.version .*/.version 7.0/' "$output"
+sed -i -e 's/^\.version .*/.version 7.0/' -e 's/[ \t]*$//' -e '${/^$/d}' "$output"

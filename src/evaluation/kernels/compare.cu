@@ -3,6 +3,7 @@
 // binary.
 #include "evaluation/kernels/compare_core.h"
 #include "evaluation/kernels/digest_core.h"
+#include "evaluation/kernels/scales_core.h"
 
 namespace hone::kernels {
 
@@ -67,10 +68,10 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     hone_compare(CompareArgs args, const double* largest, ComparePartial* partials) {
   ComparePartial mine;
-  const double scale = ScaleFor(*largest);
+  const double scale = ScaleFor(*largest), typical = args.typical != nullptr ? *args.typical : 0;
   const uint64_t tiles = CompareTiles(args.numbers);
   for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x)
-    AddCompared(args, scale, tile, threadIdx.x, &mine);
+    AddCompared(args, scale, typical, tile, threadIdx.x, &mine);
   const ComparePartial whole =
       ReduceBlock<ComparePartial, CompareWords>(mine, JoinPartials<ComparePartial>());
   if (threadIdx.x == 0) partials[blockIdx.x] = whole;
@@ -79,6 +80,63 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     hone_merge_compare(const ComparePartial* partials, unsigned count, ComparePartial* result) {
   MergeAll<ComparePartial, CompareWords>(partials, count, result, JoinPartials<ComparePartial>());
+}
+
+// How many numbers of the truth have each exponent; the caller has set the counts to 0. Sums of integers do
+// not depend on the order of adding.
+__global__ void __launch_bounds__(kThreads) hone_exponents(CompareArgs args, unsigned long long* counts) {
+  __shared__ unsigned mine[kExponents];
+  for (unsigned i = threadIdx.x; i < kExponents; i += kThreads) mine[i] = 0;
+  __syncthreads();
+  const uint64_t tiles = CompareTiles(args.numbers);
+  for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    TileNumbers truth;
+    ReadTile(args.truth_number, args.truth, tile * kTileNumbers + 2ULL * threadIdx.x, args.numbers, 0,
+             &truth);
+#pragma unroll
+    for (double value : truth.value) {
+      const unsigned exponent = ExponentOf(value);
+      if (exponent < kExponents) atomicAdd(&mine[exponent], 1U);
+    }
+  }
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < kExponents; i += kThreads)
+    if (mine[i] != 0) atomicAdd(&counts[i], static_cast<unsigned long long>(mine[i]));
+}
+
+__device__ __forceinline__ GroupPartial ReduceLanes(GroupPartial sum, unsigned lanes) {
+  for (unsigned stride = kLanes / 2; stride > 0 && lanes == kLanes; stride /= 2) {
+    GroupPartial other;
+    other.squares = __shfl_down_sync(0xFFFFFFFFU, sum.squares, stride);
+    other.count = __shfl_down_sync(0xFFFFFFFFU, static_cast<unsigned long long>(sum.count), stride);
+    sum = Merge(sum, other);
+  }
+  return sum;
+}
+
+__global__ void __launch_bounds__(kThreads) hone_group_sums(GroupArgs args, GroupPartial* items) {
+  const GroupPlan plan = PlanGroups(args);
+  const uint64_t thread = static_cast<uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const uint64_t step = static_cast<uint64_t>(gridDim.x) * kThreads / plan.lanes;
+  const unsigned lane = static_cast<unsigned>(thread % plan.lanes);
+  for (uint64_t item = thread / plan.lanes; item < plan.chunks * args.groups; item += step) {
+    const GroupPartial sum = ReduceLanes(SumGroup(args, plan, item, lane), plan.lanes);
+    if (lane == 0) items[item] = sum;
+  }
+}
+
+// Scales of groups; without `typical`, the root mean square of the one group there is.
+__global__ void __launch_bounds__(kThreads)
+    hone_group_scales(const GroupPartial* items, uint64_t groups, uint64_t chunks, const double* typical,
+                      double* scales) {
+  const unsigned lanes = chunks >= kLanes ? kLanes : 1;
+  const uint64_t thread = static_cast<uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const uint64_t step = static_cast<uint64_t>(gridDim.x) * kThreads / lanes;
+  const unsigned lane = static_cast<unsigned>(thread % lanes);
+  for (uint64_t group = thread / lanes; group < groups; group += step) {
+    const GroupPartial sum = ReduceLanes(MergeItems(items, groups, chunks, group, lane, lanes), lanes);
+    if (lane == 0) scales[group] = typical != nullptr ? ScaleOfGroup(sum, *typical) : TypicalOf(sum);
+  }
 }
 
 #define HONE_DIGEST_KERNEL(name, read)                                                         \

@@ -13,6 +13,26 @@ namespace hone::kernels {
 constexpr unsigned kPairs = 4;  // per thread and tile
 constexpr uint64_t kTileNumbers = 2ULL * kPairs * kThreads;
 
+// Divides by a number that is known before the launch: a multiplication and at most one step up.
+struct Divisor {
+  uint64_t value;
+  uint64_t reciprocal;
+};
+
+HONE_BOTH Divisor MakeDivisor(uint64_t value) {
+  // floor(2^64 / value), but for 1, where the step up mends it.
+  return {value, value <= 1 ? UINT64_MAX : UINT64_MAX / value + (UINT64_MAX % value == value - 1 ? 1 : 0)};
+}
+
+HONE_BOTH uint64_t Divide(uint64_t number, const Divisor& by) {
+#ifdef __CUDA_ARCH__
+  uint64_t quotient = __umul64hi(number, by.reciprocal);
+#else
+  uint64_t quotient = static_cast<uint64_t>(static_cast<unsigned __int128>(number) * by.reciprocal >> 64);
+#endif
+  return number - quotient * by.value >= by.value ? quotient + 1 : quotient;
+}
+
 struct CompareArgs {
   const void* got;
   const void* truth;
@@ -20,6 +40,13 @@ struct CompareArgs {
   int got_number;
   int truth_number;
   int poison_numbers;  // 0: poison is not counted; 1 or 2: numbers in an element
+  // For `far`; not counted when negative.
+  double atol, rtol;
+  // For `scaled`; not computed without typical. A pointer that is null stands for a view without such groups.
+  const double* typical;
+  const double* row_scales;
+  const double* channel_scales;
+  Divisor row_length, inner, channels;
 };
 
 struct ComparePartial {
@@ -31,6 +58,10 @@ struct ComparePartial {
   uint64_t first_non_finite = UINT64_MAX;
   uint64_t poisoned = 0;
   uint64_t differing = 0;
+  double scaled = 0;  // largest |got - truth| over the scale of its row and channel
+  uint64_t scaled_at = UINT64_MAX;
+  uint64_t truth_non_finite = 0;
+  uint64_t far = 0;  // |got - truth| > atol + rtol * |truth|
 };
 
 HONE_BOTH uint64_t CompareTiles(uint64_t numbers) {
@@ -53,6 +84,12 @@ HONE_BOTH ComparePartial Merge(ComparePartial a, const ComparePartial& b) {
   if (b.first_non_finite < a.first_non_finite) a.first_non_finite = b.first_non_finite;
   a.poisoned += b.poisoned;
   a.differing += b.differing;
+  if (b.scaled > a.scaled || (b.scaled == a.scaled && b.scaled_at < a.scaled_at)) {
+    a.scaled = b.scaled;
+    a.scaled_at = b.scaled_at;
+  }
+  a.truth_non_finite += b.truth_non_finite;
+  a.far += b.far;
   return a;
 }
 
@@ -80,16 +117,21 @@ HONE_BOTH void ReadPairs(const void* data, uint64_t first, uint64_t numbers, int
   const T* const stored = static_cast<const T*>(data);
   const Read read;
   Two<T> pairs[kPairs];
+#ifdef __CUDA_ARCH__
   const bool whole = first + 2ULL * kThreads * (kPairs - 1) + 1 < numbers;
+#endif
   HONE_UNROLL
   for (unsigned j = 0; j < kPairs; ++j) {
     const uint64_t at = first + 2ULL * kThreads * j;
-    if (whole) {
-      pairs[j] = *reinterpret_cast<const Two<T>*>(stored + at);
-    } else {
-      pairs[j].first = at < numbers ? stored[at] : T{};
-      pairs[j].second = at + 1 < numbers ? stored[at + 1] : T{};
-    }
+#ifdef __CUDA_ARCH__
+    // A pair that begins inside ends inside too, up to one number that the mapping's last page holds.
+    pairs[j] = *reinterpret_cast<const Two<T>*>(stored + (whole || at < numbers ? at : 0));
+    if (!whole && at >= numbers) pairs[j].first = T{};
+    if (!whole && at + 1 >= numbers) pairs[j].second = T{};
+#else
+    pairs[j].first = at < numbers ? stored[at] : T{};
+    pairs[j].second = at + 1 < numbers ? stored[at + 1] : T{};
+#endif
   }
   out->poisoned = 0;
   HONE_UNROLL
@@ -144,19 +186,75 @@ HONE_BOTH double ScaleFor(double largest) {
   return largest > 0 ? 1 / largest : 1;
 }
 
-HONE_BOTH void AddCompared(const CompareArgs& args, double scale, uint64_t tile, unsigned thread,
-                           ComparePartial* sums) {
+// Which row and channel a number belongs to.
+struct Place {
+  uint64_t row = 0, in_row = 0, channel = 0, in_inner = 0;
+};
+
+HONE_BOTH Place PlaceOf(const CompareArgs& args, uint64_t at) {
+  Place place;
+  if (args.row_scales != nullptr) {
+    place.row = Divide(at, args.row_length);
+    place.in_row = at - place.row * args.row_length.value;
+  }
+  if (args.channel_scales != nullptr) {
+    const uint64_t run = Divide(at, args.inner);
+    place.in_inner = at - run * args.inner.value;
+    place.channel = run - Divide(run, args.channels) * args.channels.value;
+  }
+  return place;
+}
+
+HONE_BOTH void Advance(const CompareArgs& args, Place* place) {
+  if (++place->in_row == args.row_length.value) ++place->row;
+  if (++place->in_inner == args.inner.value)
+    place->channel = place->channel + 1 == args.channels.value ? 0 : place->channel + 1;
+}
+
+HONE_BOTH void AddScaled(const CompareArgs& args, double typical, const Place& place, double off, double want,
+                         uint64_t at, ComparePartial* sums) {
+  double scale = typical;
+  if (args.row_scales != nullptr && args.row_scales[place.row] < scale) scale = args.row_scales[place.row];
+  if (args.channel_scales != nullptr && args.channel_scales[place.channel] < scale)
+    scale = args.channel_scales[place.channel];
+  const double least = 1e-4 * typical;  // kSmallestShare
+  if (scale < least) scale = least;
+  if (scale < Absolute(want)) scale = Absolute(want);
+  if (scale == 0) scale = 1;
+  // Dividing is dear, and most differences are not the worst.
+  if (!(off > sums->scaled * scale)) return;
+  const double scaled = off / scale;
+  if (scaled > sums->scaled) {
+    sums->scaled = scaled;
+    sums->scaled_at = at;
+  }
+}
+
+HONE_BOTH void AddCompared(const CompareArgs& args, double scale, double typical, uint64_t tile,
+                           unsigned thread, ComparePartial* sums) {
   const bool whole_integers = args.got_number == kI64 && args.truth_number == kI64;
   const uint64_t first = tile * kTileNumbers + 2ULL * thread;
   TileNumbers got, truth;
   ReadTile(args.got_number, args.got, first, args.numbers, args.poison_numbers, &got);
   ReadTile(args.truth_number, args.truth, first, args.numbers, 0, &truth);
   sums->poisoned += got.poisoned;
+  Place place;
   HONE_UNROLL
   for (unsigned i = 0; i < 2 * kPairs; ++i) {
     // Past the end both are 0, which adds nothing.
     const uint64_t at = first + 2ULL * kThreads * (i / 2) + i % 2;
+    if (args.typical != nullptr) {
+      if (i % 2 == 0)
+        place = PlaceOf(args, at < args.numbers ? at : 0);
+      else
+        Advance(args, &place);
+    }
     const double is = got.value[i], want = truth.value[i];
+    sums->truth_non_finite += !IsFinite(want);
+    if (args.atol >= 0) {
+      const bool same = want == is || (IsNan(want) && IsNan(is));
+      sums->far += !(same || Absolute(is - want) <= args.atol + args.rtol * Absolute(want));
+    }
     if (!IsFinite(is) || !IsFinite(want)) {
       // The truth may itself be infinite or NaN; then the same is right.
       const bool same = (IsNan(want) && IsNan(is)) || want == is;
@@ -180,6 +278,7 @@ HONE_BOTH void AddCompared(const CompareArgs& args, double scale, uint64_t tile,
       sums->worst = off;
       sums->worst_at = at;
     }
+    if (args.typical != nullptr && differs) AddScaled(args, typical, place, off, want, at, sums);
   }
 }
 

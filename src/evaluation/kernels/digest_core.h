@@ -67,17 +67,26 @@ HONE_BOTH double TurnSign(double value, uint32_t bits) {
 #endif
 }
 
-// Takes the numbers that are none out of a vector. `first` is the index of its first number.
-template <int kCount>
-HONE_APART void SetNonFiniteAside(double* x, uint64_t first, uint64_t key, uint64_t* count,
-                                  uint64_t* places) {
-  for (int i = 0; i < kCount; ++i) {
-    if (IsFinite(x[i])) continue;
-    const uint64_t kind = IsNan(x[i]) ? 1 : x[i] > 0 ? 2 : 3;
-    ++*count;
-    *places += Mix64(Mix64(key + first + i) + kind);
-    x[i] = 0;
+// What is set aside of one vector. Returned by value: a pointer to the sums would drive them out of
+// registers.
+struct SetAside {
+  uint64_t count, places;
+};
+
+// Counts the numbers that are none. `first` is the index of the vector's first number.
+template <class Read>
+HONE_APART SetAside FindNonFinite(Vector vector, uint64_t first, uint64_t key) {
+  using T = typename Read::Stored;
+  SetAside found = {0, 0};
+  for (unsigned i = 0; i < kVectorBytes / sizeof(T); ++i) {
+    T stored;
+    memcpy(&stored, reinterpret_cast<const unsigned char*>(&vector) + i * sizeof(T), sizeof stored);
+    const double x = Read()(stored);
+    if (IsFinite(x)) continue;
+    ++found.count;
+    found.places += Mix64(Mix64(key + first + i) + (IsNan(x) ? 1 : x > 0 ? 2 : 3));
   }
+  return found;
 }
 
 // Adds one vector. `random` holds 32 bits of the vector's own.
@@ -97,22 +106,24 @@ HONE_BOTH void Project(const Vector& vector, uint64_t index, uint32_t random, ui
   HONE_UNROLL
   for (int i = 0; i < kCount; ++i) squares += x[i] * x[i];
   if (!IsFinite(squares)) {  // also when finite numbers overflow: then nothing is set aside
-    double kept[kCount];
-    for (int i = 0; i < kCount; ++i) kept[i] = x[i];
-    SetNonFiniteAside<kCount>(kept, index * kCount, key, &sums->non_finite, &sums->non_finite_places);
+    const SetAside aside = FindNonFinite<Read>(vector, index * kCount, key);
+    sums->non_finite += aside.count;
+    sums->non_finite_places += aside.places;
     squares = 0;
+    HONE_UNROLL
     for (int i = 0; i < kCount; ++i) {
-      x[i] = kept[i];
+      if (!IsFinite(x[i])) x[i] = 0;
       squares += x[i] * x[i];
     }
   }
   sums->squares += squares;
   HONE_UNROLL
   for (int i = 0; i < kCount; ++i) x[i] = TurnSign(x[i], random << i);
-  double z[4];
-  HONE_UNROLL
-  for (int i = 0; i < 4; ++i)
-    z[i] = (i < kCount ? x[i % kCount] : 0) + (i + 4 < kCount ? x[(i + 4) % kCount] : 0);
+  double z[4] = {x[0], x[1], x[2 % kCount], x[3 % kCount]};
+  if (kCount == 8) {
+    HONE_UNROLL
+    for (int i = 0; i < 4; ++i) z[i] += x[(i + 4) % kCount];
+  }
   double y[4];
   if (kCount == 2) {
     y[0] = y[2] = z[0] + z[1];

@@ -90,7 +90,7 @@ void RowCanvas::Rule(double x, const std::string& word, const std::string& class
 std::string ToneOf(const CandidateFigure& candidate) {
   if (candidate.best) return "best";
   if (candidate.verdict == "accepted") return "ok";
-  if (candidate.verdict.empty()) return "open";
+  if (candidate.verdict.empty() || candidate.unknown()) return "open";
   return candidate.right() ? "same" : "bad";
 }
 
