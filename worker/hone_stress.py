@@ -1,42 +1,69 @@
 """Stress regimes and mutants: can the task tell a right result from a wrong one?
 
-The outputs of a network with default weights hardly depend on its inputs. A stress regime changes weights and inputs so that
-they matter, while float32 stays accurate. A mutant is a known wrong way to compute the task. The parent compares;
-this file only changes models and inputs.
+The outputs of a network with default weights hardly depend on its inputs, and some parameters start at zero. A stress regime changes
+weights and inputs so that they matter, while float32 stays accurate. A mutant is a known wrong way to compute the task. The parent
+compares; this file only changes models and inputs.
 """
 
+import contextlib
 import math
 
 import torch
 import torch.nn as nn
 
-from hone_wire import map_tensors
+import hone_nature
+from hone_wire import map_tensors, tensors_of
 
-def change_inputs(inputs, generator):
-    """Draws float inputs from N(0,1). Masks, indices and inputs that are constant or integral stay as they are."""
+# The parent tries these from left to right until PyTorch itself is accurate.
+_STRENGTH = {"stress": 1.0, "stress-mild": 0.5, "stress-small": 0.25}
+_TINY = 1e-3  # a parameter whose root mean square is below this hardly moves anything
 
-    def change(tensor):
-        if not tensor.is_floating_point() or tensor.numel() < 2:
-            return tensor
-        sample = tensor.detach().flatten()[:65536].float()
-        if bool((sample == sample.round()).all()):
-            return tensor
-        return torch.randn(tensor.shape, generator=generator).to(tensor)
+CHANGES = {
+    "shift": hone_nature.shift,
+    "scale": hone_nature.scale,
+    "strides": hone_nature.permute_memory,
+}
 
-    return map_tensors(inputs, change)
+
+def change_inputs(inputs, generator, how="wide"):
+    """Draws other inputs of the same nature. Python numbers with a fraction move a little; whole ones are sizes and stay."""
+
+    def number(value):
+        if isinstance(value, float) and how != "own" and value == value and value not in (float("inf"), float("-inf")) and value != round(value):
+            return value * 0.75
+        return value
+
+    changed = map_tensors(inputs, lambda tensor: hone_nature.draw(tensor, generator, how))
+    return [number(value) for value in changed]
+
+
+def transform_inputs(change, inputs, output_shapes):
+    """The inputs shifted, scaled, in another memory order or with a smaller batch. None where that changes nothing."""
+    if change in ("fewer", "more"):
+        outputs = [torch.empty(shape, device="meta") for shape in output_shapes]
+        return hone_nature.resize_batch(inputs, outputs, change == "more")
+    changed = map_tensors(inputs, CHANGES[change])
+    same = all(a is b for a, b in zip(tensors_of(list(inputs)), tensors_of(list(changed))))
+    return None if same else changed
+
+
+# Weights
 
 
 def change_model(regime, model, generator):
-    if regime == "stress-inputs":
+    if regime not in _STRENGTH:
         return
-    # The parent asks for "stress", "stress-mild" and "stress-inputs" until PyTorch itself is accurate.
-    strength = 1.0 if regime == "stress" else 0.5
+    strength = _STRENGTH[regime]
     with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)):
+                _norm(module, strength, generator)
+        _special_parameters(model, strength, generator)
+        if regime == "stress-small":
+            return
         for module in model.modules():
             if isinstance(module, (nn.RNNBase, nn.RNNCellBase)):
                 _recurrent(module, strength)
-            elif isinstance(module, (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)):
-                _norm(module, strength, generator)
             elif isinstance(module, (nn.Linear, nn.modules.conv._ConvNd)):
                 _feed_forward(module, strength)
 
@@ -76,22 +103,102 @@ def _norm(module, strength, generator):
             module.bias.copy_((draw(module.bias) - 0.5) * strength)
 
 
+def _special_parameters(model, strength, generator):
+    """Moves parameters that are zero, tiny or constant: LoRA's second factor, layer scales, learned temperatures, zero biases."""
+    for parameter in model.parameters():
+        if not parameter.is_floating_point() or parameter.numel() == 0:
+            continue
+        values = parameter.detach().double()
+        size = float(values.pow(2).mean().sqrt())
+        constant = bool((values == values.flatten()[0]).all())
+        if not constant and size >= _TINY:
+            continue
+        fan = max(1, parameter.numel() // max(1, parameter.shape[0])) if parameter.dim() > 1 else 1
+        noise = torch.rand(parameter.shape, generator=generator) - 0.5
+        if size < _TINY:
+            made = strength * (noise * math.sqrt(12.0 / fan) if parameter.dim() > 1 else noise)
+            if size > 0 and constant and parameter.dim() < 2:
+                made = strength * (0.5 + noise)  # a layer scale has a sign
+        elif parameter.numel() == 1:
+            made = values.cpu() * (1.0 + 0.5 * strength * (1.0 + noise))
+        else:
+            made = values.cpu() * (1.0 + strength * noise)
+        parameter.copy_(made.to(parameter))
+
+
 def _feed_forward(module, strength):
     """Brings the gain to about 1. PyTorch's default gain is 1/sqrt(3): signals fade and biases dominate."""
     module.weight.mul_(1.0 + strength * (math.sqrt(3.0) - 1.0))
 
 
-def mutants(model, inputs):
-    """Names of the input mutants that make sense for this task."""
-    names = []
+# Mutants
+
+
+def mutants(model, inputs, defaults=None):
+    """Names of the mutants that make sense for this task, the most telling first. `defaults`: the parameters of the task's own
+    instance by name; a mutant of a parameter computes with those, as a candidate with fixed weights would."""
+    ignored, others = [], []
     for index, value in enumerate(inputs):
-        if isinstance(value, torch.Tensor) and value.numel() > 1:
-            names.append("input-%d-ignored" % index)
-            if value.dim() >= 3:
+        if isinstance(value, torch.Tensor) and value.numel() > 0:
+            ignored.append("input-%d-ignored" % index)
+            if value.dim() >= 3 and value.numel() > 1:
                 for dim in _time_dims(model, index, value):
-                    names.append("input-%d-dim-%d-shuffled" % (index, dim))
-                    names.append("input-%d-dim-%d-early-half-ignored" % (index, dim))
-    return names
+                    others.append("input-%d-dim-%d-shuffled" % (index, dim))
+                    others.append("input-%d-dim-%d-early-half-ignored" % (index, dim))
+        elif isinstance(value, float) and value != round(value):
+            ignored.append("input-%d-ignored" % index)
+    return ignored + others + ["parameter:" + name for name in (defaults or ())]
+
+
+def tunable(model):
+    """Parameters and statistics by name: what a trained network brings along."""
+    found = {name: value for name, value in model.named_parameters() if value.is_floating_point() and value.numel() > 0}
+    for name, value in model.named_buffers():
+        if name.endswith(("running_mean", "running_var")) and value.is_floating_point():
+            found[name] = value
+    return found
+
+
+def sensitivities(model, inputs, defaults, generator):
+    """How far, to first order, each parameter's default value moves the output, relative to the output. One backward pass for all;
+    empty where PyTorch cannot differentiate."""
+    parameters = {name: value for name, value in model.named_parameters() if name in defaults and value.requires_grad}
+    if not parameters:
+        return {}
+    try:
+        with torch.enable_grad():
+            inputs = map_tensors(inputs, lambda t: t.detach())
+            outputs = [t for t in tensors_of([model(*inputs)]) if t.is_floating_point() and t.requires_grad]
+            norm = math.sqrt(sum(float(t.detach().double().pow(2).sum()) for t in outputs))
+            total = sum((t * torch.randn(t.shape, generator=generator).to(t)).sum() for t in outputs)
+            gradients = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
+    except Exception:
+        return {}
+    found = {}
+    for (name, value), gradient in zip(parameters.items(), gradients):
+        if gradient is not None and norm > 0:
+            step = (defaults[name].to(value) - value).detach()
+            moved = abs(float((gradient.double() * step.double()).sum())) / norm
+            if math.isfinite(moved):
+                found[name] = moved
+    return found
+
+
+@contextlib.contextmanager
+def mutated_parameter(name, model, defaults):
+    """While entered, one parameter has the value of the task's own instance, or another one where they are the same."""
+    parameter = tunable(model)[name]
+    saved = parameter.detach().clone()
+    value = defaults[name].to(saved)
+    if torch.equal(value, saved):
+        value = saved * 0.5 if bool((saved != 0).any()) else saved + 0.5
+    try:
+        with torch.no_grad():
+            parameter.copy_(value)
+        yield
+    finally:
+        with torch.no_grad():
+            parameter.copy_(saved)
 
 
 def _time_dims(model, index, value):
@@ -107,10 +214,7 @@ def mutate(name, inputs, generator):
     changed = list(inputs)
     value = inputs[index]
     if words[2] == "ignored":
-        if value.is_floating_point():
-            changed[index] = torch.full_like(value, float(value.detach().double().mean()))
-        else:
-            changed[index] = value.flatten()[:1].expand(value.numel()).reshape(value.shape).clone()
+        changed[index] = _ignored(value)
         return changed
     dim = int(words[3])
     if words[4] == "shuffled":
@@ -123,3 +227,15 @@ def mutate(name, inputs, generator):
         if value.is_floating_point():
             early.zero_()
     return changed
+
+
+def _ignored(value):
+    if not isinstance(value, torch.Tensor):
+        return value * 0.5
+    if value.is_floating_point() or value.is_complex():
+        mean = value.detach().to(torch.complex128 if value.is_complex() else torch.float64).mean().item()
+        made = torch.full_like(value, mean)
+        return made if value.numel() > 1 and not torch.equal(made, value) else made + 0.5 * max(abs(mean), 1.0)
+    if value.dtype == torch.bool:
+        return torch.ones_like(value) if not bool(value.all()) else torch.zeros_like(value)
+    return value.flatten()[:1].expand(value.numel()).reshape(value.shape).clone()

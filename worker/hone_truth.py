@@ -1,48 +1,15 @@
 """The reference in float64, and the module's own state.
 
 The expected result is the task's own module, run in double precision on the same inputs, weights and random draws. A module
-that draws in forward would draw other numbers in float64, so draws are made in the dtype of the ordinary run and converted.
+that draws in forward would draw other numbers in float64, so hone_draws makes the draws in the dtype of the ordinary run.
 """
 
 import copy
 
 import torch
 
+import hone_draws
 from hone_wire import map_tensors
-
-try:
-    from torch.overrides import TorchFunctionMode
-except ImportError:  # torch before 1.13
-    TorchFunctionMode = object
-
-_DRAWS = {torch.randn, torch.rand, torch.randn_like, torch.rand_like, torch.normal}
-_DRAWS_IN_PLACE = {"normal_", "uniform_", "exponential_", "log_normal_", "cauchy_"}
-
-
-class _WideDraws(TorchFunctionMode):
-    """Draws random numbers as the float32 run does and converts them to float64."""
-
-    def __init__(self, narrow):
-        super().__init__()
-        self.narrow = narrow
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = dict(kwargs or {})
-        if function in _DRAWS and "out" not in kwargs:
-            given = kwargs.get("dtype")
-            if given in (None, torch.float64):
-                if function in (torch.randn_like, torch.rand_like) and args and args[0].dtype != torch.float64:
-                    return function(*args, **kwargs)
-                if function is torch.normal:
-                    return function(*map_tensors(args, lambda t: t.to(self.narrow)), **kwargs).double()
-                kwargs["dtype"] = self.narrow
-                return function(*args, **kwargs).double()
-        name = getattr(function, "__name__", "")
-        if name in _DRAWS_IN_PLACE and args and args[0].dtype == torch.float64:
-            drawn = torch.empty_like(args[0], dtype=self.narrow)
-            function(drawn, *args[1:], **kwargs)
-            return args[0].copy_(drawn)
-        return function(*args, **kwargs)
 
 
 def widen(tree):
@@ -64,12 +31,26 @@ def run_wide(model, inputs, seed_everything):
     try:
         wide_inputs = widen(inputs)
         seed_everything()
-        if TorchFunctionMode is object:
+        if hone_draws.TorchFunctionMode is object:
             return model(*wide_inputs)
-        with _WideDraws(narrow):
+        with hone_draws.FollowDraws(narrow):
             return model(*wide_inputs)
     finally:
         torch.set_default_dtype(narrow)
+
+
+def jittered(inputs, size, generator):
+    """Wide inputs, each number moved by a relative error of about `size`: which integers in the answer depend on rounding?"""
+
+    def move(tensor):
+        if not tensor.is_floating_point():
+            return tensor
+        noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor.device)
+        # Zeros move too, or a row of equal zeros would always be broken the same way.
+        floor = float(tensor.detach().double().abs().mean()) if tensor.numel() else 0.0
+        return tensor.double() + size * noise * (tensor.double().abs() + 0.01 * floor)
+
+    return map_tensors(inputs, move)
 
 
 def plain_tensors(model):

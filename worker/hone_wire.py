@@ -120,6 +120,8 @@ def write_tree(tree, descriptor, plain_only=False, start=0):
             return visit(node.to_tuple())
         if node is None or isinstance(node, (bool, int, str)) or (isinstance(node, float) and node == node and abs(node) != float("inf")):
             return {"kind": "value", "value": node}
+        if isinstance(node, float):
+            return {"kind": "nonfinite", "value": repr(node)}
         return {"kind": "opaque", "type": type(node).__name__, "text": repr(node)[:200]}
 
     description = visit(tree)
@@ -171,6 +173,8 @@ def _build(node, memory, device):
         return {key: _build(item, memory, device) for key, item in zip(node["keys"], node["items"])}
     if kind == "value":
         return node["value"]
+    if kind == "nonfinite":
+        return float(node["value"])
     raise ValueError("cannot rebuild a %s" % node.get("type", kind))
 
 
@@ -183,30 +187,35 @@ def _is_dense(shape, stride):
     return True
 
 
-def overwrite_tree(tree, description, descriptor):
-    """Puts new values into the tensors of an existing tree without touching addresses or version counters."""
+def overwrite_tree(tree, description, descriptor, device):
+    """The tree with new values. Tensors keep their addresses and version counters; numbers are replaced, and so is a tensor of
+    another shape or dtype."""
     size = os.fstat(descriptor).st_size
     memory = mmap.mmap(descriptor, size, prot=mmap.PROT_READ, flags=mmap.MAP_SHARED) if size else None
     try:
-        _overwrite(tree, description, memory)
+        return _overwrite(tree, description, memory, device)
     finally:
         if memory is not None:
             memory.close()
 
 
-def _overwrite(tree, node, memory):
-    if node["kind"] == "tensor":
+def _overwrite(tree, node, memory, device):
+    kind = node["kind"]
+    if kind == "tensor":
+        if not isinstance(tree, torch.Tensor) or list(tree.shape) != node["shape"] or tree.dtype != DTYPES[node["dtype"]]:
+            return _build(node, memory, device)
         target = tree.detach()
         if target.device.type == "cpu" and target.is_contiguous():
             ctypes.memmove(target.data_ptr(), memory[node["offset"]: node["offset"] + node["bytes"]], node["bytes"])
         else:
             tree.data.copy_(_host_tensor(node, memory))
-    elif node["kind"] in ("tuple", "list"):
-        for item, description in zip(tree, node["items"]):
-            _overwrite(item, description, memory)
-    elif node["kind"] == "dict":
-        for key, description in zip(node["keys"], node["items"]):
-            _overwrite(tree[key], description, memory)
+        return tree
+    if kind in ("tuple", "list") and isinstance(tree, (tuple, list)) and len(tree) == len(node["items"]):
+        items = [_overwrite(item, inner, memory, device) for item, inner in zip(tree, node["items"])]
+        return tuple(items) if kind == "tuple" else items
+    if kind == "dict" and isinstance(tree, dict) and sorted(tree) == sorted(node["keys"]):
+        return {key: _overwrite(tree[key], inner, memory, device) for key, inner in zip(node["keys"], node["items"])}
+    return _build(node, memory, device)
 
 
 def tensors_of(tree):

@@ -316,14 +316,20 @@ class Worker:
                 changed = self.module.get_stress(message["regime"], copy.deepcopy(self.models[message["slot"]]), made)
                 made = made if changed is None else list(changed)
             else:
-                made = hone_stress.change_inputs(made, generator)
+                made = hone_stress.change_inputs(made, generator, message.get("draw", "wide"))
+        if message.get("change"):
+            import hone_stress
+
+            made = hone_stress.transform_inputs(message["change"], made, message["output_shapes"])
+            if made is None:
+                return {"unchanged": True}
         self.inputs[message["inputs"]] = map_tensors(made, lambda t: t.to(self.device))
         return {"tree": write_tree(made, descriptors[0])}
 
     def put_inputs(self, message, descriptors):
         name = message["inputs"]
         if message.get("in_place") and name in self.inputs:
-            hone_wire.overwrite_tree(self.inputs[name], message["tree"], descriptors[0])
+            self.inputs[name] = hone_wire.overwrite_tree(self.inputs[name], message["tree"], descriptors[0], self.device)
         else:
             self.inputs[name] = read_tree(message["tree"], descriptors[0], self.device)
         self.synchronize()
@@ -347,7 +353,28 @@ class Worker:
     def mutants(self, message, descriptors):
         import hone_stress
 
-        return {"names": hone_stress.mutants(self.models[message["slot"]], self.inputs[message["inputs"]])}
+        slot, inputs = message["slot"], self.inputs[message["inputs"]]
+        defaults = hone_stress.tunable(self.models["default"]) if slot != "default" else {}
+        reply = {"names": hone_stress.mutants(self.models[slot], inputs, defaults), "sensitivities": {}}
+        if len(defaults) > message["gradient_from"]:
+            self._restore(slot)
+            self.seed(message["seed"])
+            reply["sensitivities"] = hone_stress.sensitivities(
+                self.models[slot], inputs, defaults, torch.Generator().manual_seed(message["seed"])
+            )
+        return reply
+
+    def _mutated(self, name, model, inputs, seed):
+        """The inputs of a mutant, and a context in which the model is that mutant."""
+        import contextlib
+
+        import hone_stress
+
+        if not name:
+            return inputs, contextlib.nullcontext()
+        if name.startswith("parameter:"):
+            return inputs, hone_stress.mutated_parameter(name[len("parameter:"):], model, hone_stress.tunable(self.models["default"]))
+        return hone_stress.mutate(name, inputs, torch.Generator().manual_seed(seed)), contextlib.nullcontext()
 
     # Runs
 
@@ -377,10 +404,7 @@ class Worker:
         """Makes one call. Writes the outputs and, when asked, the inputs as they are afterwards."""
         slot, inputs = message["slot"], self.inputs[message["inputs"]]
         model = self.models[slot]
-        if message.get("mutant"):
-            import hone_stress
-
-            inputs = hone_stress.mutate(message["mutant"], inputs, torch.Generator().manual_seed(message["seed"]))
+        inputs, mutated = self._mutated(message.get("mutant"), model, inputs, message["seed"])
         rung = self.rungs.get(slot, {}).get(message.get("rung", "eager"))
         self.restore(slot)
         if message.get("poison"):
@@ -391,7 +415,7 @@ class Worker:
         set_poison(bool(message.get("poison")))
         started = time.perf_counter()
         try:
-            with torch.no_grad():
+            with torch.no_grad(), mutated:
                 if rung is not None:
                     rung.enter()
                     try:
@@ -414,7 +438,7 @@ class Worker:
         return reply
 
     def truth(self, message, descriptors):
-        from hone_truth import run_wide, wide_model
+        from hone_truth import jittered, run_wide, wide_model
 
         slot = message["slot"]
         self.restore(slot)
@@ -423,9 +447,12 @@ class Worker:
             wide = wide_model(self.models[slot])
         if message.get("keep", True):
             self.wide[slot] = wide
+        inputs, mutated = self._mutated(message.get("mutant"), wide, self.inputs[message["inputs"]], message["seed"])
+        if message.get("jitter"):
+            inputs = jittered(inputs, message["jitter"], torch.Generator().manual_seed(message["jitter_seed"]))
         started = time.perf_counter()
-        with torch.no_grad():
-            out = run_wide(wide, self.inputs[message["inputs"]], lambda: self.seed(message["seed"]))
+        with torch.no_grad(), mutated:
+            out = run_wide(wide, inputs, lambda: self.seed(message["seed"]))
         self.synchronize()
         spent = time.perf_counter() - started
         return {"tree": write_tree(out, descriptors[0]), "compute_s": spent}

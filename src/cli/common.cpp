@@ -25,6 +25,17 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
   command.Add("--trials", &flags->trials, "Smallest number of test cases, each with a fresh secret seed")
       .Between(5, 1000);
   command
+      .Add("--error-factor", &flags->error_factor,
+           "Largest error, in units of PyTorch's own error; more than 2 is a weaker claim")
+      .Positive();
+  command
+      .Add("--atol", &flags->atol,
+           "Compare with |y - PyTorch| <= atol + rtol * |PyTorch|, KernelBench's rule, a weaker claim")
+      .AtLeast(0);
+  command.Add("--rtol", &flags->rtol, "The relative part of --atol's rule").AtLeast(0);
+  command.Add("--allow-blind", &flags->allow_blind,
+              "Judge although an input, a parameter or an output of the task can be wrong unnoticed");
+  command
       .Add("--timeout", &flags->timeout_s,
            "Longest time of one call of the candidate (default: a multiple of PyTorch's time)")
       .Positive()
@@ -89,6 +100,10 @@ Result<SessionOptions> ResolveJudge(const JudgeFlags& flags) {
   options.interpret_triton = options.target == "triton" && options.device == "cpu";
   options.precision = flags.precision;
   options.trials = flags.trials;
+  options.error_factor = flags.error_factor;
+  options.atol = flags.atol;
+  options.rtol = flags.rtol;
+  options.allow_blind = flags.allow_blind;
   options.timeout_s = flags.timeout_s;
   options.build_timeout_s = flags.build_timeout_s;
   options.compile_rung = flags.compile;

@@ -22,6 +22,10 @@ struct JudgeFlags {
   std::vector<std::string> ladder;
   bool no_lint = false;
   int trials = 5;
+  double error_factor = 2;
+  double atol = 0;
+  double rtol = 0;
+  bool allow_blind = false;
   double timeout_s = 0;
   double build_timeout_s = 300;
 };

@@ -112,11 +112,20 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
 }
 
 Json ToJson(const JudgeFlags& flags) {
-  return {{"python", flags.python},       {"target", flags.target},
-          {"precision", flags.precision}, {"sandbox", flags.sandbox},
-          {"compile", flags.compile},     {"ladder", flags.ladder},
-          {"no_lint", flags.no_lint},     {"trials", flags.trials},
-          {"timeout_s", flags.timeout_s}, {"build_timeout_s", flags.build_timeout_s}};
+  return {{"python", flags.python},
+          {"target", flags.target},
+          {"precision", flags.precision},
+          {"sandbox", flags.sandbox},
+          {"compile", flags.compile},
+          {"ladder", flags.ladder},
+          {"no_lint", flags.no_lint},
+          {"trials", flags.trials},
+          {"timeout_s", flags.timeout_s},
+          {"build_timeout_s", flags.build_timeout_s},
+          {"atol", flags.atol},
+          {"rtol", flags.rtol},
+          {"error_factor", flags.error_factor},
+          {"allow_blind", flags.allow_blind}};
 }
 
 JudgeFlags JudgeFlagsFromJson(const Json& json) {
@@ -133,6 +142,10 @@ JudgeFlags JudgeFlagsFromJson(const Json& json) {
   flags.no_lint = GetBool(json, "no_lint");
   flags.trials = static_cast<int>(GetInt(json, "trials", flags.trials));
   flags.timeout_s = GetNumber(json, "timeout_s");
+  flags.atol = GetNumber(json, "atol");
+  flags.rtol = GetNumber(json, "rtol");
+  flags.error_factor = GetNumber(json, "error_factor", flags.error_factor);
+  flags.allow_blind = GetBool(json, "allow_blind");
   flags.build_timeout_s = GetNumber(json, "build_timeout_s", flags.build_timeout_s);
   return flags;
 }

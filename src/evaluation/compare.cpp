@@ -116,6 +116,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
       for (size_t i = 0; i < numbers; ++i) {
         const double want = expected(i);
         const double got = element(i);
+        if (!std::isfinite(want)) ++distance.truth_non_finite;
         if (!std::isfinite(got) || !std::isfinite(want)) {
           // The float64 result may itself be infinite or NaN; then the candidate must return the same.
           const bool same = (std::isnan(want) && std::isnan(got)) || want == got;
@@ -147,7 +148,128 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
   const double rms = norm / std::sqrt(static_cast<double>(numbers));
   distance.relative = norm > 0 ? std::sqrt(difference_squared) / norm : std::sqrt(difference_squared);
   distance.worst = rms > 0 ? worst / rms : worst;
+  distance.typical = rms * (largest > 0 ? largest : 1);
   return distance;
+}
+
+namespace {
+
+constexpr size_t kShortRow = 16;           // a shorter row has no scale of its own: chance decides it
+constexpr int kGapOfExponents = 10;        // giants are a thousand times larger than everything else
+constexpr int kGiantExponent = 1023 + 13;  // 8192: nothing below is a mask, however small the rest is
+constexpr double kSmallestShare = 1e-4;
+
+int ExponentOf(double value) {
+  return static_cast<int>((std::bit_cast<uint64_t>(value) >> 52) & 0x7FF);
+}
+
+// Values at or above this are giants: a group apart, such as a mask of -1e9, with nothing of a size between
+// them and the rest.
+template <class Values>
+double GiantsFrom(Values expected, size_t numbers) {
+  std::vector<size_t> counts(2048);
+  size_t total = 0;
+  for (size_t i = 0; i < numbers; ++i) {
+    const double value = expected(i);
+    if (!std::isfinite(value) || value == 0) continue;
+    ++counts[static_cast<size_t>(ExponentOf(value))];
+    ++total;
+  }
+  size_t above = 0;
+  int empty = 0, lowest = 2047;
+  for (int exponent = 2046; exponent >= 0; --exponent) {
+    const size_t count = counts[static_cast<size_t>(exponent)];
+    if (count == 0) {
+      ++empty;
+      continue;
+    }
+    // A few stray numbers near zero are no group of their own.
+    if (lowest < kGiantExponent && above > 0) return INFINITY;
+    if (above > 0 && empty >= kGapOfExponents && 100 * (total - above) >= total)
+      return std::ldexp(1.0, lowest - 1023);
+    empty = 0;
+    lowest = exponent;
+    above += count;
+  }
+  return INFINITY;
+}
+
+struct Sums {
+  std::vector<double> squares;
+  std::vector<uint32_t> counts;
+
+  explicit Sums(size_t groups) : squares(groups), counts(groups) {}
+  void Add(size_t group, double value) {
+    squares[group] += value * value;
+    ++counts[group];
+  }
+  // The root mean square of a group, or `otherwise` where the group is too small.
+  double Scale(size_t group, double otherwise) const {
+    return counts[group] < kShortRow / 2 ? otherwise : std::sqrt(squares[group] / counts[group]);
+  }
+};
+
+}  // namespace
+
+Distance CompareShaped(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
+                       std::span<const std::byte> truth, const std::vector<int64_t>& shape) {
+  Distance distance = Compare(dtype, bytes, truth_dtype, truth);
+  if (!IsFloating(dtype) || distance.elements == 0 || shape.empty()) return distance;
+  const size_t numbers = distance.elements * (IsComplex(dtype) ? 2 : 1);
+  const size_t row_length = static_cast<size_t>(shape.back()) * (IsComplex(dtype) ? 2 : 1);
+  const size_t channels = shape.size() > 1 ? static_cast<size_t>(shape[1]) : 1;
+  const size_t inner = numbers / (static_cast<size_t>(shape[0]) * channels);
+  const bool by_row = row_length >= kShortRow;
+  const bool by_channel = channels > 1 && numbers / channels >= kShortRow;
+  WithDecoder(truth_dtype, truth.data(), [&](auto expected) {
+    const double giant = GiantsFrom(expected, numbers);
+    Sums rows(by_row ? numbers / row_length : 0), columns(by_channel ? channels : 0), all(1);
+    for (size_t i = 0; i < numbers; ++i) {
+      const double value = expected(i);
+      if (!std::isfinite(value) || std::abs(value) >= giant) continue;
+      all.Add(0, value);
+      if (by_row) rows.Add(i / row_length, value);
+      if (by_channel) columns.Add(i / inner % channels, value);
+    }
+    const double typical = all.counts[0] > 0 ? std::sqrt(all.squares[0] / all.counts[0]) : 0;
+    WithDecoder(dtype, bytes.data(), [&](auto element) {
+      for (size_t i = 0; i < numbers; ++i) {
+        const double want = expected(i), got = element(i);
+        if (!std::isfinite(want) || !std::isfinite(got) || got == want) continue;
+        double scale = typical;
+        if (by_row) scale = std::min(scale, rows.Scale(i / row_length, typical));
+        if (by_channel) scale = std::min(scale, columns.Scale(i / inner % channels, typical));
+        scale = std::max({scale, kSmallestShare * typical, std::abs(want)});
+        const double off = std::abs(got - want) / (scale > 0 ? scale : 1);
+        if (off <= distance.scaled) continue;
+        distance.scaled = off;
+        distance.scaled_at = IsComplex(dtype) ? i / 2 : i;
+      }
+    });
+  });
+  return distance;
+}
+
+Distance CompareLeaves(const TensorTree& answer, const TensorTree& truth, size_t leaf) {
+  const TensorLeaf& got = answer.leaves[leaf];
+  const TensorLeaf& want = truth.leaves[leaf];
+  return CompareShaped(got.dtype, answer.Bytes(got), want.dtype, truth.Bytes(want), got.shape);
+}
+
+size_t CountFar(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
+                std::span<const std::byte> truth, double atol, double rtol) {
+  const size_t numbers = bytes.size() / DtypeSize(dtype) * (IsComplex(dtype) ? 2 : 1);
+  size_t far = 0;
+  WithDecoder(dtype, bytes.data(), [&](auto element) {
+    WithDecoder(truth_dtype, truth.data(), [&](auto expected) {
+      for (size_t i = 0; i < numbers; ++i) {
+        const double want = expected(i), got = element(i);
+        const bool same = want == got || (std::isnan(want) && std::isnan(got));
+        far += same || std::abs(got - want) <= atol + rtol * std::abs(want) ? 0 : 1;
+      }
+    });
+  });
+  return far;
 }
 
 }  // namespace hone

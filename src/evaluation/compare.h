@@ -16,12 +16,26 @@ struct Distance {
   size_t poisoned = 0;    // elements that still hold the poison
   size_t elements = 0;
   size_t worst_at = 0;  // flat index of the worst element
+  // max |y - t| over the scale of the element's own row and channel. A mask of -1e9 or one large channel
+  // makes the norms above blind for the rest; this one is not. 0 where no shape was given.
+  double scaled = 0;
+  size_t scaled_at = 0;
+  double typical = 0;           // rms(t)
+  size_t truth_non_finite = 0;  // NaN or infinity in the truth itself
 };
 
 // Both leaves must have the same number of elements. Integers and booleans count as different or equal:
 // relative is then the fraction that differs.
 Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
                  std::span<const std::byte> truth);
+// The same, with `scaled`.
+Distance CompareShaped(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
+                       std::span<const std::byte> truth, const std::vector<int64_t>& shape);
+Distance CompareLeaves(const TensorTree& answer, const TensorTree& truth, size_t leaf);
+
+// Elements with |y - t| > atol + rtol * |t|, and those that are not finite where t is.
+size_t CountFar(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
+                std::span<const std::byte> truth, double atol, double rtol);
 
 // Element `index` as a number (the real part of a complex one).
 double ElementAt(Dtype dtype, std::span<const std::byte> bytes, size_t index);

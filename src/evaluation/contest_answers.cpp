@@ -36,11 +36,13 @@ Result<AnswerCheck> TimedAnswers::Compare(const ReferenceSession& session, Timed
       for (size_t i = 0; !odd && i < leaves_.size(); ++i) {
         const TensorLeaf& leaf = leaves_[i];
         const size_t at = static_cast<size_t>(call) * stride_ + leaf.offset;
-        HONE_ASSIGN_OR_RETURN(const Distance distance,
-                              memory.Compare(leaf.dtype, got.answers, want.answers, at, leaf.bytes));
+        HONE_ASSIGN_OR_RETURN(const Distance distance, memory.Compare(leaf.dtype, got.answers, want.answers,
+                                                                      at, leaf.bytes, leaf.shape));
         // Both sides are rounded here, and the inputs are not those of the trials, so the limit is doubled.
-        const double limit = std::max(2 * session.LimitFor(0, i).relative, 1e-30);
-        over = std::max(over, distance.non_finite > 0 ? 1e9 : distance.relative / limit);
+        const Limit limit = session.LimitFor(0, i);
+        over = std::max({over, distance.relative / std::max(2 * limit.relative, 1e-30),
+                         IsFloating(leaf.dtype) ? distance.scaled / (2 * limit.scaled) : 0.0,
+                         distance.non_finite > 0 ? 1e9 : 0.0});
       }
       if (over > 1) ++check.wrong;
       if (over < check.worst) continue;

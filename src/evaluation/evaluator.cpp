@@ -285,27 +285,49 @@ struct Evaluator::Check {
       for (size_t instance = 0; instance < session.instances().size(); ++instance) {
         size_t seen = 0;
         for (const Case& one : cases)
-          if (one.instance == instance && seen++ == round) order.push_back(&one);
+          if (one.instance == instance && one.change.empty() && seen++ == round) order.push_back(&one);
       }
     order.push_back(&cases[0]);
+    const size_t repeated = order.size() - 1;
+    for (const Case& one : cases)
+      if (!one.change.empty()) order.push_back(&one);
     if (order.size() > most_cases) order.resize(most_cases);
     for (size_t i = 0; i < order.size(); ++i) {
       const Case& one = *order[i];
       progress("checking", static_cast<int>(i), static_cast<int>(order.size()));
       answer_bytes.clear();
       for (const TensorLeaf& leaf : one.expected.leaves) answer_bytes.push_back(leaf.bytes);
-      const bool last = i + 1 == order.size();
-      const std::string buffer = last ? "again" : one.variant.empty() ? "trial" : one.id;
-      const bool in_place = !last && one.variant.empty() && i > 0;
+      const bool again = i == repeated;
+      const bool shared = !again && one.variant.empty() && one.change.empty();
+      const std::string buffer = again ? "again" : shared ? "trial" : one.id;
+      const bool in_place = shared && i > 0;
       HONE_ASSIGN_OR_RETURN(const bool put, Put(one, buffer, in_place));
       if (!put) return false;
       TensorTree after;
       HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> answer,
                             Call("trial", one, buffer, false, &after));
+      if (!answer && Forgive(one)) continue;
       if (!answer) return false;
-      m.trials.push_back(JudgeTrial(session.truth(), one, *answer, after));
+      Trial trial = JudgeTrial(session.truth(), one, *answer, after);
+      if (i == 0) Remark(StrideRemark(one, *answer));
+      m.trials.push_back(std::move(trial));
       if (IsBad(m.trials.back())) return false;
     }
+    return true;
+  }
+
+  void Remark(std::string text) {
+    if (!text.empty()) m.notes.push_back(std::move(text));
+  }
+
+  // The task's own inputs have one memory order and one batch. A candidate that refuses others with an
+  // exception is honest about it.
+  bool Forgive(const Case& one) {
+    const bool may_refuse = one.change == "strides" || one.is_another_batch();
+    if (!may_refuse || !m.stop || m.stop->failure.kind != FailureKind::kException) return false;
+    Remark(fmt::format("it raises {} for {}", m.stop->failure.type,
+                       one.is_another_batch() ? "another batch size" : "non-contiguous inputs"));
+    m.stop.reset();
     return true;
   }
 
@@ -382,6 +404,7 @@ struct Evaluator::Check {
   }
 
   Result<bool> Time() {
+    if (!session.truth().doubts.empty() && !session.options().allow_blind) return true;  // nothing to gain
     if (session.options().interpret_triton) {
       m.speed_not_judged =
           "no GPU here: the kernels ran in Triton's interpreter, which says nothing about speed";

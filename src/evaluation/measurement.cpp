@@ -19,10 +19,13 @@ Json ToJson(const Trial& trial) {
     leaves.push_back({{"path", leaf.path},
                       {"distance", hone::ToJson(leaf.distance)},
                       {"limit", leaf.limit.relative},
-                      {"worst_limit", leaf.limit.worst}});
+                      {"worst_limit", leaf.limit.worst},
+                      {"scaled_limit", leaf.limit.scaled},
+                      {"far", leaf.far}});
   return {{"case", trial.case_id},
           {"shape_problem", trial.shape_problem},
           {"dtype_problem", trial.dtype_problem},
+          {"value_problem", trial.value_problem},
           {"stale_of", trial.stale_of},
           {"input_modified", trial.input_modified},
           {"outputs", leaves}};
@@ -78,7 +81,8 @@ const char* ContractStateName(ContractState state) {
 Json ToJson(const Distance& distance) {
   return {{"relative", distance.relative},     {"worst", distance.worst},
           {"non_finite", distance.non_finite}, {"unwritten", distance.poisoned},
-          {"elements", distance.elements},     {"worst_at", distance.worst_at}};
+          {"elements", distance.elements},     {"worst_at", distance.worst_at},
+          {"scaled", distance.scaled},         {"scaled_at", distance.scaled_at}};
 }
 
 Json ToJson(const Measurement& m) {

@@ -20,13 +20,22 @@ struct LeafTrial {
   Distance distance;
   Limit limit;
   double reference_error = 0;  // PyTorch's own, on the same inputs
+  bool by_tolerance = false;   // --atol or --rtol: `far` decides instead of the limit
+  size_t far = 0;              // elements outside of the tolerance
+
+  bool OverLimit() const {
+    if (by_tolerance) return far > 0;
+    return !(distance.relative <= limit.relative) || !(distance.worst <= limit.worst) ||
+           !(distance.scaled <= limit.scaled);
+  }
 };
 
 struct Trial {
   std::string case_id;
   std::string shape_problem;  // "output[0] has shape [1, 2] where [2, 1] is expected"
   std::string dtype_problem;
-  std::string stale_of;  // the earlier case whose answer came back instead
+  std::string stale_of;       // the earlier case whose answer came back instead
+  std::string value_problem;  // a Python number that differs
   bool input_modified = false;
   std::vector<LeafTrial> leaves;
 };

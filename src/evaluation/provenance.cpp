@@ -76,11 +76,14 @@ OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& can
   json["truth"] = session.truth_note();
   json["precision"] =
       session.options().precision.empty() ? "as PyTorch's default run" : session.options().precision;
+  json["limit_rule"] = DescribeRule(session.truth().rule);
+  json["allow_blind"] = session.options().allow_blind;
   double load[3] = {0, 0, 0};
   if (getloadavg(load, 3) == 3) json["load_average"] = {load[0], load[1], load[2]};
   json["seeds"] = Json::array();
   for (const Case& one : session.cases())
     json["seeds"].push_back({{"case", one.id},
+                             {"change", one.change},
                              {"regime", session.instances()[one.instance].regime},
                              {"weights", session.instances()[one.instance].seed},
                              {"inputs", one.input_seed},
@@ -92,7 +95,8 @@ OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& can
       json["limits"].push_back({{"weights", session.instances()[instance].slot},
                                 {"output", session.cases()[0].expected.leaves[leaf].path},
                                 {"relative", limit.relative},
-                                {"worst", limit.worst}});
+                                {"worst", limit.worst},
+                                {"scaled", limit.scaled}});
     }
   json["ladder"] = Json::array();
   for (const Rung& rung : session.ladder().All())

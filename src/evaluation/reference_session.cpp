@@ -2,6 +2,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "evaluation/audit.h"
 #include "evaluation/truth_builder.h"
 
 namespace hone {
@@ -62,7 +63,7 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(init_inputs_, ParseTree(GetMember(init_reply, "tree"), std::move(init), "init"));
 
   progress("running the reference", 0, 0);
-  truth_.precision = options_.precision;
+  truth_.rule = {options_.precision, options_.error_factor, options_.atol, options_.rtol};
   TruthBuilder builder(*worker_, options_, &truth_);
   HONE_ASSIGN_OR_RETURN(const Json built, builder.AddDefaultCases(progress));
   facts_["beside"] = GetMember(built, "beside");
@@ -76,7 +77,8 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_RETURN_IF_ERROR(builder.AddStressCases(GetBool(loaded, "has_stress"), progress));
   for (const Json& name : GetMember(loaded, "variants"))
     if (name.is_string()) HONE_RETURN_IF_ERROR(builder.AddVariant(name.get<std::string>()));
-  HONE_RETURN_IF_ERROR(builder.Audit(progress));
+  HONE_RETURN_IF_ERROR(builder.AddChangedCases(progress));
+  HONE_RETURN_IF_ERROR(AuditTask(*worker_, &truth_, progress));
   HONE_RETURN_IF_ERROR(baselines_->LearnCeilings(&card_, progress));
   if (options_.interpret_triton) return Ok();
 

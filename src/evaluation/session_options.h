@@ -16,7 +16,11 @@ struct SessionOptions {
   std::string device = "cpu";     // "cuda" or "cpu", as found
   bool interpret_triton = false;  // --target triton without a GPU
   std::string precision;          // "", "fp32", "tf32" or "bf16"
-  int trials = 5;                 // cases at the least
+  double error_factor = 2;        // --error-factor: the limit in units of PyTorch's own error
+  double atol = 0;                // --atol, --rtol: KernelBench's rule instead of Hone's limit
+  double rtol = 0;
+  bool allow_blind = false;  // --allow-blind: an input, parameter or output may go unchecked
+  int trials = 5;            // cases at the least
   SandboxLevel sandbox = SandboxLevel::kNone;
   double timeout_s = 0;               // per call of a candidate; 0: derived from the reference
   double build_timeout_s = 300;       // import, compile, constructor

@@ -57,8 +57,9 @@ class Parser {
     std::string& out = tree_->structure;
     if (depth > kMaxDepth) return Bad("too deep");
     if (kind == "tensor") return Tensor(node, path);
-    if (kind == "value") {
-      out += ValidUtf8(DumpJson(GetMember(node, "value")));
+    if (kind == "value") return Value(GetMember(node, "value"), path);
+    if (kind == "nonfinite") {
+      out += ValidUtf8(GetString(node, "value"));
       return Ok();
     }
     if (kind == "opaque") {
@@ -91,6 +92,18 @@ class Parser {
     return Error{ErrorKind::kInvalid, "a worker described its tensors wrongly (" + why + ")"};
   }
 
+  // None, booleans and strings belong to the structure; numbers are compared as numbers.
+  Status Value(const Json& value, const std::string& path) {
+    if (!value.is_number()) {
+      tree_->structure += ValidUtf8(DumpJson(value));
+      return Ok();
+    }
+    if (tree_->numbers.size() >= kMaxLeaves) return Bad("too many numbers");
+    tree_->numbers.push_back({path, value.get<double>(), value.is_number_integer()});
+    tree_->structure += "number";
+    return Ok();
+  }
+
   Status Tensor(const Json& node, const std::string& path) {
     TensorLeaf leaf;
     leaf.path = path;
@@ -106,6 +119,11 @@ class Parser {
       leaf.shape.push_back(size);
       elements *= static_cast<uint64_t>(size);
     }
+    const Json& stride = GetMember(node, "stride");
+    if (stride.is_array() && stride.size() == leaf.shape.size())
+      for (const Json& step : stride)
+        if (step.is_number_integer()) leaf.stride.push_back(step.get<int64_t>());
+    if (leaf.stride.size() != leaf.shape.size()) leaf.stride.clear();
     const int64_t offset = GetInt(node, "offset", -1);
     const int64_t bytes = GetInt(node, "bytes", -1);
     if (offset < 0 || bytes < 0 || static_cast<uint64_t>(bytes) != elements * DtypeSize(leaf.dtype))

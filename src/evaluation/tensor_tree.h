@@ -26,15 +26,24 @@ struct TensorLeaf {
   std::string path;  // "output", "output[1]", "output['h']"
   Dtype dtype = Dtype::kF32;
   std::vector<int64_t> shape;
+  std::vector<int64_t> stride;  // as the process claims; empty if it says nothing
   size_t offset = 0;
   size_t bytes = 0;
   size_t elements() const { return bytes / DtypeSize(dtype); }
 };
 
+// A Python number among the tensors.
+struct TreeNumber {
+  std::string path;
+  double value = 0;
+  bool whole = false;  // an int
+};
+
 struct TensorTree {
   Json description;
   std::vector<TensorLeaf> leaves;
-  // The structure without the contents, for comparing two trees: "(tensor, [tensor, 3])".
+  std::vector<TreeNumber> numbers;
+  // The structure without the contents, for comparing two trees: "(tensor, [tensor, number])".
   std::string structure;
   SharedBlob blob;
 

@@ -87,7 +87,11 @@ TEST(ParseTree, NamesEveryLeafByItsPathAndTheStructureAsAWhole) {
   std::vector<std::string> paths;
   for (const TensorLeaf& leaf : parsed->leaves) paths.push_back(leaf.path);
   EXPECT_THAT(paths, testing::ElementsAre("output[0]", "output[1]['h']", "output[1]['c'][0]"));
-  EXPECT_EQ(parsed->structure, "(tensor, {h: tensor, c: (tensor)}, 3, <Foo>)");
+  EXPECT_EQ(parsed->structure, "(tensor, {h: tensor, c: (tensor)}, number, <Foo>)");
+  ASSERT_EQ(parsed->numbers.size(), 1U);
+  EXPECT_EQ(parsed->numbers[0].path, "output[2]");
+  EXPECT_EQ(parsed->numbers[0].value, 3);
+  EXPECT_TRUE(parsed->numbers[0].whole);
   EXPECT_EQ(parsed->Bytes(parsed->leaves[2])[0], std::byte{12});
 }
 

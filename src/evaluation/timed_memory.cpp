@@ -62,12 +62,12 @@ Result<bool> TimedMemory::Unchanged(const KeptAnswers& kept) {
 }
 
 Result<Distance> TimedMemory::Compare(Dtype dtype, const KeptAnswers& got, const KeptAnswers& want,
-                                      size_t offset, size_t bytes) {
+                                      size_t offset, size_t bytes, const std::vector<int64_t>& shape) {
   if (on_device())
     return plane_->Compare(dtype, got.region->device.span().Part(offset, bytes), dtype,
                            want.region->device.span().Part(offset, bytes));
-  return hone::Compare(dtype, std::span(got.bytes).subspan(offset, bytes), dtype,
-                       std::span(want.bytes).subspan(offset, bytes));
+  return CompareShaped(dtype, std::span(got.bytes).subspan(offset, bytes), dtype,
+                       std::span(want.bytes).subspan(offset, bytes), shape);
 }
 
 }  // namespace hone

@@ -49,7 +49,7 @@ class TimedMemory {
   // Whether the answers are still those that were kept.
   Result<bool> Unchanged(const KeptAnswers& kept);
   Result<Distance> Compare(Dtype dtype, const KeptAnswers& got, const KeptAnswers& want, size_t offset,
-                           size_t bytes);
+                           size_t bytes, const std::vector<int64_t>& shape = {});
 
  private:
   DevicePlane* plane_;

@@ -1,5 +1,5 @@
-// Compares one answer of a candidate with one case: structure, shapes, dtypes, values, and the inputs after
-// the call. It notes what it saw; the verdict room draws the conclusions.
+// Compares one answer of a candidate with one case: structure, shapes, dtypes, strides, values, and the
+// inputs after the call. It notes what it saw; the verdict room draws the conclusions.
 #pragma once
 
 #include "evaluation/measurement.h"
@@ -13,5 +13,8 @@ Trial JudgeTrial(const Truth& truth, const Case& one, const TensorTree& answer,
 
 // Whether the trial ends the evaluation.
 bool IsBad(const Trial& trial);
+
+// What differs from PyTorch's outputs and is no mistake: another order of memory. Empty if nothing does.
+std::string StrideRemark(const Case& one, const TensorTree& answer);
 
 }  // namespace hone

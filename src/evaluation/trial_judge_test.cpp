@@ -78,5 +78,89 @@ TEST(TrialJudge, TakesAnIntegerThatPyTorchItselfGives) {
   EXPECT_FALSE(IsBad(JudgeTrial(truth, truth.cases[0], index(3), Inputs(1))));
 }
 
+Truth OneCase(TensorTree expected, TensorTree exact) {
+  Truth truth;
+  truth.instances.resize(1);
+  truth.cases.push_back(HandCase("default#1", 0, Inputs(1), std::move(expected), std::move(exact)));
+  return truth;
+}
+
+TensorTree Indices(const std::vector<double>& values) {
+  return HandTree({{"int64", {static_cast<int64_t>(values.size())}, values}});
+}
+
+TEST(TrialJudge, TakesAnotherIndexOnlyWhereValuesTieWithinRounding) {
+  Truth truth = OneCase(Indices({3, 1, 4, 0}), Indices({3, 1, 4, 0}));
+  truth.cases[0].nearby.push_back(Indices({3, 2, 4, 0}));  // the second is decided by rounding
+  const auto bad = [&](const std::vector<double>& values) {
+    return IsBad(JudgeTrial(truth, truth.cases[0], Indices(values), Inputs(1)));
+  };
+  EXPECT_FALSE(bad({3, 1, 4, 0}));
+  EXPECT_FALSE(bad({3, 2, 4, 0}));
+  EXPECT_FALSE(bad({3, 0, 4, 0})) << "a third one of the same tie";
+  EXPECT_TRUE(bad({3, 99, 4, 0})) << "no index of this output";
+  EXPECT_TRUE(bad({2, 1, 4, 0})) << "rounding does not decide the first";
+}
+
+TEST(TrialJudge, OneLargeChannelOrAMaskHidesNothing) {
+  std::vector<double> exact(64), wrong, own;
+  for (size_t i = 0; i < exact.size(); ++i) exact[i] = i < 32 ? -1e9 : 0.1 * static_cast<double>(i - 30);
+  own = wrong = exact;
+  wrong[40] += 0.5;
+  const auto tree = [](const char* dtype, const std::vector<double>& values) {
+    return HandTree({{dtype, {2, 32}, values}});
+  };
+  const Truth truth = OneCase(tree("float32", own), tree("float64", exact));
+  const Trial right = JudgeTrial(truth, truth.cases[0], tree("float32", own), Inputs(1));
+  EXPECT_FALSE(IsBad(right));
+  const Trial trial = JudgeTrial(truth, truth.cases[0], tree("float32", wrong), Inputs(1));
+  EXPECT_TRUE(IsBad(trial));
+  EXPECT_LE(trial.leaves[0].distance.relative, trial.leaves[0].limit.relative) << "the norm does not see it";
+  EXPECT_EQ(trial.leaves[0].distance.scaled_at, 40U);
+}
+
+TEST(TrialJudge, ToleranceComparesWithPyTorchItself) {
+  Truth truth = OneCase(Floats({1, 2, 3, 4}), Wide({1, 2, 3, 4}));
+  truth.rule.atol = truth.rule.rtol = 1e-2;
+  EXPECT_FALSE(IsBad(JudgeTrial(truth, truth.cases[0], Floats({1.01, 2, 3, 4}), Inputs(1))));
+  const Trial trial = JudgeTrial(truth, truth.cases[0], Floats({1.03, 2.04, 3, 4}), Inputs(1));
+  EXPECT_TRUE(IsBad(trial));
+  EXPECT_EQ(trial.leaves[0].far, 2U);
+}
+
+// A tensor and a Python number beside it.
+TensorTree WithNumber(double value) {
+  TensorTree tree = HandTree({{"float32", {1}, {1}}});
+  tree.structure = "(tensor, number)";
+  tree.numbers.push_back({"output[1]", value, value == static_cast<int>(value)});
+  return tree;
+}
+
+TEST(TrialJudge, ComparesPythonNumbersAsNumbers) {
+  const Truth truth = OneCase(WithNumber(2.5), WithNumber(2.5));
+  const auto bad = [&](double value) {
+    return IsBad(JudgeTrial(truth, truth.cases[0], WithNumber(value), Inputs(1)));
+  };
+  EXPECT_FALSE(bad(2.5));
+  EXPECT_FALSE(bad(2.5 * (1 + 1e-7)));
+  EXPECT_TRUE(bad(2.51));
+  const Truth whole = OneCase(WithNumber(3), WithNumber(3));
+  EXPECT_TRUE(IsBad(JudgeTrial(whole, whole.cases[0], WithNumber(4), Inputs(1))));
+}
+
+TEST(TrialJudge, RefusesAnExpandedOutputAndRemarksOnAnotherMemoryOrder) {
+  const auto strided = [](std::vector<int64_t> stride) {
+    TensorTree tree = HandTree({{"float32", {2, 2}, {1, 1, 1, 1}}});
+    tree.leaves[0].stride = std::move(stride);
+    return tree;
+  };
+  const Truth truth = OneCase(strided({2, 1}), HandTree({{"float64", {2, 2}, {1, 1, 1, 1}}}));
+  const Case& one = truth.cases[0];
+  EXPECT_THAT(JudgeTrial(truth, one, strided({0, 1}), Inputs(1)).shape_problem, HasSubstr("one address"));
+  EXPECT_FALSE(IsBad(JudgeTrial(truth, one, strided({1, 2}), Inputs(1))));
+  EXPECT_THAT(StrideRemark(one, strided({1, 2})), HasSubstr("[1, 2]"));
+  EXPECT_EQ(StrideRemark(one, strided({2, 1})), "");
+}
+
 }  // namespace
 }  // namespace hone

@@ -1,6 +1,10 @@
 #include "evaluation/truth.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/text.h"
 
 namespace hone {
 
@@ -8,7 +12,10 @@ namespace {
 
 constexpr double kFloorUlp = 4;        // "a few ulp" for the relative error
 constexpr double kWorstFloorUlp = 32;  // the worst of many elements lies further out
-constexpr double kReferenceFactor = 2;
+constexpr double kScaledFloorUlp = 64;
+// The largest of many quotients varies more from one order of summation to the next than a norm does.
+constexpr double kScaledFactor = 4;
+constexpr double kLargestError = 1e-2;
 
 // --precision replaces the limit that follows from PyTorch's own error.
 double PrecisionFloor(const std::string& precision) {
@@ -19,26 +26,49 @@ double PrecisionFloor(const std::string& precision) {
 
 }  // namespace
 
+namespace {
+
+void Widen(const Distance& own, double factor, Limit* limit) {
+  limit->relative = std::max(limit->relative, factor * own.relative);
+  limit->worst = std::max(limit->worst, factor * own.worst);
+  limit->scaled = std::max(limit->scaled, kScaledFactor / 2 * factor * own.scaled);
+}
+
+}  // namespace
+
 Limit Truth::LimitFor(size_t instance, size_t leaf) const {
   Limit limit;
-  double epsilon = 0;
+  double epsilon = 0, typical = 0;
   for (const Case& one : cases) {
-    if (one.instance != instance || leaf >= one.expected.leaves.size()) continue;
-    epsilon = Epsilon(one.expected.leaves[leaf].dtype);
+    if (one.instance != instance || leaf >= one.expected.leaves.size() || !one.change.empty()) continue;
+    const TensorLeaf& output = one.expected.leaves[leaf];
+    epsilon = Epsilon(output.dtype);
+    typical = std::max(typical, one.reference_error[leaf].typical);
     // Variants have other sizes and so other errors, but share the weights. The widest limit is used for all.
-    limit.relative = std::max(limit.relative, kReferenceFactor * one.reference_error[leaf].relative);
-    limit.worst = std::max(limit.worst, kReferenceFactor * one.reference_error[leaf].worst);
+    Widen(one.reference_error[leaf], rule.error_factor, &limit);
   }
-  if (epsilon == 0) return limit;  // integers and booleans: what PyTorch itself gets wrong, and no more
-  const double own = note == "float64" ? 1 : 16;  // without a truth there is no reference error to go by
-  double floor = kFloorUlp * epsilon * own;
-  if (precision == "fp32") {
+  if (epsilon == 0) return limit;                  // of integers and booleans the share that rounding decides
+  const double own = (note == "float64" ? 1 : 16)  // without a truth there is no reference error to go by
+                     * rule.error_factor / 2;
+  if (rule.precision == "fp32") {
     limit.relative = std::min(limit.relative, 16 * epsilon);
     limit.worst = std::min(limit.worst, 256 * epsilon);
   }
-  floor = std::max(floor, PrecisionFloor(precision));
-  limit.relative = std::max(limit.relative, floor);
-  limit.worst = std::max({limit.worst, kWorstFloorUlp * epsilon * own, PrecisionFloor(precision) * 16});
+  const double floor = PrecisionFloor(rule.precision);
+  limit.relative = std::max({limit.relative, kFloorUlp * epsilon * own, floor});
+  limit.worst = std::max({limit.worst, kWorstFloorUlp * epsilon * own, floor * 16});
+  limit.scaled = std::max({limit.scaled, kScaledFloorUlp * epsilon * own, floor * 32});
+  // The elements are compared with atol and rtol themselves; this is for whoever compares norms.
+  if (rule.by_tolerance() && typical > 0)
+    limit.relative = std::max(limit.relative, rule.rtol + rule.atol / typical);
+  return limit;
+}
+
+Limit Truth::LimitOf(const Case& one, size_t leaf) const {
+  Limit limit = LimitFor(one.instance, leaf);
+  // There is one case of its kind only, so its own error says less about what an honest file may reach.
+  if (!one.change.empty() && Epsilon(one.expected.leaves[leaf].dtype) > 0)
+    Widen(one.reference_error[leaf], 2 * rule.error_factor, &limit);
   return limit;
 }
 
@@ -46,29 +76,60 @@ double Truth::WidestLimit() const {
   double widest = 0;
   for (const Case& one : cases)
     for (size_t leaf = 0; leaf < one.expected.leaves.size(); ++leaf)
-      widest = std::max(widest, LimitFor(one.instance, leaf).relative);
+      if (one.change.empty()) widest = std::max(widest, LimitFor(one.instance, leaf).relative);
   return widest;
 }
 
 double Truth::WidestReferenceError() const {
   double widest = 0;
   for (const Case& one : cases)
-    for (const Distance& distance : one.reference_error) widest = std::max(widest, distance.relative);
+    if (one.change.empty())
+      for (const Distance& distance : one.reference_error) widest = std::max(widest, distance.relative);
   return widest;
 }
 
 bool Truth::IsAccurate(const Case& one) const {
   double usual = 0;
-  for (const Case& own : cases)
-    if (own.instance == 0)
-      for (const Distance& distance : own.reference_error) usual = std::max(usual, distance.relative);
+  size_t non_finite = 0;
+  for (const Case& own : cases) {
+    if (own.instance != 0 || !own.change.empty()) continue;
+    for (const Distance& distance : own.reference_error) {
+      usual = std::max(usual, distance.relative);
+      non_finite += distance.truth_non_finite;
+    }
+  }
   for (size_t i = 0; i < one.reference_error.size(); ++i) {
     const Distance& distance = one.reference_error[i];
     const double epsilon = Epsilon(one.expected.leaves[i].dtype);
-    if (distance.non_finite > 0) return false;
+    if (distance.non_finite > 0 || (distance.truth_non_finite > 0 && non_finite == 0)) return false;
     if (epsilon > 0 && distance.relative > std::max(30 * usual, 64 * epsilon)) return false;
   }
   return true;
+}
+
+std::string DescribeRule(const LimitRule& rule) {
+  if (rule.by_tolerance()) return fmt::format("|y - PyTorch| <= {} + {} * |PyTorch|", rule.atol, rule.rtol);
+  if (rule.error_factor == 2) return "twice PyTorch's own error against float64";
+  return fmt::format("{} times PyTorch's own error against float64", rule.error_factor);
+}
+
+void Truth::CheckAccuracy() {
+  for (const Case& one : cases) {
+    if (one.instance != 0 || !one.change.empty()) continue;
+    for (size_t i = 0; i < one.reference_error.size(); ++i) {
+      if (Epsilon(one.expected.leaves[i].dtype) == 0) continue;
+      const double error = one.reference_error[i].relative;
+      if (error <= kLargestError && one.reference_error[i].non_finite == 0) continue;
+      doubts.push_back(
+          {DoubtKind::kInaccurateReference,
+           fmt::format("PyTorch's own {} is off by {} of its norm against float64 ({}); the largest error "
+                       "that can be judged is "
+                       "{}. Use another dtype or smaller sizes, or define get_stress with inputs on which it "
+                       "is accurate",
+                       one.expected.leaves[i].path, HumanNumber(error), one.id, HumanNumber(kLargestError))});
+      return;
+    }
+  }
 }
 
 }  // namespace hone

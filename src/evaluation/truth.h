@@ -1,5 +1,6 @@
 // What a right answer to a task is: the instances (weights), the cases (inputs, PyTorch's output, the float64
-// output) and the limits that follow from PyTorch's own error. Plain data and arithmetic; truth_builder.h
+// output) and the
+// limits that follow from PyTorch's own error. Plain data and arithmetic; truth_builder.h
 // fills it by asking the reference worker.
 //
 // Expected values stay in this process. Seeds come from the kernel and appear only in the verdict.
@@ -17,7 +18,23 @@ namespace hone {
 struct Limit {
   double relative = 0;
   double worst = 0;
+  double scaled = 0;
 };
+
+// How limits follow from PyTorch's own error. Everything but the defaults is a weaker claim, and the verdict
+// says so.
+struct LimitRule {
+  std::string precision;    // --precision
+  double error_factor = 2;  // --error-factor: times PyTorch's own error
+  double atol = 0;          // --atol, --rtol: KernelBench's rule instead, if one is above 0
+  double rtol = 0;
+
+  bool is_weaker() const { return by_tolerance() || error_factor > 2; }
+  bool by_tolerance() const { return atol > 0 || rtol > 0; }
+};
+
+// "twice PyTorch's own error", or what was asked for instead.
+std::string DescribeRule(const LimitRule& rule);
 
 struct Instance {
   std::string slot;    // "default" or "stress"
@@ -31,12 +48,17 @@ struct Case {
   std::string id;  // "default#1", "stress#2", "variant one_step"
   size_t instance = 0;
   std::string variant;
+  std::string change;  // of the drawn inputs: "shift", "scale", "strides", "fewer" or "more"
   uint64_t input_seed = 0;
   uint64_t call_seed = 0;
   TensorTree inputs;
   TensorTree expected;                    // PyTorch's own default run
   TensorTree truth;                       // float64
   std::vector<Distance> reference_error;  // per output
+  // The float64 output for inputs that differ by rounding; only where an output holds integers or booleans.
+  std::vector<TensorTree> nearby;
+
+  bool is_another_batch() const { return change == "fewer" || change == "more"; }
 };
 
 struct MutantResult {
@@ -46,22 +68,35 @@ struct MutantResult {
   bool told_apart = false;
 };
 
+// Why the task cannot tell a right answer from a wrong one.
+enum class DoubtKind { kInaccurateReference, kBlindTask, kBlindInput, kBlindParameter, kBlindOutput };
+struct Doubt {
+  DoubtKind kind;
+  std::string detail;  // one sentence, with what to offer
+};
+
 struct Truth {
   std::vector<Instance> instances;
   std::vector<Case> cases;
   std::vector<MutantResult> mutants;
   std::string note = "float64";  // what the expected values are
-  std::string precision;         // --precision
-  bool stateful = false;         // a second call gives another answer
-  bool random = false;           // another seed gives another answer
+  LimitRule rule;
+  std::vector<Doubt> doubts;
+  std::vector<std::string> remarks;  // what a reader of a verdict should know about the task
+  bool stateful = false;             // a second call gives another answer
+  bool random = false;               // another seed gives another answer
 
   // The limit for one output of one instance: twice PyTorch's own error, and at least a few ulp.
   Limit LimitFor(size_t instance, size_t leaf) const;
+  // The same for the regime of one case: changed inputs have errors of their own.
+  Limit LimitOf(const Case& one, size_t leaf) const;
   // The largest relative limit in use, for the summary.
   double WidestLimit() const;
   double WidestReferenceError() const;
   // A stress regime is usable only while PyTorch itself stays accurate in it.
   bool IsAccurate(const Case& one) const;
+  // Doubts that follow from PyTorch's own error.
+  void CheckAccuracy();
 };
 
 }  // namespace hone

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 
 #include "base/ids.h"
 #include "base/text.h"
@@ -12,8 +12,12 @@ namespace hone {
 
 namespace {
 
-constexpr double kMutantMargin = 10;  // told apart: ten times over the limit
 constexpr size_t kLeanWeights = size_t{1} << 30;
+// Changed inputs are tried only where that is cheap: each costs the reference and every candidate a call.
+constexpr double kCheapCall = 0.25;
+constexpr size_t kCheapBytes = size_t{1} << 26;
+constexpr int kNearby = 6;  // float64 runs that show which integers depend on rounding
+constexpr double kJitterUlp = 16;
 
 // 52 bits fit into a double, so no JSON reader rounds the seed.
 uint64_t NewSeed() {
@@ -22,23 +26,25 @@ uint64_t NewSeed() {
 
 }  // namespace
 
-Result<Json> TruthBuilder::BuildInstance(const std::string& slot, const std::string& regime) {
+Result<Json> TruthBuilder::BuildInstance(const std::string& slot, const Regime& regime) {
   Instance instance;
   instance.slot = slot;
-  instance.regime = regime;
+  instance.regime = regime.weights;
   instance.seed = NewSeed();
   HONE_ASSIGN_OR_RETURN(
       const Json built,
       worker_.Require("build", {{"slot", slot}, {"class", "Model"}, {"seed", instance.seed}}));
-  if (!regime.empty())
+  if (!regime.weights.empty())
     HONE_RETURN_IF_ERROR(worker_.Require(
-        "stress", {{"slot", slot}, {"regime", regime}, {"seed", instance.seed}, {"inputs", "default#1"}}));
+        "stress",
+        {{"slot", slot}, {"regime", regime.weights}, {"seed", instance.seed}, {"inputs", "default#1"}}));
   HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("weights"));
   HONE_ASSIGN_OR_RETURN(const Json reply, worker_.Require("weights", {{"slot", slot}}, {blob.fd()}));
   for (const Json& name : GetMember(reply, "names")) instance.weight_names.push_back(name.get<std::string>());
   HONE_ASSIGN_OR_RETURN(instance.weights, ParseTree(GetMember(reply, "tree"), std::move(blob), "weights"));
   lean_ = lean_ || instance.weights.total_bytes() > kLeanWeights;
   truth_.instances.push_back(std::move(instance));
+  regimes_.push_back(regime);
   return built;
 }
 
@@ -87,142 +93,196 @@ Status TruthBuilder::DetectState() {
 }
 
 Result<Json> TruthBuilder::AddDefaultCases(const Progress& progress) {
-  HONE_ASSIGN_OR_RETURN(Json built, BuildInstance("default", ""));
+  HONE_ASSIGN_OR_RETURN(Json built, BuildInstance("default", {}));
   HONE_RETURN_IF_ERROR(DetectState());
   const int own_trials = std::max(2, (options_.trials + 1) / 2);
   for (int i = 0; i < own_trials; ++i) {
     progress("running the reference", i, own_trials);
-    HONE_RETURN_IF_ERROR(AddCase(0, fmt::format("default#{}", i + 1), ""));
+    HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
+                          MakeCase(0, fmt::format("default#{}", i + 1), "", "", false));
+    truth_.cases.push_back(std::move(*made));
   }
   return built;
 }
 
-Status TruthBuilder::AddCase(size_t instance, const std::string& id, const std::string& variant) {
-  Case added;
-  added.id = id;
-  added.instance = instance;
-  added.variant = variant;
-  added.input_seed = NewSeed();
-  added.call_seed = NewSeed();
+Status TruthBuilder::AddVariant(const std::string& variant) {
+  HONE_ASSIGN_OR_RETURN(std::optional<Case> made, MakeCase(0, "variant " + variant, variant, "", false));
+  truth_.cases.push_back(std::move(*made));
+  return Ok();
+}
+
+// A tree that the worker returns. Nothing if the task's code raised an exception and `may_fail`.
+Result<std::optional<TensorTree>> TruthBuilder::Ask(const std::string& verb, const Json& message,
+                                                    const char* root, bool may_fail) {
+  HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create(root));
+  if (!may_fail) {
+    HONE_ASSIGN_OR_RETURN(const Json reply, worker_.Require(verb, message, {blob.fd()}));
+    HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(GetMember(reply, "tree"), std::move(blob), root));
+    return std::optional<TensorTree>(std::move(tree));
+  }
+  HONE_ASSIGN_OR_RETURN(const WorkerReply reply, worker_.Call(verb, message, {blob.fd()}, 600));
+  if (!reply.ok() && !worker_.alive())
+    return Error{ErrorKind::kInvalid, "the reference worker died: " + reply.failure->message};
+  if (!reply.ok() || GetBool(reply.body, "unchanged")) return std::optional<TensorTree>();
+  HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(GetMember(reply.body, "tree"), std::move(blob), root));
+  return std::optional<TensorTree>(std::move(tree));
+}
+
+Result<std::optional<Case>> TruthBuilder::MakeCase(size_t instance, const std::string& id,
+                                                   const std::string& variant, const std::string& change,
+                                                   bool may_fail) {
+  Case made;
+  made.id = id;
+  made.instance = instance;
+  made.variant = variant;
+  made.change = change;
+  made.input_seed = NewSeed();
+  made.call_seed = NewSeed();
   const Instance& owner = truth_.instances[instance];
-  Json message = {{"inputs", id}, {"seed", added.input_seed}, {"slot", owner.slot}};
+  Json message = {{"inputs", id}, {"seed", made.input_seed}, {"slot", owner.slot}};
   if (!variant.empty()) message["variant"] = variant;
-  if (!owner.regime.empty()) message["regime"] = owner.regime;
-  HONE_ASSIGN_OR_RETURN(SharedBlob inputs, SharedBlob::Create("inputs"));
-  HONE_ASSIGN_OR_RETURN(const Json made, worker_.Require("make_inputs", message, {inputs.fd()}));
-  HONE_ASSIGN_OR_RETURN(added.inputs, ParseTree(GetMember(made, "tree"), std::move(inputs), "input"));
-  HONE_ASSIGN_OR_RETURN(added.expected, Run(owner.slot, id, added.call_seed));
-  HONE_ASSIGN_OR_RETURN(SharedBlob wide, SharedBlob::Create("truth"));
+  if (!owner.regime.empty()) {
+    message["regime"] = owner.regime;
+    message["draw"] = regimes_[instance].draw;
+  }
+  if (!change.empty()) {
+    message["change"] = change;
+    message["output_shapes"] = Json::array();
+    for (const TensorLeaf& leaf : truth_.cases[0].expected.leaves)
+      message["output_shapes"].push_back(leaf.shape);
+  }
+  HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> inputs, Ask("make_inputs", message, "input", may_fail));
+  if (!inputs) return std::optional<Case>();
+  made.inputs = std::move(*inputs);
+  const Stopwatch watch;
   HONE_ASSIGN_OR_RETURN(
-      const WorkerReply truth,
-      worker_.Call("truth",
-                   {{"slot", owner.slot}, {"inputs", id}, {"seed", added.call_seed}, {"keep", !lean_}},
-                   {wide.fd()}, 600));
+      std::optional<TensorTree> expected,
+      Ask("run", {{"slot", owner.slot}, {"inputs", id}, {"seed", made.call_seed}}, "output", may_fail));
+  if (!expected) return std::optional<Case>();
+  made.expected = std::move(*expected);
+  if (change.empty()) call_s_ = watch.seconds();
+  HONE_RETURN_IF_ERROR(AddTruth(&made));
+  for (size_t i = 0; i < made.expected.leaves.size(); ++i)
+    made.reference_error.push_back(CompareLeaves(made.expected, made.truth, i));
+  HONE_RETURN_IF_ERROR(AddNearby(&made));
+  return std::optional<Case>(std::move(made));
+}
+
+Status TruthBuilder::AddTruth(Case* made) {
+  HONE_ASSIGN_OR_RETURN(SharedBlob wide, SharedBlob::Create("truth"));
+  HONE_ASSIGN_OR_RETURN(const WorkerReply truth,
+                        worker_.Call("truth",
+                                     {{"slot", truth_.instances[made->instance].slot},
+                                      {"inputs", made->id},
+                                      {"seed", made->call_seed},
+                                      {"keep", !lean_}},
+                                     {wide.fd()}, 600));
   bool usable = truth.ok();
   if (usable) {
-    HONE_ASSIGN_OR_RETURN(added.truth, ParseTree(GetMember(truth.body, "tree"), std::move(wide), "output"));
-    usable = added.truth.leaves.size() == added.expected.leaves.size();
-    for (size_t i = 0; usable && i < added.truth.leaves.size(); ++i)
-      usable = added.truth.leaves[i].elements() == added.expected.leaves[i].elements();
+    HONE_ASSIGN_OR_RETURN(made->truth, ParseTree(GetMember(truth.body, "tree"), std::move(wide), "output"));
+    usable = made->truth.leaves.size() == made->expected.leaves.size();
+    for (size_t i = 0; usable && i < made->truth.leaves.size(); ++i)
+      usable = made->truth.leaves[i].elements() == made->expected.leaves[i].elements();
   }
-  if (!usable) {
-    if (!worker_.alive())
-      return Error{ErrorKind::kInvalid,
-                   "the float64 run ended the reference worker: " + truth.failure->message};
-    added.truth = added.expected;
-    truth_.note =
-        "PyTorch's own float32 answer (the module does not run in float64" +
-        (truth.ok() ? std::string(")") : ": " + SafeForTerminal(truth.failure->message).substr(0, 200) + ")");
+  if (usable) return Ok();
+  if (!worker_.alive())
+    return Error{ErrorKind::kInvalid,
+                 "the float64 run ended the reference worker: " + truth.failure->message};
+  made->truth = made->expected;
+  truth_.note =
+      "PyTorch's own float32 answer (the module does not run in float64" +
+      (truth.ok() ? std::string(")") : ": " + SafeForTerminal(truth.failure->message).substr(0, 200) + ")");
+  return Ok();
+}
+
+// Indices and comparisons turn over where two float64 values are as close as rounding. Runs on inputs that
+// differ by that much show where.
+Status TruthBuilder::AddNearby(Case* made) {
+  const auto whole = [](const TensorLeaf& leaf) { return !IsFloating(leaf.dtype) && leaf.elements() > 0; };
+  if (truth_.note != "float64" || std::none_of(made->truth.leaves.begin(), made->truth.leaves.end(), whole))
+    return Ok();
+  double error = 0;  // of the float outputs beside it: their computation is most likely the same
+  for (const Distance& distance : made->reference_error)
+    if (std::isfinite(distance.relative))
+      error = std::max(error, distance.typical > 0 ? distance.relative : 0);
+  const double size = std::clamp(4 * error, kJitterUlp * Epsilon(Dtype::kF32), 1e-3);
+  for (int i = 0; i < kNearby; ++i) {
+    HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> tree,
+                          Ask("truth",
+                              {{"slot", truth_.instances[made->instance].slot},
+                               {"inputs", made->id},
+                               {"seed", made->call_seed},
+                               {"keep", !lean_},
+                               {"jitter", size},
+                               {"jitter_seed", NewSeed()}},
+                              "output", true));
+    if (!tree || tree->leaves.size() != made->truth.leaves.size()) continue;
+    made->nearby.push_back(std::move(*tree));
   }
-  for (size_t i = 0; i < added.expected.leaves.size(); ++i) {
-    const TensorLeaf& leaf = added.expected.leaves[i];
-    const TensorLeaf& exact = added.truth.leaves[i];
-    added.reference_error.push_back(
-        Compare(leaf.dtype, added.expected.Bytes(leaf), exact.dtype, added.truth.Bytes(exact)));
+  // The share of elements that rounding decides, for whoever compares shares.
+  for (size_t k = 0; k < made->truth.leaves.size(); ++k) {
+    if (!whole(made->truth.leaves[k])) continue;
+    for (const TensorTree& near : made->nearby)
+      if (near.leaves[k].shape == made->truth.leaves[k].shape)
+        made->reference_error[k].relative =
+            std::max(made->reference_error[k].relative, CompareLeaves(near, made->truth, k).relative);
   }
-  truth_.cases.push_back(std::move(added));
   return Ok();
 }
 
 Status TruthBuilder::AddStressCases(bool task_has_stress, const Progress& progress) {
-  std::vector<std::string> regimes = {"stress", "stress-mild", "stress-inputs"};
-  if (task_has_stress) regimes = {"stress"};
+  std::vector<Regime> regimes = {
+      {"stress", "wide"},           {"stress-mild", "wide"},       {"stress-small", "wide"},
+      {"stress-small", "positive"}, {"stress-inputs", "positive"}, {"stress-inputs", "own"}};
+  if (task_has_stress) regimes = {{"stress", "own"}};
   const size_t before = truth_.cases.size();
-  for (const std::string& regime : regimes) {
+  for (const Regime& regime : regimes) {
     progress("looking for a stress regime", 0, 0);
+    const bool last = regime.weights == regimes.back().weights && regime.draw == regimes.back().draw;
     HONE_RETURN_IF_ERROR(BuildInstance("stress", regime));
     if (truth_.stateful) HONE_RETURN_IF_ERROR(worker_.Require("snapshot", {{"slot", "stress"}}));
-    HONE_RETURN_IF_ERROR(AddCase(truth_.instances.size() - 1, "stress#1", ""));
-    if (truth_.IsAccurate(truth_.cases.back()) || task_has_stress) break;
-    if (regime == regimes.back()) break;  // the mildest is kept: other weights and inputs at the least
-    truth_.cases.resize(before);
+    HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
+                          MakeCase(truth_.instances.size() - 1, "stress#1", "", "", !last));
+    // The mildest is kept whatever it is: other weights and inputs at the least.
+    if (made && (last || truth_.IsAccurate(*made))) {
+      truth_.cases.push_back(std::move(*made));
+      break;
+    }
     truth_.instances.pop_back();
+    regimes_.pop_back();
   }
   const int wanted = std::max(2, options_.trials - static_cast<int>(before));
-  for (int i = 1; i < wanted; ++i)
-    HONE_RETURN_IF_ERROR(AddCase(truth_.instances.size() - 1, fmt::format("stress#{}", i + 1), ""));
+  for (int i = 1; i < wanted; ++i) {
+    HONE_ASSIGN_OR_RETURN(std::optional<Case> made, MakeCase(truth_.instances.size() - 1,
+                                                             fmt::format("stress#{}", i + 1), "", "", false));
+    truth_.cases.push_back(std::move(*made));
+  }
   return Ok();
 }
 
-Status TruthBuilder::Audit(const Progress& progress) {
-  std::map<std::string, MutantResult> found;
-  std::vector<std::string> order;
-  auto note = [&](const std::string& name, const Case& one, const TensorTree& wrong) {
-    double ratio = 0;
-    for (size_t i = 0; i < one.truth.leaves.size() && i < wrong.leaves.size(); ++i) {
-      const TensorLeaf& leaf = wrong.leaves[i];
-      if (leaf.elements() != one.truth.leaves[i].elements()) continue;
-      const Distance distance = Compare(leaf.dtype, wrong.Bytes(leaf), one.truth.leaves[i].dtype,
-                                        one.truth.Bytes(one.truth.leaves[i]));
-      const double limit = std::max(truth_.LimitFor(one.instance, i).relative, 1e-30);
-      ratio = std::max(ratio, distance.non_finite > 0 ? 1e9 : distance.relative / limit);
-    }
-    if (found.count(name) == 0) order.push_back(name);
-    MutantResult& result = found[name];
-    result.name = name;
-    if (ratio >= result.error) {
-      result.error = ratio;
-      result.regime = truth_.instances[one.instance].slot;
-    }
-    result.told_apart = result.error > kMutantMargin;
-  };
-
-  for (const Case& one : truth_.cases) {
-    if (!EndsWith(one.id, "#1")) continue;
-    std::vector<std::byte> zeros(one.expected.total_bytes());
-    HONE_ASSIGN_OR_RETURN(SharedBlob zero_blob, SharedBlob::Of("zeros", zeros));
-    HONE_ASSIGN_OR_RETURN(const TensorTree zero_tree,
-                          ParseTree(one.expected.description, std::move(zero_blob), "output"));
-    note("zeros", one, zero_tree);
-    // The output of another case stands for a constant that looks right: the mean of outputs, or a cached
-    // output.
-    for (const Case& other : truth_.cases) {
-      if (other.instance != one.instance || other.id == one.id || !other.variant.empty()) continue;
-      note("another input's answer", one, other.expected);
-      break;
-    }
-    const std::string slot = truth_.instances[one.instance].slot;
-    HONE_ASSIGN_OR_RETURN(const Json names, worker_.Require("mutants", {{"slot", slot}, {"inputs", one.id}}));
-    const Json& list = GetMember(names, "names");
-    for (size_t i = 0; i < list.size() && i < 12; ++i) {
-      progress("auditing the task", static_cast<int>(i), static_cast<int>(list.size()));
-      const std::string name = list[i].get<std::string>();
-      HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("mutant"));
-      HONE_ASSIGN_OR_RETURN(
-          const WorkerReply reply,
-          worker_.Call("run", {{"slot", slot}, {"inputs", one.id}, {"seed", one.call_seed}, {"mutant", name}},
-                       {blob.fd()}, 600));
-      if (!reply.ok()) {
-        if (!worker_.alive())
-          return Error{ErrorKind::kInvalid, "the reference worker died under mutant " + name};
-        continue;  // an input that must keep its form (sorted offsets, say) has no such mutant
-      }
-      HONE_ASSIGN_OR_RETURN(const TensorTree wrong,
-                            ParseTree(GetMember(reply.body, "tree"), std::move(blob), "output"));
-      note(name, one, wrong);
-    }
+Status TruthBuilder::AddChangedCases(const Progress& progress) {
+  const size_t bytes = truth_.cases[0].inputs.total_bytes() + truth_.cases[0].expected.total_bytes();
+  if (call_s_ > kCheapCall || bytes > kCheapBytes) {
+    truth_.remarks.push_back(
+        "shifted, scaled and non-contiguous inputs and other batches were not tried: the task is too large");
+    return Ok();
   }
-  for (const std::string& name : order) truth_.mutants.push_back(found[name]);
+  for (const char* change : {"shift", "scale", "strides", "fewer", "more"}) {
+    progress("changing the inputs", 0, 0);
+    HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
+                          MakeCase(0, fmt::format("changed by {}", change), "", change, true));
+    if (!made || !truth_.IsAccurate(*made)) continue;
+    // Another batch must come back with that batch, or the first dimension is none.
+    if (made->is_another_batch()) {
+      const TensorTree& own = truth_.cases[0].expected;
+      bool follows = true;
+      for (size_t i = 0; i < own.leaves.size() && i < made->expected.leaves.size(); ++i)
+        follows = follows && !own.leaves[i].shape.empty() && !made->expected.leaves[i].shape.empty() &&
+                  made->expected.leaves[i].shape[0] != own.leaves[i].shape[0];
+      if (!follows) continue;
+    }
+    truth_.cases.push_back(std::move(*made));
+  }
   return Ok();
 }
 

@@ -1,6 +1,9 @@
-// Asks the reference worker for what a right answer is: builds the instances, draws the cases, runs each in
-// PyTorch and in float64, and runs the mutants that the task should tell apart.
+// Asks the reference worker for what a right answer is: builds the instances, draws the cases, and runs each
+// in PyTorch and in float64. The reference goes first: a regime that it refuses, or in which it is
+// inaccurate, is left out and blames nobody.
 #pragma once
+
+#include <optional>
 
 #include "evaluation/progress.h"
 #include "evaluation/session_options.h"
@@ -17,22 +20,35 @@ class TruthBuilder {
   // The task's own weights and inputs. Returns the worker's reply to the build, with facts about the task's
   // folder.
   Result<Json> AddDefaultCases(const Progress& progress);
-  // The stress instance and the task's variants.
+  // An instance with other weights, and inputs of the same nature that are drawn more widely.
   Status AddStressCases(bool task_has_stress, const Progress& progress);
-  Status AddVariant(const std::string& variant) { return AddCase(0, "variant " + variant, variant); }
-  // Runs known wrong computations and notes which of them the cases tell apart.
-  Status Audit(const Progress& progress);
+  // Inputs that are shifted, scaled, in another memory order, or fewer.
+  Status AddChangedCases(const Progress& progress);
+  Status AddVariant(const std::string& variant);
 
  private:
-  Result<Json> BuildInstance(const std::string& slot, const std::string& regime);
-  Status AddCase(size_t instance, const std::string& id, const std::string& variant);
+  struct Regime {
+    std::string weights;  // "" for the task's own
+    std::string draw;     // how inputs are drawn: "wide", "positive" or "own"
+  };
+
+  Result<Json> BuildInstance(const std::string& slot, const Regime& regime);
+  // Returns nothing if the reference refuses the case and `may_fail`.
+  Result<std::optional<Case>> MakeCase(size_t instance, const std::string& id, const std::string& variant,
+                                       const std::string& change, bool may_fail);
+  Status AddTruth(Case* made);
+  Status AddNearby(Case* made);
+  Result<std::optional<TensorTree>> Ask(const std::string& verb, const Json& message, const char* root,
+                                        bool may_fail);
   Result<TensorTree> Run(const std::string& slot, const std::string& inputs, uint64_t seed);
   Status DetectState();
 
   WorkerProcess& worker_;
   const SessionOptions& options_;
   Truth& truth_;
-  bool lean_ = false;  // weights too large to keep several copies
+  std::vector<Regime> regimes_;  // per instance
+  bool lean_ = false;            // weights too large to keep several copies
+  double call_s_ = 0;            // one call of the reference, with its transfer
 };
 
 }  // namespace hone

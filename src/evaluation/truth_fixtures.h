@@ -49,8 +49,7 @@ inline Case HandCase(std::string id, size_t instance, TensorTree inputs, TensorT
   made.instance = instance;
   made.inputs = std::move(inputs);
   for (size_t i = 0; i < expected.leaves.size(); ++i)
-    made.reference_error.push_back(Compare(expected.leaves[i].dtype, expected.Bytes(expected.leaves[i]),
-                                           truth.leaves[i].dtype, truth.Bytes(truth.leaves[i])));
+    made.reference_error.push_back(CompareLeaves(expected, truth, i));
   made.expected = std::move(expected);
   made.truth = std::move(truth);
   return made;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "evaluation/truth_fixtures.h"
 
 namespace hone {
@@ -32,9 +34,9 @@ TEST(Truth, TheLimitIsAtLeastAFewUlp) {
 
 TEST(Truth, PrecisionReplacesTheLimit) {
   Truth truth = WithError(1e-3);
-  truth.precision = "fp32";
+  truth.rule.precision = "fp32";
   EXPECT_DOUBLE_EQ(truth.LimitFor(0, 0).relative, 16 * kUlp);
-  truth.precision = "bf16";
+  truth.rule.precision = "bf16";
   EXPECT_DOUBLE_EQ(truth.LimitFor(0, 0).relative, 2e-2);
 }
 
@@ -42,6 +44,52 @@ TEST(Truth, AStressCaseIsAccurateWhileItsErrorIsNearTheUsual) {
   const Truth truth = WithError(1e-6);
   EXPECT_TRUE(truth.IsAccurate(WithError(1e-5).cases[0]));
   EXPECT_FALSE(truth.IsAccurate(WithError(1e-3).cases[0]));
+}
+
+TEST(Truth, ACaseWithChangedInputsHasALimitOfItsOwn) {
+  Truth truth = WithError(0);
+  Case changed = std::move(WithError(1e-3).cases[0]);
+  changed.change = "scale";
+  truth.cases.push_back(std::move(changed));
+  EXPECT_DOUBLE_EQ(truth.LimitFor(0, 0).relative, 4 * kUlp) << "the others keep theirs";
+  EXPECT_GT(truth.LimitOf(truth.cases[1], 0).relative, 1e-3);
+  EXPECT_DOUBLE_EQ(truth.LimitOf(truth.cases[0], 0).relative, 4 * kUlp);
+}
+
+TEST(Truth, DoubtsAReferenceThatIsOffByMoreThanAHundredth) {
+  Truth accurate = WithError(5e-3);
+  accurate.CheckAccuracy();
+  EXPECT_TRUE(accurate.doubts.empty());
+  Truth rough = WithError(5e-2);
+  rough.CheckAccuracy();
+  ASSERT_EQ(rough.doubts.size(), 1U);
+  EXPECT_EQ(rough.doubts[0].kind, DoubtKind::kInaccurateReference);
+  EXPECT_NE(rough.doubts[0].detail.find("get_stress"), std::string::npos);
+}
+
+TEST(Truth, OtherRulesAreSaidToBeWeaker) {
+  LimitRule rule;
+  EXPECT_FALSE(rule.is_weaker());
+  rule.error_factor = 10;
+  EXPECT_TRUE(rule.is_weaker());
+  EXPECT_EQ(DescribeRule(rule), "10 times PyTorch's own error against float64");
+  rule.atol = 0.01;
+  EXPECT_EQ(DescribeRule(rule), "|y - PyTorch| <= 0.01 + 0 * |PyTorch|");
+}
+
+TEST(Truth, ErrorFactorWidensTheLimit) {
+  Truth truth = WithError(1e-3);
+  const double usual = truth.LimitFor(0, 0).relative;
+  truth.rule.error_factor = 10;
+  EXPECT_NEAR(truth.LimitFor(0, 0).relative, 5 * usual, 1e-9);
+}
+
+TEST(Truth, ARegimeWithNewInfinitiesIsNotUsable) {
+  const Truth truth = WithError(0);
+  Case infinite =
+      HandCase("stress#1", 0, HandTree({{"float32", {1}, {1}}}, "input"),
+               HandTree({{"float32", {2}, {INFINITY, 1}}}), HandTree({{"float64", {2}, {INFINITY, 1}}}));
+  EXPECT_FALSE(truth.IsAccurate(infinite));
 }
 
 }  // namespace

@@ -158,21 +158,30 @@ GateResult InputGate(const Measurement& m) {
   return {};
 }
 
-bool OverLimit(const LeafTrial& leaf) {
-  return !(leaf.distance.relative <= leaf.limit.relative) || !(leaf.distance.worst <= leaf.limit.worst);
+std::string ErrorText(const Trial& trial, const LeafTrial& leaf) {
+  const Distance& distance = leaf.distance;
+  if (leaf.by_tolerance)
+    return fmt::format("{}: {} of {} elements of {} are outside of the tolerance", trial.case_id, leaf.far,
+                       distance.elements, leaf.path);
+  if (!(distance.relative <= leaf.limit.relative))
+    return fmt::format("{}: {} is off by {} of its norm, the limit is {}", trial.case_id, leaf.path,
+                       HumanNumber(distance.relative), HumanNumber(leaf.limit.relative));
+  if (!(distance.worst <= leaf.limit.worst))
+    return fmt::format("{}: element {} of {} is off by {} of the typical size, the limit is {}",
+                       trial.case_id, distance.worst_at, leaf.path, HumanNumber(distance.worst),
+                       HumanNumber(leaf.limit.worst));
+  return fmt::format("{}: element {} of {} is off by {} of the size of its row and channel, the limit is {}",
+                     trial.case_id, distance.scaled_at, leaf.path, HumanNumber(distance.scaled),
+                     HumanNumber(leaf.limit.scaled));
 }
 
 GateResult CorrectGate(const Measurement& m) {
-  for (const Trial& trial : m.trials)
+  for (const Trial& trial : m.trials) {
+    if (!trial.value_problem.empty())
+      return Objection{Reason::kWrongOutput, trial.case_id + ": " + trial.value_problem};
     for (const LeafTrial& leaf : trial.leaves) {
-      if (!OverLimit(leaf)) continue;
-      const bool by_norm = !(leaf.distance.relative <= leaf.limit.relative);
-      const std::string text =
-          by_norm ? fmt::format("{}: {} is off by {} of its norm, the limit is {}", trial.case_id, leaf.path,
-                                HumanNumber(leaf.distance.relative), HumanNumber(leaf.limit.relative))
-                  : fmt::format("{}: element {} of {} is off by {} of the typical size, the limit is {}",
-                                trial.case_id, leaf.distance.worst_at, leaf.path,
-                                HumanNumber(leaf.distance.worst), HumanNumber(leaf.limit.worst));
+      if (!leaf.OverLimit()) continue;
+      const std::string text = ErrorText(trial, leaf);
       if (!m.weights_missing.empty())
         return Objection{Reason::kWeightsNotTransferred,
                          text + "; these parameters of the reference have no counterpart in ModelNew: " +
@@ -180,6 +189,36 @@ GateResult CorrectGate(const Measurement& m) {
                              ". Keep the reference's names and shapes, or define load_reference(state_dict)"};
       return Objection{Reason::kWrongOutput, text};
     }
+  }
+  return {};
+}
+
+Reason ReasonOf(DoubtKind kind) {
+  switch (kind) {
+    case DoubtKind::kInaccurateReference:
+      return Reason::kInaccurateReference;
+    case DoubtKind::kBlindInput:
+      return Reason::kBlindInput;
+    case DoubtKind::kBlindParameter:
+      return Reason::kBlindParameter;
+    case DoubtKind::kBlindOutput:
+      return Reason::kBlindOutput;
+    case DoubtKind::kBlindTask:
+      break;
+  }
+  return Reason::kBlindTask;
+}
+
+// --allow-blind vouches for one input, parameter or output. Nobody can vouch for a task that tells nothing
+// apart.
+bool IsAllowed(const Doubt& doubt, const JudgeContext& context) {
+  return context.allow_blind && doubt.kind != DoubtKind::kInaccurateReference &&
+         doubt.kind != DoubtKind::kBlindTask;
+}
+
+GateResult JudgeableGate(const JudgeContext& context) {
+  for (const Doubt& doubt : context.doubts)
+    if (!IsAllowed(doubt, context)) return Objection{ReasonOf(doubt.kind), doubt.detail};
   return {};
 }
 
@@ -242,6 +281,13 @@ JudgeContext ContextOf(const ReferenceSession& session) {
   context.process_spread = session.options().device == "cuda" ? 0.01 : 0.03;
   if (session.options().device == "cuda") context.host_bound_spread = 0.1;
   context.mutants = session.mutants();
+  context.doubts = session.truth().doubts;
+  context.allow_blind = session.options().allow_blind;
+  context.remarks = session.truth().remarks;
+  const LimitRule& rule = session.truth().rule;
+  if (rule.is_weaker())
+    context.remarks.push_back("compared with " + DescribeRule(rule) +
+                              ": a weaker claim than Hone's own limit");
   return context;
 }
 
@@ -253,6 +299,9 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   std::optional<std::string> unsure;
   if (m.timing) unsure = SetSpeed(m, context, &v);
   v.notes.insert(v.notes.end(), m.notes.begin(), m.notes.end());
+  v.notes.insert(v.notes.end(), context.remarks.begin(), context.remarks.end());
+  for (const Doubt& doubt : context.doubts)
+    if (IsAllowed(doubt, context)) v.notes.push_back("not checked: " + doubt.detail);
   for (const MutantResult& mutant : context.mutants)
     if (!mutant.told_apart) v.blind_spots.push_back(mutant.name);
   v.mutants_total = static_cast<int>(context.mutants.size());
@@ -281,6 +330,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
       {"correct", tried, [&] { return CorrectGate(m); }},
       {"runs", m.has_class, [&] { return RunGate(m); }},
       {"deterministic", m.repeats.has_value(), [&] { return DeterminismGate(m); }},
+      {"judgeable", tried, [&] { return JudgeableGate(context); }},
       {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(*m.timing); }},
       {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(*m.timing); }},
       {"floor", m.timing.has_value(), [&] { return FloorGate(*m.timing, context); }},

@@ -25,6 +25,9 @@ struct JudgeContext {
   double host_bound_spread =
       0;  // instead, when most of a call is the host launching kernels; 0: no such thing here
   std::vector<MutantResult> mutants;
+  std::vector<Doubt> doubts;  // why the task cannot tell right from wrong
+  bool allow_blind = false;   // --allow-blind: a blind input, parameter or output is a note
+  std::vector<std::string> remarks;
 };
 JudgeContext ContextOf(const ReferenceSession& session);
 

@@ -353,6 +353,10 @@ TEST(Judge, NamesTheFirstGateInOrderWhenSeveralFail) {
          m.stop = Stop{"timing", {FailureKind::kExited, "", "left", ""}};
        }},
       {"deterministic", "nondeterministic", [](Measurement& m, JudgeContext&) { m.repeats->spread = 1; }},
+      {"judgeable", "blind-input",
+       [](Measurement&, JudgeContext& c) {
+         c.doubts = {{DoubtKind::kBlindInput, "input 1"}};
+       }},
       {"timed_answers", "stale-result", [](Measurement& m, JudgeContext&) { m.timing->worst_answer = 9; }},
       {"synchronised", "unsynchronised",
        [](Measurement& m, JudgeContext&) { m.timing->contestants[0] = Steady("candidate", 40, 9000); }},
@@ -769,6 +773,68 @@ TEST(VerdictJson, SaysNullForWhatIsNotKnown) {
   EXPECT_TRUE(json.at("speedup").is_null());
   EXPECT_TRUE(json.at("launches").at("reference").is_null());
   EXPECT_TRUE(json.at("launches").at("candidate").is_null());
+}
+
+TEST(Judge, NeverAcceptsWhereTheTaskCannotTell) {
+  const std::pair<DoubtKind, const char*> doubts[] = {
+      {DoubtKind::kInaccurateReference, "inaccurate-reference"},
+      {DoubtKind::kBlindTask, "blind-task"},
+      {DoubtKind::kBlindInput, "blind-input"},
+      {DoubtKind::kBlindParameter, "blind-parameter"},
+      {DoubtKind::kBlindOutput, "blind-output"},
+  };
+  for (const auto& [kind, reason] : doubts) {
+    JudgeContext context = Context();
+    context.doubts = {{kind, "why"}};
+    const Verdict v = Judge(Good(), context);
+    EXPECT_EQ(v.verdict, "cannot_judge") << reason;
+    EXPECT_EQ(v.reason, reason);
+    EXPECT_EQ(v.detail, "why");
+  }
+}
+
+TEST(Judge, AllowBlindVouchesForOnePartAndForNothingMore) {
+  for (const DoubtKind kind : {DoubtKind::kBlindInput, DoubtKind::kBlindParameter, DoubtKind::kBlindOutput}) {
+    JudgeContext context = Context();
+    context.doubts = {{kind, "input 1 can be ignored"}};
+    context.allow_blind = true;
+    const Verdict v = Judge(Good(), context);
+    EXPECT_EQ(v.verdict, "accepted");
+    EXPECT_THAT(v.notes, Contains(HasSubstr("input 1 can be ignored")));
+  }
+  for (const DoubtKind kind : {DoubtKind::kInaccurateReference, DoubtKind::kBlindTask}) {
+    JudgeContext context = Context();
+    context.doubts = {{kind, "why"}};
+    context.allow_blind = true;
+    EXPECT_EQ(Judge(Good(), context).verdict, "cannot_judge");
+  }
+}
+
+TEST(Judge, AWrongFileIsRejectedEvenWhereTheTaskIsBlind) {
+  Measurement m = Good();
+  m.trials[0].leaves[0].distance.relative = 1;
+  JudgeContext context = Context();
+  context.doubts = {{DoubtKind::kBlindInput, "why"}};
+  EXPECT_EQ(Judge(m, context).reason, "wrong-output");
+}
+
+TEST(Judge, EveryElementCounts) {
+  Measurement m = Good();
+  m.trials[0].leaves[0].distance.scaled = 1;
+  m.trials[0].leaves[0].limit.scaled = 0.5;
+  const Verdict v = Judge(m, Context());
+  EXPECT_EQ(v.reason, "wrong-output");
+  EXPECT_THAT(v.detail, HasSubstr("row and channel"));
+}
+
+TEST(Judge, AToleranceReplacesTheLimit) {
+  Measurement m = Good();
+  LeafTrial& leaf = m.trials[0].leaves[0];
+  leaf.distance.relative = 1;
+  leaf.by_tolerance = true;
+  EXPECT_EQ(Judge(m, Context()).verdict, "accepted");
+  leaf.far = 3;
+  EXPECT_EQ(Judge(m, Context()).reason, "wrong-output");
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// Runs known wrong computations (mutants) through the reference and asks whether the cases tell them apart.
+// What they do not tell apart, a candidate could get wrong unnoticed: an input, a parameter or an output that
+// is ignored.
+#pragma once
+
+#include "evaluation/progress.h"
+#include "evaluation/truth.h"
+#include "evaluation/worker.h"
+
+namespace hone {
+
+// Fills in mutants, doubts and remarks of the truth. Costs about as much as 30 calls of the reference.
+Status AuditTask(WorkerProcess& worker, Truth* truth, const Progress& progress);
+
+}  // namespace hone

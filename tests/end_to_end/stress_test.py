@@ -1,0 +1,199 @@
+"""Stress regimes, mutants and followed draws of the worker (hone_nature, hone_stress, hone_draws, hone_truth) without a parent.
+
+Exit code 1 when something is wrong, 77 without torch.
+"""
+
+import os
+import pathlib
+import sys
+import unittest
+
+import torch_python
+
+torch_python.need_torch()
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker"))
+import hone_nature
+import hone_stress
+import hone_truth
+import hone_wire
+
+
+def seeded(seed=1):
+    return torch.Generator().manual_seed(seed)
+
+
+def examples():
+    torch.manual_seed(0)
+    uniform, normal = torch.rand(64, 64), torch.randn(64, 64)
+    return {
+        "free": uniform,
+        "upper": uniform.triu(),
+        "lower": uniform.tril(),
+        "diagonal": torch.diag(torch.rand(8)),
+        "symmetric": normal + normal.T,
+        "definite": uniform @ uniform.T + torch.eye(64),
+        "probabilities": uniform.softmax(-1),
+        "log-probabilities": uniform.log_softmax(-1),
+        "unit": uniform / uniform.norm(dim=-1, keepdim=True),
+        "sorted": uniform.flatten().sort()[0],
+        "sparse": F.relu(normal),
+        "constant": torch.zeros(3, 4),
+    }
+
+
+class Nature(unittest.TestCase):
+    def test_every_kind_is_known_again_and_kept(self):
+        for kind, tensor in examples().items():
+            self.assertEqual(hone_nature.nature(tensor), kind)
+            drawn = hone_nature.draw(tensor, seeded())
+            self.assertEqual((drawn.shape, drawn.dtype), (tensor.shape, tensor.dtype))
+            self.assertFalse(torch.equal(drawn, tensor), kind)
+            if kind not in ("free", "constant"):
+                self.assertEqual(hone_nature.nature(drawn), kind)
+
+    def test_labels_masks_and_indices_stay(self):
+        for tensor in (
+            torch.randint(0, 10, (32,)), torch.rand(8, 8) > 0.5, (torch.randint(0, 2, (32, 4)) * 2 - 1).float(),
+            F.one_hot(torch.randint(0, 5, (32,))).float(), torch.tensor([0.0, float("-inf")]).repeat(8),
+        ):
+            self.assertIs(hone_nature.draw(tensor, seeded()), tensor)
+
+    def test_positive_keeps_the_sign_and_the_range(self):
+        drawn = hone_nature.draw(torch.rand(1000), seeded(), "positive")
+        self.assertTrue(0 <= float(drawn.min()) and float(drawn.max()) <= 1)
+        self.assertGreaterEqual(float(hone_nature.draw(torch.rand(1000) * 9, seeded(), "positive").min()), 0)
+        self.assertLess(float(hone_nature.draw(torch.rand(1000), seeded(), "wide").min()), -1)
+
+    def test_strides_are_kept_and_can_be_changed(self):
+        tensor = torch.rand(8, 6).t()
+        self.assertEqual(hone_nature.draw(tensor, seeded()).stride(), tensor.stride())
+        contiguous = torch.rand(4, 5, 6)
+        moved = hone_nature.permute_memory(contiguous)
+        self.assertTrue(torch.equal(moved, contiguous) and not moved.is_contiguous())
+
+    def test_a_batch_is_resized_only_where_the_output_follows(self):
+        x, weight = torch.rand(16, 4), torch.rand(4, 4)
+        for more, size in ((False, 9), (True, 25)):
+            resized = hone_nature.resize_batch([x, weight], [torch.empty(16, 2)], more)
+            self.assertEqual([tuple(t.shape) for t in resized], [(size, 4), (4, 4)])
+            self.assertIsNone(hone_nature.resize_batch([x], [torch.empty(())], more))
+            self.assertIsNone(hone_nature.resize_batch([x[:1]], [torch.empty(1, 2)], more))
+
+
+class Adapter(nn.Module):
+    """LoRA's second factor is zero, a layer scale is tiny, a temperature is one number."""
+
+    def __init__(self):
+        super().__init__()
+        self.base = nn.Linear(16, 16)
+        self.a = nn.Parameter(torch.randn(4, 16))
+        self.b = nn.Parameter(torch.zeros(16, 4))
+        self.scale = nn.Parameter(torch.full((16,), 1e-6))
+        self.temperature = nn.Parameter(torch.tensor(1.0))
+        self.unused = nn.Parameter(torch.randn(3))
+
+    def forward(self, x):
+        return (self.base(x) + x @ self.a.t() @ self.b.t()) / self.temperature + self.scale * x
+
+
+class Weights(unittest.TestCase):
+    def test_zero_tiny_and_constant_parameters_move(self):
+        for regime in ("stress", "stress-mild", "stress-small"):
+            model = Adapter()
+            hone_stress.change_model(regime, model, seeded())
+            self.assertGreater(float(model.b.detach().std()), 0.02, regime)
+            self.assertGreater(float(model.scale.detach().min()), 1e-3, regime)
+            self.assertNotEqual(float(model.temperature), 1.0, regime)
+
+    def test_a_mutant_of_a_parameter_is_put_back(self):
+        default, model = Adapter(), Adapter()
+        hone_stress.change_model("stress", model, seeded())
+        before = {name: value.detach().clone() for name, value in model.named_parameters()}
+        defaults, x = hone_stress.tunable(default), torch.randn(8, 16)
+        with torch.no_grad():
+            right = model(x)
+            for name in defaults:
+                with hone_stress.mutated_parameter(name, model, defaults):
+                    moved = not torch.equal(model(x), right)
+                self.assertEqual(moved, name != "unused", name)
+        for name, value in model.named_parameters():
+            self.assertTrue(torch.equal(value, before[name]), name)
+
+    def test_one_backward_pass_finds_the_parameters_that_matter(self):
+        default, model = Adapter(), Adapter()
+        hone_stress.change_model("stress", model, seeded())
+        found = hone_stress.sensitivities(model, [torch.randn(8, 16)], hone_stress.tunable(default), seeded())
+        self.assertNotIn("unused", found)
+        for name in ("base.weight", "b", "scale", "temperature"):
+            self.assertGreater(found[name], 1e-4, name)
+
+
+class Mutants(unittest.TestCase):
+    def test_an_ignored_input_always_differs(self):
+        for value in (torch.rand(5), torch.zeros(3), torch.ones(()), torch.ones(4, dtype=torch.bool), 0.5):
+            changed = hone_stress.mutate("input-0-ignored", [value], seeded())[0]
+            same = torch.equal(changed, value) if isinstance(value, torch.Tensor) else changed == value
+            self.assertFalse(same, value)
+
+    def test_inputs_come_first_and_numbers_count(self):
+        names = hone_stress.mutants(nn.Identity(), [torch.rand(4, 4, 4), 0.5, 3], {"weight": None})
+        self.assertEqual(names[:2], ["input-0-ignored", "input-1-ignored"])
+        self.assertEqual(names[-1], "parameter:weight")
+
+
+class EveryDraw(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(32, 32)
+
+    def forward(self, x):
+        y = self.linear(x)
+        y = F.dropout(y, 0.3, True) + torch.bernoulli(torch.sigmoid(y)) + torch.rand_like(y)
+        y = y + F.dropout2d(y[None, :, :, None], 0.5, True)[0, :, :, 0] + torch.empty_like(y).bernoulli_(0.3)
+        y = y + torch.randint(0, 5, y.shape) + F.rrelu(y, training=True) + torch.poisson(y.abs()) + torch.randperm(32)
+        y = y + torch.normal(y, 1.0) + torch.distributions.Normal(y, 1.0).sample() + F.gumbel_softmax(y)
+        return y * torch.multinomial(y.softmax(-1), 3).float().mean()
+
+
+class Draws(unittest.TestCase):
+    def test_the_float64_run_draws_the_same_numbers(self):
+        torch.manual_seed(5)
+        model, x = EveryDraw(), torch.randn(16, 32)
+        with torch.no_grad():
+            torch.manual_seed(3)
+            narrow = model(x)
+            wide = hone_truth.run_wide(hone_truth.wide_model(model), [x], lambda: torch.manual_seed(3))
+        self.assertEqual(wide.dtype, torch.float64)
+        self.assertLess(float((narrow - wide).norm() / wide.norm()), 1e-6)
+        self.assertEqual(torch.get_default_dtype(), torch.float32)
+
+    def test_jitter_breaks_ties_and_nothing_else(self):
+        x = torch.tensor([[1.0, 1.0, 0.0], [3.0, 1.0, 0.0]])
+        first = {int(hone_truth.jittered([x], 1e-6, seeded(seed))[0][0].argmax()) for seed in range(20)}
+        second = {int(hone_truth.jittered([x], 1e-6, seeded(seed))[0][1].argmax()) for seed in range(20)}
+        self.assertEqual((first, second), ({0, 1}, {0}))
+
+
+class Wire(unittest.TestCase):
+    def test_overwriting_keeps_addresses_and_takes_numbers_and_new_shapes(self):
+        def written(tree):
+            descriptor = os.memfd_create("test")
+            return hone_wire.write_tree(tree, descriptor), descriptor
+
+        kept = torch.zeros(4)
+        tree = [kept, 0.5, {"h": torch.zeros(2)}, None, float("inf")]
+        new = [torch.ones(4), 0.75, {"h": torch.ones(3)}, None, float("-inf")]
+        description, descriptor = written(new)
+        out = hone_wire.overwrite_tree(tree, description, descriptor, "cpu")
+        self.assertEqual(out[0].data_ptr(), kept.data_ptr())
+        self.assertTrue(torch.equal(kept, torch.ones(4)) and torch.equal(out[2]["h"], torch.ones(3)))
+        self.assertEqual((out[1], out[3], out[4]), (0.75, None, float("-inf")))
+        os.close(descriptor)
+
+
+if __name__ == "__main__":
+    unittest.main()
