@@ -135,7 +135,7 @@ TEST(VerdictText, LetsNoTextOfACandidateReachTheTerminalAlive) {
       const std::string text = Plain(record, verbose);
       bool clean = text == ValidUtf8(text);
       for (const char* bad : {"\x1b", "\x07", "\r", "\x08", "\xc2\x9b"})
-        clean = clean && !Contains(text, bad);
+        clean = clean && !hone::Contains(text, bad);
       EXPECT_TRUE(clean) << field << (verbose ? ", verbose" : "");
     }
   Json gates = Record();

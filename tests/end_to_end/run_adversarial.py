@@ -71,7 +71,8 @@ class Candidate:
             wrong = said in BROKEN and said not in self.reasons
             return "refused because its own code is broken" if wrong else None
         assert self.expect == "rejected", self.expect
-        return None if said in self.reasons else "wanted " + "|".join(self.reasons)
+        busy = said in UNSURE and "slower" in self.reasons
+        return None if busy or said in self.reasons else "wanted " + "|".join(self.reasons)
 
 
 def read_headers(path):
