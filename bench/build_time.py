@@ -46,6 +46,16 @@ def room_of(output):
     return match.group(1) if match else "other"
 
 
+def source_of(output, source, folder):
+    """The source behind an object, from the root; of several that are compiled together, the first. None for others."""
+    together = pathlib.Path(folder, output.removesuffix(".o"))
+    if together.parent.name == "Unity" and together.is_file():
+        path = pathlib.Path(re.search(r'#include "([^"]+)"', together.read_text()).group(1))
+        return str(path.relative_to(source)) if path.is_relative_to(source) else None
+    path = re.sub(r".*\.dir/", "src/", output).removesuffix(".o")
+    return path if (source / path).is_file() else None
+
+
 def edit(source, path, folder, jobs):
     """Seconds until the binary is there again after `path` changed. A comment is added, so that nothing is taken from a cache."""
     file = source / path
@@ -100,8 +110,8 @@ def main():
             print("\nthe binary again after an edit of")
             per_room = {}
             for output, seconds in sorted(rows, key=lambda row: row[1]):  # the last one stays: a room's worst file
-                path = re.sub(r".*\.dir/", "src/", output).removesuffix(".o")
-                if (source / path).is_file():
+                path = source_of(output, source, folder)
+                if path:
                     per_room[room_of(output)] = path
             for path in [*sorted(per_room.values()), "src/base/json.h", "src/base/result.h"]:
                 print(f"{edit(source, path, folder, options.jobs):>8.1f} s  {path}", flush=True)

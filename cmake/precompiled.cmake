@@ -12,6 +12,16 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
 endif()
 option(HONE_PCH "Precompile the headers of the standard library" ${default})
 
+# Several sources of a room are compiled as one: reading our own headers and making the same templates again costs more than the
+# code itself. So names in a room's unnamed namespaces are distinct; scripts/run_tidy.py --alone sees to it that each file still
+# compiles by itself. Off with ccache, which then knows every file by itself.
+option(HONE_UNITY "Compile several sources of a room together" ${default})
+function(hone_unity target size)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  # gcc takes the sources for headers, where a type of an unnamed namespace would differ from file to file.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endfunction()
+
 # hone_precompiled(TARGET OWNER HEADERS...): the first target of an owner compiles the headers, the others take them over.
 function(hone_precompiled target owner)
   if(NOT HONE_PCH)

@@ -3,9 +3,9 @@
 # rooms in src/CMakeLists.txt is the order of data, and tests/check_rooms.py holds includes to it.
 #
 # Rooms whose code is not hot are compiled with -O1: they wait for files, processes and the network. HOT rooms compare
-# tensors, parse sources and resample measurements.
+# tensors, parse sources and resample measurements. APART: its sources are never compiled together (see hone_unity).
 function(hone_room name)
-  cmake_parse_arguments(ROOM "HOT" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "HOT;APART" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.c)
   list(FILTER sources EXCLUDE REGEX "/templates/")  # what a room writes out, not what it is made of
   set(tests ${sources})
@@ -21,7 +21,10 @@ function(hone_room name)
     target_link_libraries(hone_${name} PUBLIC hone_${room})
   endforeach()
   target_link_libraries(hone_${name} PUBLIC ${ROOM_LIBRARIES})
-  if(HONE_TESTS AND tests)
+  if(HONE_UNITY AND NOT ROOM_APART)
+    hone_unity(hone_${name} 6)
+  endif()
+  if(HONE_TESTS AND HONE_UNIT_TESTS AND tests)
     add_executable(hone_${name}_test ${tests})
     hone_precompiled(hone_${name}_test hone_base_test ${HONE_PRECOMPILED} <gtest/gtest.h> <gmock/gmock.h>)
     target_link_libraries(hone_${name}_test PRIVATE hone_${name} GTest::gtest_main GTest::gmock)
@@ -29,13 +32,20 @@ function(hone_room name)
     target_compile_options(hone_${name}_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     # Tests run once per build; optimising them costs more than it saves.
     target_compile_options(hone_${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
-    # Only where it is used: a path in every command would keep ccache from knowing a file again.
-    foreach(test IN LISTS tests)
-      file(STRINGS ${test} uses REGEX HONE_SOURCE_DIR LIMIT_COUNT 1)
-      if(uses)
-        set_source_files_properties(${test} PROPERTIES COMPILE_DEFINITIONS HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-      endif()
-    endforeach()
+    if(HONE_UNITY AND NOT ROOM_APART)
+      hone_unity(hone_${name}_test 8)
+    endif()
+    if(HONE_UNITY OR HONE_PCH)
+      target_compile_definitions(hone_${name}_test PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    else()
+      # Only where it is used: a path in every command would keep ccache from knowing a file again.
+      foreach(test IN LISTS tests)
+        file(STRINGS ${test} uses REGEX HONE_SOURCE_DIR LIMIT_COUNT 1)
+        if(uses)
+          set_source_files_properties(${test} PROPERTIES COMPILE_DEFINITIONS HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+        endif()
+      endforeach()
+    endif()
     gtest_discover_tests(hone_${name}_test TEST_PREFIX "${name}." PROPERTIES LABELS unit TIMEOUT 120)
   endif()
 endfunction()

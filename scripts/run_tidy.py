@@ -1,20 +1,44 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the sources in src/, leaving out those that were clean before and have
-not changed since: what decides is a hash of the file, of every header of ours it reaches, of its compile
-command and of .clang-tidy. Files are read without precompiled headers: those of gcc are not clang's.
-Usage: run_tidy.py BUILD_FOLDER [--all]"""
+"""Runs clang-tidy over the rooms in src/, leaving out those that were clean before and have not changed since: what decides is a hash of
+the room's sources, of every header of ours they reach, of the flags and of .clang-tidy. A room is read as one file that includes its
+sources: nearly all of the time goes into headers, which are then read once a room. Tests are left out: they have the sanitizers and -Werror,
+and GoogleTest's macros would double the time.
+
+With --alone each source is also compiled by itself, as far as its meaning: sources that are always compiled together would come to lean
+on each other's includes.
+Usage: run_tidy.py BUILD_FOLDER [--all] [--alone]"""
 import concurrent.futures
 import hashlib
 import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PRECOMPILED = re.compile(r" -Winvalid-pch| -include \S*cmake_pch\.hxx")
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+# gcc's flags that mean the same to clang; its warnings and precompiled headers are its own.
+SHARED_FLAG = re.compile(r"-(I|isystem|D|std=)")
+
+
+def rooms():
+    """Name and sources of each room."""
+    found = {}
+    for path in sorted((ROOT / "src").rglob("*.cpp")):
+        if not path.stem.endswith("_test") and "templates" not in path.parts:
+            found.setdefault(path.relative_to(ROOT / "src").parts[0], []).append(path)
+    return found
+
+
+def flags_of(build):
+    """What all rooms are compiled with."""
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if "hone_base.dir" in entry["command"] and entry["file"].endswith((".cpp", ".cxx")):
+            words = shlex.split(entry["command"])
+            return [word for word in words if SHARED_FLAG.match(word)]
+    raise SystemExit("no compile command of the room base in %s" % build)
 
 
 def reachable(path, seen):
@@ -26,56 +50,71 @@ def reachable(path, seen):
         reachable(ROOT / "src" / name.decode(errors="replace"), seen)
 
 
-def state_of(path, command, config):
+def state_of(paths, base):
     files = set()
-    reachable(path, files)
-    digest = hashlib.sha256(config + command.encode())
+    for path in paths:
+        reachable(path, files)
+    digest = hashlib.sha256(base)
     for file in sorted(files):
         digest.update(str(file).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 
-def tidy(path, commands):
-    # The flags are gcc's, and so are the warnings it was told to treat as errors.
-    arguments = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error", "-p", str(commands)]
-    run = subprocess.run(["clang-tidy", "--quiet", *arguments, str(path)], capture_output=True, text=True)
-    return run.returncode, run.stdout + (run.stderr if run.returncode else "")
+def run(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout + (done.stderr if done.returncode else "")
+
+
+def tidy(room, paths, folder, flags):
+    whole = folder / (room + ".cpp")
+    whole.write_text("".join('#include "%s"\n' % path for path in paths))
+    command = ["clang-tidy", "--quiet", "--config-file=%s" % (ROOT / ".clang-tidy")]
+    code, output = run([*command, str(whole), "--", *flags, "-w"])
+    if "clang-diagnostic-error" in output:  # two files of the room use one name: each by itself then
+        code, output = run([*command, *map(str, paths), "--", *flags, "-w"])
+    return code, output
+
+
+def precompile(folder, flags):
+    """The headers that gcc precompiles too (cmake/precompiled.cmake), for clang."""
+    names = re.search(r"set\(HONE_PRECOMPILED (.*?)\)", (ROOT / "cmake" / "precompiled.cmake").read_text(), re.DOTALL).group(1).split()
+    header, made = folder / "precompiled.h", folder / "precompiled.pch"
+    header.write_text("".join("#include %s\n" % name for name in names))
+    subprocess.run(["clang++", *flags, "-w", "-x", "c++-header", str(header), "-o", str(made)], check=True)
+    return made
 
 
 def main():
     build = pathlib.Path(sys.argv[1])
-    memory = build / "tidy_clean.json"
-    commands = json.loads((build / "compile_commands.json").read_text())
-    for entry in commands:
-        entry["command"] = PRECOMPILED.sub("", entry["command"])
-    plain = build / "tidy"
-    plain.mkdir(exist_ok=True)
-    (plain / "compile_commands.json").write_text(json.dumps(commands))
+    memory, folder = build / "tidy_clean.json", build / "tidy"
+    folder.mkdir(exist_ok=True)
+    flags, sources = flags_of(build), rooms()
     clean = {}
     if "--all" not in sys.argv and memory.exists():
         clean = json.loads(memory.read_text())
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
-    config = version + (ROOT / ".clang-tidy").read_bytes()
-    states = {}
-    for entry in commands:
-        path = pathlib.Path(entry["file"]).resolve()
-        own = path.suffix == ".cpp" and (ROOT / "src") in path.parents
-        # Tests have the sanitizers and -Werror; GoogleTest's macros would double the time here.
-        if own and not path.stem.endswith("_test"):
-            states[path] = state_of(path, entry["command"], config)
+    base = version + (ROOT / ".clang-tidy").read_bytes() + " ".join(flags).encode()
+    # name: what decides whether it was clean, the work, how large it is
+    jobs = {room: (state_of(paths, base), tidy, (room, paths, folder, flags), sum(path.stat().st_size for path in paths)) for room, paths in sources.items()}
+    if "--alone" in sys.argv:
+        precompiled = ["-include-pch", str(precompile(folder, flags))]
+        for path in (path for paths in sources.values() for path in paths):
+            command = ["clang++", *flags, "-w", *precompiled, "-fsyntax-only", str(path)]
+            jobs["alone: %s" % path] = (state_of([path], base), run, (command,), path.stat().st_size)
     # The longest first, so that none of them is left over at the end.
-    todo = sorted((path for path, state in states.items() if clean.get(str(path)) != state), key=lambda path: -path.stat().st_size)
-    print(f"{len(todo)} of {len(states)} files to check")
+    todo = sorted((name for name, job in jobs.items() if clean.get(name) != job[0]), key=lambda name: (name.startswith("alone"), -jobs[name][3]))
+    print(f"{len(todo)} of {len(jobs)} to check: rooms" + (" and files alone" if "--alone" in sys.argv else ""))
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        for path, (code, output) in zip(todo, pool.map(lambda path: tidy(path, plain), todo)):
+        for name, (code, output) in zip(todo, pool.map(lambda name: jobs[name][1](*jobs[name][2]), todo)):
             if code == 0:
-                clean[str(path)] = states[path]
+                clean[name] = jobs[name][0]
                 continue
             failed += 1
-            print(f"{path}\n{output}", flush=True)
-    remembered = {path: state for path, state in clean.items() if pathlib.Path(path) in states}
+            print(f"{name}\n{output}", flush=True)
+    # What was not looked at this time is remembered as well, unless its file is gone.
+    remembered = {name: state for name, state in clean.items() if name in jobs or (name.startswith("alone: ") and pathlib.Path(name[7:]).exists())}
     partial = memory.with_suffix(".new")
     partial.write_text(json.dumps(remembered))
     partial.replace(memory)

@@ -99,6 +99,7 @@ class Worker:
         self.source, self.beside = None, None  # of a task; a candidate has neither
         self.watched = _watched()
         self.synchronize = torch.cuda.synchronize if self.device.type == "cuda" else lambda: None
+        self.settings_before = None  # process-wide settings, before the candidate's file was imported
         self.facts = {}
         self.clock = hone_clock.Clock(self)
         self.verbs = {name: getattr(self, name) for name in VERBS}
@@ -156,6 +157,9 @@ class Worker:
     def load(self, message, descriptors):
         if self.role == "reference":
             return self._load_task(message)
+        import hone_contract
+
+        self.settings_before = hone_contract.capture()
         set_poison(True)
         try:
             self.module = load_file(message["path"], message["name"])
@@ -499,6 +503,12 @@ class Worker:
         ]
         return {"changed": changed}
 
+    def contract(self, message, descriptors):
+        """One step of the contract for later use."""
+        import hone_contract
+
+        return hone_contract.Contract(self).answer(message, descriptors)
+
     def canary(self, message, descriptors):
         a = torch.ones(64, 64, device=self.device)
         return {"right": float(torch.mm(a, a).sum()) == 64.0 ** 3}
@@ -506,7 +516,7 @@ class Worker:
 
 VERBS = (
     "hello", "threads", "load", "init_inputs", "build", "weights", "take_weights", "snapshot", "drop", "make_inputs",
-    "put_inputs", "stress", "mutants", "run", "truth", "rung", "card", "profile", "ceilings", "tampering", "canary",
+    "put_inputs", "stress", "mutants", "run", "truth", "rung", "card", "profile", "ceilings", "tampering", "canary", "contract",
 )
 
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -194,6 +195,110 @@ TEST(Lint, VersionsDecideBetweenErrorAndWarning) {
   LintOptions current;
   current.triton_versions = TritonVersionMask("3.6");
   EXPECT_TRUE(LintSource("case.py", text, current).findings.empty());
+}
+
+TEST(Lint, IsNotCertainOfALaunchThatTheRunDecides) {
+  const std::string head = R"(import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def bad(x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.store(x_ptr, x[0])
+
+)";
+  struct Row {
+    const char* what;
+    const char* rest;
+    Severity severity;
+  };
+  const std::vector<Row> rows = {
+      {"an ordinary launch", R"(class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        bad[(1,)](x, N=16)
+        return x
+)",
+       Severity::kError},
+      {"a launch on the device", R"(class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        if x.is_cuda:
+            bad[(1,)](x, N=16)
+        return x
+)",
+       Severity::kError},
+      {"a method that forward calls", R"(class ModelNew(torch.nn.Module):
+    def run(self, x):
+        bad[(1,)](x, N=16)
+    def forward(self, x):
+        self.run(x)
+        return x
+)",
+       Severity::kError},
+      {"a launch for some sizes", R"(class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        if x.shape[1] > 4096:
+            bad[(1,)](x, N=16)
+        return x
+)",
+       Severity::kWarning},
+      {"the backward of a function", R"(class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+    @staticmethod
+    def backward(ctx, g):
+        bad[(1,)](g, N=16)
+        return g
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return Double.apply(x)
+)",
+       Severity::kWarning},
+      {"a method that nothing calls", R"(class ModelNew(torch.nn.Module):
+    def another_way(self, x):
+        bad[(1,)](x, N=16)
+    def forward(self, x):
+        return 2 * x
+)",
+       Severity::kWarning},
+  };
+  for (const Row& row : rows) {
+    int found = 0;
+    for (const Finding& finding : LintSource("candidate.py", head + row.rest).findings)
+      if (finding.rule == "tensor-indexing") {
+        ++found;
+        EXPECT_EQ(finding.severity, row.severity) << row.what;
+      }
+    EXPECT_EQ(found, 1) << row.what;
+  }
+}
+
+TEST(Lint, RefusesARunOnlyWhereItIsCertainAndARunWouldProveNothing) {
+  auto finding = [](const char* rule, Severity severity) {
+    Finding made;
+    made.rule = rule;
+    made.severity = severity;
+    return made;
+  };
+  std::set<std::string_view> refusing, predicting;
+  for (const CheckInfo& check : AllChecks()) {
+    const std::vector<Finding> errors = {finding("no-such-rule", Severity::kError),
+                                         finding(std::string(check.rule).c_str(), Severity::kError)};
+    if (FirstWithForce(errors, Force::kRefuse) != nullptr) refusing.insert(check.rule);
+    const Finding* predicted = FirstWithForce(errors, Force::kPredict);
+    if (predicted == &errors[1]) predicting.insert(check.rule);
+    EXPECT_EQ(FirstWithForce({finding(std::string(check.rule).c_str(), Severity::kWarning)}, Force::kPredict),
+              nullptr)
+        << check.rule << ": a warning is not certain";
+  }
+  EXPECT_EQ(refusing, (std::set<std::string_view>{"syntax", "recurrence-race"}));
+  for (const char* rule : {"tensor-indexing", "host-called-from-jit", "unsupported-statement",
+                           "arange-not-constexpr", "unknown-triton-op"})
+    EXPECT_EQ(predicting.count(rule), 0u) << rule << " has accused files that ran";
+  EXPECT_EQ(predicting.count("missing-modelnew"), 1u);
 }
 
 TEST(Lint, TheTaskGivesConstructorArguments) {

@@ -17,15 +17,25 @@ namespace hone {
 class FindingSink;
 using CheckFunction = void (*)(const Candidate&, FindingSink*);
 
+// What an error-level finding does to a run. Lint predicts; the judge judges.
+enum class Force {
+  kReport,   // stands beside the verdict. The rule has accused files that ran
+  kPredict,  // the pipeline may leave out the run of a proposal; `hone bench` runs it
+  kRefuse,   // nobody runs it: certain, and a run that happens to pass would prove nothing
+};
+
 struct CheckInfo {
   std::string_view rule;
   Severity severity;  // the most it reports
   std::string_view summary;
   CheckFunction run;
+  Force force = Force::kPredict;
 };
 
 std::span<const CheckInfo> AllChecks();
 const CheckInfo* FindCheck(std::string_view rule);
+// The first error-level finding whose rule has at least this force; null when there is none.
+const Finding* FirstWithForce(const std::vector<Finding>& findings, Force least);
 // The page that `hone lint --explain` prints; empty when there is no such rule.
 std::string_view ExplainCheck(std::string_view rule);
 

@@ -95,7 +95,7 @@ void KernelInterpreter::Report(ProblemKind kind, const PyNode* node, std::string
   problem.fix = std::move(fix);
   problem.launch = launch_;
   problem.config = config_;
-  problem.runs = launch_ != nullptr && launch_->runs && uncertain_ == 0;
+  problem.runs = launch_ != nullptr && launch_->runs && !launch_->conditional && uncertain_ == 0;
   problem.refused_by = refused_by;
   if (is_new)
     trace_->problems.push_back(std::move(problem));

@@ -64,6 +64,7 @@ struct Launch {
   int surplus_positional = 0;
   bool complete = true;  // no *args or unknown **kwargs hide arguments
   bool runs = false;
+  bool conditional = false;               // only under a condition that the run decides
   std::vector<const PyNode*> host_loops;  // innermost first
 
   const PyNode* Argument(std::string_view param) const;

@@ -76,6 +76,7 @@ void Kernels::CollectLaunches() {
     launch->grid = callee->target;
     launch->kernel = kernel;
     launch->runs = scopes_.Runs(call);
+    launch->conditional = IsConditional(call);
     kernel->launched = kernel->launched || launch->runs;
     for (const PyNode* at = call->parent; at != nullptr && !at->Is(PyKind::kFunction); at = at->parent)
       if (at->Is(PyKind::kFor) || at->Is(PyKind::kWhile)) launch->host_loops.push_back(at);

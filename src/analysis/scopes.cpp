@@ -262,7 +262,28 @@ bool IsAfterEnd(const std::vector<PyNode*>& block, const PyNode* statement) {
   return false;
 }
 
+// Methods that PyTorch or the judge calls although the file does not.
+bool RunsUnnamed(const PyNode* method) {
+  return StartsWith(method->name, "__") || method->name == "forward" || method->name == "load_reference" ||
+         method->name == "setup_context";
+}
+
 }  // namespace
+
+bool IsConditional(const PyNode* node) {
+  static constexpr std::string_view kKnownHere[] = {"is_cuda", "device", "is_available", "is_contiguous"};
+  for (const PyNode* at = node->parent; at != nullptr && !at->Is(PyKind::kFunction); at = at->parent) {
+    if (!at->Is(PyKind::kIf) || at->test == nullptr) continue;
+    bool known = false;
+    WalkPython(at->test, [&](const PyNode* part) {
+      known = known ||
+              std::find(std::begin(kKnownHere), std::end(kKnownHere), part->name) != std::end(kKnownHere);
+      return true;
+    });
+    if (!known) return true;
+  }
+  return false;
+}
 
 bool IsDead(const PyNode* node) {
   const PyNode* below = node;
@@ -298,8 +319,9 @@ std::set<const PyNode*> Scopes::FindReachable(bool with_guarded) const {
     WalkPython(root, [&](const PyNode* node) {
       if (node == root) return true;
       if (node->Is(PyKind::kFunction) || node->Is(PyKind::kClass)) {
-        // Methods of a class in use may all be called; a nested function only when named.
-        if (is_class && node->parent == root) reach(node);
+        // Methods of a class in use may all be called; a nested function only when named. Those that nothing
+        // names are not certain to be: `backward` of an autograd.Function never runs in inference.
+        if (is_class && node->parent == root && (with_guarded || RunsUnnamed(node))) reach(node);
         for (const PyNode* decorator : node->decorators) {
           WalkPython(decorator, [&](const PyNode* part) {
             if (part->Is(PyKind::kName))

@@ -73,5 +73,7 @@ class Scopes {
 bool IsGuarded(const PyNode* node);
 // After a `return` or `raise` in the same block, or under `if __name__ == "__main__"`.
 bool IsDead(const PyNode* node);
+// Under an `if` of its function whose outcome the text does not show.
+bool IsConditional(const PyNode* node);
 
 }  // namespace hone

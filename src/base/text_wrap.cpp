@@ -7,21 +7,21 @@ namespace hone {
 
 namespace {
 
-struct Range {
+struct CodePoints {
   uint32_t low;
   uint32_t high;
 };
 // East Asian Wide and Fullwidth, and emoji (Unicode Standard Annex 11).
-constexpr Range kWide[] = {{0x1100, 0x115F}, {0x2E80, 0x303E},   {0x3041, 0xA4CF},  {0xA960, 0xA97F},
-                           {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},  {0xFF00, 0xFF60},
-                           {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+constexpr CodePoints kWide[] = {{0x1100, 0x115F}, {0x2E80, 0x303E},   {0x3041, 0xA4CF},  {0xA960, 0xA97F},
+                                {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},  {0xFF00, 0xFF60},
+                                {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
 // Marks that sit on the character before them.
-constexpr Range kZero[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
+constexpr CodePoints kZero[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
 
 template <size_t n>
-bool In(const Range (&ranges)[n], uint32_t point) {
+bool In(const CodePoints (&ranges)[n], uint32_t point) {
   return std::any_of(std::begin(ranges), std::end(ranges),
-                     [&](const Range& range) { return point >= range.low && point <= range.high; });
+                     [&](const CodePoints& range) { return point >= range.low && point <= range.high; });
 }
 
 struct Character {

@@ -69,7 +69,7 @@ Result<std::vector<SuiteMember>> Members(RunStore& store, const SuiteRecord& sui
 
 template <class Comparison>
 void Print(const Comparison& compared, const CompareFlags& flags) {
-  const Language language = LanguageFromName(flags.language).value_or(Language::kEnglish);
+  const ReportLanguage language = LanguageFromName(flags.language).value_or(ReportLanguage::kEnglish);
   if (flags.json)
     fmt::print("{}\n", DumpJson(ToJson(compared, language), 2));
   else if (flags.markdown)

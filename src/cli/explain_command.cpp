@@ -19,7 +19,7 @@ struct ExplainFlags {
 };
 
 Result<int> RunExplain(const ExplainFlags& flags) {
-  const Language language = LanguageFromName(flags.language).value_or(Language::kEnglish);
+  const ReportLanguage language = LanguageFromName(flags.language).value_or(ReportLanguage::kEnglish);
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   HONE_ASSIGN_OR_RETURN(const RunStory story, ReadStory(*store, flags.run));
   const Explanation told = Explain(story, IsAbandoned(story.run));

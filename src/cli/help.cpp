@@ -82,7 +82,7 @@ std::string OptionRows(const Command& command, bool positional, const std::strin
   return text;
 }
 
-std::string Usage(const CommandTable& table, const Command& command) {
+std::string UsageLine(const CommandTable& table, const Command& command) {
   std::string usage = fmt::format("Usage: {} {} [OPTIONS]", table.root.name(), command.name());
   for (const Option& option : command.options())
     if (option.positional())
@@ -122,7 +122,7 @@ std::string ProgramHelp(const CommandTable& table, int width) {
 
 std::string CommandHelp(const CommandTable& table, const Command& command, int width) {
   width = std::min(width, kMostColumns);
-  std::string text = Wrap(command.summary(), 0, width) + "\n\n" + Usage(table, command);
+  std::string text = Wrap(command.summary(), 0, width) + "\n\n" + UsageLine(table, command);
   const std::string arguments = OptionRows(command, true, "", width);
   if (!arguments.empty()) text += "\nArguments:\n" + arguments;
   std::vector<std::string> groups;

@@ -31,7 +31,7 @@ struct Documents {
 };
 
 // "-" is standard output.
-Status Put(const std::string& where, const std::string& content) {
+Status WriteTo(const std::string& where, const std::string& content) {
   if (where == "-") {
     fmt::print("{}", content);
     return Ok();
@@ -41,20 +41,20 @@ Status Put(const std::string& where, const std::string& content) {
   return Ok();
 }
 
-Status PutPlots(const fs::path& folder, const std::vector<Plot>& plots) {
+Status WritePlots(const fs::path& folder, const std::vector<Plot>& plots) {
   HONE_RETURN_IF_ERROR(MakeFolders(folder));
   if (plots.empty()) fmt::print(stderr, "hone: the run has no data to plot\n");
   for (const Plot& plot : plots)
     HONE_RETURN_IF_ERROR(
-        Put((folder / (plot.id + ".svg")).string(), plot.drawings[0].Standalone(PlotStyle())));
+        WriteTo((folder / (plot.id + ".svg")).string(), plot.drawings[0].Standalone(PlotStyle())));
   return Ok();
 }
 
 Result<int> Write(const ReportFlags& flags, const Documents& documents) {
-  if (!flags.html.empty()) HONE_RETURN_IF_ERROR(Put(flags.html, documents.html()));
-  if (!flags.markdown.empty()) HONE_RETURN_IF_ERROR(Put(flags.markdown, documents.markdown()));
-  if (!flags.csv.empty()) HONE_RETURN_IF_ERROR(Put(flags.csv, documents.csv()));
-  if (!flags.svg.empty()) HONE_RETURN_IF_ERROR(PutPlots(flags.svg, documents.plots()));
+  if (!flags.html.empty()) HONE_RETURN_IF_ERROR(WriteTo(flags.html, documents.html()));
+  if (!flags.markdown.empty()) HONE_RETURN_IF_ERROR(WriteTo(flags.markdown, documents.markdown()));
+  if (!flags.csv.empty()) HONE_RETURN_IF_ERROR(WriteTo(flags.csv, documents.csv()));
+  if (!flags.svg.empty()) HONE_RETURN_IF_ERROR(WritePlots(flags.svg, documents.plots()));
   return 0;
 }
 

@@ -314,7 +314,9 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
         "this run came from an archive: it can be read, not continued (what it would start and where it "
         "would connect was chosen elsewhere); begin anew: hone optimize TASK"};
   const RunOptions options = RunOptionsFromJson(stored);
-  HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
+  HONE_ASSIGN_OR_RETURN(SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
+  // A proposer can mend what lint predicts to fail without a run.
+  session.lint_predicts = true;
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   // What was asked for then, even if the file has changed since.
   const TaskFile task{run.task_path, run.task, run.task_source, run.task_sha256};

@@ -87,7 +87,8 @@ std::string ConditionsOf(const TaskFile& task, const CandidateFile& candidate, c
                               {"build_timeout_s", options.build_timeout_s},
                               {"compile", options.compile_rung},
                               {"ladder", options.ladder},
-                              {"lint", options.lint}}));
+                              {"lint", options.lint},
+                              {"lint_predicts", options.lint_predicts}}));
 }
 
 }  // namespace hone

@@ -61,7 +61,7 @@ std::string FirstOffered(const ExpertInputs& inputs) {
   return answer->proposals.empty() ? "nothing" : answer->proposals.front().recipe;
 }
 
-std::string WhyDeclined(const ExpertInputs& inputs, const std::string& recipe) {
+std::string ReasonToDecline(const ExpertInputs& inputs, const std::string& recipe) {
   const Result<ExpertAnswer> answer = ProposeExpert(inputs);
   EXPECT_TRUE(answer.ok());
   for (const Declined& declined : answer->declined)
@@ -75,21 +75,21 @@ TEST(GridRecipes, TakeWhatTheyAreFor) {
   EXPECT_EQ(FirstOffered(InputsOf("LSTM", 1500, 2, true, 3)), "cuda/cooperative_grid");
   EXPECT_EQ(FirstOffered(InputsOf("GRU", 256, 4, false, 128)), "cuda/cooperative_grid");
   EXPECT_EQ(FirstOffered(InputsOf("GRU", 256, 1, false, 8, "float16")), "cuda/cluster_wavefront");
-  EXPECT_EQ(WhyDeclined(InputsOf("GRU", 4096, 1, false, 64), "cuda/step_graph"), "offered");
+  EXPECT_EQ(ReasonToDecline(InputsOf("GRU", 4096, 1, false, 64), "cuda/step_graph"), "offered");
 }
 
 TEST(GridRecipes, SayWhatTheyAreNotFor) {
-  EXPECT_THAT(WhyDeclined(InputsOf("GRU", 4096, 1, false, 64), "cuda/cooperative_grid"),
+  EXPECT_THAT(ReasonToDecline(InputsOf("GRU", 4096, 1, false, 64), "cuda/cooperative_grid"),
               HasSubstr("do not fit the chip"));
-  EXPECT_THAT(WhyDeclined(InputsOf("GRU", 128, 1, false, 8), "cuda/cooperative_grid"),
+  EXPECT_THAT(ReasonToDecline(InputsOf("GRU", 128, 1, false, 8), "cuda/cooperative_grid"),
               HasSubstr("fits clusters"));
-  EXPECT_THAT(WhyDeclined(InputsOf("GRU", 1024, 1, false, 32), "cuda/step_graph"),
+  EXPECT_THAT(ReasonToDecline(InputsOf("GRU", 1024, 1, false, 32), "cuda/step_graph"),
               HasSubstr("stay on the chip"));
-  EXPECT_THAT(WhyDeclined(InputsOf("GRU", 1024, 1, false, 32, "float64"), "cuda/cooperative_grid"),
+  EXPECT_THAT(ReasonToDecline(InputsOf("GRU", 1024, 1, false, 32, "float64"), "cuda/cooperative_grid"),
               HasSubstr("float64"));
   ExpertInputs older = InputsOf("GRU", 1024, 1, false, 32);
   older.machine["sm"] = 75;
-  EXPECT_THAT(WhyDeclined(older, "cuda/cooperative_grid"), HasSubstr("sm_75"));
+  EXPECT_THAT(ReasonToDecline(older, "cuda/cooperative_grid"), HasSubstr("sm_75"));
 }
 
 // The same file is put to the runtime in cuda_host_test.py. It was written before the two shared their

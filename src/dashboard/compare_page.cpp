@@ -68,7 +68,8 @@ Result<Compared> Compare(RunStore& store, const std::vector<std::string>& asked)
     HONE_ASSIGN_OR_RETURN(const auto a, FindCandidate(store, asked[0]));
     HONE_ASSIGN_OR_RETURN(const auto b, FindCandidate(store, asked[1]));
     const CandidateComparison compared = CompareCandidates(a.first, a.second, b.first, b.second);
-    return Compared{ComparisonDocument(compared, Language::kEnglish), ToJson(compared, Language::kEnglish)};
+    return Compared{ComparisonDocument(compared, ReportLanguage::kEnglish),
+                    ToJson(compared, ReportLanguage::kEnglish)};
   }
   std::vector<RunStory> stories;
   for (const std::string& id : asked) {
@@ -78,7 +79,8 @@ Result<Compared> Compare(RunStore& store, const std::vector<std::string>& asked)
     stories.push_back(std::move(story));
   }
   const RunComparison compared = CompareRuns(stories);
-  return Compared{ComparisonDocument(compared, Language::kEnglish), ToJson(compared, Language::kEnglish)};
+  return Compared{ComparisonDocument(compared, ReportLanguage::kEnglish),
+                  ToJson(compared, ReportLanguage::kEnglish)};
 }
 
 Result<Explanation> ExplainRun(RunStore& store, const std::string& id) {
@@ -87,8 +89,8 @@ Result<Explanation> ExplainRun(RunStore& store, const std::string& id) {
   return Explain(story, IsAbandoned(story.run));
 }
 
-Language AskedLanguage(const HttpRequest& request) {
-  return LanguageFromName(request.Query("lang")).value_or(Language::kEnglish);
+ReportLanguage AskedLanguage(const HttpRequest& request) {
+  return LanguageFromName(request.Query("lang")).value_or(ReportLanguage::kEnglish);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <iterator>
 
 #include "base/text.h"
 

@@ -10,12 +10,14 @@
 #include <set>
 #include <thread>
 
+#include "analysis/check.h"
 #include "analysis/device.h"
 #include "analysis/lint.h"
 #include "analysis/triton_tables.h"
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/contest.h"
+#include "evaluation/contract.h"
 #include "evaluation/phase.h"
 #include "evaluation/trial_judge.h"
 #include "process/tree.h"
@@ -153,8 +155,10 @@ struct Evaluator::Check {
     if (options.triton_versions == 0) options.triton_versions = LintOptions().triton_versions;
     options.device = FindDevice(GetString(session.facts(), "device_name"));
     m.findings = LintSource(candidate.path.string(), candidate.source, options).findings;
-    return std::none_of(m.findings.begin(), m.findings.end(),
-                        [](const Finding& finding) { return finding.severity == Severity::kError; });
+    const Finding* refused =
+        FirstWithForce(m.findings, session.options().lint_predicts ? Force::kPredict : Force::kRefuse);
+    if (refused != nullptr) m.refused_by = *refused;
+    return refused == nullptr;
   }
 
   Result<bool> Import() {
@@ -418,6 +422,10 @@ struct Evaluator::Check {
     }
     if (timed && contest.Ahead() && contest.timing().answers_wrong == 0) {
       HONE_ASSIGN_OR_RETURN(timed, contest.TimeColdCalls(session.worker(), worker, &m.stop));
+      const double call_us = contest.timing().MedianUs(contest.timing().contestants[0]);
+      if (timed) {
+        HONE_RETURN_IF_ERROR(CheckContract(call_us * 1e-6));
+      }
       for (int pair = 1; timed && pair < kPairs; ++pair) {
         progress("timing fresh processes", pair, kPairs);
         HONE_ASSIGN_OR_RETURN(timed, AddFreshPair(contest));
@@ -456,6 +464,15 @@ struct Evaluator::Check {
       return false;
     }
     return contest.AddPair(*reference, *own, progress, &m.stop);
+  }
+
+  // Changes the weights and the mode of the candidate's process, so it comes after that process was timed.
+  Status CheckContract(double call_s) {
+    const Stopwatch watch;
+    ContractCheck check(session, worker, call_s);
+    HONE_ASSIGN_OR_RETURN(m.contract, check.Run(progress));
+    m.phases.emplace_back("contract", watch.seconds());
+    return Ok();
   }
 };
 

@@ -66,6 +66,18 @@ Json ToJson(const Timing& timing) {
 
 }  // namespace
 
+const char* ContractStateName(ContractState state) {
+  switch (state) {
+    case ContractState::kHolds:
+      return "holds";
+    case ContractState::kBroken:
+      return "broken";
+    case ContractState::kNotApplicable:
+      break;
+  }
+  return "not_applicable";
+}
+
 Json ToJson(const Distance& distance) {
   return {{"relative", distance.relative},     {"worst", distance.worst},
           {"non_finite", distance.non_finite}, {"unwritten", distance.poisoned},

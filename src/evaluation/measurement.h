@@ -61,9 +61,19 @@ struct Profile {
   Json kernels = Json::array();
 };
 
+// One line of the contract for later use: what a user may do with the module after the verdict.
+enum class ContractState { kHolds, kBroken, kNotApplicable };
+const char* ContractStateName(ContractState state);
+
+struct ContractEntry {
+  std::string name;  // "load_state_dict", "batch_size", ...
+  ContractState state = ContractState::kNotApplicable;
+  std::string detail;  // what is broken, or why it was not checked
+};
+
 struct Measurement {
-  std::vector<Finding>
-      findings;  // what hone lint says of the file; errors end the evaluation before it starts
+  std::vector<Finding> findings;      // what hone lint says of the file
+  std::optional<Finding> refused_by;  // the one because of which the file was not run
   std::optional<Stop> stop;
   bool has_class = true;
   std::string class_hint;   // names the file defines instead of ModelNew
@@ -76,7 +86,8 @@ struct Measurement {
   std::vector<std::string> attempts;   // what the sandbox stopped
   std::optional<Profile> profile;
   std::optional<Timing> timing;
-  std::string speed_not_judged;  // why there is no timing although everything else passed
+  std::vector<ContractEntry> contract;  // empty when it was not checked
+  std::string speed_not_judged;         // why there is no timing although everything else passed
   std::vector<std::string> notes;
   std::vector<std::pair<std::string, double>> phases;  // seconds per phase, in order
   double seconds = 0;

@@ -26,7 +26,8 @@ struct SessionOptions {
   double build_timeout_s = 300;       // import, compile, constructor
   std::string compile_rung = "auto";  // "auto", "always" or "never"
   std::vector<std::string> ladder;    // rungs to measure; empty: all that apply
-  bool lint = true;                   // error-level findings end an evaluation before it starts
+  bool lint = true;                   // static analysis; what it is certain of and dangerous is not run
+  bool lint_predicts = false;         // also leave out what lint predicts to fail (for proposals)
   Deadline end = Deadline::Never();   // whatever is going on then stops, as with Ctrl-C
 };
 

@@ -196,14 +196,15 @@ TEST_P(HttpModelTest, GivesUpWithAReasonThatSaysWhatToDo) {
     ModelFailure failure;
     int calls;
     const char* message;
+    const char* advice = "";
   };
   const Row rows[] = {
-      {"wrong-key", F::kWrongKey, 1, "the key came from"},
-      {"context", F::kContextTooLong, 1, "longer context"},
-      {"not-found", F::kRefused, 1, "asked for model"},
-      {"redirect", F::kRefused, 1, "https://elsewhere.example"},
+      {"wrong-key", F::kWrongKey, 1, "the key came from", "HTTP 401"},
+      {"context", F::kContextTooLong, 1, "longer context", "use a model"},
+      {"not-found", F::kRefused, 1, "asked for model", "does not exist"},
+      {"redirect", F::kRefused, 1, "https://elsewhere.example", "--api-base"},
       {"429-quota", F::kRefused, 1, "current quota"},
-      {"huge", F::kTooLarge, 1, "4.0 MiB"},
+      {"huge", F::kTooLarge, 1, "4.0 MiB", "--max-output-tokens"},
       {"huge-document", F::kTooLarge, 1, "4.0 MiB"},
       {"huge-document:6", F::kTooLarge, 1, "4.0 MiB"},
       {"wrong-json:0", F::kBadReply, 3, "--api-base"},
@@ -218,6 +219,7 @@ TEST_P(HttpModelTest, GivesUpWithAReasonThatSaysWhatToDo) {
     const ModelReply reply = Ask(row.scenario);
     EXPECT_EQ(FailureName(reply.failure), FailureName(row.failure)) << reply.message;
     EXPECT_THAT(reply.message, HasSubstr(row.message));
+    EXPECT_THAT(reply.message, HasSubstr(row.advice));
     EXPECT_EQ(static_cast<int>(Requests().size()), row.calls);
   }
 }

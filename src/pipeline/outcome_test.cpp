@@ -7,8 +7,8 @@
 namespace hone {
 namespace {
 
-CandidateRecord Judged(const std::string& key, const std::string& verdict, const std::string& reason,
-                       double vs_best = 0) {
+CandidateRecord JudgedCandidate(const std::string& key, const std::string& verdict, const std::string& reason,
+                                double vs_best = 0) {
   CandidateRecord one;
   one.key = key;
   one.phase = "expert";
@@ -29,17 +29,19 @@ std::string Sentence(const std::vector<CandidateRecord>& candidates,
 }
 
 TEST(ResultSentence, NamesTheBestAcceptedOne) {
-  EXPECT_EQ(Sentence({Judged("a", "accepted", "faster", 1.5), Judged("b", "accepted", "faster", 2.5),
-                      Judged("c", "rejected", "crashed")}),
+  EXPECT_EQ(Sentence({JudgedCandidate("a", "accepted", "faster", 1.5),
+                      JudgedCandidate("b", "accepted", "faster", 2.5),
+                      JudgedCandidate("c", "rejected", "crashed")}),
             "b is 2.50x the best of PyTorch (5.00x eager)");
 }
 
 TEST(ResultSentence, KeepsPyTorchOnlyWhereSomethingWasRight) {
-  EXPECT_EQ(Sentence({Judged("a", "rejected", "slower", 0.5)}),
+  EXPECT_EQ(Sentence({JudgedCandidate("a", "rejected", "slower", 0.5)}),
             "keep PyTorch: nothing accepted was faster (its best here is cudagraph)");
-  EXPECT_EQ(Sentence({Judged("a", "rejected", "crashed"), Judged("b", "rejected", "wrong-output"),
-                      Judged("c", "rejected", "wrong-output")}),
-            "no candidate was right: 2 wrong-output, 1 crashed");
+  EXPECT_EQ(
+      Sentence({JudgedCandidate("a", "rejected", "crashed"), JudgedCandidate("b", "rejected", "wrong-output"),
+                JudgedCandidate("c", "rejected", "wrong-output")}),
+      "no candidate was right: 2 wrong-output, 1 crashed");
 }
 
 TEST(ResultSentence, SaysWhyNothingCouldBeTried) {
@@ -49,7 +51,7 @@ TEST(ResultSentence, SaysWhyNothingCouldBeTried) {
   EXPECT_EQ(Sentence({}, {{"declined:cpu/gru", "", "expert", "cpu/gru: not proposed: no GRU", ""},
                           {"declined:cpu/conv", "", "expert", "cpu/conv: not proposed: nothing", ""}}),
             "nothing could be tried: no recipe suits this task; cpu/gru: no GRU (1 more declined)");
-  CandidateRecord lost = Judged("a", "rejected", "import-failed");
+  CandidateRecord lost = JudgedCandidate("a", "rejected", "import-failed");
   lost.detail = "Traceback\n  FileNotFoundError: [Errno 2] No such file: 'table.txt'\n";
   EXPECT_EQ(
       Sentence({lost}),
@@ -58,7 +60,7 @@ TEST(ResultSentence, SaysWhyNothingCouldBeTried) {
 }
 
 TEST(ResultSentence, OfAFailedRunClaimsNothingAboutPyTorch) {
-  EXPECT_EQ(Sentence({Judged("a", "rejected", "slower", 0.5)}, {}, "failed"), "nothing is accepted");
+  EXPECT_EQ(Sentence({JudgedCandidate("a", "rejected", "slower", 0.5)}, {}, "failed"), "nothing is accepted");
   EXPECT_EQ(Sentence({}, {}, "running"), "");
 }
 

@@ -11,8 +11,6 @@ namespace hone {
 
 namespace {
 
-// Nearer to the roofline than this, there is nothing left to win.
-constexpr double kAtTheFloor = 0.8;
 // So many more launches than PyTorch that they are what it spends its time on.
 constexpr double kManyMore = 1.5;
 constexpr int64_t kFewLaunches = 4;

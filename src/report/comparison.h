@@ -91,11 +91,11 @@ struct SuiteComparison {
 SuiteComparison CompareSuites(const std::string& name_a, const std::vector<SuiteMember>& a,
                               const std::string& name_b, const std::vector<SuiteMember>& b);
 
-Document ComparisonDocument(const RunComparison& compared, Language language);
-Document ComparisonDocument(const CandidateComparison& compared, Language language);
-Document ComparisonDocument(const SuiteComparison& compared, Language language);
-OrderedJson ToJson(const RunComparison& compared, Language language);
-OrderedJson ToJson(const CandidateComparison& compared, Language language);
-OrderedJson ToJson(const SuiteComparison& compared, Language language);
+Document ComparisonDocument(const RunComparison& compared, ReportLanguage language);
+Document ComparisonDocument(const CandidateComparison& compared, ReportLanguage language);
+Document ComparisonDocument(const SuiteComparison& compared, ReportLanguage language);
+OrderedJson ToJson(const RunComparison& compared, ReportLanguage language);
+OrderedJson ToJson(const CandidateComparison& compared, ReportLanguage language);
+OrderedJson ToJson(const SuiteComparison& compared, ReportLanguage language);
 
 }  // namespace hone

@@ -12,7 +12,7 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 // A field's value, in the language where it is one of Hone's own words.
-std::string FieldValue(const std::string& id, const std::string& value, Language language) {
+std::string FieldValue(const std::string& id, const std::string& value, ReportLanguage language) {
   if (HasMessage("fact." + id)) return FactValue(id, value, language);
   if (id == "best" && value == "pytorch") return Words(language, "compare.pytorch");
   if (id == "status" && HasMessage("state." + value)) return Words(language, "state." + value);
@@ -20,7 +20,7 @@ std::string FieldValue(const std::string& id, const std::string& value, Language
 }
 
 // What the judge said of a candidate: a verdict, or why it was rejected.
-std::string Judgement(const std::string& id, Language language) {
+std::string Judgement(const std::string& id, ReportLanguage language) {
   if (id.empty()) return "-";
   if (id == "not_judged") return Words(language, "verdict.");
   return HasMessage("verdict." + id) ? Words(language, "verdict." + id) : ReasonWords(id, language);
@@ -30,14 +30,14 @@ std::string TimedOrDash(const Speed& speed) {
   return speed.known() ? SpeedWords(speed) : "-";
 }
 
-std::string FieldName(const std::string& id, Language language) {
+std::string FieldName(const std::string& id, ReportLanguage language) {
   for (const char* table : {"field.", "fact."})
     if (HasMessage(table + id)) return Words(language, table + id);
   return id;
 }
 
 std::string ContestWords(const SpeedContest& contest, const std::vector<std::string>& names,
-                         Language language) {
+                         ReportLanguage language) {
   if (contest.result == "real") return Words(language, "compare.real", {names[contest.winner]});
   if (contest.result == "not_real") return Words(language, "compare.not_real");
   if (contest.result == "other_task") return Words(language, "compare.other_task");
@@ -45,7 +45,7 @@ std::string ContestWords(const SpeedContest& contest, const std::vector<std::str
 }
 
 void AddFields(const std::vector<ComparedField>& fields, const std::vector<std::string>& names,
-               bool differing, Language language, Document* document) {
+               bool differing, ReportLanguage language, Document* document) {
   Rows rows = {{Words(language, "column.fact")}};
   rows[0].insert(rows[0].end(), names.begin(), names.end());
   for (const ComparedField& field : fields) {
@@ -59,18 +59,13 @@ void AddFields(const std::vector<ComparedField>& fields, const std::vector<std::
   document->Table(std::move(rows));
 }
 
-void AddWarnings(bool same_task, bool same_device, Language language, Document* document) {
+void AddWarnings(bool same_task, bool same_device, ReportLanguage language, Document* document) {
   if (!same_task) document->Paragraph(Words(language, "compare.other_task"));
   if (!same_device) document->Paragraph(Words(language, "compare.other_device"));
 }
 
-OrderedJson SpeedJson(const Speed& speed) {
-  if (!speed.known()) return nullptr;
-  return {{"vs_best", speed.vs_best}, {"ci95", {speed.ci_low, speed.ci_high}}};
-}
-
 OrderedJson ContestJson(const SpeedContest& contest, const std::vector<std::string>& names,
-                        Language language) {
+                        ReportLanguage language) {
   return {{"a", names[contest.a]},
           {"b", names[contest.b]},
           {"speedup_a", SpeedJson(contest.speed_a)},
@@ -90,7 +85,7 @@ OrderedJson FieldsJson(const std::vector<ComparedField>& fields) {
 
 }  // namespace
 
-Document ComparisonDocument(const RunComparison& compared, Language language) {
+Document ComparisonDocument(const RunComparison& compared, ReportLanguage language) {
   Document document;
   document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   document.Title(Words(language, "compare.runs", {fmt::format("{}", compared.names.size())}));
@@ -118,7 +113,7 @@ Document ComparisonDocument(const RunComparison& compared, Language language) {
   return document;
 }
 
-Document ComparisonDocument(const CandidateComparison& compared, Language language) {
+Document ComparisonDocument(const CandidateComparison& compared, ReportLanguage language) {
   Document document;
   document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   document.Title(Words(language, "compare.candidates", {compared.names[0], compared.names[1]}));
@@ -142,7 +137,7 @@ Document ComparisonDocument(const CandidateComparison& compared, Language langua
   return document;
 }
 
-Document ComparisonDocument(const SuiteComparison& compared, Language language) {
+Document ComparisonDocument(const SuiteComparison& compared, ReportLanguage language) {
   Document document;
   document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   const std::string& a = compared.names[0];
@@ -172,7 +167,7 @@ Document ComparisonDocument(const SuiteComparison& compared, Language language) 
   return document;
 }
 
-OrderedJson ToJson(const RunComparison& compared, Language language) {
+OrderedJson ToJson(const RunComparison& compared, ReportLanguage language) {
   OrderedJson json = {{"kind", "runs"},
                       {"names", compared.names},
                       {"same_task", compared.same_task},
@@ -191,7 +186,7 @@ OrderedJson ToJson(const RunComparison& compared, Language language) {
   return json;
 }
 
-OrderedJson ToJson(const CandidateComparison& compared, Language language) {
+OrderedJson ToJson(const CandidateComparison& compared, ReportLanguage language) {
   return {{"kind", "candidates"},
           {"names", compared.names},
           {"same_task", compared.same_task},
@@ -203,7 +198,7 @@ OrderedJson ToJson(const CandidateComparison& compared, Language language) {
           {"diff_lines_left_out", compared.diff_lines_left_out}};
 }
 
-OrderedJson ToJson(const SuiteComparison& compared, Language language) {
+OrderedJson ToJson(const SuiteComparison& compared, ReportLanguage language) {
   OrderedJson json = {{"kind", "suites"},
                       {"names", compared.names},
                       {"same_device", compared.same_device},

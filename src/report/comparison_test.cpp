@@ -57,9 +57,9 @@ TEST(Comparison, WhatDiffersBetweenRunsComesFirst) {
   EXPECT_FALSE(compared.fields.back().differs);
   ASSERT_EQ(compared.contests.size(), 1U);
   EXPECT_EQ(compared.contests[0].result, "real");
-  EXPECT_THAT(ComparisonDocument(compared, Language::kEnglish).Text(Style(false)),
+  EXPECT_THAT(ComparisonDocument(compared, ReportLanguage::kEnglish).Text(Style(false)),
               HasSubstr("significant: R4 is faster"));
-  EXPECT_THAT(ComparisonDocument(compared, Language::kChinese).Text(Style(false)),
+  EXPECT_THAT(ComparisonDocument(compared, ReportLanguage::kChinese).Text(Style(false)),
               HasSubstr("显著：R4 更快"));
 }
 
@@ -96,7 +96,7 @@ TEST(Comparison, SuitesAreTalliedOverCommonTasks) {
   EXPECT_DOUBLE_EQ(compared.geomean_a, std::sqrt(2.0));
   EXPECT_DOUBLE_EQ(compared.geomean_b, std::sqrt(8.0));
   EXPECT_EQ(compared.tasks.front().task, "1_a");
-  const OrderedJson json = ToJson(compared, Language::kEnglish);
+  const OrderedJson json = ToJson(compared, ReportLanguage::kEnglish);
   EXPECT_EQ(json["tasks"][0]["contest"]["winner"].get<std::string>(), "tuesday");
 }
 

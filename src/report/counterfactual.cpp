@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-std::set<std::string> Judged(const RunStory& story) {
+std::set<std::string> JudgedKeys(const RunStory& story) {
   std::set<std::string> keys;
   for (const CandidateRecord& one : story.candidates)
     if (one.phase != "zero" && one.judged()) keys.insert(one.key);
@@ -18,7 +18,7 @@ std::set<std::string> Judged(const RunStory& story) {
 
 // The record is what the walk with the run's own options leads to, no more and, if the run is done, no less.
 bool ExplainsItself(const RunStory& story, const Walked& own) {
-  if (own.candidates != Judged(story)) return false;
+  if (own.candidates != JudgedKeys(story)) return false;
   return story.run.status != "done" || own.unknown.empty();
 }
 

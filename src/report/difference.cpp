@@ -11,7 +11,7 @@ namespace hone {
 
 namespace {
 
-constexpr int kMostDiffLines = 120;
+constexpr int kMostLinesOfDifference = 120;
 
 std::string Count(int64_t count) {
   return count < 0 ? "" : fmt::format("{}", count);
@@ -22,7 +22,7 @@ std::string Share(double share) {
   return share < 0.01 ? "<1%" : fmt::format("{:.0f}%", 100 * share);
 }
 
-std::string Microseconds(double us) {
+std::string KnownMicroseconds(double us) {
   return us > 0 ? HumanSeconds(us * 1e-6) : "";
 }
 
@@ -54,7 +54,7 @@ std::vector<DifferenceFact> FactsSideBySide(const CandidateRecord& best, const C
   add("host_loops", Count(a.host_loops), Count(b.host_loops));
   add("library_calls", Join(a.library_calls, " "), Join(b.library_calls, " "));
   add("error", ErrorText(best), ErrorText(other));
-  add("candidate_us", Microseconds(best.candidate_us), Microseconds(other.candidate_us));
+  add("candidate_us", KnownMicroseconds(best.candidate_us), KnownMicroseconds(other.candidate_us));
   add("floor_share", Share(a.floor_share), Share(b.floor_share));
   add("lines", Count(a.lines), Count(b.lines));
   return facts;
@@ -72,7 +72,7 @@ Difference DifferenceOf(const CandidateRecord& best, const CandidateRecord& othe
   difference.real = IntervalsApart(difference.best, difference.other);
   difference.facts = FactsSideBySide(best, other);
   const UnifiedDiff diff =
-      MakeUnifiedDiff(other.source, best.source, other.key + ".py", best.key + ".py", kMostDiffLines);
+      MakeUnifiedDiff(other.source, best.source, other.key + ".py", best.key + ".py", kMostLinesOfDifference);
   difference.diff = diff.text;
   difference.diff_lines_left_out = diff.lines_left_out;
   return difference;

@@ -21,6 +21,8 @@ struct Speed {
   bool known() const { return vs_best > 0; }
 };
 Speed SpeedOf(const CandidateRecord& candidate);
+// Its ratio and interval; null where it is not known.
+OrderedJson SpeedJson(const Speed& speed);
 
 struct Outcome {
   // "won", "kept_pytorch", "nothing_yet" (the same, of a run that is not done), "none_right", "cannot_judge",

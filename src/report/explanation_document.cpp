@@ -19,13 +19,13 @@ std::string Counted(int64_t count) {
   return count > 0 ? GroupedNumber(count) : "";
 }
 
-std::vector<std::string> Header(Language language, std::initializer_list<const char*> names) {
+std::vector<std::string> Header(ReportLanguage language, std::initializer_list<const char*> names) {
   std::vector<std::string> header;
   for (const char* name : names) header.push_back(Words(language, std::string("column.") + name));
   return header;
 }
 
-void AddOutcome(const Explanation& told, Language language, Document* document) {
+void AddOutcome(const Explanation& told, ReportLanguage language, Document* document) {
   const Outcome& outcome = told.outcome;
   document->Title(Words(language, "title", {outcome.task, fmt::format("{}", told.run.id), told.run.name}));
   document->Paragraph(OutcomeSentence(told, language));
@@ -37,7 +37,7 @@ void AddOutcome(const Explanation& told, Language language, Document* document) 
                HumanSeconds(outcome.candidate_us * 1e-6), HumanSeconds(outcome.floor_us * 1e-6)}));
 }
 
-void AddTimeline(const Explanation& told, Language language, Document* document) {
+void AddTimeline(const Explanation& told, ReportLanguage language, Document* document) {
   if (told.timeline.empty()) return;
   document->Heading(Words(language, "section.timeline"));
   Rows rows = {
@@ -65,7 +65,7 @@ void AddTimeline(const Explanation& told, Language language, Document* document)
                                     {"", 2, 24, false}});
 }
 
-void AddCauses(const Explanation& told, Language language, Document* document) {
+void AddCauses(const Explanation& told, ReportLanguage language, Document* document) {
   document->Heading(Words(language, "section.causes"));
   if (told.causes.empty()) return document->Paragraph(Words(language, "causes.none"));
   for (const Cause& cause : told.causes) {
@@ -75,7 +75,7 @@ void AddCauses(const Explanation& told, Language language, Document* document) {
   }
 }
 
-void AddDifference(const Explanation& told, Language language, Document* document) {
+void AddDifference(const Explanation& told, ReportLanguage language, Document* document) {
   document->Heading(Words(language, "section.difference"));
   if (!told.difference)
     return document->Paragraph(
@@ -95,7 +95,7 @@ void AddDifference(const Explanation& told, Language language, Document* documen
         Words(language, "difference.left_out", {fmt::format("{}", difference.diff_lines_left_out)}));
 }
 
-void AddCounterfactuals(const Explanation& told, Language language, Document* document) {
+void AddCounterfactuals(const Explanation& told, ReportLanguage language, Document* document) {
   document->Heading(Words(language, "section.counterfactuals"));
   bool any_exact = false;
   for (const Counterfactual& one : told.counterfactuals) {
@@ -106,7 +106,7 @@ void AddCounterfactuals(const Explanation& told, Language language, Document* do
   if (told.outcome.status != "done") document->Paragraph(Words(language, "effect.unfinished"));
 }
 
-void AddCosts(const Explanation& told, Language language, Document* document) {
+void AddCosts(const Explanation& told, ReportLanguage language, Document* document) {
   document->Heading(Words(language, "section.costs"));
   double judging = 0;
   bool price_known = true;
@@ -150,7 +150,7 @@ void AddCosts(const Explanation& told, Language language, Document* document) {
   if (notes) document->Paragraph(Words(language, "cost.estimated"));
 }
 
-void AddNext(const Explanation& told, Language language, Document* document) {
+void AddNext(const Explanation& told, ReportLanguage language, Document* document) {
   document->Heading(Words(language, "section.next"));
   if (told.next.empty()) return document->Paragraph(Words(language, "next.none"));
   for (const NextTry& next : told.next) document->Bullet(NextSentence(next, language), next.command);
@@ -158,7 +158,7 @@ void AddNext(const Explanation& told, Language language, Document* document) {
 
 }  // namespace
 
-Document ExplanationDocument(const Explanation& told, Language language) {
+Document ExplanationDocument(const Explanation& told, ReportLanguage language) {
   Document document;
   document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   AddOutcome(told, language, &document);

@@ -4,18 +4,18 @@
 
 namespace hone {
 
-namespace {
-
 OrderedJson SpeedJson(const Speed& speed) {
   if (!speed.known()) return nullptr;
   return {{"vs_best", speed.vs_best}, {"ci95", {speed.ci_low, speed.ci_high}}};
 }
 
+namespace {
+
 OrderedJson KeyOrPyTorch(const std::string& key) {
   return key.empty() ? "pytorch" : key;
 }
 
-OrderedJson OutcomeJson(const Explanation& told, Language language) {
+OrderedJson OutcomeJson(const Explanation& told, ReportLanguage language) {
   const Outcome& one = told.outcome;
   return {{"id", one.id},
           {"sentence", OutcomeSentence(told, language)},
@@ -51,7 +51,7 @@ OrderedJson RowJson(const TimelineRow& row) {
           {"best", row.best}};
 }
 
-OrderedJson CauseJson(const Cause& cause, Language language) {
+OrderedJson CauseJson(const Cause& cause, ReportLanguage language) {
   OrderedJson json = {{"id", cause.id},         {"sentence", CauseSentence(cause, language)},
                       {"reason", cause.reason}, {"candidates", cause.keys},
                       {"of", cause.total},      {"example", cause.example}};
@@ -72,7 +72,7 @@ OrderedJson CauseJson(const Cause& cause, Language language) {
   return json;
 }
 
-OrderedJson DifferenceJson(const Difference& one, Language language) {
+OrderedJson DifferenceJson(const Difference& one, ReportLanguage language) {
   OrderedJson json = {{"relation", one.relation},
                       {"sentence", DifferenceSentence(one, language)},
                       {"best", one.best_key},
@@ -89,7 +89,7 @@ OrderedJson DifferenceJson(const Difference& one, Language language) {
   return json;
 }
 
-OrderedJson CounterfactualJson(const Counterfactual& one, const Explanation& told, Language language) {
+OrderedJson CounterfactualJson(const Counterfactual& one, const Explanation& told, ReportLanguage language) {
   OrderedJson json = {{"part", one.part},
                       {"effect", one.effect},
                       {"sentence", CounterfactualSentence(one, told, language)},
@@ -124,7 +124,7 @@ OrderedJson CostJson(const PhaseCost& one) {
 
 }  // namespace
 
-OrderedJson ToJson(const Explanation& told, Language language) {
+OrderedJson ToJson(const Explanation& told, ReportLanguage language) {
   OrderedJson json;
   json["run"] = RunToJson(told.run);
   json["outcome"] = OutcomeJson(told, language);

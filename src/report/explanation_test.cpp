@@ -262,13 +262,13 @@ TEST(Causes, LaunchesPerStepAreGroupedAndCounted) {
   story.Add("seed3", "", "wrong-output").error = 0.5;
   const std::vector<Cause> causes = FindCauses(story.Done());
   ASSERT_EQ(causes.size(), 2U);
-  EXPECT_EQ(CauseSentence(causes[0], Language::kEnglish),
+  EXPECT_EQ(CauseSentence(causes[0], ReportLanguage::kEnglish),
             "One kernel launch per time step (3 of 4 candidates): 6,150 launches where 1 is enough.");
-  EXPECT_EQ(CauseSentence(causes[0], Language::kChinese),
+  EXPECT_EQ(CauseSentence(causes[0], ReportLanguage::kChinese),
             "每个时间步启动一次内核（4 个候选中有 3 个）：启动 6,150 次，而 1 次即可。");
   ASSERT_EQ(causes[0].findings.size(), 1U);
   EXPECT_EQ(causes[0].findings[0].candidates, 3);
-  EXPECT_EQ(CauseSentence(causes[1], Language::kEnglish),
+  EXPECT_EQ(CauseSentence(causes[1], ReportLanguage::kEnglish),
             "Wrong output (1 of 4 candidates): the error is up to 0.5 where 1.00e-05 is allowed.");
 }
 
@@ -319,7 +319,7 @@ TEST(Explain, ABudgetThatIsSpentLeadsToTheResumeThatRaisesIt) {
   story.story().run.outcome = "the budget of 100 tokens is spent; so far: keep PyTorch";
   const Explanation told = Explain(story.Done());
   EXPECT_EQ(told.next.front().command, "hone resume 20260131-235959_39_GRU_llm --max-tokens 200");
-  EXPECT_THAT(OutcomeSentence(told, Language::kEnglish),
+  EXPECT_THAT(OutcomeSentence(told, ReportLanguage::kEnglish),
               HasSubstr("The run was stopped early: the budget of 100 tokens is spent."));
 }
 
@@ -333,7 +333,7 @@ TEST(Explain, NothingOfAnEmptyRunIsMadeUp) {
   EXPECT_THAT(told.causes, IsEmpty());
   EXPECT_FALSE(told.difference.has_value());
   EXPECT_EQ(told.next.front().id, "resume");
-  const std::string text = ExplanationDocument(told, Language::kEnglish).Text(Style(false));
+  const std::string text = ExplanationDocument(told, ReportLanguage::kEnglish).Text(Style(false));
   EXPECT_THAT(text, HasSubstr("no process works on it any more"));
   EXPECT_THAT(text, Not(HasSubstr("?")));
 }
@@ -344,9 +344,9 @@ TEST(Explain, BrokenRecordsDoNotBreakIt) {
   one.json = one.facts = one.findings = "{broken";
   story.story().run.card = "[";
   const Explanation told = Explain(story.Done());
-  const std::string text = ExplanationDocument(told, Language::kChinese).Text(Style(false));
+  const std::string text = ExplanationDocument(told, ReportLanguage::kChinese).Text(Style(false));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_FALSE(DumpJson(ToJson(told, Language::kEnglish)).empty());
+  EXPECT_FALSE(DumpJson(ToJson(told, ReportLanguage::kEnglish)).empty());
 }
 
 }  // namespace

@@ -9,11 +9,11 @@ namespace hone {
 
 namespace {
 
-std::string Percent(double share) {
+std::string PercentNumber(double share) {
   return fmt::format("{:.0f}", 100 * share);
 }
 
-std::string CandidateOrPyTorch(const std::string& key, Language language) {
+std::string CandidateOrPyTorch(const std::string& key, ReportLanguage language) {
   return key.empty() ? Words(language, "compare.pytorch") : key;
 }
 
@@ -28,22 +28,22 @@ std::string SpeedWords(const Speed& speed) {
   return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", speed.vs_best, speed.ci_low, speed.ci_high);
 }
 
-std::string ReasonWords(const std::string& reason, Language language) {
+std::string ReasonWords(const std::string& reason, ReportLanguage language) {
   const std::string id = "reason." + reason;
-  return language == Language::kEnglish || !HasMessage(id) ? reason : Words(language, id);
+  return language == ReportLanguage::kEnglish || !HasMessage(id) ? reason : Words(language, id);
 }
 
-std::string VerdictWords(const std::string& verdict, const std::string& reason, Language language) {
+std::string VerdictWords(const std::string& verdict, const std::string& reason, ReportLanguage language) {
   const std::string id = "verdict." + verdict;
   return HasMessage(id) ? Words(language, id, {ReasonWords(reason, language)}) : verdict;
 }
 
-std::string PhaseWords(const std::string& phase, Language language) {
+std::string PhaseWords(const std::string& phase, ReportLanguage language) {
   const std::string id = "phase." + phase;
   return HasMessage(id) ? Words(language, id) : phase;
 }
 
-std::string OutcomeSentence(const Explanation& told, Language language) {
+std::string OutcomeSentence(const Explanation& told, ReportLanguage language) {
   const Outcome& outcome = told.outcome;
   std::string text =
       outcome.id == "won"
@@ -60,12 +60,12 @@ std::string OutcomeSentence(const Explanation& told, Language language) {
           : Words(language, "outcome." + outcome.id,
                   {fmt::format("{}", outcome.candidates), fmt::format("{}", told.usage.calls)});
   if (outcome.status != "done")
-    text += (language == Language::kChinese ? "" : " ") +
+    text += (language == ReportLanguage::kChinese ? "" : " ") +
             Words(language, "status." + outcome.status, {WhyItEnded(told.run)});
   return text;
 }
 
-std::string CauseSentence(const Cause& cause, Language language) {
+std::string CauseSentence(const Cause& cause, ReportLanguage language) {
   const std::string count = fmt::format("{}", cause.keys.size());
   const std::string total = fmt::format("{}", cause.total);
   auto say = [&](const std::string& id, const std::string& a = "", const std::string& b = "",
@@ -79,9 +79,9 @@ std::string CauseSentence(const Cause& cause, Language language) {
   if (cause.id == "many_launches")
     return say(cause.operators ? "many_launches.operators" : "many_launches.kernels",
                GroupedNumber(cause.launches), GroupedNumber(cause.least_launches));
-  if (cause.id == "near_floor") return say(cause.id, Percent(cause.floor_share));
+  if (cause.id == "near_floor") return say(cause.id, PercentNumber(cause.floor_share));
   if (cause.id == "slower" && cause.floor_share > 0)
-    return say("slower.floor", fmt::format("{:.2f}", cause.best_vs), Percent(cause.floor_share));
+    return say("slower.floor", fmt::format("{:.2f}", cause.best_vs), PercentNumber(cause.floor_share));
   if (cause.id == "slower" || cause.id == "loop_on_host")
     return say(cause.id, fmt::format("{:.2f}", cause.best_vs));
   if (cause.id == "no_difference" || cause.id == "no_code") return say(cause.id);
@@ -94,13 +94,13 @@ std::string CauseSentence(const Cause& cause, Language language) {
   return say("other", reason, cause.example);
 }
 
-std::string FindingSentence(const CauseFinding& finding, Language language) {
+std::string FindingSentence(const CauseFinding& finding, ReportLanguage language) {
   return Words(language, "cause.finding",
                {fmt::format("{}", finding.candidates), finding.message, finding.rule,
                 fmt::format("{}", finding.line), finding.key});
 }
 
-std::string DifferenceSentence(const Difference& difference, Language language) {
+std::string DifferenceSentence(const Difference& difference, ReportLanguage language) {
   if (difference.relation == "parent")
     return Words(language, "difference.parent",
                  {difference.best_key, Times(difference.best.vs_best), difference.other_key,
@@ -109,10 +109,11 @@ std::string DifferenceSentence(const Difference& difference, Language language) 
   return Words(language, "difference." + difference.relation,
                {difference.best_key, SpeedWords(difference.best), difference.other_key,
                 SpeedWords(difference.other)}) +
-         (language == Language::kChinese ? "" : " ") + apart;
+         (language == ReportLanguage::kChinese ? "" : " ") + apart;
 }
 
-std::string CounterfactualSentence(const Counterfactual& one, const Explanation& told, Language language) {
+std::string CounterfactualSentence(const Counterfactual& one, const Explanation& told,
+                                   ReportLanguage language) {
   const std::string part = Words(language, "part." + one.part);
   const std::string best = CandidateOrPyTorch(one.best_key, language);
   if (one.effect == "not_part") return Words(language, "effect.not_part", {part, told.run.proposer});
@@ -127,18 +128,18 @@ std::string CounterfactualSentence(const Counterfactual& one, const Explanation&
   if (one.effect == "at_least") {
     std::vector<std::string> why;
     for (const auto& [key, reason] : one.unknown) why.push_back(Words(language, "unknown." + reason, {key}));
-    return Words(
-        language, "effect.at_least",
-        {part, Join(why, language == Language::kChinese ? "，" : ", and "), best, Times(one.speed.vs_best)});
+    return Words(language, "effect.at_least",
+                 {part, Join(why, language == ReportLanguage::kChinese ? "，" : ", and "), best,
+                  Times(one.speed.vs_best)});
   }
   return Words(language, "effect." + one.effect, {part});
 }
 
-std::string NextSentence(const NextTry& next, Language language) {
+std::string NextSentence(const NextTry& next, ReportLanguage language) {
   return Words(language, "next." + next.id, next.values);
 }
 
-std::string FactValue(const std::string& id, const std::string& value, Language language) {
+std::string FactValue(const std::string& id, const std::string& value, ReportLanguage language) {
   if (value.empty()) return "-";
   if (id == "kind" && HasMessage("kind." + value)) return Words(language, "kind." + value);
   if (id == "reason") return ReasonWords(value, language);

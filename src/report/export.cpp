@@ -15,7 +15,7 @@ namespace hone {
 
 namespace {
 
-Json Parsed(const std::string& text) {
+Json ParsedOrText(const std::string& text) {
   Result<Json> json = ParseJson(text);
   return json.ok() ? std::move(*json) : Json(text);
 }
@@ -44,7 +44,7 @@ Json RuntimeStats(const CandidateFigure& figure, const std::string& device, cons
 
 OrderedJson EvalResult(const RunRecord& run, const CandidateRecord& one, int sample) {
   const CandidateFigure figure = FigureOf(one);
-  const Json record = Parsed(one.json);
+  const Json record = ParsedOrText(one.json);
   const std::string built = GetString(GetMember(record, "gates"), "build");
   OrderedJson metadata = {
       {"hone_key", one.key},           {"hone_verdict", one.verdict.empty() ? "not judged" : one.verdict},
@@ -116,7 +116,7 @@ OrderedJson RunExport(const RunData& data, const std::vector<std::string>& conso
                                  {"created", one.created},
                                  {"phase", one.phase},
                                  {"text", one.text},
-                                 {"json", one.json.empty() ? Json() : Parsed(one.json)}});
+                                 {"json", one.json.empty() ? Json() : ParsedOrText(one.json)}});
   json["console"] = console;
   return json;
 }

@@ -11,6 +11,7 @@
 #include "report/html_fragments.h"
 #include "report/line_diff.h"
 #include "report/plots/row_canvas.h"
+#include "report/record_facts.h"
 #include "report/verdict_report.h"
 
 namespace hone {
@@ -19,14 +20,9 @@ namespace {
 
 // Browsers get slow with more lines; the run's folder has the whole file.
 constexpr size_t kMostSourceLines = 6000;
-constexpr size_t kMostDiffLines = 4000;
+constexpr size_t kMostDiffRows = 4000;
 
-Json Parsed(const std::string& text) {
-  Result<Json> json = ParseJson(text);
-  return json.ok() ? std::move(*json) : Json();
-}
-
-std::string Row(const NumberedLine& line) {
+std::string DiffRow(const NumberedLine& line) {
   if (line.kind == '@') return fmt::format("<div class=\"row gap\">{}</div>\n", EscapeHtml(line.text));
   const char* kind = line.kind == '+' ? " add" : line.kind == '-' ? " del" : "";
   const auto number = [](int value) { return value > 0 ? std::to_string(value) : std::string(); };
@@ -196,15 +192,15 @@ std::string DiffView(const std::string& before, const std::string& after) {
   const std::vector<NumberedLine> lines = ShortDiff(before, after);
   if (lines.empty()) return "<p class=\"quiet\">The files are the same.</p>\n";
   std::string html = "<div class=\"source diff\">\n";
-  for (size_t i = 0; i < lines.size() && i < kMostDiffLines; ++i) html += Row(lines[i]);
-  if (lines.size() > kMostDiffLines)
-    html += fmt::format("<div class=\"row gap\">… {} more lines</div>\n", lines.size() - kMostDiffLines);
+  for (size_t i = 0; i < lines.size() && i < kMostDiffRows; ++i) html += DiffRow(lines[i]);
+  if (lines.size() > kMostDiffRows)
+    html += fmt::format("<div class=\"row gap\">… {} more lines</div>\n", lines.size() - kMostDiffRows);
   return html + "</div>\n";
 }
 
 std::string CandidateBody(const CandidateRecord& candidate, const CandidateRecord* parent,
                           const CandidateRecord* best) {
-  const Json record = Parsed(candidate.json);
+  const Json record = ParsedOrNull(candidate.json);
   std::string html;
   if (!candidate.title.empty())
     html += fmt::format("<p class=\"quiet\">{}</p>\n", EscapeHtml(candidate.title));
@@ -216,7 +212,7 @@ std::string CandidateBody(const CandidateRecord& candidate, const CandidateRecor
   const std::string anchor = CandidateAnchor(candidate.key);
   if (!candidate.source.empty())
     html += Details(fmt::format("Source, {} lines", Lines(candidate.source).size()),
-                    SourceWithFindings(candidate.source, Parsed(candidate.findings), anchor));
+                    SourceWithFindings(candidate.source, ParsedOrNull(candidate.findings), anchor));
   const auto differs = [&](const CandidateRecord* other) {
     return other != nullptr && other->key != candidate.key && !other->source.empty() &&
            !candidate.source.empty();

@@ -32,6 +32,9 @@ std::string DecisionTable(const RunStory& story);
 // The task's card (operators, bytes, floor) and the wrong computations that its tests cannot detect.
 std::string TaskFacts(const RunStory& story);
 
+// Null where there is none of this key.
+const CandidateRecord* FindCandidate(const RunStory& story, const std::string& key);
+
 // The parts of a candidate. `record` is the JSON of its verdict.
 std::string GateList(const Json& record);
 std::string VerdictFacts(const CandidateRecord& candidate, const Json& record);

@@ -15,13 +15,6 @@ namespace hone {
 
 namespace {
 
-const CandidateRecord* FindCandidate(const RunStory& story, const std::string& key) {
-  if (key.empty()) return nullptr;
-  for (const CandidateRecord& one : story.candidates)
-    if (one.key == key) return &one;
-  return nullptr;
-}
-
 std::string Footer(const std::string& command) {
   return fmt::format(
       "Made by <code>{}</code>. Nothing in this file is loaded from elsewhere, and it runs no script.",
@@ -65,7 +58,7 @@ std::string RunAnchor(const RunRecord& run) {
   return fmt::format("run-{}", run.id);
 }
 
-std::string Percent(double share) {
+std::string PercentText(double share) {
   return fmt::format("{:.0f}%", 100 * share);
 }
 
@@ -89,9 +82,11 @@ std::string SuiteHead(const SuiteSummary& summary) {
     figure("not in the mean", std::to_string(summary.failed + summary.nothing_tried + summary.unfinished),
            fmt::format("{} failed, {} with nothing to try, {} not finished", summary.failed,
                        summary.nothing_tried, summary.unfinished));
-  figure("correct", Percent(summary.correct), "of the tasks have a correct candidate");
-  figure("fast_1", Percent(summary.fast_1), fmt::format("against eager {}", Percent(summary.fast_1_eager)));
-  figure("fast_2", Percent(summary.fast_2), fmt::format("against eager {}", Percent(summary.fast_2_eager)));
+  figure("correct", PercentText(summary.correct), "of the tasks have a correct candidate");
+  figure("fast_1", PercentText(summary.fast_1),
+         fmt::format("against eager {}", PercentText(summary.fast_1_eager)));
+  figure("fast_2", PercentText(summary.fast_2),
+         fmt::format("against eager {}", PercentText(summary.fast_2_eager)));
   if (summary.tokens > 0)
     figure("tokens", ShortNumber(static_cast<double>(summary.tokens)),
            summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known");

@@ -14,6 +14,12 @@
 
 namespace hone {
 
+const CandidateRecord* FindCandidate(const RunStory& story, const std::string& key) {
+  for (const CandidateRecord& one : story.candidates)
+    if (one.key == key) return &one;
+  return nullptr;
+}
+
 namespace {
 
 std::string Figure(const std::string& name, const std::string& value, const std::string& small = "") {
@@ -28,12 +34,6 @@ std::string Cost(const UsageTotals& usage) {
 
 std::string HrefOf(const PageLinks& links, const std::string& key) {
   return links.candidate ? links.candidate(key) : "";
-}
-
-const CandidateRecord* FindCandidate(const RunStory& story, const std::string& key) {
-  for (const CandidateRecord& one : story.candidates)
-    if (one.key == key) return &one;
-  return nullptr;
 }
 
 // Children of each candidate in the order of the run. Candidates without a known parent are under "".

@@ -19,9 +19,9 @@ const std::unordered_map<std::string_view, const MessageText*>& ById() {
 
 }  // namespace
 
-std::optional<Language> LanguageFromName(std::string_view name) {
-  if (name == "en") return Language::kEnglish;
-  if (name == "zh") return Language::kChinese;
+std::optional<ReportLanguage> LanguageFromName(std::string_view name) {
+  if (name == "en") return ReportLanguage::kEnglish;
+  if (name == "zh") return ReportLanguage::kChinese;
   return std::nullopt;
 }
 
@@ -29,15 +29,15 @@ bool HasMessage(std::string_view id) {
   return ById().count(id) != 0;
 }
 
-std::string Words(Language language, std::string_view id, std::initializer_list<std::string> values) {
+std::string Words(ReportLanguage language, std::string_view id, std::initializer_list<std::string> values) {
   return Words(language, id, std::vector<std::string>(values));
 }
 
-std::string Words(Language language, std::string_view id, const std::vector<std::string>& values) {
+std::string Words(ReportLanguage language, std::string_view id, const std::vector<std::string>& values) {
   const auto found = ById().find(id);
   if (found == ById().end()) return std::string(id);
   const std::string_view text =
-      language == Language::kChinese ? found->second->chinese : found->second->english;
+      language == ReportLanguage::kChinese ? found->second->chinese : found->second->english;
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool is_value = text[i] == '{' && i + 2 < text.size() && text[i + 2] == '}';

@@ -10,9 +10,9 @@
 
 namespace hone {
 
-enum class Language { kEnglish, kChinese };
+enum class ReportLanguage { kEnglish, kChinese };
 // "en", "zh".
-std::optional<Language> LanguageFromName(std::string_view name);
+std::optional<ReportLanguage> LanguageFromName(std::string_view name);
 
 struct MessageText {
   std::string_view id;
@@ -23,7 +23,8 @@ const std::vector<MessageText>& AllMessages();
 bool HasMessage(std::string_view id);
 
 // The message with {0}, {1}, … replaced. An id without a message is a bug, and comes out as the id itself.
-std::string Words(Language language, std::string_view id, std::initializer_list<std::string> values = {});
-std::string Words(Language language, std::string_view id, const std::vector<std::string>& values);
+std::string Words(ReportLanguage language, std::string_view id,
+                  std::initializer_list<std::string> values = {});
+std::string Words(ReportLanguage language, std::string_view id, const std::vector<std::string>& values);
 
 }  // namespace hone

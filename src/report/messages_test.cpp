@@ -58,14 +58,14 @@ TEST(Messages, ThereIsOneForEveryIdThatARecordCanHold) {
 }
 
 TEST(Messages, ValuesAreFilledInWhereTheLanguageWantsThem) {
-  EXPECT_EQ(Words(Language::kEnglish, "difference.left_out", {"12"}),
+  EXPECT_EQ(Words(ReportLanguage::kEnglish, "difference.left_out", {"12"}),
             "12 more lines of the diff are not shown.");
-  EXPECT_EQ(Words(Language::kChinese, "difference.left_out", {"12"}), "差异中另有 12 行未列出。");
-  EXPECT_EQ(Words(Language::kEnglish, "no.such.message"), "no.such.message");
+  EXPECT_EQ(Words(ReportLanguage::kChinese, "difference.left_out", {"12"}), "差异中另有 12 行未列出。");
+  EXPECT_EQ(Words(ReportLanguage::kEnglish, "no.such.message"), "no.such.message");
 }
 
 TEST(Messages, AValueIsNeverReadAsAMessage) {
-  EXPECT_EQ(Words(Language::kEnglish, "status.failed", {"{0} {1}"}), "The run failed: {0} {1}.");
+  EXPECT_EQ(Words(ReportLanguage::kEnglish, "status.failed", {"{0} {1}"}), "The run failed: {0} {1}.");
 }
 
 }  // namespace

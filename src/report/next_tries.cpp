@@ -14,7 +14,12 @@ namespace hone {
 namespace {
 
 constexpr size_t kMost = 5;
-constexpr double kAtTheFloor = 0.8;
+
+// Runs of older versions hold one decision for each recipe of the other kind of device; it says nothing about
+// the task.
+bool IsForOtherDevice(const std::string& declined) {
+  return EndsWith(declined, "it needs a GPU") || EndsWith(declined, "it is for the CPU");
+}
 
 class Tries {
  public:
@@ -137,7 +142,8 @@ class Tries {
     if (options_.proposer != "expert") return Add("ask_expert", "hone optimize " + Task(), {});
     std::string why;
     for (const DecisionRecord& one : story_.decisions)
-      if (why.empty() && StartsWith(one.key, "declined:")) why = TellingLine(one.text);
+      if (why.empty() && StartsWith(one.key, "declined:") && !IsForOtherDevice(one.text))
+        why = TellingLine(one.text);
     Add(why.empty() ? "ask_model" : "ask_model_declined",
         "hone optimize " + Task() + " --proposer llm --model MODEL", {why});
   }

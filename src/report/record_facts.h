@@ -31,6 +31,8 @@ struct CandidateFacts {
   int lines = 0;
 };
 CandidateFacts FactsOf(const CandidateRecord& candidate);
+// Nearer to the roofline than this, there is nothing left to win.
+constexpr double kAtTheFloor = 0.8;
 
 // Why a run ended, from its own sentence, which goes on with how it stands.
 std::string WhyItEnded(const RunRecord& run);

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-CandidateRecord Judged(const std::string& key, const std::string& verdict, double vs_best) {
+CandidateRecord JudgedCandidate(const std::string& key, const std::string& verdict, double vs_best) {
   CandidateRecord one;
   one.key = key;
   one.verdict = verdict;
@@ -26,7 +26,7 @@ CandidateRecord Judged(const std::string& key, const std::string& verdict, doubl
 }
 
 TEST(RunReport, ALineSaysVerdictSpeedErrorAndKind) {
-  const std::string line = CandidateLine(Judged("seed0", "accepted", 2), Style(false));
+  const std::string line = CandidateLine(JudgedCandidate("seed0", "accepted", 2), Style(false));
   EXPECT_THAT(line, HasSubstr("seed0"));
   EXPECT_THAT(line, HasSubstr("accepted"));
   EXPECT_THAT(line, HasSubstr("2.00x [1.80, 2.20]"));
@@ -34,13 +34,13 @@ TEST(RunReport, ALineSaysVerdictSpeedErrorAndKind) {
 }
 
 TEST(RunReport, ARejectedOneSaysWhyInOneLine) {
-  const std::string line = CandidateLine(Judged("seed0", "rejected", 0), Style(false));
+  const std::string line = CandidateLine(JudgedCandidate("seed0", "rejected", 0), Style(false));
   EXPECT_THAT(line, HasSubstr("wrong-output: element 3 is off"));
   EXPECT_THAT(line, Not(HasSubstr("and more")));
 }
 
 TEST(RunReport, WhatACandidateWroteCannotDriveTheTerminal) {
-  CandidateRecord one = Judged("seed0\x1b[31m", "rejected", 0);
+  CandidateRecord one = JudgedCandidate("seed0\x1b[31m", "rejected", 0);
   one.detail = "\x1b]0;owned\x07text";
   EXPECT_THAT(CandidateLine(one, Style(false)), Not(HasSubstr("\x1b")));
 }
@@ -53,7 +53,8 @@ TEST(RunReport, AStoryShowsLineageBestAndDecisions) {
   story.run.status = "done";
   story.run.outcome = "seed0.repair1 is 2.00x";
   story.run.best_key = "seed0.repair1";
-  story.candidates = {Judged("seed0", "rejected", 0), Judged("seed0.repair1", "accepted", 2)};
+  story.candidates = {JudgedCandidate("seed0", "rejected", 0),
+                      JudgedCandidate("seed0.repair1", "accepted", 2)};
   story.candidates[1].parent_key = "seed0";
   story.decisions = {{"tuning", "now", "tuning", "no tuning of seed0.repair1", "null"},
                      {"look:x", "now", "look", "x: 3 us at first look", "null"}};
@@ -69,12 +70,12 @@ TEST(RunReport, AStoryShowsLineageBestAndDecisions) {
 
 TEST(RunReport, TheTableOfCandidatesFitsTheWidthOfTheTerminal) {
   RunStory story;
-  story.candidates = {Judged("seed0.algorithm.repair1.stage_grid", "rejected", 0),
-                      Judged("expert:cuda/persistent_recurrent", "accepted", 2)};
+  story.candidates = {JudgedCandidate("seed0.algorithm.repair1.stage_grid", "rejected", 0),
+                      JudgedCandidate("expert:cuda/persistent_recurrent", "accepted", 2)};
   story.candidates[0].detail = std::string(40, 'x') + " " + std::string(40, 'y');
   for (const int width : {60, 80, 120})
     for (const std::string& line : Lines(RunText(story, Style(false, width), false)))
-      if (!Contains(line, "  run ")) {
+      if (!hone::Contains(line, "  run ")) {
         EXPECT_LE(DisplayWidth(line), width) << line;
       }
 }

@@ -69,6 +69,22 @@ std::string AuditLine(const Json& record, const Style& style) {
   return line;
 }
 
+// What a user may do with the module later, in a line for each state; broken entries with their detail.
+std::string ContractLines(const Json& record, const Style& style) {
+  std::vector<std::string> holds, broken, unchecked;
+  for (const Json& entry : GetMember(record, "contract")) {
+    const std::string state = GetString(entry, "state"), name = Shown(entry, "name");
+    if (state == "holds") holds.push_back(name);
+    if (state == "broken") broken.push_back(style.Yellow("broken: " + name) + ": " + Shown(entry, "detail"));
+    if (state == "not_applicable") unchecked.push_back(name + " (" + Shown(entry, "detail") + ")");
+  }
+  std::vector<std::string> lines;
+  if (!holds.empty()) lines.push_back("holds: " + Join(holds, ", "));
+  lines.insert(lines.end(), broken.begin(), broken.end());
+  if (!unchecked.empty()) lines.push_back(style.Dim("not applicable: " + Join(unchecked, ", ")));
+  return Join(lines, "\n");
+}
+
 }  // namespace
 
 std::string NextStep(const std::string& reason) {
@@ -160,12 +176,16 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
     line("warning",
          style.Yellow(
              "no sandbox was in force: install bubblewrap before you judge files that you do not trust"));
+  if (const std::string contract = ContractLines(record, style); !contract.empty())
+    line("later use", contract);
   int shown = 0;
-  for (const Json& finding : GetMember(record, "findings"))
-    if (GetString(finding, "severity") != "note" && shown++ < 4)
+  for (const char* severity : {"error", "warning"})
+    for (const Json& finding : GetMember(record, "findings")) {
+      if (GetString(finding, "severity") != severity || shown++ >= 4) continue;
       line("lint", SafeForTerminal(fmt::format("{} line {}: {} ({})", GetString(finding, "severity"),
                                                GetInt(finding, "line"), GetString(finding, "message"),
                                                GetString(finding, "rule"))));
+    }
   for (const Json& note : GetMember(record, "notes"))
     if (note.is_string()) line("note", SafeForTerminal(note.get<std::string>()));
   const std::string next = NextStep(Shown(record, "reason"));

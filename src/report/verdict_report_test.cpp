@@ -51,6 +51,24 @@ TEST(VerdictText, HoldsTheNumbersOfTheRecord) {
   EXPECT_THAT(text, Not(HasSubstr("warning")));
 }
 
+TEST(VerdictText, ShowsTheContractForLaterUseAndErrorsOfLintFirst) {
+  Json record = Record();
+  EXPECT_THAT(Plain(record), Not(HasSubstr("later use"))) << "it was not checked";
+  record["contract"] = *ParseJson(R"([{"name": "deepcopy", "state": "holds", "detail": ""},
+      {"name": "pickle", "state": "broken", "detail": "TypeError: no\u001b[31m"},
+      {"name": "batch_size", "state": "not_applicable", "detail": "takes no other size"}])");
+  record["findings"] = Json::array();
+  for (int line = 1; line <= 6; ++line)
+    record["findings"].push_back(
+        {{"severity", line == 6 ? "error" : "warning"}, {"line", line}, {"message", "m"}});
+  const std::string text = Plain(record);
+  for (const char* part : {"later use  holds: deepcopy", "broken: pickle: TypeError: no",
+                           "not applicable: batch_size (takes no other size)", "lint       error line 6"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(text, Not(HasSubstr("\u001b")));
+  EXPECT_THAT(text, Not(HasSubstr("warning line 4"))) << "four findings are shown";
+}
+
 TEST(VerdictText, ARejectionNamesItsReasonWhyAndGate) {
   Json record = Record();
   record["verdict"] = "rejected";
@@ -117,7 +135,7 @@ TEST(VerdictText, LetsNoTextOfACandidateReachTheTerminalAlive) {
       const std::string text = Plain(record, verbose);
       bool clean = text == ValidUtf8(text);
       for (const char* bad : {"\x1b", "\x07", "\r", "\x08", "\xc2\x9b"})
-        clean = clean && !Contains(text, bad);
+        clean = clean && !hone::Contains(text, bad);
       EXPECT_TRUE(clean) << field << (verbose ? ", verbose" : "");
     }
   Json gates = Record();

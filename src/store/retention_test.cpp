@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kNow = 1'800'000'000;
 constexpr int64_t kDay = 86400;
 
-struct Row {
+struct KeptRun {
   int64_t days_old;
   const char* status;
   const char* task;
@@ -21,9 +21,9 @@ struct Row {
   int64_t suite_id;
 };
 
-std::vector<RunRecord> Runs(const std::vector<Row>& rows) {
+std::vector<RunRecord> Runs(const std::vector<KeptRun>& rows) {
   std::vector<RunRecord> runs;
-  for (const Row& row : rows) {
+  for (const KeptRun& row : rows) {
     RunRecord run;
     run.id = static_cast<int64_t>(runs.size()) + 1;
     run.created = UtcTimestamp(kNow - row.days_old * kDay - 60);

@@ -35,7 +35,7 @@ RunNote ReadNote(Statement& row, int column) {
   return note;
 }
 
-Error CannotRead(RunStore& store) {
+Error CannotReadNotes(RunStore& store) {
   return SqlError(store.store().handle(), "cannot read the notes");
 }
 
@@ -78,7 +78,7 @@ Result<RunNote> ReadRunNote(RunStore& store, int64_t run_id) {
   query.Bind(1, run_id);
   const int code = query.ok() ? query.Step() : SQLITE_ERROR;
   if (code == SQLITE_DONE) return RunNote{};
-  if (code != SQLITE_ROW) return CannotRead(store);
+  if (code != SQLITE_ROW) return CannotReadNotes(store);
   return ReadNote(query, 0);
 }
 
@@ -87,7 +87,7 @@ Result<std::map<int64_t, RunNote>> ReadRunNotes(RunStore& store) {
   std::map<int64_t, RunNote> notes;
   int code = SQLITE_ERROR;
   while (query.ok() && (code = query.Step()) == SQLITE_ROW) notes[query.Integer(0)] = ReadNote(query, 1);
-  if (code != SQLITE_DONE) return CannotRead(store);
+  if (code != SQLITE_DONE) return CannotReadNotes(store);
   return notes;
 }
 

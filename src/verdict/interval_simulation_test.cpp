@@ -185,6 +185,19 @@ TEST(IntervalSimulation, CoversTheTrueRatioIn95PercentOfMeasurements) {
       }
 }
 
+// Why the assumed spread is a lower bound, and that the simulation can see a miss.
+TEST(IntervalSimulation, StudentsTAloneDoesNotCoverTwoSpeeds) {
+  const int replicates = Replicates(2000);
+  Noise noise(7);
+  const Kind two_speeds = {"two speeds", [](Noise& n, Rounds* r) { LaunchBound(n, 0.5, r); }, 0, 1};
+  int covered = 0;
+  for (int i = 0; i < replicates; ++i)
+    covered += RatioInterval(Measure(noise, two_speeds, 3, 12, kRatio), 0).Contains(kRatio) ? 1 : 0;
+  EXPECT_LT(covered, 0.85 * replicates);
+  if (PrintsTable())
+    std::printf("| two speeds, Student's t alone | 3 | 12 | %.1f%% | |\n", 100.0 * covered / replicates);
+}
+
 // The judge starts with one pair and goes on to three only if that pair is ahead. Both steps must err, so far
 // fewer than the 2.5% of one side of an interval are accepted where the assumed spread is right.
 TEST(IntervalSimulation, SeldomAcceptsAnEqualCandidate) {

@@ -66,7 +66,7 @@ Objection StopObjection(const Stop& stop) {
   return {Reason::kCrashed, text + where};
 }
 
-// The reason that a run would give for an error that static analysis is certain of.
+// The reason that a run would give for what static analysis refused.
 Reason ReasonOfRule(const std::string& rule) {
   if (rule == "recurrence-race" || rule == "missing-sync") return Reason::kNondeterministic;
   if (rule == "output-never-written") return Reason::kUnwrittenOutput;
@@ -75,11 +75,10 @@ Reason ReasonOfRule(const std::string& rule) {
 }
 
 GateResult LintGate(const Measurement& m) {
-  for (const Finding& finding : m.findings)
-    if (finding.severity == Severity::kError)
-      return Objection{ReasonOfRule(finding.rule), fmt::format("line {}: {} ({}). {}", finding.line,
-                                                               finding.message, finding.rule, finding.fix)};
-  return {};
+  if (!m.refused_by) return {};
+  const Finding& finding = *m.refused_by;
+  return Objection{ReasonOfRule(finding.rule), fmt::format("line {}: {} ({}). {}", finding.line,
+                                                           finding.message, finding.rule, finding.fix)};
 }
 
 GateResult BuildGate(const Measurement& m) {
@@ -309,6 +308,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   v.blind = v.mutants_total > 0 && static_cast<int>(v.blind_spots.size()) == v.mutants_total;
 
   v.findings = m.findings;
+  v.contract = m.contract;
   const bool tried = !m.trials.empty();
   struct Gate {
     const char* name;
@@ -401,6 +401,10 @@ OrderedJson ToJson(const Verdict& v) {
       {"reference", v.reference_launches >= 0 ? OrderedJson(v.reference_launches) : OrderedJson()},
       {"candidate", v.candidate_launches >= 0 ? OrderedJson(v.candidate_launches) : OrderedJson()}};
   json["task_audit"] = {{"mutants", v.mutants_total}, {"blind_spots", v.blind_spots}, {"blind", v.blind}};
+  json["contract"] = OrderedJson::array();
+  for (const ContractEntry& entry : v.contract)
+    json["contract"].push_back(
+        {{"name", entry.name}, {"state", ContractStateName(entry.state)}, {"detail", entry.detail}});
   json["findings"] = ToJson(v.findings);
   json["notes"] = v.notes;
   return json;

@@ -51,8 +51,9 @@ struct Verdict {
   std::vector<std::pair<std::string, std::string>> gates;  // in order; "pass", "fail", "skipped"
   std::vector<std::string> blind_spots;                    // mutants the task cannot tell apart
   int mutants_total = 0;
-  bool blind = false;             // it can tell none apart
-  std::vector<Finding> findings;  // of static analysis; errors reject without a run
+  bool blind = false;                   // it can tell none apart
+  std::vector<Finding> findings;        // of static analysis, beside the verdict
+  std::vector<ContractEntry> contract;  // for later use; a broken entry does not reject
   std::vector<std::string> notes;
 
   // Sets decision, reason and detail.

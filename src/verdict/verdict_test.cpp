@@ -334,7 +334,7 @@ TEST(Judge, NamesTheFirstGateInOrderWhenSeveralFail) {
   };
   const std::vector<Fault> faults = {
       {"lint", "build-failed",
-       [](Measurement& m, JudgeContext&) { m.findings = {Lint("any-rule", Severity::kError)}; }},
+       [](Measurement& m, JudgeContext&) { m.refused_by = Lint("any-rule", Severity::kError); }},
       {"sandbox", "escaped", [](Measurement& m, JudgeContext&) { m.attempts = {"opened a network socket"}; }},
       {"build", "import-failed", [](Measurement& m, JudgeContext&) { m.has_class = false; }},
       {"timers", "timer-tampering", [](Measurement& m, JudgeContext&) { m.tampering = {"time.time"}; }},
@@ -407,7 +407,7 @@ TEST(Judge, ALeftEvaluationNeverPassesWhateverThePhaseItStoppedIn) {
     }
 }
 
-TEST(Judge, AnErrorOfStaticAnalysisRejectsWithTheReasonThatARunWouldHaveGiven) {
+TEST(Judge, WhatStaticAnalysisRefusedIsRejectedWithTheReasonThatARunWouldHaveGiven) {
   struct Row {
     const char* rule;
     const char* reason;
@@ -420,6 +420,7 @@ TEST(Judge, AnErrorOfStaticAnalysisRejectsWithTheReasonThatARunWouldHaveGiven) {
                                          {"a rule of tomorrow", "build-failed"}}) {
     Measurement m = Good();
     m.findings = {Lint("a hint", Severity::kNote), Lint(row.rule, Severity::kError)};
+    m.refused_by = m.findings[1];
     const Verdict v = Judge(m, Context());
     EXPECT_TRUE(v.rejected()) << row.rule;
     EXPECT_EQ(v.reason, row.reason) << row.rule;
@@ -429,16 +430,34 @@ TEST(Judge, AnErrorOfStaticAnalysisRejectsWithTheReasonThatARunWouldHaveGiven) {
   }
 }
 
-TEST(Judge, AWarningOfStaticAnalysisIsShownAndCostsNothing) {
+TEST(Judge, AFindingOfStaticAnalysisIsShownAndCostsNothingWhereTheFileRan) {
   Measurement m = Good();
-  m.findings = {Lint("a-warning", Severity::kWarning), Lint("a-note", Severity::kNote)};
+  m.findings = {Lint("a-warning", Severity::kWarning), Lint("a-note", Severity::kNote),
+                Lint("tensor-indexing", Severity::kError)};
   const Verdict v = Judge(m, Context());
   EXPECT_TRUE(v.accepted()) << v.detail;
+  EXPECT_EQ(GateState(v, "lint"), "pass");
   const OrderedJson json = ToJson(v);
-  ASSERT_EQ(json.at("findings").size(), 2u);
+  ASSERT_EQ(json.at("findings").size(), 3u);
   EXPECT_EQ(json.at("findings")[0].at("rule"), "a-warning");
   EXPECT_EQ(json.at("findings")[0].at("severity"), "warning");
   EXPECT_EQ(json.at("findings")[0].at("line"), 7);
+}
+
+TEST(Judge, ABrokenContractIsToldAndDoesNotReject) {
+  Measurement m = Good();
+  m.contract = {{"load_state_dict", ContractState::kHolds, ""},
+                {"deepcopy", ContractState::kBroken, "TypeError: cannot pickle"},
+                {"batch_size", ContractState::kNotApplicable, "PyTorch's module takes no other size"}};
+  const Verdict v = Judge(m, Context());
+  EXPECT_TRUE(v.accepted()) << v.detail;
+  const OrderedJson json = ToJson(v);
+  ASSERT_EQ(json.at("contract").size(), 3u);
+  EXPECT_EQ(json.at("contract")[0].at("state"), "holds");
+  EXPECT_EQ(json.at("contract")[1].at("name"), "deepcopy");
+  EXPECT_EQ(json.at("contract")[1].at("state"), "broken");
+  EXPECT_EQ(json.at("contract")[1].at("detail"), "TypeError: cannot pickle");
+  EXPECT_EQ(json.at("contract")[2].at("state"), "not_applicable");
 }
 
 TEST(Judge, ALaunchBoundCandidateNeedsAWiderMargin) {

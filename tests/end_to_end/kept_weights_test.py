@@ -1,5 +1,6 @@
 """Candidates that keep a copy of the weights (frozen, packed, folded, in a kernel of their own) must compute with the module's weights of
-now, however those were changed. Every recipe for the CPU that a small network and a GRU get is tried.
+now, however those were changed. Every recipe for the CPU that a small network and a GRU get is tried. They must also keep the rest of the
+contract for later use (worker/hone_contract.py, docs/JUDGE.md).
 
 Usage: kept_weights_test.py --tool build/release/tests/hone_expert_tool
 Exit code 1 when a candidate answers with old weights, 77 without torch.
@@ -10,6 +11,7 @@ import pathlib
 import runpy
 import sys
 import tempfile
+import types
 import warnings
 
 import torch_python
@@ -18,6 +20,10 @@ torch_python.need_torch()
 import expert_test
 import torch
 import torch.nn as nn
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker"))
+import hone_contract
+import hone_wire
 
 TASKS = {
     "network": """import torch
@@ -150,6 +156,52 @@ def check(path):
     return wrong
 
 
+class Here:
+    """As much of a worker as the steps of the contract need."""
+
+    def __init__(self, model, inputs):
+        self.models, self.inputs, self.device = {"default": model}, {"own": inputs}, torch.device("cpu")
+        self.settings_before, self.synchronize, self.seed = None, lambda: None, torch.manual_seed
+
+
+def check_contract(path):
+    """The entries of the contract that weights are not about, against the task's own module."""
+    before = hone_contract.capture()
+    task = runpy.run_path(str(path), run_name="candidate")
+    sys.modules["candidate"] = types.ModuleType("candidate")  # where pickle looks for the classes
+    vars(sys.modules["candidate"]).update(task)
+    inputs, wrong, answers = task["get_inputs"](), [], []
+    for kind in ("Model", "ModelNew"):
+        torch.manual_seed(0)
+        here = Here(task[kind]().eval(), inputs)
+        here.settings_before = before
+        contract, found = hone_contract.Contract(here), {}
+        with torch.no_grad():
+            here.models["default"](*inputs)  # prepares
+            for step in ("deepcopy", "pickle"):
+                said = contract.answer({"step": step, "slot": "default", "as": "made"}, [])
+                found[step] = said.get("failed") or here.models["made"](*inputs)
+            dim = 1 if hasattr(here.models["default"], "gru") else 0
+            contract.answer({"step": "slice", "dim": dim, "full": 2, "size": 1, "inputs": "own", "as": "cut"}, [])
+            found["batch_size"] = here.models["default"](*here.inputs["cut"])
+        said = contract.answer({"step": "globals", "slot": "default", "inputs": "own", "seed": 1}, [])
+        found["global_state"] = str((said.get("changed"), said.get("draws"), said.get("failed")))
+        with tempfile.TemporaryFile() as out:
+            said = contract.answer({"step": "gradients", "slot": "default", "inputs": "own", "seed": 1}, [out.fileno()])
+            found["gradients"] = said.get("failed") or hone_wire.read_tree(said["tree"], out.fileno(), "cpu")
+        answers.append(found)
+    for name, want in answers[0].items():
+        got = answers[1][name]
+        if isinstance(want, str) or isinstance(got, str):
+            same = isinstance(got, str) and isinstance(want, str) and got == want
+        else:
+            pairs = zip(got, want) if isinstance(got, list) else [(got, want)]
+            same = all(torch.allclose(a, b, atol=1e-4) for a, b in pairs)
+        if not same:
+            wrong.append("%s: %s is broken: %s" % (path.stem, name, got if isinstance(got, str) else "other values"))
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", required=True)
@@ -170,6 +222,7 @@ def main():
             for file in offered.values():
                 tried += 1
                 wrong += check(path.parent / file)
+                wrong += check_contract(path.parent / file)
     print("\n".join([*wrong, "%d candidates, %d wrong" % (tried, len(wrong))]))
     return 1 if wrong else 0
 

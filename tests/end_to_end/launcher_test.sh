@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./hone in a scratch tree with a stand-in binary and stand-in build tools: it costs under 100 ms when there
-# is nothing to do, builds when a source changed, keeps stdout clean, and two at once build only once.
+# ./hone in a scratch tree with a stand-in binary and stand-in build tools: it costs under 100 ms of
+# processor time when there is nothing to do, builds when a source changed, keeps stdout clean, and two at once build only once.
 # Usage: launcher_test.sh SOURCE_ROOT
 set -euo pipefail
 
@@ -47,16 +47,17 @@ if HONE_NO_BUILD=1 "$tree/hone" 2>/dev/null; then fail "ran without a binary"; f
 grep -q 'set-up of build' "$tree/said" || fail "no set-up before the first build"
 [[ $(builds) == 1 ]] || fail "the first call builds once"
 
+# Processor time: what else the machine does is no matter.
 best_ms=1000000
+TIMEFORMAT='%3U %3S'
 for _ in 1 2 3 4 5 6 7 8 9 10; do
-  began=$(date +%s%N)
-  "$tree/hone" >/dev/null
-  ms=$((($(date +%s%N) - began) / 1000000))
+  used=$({ time "$tree/hone" >/dev/null; } 2>&1)
+  ms=$(awk '{ printf "%d", 1000 * ($1 + $2) }' <<<"$used")
   ((ms >= best_ms)) || best_ms=$ms
 done
 [[ $(builds) == 1 ]] || fail "built again with nothing to do"
-echo "overhead: $best_ms ms"
-((best_ms < 100)) || fail "took $best_ms ms with nothing to do"
+echo "overhead: $best_ms ms of processor time"
+((best_ms < 100)) || fail "used $best_ms ms of processor time with nothing to do"
 
 touch "$tree/src/changed.cpp"
 "$tree/hone" >"$tree/one" 2>/dev/null &

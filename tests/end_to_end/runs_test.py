@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from kill_test import ANSWERS, REJECTED_ALL, without_figures
+from kill_test import ANSWERS, ONE_BRANCH, without_figures
 from pipeline_house import (ACCEPTED, CANNOT, HERE, INTERRUPTED, QUICK, REJECTED, ROOT, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Failed, fenced, main,
                             require, require_equal, timed, wait_for)
 
@@ -51,7 +51,7 @@ def programs(house):
 
 def exported_and_replayed(house):
     """export-replay, then replay: the same calls, candidates and decisions, without the server"""
-    _, folder, flags, _ = REJECTED_ALL
+    _, folder, flags, _ = ONE_BRANCH
     script, log = house.write("answers.py", ANSWERS), house.write("asked.log", "")
     house.optimize(SMALL_SOFTMAX, "exec:%s %s %s %s" % (sys.executable, script, folder, log), *flags, "--out", house.folder / "first").expect(REJECTED)
     first = house.last()

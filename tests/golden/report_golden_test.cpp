@@ -65,10 +65,11 @@ class FrozenRun : public testing::TestWithParam<std::string> {};
 
 TEST_P(FrozenRun, IsExplainedTheSameWayAgain) {
   const Explanation told = Explain(ReadFrozen(GetParam()));
-  ExpectGolden(GetParam() + ".txt", ExplanationDocument(told, Language::kEnglish).Text(Style(false)));
-  ExpectGolden(GetParam() + ".md", ExplanationDocument(told, Language::kEnglish).Markdown());
-  ExpectGolden(GetParam() + ".zh.txt", ExplanationDocument(told, Language::kChinese).Text(Style(false)));
-  ExpectGolden(GetParam() + ".explain.json", DumpJson(ToJson(told, Language::kEnglish), 2) + "\n");
+  ExpectGolden(GetParam() + ".txt", ExplanationDocument(told, ReportLanguage::kEnglish).Text(Style(false)));
+  ExpectGolden(GetParam() + ".md", ExplanationDocument(told, ReportLanguage::kEnglish).Markdown());
+  ExpectGolden(GetParam() + ".zh.txt",
+               ExplanationDocument(told, ReportLanguage::kChinese).Text(Style(false)));
+  ExpectGolden(GetParam() + ".explain.json", DumpJson(ToJson(told, ReportLanguage::kEnglish), 2) + "\n");
 }
 
 // What the counterfactuals rest on: walking again with nothing switched off leads to what the run did.
@@ -94,14 +95,16 @@ TEST(FrozenRuns, AreComparedTheSameWayAgain) {
   std::vector<RunStory> stories = {ReadFrozen("algorithm_fails"), ReadFrozen("algorithm_wins")};
   stories[1].run.id = 8;
   const RunComparison compared = CompareRuns(stories);
-  ExpectGolden("compare_runs.txt", ComparisonDocument(compared, Language::kEnglish).Text(Style(false)));
-  ExpectGolden("compare_runs.zh.txt", ComparisonDocument(compared, Language::kChinese).Text(Style(false)));
+  ExpectGolden("compare_runs.txt", ComparisonDocument(compared, ReportLanguage::kEnglish).Text(Style(false)));
+  ExpectGolden("compare_runs.zh.txt",
+               ComparisonDocument(compared, ReportLanguage::kChinese).Text(Style(false)));
   const RunStory tuned = ReadFrozen("tuning");
   ASSERT_GE(tuned.candidates.size(), 4U);
   const CandidateComparison two =
       CompareCandidates(tuned.run, tuned.candidates[1], tuned.run, tuned.candidates[3]);
-  ExpectGolden("compare_candidates.txt", ComparisonDocument(two, Language::kEnglish).Text(Style(false)));
-  ExpectGolden("compare_candidates.md", ComparisonDocument(two, Language::kEnglish).Markdown());
+  ExpectGolden("compare_candidates.txt",
+               ComparisonDocument(two, ReportLanguage::kEnglish).Text(Style(false)));
+  ExpectGolden("compare_candidates.md", ComparisonDocument(two, ReportLanguage::kEnglish).Markdown());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace hone {
 
 namespace {
 
-constexpr const char* kFix = "Remove it: a candidate should only compute.";
+constexpr const char* kRemoveIt = "Remove it: a candidate should only compute.";
 
 bool ActsOutside(const std::string& dotted) {
   return dotted == "os._exit" || dotted == "os.abort" || dotted == "os.kill" || dotted == "os.system" ||
@@ -55,13 +55,14 @@ void CheckProcessEscape(const Candidate& candidate, FindingSink* sink) {
     const bool compiles = native.has_source && native.compiles.count(call) != 0;
     if (ActsOutside(dotted) && !compiles)
       sink->Add(call, Severity::kWarning, fmt::format("{} acts outside the candidate's process", dotted),
-                kFix);
+                kRemoveIt);
     if (LoadsLibrary(dotted) && !BelongsToKernel(native, call, dotted))
       sink->Add(call, Severity::kWarning, fmt::format("{} loads a library that belongs to no kernel", dotted),
-                kFix);
+                kRemoveIt);
     if (dotted == "open" && !call->args.empty() && call->args[0]->Is(PyKind::kString) &&
         IsPrivatePath(call->args[0]->string))
-      sink->Add(call, Severity::kWarning, fmt::format("the candidate opens {}", call->args[0]->string), kFix);
+      sink->Add(call, Severity::kWarning, fmt::format("the candidate opens {}", call->args[0]->string),
+                kRemoveIt);
   }
 }
 

@@ -13,7 +13,8 @@ namespace hone {
 
 namespace {
 
-constexpr std::string_view kFix = "Use the reference's names, or define load_reference(self, state_dict).";
+constexpr std::string_view kUseItsNames =
+    "Use the reference's names, or define load_reference(self, state_dict).";
 
 bool CannotMatch(const StateEntry& a, const StateEntry& b) {
   if (!a.shape_known || !b.shape_known) return false;
@@ -34,7 +35,7 @@ void CheckOwn(const StateDict& own, const StateDict& reference, FindingSink* sin
       sink->Add(
           node, Severity::kWarning,
           fmt::format("the reference has no parameter called {}, so its weights cannot be copied", name),
-          std::string(kFix));
+          std::string(kUseItsNames));
   };
   for (const auto& [attribute, node] : own.opaque)
     if (!reference.Has(attribute)) missing(attribute, attribute, node);

@@ -14,9 +14,8 @@ namespace hone {
 namespace {
 
 constexpr size_t kMostRuns = 60;
-constexpr double kWideRange = 3;
 
-struct Row {
+struct HistoryRow {
   Standing run;
   std::string group;
   double best_so_far = 0;  // the estimate of the best by its lower end; 0: none yet
@@ -30,7 +29,7 @@ std::string GroupName(const Standing& one, bool several_texts) {
   return name;
 }
 
-std::vector<Row> RowsOf(const std::vector<Standing>& runs) {
+std::vector<HistoryRow> RowsOf(const std::vector<Standing>& runs) {
   std::set<std::string> texts;
   for (const Standing& one : runs) texts.insert(one.task_sha256);
   std::vector<std::string> order;
@@ -39,7 +38,7 @@ std::vector<Row> RowsOf(const std::vector<Standing>& runs) {
       const std::string name = GroupName(one, texts.size() > 1);
       if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
     }
-  std::vector<Row> rows;
+  std::vector<HistoryRow> rows;
   if (order.size() <= 1) {
     for (const Standing& one : runs) rows.push_back({one, "", 0, false});
   } else {
@@ -72,7 +71,7 @@ std::string Label(const Standing& one) {
 }
 
 // From row to row: down, and across where a run improved on the best.
-void DrawBestSoFar(RowCanvas* canvas, const Axis& axis, const std::vector<Row>& rows) {
+void DrawBestSoFar(RowCanvas* canvas, const Axis& axis, const std::vector<HistoryRow>& rows) {
   std::vector<std::pair<double, double>> line;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i > 0 && rows[i].group != rows[i - 1].group) {
@@ -87,11 +86,11 @@ void DrawBestSoFar(RowCanvas* canvas, const Axis& axis, const std::vector<Row>& 
   if (line.size() > 1) canvas->svg().Path(line, "rule mean hollow-line");
 }
 
-Svg Draw(const Plot& plot, const std::vector<Row>& rows, PlotWidth width) {
+Svg Draw(const Plot& plot, const std::vector<HistoryRow>& rows, PlotWidth width) {
   std::vector<CanvasRow> names;
   double low = 1;
   double high = 1.2;
-  for (const Row& row : rows) {
+  for (const HistoryRow& row : rows) {
     names.push_back({Label(row.run), row.group, Figure(row.run, true), Figure(row.run, false), row.leads});
     if (!row.run.accepted()) continue;
     low = std::min({low, row.run.vs_best, row.run.ci_low > 0 ? row.run.ci_low : row.run.vs_best});
@@ -125,7 +124,7 @@ std::optional<Plot> HistoryPlot(const std::vector<Standing>& runs) {
   const std::vector<Standing> shown(
       runs.size() > kMostRuns ? runs.end() - static_cast<std::ptrdiff_t>(kMostRuns) : runs.begin(),
       runs.end());
-  const std::vector<Row> rows = RowsOf(shown);
+  const std::vector<HistoryRow> rows = RowsOf(shown);
   Plot plot;
   plot.id = "history";
   plot.title = "Runs of this task over time";

@@ -13,9 +13,6 @@ namespace hone {
 
 namespace {
 
-constexpr double kTop = 34;
-constexpr double kBottom = 46;
-constexpr double kLeft = 52;
 constexpr double kLabelStep = 15;
 constexpr size_t kMostPoints = 14;  // named; the rest are marks without a name
 

@@ -14,7 +14,7 @@ constexpr double kRow = 24;
 constexpr double kNarrowRow = 40;
 constexpr double kHeading = 26;
 constexpr double kAxis = 44;  // ticks and title below the rows
-constexpr double kTop = 22;
+constexpr double kTopOfRows = 22;
 constexpr double kLetter = 7.3;  // of a name, in pixels
 constexpr double kFigureLetter = 6.7;
 
@@ -24,7 +24,7 @@ size_t Letters(const std::string& text) {
 }
 
 double Height(const std::vector<CanvasRow>& rows, bool wide) {
-  double height = kTop + kAxis;
+  double height = kTopOfRows + kAxis;
   std::string group;
   for (const CanvasRow& row : rows) {
     if (!row.group.empty() && row.group != group) height += kHeading;
@@ -51,8 +51,8 @@ RowCanvas::RowCanvas(const Plot& plot, PlotWidth width, const std::vector<Canvas
   left_ = wide_ ? std::min(static_cast<double>(label) * kLetter + 14, PixelsOf(width) * 0.34) : 16;
   right_ = wide_ ? PixelsOf(width) - figures : PixelsOf(width) - 16;
   most_letters_ = static_cast<size_t>((wide_ ? left_ - 10 : PixelsOf(width) - figures) / kLetter);
-  top_ = kTop;
-  double y = kTop;
+  top_ = kTopOfRows;
+  double y = kTopOfRows;
   std::string group;
   for (const CanvasRow& row : rows_) {
     if (!row.group.empty() && row.group != group) {

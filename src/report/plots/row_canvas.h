@@ -49,6 +49,12 @@ class RowCanvas {
 std::string ToneOf(const CandidateFigure& candidate);
 // No drawing holds more rows than this; the table does.
 constexpr size_t kMostRows = 80;
+// Above this ratio of its ends a logarithmic scale reads better.
+constexpr double kWideRange = 3;
+// Margins of a plot with two scales.
+constexpr double kTop = 34;
+constexpr double kBottom = 46;
+constexpr double kLeft = 52;
 // "2.31x" for humans.
 std::string TimesSign(double ratio);
 // "3.2 us".

@@ -10,8 +10,6 @@ namespace hone {
 
 namespace {
 
-constexpr double kWideRange = 3;  // above this ratio of ends a logarithmic scale reads better
-
 struct Range {
   double low = 1;
   double high = 1;

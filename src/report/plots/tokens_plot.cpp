@@ -12,9 +12,6 @@ namespace hone {
 
 namespace {
 
-constexpr double kTop = 34;
-constexpr double kBottom = 46;
-constexpr double kLeft = 52;
 constexpr double kHeight = 280;
 
 struct Spent {

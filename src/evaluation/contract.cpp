@@ -1,0 +1,334 @@
+#include "evaluation/contract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/text.h"
+#include "evaluation/trial_judge.h"
+
+namespace hone {
+
+namespace {
+
+// A dozen calls of each side must not become the longest part of a verdict.
+constexpr double kLongCallSeconds = 0.25;
+// Values travel through the host here, so tasks beyond this size are left out.
+constexpr double kLargeBytes = 256e6;
+// The trials hold a candidate to the exact limit. Here a wrong answer means old weights or no gradient at
+// all.
+constexpr double kSlack = 4;
+constexpr double kGradientSlack = 20;
+constexpr double kLeastGradientLimit = 1e-3;
+constexpr double kStepSeconds = 120;
+
+ContractEntry Holds(const std::string& name) {
+  return {name, ContractState::kHolds, ""};
+}
+ContractEntry Broken(const std::string& name, const std::string& detail) {
+  return {name, ContractState::kBroken, detail};
+}
+ContractEntry NotApplicable(const std::string& name, const std::string& detail) {
+  return {name, ContractState::kNotApplicable, detail};
+}
+
+std::string FailureOf(const Json& body) {
+  return SafeForTerminal(GetString(body, "failed"));
+}
+
+// Empty when the two agree; else the first difference.
+std::string Difference(const TensorTree& got, const TensorTree& want,
+                       const std::function<double(size_t)>& limit) {
+  if (got.leaves.size() != want.leaves.size())
+    return fmt::format("it gives {} tensors where PyTorch gives {}", got.leaves.size(), want.leaves.size());
+  for (size_t i = 0; i < got.leaves.size(); ++i) {
+    const TensorLeaf& a = got.leaves[i];
+    const TensorLeaf& b = want.leaves[i];
+    if (a.shape != b.shape || a.dtype != b.dtype)
+      return fmt::format("it gives {} {} where PyTorch gives {} {}", DtypeName(a.dtype), ShapeText(a.shape),
+                         DtypeName(b.dtype), ShapeText(b.shape));
+    const Distance distance = Compare(a.dtype, got.Bytes(a), b.dtype, want.Bytes(b));
+    if (distance.non_finite > 0 || !(distance.relative <= limit(i)))
+      return fmt::format("its values are off by {} of their norm", HumanNumber(distance.relative));
+  }
+  return "";
+}
+
+// The largest distance of two trees of the same shape; infinite when they have not the same shape.
+double Apart(const TensorTree& a, const TensorTree& b) {
+  if (a.leaves.size() != b.leaves.size()) return 1e30;
+  double most = 0;
+  for (size_t i = 0; i < a.leaves.size(); ++i) {
+    if (a.leaves[i].shape != b.leaves[i].shape) return 1e30;
+    most = std::max(
+        most,
+        Compare(a.leaves[i].dtype, a.Bytes(a.leaves[i]), b.leaves[i].dtype, b.Bytes(b.leaves[i])).relative);
+  }
+  return most;
+}
+
+}  // namespace
+
+Result<Json> ContractCheck::Step(WorkerProcess& worker, Json message, const std::vector<int>& descriptors) {
+  HONE_ASSIGN_OR_RETURN(WorkerReply reply,
+                        worker.Call("contract", std::move(message), descriptors, kStepSeconds));
+  if (reply.ok()) return std::move(reply.body);
+  return Json{{"failed", reply.failure->message}};
+}
+
+Result<std::optional<TensorTree>> ContractCheck::RunOn(WorkerProcess& worker, const std::string& slot,
+                                                       const std::string& inputs, uint64_t seed,
+                                                       std::string* problem) {
+  HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("contract"));
+  HONE_ASSIGN_OR_RETURN(
+      const WorkerReply reply,
+      worker.Call("run", {{"slot", slot}, {"inputs", inputs}, {"seed", seed}}, {out.fd()}, kStepSeconds));
+  if (!reply.ok()) {
+    const std::string& type = reply.failure->type;
+    *problem = SafeForTerminal((type.empty() ? "" : type + ": ") + reply.failure->message).substr(0, 300);
+    return std::optional<TensorTree>();
+  }
+  Result<TensorTree> tree = ParseTree(GetMember(reply.body, "tree"), std::move(out), "output");
+  if (tree.ok()) return std::optional<TensorTree>(std::move(*tree));
+  *problem = tree.error().message;
+  return std::optional<TensorTree>();
+}
+
+Result<std::string> ContractCheck::CheckAnswer(const std::string& slot, const std::string& inputs,
+                                               const Case& one) {
+  std::string problem;
+  HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> answer,
+                        RunOn(candidate_, slot, inputs, one.call_seed, &problem));
+  if (!answer) return problem;
+  return Difference(*answer, one.expected,
+                    [&](size_t leaf) { return kSlack * session_.LimitFor(one.instance, leaf).relative; });
+}
+
+Result<bool> ContractCheck::PutInputs(const Case& one, const std::string& name) {
+  HONE_ASSIGN_OR_RETURN(
+      const WorkerReply reply,
+      candidate_.Call("put_inputs", {{"inputs", name}, {"tree", one.inputs.description}, {"in_place", false}},
+                      {one.inputs.blob.fd()}, kStepSeconds));
+  return reply.ok();
+}
+
+const Case* ContractCheck::FirstCase(size_t instance) const {
+  for (const Case& one : session_.cases())
+    if (one.instance == instance && one.variant.empty()) return &one;
+  return nullptr;
+}
+
+bool ContractCheck::IsLarge() const {
+  double bytes = static_cast<double>(session_.card().input_bytes + session_.card().output_bytes);
+  for (const Instance& instance : session_.instances())
+    bytes = std::max(bytes, static_cast<double>(instance.weights.total_bytes()));
+  return bytes > kLargeBytes;
+}
+
+Result<ContractCheck::Decided> ContractCheck::SetWeights(const std::string& name, const std::string& how,
+                                                         const std::string& slot, const Instance& instance) {
+  HONE_ASSIGN_OR_RETURN(const Json set, Step(candidate_,
+                                             {{"step", "set_weights"},
+                                              {"how", how},
+                                              {"slot", slot},
+                                              {"names", instance.weight_names},
+                                              {"tree", instance.weights.description}},
+                                             {instance.weights.blob.fd()}));
+  if (const std::string failed = FailureOf(set); !failed.empty()) return Decided(Broken(name, failed));
+  if (const std::string why = GetString(set, "not_applicable"); !why.empty())
+    return Decided(NotApplicable(name, SafeForTerminal(why)));
+  if (session_.stateful()) {
+    HONE_RETURN_IF_ERROR(candidate_.Call("snapshot", {{"slot", slot}}, {}, kStepSeconds));
+  }
+  return Decided();
+}
+
+Result<ContractEntry> ContractCheck::CheckWeights(const std::string& name, const std::string& how) {
+  HONE_ASSIGN_OR_RETURN(const Decided decided,
+                        SetWeights(name, how, "default", session_.instances()[stress_->instance]));
+  if (decided) return *decided;
+  HONE_ASSIGN_OR_RETURN(const std::string wrong, CheckAnswer("default", "contract_stress", *stress_));
+  // What follows needs the task's own weights again, and old weights must be wrong in every check.
+  HONE_RETURN_IF_ERROR(SetWeights(name, "load", "default", session_.instances()[0]));
+  if (wrong.empty()) return Holds(name);
+  return Broken(name, "it does not compute with the changed weights: " + wrong);
+}
+
+Result<ContractEntry> ContractCheck::CheckBatchSize() {
+  const std::string name = "batch_size";
+  for (const size_t dim : {0, 1}) {
+    const auto first = std::find_if(own_->inputs.leaves.begin(), own_->inputs.leaves.end(),
+                                    [&](const TensorLeaf& leaf) { return leaf.shape.size() > dim; });
+    if (first == own_->inputs.leaves.end() || first->shape[dim] < 2) continue;
+    const int64_t full = first->shape[dim];
+    Json cut = {
+        {"step", "slice"}, {"dim", dim}, {"full", full}, {"size", full / 2}, {"as", "contract_batch"}};
+    cut["inputs"] = own_->id;
+    HONE_ASSIGN_OR_RETURN(const Json made, Step(session_.worker(), cut, {}));
+    std::string problem;
+    HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> expected,
+                          RunOn(session_.worker(), "default", "contract_batch", own_->call_seed, &problem));
+    HONE_RETURN_IF_ERROR(session_.worker().Require("drop", {{"inputs", {"contract_batch"}}}));
+    if (!expected) continue;
+    cut["inputs"] = "contract";
+    HONE_ASSIGN_OR_RETURN(const Json taken, Step(candidate_, cut, {}));
+    HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> answer,
+                          RunOn(candidate_, "default", "contract_batch", own_->call_seed, &problem));
+    const std::string with = fmt::format("with {} instead of {} along dimension {}: ", full / 2, full, dim);
+    if (!answer) return Broken(name, with + problem);
+    const std::string wrong = Difference(*answer, *expected, [&](size_t leaf) {
+      return kSlack * session_.LimitFor(own_->instance, leaf).relative;
+    });
+    return wrong.empty() ? Holds(name) : Broken(name, with + wrong);
+  }
+  return NotApplicable(name, "PyTorch's module takes no other size");
+}
+
+Result<ContractEntry> ContractCheck::CheckGradients() {
+  const std::string name = "train_and_gradients";
+  // The reference trains a copy: a step in train mode changes running statistics.
+  HONE_ASSIGN_OR_RETURN(
+      const Json copied,
+      Step(session_.worker(), {{"step", "deepcopy"}, {"slot", "default"}, {"as", "contract"}}, {}));
+  std::vector<TensorTree> expected;
+  Json body = copied;
+  for (const uint64_t seed : {1, 2, 1}) {
+    if (!FailureOf(body).empty()) break;
+    HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("gradients"));
+    HONE_ASSIGN_OR_RETURN(
+        body, Step(session_.worker(),
+                   {{"step", "gradients"}, {"slot", "contract"}, {"inputs", own_->id}, {"seed", seed}},
+                   {out.fd()}));
+    if (!FailureOf(body).empty()) break;
+    HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(GetMember(body, "tree"), std::move(out), "gradient"));
+    expected.push_back(std::move(tree));
+  }
+  HONE_RETURN_IF_ERROR(session_.worker().Require("drop", {{"slots", {"contract"}}}));
+  if (const std::string failed = FailureOf(body); !failed.empty())
+    return NotApplicable(name, "PyTorch's module: " + failed);
+  const Json names = GetMember(body, "names");
+  HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("gradients"));
+  HONE_ASSIGN_OR_RETURN(
+      const Json given,
+      Step(
+          candidate_,
+          {{"step", "gradients"}, {"slot", "default"}, {"inputs", "contract"}, {"names", names}, {"seed", 1}},
+          {out.fd()}));
+  if (const std::string failed = FailureOf(given); !failed.empty()) return Broken(name, failed);
+  Result<TensorTree> got = ParseTree(GetMember(given, "tree"), std::move(out), "gradient");
+  if (!got.ok()) return Broken(name, got.error().message);
+  if (got->leaves.size() != expected[0].leaves.size())
+    return Broken(name, "some parameters of the reference have no counterpart");
+  // Where PyTorch's own gradients depend on the seed or on the step before, only their presence is compared.
+  const double own_change = std::max(Apart(expected[0], expected[1]), Apart(expected[0], expected[2]));
+  const bool comparable = own_change < 1e-5;
+  const std::string wrong = Difference(*got, expected[0], [&](size_t) {
+    return comparable ? std::max(kLeastGradientLimit, kGradientSlack * session_.WidestLimit()) : 1e30;
+  });
+  return wrong.empty() ? Holds(name) : Broken(name, "gradients: " + wrong);
+}
+
+Result<ContractEntry> ContractCheck::CheckDeepcopy() {
+  const std::string name = "deepcopy";
+  HONE_ASSIGN_OR_RETURN(
+      const Json copied,
+      Step(candidate_, {{"step", "deepcopy"}, {"slot", "default"}, {"as", "contract_copy"}}, {}));
+  if (const std::string failed = FailureOf(copied); !failed.empty()) return Broken(name, failed);
+  if (stress_ != nullptr) {
+    HONE_ASSIGN_OR_RETURN(const Decided decided,
+                          SetWeights(name, "load", "contract_copy", session_.instances()[stress_->instance]));
+    if (decided) return *decided;
+    HONE_ASSIGN_OR_RETURN(const std::string wrong, CheckAnswer("contract_copy", "contract_stress", *stress_));
+    if (!wrong.empty()) return Broken(name, "the copy with weights of its own: " + wrong);
+  } else {
+    HONE_ASSIGN_OR_RETURN(const std::string wrong, CheckAnswer("contract_copy", "contract", *own_));
+    if (!wrong.empty()) return Broken(name, "the copy: " + wrong);
+  }
+  HONE_ASSIGN_OR_RETURN(const std::string wrong, CheckAnswer("default", "contract", *own_));
+  return wrong.empty() ? Holds(name)
+                       : Broken(name, "the original, after the copy's weights changed: " + wrong);
+}
+
+Result<ContractEntry> ContractCheck::CheckPickle() {
+  const std::string name = "pickle";
+  const Json message = {{"step", "pickle"}, {"slot", "default"}, {"as", "contract_pickled"}};
+  HONE_ASSIGN_OR_RETURN(const Json reference, Step(session_.worker(), message, {}));
+  HONE_RETURN_IF_ERROR(session_.worker().Require("drop", {{"slots", {"contract_pickled"}}}));
+  if (const std::string failed = FailureOf(reference); !failed.empty())
+    return NotApplicable(name, "PyTorch's module: " + failed);
+  HONE_ASSIGN_OR_RETURN(const Json kept, Step(candidate_, message, {}));
+  if (const std::string failed = FailureOf(kept); !failed.empty()) return Broken(name, failed);
+  HONE_ASSIGN_OR_RETURN(const std::string wrong, CheckAnswer("contract_pickled", "contract", *own_));
+  return wrong.empty() ? Holds(name) : Broken(name, "what torch.load gives back: " + wrong);
+}
+
+Result<ContractEntry> ContractCheck::CheckGlobalState() {
+  const std::string name = "global_state";
+  Json message = {{"step", "globals"}, {"slot", "default"}, {"inputs", own_->id}, {"seed", 1}};
+  HONE_ASSIGN_OR_RETURN(const Json reference, Step(session_.worker(), message, {}));
+  message["inputs"] = "contract";
+  HONE_ASSIGN_OR_RETURN(const Json left, Step(candidate_, message, {}));
+  if (const std::string failed = FailureOf(left); !failed.empty()) return Broken(name, failed);
+  std::vector<std::string> changed;
+  for (const Json& one : GetMember(left, "changed"))
+    if (one.is_string() && changed.size() < 8) changed.push_back(SafeForTerminal(one.get<std::string>()));
+  if (GetBool(left, "draws") && !GetBool(reference, "draws"))
+    changed.push_back("the random generator, which PyTorch's module does not move");
+  return changed.empty() ? Holds(name) : Broken(name, "it leaves changed: " + Join(changed, ", "));
+}
+
+Result<std::vector<ContractEntry>> ContractCheck::Run(const Progress& progress) {
+  std::vector<ContractEntry> entries;
+  session_.worker().Thaw();
+  candidate_.Thaw();
+  own_ = FirstCase(0);
+  for (size_t i = 1; i < session_.instances().size() && stress_ == nullptr; ++i)
+    if (!session_.instances()[i].weight_names.empty()) stress_ = FirstCase(i);
+  if (own_ == nullptr) return entries;
+
+  const bool large = IsLarge();
+  const std::string skipped = large ? "not checked: the task is too large"
+                              : call_s_ > kLongCallSeconds
+                                  ? fmt::format("not checked: a call takes {}", HumanSeconds(call_s_))
+                                  : "";
+  HONE_ASSIGN_OR_RETURN(const bool put_own, large ? Result<bool>(true) : PutInputs(*own_, "contract"));
+  HONE_ASSIGN_OR_RETURN(const bool put_stress, large || stress_ == nullptr
+                                                   ? Result<bool>(true)
+                                                   : PutInputs(*stress_, "contract_stress"));
+  if (!put_own || !put_stress) return entries;
+
+  struct Check {
+    const char* name;
+    bool about_weights;
+    std::function<Result<ContractEntry>()> run;
+  };
+  const std::vector<Check> checks = {
+      {"weights_through_data", true, [&] { return CheckWeights("weights_through_data", "data"); }},
+      {"weights_in_place", true, [&] { return CheckWeights("weights_in_place", "in_place"); }},
+      {"load_state_dict", true, [&] { return CheckWeights("load_state_dict", "load"); }},
+      {"batch_size", false, [&] { return CheckBatchSize(); }},
+      {"deepcopy", false, [&] { return CheckDeepcopy(); }},
+      {"pickle", false, [&] { return CheckPickle(); }},
+      {"global_state", false, [&] { return CheckGlobalState(); }},
+      {"train_and_gradients", false, [&] { return CheckGradients(); }},
+  };
+  for (size_t i = 0; i < checks.size(); ++i) {
+    const Check& check = checks[i];
+    progress("checking the contract for later use", static_cast<int>(i), static_cast<int>(checks.size()));
+    if (check.about_weights && stress_ == nullptr) {
+      entries.push_back(NotApplicable(check.name, "the module has no weights"));
+      continue;
+    }
+    if (large || (!skipped.empty() && !check.about_weights)) {
+      entries.push_back(NotApplicable(check.name, skipped));
+      continue;
+    }
+    HONE_ASSIGN_OR_RETURN(ContractEntry entry, check.run());
+    entries.push_back(std::move(entry));
+    if (!candidate_.alive()) break;
+  }
+  return entries;
+}
+
+}  // namespace hone
