@@ -357,7 +357,7 @@ class Worker:
         defaults = hone_stress.tunable(self.models["default"]) if slot != "default" else {}
         reply = {"names": hone_stress.mutants(self.models[slot], inputs, defaults), "sensitivities": {}}
         if len(defaults) > message["gradient_from"]:
-            self._restore(slot)
+            self.restore(slot)
             self.seed(message["seed"])
             reply["sensitivities"] = hone_stress.sensitivities(
                 self.models[slot], inputs, defaults, torch.Generator().manual_seed(message["seed"])
