@@ -121,6 +121,9 @@ def judge(hone, target, session, chosen):
             if not line.startswith("{") or len(results) == len(chosen):
                 continue
             one, record = chosen[len(results)], json.loads(line)
+            if "verdict" not in record:  # Hone could not judge at all and says why
+                print(line.strip()[:600])
+                break
             wrong = one.problem(record)
             results.append((one, record, wrong))
             speed = (record.get("speedup") or {}).get("vs_best")
@@ -130,6 +133,7 @@ def judge(hone, target, session, chosen):
             if wrong:
                 print("       " + record["detail"][:600].replace("\n", "\n       "))
             sys.stdout.flush()
+        process.stdout.close()
         process.wait()
         missing = chosen[len(results):]
         if missing:

@@ -33,10 +33,7 @@ def take_over():
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()
-        self.calls = [0]
+        take_over()
 
     def forward(self, x):
-        self.calls[0] += 1
-        if self.calls[0] == 1:
-            take_over()
         return torch.relu(x)
