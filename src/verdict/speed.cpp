@@ -133,9 +133,12 @@ GateResult SynchronisedGate(const Timing& timing) {
 }
 
 GateResult FloorGate(const Timing& timing, const JudgeContext& context) {
-  const double us = timing.MedianUs(timing.contestants[0]);
-  // Below a microsecond the clock's own cost dominates.
-  if (us >= context.impossible_below_us || context.impossible_below_us < 1) return {};
+  // Below a microsecond the clock's own cost dominates. On a busy machine single rounds may come to anything.
+  std::vector<double> rounds = timing.CallUs(timing.contestants[0]);
+  if (rounds.empty() || context.impossible_below_us < 1) return {};
+  std::sort(rounds.begin(), rounds.end());
+  const double us = rounds[rounds.size() * 3 / 4] + HiddenUs(timing);
+  if (us >= context.impossible_below_us) return {};
   return Objection{
       Reason::kTooFast,
       fmt::format(
