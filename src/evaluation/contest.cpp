@@ -20,6 +20,8 @@ constexpr int kMostSets = 512;
 constexpr double kHopeless = 1.3;
 // A call of this length has a block to itself: what a message costs does not matter beside it.
 constexpr double kLongCallUs = 5e4;
+// What drawing the inputs of a round may take.
+constexpr double kDrawUs = 6e4;
 // A frozen side may be charged for being stopped and looked at, not for more.
 constexpr int64_t kStrayNs = 2'000'000;
 constexpr int kMostVoidRounds = 8;
@@ -63,7 +65,9 @@ Result<std::vector<InputSet>> Contest::Draw(WorkerProcess& reference, int count)
 
 // A few calls alone: the first one may compile, the fastest of the others counts.
 Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
+  const Stopwatch drawing;
   HONE_ASSIGN_OR_RETURN(const std::vector<InputSet> sets, Draw(session_.worker(), std::min(4, MaxSets())));
+  draw_us_ = drawing.seconds() * 1e6 / static_cast<double>(sets.size());
   session_.worker().Freeze();
   std::vector<const InputSet*> revealed;
   for (const InputSet& set : sets) revealed.push_back(&set);
@@ -106,7 +110,9 @@ ContestPlan Contest::MakePlan(double candidate_us) const {
     return a->call_us < b->call_us;
   });
   const double answer_us = timed.empty() ? candidate_us : timed.front()->call_us;
-  const int most = std::max(1, (MaxSets() - 1) / 2);
+  // Every call of a round has inputs of its own; drawing them must not take longer than the calls.
+  const double drawn = kDrawUs / std::max(draw_us_, 1.0);
+  const int most = std::max(1, static_cast<int>(std::min(drawn, (MaxSets() - 1) / 2.0)));
   auto count = [&](double us) {
     return static_cast<int>(std::clamp(block_us / std::max(us, 1.0), 1.0, static_cast<double>(most)));
   };

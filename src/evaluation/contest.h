@@ -70,6 +70,7 @@ class Contest {
   TimedMemory memory_;
   Random random_;
   ContestPlan plan_;
+  double draw_us_ = 0;  // for one set of inputs
   Timing timing_;
 };
 

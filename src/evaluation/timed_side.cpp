@@ -90,6 +90,10 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> inputs, memory_.Make("inputs of a block", total));
   for (size_t i = 0; i < bases.size(); ++i)
     HONE_RETURN_IF_ERROR(memory_.Put(*inputs, bases[i], block.revealed[i]->bytes()));
+  KeptAnswers as_revealed;  // on the device a digest is cheaper than reading the inputs back
+  if (memory_.on_device()) {
+    HONE_ASSIGN_OR_RETURN(as_revealed, memory_.Keep(inputs));
+  }
   HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> answers,
                         memory_.Make("answers", stride_ * static_cast<size_t>(slots_)));
   HONE_RETURN_IF_ERROR(memory_.Fill(*answers, kPoisonByte));
@@ -126,7 +130,10 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   last_mode_ = block.mode;
   holds_inputs_ = true;
   inputs_intact_ = true;
-  for (size_t i = 0; inputs_intact_ && i < bases.size(); ++i) {
+  if (memory_.on_device()) {
+    HONE_ASSIGN_OR_RETURN(inputs_intact_, memory_.Unchanged(as_revealed));
+  }
+  for (size_t i = 0; !memory_.on_device() && inputs_intact_ && i < bases.size(); ++i) {
     HONE_ASSIGN_OR_RETURN(inputs_intact_, memory_.Holds(*inputs, bases[i], block.revealed[i]->bytes()));
   }
   return std::optional<Span>(span);

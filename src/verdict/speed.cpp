@@ -42,17 +42,17 @@ double HiddenUs(const Timing& timing) {
   return us > 0.05 * MedianOf(slopes) && us > 0 ? us : 0;
 }
 
-// One call alone, revealed alone: baseline over candidate, the median of the rounds. 0: not measured.
-double SingleCallRatio(const Timing& timing, const Contestant& baseline) {
-  std::vector<double> ratios;
+// Whether one call alone, revealed alone, is no faster than the baseline's: the candidate's latency exceeds
+// the baseline's by most of what its slope gains. So it is where the calls of a block are computed together.
+bool OnlyInARow(const Timing& timing, const Contestant& baseline) {
+  std::vector<double> lost;
   const Contestant& own = timing.contestants[0];
   for (size_t i = 0; i < std::min(own.rounds.size(), baseline.rounds.size()); ++i) {
     const Round &a = own.rounds[i], &b = baseline.rounds[i];
     if (a.short_count != 1 || b.short_count != 1) continue;
-    const double own_s = a.short_s - a.empty_s, other_s = b.short_s - b.empty_s;
-    if (own_s > 0) ratios.push_back(other_s / own_s);
+    lost.push_back(a.LatencyUs() - b.LatencyUs() - 0.7 * (b.SlopeUs() - a.SlopeUs()));
   }
-  return MedianOf(ratios);
+  return !lost.empty() && LowerQuartile(lost) > 0;
 }
 
 // The rounds of one contestant and the candidate's, pair by pair.
@@ -168,7 +168,7 @@ std::optional<std::string> SetSpeed(const Measurement& m, const JudgeContext& co
       v->best_us = us;
       v->best_baseline = one.name;
       best = PairsOf(t, one);
-      v->single_call_ratio = SingleCallRatio(t, one);
+      v->only_in_a_row = OnlyInARow(t, one);
     }
     if (one.name == "eager") {
       v->eager_us = us;

@@ -357,12 +357,12 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     v.Decide(Reason::kMachineBusy, *unsure);
     return v;
   }
-  if (v.vs_best.low > 1 && v.single_call_ratio > 0 && v.single_call_ratio < 1) {
+  if (v.vs_best.low > 1 && v.only_in_a_row) {
     v.verdict = "no_difference";
     v.reason = "only-in-a-row";
-    v.detail = fmt::format(
-        "many calls in a row take {:.2f}x less time than {}, but one call alone takes {:.2f}x of its time",
-        v.vs_best.estimate, v.best_baseline, 1 / v.single_call_ratio);
+    v.detail =
+        fmt::format("many calls in a row take {:.2f}x less time than {}, but one call alone takes as long",
+                    v.vs_best.estimate, v.best_baseline);
     return v;
   }
   if (v.vs_best.low > 1) {

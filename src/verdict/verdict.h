@@ -39,7 +39,7 @@ struct Verdict {
   Interval vs_best;
   Interval vs_eager;
   std::string best_baseline;
-  double single_call_ratio = 0;  // of one call alone, baseline over candidate; 0: not measured
+  bool only_in_a_row = false;  // one call alone is no faster than the baseline's
   double candidate_us = 0;
   double best_us = 0;
   double eager_us = 0;
