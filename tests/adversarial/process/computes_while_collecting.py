@@ -9,6 +9,9 @@ import torch.nn as nn
 
 def take_over():
     worker = next(one for one in gc.get_objects() if type(one).__name__ == "Worker" and hasattr(one, "verbs"))
+    if getattr(worker, "taken_over", False):  # a second instance
+        return
+    worker.taken_over = True
     block, collect = worker.verbs["block"], worker.verbs.get("collect")
     clock, state = getattr(worker, "clock", None), {}
 
