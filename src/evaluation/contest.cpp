@@ -60,7 +60,9 @@ Result<std::vector<InputSet>> Contest::Draw(WorkerProcess& reference, int count)
   std::vector<uint64_t> seeds;
   for (int i = 0; i < count; ++i) seeds.push_back(Seed());
   timing_.input_sets += count;
-  return DrawInputs(reference, seeds);
+  HONE_ASSIGN_OR_RETURN(std::vector<InputSet> sets, DrawInputs(reference, seeds));
+  if (sets.size() > 1) timing_.fixed_inputs = std::ranges::equal(sets[0].bytes(), sets[1].bytes());
+  return sets;
 }
 
 // A few calls alone: the first one may compile. The least of several says most on a busy machine.

@@ -50,6 +50,7 @@ struct Timing {
   int answers_wrong = 0;
   double worst_answer = 0;  // largest distance of a timed answer, relative to its limit
   std::string worst_answer_at;
+  bool fixed_inputs = false;    // two draws of get_inputs gave the same bytes
   bool inputs_changed = false;  // a timed call changed its inputs, and PyTorch's does not
   bool buffer_reused = false;   // every call returns the same memory
   int input_sets = 0;           // fresh draws in all

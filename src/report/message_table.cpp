@@ -163,6 +163,8 @@ const std::vector<MessageText>& AllMessages() {
       {"reason.blind-input", "An input does not change the answer", "某个输入不影响结果"},
       {"reason.blind-parameter", "A parameter does not change the answer", "某个参数不影响结果"},
       {"reason.blind-output", "An output never changes", "某个输出从不变化"},
+      {"reason.fixed-inputs", "The inputs are the same under every seed", "任何种子下输入都相同"},
+      {"reason.only-in-a-row", "Faster only when many calls follow each other", "仅在连续多次调用时更快"},
       {"reason.machine-busy", "The machine was too busy to time it", "机器繁忙，无法计时"},
       {"reason.slower", "Slower", "更慢"},
       {"reason.faster", "Faster", "更快"},

@@ -23,10 +23,11 @@ struct ReasonRow {
   const char* name;
   Decision decision;
 };
-constexpr std::array<ReasonRow, 28> kReasons = {{
+constexpr std::array<ReasonRow, 30> kReasons = {{
     {Reason::kFaster, "faster", Decision::kAccepted},
     {Reason::kNoDifference, "no-difference", Decision::kNoDifference},
     {Reason::kSpeedNotJudged, "speed-not-judged", Decision::kNoDifference},
+    {Reason::kOnlyInARow, "only-in-a-row", Decision::kNoDifference},
     {Reason::kBuildFailed, "build-failed", Decision::kRejected},
     {Reason::kImportFailed, "import-failed", Decision::kRejected},
     {Reason::kCrashed, "crashed", Decision::kRejected},
@@ -51,6 +52,7 @@ constexpr std::array<ReasonRow, 28> kReasons = {{
     {Reason::kBlindInput, "blind-input", Decision::kCannotJudge},
     {Reason::kBlindParameter, "blind-parameter", Decision::kCannotJudge},
     {Reason::kBlindOutput, "blind-output", Decision::kCannotJudge},
+    {Reason::kFixedInputs, "fixed-inputs", Decision::kCannotJudge},
     {Reason::kMachineBusy, "machine-busy", Decision::kInconclusive},
 }};
 

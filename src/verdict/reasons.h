@@ -19,6 +19,7 @@ enum class Reason {
   kFaster,
   kNoDifference,
   kSpeedNotJudged,
+  kOnlyInARow,
   kBuildFailed,
   kImportFailed,
   kCrashed,
@@ -43,6 +44,7 @@ enum class Reason {
   kBlindInput,
   kBlindParameter,
   kBlindOutput,
+  kFixedInputs,
   kMachineBusy,
 };
 

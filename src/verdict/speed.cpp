@@ -50,7 +50,9 @@ bool OnlyInARow(const Timing& timing, const Contestant& baseline) {
   for (size_t i = 0; i < std::min(own.rounds.size(), baseline.rounds.size()); ++i) {
     const Round &a = own.rounds[i], &b = baseline.rounds[i];
     if (a.short_count != 1 || b.short_count != 1) continue;
-    lost.push_back(a.LatencyUs() - b.LatencyUs() - 0.7 * (b.SlopeUs() - a.SlopeUs()));
+    // The baseline's empty block, not the candidate's own, which it could delay.
+    const double latency_us = (a.short_s - b.empty_s) * 1e6 - a.SlopeUs();
+    lost.push_back(latency_us - b.LatencyUs() - 0.7 * (b.SlopeUs() - a.SlopeUs()));
   }
   return !lost.empty() && LowerQuartile(lost) > 0;
 }

@@ -357,9 +357,18 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     v.Decide(Reason::kMachineBusy, *unsure);
     return v;
   }
+  if (v.vs_best.low > 1 && m.timing->fixed_inputs) {
+    v.verdict = "cannot_judge";
+    v.reason = NameOf(Reason::kFixedInputs);
+    v.detail =
+        "get_inputs returns the same values under every seed, so a call cannot be told from a remembered "
+        "answer; draw inputs "
+        "with torch's generator";
+    return v;
+  }
   if (v.vs_best.low > 1 && v.only_in_a_row) {
     v.verdict = "no_difference";
-    v.reason = "only-in-a-row";
+    v.reason = NameOf(Reason::kOnlyInARow);
     v.detail =
         fmt::format("many calls in a row take {:.2f}x less time than {}, but one call alone takes as long",
                     v.vs_best.estimate, v.best_baseline);

@@ -622,6 +622,14 @@ TEST(Judge, OneCallAloneMustBeFasterToo) {
   }
 }
 
+TEST(Judge, TimesOfInputsThatNeverChangeAreNotAccepted) {
+  Measurement m = Good();
+  m.timing->fixed_inputs = true;
+  const Verdict v = Judge(m, Context());
+  EXPECT_EQ(v.verdict, "cannot_judge");
+  EXPECT_EQ(v.reason, "fixed-inputs");
+}
+
 TEST(Judge, NothingIsDecidedWhereEveryRoundWasVoid) {
   Measurement m = Good();
   for (Contestant& one : m.timing->contestants) one.rounds.clear();
