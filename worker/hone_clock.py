@@ -1,8 +1,8 @@
 """Timed blocks: what both sides do between the moment the parent reveals inputs and the moment it holds the answers.
 
 All buffers belong to the parent. A block's message carries the descriptor of its inputs, which nobody below the parent has seen before. Every
-call gets inputs of its own. When the calls are done, a second message carries the descriptor of the memory that the answers are copied
-into. Reference and candidate run this same code.
+call gets inputs of its own. On a CPU the reply says where the answers lie, and the parent reads them there when this process is frozen. On a GPU a
+second message carries the descriptor of the memory that the answers are copied into. Reference and candidate run this same code.
 
 The candidate controls its own process and may replace all of this. What it gains by that is nothing: the parent reads its own clock, its own
 memory, and lets nothing run any more before it looks.
@@ -88,7 +88,7 @@ def _restride(tensor, shape, stride):
 class Clock:
     def __init__(self, worker):
         self.worker = worker
-        self.sets, self.outputs, self.region, self.place = [], [], None, None  # of the block under way
+        self.sets, self.outputs, self.lying, self.region, self.place = [], [], [], None, None  # of the block under way
         self.reuses = {}  # by slot and baseline: whether calls hand out memory that an earlier answer lies in
         self.sample = None
         self.flush_buffer = None
@@ -143,9 +143,28 @@ class Clock:
             gc.enable()
             if rung is not None:
                 rung.leave()
+        if "leaves" in message:
+            self._tell_addresses(outputs, message["leaves"], reply)
         self.outputs = outputs
         reply["compute_s"] = time.perf_counter() - started
         return reply
+
+    def _tell_addresses(self, outputs, leaves, reply):
+        """Where each answer lies: the parent reads it there once this process is frozen. 0: it is not what was expected."""
+        wanted = [(torch.Size(leaf["shape"]), DTYPES[leaf["dtype"]]) for leaf in leaves]
+        answers, odd, self.lying = [], [], []  # what lies there must stay
+        for at, out in enumerate(outputs):
+            tensors = [out] if isinstance(out, torch.Tensor) else tensors_of(out)
+            tensors = [plain(tensor) for tensor in tensors]
+            self.lying.append(tensors)
+            if [(tensor.shape, tensor.dtype) for tensor in tensors] != wanted:
+                odd.append([at, [[list(tensor.shape), str(tensor.dtype)] for tensor in tensors]])
+                answers.append([])
+            else:
+                answers.append([tensor.data_ptr() for tensor in tensors])
+        reply["answers"] = answers
+        if odd:
+            reply["odd"] = odd
 
     def collect(self, message, descriptors):
         """Copies the kept answers into memory that the parent reveals only now: nothing could be computed there."""
@@ -174,7 +193,7 @@ class Clock:
             shared = len({tuple(one) for one in addresses}) < len(addresses) and any(addresses)
             self.reuses[key] = self.reuses.get(key, False) or shared
         reply["reused"] = self.reuses.get(key, False)
-        self.sets, self.outputs = [], []
+        self.sets, self.outputs, self.lying = [], [], []
         for region in (self.region, self.place):
             if region is not None:
                 region.release()
@@ -214,6 +233,15 @@ class Clock:
             out = worker.models[message["slot"]](*worker.inputs[message["inputs"]])
         self.sample = map_tensors(out, lambda tensor: tensor.detach().clone())
         return {}
+
+
+def plain(tensor):
+    """The values as they lie in memory, one after the other."""
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
 def _as_it_is(out):

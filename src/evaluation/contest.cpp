@@ -228,7 +228,7 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
       HONE_ASSIGN_OR_RETURN(const bool timed, TimeBlocks(both, both.side(candidates_turn), i, seed));
       if (!timed) return false;
     }
-    if (!candidates_turn) HONE_RETURN_IF_ERROR(TimeCollecting(both));
+    if (!candidates_turn && !both.reference.reads_memory()) HONE_RETURN_IF_ERROR(TimeCollecting(both));
     stray = stray || idle.zygote().freezer().CpuNs() - idle_ns > kStrayNs;
   }
   HONE_RETURN_IF_ERROR(CompareAnswers(both));

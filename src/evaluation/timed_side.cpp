@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "evaluation/compare.h"
+#include "process/peer_memory.h"
 
 namespace hone {
 
@@ -94,38 +95,53 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   if (memory_.on_device()) {
     HONE_ASSIGN_OR_RETURN(as_revealed, memory_.Keep(inputs));
   }
-  HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> answers,
-                        memory_.Make("answers", stride_ * static_cast<size_t>(slots_)));
-  HONE_RETURN_IF_ERROR(memory_.Fill(*answers, kPoisonByte));
-
   Json message = {{"bytes", inputs->mapped}, {"on_device", memory_.on_device()},
                   {"bases", bases},          {"calls", block.calls},
                   {"rung", block.rung},      {"mode", block.mode},
                   {"seed", block.seed},      {"flush", block.flush_bytes}};
+  if (reads_memory_) message["leaves"] = described_;
   if (alike && !block.revealed.empty())
     message["layout"] = block.revealed.front()->tree;
   else
     message["trees"] = std::move(trees);
   HONE_ASSIGN_OR_RETURN(const auto reply, Ask("block", std::move(message), {inputs->fd()}));
   if (!reply) return std::optional<Span>();
-  HONE_ASSIGN_OR_RETURN(const auto collected, Ask("collect",
-                                                  {{"leaves", described_},
-                                                   {"stride", stride_},
-                                                   {"bytes", answers->mapped},
-                                                   {"on_device", memory_.on_device()}},
-                                                  {answers->fd()}));
-  if (!collected) return std::optional<Span>();
-  // On the host nothing may run any more before the answers are read. What runs on a device cannot be
-  // stopped; there the digest says what they were.
-  if (!memory_.on_device()) worker_.Freeze();
-  int64_t end_ns = NowNs();
-  HONE_ASSIGN_OR_RETURN(answers_, memory_.Keep(answers));
-  if (memory_.on_device()) end_ns = NowNs();
-  worker_.Freeze();
   Span span;
-  span.seconds = static_cast<double>(end_ns - reply->sent_ns) * 1e-9;
+  if (reads_memory_) {
+    worker_.Freeze();
+    span.seconds = static_cast<double>(NowNs() - reply->sent_ns) * 1e-9;
+    span.odd = GetMember(reply->body, "odd");
+    const Status read = ReadAnswers(GetMember(reply->body, "answers"), block.calls);
+    if (!read.ok() && read.error().kind == ErrorKind::kUnavailable) {
+      reads_memory_ = false;  // for good: this kernel does not allow it
+      return Run(block);
+    }
+    if (!read.ok()) {
+      if (!is_candidate_) return read.error();
+      stop_ = Stop{"timing", WorkerFailure{FailureKind::kProtocol, "", read.error().message, ""}};
+      return std::optional<Span>();
+    }
+  } else {
+    HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> answers,
+                          memory_.Make("answers", stride_ * static_cast<size_t>(slots_)));
+    HONE_RETURN_IF_ERROR(memory_.Fill(*answers, kPoisonByte));
+    HONE_ASSIGN_OR_RETURN(const auto collected, Ask("collect",
+                                                    {{"leaves", described_},
+                                                     {"stride", stride_},
+                                                     {"bytes", answers->mapped},
+                                                     {"on_device", memory_.on_device()}},
+                                                    {answers->fd()}));
+    if (!collected) return std::optional<Span>();
+    // What runs on a device cannot be stopped; the digest says what the answers were.
+    if (!memory_.on_device()) worker_.Freeze();
+    int64_t end_ns = NowNs();
+    HONE_ASSIGN_OR_RETURN(answers_, memory_.Keep(answers));
+    if (memory_.on_device()) end_ns = NowNs();
+    worker_.Freeze();
+    span.seconds = static_cast<double>(end_ns - reply->sent_ns) * 1e-9;
+    span.odd = GetMember(collected->body, "odd");
+  }
   span.event_us = GetNumber(reply->body, "event_us");
-  span.odd = GetMember(collected->body, "odd");
   last_rung_ = block.rung;
   last_mode_ = block.mode;
   holds_inputs_ = true;
@@ -137,6 +153,24 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
     HONE_ASSIGN_OR_RETURN(inputs_intact_, memory_.Holds(*inputs, bases[i], block.revealed[i]->bytes()));
   }
   return std::optional<Span>(span);
+}
+
+// One address per leaf and call, as the worker told them. A worker that lies about them has answered
+// something else.
+Status TimedSide::ReadAnswers(const Json& addresses, int calls) {
+  answers_.bytes.assign(stride_ * static_cast<size_t>(slots_), static_cast<std::byte>(kPoisonByte));
+  for (size_t call = 0; call < static_cast<size_t>(calls); ++call)
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      const bool told = addresses.is_array() && call < addresses.size() && addresses[call].is_array() &&
+                        i < addresses[call].size() && addresses[call][i].is_number_integer();
+      const uint64_t address = told ? static_cast<uint64_t>(addresses[call][i].get<int64_t>()) : 0;
+      if (leaves_[i].bytes == 0 || address == 0)
+        continue;  // stays poison: it was told to be of another shape
+      const std::span<std::byte> to =
+          std::span(answers_.bytes).subspan(call * stride_ + leaves_[i].offset, leaves_[i].bytes);
+      HONE_RETURN_IF_ERROR(ReadPeerMemory(worker_.pid(), address, to));
+    }
+  return Ok();
 }
 
 }  // namespace hone

@@ -1,9 +1,11 @@
 // One of the two processes of a contest, and the blocks it is given.
 //
 // The memory belongs to the parent. A block's inputs lie in a region that is made for this block alone and
-// handed over with its message: before that, no process below has seen them. Answers go into an arena that
-// the side maps once. A span ends when the reply is here and the side is frozen, so whatever is written later
-// does not count.
+// handed over with its message: before that, no process below has seen them. On a CPU the span ends when the
+// side has said where its answers lie and is frozen; the parent then reads them there, so that collecting
+// costs nothing and nothing can be computed meanwhile. On a GPU, and where a process's memory must not be
+// read, the memory for the answers is handed over when the calls are done, and the span ends when they are
+// copied into it and the parent has taken hold of them.
 #pragma once
 
 #include <optional>
@@ -48,7 +50,11 @@ struct Span {
 class TimedSide {
  public:
   TimedSide(WorkerProcess& worker, bool is_candidate, double deadline_s, TimedMemory memory)
-      : worker_(worker), is_candidate_(is_candidate), deadline_s_(deadline_s), memory_(memory) {}
+      : worker_(worker),
+        is_candidate_(is_candidate),
+        deadline_s_(deadline_s),
+        memory_(memory),
+        reads_memory_(!memory.on_device()) {}
 
   // Answers will be shaped like `like`; every block has room for `slots` of them.
   void ExpectAnswers(const TensorTree& like, int slots);
@@ -59,6 +65,8 @@ class TimedSide {
 
   // What the last block answered.
   const KeptAnswers& answers() const { return answers_; }
+  // Whether answers are read where they lie; then collecting them costs nothing.
+  bool reads_memory() const { return reads_memory_; }
   size_t stride() const { return stride_; }
   const std::vector<TensorLeaf>& leaves() const { return leaves_; }
   // Whether the last block left its inputs as they were revealed.
@@ -71,6 +79,7 @@ class TimedSide {
   const std::optional<Stop>& stop() const { return stop_; }
 
  private:
+  Status ReadAnswers(const Json& addresses, int calls);
   Result<std::optional<WorkerReply>> Ask(const std::string& verb, Json message,
                                          const std::vector<int>& descriptors);
 
@@ -78,6 +87,7 @@ class TimedSide {
   bool is_candidate_;
   double deadline_s_;
   TimedMemory memory_;
+  bool reads_memory_;
   KeptAnswers answers_;
   Json described_;
   std::string last_rung_, last_mode_;
