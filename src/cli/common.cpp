@@ -52,7 +52,8 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
            "Baselines to measure besides eager, separated by commas (default: all that apply)")
       .OneOf({"eager", "tf32", "cudagraph", "compile"})
       .SplitAt(',');
-  command.Add("--no-lint", &flags->no_lint, "Skip static analysis; candidates that it would refuse are run as well");
+  command.Add("--no-lint", &flags->no_lint,
+              "Skip static analysis; candidates that it would refuse are run as well");
   command.Add("--sandbox", &flags->sandbox, "Sandbox for the candidate's process; auto takes the strongest")
       .OneOf({"auto", "bubblewrap", "landlock", "none"});
 }
