@@ -15,7 +15,7 @@ data=${HONE_DATA:-$usual_data}
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libsqlite3-dev libseccomp-dev
   libmd-dev libtree-sitter-dev libtomlplusplus-dev libboost-dev libssl-dev libarchive-dev zlib1g-dev bubblewrap python3 python3-venv python3-dev)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy shellcheck openssl
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format clang-tidy shellcheck openssl
   chromium chromium-driver)
 
 torch_spec=(torch==2.11.0 numpy)
