@@ -622,6 +622,22 @@ TEST(Judge, OneCallAloneMustBeFasterToo) {
   }
 }
 
+TEST(Judge, ADifferenceMustStandOutOfTheScatterOfTheRounds) {
+  for (const double scatter : {0.02, 0.9}) {
+    Measurement m = Good();
+    for (Contestant& one : m.timing->contestants)
+      for (size_t i = 0; i < one.rounds.size(); ++i) {
+        // Pairs agree in their medians; their rounds lie far apart.
+        Round& round = one.rounds[i];
+        const double call_s = round.SlopeUs() * 1e-6 * (1 + scatter * (static_cast<double>(i % 3) - 1));
+        const double other_s =
+            &one == &m.timing->contestants[0] ? 2 * round.SlopeUs() * 1e-6 - call_s : call_s;
+        round.long_s = round.short_s + 20 * other_s;
+      }
+    EXPECT_EQ(Judge(m, Context()).verdict, scatter < 0.1 ? "accepted" : "inconclusive") << scatter;
+  }
+}
+
 TEST(Judge, TimesOfInputsThatNeverChangeAreNotAccepted) {
   Measurement m = Good();
   m.timing->fixed_inputs = true;
