@@ -42,6 +42,8 @@ const DtypeRow& Row(Dtype dtype) {
 
 constexpr int kMaxDepth = 32;
 constexpr size_t kMaxLeaves = 4096;
+constexpr size_t kMaxNumbers =
+    1 << 20;  // a list of numbers where a tensor was expected is wrong, not hostile
 
 // Keys go into the path of every tensor below them.
 std::string ShortKey(const std::string& key) {
@@ -98,7 +100,7 @@ class Parser {
       tree_->structure += ValidUtf8(DumpJson(value));
       return Ok();
     }
-    if (tree_->numbers.size() >= kMaxLeaves) return Bad("too many numbers");
+    if (tree_->numbers.size() >= kMaxNumbers) return Bad("too many numbers");
     tree_->numbers.push_back({path, value.get<double>(), value.is_number_integer()});
     tree_->structure += "number";
     return Ok();

@@ -339,7 +339,7 @@ def good_run(house):
     require(done.err == "", "--json without a terminal says nothing on stderr: %r" % done.err[:300])
     for field in ("verdict", "kind", "reason", "detail", "speedup", "error", "gates", "launches", "provenance"):
         require(field in record, "no field %r" % field)
-    require(record["verdict"] in ("accepted", "no_difference", "rejected"), record["verdict"])
+    require(record["verdict"] in ("accepted", "no_difference", "rejected", "inconclusive"), record["verdict"])
     require(record["error"]["candidate"] <= record["error"]["limit"], "a plain copy is over the limit")
     require(set(record["gates"].values()) <= {"pass", "fail", "skipped"}, "odd gates")
     listed = house.run("runs", "--verdicts", "--json").expect(0).records(1)[0]

@@ -48,7 +48,7 @@ def story(run):
     candidates = {}
     for key, row in run.candidates.items():
         wide = row["verdict"] != "accepted" or row["ci_low"] > 2
-        about_speed = row["reason"] in ("faster", "slower") or row["verdict"] == "no_difference"
+        about_speed = row["reason"] in ("faster", "slower") or row["verdict"] in ("no_difference", "inconclusive")
         verdict = (row["verdict"], row["reason"]) if wide and not about_speed else "right"
         candidates[key] = (row["parent_key"], row["phase"], row["source"], verdict)
     return {

@@ -88,7 +88,7 @@ class Run:
 
     def is_right(self, key):
         verdict, reason = self.verdict(key)
-        return verdict in ("accepted", "no_difference") or reason == "slower"
+        return verdict in ("accepted", "no_difference", "inconclusive") or reason == "slower"
 
     def decided(self, key):
         require(key in self.decisions, "no decision %s; there are %s" % (key, list(self.decisions)))
