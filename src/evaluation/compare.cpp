@@ -154,31 +154,17 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
 
 namespace {
 
-constexpr size_t kShortRow = 16;           // a shorter row has no scale of its own: chance decides it
 constexpr int kGapOfExponents = 10;        // giants are a thousand times larger than everything else
 constexpr int kGiantExponent = 1023 + 13;  // 8192: nothing below is a mask, however small the rest is
-constexpr double kSmallestShare = 1e-4;
 
-int ExponentOf(double value) {
-  return static_cast<int>((std::bit_cast<uint64_t>(value) >> 52) & 0x7FF);
-}
+}  // namespace
 
-// Values at or above this are giants: a group apart, such as a mask of -1e9, with nothing of a size between
-// them and the rest.
-template <class Values>
-double GiantsFrom(Values expected, size_t numbers) {
-  std::vector<size_t> counts(2048);
-  size_t total = 0;
-  for (size_t i = 0; i < numbers; ++i) {
-    const double value = expected(i);
-    if (!std::isfinite(value) || value == 0) continue;
-    ++counts[static_cast<size_t>(ExponentOf(value))];
-    ++total;
-  }
-  size_t above = 0;
+double GiantsFrom(const std::vector<uint64_t>& counts) {
+  uint64_t total = 0, above = 0;
+  for (const uint64_t count : counts) total += count;
   int empty = 0, lowest = 2047;
   for (int exponent = 2046; exponent >= 0; --exponent) {
-    const size_t count = counts[static_cast<size_t>(exponent)];
+    const uint64_t count = counts[static_cast<size_t>(exponent)];
     if (count == 0) {
       ++empty;
       continue;
@@ -192,6 +178,25 @@ double GiantsFrom(Values expected, size_t numbers) {
     above += count;
   }
   return INFINITY;
+}
+
+namespace {
+
+constexpr size_t kShortRow = 16;  // a shorter row has no scale of its own: chance decides it
+constexpr double kSmallestShare = 1e-4;
+
+int ExponentOf(double value) {
+  return static_cast<int>((std::bit_cast<uint64_t>(value) >> 52) & 0x7FF);
+}
+
+template <class Values>
+double GiantsFrom(Values expected, size_t numbers) {
+  std::vector<uint64_t> counts(2048);
+  for (size_t i = 0; i < numbers; ++i) {
+    const double value = expected(i);
+    if (std::isfinite(value) && value != 0) ++counts[static_cast<size_t>(ExponentOf(value))];
+  }
+  return hone::GiantsFrom(counts);
 }
 
 struct Sums {

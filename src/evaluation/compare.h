@@ -37,6 +37,11 @@ Distance CompareLeaves(const TensorTree& answer, const TensorTree& truth, size_t
 size_t CountFar(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
                 std::span<const std::byte> truth, double atol, double rtol);
 
+// Values at or above this are giants: a group apart, such as a mask of -1e9, with nothing of a size between
+// them and the rest. `counts`: how many finite values other than zero have each of the 2048 exponents of a
+// double.
+double GiantsFrom(const std::vector<uint64_t>& counts);
+
 // Element `index` as a number (the real part of a complex one).
 double ElementAt(Dtype dtype, std::span<const std::byte> bytes, size_t index);
 

@@ -2,13 +2,12 @@
 
 #include <cmath>
 
+#include "evaluation/compare.h"
 #include "evaluation/kernels/host_twin.h"
 
 namespace hone {
 
 namespace {
-
-constexpr int kGapOfExponents = 10;  // as in compare.cpp
 
 using kernels::GroupArgs;
 using kernels::GroupPartial;
@@ -84,26 +83,6 @@ ShapeView ViewOf(Dtype dtype, uint64_t numbers, const std::vector<int64_t>& shap
     view.inner = numbers / (view.outer * channels);
   }
   return view;
-}
-
-double GiantsFrom(const std::vector<uint64_t>& counts) {
-  uint64_t total = 0, above = 0;
-  for (const uint64_t count : counts) total += count;
-  int empty = 0, lowest = 2047;
-  for (int exponent = 2046; exponent >= 0; --exponent) {
-    const uint64_t count = counts[static_cast<size_t>(exponent)];
-    if (count == 0) {
-      ++empty;
-      continue;
-    }
-    // A few stray numbers near zero are no group of their own.
-    if (above > 0 && empty >= kGapOfExponents && 100 * (total - above) >= total)
-      return std::ldexp(1.0, lowest - 1023);
-    empty = 0;
-    lowest = exponent;
-    above += count;
-  }
-  return INFINITY;
 }
 
 GroupArgs RowsOf(const ShapeView& view, int truth_number, const void* truth, double giant) {
