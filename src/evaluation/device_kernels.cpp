@@ -108,21 +108,6 @@ ComparedSums Join(const ComparedSums& first, const ComparedSums& second) {
   return joined;
 }
 
-namespace {
-
-// A template, so that it also compiles against a Distance that has no element-wise part.
-template <class Shaped>
-void AddShaped(const ComparedSums& sums, uint64_t per_element, double typical, Shaped* distance) {
-  if constexpr (requires { distance->scaled_at; }) {
-    distance->typical = typical;
-    distance->scaled = sums.partial.scaled;
-    distance->scaled_at = sums.partial.scaled_at == UINT64_MAX ? 0 : sums.partial.scaled_at / per_element;
-    distance->truth_non_finite = sums.partial.truth_non_finite;
-  }
-}
-
-}  // namespace
-
 Distance DistanceOf(Dtype dtype, const ComparedSums& sums) {
   const ComparePartial& partial = sums.partial;
   const uint64_t per_element = IsComplex(dtype) ? 2 : 1;
@@ -145,7 +130,10 @@ Distance DistanceOf(Dtype dtype, const ComparedSums& sums) {
   const double difference = std::sqrt(partial.difference_squared);
   distance.relative = norm > 0 ? difference / norm : difference;
   distance.worst = rms > 0 ? worst / rms : worst;
-  AddShaped(sums, per_element, rms * (sums.largest > 0 ? sums.largest : 1), &distance);
+  distance.typical = rms * (sums.largest > 0 ? sums.largest : 1);
+  distance.scaled = partial.scaled;
+  distance.scaled_at = partial.scaled_at == UINT64_MAX ? 0 : partial.scaled_at / per_element;
+  distance.truth_non_finite = partial.truth_non_finite;
   return distance;
 }
 

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kFreezeSeconds = 2;
+constexpr long kLookAgainNs = 10'000;
 
 // The folder of this process's own group in the version-2 hierarchy; empty where there is none.
 fs::path OwnGroup() {
@@ -119,6 +120,11 @@ bool Freezer::WriteFreeze(bool frozen) {
     if (size <= 0) return false;
     text[size] = '\0';
     if (std::strstr(text, wanted) != nullptr) return true;
+    // A thread freezes itself when it next runs. It may have to run on this very core, so this one sleeps:
+    // spinning would keep it waiting for a whole time slice. (The kernel tells of changes in cgroup.events up
+    // to 10 ms late.)
+    const timespec moment{0, kLookAgainNs};
+    nanosleep(&moment, nullptr);
   }
   return false;
 }

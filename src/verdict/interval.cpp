@@ -5,8 +5,6 @@
 #include <limits>
 #include <optional>
 
-#include "base/ids.h"
-
 namespace hone {
 
 namespace {
@@ -18,6 +16,10 @@ constexpr double kBusyRounds = 0.15;
 // An estimate within 5% of 1 is near it, and an interval of 10% to each side is narrow enough to say so.
 constexpr double kNearOne = 0.05;
 constexpr double kNarrow = 0.10;
+// A difference of this many standard errors of one pair of processes.
+constexpr double kStandsOut = 4;
+// The standard deviation of a normal distribution in distances from its median to its quartile.
+constexpr double kDeviationOfQuartile = 1.4826;
 // With fewer rounds not even their smallest and largest bound the median with 95%.
 constexpr size_t kLeastRounds = 6;
 
@@ -171,7 +173,7 @@ double RoundSpread(const std::vector<double>& us) {
   if (logs.size() < 2) return 0;
   const double middle = MedianOf(logs);
   for (double& value : logs) value = std::abs(value - middle);
-  return 1.4826 * MedianOf(std::move(logs));
+  return kDeviationOfQuartile * MedianOf(std::move(logs));
 }
 
 bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread) {
@@ -192,29 +194,19 @@ bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread) {
   return MedianOf(std::move(spreads)) > kBusyRounds;
 }
 
-Interval RatioInterval(const std::vector<double>& numerator, const std::vector<double>& denominator,
-                       double process_spread) {
-  const size_t rounds = std::min(numerator.size(), denominator.size());
-  Interval interval;
-  if (rounds == 0) return interval;
-  auto ratio = [](double top, double bottom) { return bottom > 0 ? std::max(0.0, top / bottom) : 0; };
-  interval.estimate = ratio(MedianOf(numerator), MedianOf(denominator));
-  // The resamples are fixed, so the same measurement gives the same verdict.
-  Random random(0x486F6E65);
-  constexpr int kResamples = 4000;
-  std::vector<double> found(kResamples), top(rounds), bottom(rounds);
-  for (double& value : found) {
-    for (size_t i = 0; i < rounds; ++i) {
-      const size_t pick = random.Below(rounds);
-      top[i] = numerator[pick];
-      bottom[i] = denominator[pick];
-    }
-    value = ratio(MedianOf(top), MedianOf(bottom));
+bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {
+  for (const PairTimes& pair : pairs) {
+    std::vector<double> ratios = LogRatios(pair);
+    if (ratios.empty()) return false;
+    std::sort(ratios.begin(), ratios.end());
+    const double middle = MedianOf(ratios), lower = ratios[ratios.size() / 4];
+    if (!std::isfinite(middle) || !std::isfinite(lower)) return false;
+    // The scatter of a median is that of the rounds over the root of their number.
+    const double scatter =
+        kDeviationOfQuartile * (middle - lower) / std::sqrt(static_cast<double>(ratios.size()));
+    if (std::log(estimate) < kStandsOut * scatter) return false;
   }
-  std::sort(found.begin(), found.end());
-  interval.low = found[static_cast<size_t>(0.025 * kResamples)] / (1 + process_spread);
-  interval.high = found[static_cast<size_t>(0.975 * kResamples)] * (1 + process_spread);
-  return interval;
+  return !pairs.empty();
 }
 
 }  // namespace hone

@@ -55,9 +55,9 @@ double RoundSpread(const std::vector<double>& us);
 // quiet machine; or a pair has no estimate at all. An interval that excludes 1 has decided.
 bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread);
 
-// The interval of one pair, as `low / (1 + process_spread)` around a bootstrap of its rounds. To be removed:
-// use RatioInterval(pairs, process_spread) with one PairTimes per pair of processes and Interval::MayAccept.
-Interval RatioInterval(const std::vector<double>& numerator, const std::vector<double>& denominator,
-                       double process_spread);
+// Whether a speed-up of `estimate` stands out of what the rounds of every pair scatter: on a busy machine
+// three pairs may agree by luck. Only the scatter towards 1 counts. A candidate that is faster than the clock
+// can tell in some rounds, as one of 200x may be, is no less certain for it.
+bool StandsOut(const std::vector<PairTimes>& pairs, double estimate);
 
 }  // namespace hone

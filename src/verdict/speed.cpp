@@ -14,8 +14,6 @@ namespace {
 
 // PyTorch beside the candidate against PyTorch alone.
 constexpr double kDisturbed = 1.5;
-// A difference of this many standard errors of one pair of processes.
-constexpr double kStandsOut = 4;
 
 // The value that three quarters of the rounds exceed: a single slow moment is no evidence.
 double LowerQuartile(std::vector<double> values) {
@@ -92,22 +90,6 @@ double ProcessSpread(const Measurement& m, const JudgeContext& context, double c
   if (context.host_bound_spread == 0 || !m.profile) return context.process_spread;
   const double device_us = m.profile->own_us + m.profile->library_us;
   return device_us < 0.6 * candidate_us ? context.host_bound_spread : context.process_spread;
-}
-
-// Whether the difference stands out of what the rounds scatter: on a busy machine three pairs may agree by
-// luck. The scatter of a pair's median is that of its rounds over the root of their number.
-bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {
-  for (const PairTimes& pair : pairs) {
-    std::vector<double> ratios;
-    const size_t rounds = std::min(pair.candidate_us.size(), pair.baseline_us.size());
-    for (size_t i = 0; i < rounds; ++i)
-      if (pair.candidate_us[i] > 0 && pair.baseline_us[i] > 0)
-        ratios.push_back(pair.baseline_us[i] / pair.candidate_us[i]);
-    if (10 * ratios.size() < 9 * rounds) return false;
-    const double scatter = RoundSpread(ratios) / std::sqrt(static_cast<double>(std::max<size_t>(1, rounds)));
-    if (std::log(estimate) < kStandsOut * scatter) return false;
-  }
-  return true;
 }
 
 }  // namespace
