@@ -1,0 +1,115 @@
+// The part of the protocol (protocol.h) that is spoken while processes are timed, and what the zygote
+// understands. The parent reads its clock around `block` and `collect`: these messages stay small, and what
+// is in their replies is looked at when the side is frozen.
+#pragma once
+
+#include "evaluation/protocol.h"
+
+namespace hone {
+
+struct DrawReply {
+  std::vector<uint64_t> bases;  // where each set begins
+  Json layout;                  // of all sets, or
+  std::vector<Json> trees;      // of each
+  static FieldList Fields();
+};
+struct DrawRequest {
+  static constexpr Verb kVerb = Verb::kDraw;
+  using Reply = DrawReply;
+  std::vector<uint64_t> seeds;
+  static FieldList Fields();
+};
+
+// All of it is the worker's own word; the answers are compared in any case.
+struct BlockReply {
+  double event_us = 0;
+  Json answers;  // per call and leaf the address of an answer
+  Json odd;      // answers of another shape than expected
+  static FieldList Fields();
+};
+struct BlockRequest {
+  static constexpr Verb kVerb = Verb::kBlock;
+  using Reply = BlockReply;
+  std::string slot = "default";
+  uint64_t bytes = 0;
+  bool on_device = false;
+  std::vector<uint64_t> bases = {};
+  int calls = 0;
+  std::string rung = {};
+  std::string mode = {};
+  uint64_t seed = 0;
+  int64_t flush = 0;
+  Json leaves = {};  // of an answer, if the reply shall say where answers lie
+  Json layout = {};
+  std::vector<Json> trees = {};
+  static FieldList Fields();
+};
+
+struct CollectReply {
+  Json odd;
+  static FieldList Fields();
+};
+struct CollectRequest {
+  static constexpr Verb kVerb = Verb::kCollect;
+  using Reply = CollectReply;
+  std::string slot = "default";
+  Json leaves = {};
+  uint64_t stride = 0;
+  uint64_t bytes = 0;
+  bool on_device = false;
+  static FieldList Fields();
+};
+
+struct ClearReply {
+  bool reused = false;  // calls handed out memory of earlier answers
+  static FieldList Fields();
+};
+struct ClearRequest {
+  static constexpr Verb kVerb = Verb::kClear;
+  using Reply = ClearReply;
+  std::string slot = "default";
+  std::string rung = {};
+  std::string mode = {};
+  static FieldList Fields();
+};
+
+struct CallsRequest {
+  static constexpr Verb kVerb = Verb::kCalls;
+  using Reply = Nothing;
+  std::string slot;
+  std::string inputs;
+  int count = 1;
+  std::string rung = {};
+  static FieldList Fields();
+};
+
+struct KeepSampleRequest {
+  static constexpr Verb kVerb = Verb::kKeepSample;
+  using Reply = Nothing;
+  std::string slot = "default";
+  std::string inputs = {};
+  static FieldList Fields();
+};
+
+// To the zygote: one more worker, which speaks on the descriptor. There is no reply.
+struct ForkRequest {
+  static constexpr Verb kVerb = Verb::kFork;
+  using Reply = Nothing;
+  static FieldList Fields();
+};
+
+struct StatusReply {
+  bool running = false;
+  int code = 0;
+  int signal = 0;
+  static FieldList Fields();
+};
+// To the zygote: how one of its workers ended.
+struct StatusRequest {
+  static constexpr Verb kVerb = Verb::kStatus;
+  using Reply = StatusReply;
+  int fork = 0;
+  static FieldList Fields();
+};
+
+}  // namespace hone
