@@ -225,7 +225,7 @@ def profile(call, inputs, device, own_names=()):
     if not on_gpu:
         own_us = max(0.0, wall_us - library_us)
     top = sorted(kernels.items(), key=lambda item: -item[1])[:12]
-    return {"launches": launches, "own_us": own_us, "library_us": library_us, "wall_us": wall_us,
+    return {"launches": launches, "own_us": own_us, "library_us": library_us,
             "kernels": [{"name": name[:120], "count": count} for name, count in top]}
 
 

@@ -55,7 +55,7 @@ class DeviceRegion:
 
 
 def open_region(message, descriptor):
-    return (DeviceRegion if message.get("on_device") else HostRegion)(descriptor, message["bytes"])
+    return (DeviceRegion if message["on_device"] else HostRegion)(descriptor, message["bytes"])
 
 
 def rebuild(node, region, base, device):
@@ -105,13 +105,13 @@ class Clock:
     def block(self, message, descriptors):
         """Calls with the first `calls` sets and keeps the answers. The parent times this message and `collect`, which follows."""
         worker, slot, mode, calls = self.worker, message["slot"], message["mode"], message["calls"]
-        rung = worker.rungs.get(slot, {}).get(message.get("rung", ""))
+        rung = worker.rungs.get(slot, {}).get(message["rung"])
         call = rung.call if rung is not None else worker.models[slot]
         self.region = open_region(message, descriptors[0])
         sets = self.sets = [rebuild(tree, self.region, base, worker.device) for tree, base in zip(_trees(message), message["bases"])]
         on_gpu, outputs = worker.device.type == "cuda", [None] * calls
         # Where one buffer is handed out for all calls, an answer is copied before the next call overwrites it.
-        keep = _copies if self.reuses.get((slot, message.get("rung", ""))) else _as_it_is
+        keep = _copies if self.reuses.get((slot, message["rung"])) else _as_it_is
         worker.restore(slot)
         worker.seed(message["seed"])
         flush = self._flush(message)
@@ -150,45 +150,30 @@ class Clock:
         return reply
 
     def _tell_addresses(self, outputs, leaves, reply):
-        """Where each answer lies: the parent reads it there once this process is frozen. 0: it is not what was expected."""
-        wanted = [(torch.Size(leaf["shape"]), DTYPES[leaf["dtype"]]) for leaf in leaves]
-        answers, odd, self.lying = [], [], []  # what lies there must stay
-        for at, out in enumerate(outputs):
-            tensors = [out] if isinstance(out, torch.Tensor) else tensors_of(out)
-            tensors = [plain(tensor) for tensor in tensors]
-            self.lying.append(tensors)
-            if [(tensor.shape, tensor.dtype) for tensor in tensors] != wanted:
-                odd.append([at, [[list(tensor.shape), str(tensor.dtype)] for tensor in tensors]])
-                answers.append([])
-            else:
-                answers.append([tensor.data_ptr() for tensor in tensors])
-        reply["answers"] = answers
+        """Where each answer lies: the parent reads it there once this process is frozen. Nothing for one of another form."""
+        answers, odd = fitting(outputs, leaves)
+        self.lying = [[plain(tensor) for tensor in tensors] for tensors in answers]  # what lies there must stay
+        reply["answers"] = [[tensor.data_ptr() for tensor in tensors] for tensors in self.lying]
         if odd:
             reply["odd"] = odd
 
     def collect(self, message, descriptors):
         """Copies the kept answers into memory that the parent reveals only now: nothing could be computed there."""
-        region = self.place = open_region(message, descriptors[0])
-        leaves, odd = message["leaves"], []
+        region, leaves = open_region(message, descriptors[0]), message["leaves"]
+        self.place = region
         with torch.no_grad():
-            for at, out in enumerate(self.outputs):
-                tensors = (out,) if isinstance(out, torch.Tensor) else tensors_of(out)
-                if len(tensors) != len(leaves):
-                    odd.append([at, len(tensors)])
-                    continue
+            answers, odd = fitting(self.outputs, leaves)
+            for at, tensors in enumerate(answers):
                 for leaf, tensor in zip(leaves, tensors):
-                    if list(tensor.shape) == leaf["shape"] and tensor.dtype == DTYPES[leaf["dtype"]]:
-                        region.tensor(leaf, at * message["stride"]).copy_(tensor)
-                    else:
-                        odd.append([at, list(tensor.shape), str(tensor.dtype)[len("torch."):]])
+                    region.tensor(leaf, at * message["stride"]).copy_(tensor)
         self.worker.synchronize()
         return {"odd": odd} if odd else {}
 
     def clear(self, message, descriptors):
         """Lets go of the block's inputs and answers; what is freed here costs no timed block anything. Tells whether answers shared
         memory while all of them were alive."""
-        key, reply = (message["slot"], message.get("rung", "")), {}
-        if message.get("mode") == "run" and len(self.outputs) > 1:
+        key, reply = (message["slot"], message["rung"]), {}
+        if message["mode"] == "run" and len(self.outputs) > 1:
             addresses = [[tensor.data_ptr() for tensor in tensors_of([out]) if tensor.numel()] for out in self.outputs]
             shared = len({tuple(one) for one in addresses}) < len(addresses) and any(addresses)
             self.reuses[key] = self.reuses.get(key, False) or shared
@@ -203,7 +188,7 @@ class Clock:
 
     def _flush(self, message):
         """A buffer larger than the caches, for calls that are to find them cold."""
-        if not message.get("flush"):
+        if not message["flush"]:
             return None
         if self.flush_buffer is None:
             self.flush_buffer = torch.empty(message["flush"], dtype=torch.uint8, device=self.worker.device)
@@ -212,7 +197,7 @@ class Clock:
     def calls(self, message, descriptors):
         """Calls a baseline several times on inputs that are already here. Only the reference is asked, for a first look at its speed."""
         worker, slot = self.worker, message["slot"]
-        rung = worker.rungs.get(slot, {}).get(message.get("rung", ""))
+        rung = worker.rungs.get(slot, {}).get(message["rung"])
         call, inputs = rung.call if rung is not None else worker.models[slot], worker.inputs[message["inputs"]]
         if rung is not None:
             rung.enter()
@@ -235,6 +220,19 @@ class Clock:
         return {}
 
 
+def fitting(outputs, leaves):
+    """The tensors of every answer that has the shapes and dtypes of the leaves, none of another; and what the others are instead."""
+    wanted = [(torch.Size(leaf["shape"]), DTYPES[leaf["dtype"]]) for leaf in leaves]
+    answers, odd = [], []
+    for at, out in enumerate(outputs):
+        tensors = [out] if isinstance(out, torch.Tensor) else tensors_of(out)
+        form = [(tensor.shape, tensor.dtype) for tensor in tensors]
+        answers.append(tensors if form == wanted else [])
+        if form != wanted:
+            odd.append([at, [[list(shape), str(dtype)] for shape, dtype in form]])
+    return answers, odd
+
+
 def plain(tensor):
     """The values as they lie in memory, one after the other."""
     if tensor.layout != torch.strided:
@@ -254,7 +252,4 @@ def _copies(out):
 
 def _trees(message):
     """One layout for all sets, or one each."""
-    return message["trees"] if "trees" in message else [message["layout"]] * len(message["bases"])
-
-
-VERBS = ("draw", "block", "collect", "clear", "calls", "keep_sample")
+    return message["trees"] if "trees" in message else [message.get("layout")] * len(message["bases"])

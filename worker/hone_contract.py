@@ -17,6 +17,7 @@ import threading
 
 import torch
 
+import hone_protocol
 from hone_wire import map_tensors, read_tree, tensors_of, write_tree
 
 # Variables that compilers and libraries set for themselves on first use.
@@ -84,10 +85,7 @@ class Contract:
 
     def __init__(self, worker):
         self.worker = worker
-        self.steps = {
-            "set_weights": self.set_weights, "deepcopy": self.deepcopy, "pickle": self.pickle, "slice": self.slice,
-            "gradients": self.gradients, "globals": self.globals,
-        }
+        self.steps = {name: getattr(self, name) for name in hone_protocol.STEPS}
 
     def answer(self, message, descriptors):
         try:
@@ -105,7 +103,7 @@ class Contract:
         if how == "load" and not same_layout and callable(getattr(model, "load_reference", None)):
             with torch.no_grad():
                 model.load_reference(state)
-            return {"how": "load_reference"}
+            return {}
         if not same_layout:
             return {"not_applicable": "it holds the reference's weights in another layout"}
         if how == "load":
@@ -118,7 +116,7 @@ class Contract:
                 for name, value in state.items():
                     own[name].copy_(value)
         self.worker.synchronize()
-        return {"how": how}
+        return {}
 
     def deepcopy(self, message, descriptors):
         self.worker.models[message["as"]] = copy.deepcopy(self.worker.models[message["slot"]])
@@ -129,11 +127,11 @@ class Contract:
         torch.save(self.worker.models[message["slot"]], kept, pickle_module=pickle)
         kept.seek(0)
         self.worker.models[message["as"]] = torch.load(kept, map_location=self.worker.device, pickle_module=pickle, weights_only=False)
-        return {"bytes": kept.getbuffer().nbytes}
+        return {}
 
     def slice(self, message, descriptors):
         """Inputs of another batch size: the first `size` entries along `dim` of every tensor that has `full` there."""
-        dim, full, size = message["dim"], message["full"], message["size"]
+        dim, full, size = message.get("dim", 0), message["full"], message["size"]
 
         def cut(tensor):
             if tensor.dim() <= dim or tensor.shape[dim] != full:
@@ -141,7 +139,7 @@ class Contract:
             return tensor.narrow(dim, 0, size).contiguous().clone()
 
         self.worker.inputs[message["as"]] = map_tensors(self.worker.inputs[message["inputs"]], cut)
-        return {"first_shape": [list(t.shape) for t in tensors_of(self.worker.inputs[message["as"]])][:1]}
+        return {}
 
     def gradients(self, message, descriptors):
         """One step of training: train mode, forward, backward. Writes the gradients of inputs and parameters."""
@@ -170,7 +168,7 @@ class Contract:
         finally:
             model.train(was_training)
         shown = [torch.zeros(0) if value is None else value.detach().contiguous() for value in found]
-        return {"names": names, "inputs": len(leaves), "tree": write_tree(shown, descriptors[0])}
+        return {"names": names, "tree": write_tree(shown, descriptors[0])}
 
     def globals(self, message, descriptors):
         """What the candidate left changed since before its file was imported, and whether a call moves the random generator."""

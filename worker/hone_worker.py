@@ -19,6 +19,7 @@ import traceback
 import torch
 
 import hone_clock
+import hone_protocol
 import hone_task
 import hone_wire
 from hone_wire import Wire, map_tensors, read_tree, write_tree
@@ -102,8 +103,8 @@ class Worker:
         self.settings_before = None  # process-wide settings, before the candidate's file was imported
         self.facts = {}
         self.clock = hone_clock.Clock(self)
-        self.verbs = {name: getattr(self, name) for name in VERBS}
-        self.verbs.update((name, getattr(self.clock, name)) for name in hone_clock.VERBS)
+        self.verbs = {name: getattr(self, name) for name in hone_protocol.WORKER}
+        self.verbs.update((name, getattr(self.clock, name)) for name in hone_protocol.CLOCK)
 
     def seed(self, seed):
         random.seed(seed)
@@ -117,7 +118,7 @@ class Worker:
         """Facts about this machine. They were collected at the start, because a GPU takes seconds to initialise."""
         if isinstance(self.facts, Exception):
             raise self.facts
-        return dict(self.facts)
+        return {"facts": self.facts}
 
     def wake(self):
         """Touches the device, which takes a while; the reference also collects facts about it."""
@@ -214,8 +215,7 @@ class Worker:
             arguments = load_file(message["init_file"], "hone_init_inputs").get_init_inputs()
         else:
             arguments = self._init_inputs()
-        poison = self.role == "candidate" and message.get("poison", True)
-        set_poison(poison)
+        set_poison(self.role == "candidate")
         try:
             self.seed(message["seed"])
             kind = getattr(self.module, message["class"])
@@ -305,7 +305,7 @@ class Worker:
 
     def make_inputs(self, message, descriptors):
         """The task's own inputs under a secret seed, changed for a stress regime when asked."""
-        made = self.draw_inputs(message["seed"], message.get("variant"), message.get("slot"))
+        made = self.draw_inputs(message["seed"], message.get("variant"), message["slot"])
         if message.get("regime"):
             import hone_stress
 
@@ -320,9 +320,9 @@ class Worker:
         if message.get("change"):
             import hone_stress
 
-            made = hone_stress.transform_inputs(message["change"], made, message["output_shapes"])
+            made = hone_stress.transform_inputs(message["change"], made, message.get("output_shapes", []))
             if made is None:
-                return {"unchanged": True}
+                return {}
         self.inputs[message["inputs"]] = map_tensors(made, lambda t: t.to(self.device))
         return {"tree": write_tree(made, descriptors[0])}
 
@@ -445,11 +445,11 @@ class Worker:
         wide = self.wide.get(slot)
         if wide is None or self.snapshots.get(slot) is not None:
             wide = wide_model(self.models[slot])
-        if message.get("keep", True):
+        if message["keep"]:
             self.wide[slot] = wide
         inputs, mutated = self._mutated(message.get("mutant"), wide, self.inputs[message["inputs"]], message["seed"])
         if message.get("jitter"):
-            inputs = jittered(inputs, message["jitter"], torch.Generator().manual_seed(message["jitter_seed"]))
+            inputs = jittered(inputs, message["jitter"], torch.Generator().manual_seed(message.get("jitter_seed", 0)))
         started = time.perf_counter()
         with torch.no_grad(), mutated:
             out = run_wide(wide, inputs, lambda: self.seed(message["seed"]))
@@ -473,7 +473,7 @@ class Worker:
     def card(self, message, descriptors):
         import hone_card
 
-        return hone_card.card(self.models[message["slot"]], self.inputs[message["inputs"]])
+        return {"card": hone_card.card(self.models[message["slot"]], self.inputs[message["inputs"]])}
 
     def profile(self, message, descriptors):
         import hone_card
@@ -486,14 +486,12 @@ class Worker:
                     function = function.fn
                 if callable(function):
                     own.append(getattr(function, "__name__", ""))
-        slot = message["slot"]
-        rung = self.rungs.get(slot, {}).get(message.get("rung", ""))
-        return hone_card.profile(rung.call if rung else self.models[slot], self.inputs[message["inputs"]], self.device, own)
+        return hone_card.profile(self.models[message["slot"]], self.inputs[message["inputs"]], self.device, own)
 
     def ceilings(self, message, descriptors):
         import hone_card
 
-        return hone_card.ceilings(self.device)
+        return {"rates": hone_card.ceilings(self.device)}
 
     def tampering(self, message, descriptors):
         changed = [
@@ -514,12 +512,6 @@ class Worker:
         return {"right": float(torch.mm(a, a).sum()) == 64.0 ** 3}
 
 
-VERBS = (
-    "hello", "threads", "load", "init_inputs", "build", "weights", "take_weights", "snapshot", "drop", "make_inputs",
-    "put_inputs", "stress", "mutants", "run", "truth", "rung", "card", "profile", "ceilings", "tampering", "canary", "contract",
-)
-
-
 def describe(error):
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     return {"type": type(error).__name__, "message": str(error)[:20000], "traceback": text[-20000:]}
@@ -527,6 +519,10 @@ def describe(error):
 
 def answer(worker, message, descriptors):
     """Does what one message asks. Whatever the code of a task or a candidate raises becomes a reply."""
+    try:
+        hone_protocol.check(message)
+    except hone_protocol.ProtocolError as error:
+        return {"ok": False, "error": describe(error)}
     verb = message["verb"]
     try:
         started = time.perf_counter()
@@ -591,6 +587,7 @@ def main():
         message, descriptors = control.receive()
         if message is None:
             os._exit(0)
+        hone_protocol.check(message)
         if message["verb"] == "fork":
             pid = os.fork()
             if pid == 0:

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "evaluation/run_messages.h"
 
 namespace hone {
 
@@ -105,45 +106,41 @@ class Auditor {
     return Ok();
   }
 
-  Result<std::optional<TensorTree>> Answer(const std::string& verb, const Case& one,
-                                           const std::string& mutant) {
+  // Request: RunRequest or TruthRequest.
+  template <class Request>
+  Result<std::optional<TensorTree>> Answer(const Case& one, const std::string& mutant) {
     HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("mutant"));
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply,
-                          worker_.Call(verb,
-                                       {{"slot", truth_.instances[one.instance].slot},
-                                        {"inputs", one.id},
-                                        {"seed", one.call_seed},
-                                        {"mutant", mutant}},
-                                       {blob.fd()}, 600));
+    Request request;
+    request.slot = truth_.instances[one.instance].slot;
+    request.inputs = one.id;
+    request.seed = one.call_seed;
+    request.mutant = mutant;
+    HONE_ASSIGN_OR_RETURN(const auto reply, worker_.Call(request, {blob.fd()}, 600));
     if (!reply.ok() && !worker_.alive())
       return Error{ErrorKind::kInvalid, "the reference worker died under mutant " + mutant};
     // An input that must keep its form (sorted offsets, say) has no such mutant.
     if (!reply.ok()) return std::optional<TensorTree>();
-    HONE_ASSIGN_OR_RETURN(TensorTree tree,
-                          ParseTree(GetMember(reply.body, "tree"), std::move(blob), "output"));
+    HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(reply.body.tree, std::move(blob), "output"));
     return std::optional<TensorTree>(std::move(tree));
   }
 
   Status RunMutants(size_t instance) {
     const Case& one = *FirstOf(instance);
-    HONE_ASSIGN_OR_RETURN(const Json reply,
-                          worker_.Require("mutants", {{"slot", truth_.instances[instance].slot},
-                                                      {"inputs", one.id},
-                                                      {"seed", one.call_seed},
-                                                      {"gradient_from", kGradientFrom}}));
-    const Json& list = GetMember(reply, "names");
-    const Json& sensitivities = GetMember(reply, "sensitivities");
+    HONE_ASSIGN_OR_RETURN(const MutantsReply reply,
+                          worker_.Require(MutantsRequest{truth_.instances[instance].slot, one.id,
+                                                         one.call_seed, kGradientFrom}));
     double limit = 1e-30;
     for (size_t i = 0; i < one.truth.leaves.size(); ++i)
       limit = std::max(limit, truth_.LimitFor(instance, i).relative);
     const Stopwatch watch;
     double call_s = 0;
     int ran = 0;
-    for (size_t i = 0; i < list.size(); ++i) {
-      const std::string name = list[i].get<std::string>();
+    for (size_t i = 0; i < reply.names.size(); ++i) {
+      const std::string& name = reply.names[i];
       if (ToldApart(name)) continue;
       if (StartsWith(name, kParameter)) {
-        const double moved = GetNumber(sensitivities, name.substr(sizeof kParameter - 1).c_str());
+        const auto found = reply.sensitivities.find(name.substr(sizeof kParameter - 1));
+        const double moved = found == reply.sensitivities.end() ? 0 : found->second;
         if (moved > kSurelySensitive * limit) {
           Add(name, std::min(moved / limit, 1e9), truth_.instances[instance].slot);
           continue;
@@ -153,9 +150,9 @@ class Auditor {
         ++left_out_;
         continue;
       }
-      progress_("auditing the task", static_cast<int>(i), static_cast<int>(list.size()));
+      progress_("auditing the task", static_cast<int>(i), static_cast<int>(reply.names.size()));
       const Stopwatch call;
-      HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> wrong, Answer("run", one, name));
+      HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> wrong, Answer<RunRequest>(one, name));
       call_s = ran == 0 ? call.seconds() : std::min(call_s, call.seconds());
       ++ran;
       if (wrong) Note(name, one, *wrong);
@@ -168,7 +165,7 @@ class Auditor {
     for (size_t instance = 0; instance < truth_.instances.size(); ++instance) {
       if (StartsWith(mutant, kParameter) && instance == 0) continue;
       const Case& one = *FirstOf(instance);
-      HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> wrong, Answer("truth", one, mutant));
+      HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> wrong, Answer<TruthRequest>(one, mutant));
       if (!wrong || wrong->leaves.size() != one.truth.leaves.size()) return false;
       for (size_t i = 0; i < wrong->leaves.size(); ++i) {
         if (wrong->leaves[i].elements() != one.truth.leaves[i].elements()) return false;

@@ -7,6 +7,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "evaluation/run_messages.h"
+#include "evaluation/setup_messages.h"
+#include "evaluation/timing_messages.h"
 
 namespace hone {
 
@@ -19,10 +22,10 @@ constexpr int64_t kCeilingsMeasuredAtMost = 4;
 }  // namespace
 
 Result<double> Baselines::TimeCall(const std::string& slot, const std::string& rung, double at_most_s) {
-  const Json message = {{"slot", slot}, {"inputs", "default#1"}, {"count", 1}, {"rung", rung}};
+  const CallsRequest request = {slot, "default#1", 1, rung};
   double best = 1e30, spent = 0;
   for (int i = 0; i < 7 && (i < 2 || spent < at_most_s); ++i) {
-    HONE_ASSIGN_OR_RETURN(const WorkerReply reply, worker_.Call("calls", message, {}, 600));
+    HONE_ASSIGN_OR_RETURN(const auto reply, worker_.Call(request, 600));
     if (!reply.ok()) return Error{ErrorKind::kInvalid, reply.failure->message};
     spent += reply.seconds();
     if (i > 0) best = std::min(best, reply.seconds());
@@ -39,7 +42,7 @@ Status Baselines::ChooseThreads() {
   for (int count = 1; count < cores; count *= 2) counts.push_back(count);
   counts.push_back(cores);
   for (int count : counts) {
-    HONE_RETURN_IF_ERROR(worker_.Require("threads", {{"count", count}}));
+    HONE_RETURN_IF_ERROR(worker_.Require(ThreadsRequest{count}));
     HONE_ASSIGN_OR_RETURN(const double us, TimeCall("default", "", 0.4));
     if (us < best_us) {
       best_us = us;
@@ -47,7 +50,7 @@ Status Baselines::ChooseThreads() {
     }
   }
   threads_ = best;
-  return worker_.Require("threads", {{"count", best}}).ok()
+  return worker_.Require(ThreadsRequest{best}).ok()
              ? Ok()
              : Status(Error{ErrorKind::kInternal, "cannot set threads"});
 }
@@ -69,20 +72,15 @@ bool Baselines::Wants(const std::string& rung) const {
 
 Result<TensorTree> Baselines::Run(const std::string& rung, const Case& one) {
   HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("reference"));
-  HONE_ASSIGN_OR_RETURN(
-      const Json reply,
-      worker_.Require("run",
-                      {{"slot", "default"}, {"inputs", one.id}, {"seed", one.call_seed}, {"rung", rung}},
-                      {blob.fd()}));
-  return ParseTree(GetMember(reply, "tree"), std::move(blob), "output");
+  HONE_ASSIGN_OR_RETURN(const RunReply reply,
+                        worker_.Require(RunRequest{"default", one.id, one.call_seed, rung}, {blob.fd()}));
+  return ParseTree(reply.tree, std::move(blob), "output");
 }
 
 Status Baselines::PrepareRung(const std::string& name) {
   Rung rung;
   rung.name = name;
-  HONE_ASSIGN_OR_RETURN(
-      const WorkerReply made,
-      worker_.Call("rung", {{"slot", "default"}, {"inputs", "default#1"}, {"rung", name}}, {}, 600));
+  HONE_ASSIGN_OR_RETURN(const auto made, worker_.Call(RungRequest{"default", "default#1", name}, 600));
   if (!made.ok()) {
     if (!worker_.alive()) return Error{ErrorKind::kInvalid, "the reference worker died preparing " + name};
     rung.why_not = SafeForTerminal(Lines(made.failure->message + "\n").front()).substr(0, 200);

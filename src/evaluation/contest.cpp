@@ -314,7 +314,7 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
     timing_.contestants = {Contestant{"candidate", {}, 0}};
     for (const std::string& rung : plan_.rungs) timing_.contestants.push_back({rung, {}, 0});
   }
-  HONE_RETURN_IF_ERROR(both.reference.Tell("keep_sample", {{"inputs", "default#1"}}));
+  HONE_RETURN_IF_ERROR(both.reference.KeepSample("default#1"));
   for (TimedSide* side : {&both.candidate, &both.reference})
     side->ExpectAnswers(session_.cases()[0].expected, std::max(1, plan_.most_calls));
   HONE_ASSIGN_OR_RETURN(const bool timed, TimeRounds(both, progress));

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/text.h"
+#include "evaluation/setup_messages.h"
 #include "evaluation/trial_judge.h"
 
 namespace hone {
@@ -33,8 +34,8 @@ ContractEntry NotApplicable(const std::string& name, const std::string& detail) 
   return {name, ContractState::kNotApplicable, detail};
 }
 
-std::string FailureOf(const Json& body) {
-  return SafeForTerminal(GetString(body, "failed"));
+std::string FailureOf(const ContractReply& reply) {
+  return SafeForTerminal(reply.failed);
 }
 
 // Empty when the two agree; else the first difference.
@@ -70,26 +71,25 @@ double Apart(const TensorTree& a, const TensorTree& b) {
 
 }  // namespace
 
-Result<Json> ContractCheck::Step(WorkerProcess& worker, Json message, const std::vector<int>& descriptors) {
-  HONE_ASSIGN_OR_RETURN(WorkerReply reply,
-                        worker.Call("contract", std::move(message), descriptors, kStepSeconds));
-  if (reply.ok()) return std::move(reply.body);
-  return Json{{"failed", reply.failure->message}};
+Result<ContractReply> ContractCheck::Step(WorkerProcess& worker, const ContractRequest& request,
+                                          const std::vector<int>& descriptors) {
+  HONE_ASSIGN_OR_RETURN(auto reply, worker.Call(request, descriptors, kStepSeconds));
+  if (!reply.ok()) reply.body.failed = reply.failure->message;
+  return std::move(reply.body);
 }
 
 Result<std::optional<TensorTree>> ContractCheck::RunOn(WorkerProcess& worker, const std::string& slot,
                                                        const std::string& inputs, uint64_t seed,
                                                        std::string* problem) {
   HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("contract"));
-  HONE_ASSIGN_OR_RETURN(
-      const WorkerReply reply,
-      worker.Call("run", {{"slot", slot}, {"inputs", inputs}, {"seed", seed}}, {out.fd()}, kStepSeconds));
+  HONE_ASSIGN_OR_RETURN(const auto reply,
+                        worker.Call(RunRequest{slot, inputs, seed}, {out.fd()}, kStepSeconds));
   if (!reply.ok()) {
     const std::string& type = reply.failure->type;
     *problem = SafeForTerminal((type.empty() ? "" : type + ": ") + reply.failure->message).substr(0, 300);
     return std::optional<TensorTree>();
   }
-  Result<TensorTree> tree = ParseTree(GetMember(reply.body, "tree"), std::move(out), "output");
+  Result<TensorTree> tree = ParseTree(reply.body.tree, std::move(out), "output");
   if (tree.ok()) return std::optional<TensorTree>(std::move(*tree));
   *problem = tree.error().message;
   return std::optional<TensorTree>();
@@ -106,10 +106,8 @@ Result<std::string> ContractCheck::CheckAnswer(const std::string& slot, const st
 }
 
 Result<bool> ContractCheck::PutInputs(const Case& one, const std::string& name) {
-  HONE_ASSIGN_OR_RETURN(
-      const WorkerReply reply,
-      candidate_.Call("put_inputs", {{"inputs", name}, {"tree", one.inputs.description}, {"in_place", false}},
-                      {one.inputs.blob.fd()}, kStepSeconds));
+  HONE_ASSIGN_OR_RETURN(const auto reply, candidate_.Call(PutInputsRequest{name, one.inputs.description},
+                                                          {one.inputs.blob.fd()}, kStepSeconds));
   return reply.ok();
 }
 
@@ -128,18 +126,16 @@ bool ContractCheck::IsLarge() const {
 
 Result<ContractCheck::Decided> ContractCheck::SetWeights(const std::string& name, const std::string& how,
                                                          const std::string& slot, const Instance& instance) {
-  HONE_ASSIGN_OR_RETURN(const Json set, Step(candidate_,
-                                             {{"step", "set_weights"},
-                                              {"how", how},
-                                              {"slot", slot},
-                                              {"names", instance.weight_names},
-                                              {"tree", instance.weights.description}},
-                                             {instance.weights.blob.fd()}));
+  ContractRequest request = {ContractStep::kSetWeights};
+  request.slot = slot;
+  request.how = how;
+  request.names = instance.weight_names;
+  request.tree = instance.weights.description;
+  HONE_ASSIGN_OR_RETURN(const ContractReply set, Step(candidate_, request, {instance.weights.blob.fd()}));
   if (const std::string failed = FailureOf(set); !failed.empty()) return Decided(Broken(name, failed));
-  if (const std::string why = GetString(set, "not_applicable"); !why.empty())
-    return Decided(NotApplicable(name, SafeForTerminal(why)));
+  if (!set.not_applicable.empty()) return Decided(NotApplicable(name, SafeForTerminal(set.not_applicable)));
   if (session_.stateful()) {
-    HONE_RETURN_IF_ERROR(candidate_.Call("snapshot", {{"slot", slot}}, {}, kStepSeconds));
+    HONE_RETURN_IF_ERROR(candidate_.Call(SnapshotRequest{slot}, kStepSeconds));
   }
   return Decided();
 }
@@ -162,17 +158,20 @@ Result<ContractEntry> ContractCheck::CheckBatchSize() {
                                     [&](const TensorLeaf& leaf) { return leaf.shape.size() > dim; });
     if (first == own_->inputs.leaves.end() || first->shape[dim] < 2) continue;
     const int64_t full = first->shape[dim];
-    Json cut = {
-        {"step", "slice"}, {"dim", dim}, {"full", full}, {"size", full / 2}, {"as", "contract_batch"}};
-    cut["inputs"] = own_->id;
-    HONE_ASSIGN_OR_RETURN(const Json made, Step(session_.worker(), cut, {}));
+    ContractRequest cut = {ContractStep::kSlice};
+    cut.dim = dim;
+    cut.full = full;
+    cut.size = full / 2;
+    cut.as = "contract_batch";
+    cut.inputs = own_->id;
+    HONE_RETURN_IF_ERROR(Step(session_.worker(), cut, {}));
     std::string problem;
     HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> expected,
                           RunOn(session_.worker(), "default", "contract_batch", own_->call_seed, &problem));
-    HONE_RETURN_IF_ERROR(session_.worker().Require("drop", {{"inputs", {"contract_batch"}}}));
+    HONE_RETURN_IF_ERROR(session_.worker().Require(DropRequest{{}, {"contract_batch"}}));
     if (!expected) continue;
-    cut["inputs"] = "contract";
-    HONE_ASSIGN_OR_RETURN(const Json taken, Step(candidate_, cut, {}));
+    cut.inputs = "contract";
+    HONE_RETURN_IF_ERROR(Step(candidate_, cut, {}));
     HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> answer,
                           RunOn(candidate_, "default", "contract_batch", own_->call_seed, &problem));
     const std::string with = fmt::format("with {} instead of {} along dimension {}: ", full / 2, full, dim);
@@ -188,35 +187,34 @@ Result<ContractEntry> ContractCheck::CheckBatchSize() {
 Result<ContractEntry> ContractCheck::CheckGradients() {
   const std::string name = "train_and_gradients";
   // The reference trains a copy: a step in train mode changes running statistics.
-  HONE_ASSIGN_OR_RETURN(
-      const Json copied,
-      Step(session_.worker(), {{"step", "deepcopy"}, {"slot", "default"}, {"as", "contract"}}, {}));
+  ContractRequest copy = {ContractStep::kDeepcopy};
+  copy.slot = "default";
+  copy.as = "contract";
+  HONE_ASSIGN_OR_RETURN(ContractReply last, Step(session_.worker(), copy, {}));
   std::vector<TensorTree> expected;
-  Json body = copied;
+  ContractRequest train = {ContractStep::kGradients};
+  train.slot = "contract";
+  train.inputs = own_->id;
   for (const uint64_t seed : {1, 2, 1}) {
-    if (!FailureOf(body).empty()) break;
+    if (!FailureOf(last).empty()) break;
     HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("gradients"));
-    HONE_ASSIGN_OR_RETURN(
-        body, Step(session_.worker(),
-                   {{"step", "gradients"}, {"slot", "contract"}, {"inputs", own_->id}, {"seed", seed}},
-                   {out.fd()}));
-    if (!FailureOf(body).empty()) break;
-    HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(GetMember(body, "tree"), std::move(out), "gradient"));
+    train.seed = seed;
+    HONE_ASSIGN_OR_RETURN(last, Step(session_.worker(), train, {out.fd()}));
+    if (!FailureOf(last).empty()) break;
+    HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(last.tree, std::move(out), "gradient"));
     expected.push_back(std::move(tree));
   }
-  HONE_RETURN_IF_ERROR(session_.worker().Require("drop", {{"slots", {"contract"}}}));
-  if (const std::string failed = FailureOf(body); !failed.empty())
+  HONE_RETURN_IF_ERROR(session_.worker().Require(DropRequest{{"contract"}}));
+  if (const std::string failed = FailureOf(last); !failed.empty())
     return NotApplicable(name, "PyTorch's module: " + failed);
-  const Json names = GetMember(body, "names");
+  train.slot = "default";
+  train.inputs = "contract";
+  train.names = last.names;
+  train.seed = 1;
   HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("gradients"));
-  HONE_ASSIGN_OR_RETURN(
-      const Json given,
-      Step(
-          candidate_,
-          {{"step", "gradients"}, {"slot", "default"}, {"inputs", "contract"}, {"names", names}, {"seed", 1}},
-          {out.fd()}));
+  HONE_ASSIGN_OR_RETURN(const ContractReply given, Step(candidate_, train, {out.fd()}));
   if (const std::string failed = FailureOf(given); !failed.empty()) return Broken(name, failed);
-  Result<TensorTree> got = ParseTree(GetMember(given, "tree"), std::move(out), "gradient");
+  Result<TensorTree> got = ParseTree(given.tree, std::move(out), "gradient");
   if (!got.ok()) return Broken(name, got.error().message);
   if (got->leaves.size() != expected[0].leaves.size())
     return Broken(name, "some parameters of the reference have no counterpart");
@@ -231,9 +229,10 @@ Result<ContractEntry> ContractCheck::CheckGradients() {
 
 Result<ContractEntry> ContractCheck::CheckDeepcopy() {
   const std::string name = "deepcopy";
-  HONE_ASSIGN_OR_RETURN(
-      const Json copied,
-      Step(candidate_, {{"step", "deepcopy"}, {"slot", "default"}, {"as", "contract_copy"}}, {}));
+  ContractRequest request = {ContractStep::kDeepcopy};
+  request.slot = "default";
+  request.as = "contract_copy";
+  HONE_ASSIGN_OR_RETURN(const ContractReply copied, Step(candidate_, request, {}));
   if (const std::string failed = FailureOf(copied); !failed.empty()) return Broken(name, failed);
   if (stress_ != nullptr) {
     HONE_ASSIGN_OR_RETURN(const Decided decided,
@@ -252,12 +251,14 @@ Result<ContractEntry> ContractCheck::CheckDeepcopy() {
 
 Result<ContractEntry> ContractCheck::CheckPickle() {
   const std::string name = "pickle";
-  const Json message = {{"step", "pickle"}, {"slot", "default"}, {"as", "contract_pickled"}};
-  HONE_ASSIGN_OR_RETURN(const Json reference, Step(session_.worker(), message, {}));
-  HONE_RETURN_IF_ERROR(session_.worker().Require("drop", {{"slots", {"contract_pickled"}}}));
+  ContractRequest request = {ContractStep::kPickle};
+  request.slot = "default";
+  request.as = "contract_pickled";
+  HONE_ASSIGN_OR_RETURN(const ContractReply reference, Step(session_.worker(), request, {}));
+  HONE_RETURN_IF_ERROR(session_.worker().Require(DropRequest{{"contract_pickled"}}));
   if (const std::string failed = FailureOf(reference); !failed.empty())
     return NotApplicable(name, "PyTorch's module: " + failed);
-  HONE_ASSIGN_OR_RETURN(const Json kept, Step(candidate_, message, {}));
+  HONE_ASSIGN_OR_RETURN(const ContractReply kept, Step(candidate_, request, {}));
   if (const std::string failed = FailureOf(kept); !failed.empty()) return Broken(name, failed);
   HONE_ASSIGN_OR_RETURN(const std::string wrong, CheckAnswer("contract_pickled", "contract", *own_));
   return wrong.empty() ? Holds(name) : Broken(name, "what torch.load gives back: " + wrong);
@@ -265,15 +266,18 @@ Result<ContractEntry> ContractCheck::CheckPickle() {
 
 Result<ContractEntry> ContractCheck::CheckGlobalState() {
   const std::string name = "global_state";
-  Json message = {{"step", "globals"}, {"slot", "default"}, {"inputs", own_->id}, {"seed", 1}};
-  HONE_ASSIGN_OR_RETURN(const Json reference, Step(session_.worker(), message, {}));
-  message["inputs"] = "contract";
-  HONE_ASSIGN_OR_RETURN(const Json left, Step(candidate_, message, {}));
+  ContractRequest request = {ContractStep::kGlobals};
+  request.slot = "default";
+  request.inputs = own_->id;
+  request.seed = 1;
+  HONE_ASSIGN_OR_RETURN(const ContractReply reference, Step(session_.worker(), request, {}));
+  request.inputs = "contract";
+  HONE_ASSIGN_OR_RETURN(const ContractReply left, Step(candidate_, request, {}));
   if (const std::string failed = FailureOf(left); !failed.empty()) return Broken(name, failed);
   std::vector<std::string> changed;
-  for (const Json& one : GetMember(left, "changed"))
-    if (one.is_string() && changed.size() < 8) changed.push_back(SafeForTerminal(one.get<std::string>()));
-  if (GetBool(left, "draws") && !GetBool(reference, "draws"))
+  for (size_t i = 0; i < left.changed.size() && i < 8; ++i)
+    changed.push_back(SafeForTerminal(left.changed[i]));
+  if (left.draws && !reference.draws)
     changed.push_back("the random generator, which PyTorch's module does not move");
   return changed.empty() ? Holds(name) : Broken(name, "it leaves changed: " + Join(changed, ", "));
 }

@@ -12,6 +12,7 @@
 #include "evaluation/measurement.h"
 #include "evaluation/progress.h"
 #include "evaluation/reference_session.h"
+#include "evaluation/run_messages.h"
 
 namespace hone {
 
@@ -28,7 +29,8 @@ class ContractCheck {
   // What one step came to: an entry that is decided, or nothing yet.
   using Decided = std::optional<ContractEntry>;
 
-  Result<Json> Step(WorkerProcess& worker, Json message, const std::vector<int>& descriptors);
+  Result<ContractReply> Step(WorkerProcess& worker, const ContractRequest& request,
+                             const std::vector<int>& descriptors);
   // Empty when the candidate's answer to the case is right; else what is wrong with it.
   Result<std::string> CheckAnswer(const std::string& slot, const std::string& inputs, const Case& one);
   Result<std::optional<TensorTree>> RunOn(WorkerProcess& worker, const std::string& slot,

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/ids.h"
 #include "evaluation/fma_peak.h"
+#include "evaluation/run_messages.h"
 
 namespace hone {
 
@@ -31,8 +32,8 @@ DeviceCeilings ReadCeilings(const std::string& device, const Json& facts) {
 
 Status MeasureCeilings(const std::string& device, const Json& facts, WorkerProcess& worker,
                        DeviceCeilings* known) {
-  HONE_ASSIGN_OR_RETURN(const Json measured, worker.Require("ceilings"));
-  known->rates = Larger(known->rates, CeilingsFromJson(measured));  // what libraries reach
+  HONE_ASSIGN_OR_RETURN(const CeilingsReply measured, worker.Require(CeilingsRequest{}));
+  known->rates = Larger(known->rates, CeilingsFromJson(measured.rates));  // what libraries reach
   if (device != "cuda") {
     Ceilings cores;  // what no library quite reaches
     cores.flops_per_s = MeasureFmaPeak(static_cast<int>(std::thread::hardware_concurrency()));

@@ -11,18 +11,11 @@
 #include <shared_mutex>
 
 #include "candidate/candidate_file.h"
+#include "evaluation/candidate_seat.h"
 #include "evaluation/measurement.h"
 #include "evaluation/reference_session.h"
 
 namespace hone {
-
-// A sandboxed worker with its private folder, ready for one candidate.
-struct CandidateSeat {
-  TempFolder folder;
-  std::unique_ptr<WorkerProcess> worker;
-
-  static Result<std::unique_ptr<CandidateSeat>> Start(const SessionOptions& options);
-};
 
 // A screening run of one candidate: two cases are checked, then a short timing without the reference. It
 // ranks candidates; it gives no verdict.
@@ -45,8 +38,6 @@ class Evaluator {
   Result<QuickLook> Look(const CandidateFile& candidate, bool another_follows, const Progress& progress);
 
  private:
-  struct Check;
-
   Status Prewarm();
   Result<std::unique_ptr<CandidateSeat>> TakeSeat();
 

@@ -87,7 +87,8 @@ Json ToJson(const Distance& distance) {
 
 Json ToJson(const Measurement& m) {
   Json json;
-  json["stop"] = m.stop ? Json{{"phase", m.stop->phase}, {"failure", ToJson(m.stop->failure)}} : Json();
+  json["stop"] =
+      m.stop ? Json{{"phase", NameOf(m.stop->phase)}, {"failure", ToJson(m.stop->failure)}} : Json();
   json["weights"] = {
       {"how", m.weights_how}, {"missing", m.weights_missing}, {"unexpected", m.weights_unexpected}};
   json["trials"] = Json::array();
@@ -108,7 +109,7 @@ Json ToJson(const Measurement& m) {
   json["attempts"] = m.attempts;
   json["notes"] = m.notes;
   json["phases"] = Json::object();
-  for (const auto& [name, seconds] : m.phases) json["phases"][name] = seconds;
+  for (const auto& [phase, seconds] : m.phases) json["phases"][StepNameOf(phase)] = seconds;
   json["seconds"] = m.seconds;
   json["reference_seconds"] = m.reference_seconds;
   json["candidate_seconds"] = m.candidate_seconds;

@@ -9,6 +9,7 @@
 #include "analysis/finding.h"
 #include "base/json.h"
 #include "evaluation/compare.h"
+#include "evaluation/phase.h"
 #include "evaluation/reference_session.h"
 #include "evaluation/timing.h"
 #include "evaluation/worker.h"
@@ -50,7 +51,7 @@ struct Repeats {
 
 // Where an evaluation ended early, and how.
 struct Stop {
-  std::string phase;  // "start", "import", "build", "weights", "trial", "repeat", "profile", "timing"
+  Phase phase = Phase::kStart;
   WorkerFailure failure;
 };
 
@@ -89,7 +90,7 @@ struct Measurement {
   std::vector<ContractEntry> contract;  // empty when it was not checked
   std::string speed_not_judged;         // why there is no timing although everything else passed
   std::vector<std::string> notes;
-  std::vector<std::pair<std::string, double>> phases;  // seconds per phase, in order
+  std::vector<std::pair<Phase, double>> phases;  // seconds per phase, in order
   double seconds = 0;
   double reference_seconds = 0;  // spent in the reference's own compute
   double candidate_seconds = 0;

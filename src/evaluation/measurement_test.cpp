@@ -57,7 +57,7 @@ TEST(MeasurementJson, NamesEveryWayAWorkerCanFail) {
   };
   for (const auto& [kind, name] : kinds) {
     Measurement m;
-    m.stop = Stop{"build", {kind, "T", "m", "d"}};
+    m.stop = Stop{Phase::kBuild, {kind, "T", "m", "d"}};
     const Json json = ToJson(m);
     EXPECT_EQ(json.at("stop").at("phase"), "build");
     EXPECT_EQ(json.at("stop").at("failure").at("kind"), name);
@@ -67,7 +67,7 @@ TEST(MeasurementJson, NamesEveryWayAWorkerCanFail) {
 
 TEST(MeasurementJson, StaysValidWhateverACandidateSaid) {
   Measurement m;
-  m.stop = Stop{"import", {FailureKind::kException, "\xff", "\x1b[31m\x80", std::string("a\0b", 3)}};
+  m.stop = Stop{Phase::kImport, {FailureKind::kException, "\xff", "\x1b[31m\x80", std::string("a\0b", 3)}};
   m.stdout_tail = "\xc3\x28 {\"verdict\":\"accepted\"}";
   m.notes = {"\xfe"};
   Trial trial;

@@ -115,7 +115,7 @@ OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& can
   json["random_in_forward"] = session.random_in_forward();
   json["seconds"] = measurement.seconds;
   json["phases"] = OrderedJson::object();
-  for (const auto& [name, seconds] : measurement.phases) json["phases"][name] = seconds;
+  for (const auto& [phase, seconds] : measurement.phases) json["phases"][StepNameOf(phase)] = seconds;
   json["reference_seconds"] = measurement.reference_seconds;
   json["candidate_seconds"] = measurement.candidate_seconds;
   return json;

@@ -3,6 +3,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/audit.h"
+#include "evaluation/run_messages.h"
 #include "evaluation/truth_builder.h"
 
 namespace hone {
@@ -29,8 +30,9 @@ Status ReferenceSession::StartWorker(const Progress& progress) {
   worker.end = options_.end;
   progress("starting PyTorch", 0, 0);
   HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(worker));
-  HONE_ASSIGN_OR_RETURN(
-      facts_, worker_->Require("hello", Json::object(), {}, 180).WithContext("PyTorch did not start"));
+  HONE_ASSIGN_OR_RETURN(HelloReply hello,
+                        worker_->Require(HelloRequest{}, {}, 180).WithContext("PyTorch did not start"));
+  facts_ = std::move(hello.facts);
   const std::string key = Sha256(task_.sha256 + options_.device + GetString(facts_, "device_name") +
                                  GetString(facts_, "torch") + GetString(facts_, "triton"));
   baselines_.emplace(*worker_, options_, truth_, facts_,
@@ -53,39 +55,35 @@ Status ReferenceSession::Start(const Progress& progress) {
   HONE_RETURN_IF_ERROR(StartWorker(progress));
   OpenDevice();
   progress("loading the task", 0, 0);
-  HONE_ASSIGN_OR_RETURN(
-      const Json loaded,
-      worker_->Require("load", {{"path", task_.path.string()}, {"name", "hone_task"}, {"class", "Model"}}));
+  HONE_ASSIGN_OR_RETURN(const LoadReply loaded,
+                        worker_->Require(LoadRequest{task_.path.string(), "hone_task", "Model"}));
 
   HONE_ASSIGN_OR_RETURN(SharedBlob init, SharedBlob::Create("init"));
-  HONE_ASSIGN_OR_RETURN(const Json init_reply, worker_->Require("init_inputs", Json::object(), {init.fd()}));
-  init_opaque_ = GetBool(init_reply, "opaque");
-  HONE_ASSIGN_OR_RETURN(init_inputs_, ParseTree(GetMember(init_reply, "tree"), std::move(init), "init"));
+  HONE_ASSIGN_OR_RETURN(const InitInputsReply init_reply, worker_->Require(InitInputsRequest{}, {init.fd()}));
+  init_opaque_ = init_reply.opaque;
+  HONE_ASSIGN_OR_RETURN(init_inputs_, ParseTree(init_reply.tree, std::move(init), "init"));
 
   progress("running the reference", 0, 0);
   truth_.rule = {options_.precision, options_.error_factor, options_.atol, options_.rtol};
   TruthBuilder builder(*worker_, options_, &truth_);
-  HONE_ASSIGN_OR_RETURN(const Json built, builder.AddDefaultCases(progress));
-  facts_["beside"] = GetMember(built, "beside");
-  HONE_ASSIGN_OR_RETURN(const Json card,
-                        worker_->Require("card", {{"slot", "default"}, {"inputs", "default#1"}}));
-  card_ = CardFromJson(card);
+  HONE_ASSIGN_OR_RETURN(BuildReply built, builder.AddDefaultCases(progress));
+  facts_["beside"] = std::move(built.beside);
+  HONE_ASSIGN_OR_RETURN(const CardReply reply, worker_->Require(CardRequest{"default", "default#1"}));
+  card_ = CardFromJson(reply.card);
   // Facts for recipes and prompts, beyond the card.
-  for (const char* name : {"module_list", "recurrent_modules"}) facts_[name] = GetMember(card, name);
+  for (const char* name : {"module_list", "recurrent_modules"}) facts_[name] = GetMember(reply.card, name);
   facts_["stateful"] = truth_.stateful;
   facts_["random_in_forward"] = truth_.random;
-  HONE_RETURN_IF_ERROR(builder.AddStressCases(GetBool(loaded, "has_stress"), progress));
-  for (const Json& name : GetMember(loaded, "variants"))
-    if (name.is_string()) HONE_RETURN_IF_ERROR(builder.AddVariant(name.get<std::string>()));
+  HONE_RETURN_IF_ERROR(builder.AddStressCases(loaded.has_stress, progress));
+  for (const std::string& name : loaded.variants) HONE_RETURN_IF_ERROR(builder.AddVariant(name));
   HONE_RETURN_IF_ERROR(builder.AddChangedCases(progress));
   HONE_RETURN_IF_ERROR(AuditTask(*worker_, &truth_, progress));
   HONE_RETURN_IF_ERROR(baselines_->LearnCeilings(&card_, progress));
   if (options_.interpret_triton) return Ok();
 
   HONE_RETURN_IF_ERROR(baselines_->Prepare(progress));
-  HONE_ASSIGN_OR_RETURN(const Json profile,
-                        worker_->Require("profile", {{"slot", "default"}, {"inputs", "default#1"}}));
-  launches_ = GetInt(profile, "launches", -1);
+  HONE_ASSIGN_OR_RETURN(const ProfileReply profile, worker_->Require(ProfileRequest{"default", "default#1"}));
+  launches_ = profile.launches;
   if (options_.device == "cuda") card_.launches = launches_;
   baselines_->CorrectFloor(&card_, progress);
   return Ok();
@@ -94,21 +92,19 @@ Status ReferenceSession::Start(const Progress& progress) {
 Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::vector<std::string>& rungs) {
   worker_->Thaw();
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> fresh, WorkerProcess::Start(worker_->shared_zygote()));
-  HONE_RETURN_IF_ERROR(fresh->Require("hello", Json::object(), {}, 180));
-  HONE_RETURN_IF_ERROR(
-      fresh->Require("load", {{"path", task_.path.string()}, {"name", "hone_task"}, {"class", "Model"}}));
+  HONE_RETURN_IF_ERROR(fresh->Require(HelloRequest{}, {}, 180));
+  HONE_RETURN_IF_ERROR(fresh->Require(LoadRequest{task_.path.string(), "hone_task", "Model"}));
   const Instance& own = instances()[0];
-  HONE_RETURN_IF_ERROR(fresh->Require("build", {{"slot", own.slot}, {"class", "Model"}, {"seed", own.seed}}));
-  HONE_RETURN_IF_ERROR(fresh->Require(
-      "take_weights", {{"slot", own.slot}, {"names", own.weight_names}, {"tree", own.weights.description}},
-      {own.weights.blob.fd()}));
+  HONE_RETURN_IF_ERROR(fresh->Require(BuildRequest{own.slot, "Model", own.seed}));
+  HONE_RETURN_IF_ERROR(fresh->Require(TakeWeightsRequest{own.slot, own.weight_names, own.weights.description},
+                                      {own.weights.blob.fd()}));
   const Case& one = cases()[0];
-  HONE_RETURN_IF_ERROR(fresh->Require("put_inputs", {{"inputs", one.id}, {"tree", one.inputs.description}},
-                                      {one.inputs.blob.fd()}));
-  if (stateful()) HONE_RETURN_IF_ERROR(fresh->Require("snapshot", {{"slot", own.slot}}));
-  if (options_.device == "cpu") HONE_RETURN_IF_ERROR(fresh->Require("threads", {{"count", threads()}}));
+  HONE_RETURN_IF_ERROR(
+      fresh->Require(PutInputsRequest{one.id, one.inputs.description}, {one.inputs.blob.fd()}));
+  if (stateful()) HONE_RETURN_IF_ERROR(fresh->Require(SnapshotRequest{own.slot}));
+  if (options_.device == "cpu") HONE_RETURN_IF_ERROR(fresh->Require(ThreadsRequest{threads()}));
   for (const std::string& rung : rungs)
-    HONE_RETURN_IF_ERROR(fresh->Require("rung", {{"slot", own.slot}, {"inputs", one.id}, {"rung", rung}}));
+    HONE_RETURN_IF_ERROR(fresh->Require(RungRequest{own.slot, one.id, rung}));
   return fresh;
 }
 

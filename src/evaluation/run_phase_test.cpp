@@ -1,4 +1,4 @@
-#include "evaluation/phase.h"
+#include "evaluation/run_phase.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,11 +15,11 @@ using testing::HasSubstr;
 TEST(RunPhase, PassesOnWhatThePhaseSays) {
   std::optional<Stop> stop;
   EXPECT_TRUE(*RunPhase(
-      "trials", [] { return Result<bool>(true); }, &stop));
+      Phase::kTrial, [] { return Result<bool>(true); }, &stop));
   EXPECT_FALSE(*RunPhase(
-      "trials", [] { return Result<bool>(false); }, &stop));
+      Phase::kTrial, [] { return Result<bool>(false); }, &stop));
   EXPECT_FALSE(RunPhase(
-                   "trials",
+                   Phase::kTrial,
                    [] {
                      return Result<bool>(Error{ErrorKind::kIo, "disk"});
                    },
@@ -38,11 +38,11 @@ TEST(RunPhase, AReplyOfTheWrongFormIsTheCandidatesDoing) {
   };
   for (const std::function<Result<bool>()>& forged : kForged) {
     std::optional<Stop> stop;
-    const Result<bool> ran = RunPhase("import", forged, &stop);
+    const Result<bool> ran = RunPhase(Phase::kImport, forged, &stop);
     ASSERT_TRUE(ran.ok());
     EXPECT_FALSE(*ran);
     ASSERT_TRUE(stop);
-    EXPECT_EQ(stop->phase, "import");
+    EXPECT_EQ(stop->phase, Phase::kImport);
     EXPECT_EQ(stop->failure.kind, FailureKind::kProtocol);
   }
 }
@@ -50,11 +50,11 @@ TEST(RunPhase, AReplyOfTheWrongFormIsTheCandidatesDoing) {
 TEST(RunPhase, HonesOwnFailureIsAnErrorAndNoVerdict) {
   std::optional<Stop> stop;
   const Result<bool> memory = RunPhase(
-      "trials", []() -> Result<bool> { throw std::bad_alloc(); }, &stop);
+      Phase::kTrial, []() -> Result<bool> { throw std::bad_alloc(); }, &stop);
   ASSERT_FALSE(memory.ok());
   EXPECT_THAT(memory.error().message, HasSubstr("Hone ran out of memory in the phase 'trials'"));
   const Result<bool> threads = RunPhase(
-      "repeats",
+      Phase::kRepeat,
       []() -> Result<bool> {
         throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
       },

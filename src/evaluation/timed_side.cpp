@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "evaluation/compare.h"
+#include "evaluation/timing_messages.h"
 #include "process/peer_memory.h"
 
 namespace hone {
@@ -21,37 +22,44 @@ size_t Aligned(size_t bytes) {
 
 Result<std::vector<InputSet>> DrawInputs(WorkerProcess& reference, const std::vector<uint64_t>& seeds) {
   HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("drawn inputs"));
-  HONE_ASSIGN_OR_RETURN(const Json reply, reference.Require("draw", {{"seeds", seeds}}, {blob.fd()}));
+  HONE_ASSIGN_OR_RETURN(DrawReply reply, reference.Require(DrawRequest{seeds}, {blob.fd()}));
   HONE_RETURN_IF_ERROR(blob.Seal());
-  const Json& bases = GetMember(reply, "bases");
-  const Json& trees = GetMember(reply, "trees");
+  const bool alike = reply.trees.empty();
+  if (!alike && reply.trees.size() != reply.bases.size())
+    return Error{ErrorKind::kInvalid, "the reference drew inputs that it does not describe"};
   std::vector<InputSet> sets;
-  for (size_t i = 0; i < bases.size(); ++i) {
+  for (size_t i = 0; i < reply.bases.size(); ++i) {
+    const size_t end = i + 1 < reply.bases.size() ? reply.bases[i + 1] : blob.bytes().size();
+    if (reply.bases[i] > end || end > blob.bytes().size())
+      return Error{ErrorKind::kInvalid, "the reference drew inputs outside of their memory"};
     InputSet set;
-    set.tree = trees.is_array() ? trees[i] : GetMember(reply, "layout");
-    set.base = bases[i].get<size_t>();
+    set.tree = alike ? reply.layout : std::move(reply.trees[i]);
+    set.base = reply.bases[i];
     set.drawn = blob;
-    set.size = (i + 1 < bases.size() ? bases[i + 1].get<size_t>() : blob.bytes().size()) - set.base;
+    set.size = end - set.base;
     sets.push_back(std::move(set));
   }
   return sets;
 }
 
-Result<std::optional<WorkerReply>> TimedSide::Ask(const std::string& verb, Json message,
-                                                  const std::vector<int>& descriptors) {
-  message["slot"] = "default";
-  HONE_ASSIGN_OR_RETURN(WorkerReply reply, worker_.Call(verb, std::move(message), descriptors, deadline_s_));
-  if (reply.ok()) return std::optional<WorkerReply>(std::move(reply));
+template <class Request>
+Result<std::optional<WorkerReply<typename Request::Reply>>> TimedSide::Ask(
+    const Request& request, const std::vector<int>& descriptors) {
+  using Reply = WorkerReply<typename Request::Reply>;
+  HONE_ASSIGN_OR_RETURN(Reply reply, worker_.Call(request, descriptors, deadline_s_));
+  if (reply.ok()) return std::optional<Reply>(std::move(reply));
   if (!is_candidate_)
     return Error{ErrorKind::kInvalid,
                  "the reference failed while it was timed: " + SafeForTerminal(reply.failure->message)};
-  stop_ = Stop{"timing", *reply.failure};
-  return std::optional<WorkerReply>();
+  stop_ = Stop{Phase::kTiming, *reply.failure};
+  return std::optional<Reply>();
 }
 
-Result<bool> TimedSide::Tell(const std::string& verb, Json message) {
+Result<bool> TimedSide::KeepSample(const std::string& inputs) {
   worker_.Thaw();
-  HONE_ASSIGN_OR_RETURN(const auto reply, Ask(verb, std::move(message), {}));
+  KeepSampleRequest request;
+  request.inputs = inputs;
+  HONE_ASSIGN_OR_RETURN(const auto reply, Ask(request, {}));
   return reply.has_value();
 }
 
@@ -73,13 +81,16 @@ void TimedSide::ExpectAnswers(const TensorTree& like, int slots) {
 Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   worker_.Thaw();
   if (holds_inputs_) {
-    HONE_ASSIGN_OR_RETURN(const auto cleared, Ask("clear", {{"rung", last_rung_}, {"mode", last_mode_}}, {}));
+    ClearRequest request;
+    request.rung = last_rung_;
+    request.mode = last_mode_;
+    HONE_ASSIGN_OR_RETURN(const auto cleared, Ask(request, {}));
     if (!cleared) return std::optional<Span>();
-    reuses_memory_ = GetBool(cleared->body, "reused");
+    reuses_memory_ = cleared->body.reused;
   }
   size_t total = 0;
   std::vector<size_t> bases;
-  Json trees = Json::array();
+  std::vector<Json> trees;
   bool alike = true;
   for (const InputSet* set : block.revealed) {
     bases.push_back(total);
@@ -95,42 +106,47 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   if (memory_.on_device()) {
     HONE_ASSIGN_OR_RETURN(as_revealed, memory_.Keep(inputs));
   }
-  Json message = {{"bytes", inputs->mapped}, {"on_device", memory_.on_device()},
-                  {"bases", bases},          {"calls", block.calls},
-                  {"rung", block.rung},      {"mode", block.mode},
-                  {"seed", block.seed},      {"flush", block.flush_bytes}};
-  if (reads_memory_) message["leaves"] = described_;
+  BlockRequest request;
+  request.bytes = inputs->mapped;
+  request.on_device = memory_.on_device();
+  request.bases = bases;
+  request.calls = block.calls;
+  request.rung = block.rung;
+  request.mode = block.mode;
+  request.seed = block.seed;
+  request.flush = block.flush_bytes;
+  if (reads_memory_) request.leaves = described_;
   if (alike && !block.revealed.empty())
-    message["layout"] = block.revealed.front()->tree;
+    request.layout = block.revealed.front()->tree;
   else
-    message["trees"] = std::move(trees);
-  HONE_ASSIGN_OR_RETURN(const auto reply, Ask("block", std::move(message), {inputs->fd()}));
+    request.trees = std::move(trees);
+  HONE_ASSIGN_OR_RETURN(auto reply, Ask(request, {inputs->fd()}));
   if (!reply) return std::optional<Span>();
   Span span;
   if (reads_memory_) {
     worker_.Freeze();
     span.seconds = static_cast<double>(NowNs() - reply->sent_ns) * 1e-9;
-    span.odd = GetMember(reply->body, "odd");
-    const Status read = ReadAnswers(GetMember(reply->body, "answers"), block.calls);
+    span.odd = std::move(reply->body.odd);
+    const Status read = ReadAnswers(reply->body.answers, block.calls);
     if (!read.ok() && read.error().kind == ErrorKind::kUnavailable) {
       reads_memory_ = false;  // for good: this kernel does not allow it
       return Run(block);
     }
     if (!read.ok()) {
       if (!is_candidate_) return read.error();
-      stop_ = Stop{"timing", WorkerFailure{FailureKind::kProtocol, "", read.error().message, ""}};
+      stop_ = Stop{Phase::kTiming, WorkerFailure{FailureKind::kProtocol, "", read.error().message, ""}};
       return std::optional<Span>();
     }
   } else {
     HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> answers,
                           memory_.Make("answers", stride_ * static_cast<size_t>(slots_)));
     HONE_RETURN_IF_ERROR(memory_.Fill(*answers, kPoisonByte));
-    HONE_ASSIGN_OR_RETURN(const auto collected, Ask("collect",
-                                                    {{"leaves", described_},
-                                                     {"stride", stride_},
-                                                     {"bytes", answers->mapped},
-                                                     {"on_device", memory_.on_device()}},
-                                                    {answers->fd()}));
+    CollectRequest collect;
+    collect.leaves = described_;
+    collect.stride = stride_;
+    collect.bytes = answers->mapped;
+    collect.on_device = memory_.on_device();
+    HONE_ASSIGN_OR_RETURN(auto collected, Ask(collect, {answers->fd()}));
     if (!collected) return std::optional<Span>();
     // What runs on a device cannot be stopped; the digest says what the answers were.
     if (!memory_.on_device()) worker_.Freeze();
@@ -139,9 +155,9 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
     if (memory_.on_device()) end_ns = NowNs();
     worker_.Freeze();
     span.seconds = static_cast<double>(end_ns - reply->sent_ns) * 1e-9;
-    span.odd = GetMember(collected->body, "odd");
+    span.odd = std::move(collected->body.odd);
   }
-  span.event_us = GetNumber(reply->body, "event_us");
+  span.event_us = reply->body.event_us;
   last_rung_ = block.rung;
   last_mode_ = block.mode;
   holds_inputs_ = true;

@@ -60,8 +60,9 @@ class TimedSide {
   void ExpectAnswers(const TensorTree& like, int slots);
   // Runs one block. Nothing: the candidate failed, see stop().
   Result<std::optional<Span>> Run(const Block& block);
-  // Any other message. False: the candidate failed.
-  Result<bool> Tell(const std::string& verb, Json message);
+  // Has the worker keep one answer to inputs that it holds, for blocks that only collect. False: the
+  // candidate failed.
+  Result<bool> KeepSample(const std::string& inputs);
 
   // What the last block answered.
   const KeptAnswers& answers() const { return answers_; }
@@ -80,8 +81,10 @@ class TimedSide {
 
  private:
   Status ReadAnswers(const Json& addresses, int calls);
-  Result<std::optional<WorkerReply>> Ask(const std::string& verb, Json message,
-                                         const std::vector<int>& descriptors);
+  // Nothing: the candidate failed.
+  template <class Request>
+  Result<std::optional<WorkerReply<typename Request::Reply>>> Ask(const Request& request,
+                                                                  const std::vector<int>& descriptors);
 
   WorkerProcess& worker_;
   bool is_candidate_;

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "evaluation/run_messages.h"
 
 namespace hone {
 
@@ -26,22 +27,18 @@ uint64_t NewSeed() {
 
 }  // namespace
 
-Result<Json> TruthBuilder::BuildInstance(const std::string& slot, const Regime& regime) {
+Result<BuildReply> TruthBuilder::BuildInstance(const std::string& slot, const Regime& regime) {
   Instance instance;
   instance.slot = slot;
   instance.regime = regime.weights;
   instance.seed = NewSeed();
-  HONE_ASSIGN_OR_RETURN(
-      const Json built,
-      worker_.Require("build", {{"slot", slot}, {"class", "Model"}, {"seed", instance.seed}}));
+  HONE_ASSIGN_OR_RETURN(BuildReply built, worker_.Require(BuildRequest{slot, "Model", instance.seed}));
   if (!regime.weights.empty())
-    HONE_RETURN_IF_ERROR(worker_.Require(
-        "stress",
-        {{"slot", slot}, {"regime", regime.weights}, {"seed", instance.seed}, {"inputs", "default#1"}}));
+    HONE_RETURN_IF_ERROR(worker_.Require(StressRequest{slot, regime.weights, instance.seed, "default#1"}));
   HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("weights"));
-  HONE_ASSIGN_OR_RETURN(const Json reply, worker_.Require("weights", {{"slot", slot}}, {blob.fd()}));
-  for (const Json& name : GetMember(reply, "names")) instance.weight_names.push_back(name.get<std::string>());
-  HONE_ASSIGN_OR_RETURN(instance.weights, ParseTree(GetMember(reply, "tree"), std::move(blob), "weights"));
+  HONE_ASSIGN_OR_RETURN(WeightsReply reply, worker_.Require(WeightsRequest{slot}, {blob.fd()}));
+  instance.weight_names = std::move(reply.names);
+  HONE_ASSIGN_OR_RETURN(instance.weights, ParseTree(reply.tree, std::move(blob), "weights"));
   lean_ = lean_ || instance.weights.total_bytes() > kLeanWeights;
   truth_.instances.push_back(std::move(instance));
   regimes_.push_back(regime);
@@ -50,23 +47,19 @@ Result<Json> TruthBuilder::BuildInstance(const std::string& slot, const Regime& 
 
 Result<TensorTree> TruthBuilder::Run(const std::string& slot, const std::string& inputs, uint64_t seed) {
   HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("reference"));
-  HONE_ASSIGN_OR_RETURN(
-      const Json reply,
-      worker_.Require("run", {{"slot", slot}, {"inputs", inputs}, {"seed", seed}}, {blob.fd()}));
-  return ParseTree(GetMember(reply, "tree"), std::move(blob), "output");
+  HONE_ASSIGN_OR_RETURN(const RunReply reply, worker_.Require(RunRequest{slot, inputs, seed}, {blob.fd()}));
+  return ParseTree(reply.tree, std::move(blob), "output");
 }
 
 // A module with state gives another output in the second call. A module with random draws gives another
 // output under another seed.
 Status TruthBuilder::DetectState() {
   HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("probe"));
-  HONE_RETURN_IF_ERROR(
-      worker_.Require("make_inputs", {{"inputs", "probe"}, {"seed", 1}, {"slot", "default"}}, {blob.fd()}));
-  HONE_RETURN_IF_ERROR(worker_.Require("snapshot", {{"slot", "default"}}));
+  HONE_RETURN_IF_ERROR(worker_.Require(MakeInputsRequest{"probe", 1, "default"}, {blob.fd()}));
+  HONE_RETURN_IF_ERROR(worker_.Require(SnapshotRequest{"default"}));
   HONE_ASSIGN_OR_RETURN(const TensorTree first, Run("default", "probe", 1));
   HONE_ASSIGN_OR_RETURN(const TensorTree reseeded, Run("default", "probe", 2));
-  HONE_RETURN_IF_ERROR(
-      worker_.Require("build", {{"slot", "probe"}, {"class", "Model"}, {"seed", truth_.instances[0].seed}}));
+  HONE_RETURN_IF_ERROR(worker_.Require(BuildRequest{"probe", "Model", truth_.instances[0].seed}));
   HONE_ASSIGN_OR_RETURN(const TensorTree fresh, Run("probe", "probe", 1));
   HONE_ASSIGN_OR_RETURN(const TensorTree again, Run("probe", "probe", 1));
   HONE_ASSIGN_OR_RETURN(const TensorTree same, Run("default", "probe", 1));
@@ -86,14 +79,13 @@ Status TruthBuilder::DetectState() {
   truth_.random = distance(first, reseeded) > noise;
   truth_.stateful = distance(fresh, again) > noise;
   if (!truth_.stateful)  // no need to put anything back
-    HONE_RETURN_IF_ERROR(worker_.Require(
-        "build", {{"slot", "default"}, {"class", "Model"}, {"seed", truth_.instances[0].seed}}));
-  HONE_RETURN_IF_ERROR(worker_.Require("drop", {{"slots", {"probe"}}, {"inputs", {"probe"}}}));
+    HONE_RETURN_IF_ERROR(worker_.Require(BuildRequest{"default", "Model", truth_.instances[0].seed}));
+  HONE_RETURN_IF_ERROR(worker_.Require(DropRequest{{"probe"}, {"probe"}}));
   return Ok();
 }
 
-Result<Json> TruthBuilder::AddDefaultCases(const Progress& progress) {
-  HONE_ASSIGN_OR_RETURN(Json built, BuildInstance("default", {}));
+Result<BuildReply> TruthBuilder::AddDefaultCases(const Progress& progress) {
+  HONE_ASSIGN_OR_RETURN(BuildReply built, BuildInstance("default", {}));
   HONE_RETURN_IF_ERROR(DetectState());
   const int own_trials = std::max(2, (options_.trials + 1) / 2);
   for (int i = 0; i < own_trials; ++i) {
@@ -112,19 +104,21 @@ Status TruthBuilder::AddVariant(const std::string& variant) {
 }
 
 // A tree that the worker returns. Nothing if the task's code raised an exception and `may_fail`.
-Result<std::optional<TensorTree>> TruthBuilder::Ask(const std::string& verb, const Json& message,
-                                                    const char* root, bool may_fail) {
+template <class Request>
+Result<std::optional<TensorTree>> TruthBuilder::Ask(const Request& request, const char* root, bool may_fail) {
   HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create(root));
-  if (!may_fail) {
-    HONE_ASSIGN_OR_RETURN(const Json reply, worker_.Require(verb, message, {blob.fd()}));
-    HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(GetMember(reply, "tree"), std::move(blob), root));
-    return std::optional<TensorTree>(std::move(tree));
+  Json description;
+  if (may_fail) {
+    HONE_ASSIGN_OR_RETURN(auto reply, worker_.Call(request, {blob.fd()}, 600));
+    if (!reply.ok() && !worker_.alive())
+      return Error{ErrorKind::kInvalid, "the reference worker died: " + reply.failure->message};
+    if (!reply.ok() || reply.body.tree.is_null()) return std::optional<TensorTree>();
+    description = std::move(reply.body.tree);
+  } else {
+    HONE_ASSIGN_OR_RETURN(auto reply, worker_.Require(request, {blob.fd()}));
+    description = std::move(reply.tree);
   }
-  HONE_ASSIGN_OR_RETURN(const WorkerReply reply, worker_.Call(verb, message, {blob.fd()}, 600));
-  if (!reply.ok() && !worker_.alive())
-    return Error{ErrorKind::kInvalid, "the reference worker died: " + reply.failure->message};
-  if (!reply.ok() || GetBool(reply.body, "unchanged")) return std::optional<TensorTree>();
-  HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(GetMember(reply.body, "tree"), std::move(blob), root));
+  HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(description, std::move(blob), root));
   return std::optional<TensorTree>(std::move(tree));
 }
 
@@ -139,25 +133,22 @@ Result<std::optional<Case>> TruthBuilder::MakeCase(size_t instance, const std::s
   made.input_seed = NewSeed();
   made.call_seed = NewSeed();
   const Instance& owner = truth_.instances[instance];
-  Json message = {{"inputs", id}, {"seed", made.input_seed}, {"slot", owner.slot}};
-  if (!variant.empty()) message["variant"] = variant;
+  MakeInputsRequest request = {id, made.input_seed, owner.slot, variant};
   if (!owner.regime.empty()) {
-    message["regime"] = owner.regime;
-    message["draw"] = regimes_[instance].draw;
+    request.regime = owner.regime;
+    request.draw = regimes_[instance].draw;
   }
   if (!change.empty()) {
-    message["change"] = change;
-    message["output_shapes"] = Json::array();
+    request.change = change;
     for (const TensorLeaf& leaf : truth_.cases[0].expected.leaves)
-      message["output_shapes"].push_back(leaf.shape);
+      request.output_shapes.push_back(leaf.shape);
   }
-  HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> inputs, Ask("make_inputs", message, "input", may_fail));
+  HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> inputs, Ask(request, "input", may_fail));
   if (!inputs) return std::optional<Case>();
   made.inputs = std::move(*inputs);
   const Stopwatch watch;
-  HONE_ASSIGN_OR_RETURN(
-      std::optional<TensorTree> expected,
-      Ask("run", {{"slot", owner.slot}, {"inputs", id}, {"seed", made.call_seed}}, "output", may_fail));
+  HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> expected,
+                        Ask(RunRequest{owner.slot, id, made.call_seed}, "output", may_fail));
   if (!expected) return std::optional<Case>();
   made.expected = std::move(*expected);
   if (change.empty()) call_s_ = watch.seconds();
@@ -170,16 +161,12 @@ Result<std::optional<Case>> TruthBuilder::MakeCase(size_t instance, const std::s
 
 Status TruthBuilder::AddTruth(Case* made) {
   HONE_ASSIGN_OR_RETURN(SharedBlob wide, SharedBlob::Create("truth"));
-  HONE_ASSIGN_OR_RETURN(const WorkerReply truth,
-                        worker_.Call("truth",
-                                     {{"slot", truth_.instances[made->instance].slot},
-                                      {"inputs", made->id},
-                                      {"seed", made->call_seed},
-                                      {"keep", !lean_}},
-                                     {wide.fd()}, 600));
+  HONE_ASSIGN_OR_RETURN(const auto truth, worker_.Call(TruthRequest{truth_.instances[made->instance].slot,
+                                                                    made->id, made->call_seed, !lean_},
+                                                       {wide.fd()}, 600));
   bool usable = truth.ok();
   if (usable) {
-    HONE_ASSIGN_OR_RETURN(made->truth, ParseTree(GetMember(truth.body, "tree"), std::move(wide), "output"));
+    HONE_ASSIGN_OR_RETURN(made->truth, ParseTree(truth.body.tree, std::move(wide), "output"));
     usable = made->truth.leaves.size() == made->expected.leaves.size();
     for (size_t i = 0; usable && i < made->truth.leaves.size(); ++i)
       usable = made->truth.leaves[i].elements() == made->expected.leaves[i].elements();
@@ -207,15 +194,9 @@ Status TruthBuilder::AddNearby(Case* made) {
       error = std::max(error, distance.typical > 0 ? distance.relative : 0);
   const double size = std::clamp(4 * error, kJitterUlp * Epsilon(Dtype::kF32), 1e-3);
   for (int i = 0; i < kNearby; ++i) {
-    HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> tree,
-                          Ask("truth",
-                              {{"slot", truth_.instances[made->instance].slot},
-                               {"inputs", made->id},
-                               {"seed", made->call_seed},
-                               {"keep", !lean_},
-                               {"jitter", size},
-                               {"jitter_seed", NewSeed()}},
-                              "output", true));
+    const TruthRequest request = {
+        truth_.instances[made->instance].slot, made->id, made->call_seed, !lean_, "", size, NewSeed()};
+    HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> tree, Ask(request, "output", true));
     if (!tree || tree->leaves.size() != made->truth.leaves.size()) continue;
     made->nearby.push_back(std::move(*tree));
   }
@@ -240,7 +221,7 @@ Status TruthBuilder::AddStressCases(bool task_has_stress, const Progress& progre
     progress("looking for a stress regime", 0, 0);
     const bool last = regime.weights == regimes.back().weights && regime.draw == regimes.back().draw;
     HONE_RETURN_IF_ERROR(BuildInstance("stress", regime));
-    if (truth_.stateful) HONE_RETURN_IF_ERROR(worker_.Require("snapshot", {{"slot", "stress"}}));
+    if (truth_.stateful) HONE_RETURN_IF_ERROR(worker_.Require(SnapshotRequest{"stress"}));
     HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
                           MakeCase(truth_.instances.size() - 1, "stress#1", "", "", !last));
     // The mildest is kept whatever it is: other weights and inputs at the least.

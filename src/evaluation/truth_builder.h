@@ -7,6 +7,7 @@
 
 #include "evaluation/progress.h"
 #include "evaluation/session_options.h"
+#include "evaluation/setup_messages.h"
 #include "evaluation/truth.h"
 #include "evaluation/worker.h"
 
@@ -19,7 +20,7 @@ class TruthBuilder {
 
   // The task's own weights and inputs. Returns the worker's reply to the build, with facts about the task's
   // folder.
-  Result<Json> AddDefaultCases(const Progress& progress);
+  Result<BuildReply> AddDefaultCases(const Progress& progress);
   // An instance with other weights, and inputs of the same nature that are drawn more widely.
   Status AddStressCases(bool task_has_stress, const Progress& progress);
   // Inputs that are shifted, scaled, in another memory order, or fewer.
@@ -32,14 +33,15 @@ class TruthBuilder {
     std::string draw;     // how inputs are drawn: "wide", "positive" or "own"
   };
 
-  Result<Json> BuildInstance(const std::string& slot, const Regime& regime);
+  Result<BuildReply> BuildInstance(const std::string& slot, const Regime& regime);
   // Returns nothing if the reference refuses the case and `may_fail`.
   Result<std::optional<Case>> MakeCase(size_t instance, const std::string& id, const std::string& variant,
                                        const std::string& change, bool may_fail);
   Status AddTruth(Case* made);
   Status AddNearby(Case* made);
-  Result<std::optional<TensorTree>> Ask(const std::string& verb, const Json& message, const char* root,
-                                        bool may_fail);
+  // Request: one whose reply is a tree of tensors.
+  template <class Request>
+  Result<std::optional<TensorTree>> Ask(const Request& request, const char* root, bool may_fail);
   Result<TensorTree> Run(const std::string& slot, const std::string& inputs, uint64_t seed);
   Status DetectState();
 

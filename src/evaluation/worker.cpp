@@ -14,19 +14,14 @@ namespace hone {
 
 namespace {
 
-WorkerFailure FromReply(const Json& body) {
-  WorkerFailure failure;
-  const Json& error = GetMember(body, "error");
-  if (error.is_object()) {
-    failure.kind = FailureKind::kException;
-    failure.type = GetString(error, "type", "Exception");
-    failure.message = GetString(error, "message");
-    failure.detail = GetString(error, "traceback");
-    return failure;
-  }
-  failure.kind = FailureKind::kUnreadable;
-  failure.message = GetString(body, "unreadable", "an output that cannot be read");
-  return failure;
+WorkerFailure FromReply(ReplyHeader header) {
+  if (!header.error.is_object())
+    return {FailureKind::kUnreadable, "",
+            header.unreadable.empty() ? "an output that cannot be read" : header.unreadable, ""};
+  ErrorReply raised;
+  // Its members are hints, so this cannot fail.
+  (void)Decode(std::move(header.error), &raised);
+  return {FailureKind::kException, raised.type, raised.message, raised.traceback};
 }
 
 }  // namespace
@@ -72,17 +67,16 @@ WorkerFailure WorkerProcess::Died() {
   return failure;
 }
 
-Result<WorkerReply> WorkerProcess::Call(const std::string& verb, Json message,
-                                        const std::vector<int>& descriptors, double seconds) {
-  WorkerReply reply;
+Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>& descriptors, double seconds,
+                          FieldList reply_fields, void* reply, Exchange* exchange) {
   if (dead_) {
-    reply.failure = dead_;
-    return reply;
+    exchange->failure = dead_;
+    return Ok();
   }
   const Deadline& end = zygote_->options().end;
   if (end.passed()) return OutOfTimeError();
   const Deadline deadline = Deadline::After(std::min(seconds, end.seconds_left()));
-  auto fail = [&](const Error& error) -> Result<WorkerReply> {
+  auto fail = [&](const Error& error) -> Status {
     if (error.kind == ErrorKind::kInterrupted || end.passed()) {
       Kill();
       return error.kind == ErrorKind::kInterrupted ? error : OutOfTimeError();
@@ -90,7 +84,7 @@ Result<WorkerReply> WorkerProcess::Call(const std::string& verb, Json message,
     if (error.kind == ErrorKind::kTimeout) {
       Kill();
       dead_ = WorkerFailure{FailureKind::kTimeout, "",
-                            fmt::format("no answer to '{}' within {}", verb, HumanSeconds(seconds)),
+                            fmt::format("no answer to '{}' within {}", NameOf(verb), HumanSeconds(seconds)),
                             zygote_->LastWords()};
     } else if (error.kind == ErrorKind::kInvalid) {
       Kill();
@@ -98,8 +92,8 @@ Result<WorkerReply> WorkerProcess::Call(const std::string& verb, Json message,
     } else {
       dead_ = Died();
     }
-    reply.failure = dead_;
-    return reply;
+    exchange->failure = dead_;
+    return Ok();
   };
   if (!ready_) {
     const Stopwatch importing;
@@ -110,24 +104,26 @@ Result<WorkerReply> WorkerProcess::Call(const std::string& verb, Json message,
     zygote_->freezer();  // before anything foreign runs below it
     ready_ = true;
   }
-  message["verb"] = verb;
   Result<int64_t> sent = channel_.Send(message, descriptors);
   if (!sent.ok()) return fail(sent.error());
   Result<Message> received = channel_.Receive(deadline);
   if (!received.ok()) return fail(received.error());
-  reply.sent_ns = *sent;
-  reply.received_ns = received->received_ns;
-  reply.body = std::move(received->body);
-  compute_s_ += std::clamp(GetNumber(reply.body, "compute_s"), 0.0, reply.seconds());
-  if (!GetBool(reply.body, "ok")) reply.failure = FromReply(reply.body);
-  return reply;
+  exchange->sent_ns = *sent;
+  exchange->received_ns = received->received_ns;
+  ReplyHeader header;
+  Status decoded = Decode(std::move(received->body), &header);
+  compute_s_ += std::clamp(header.compute_s, 0.0, exchange->seconds());
+  if (decoded.ok() && !header.ok) {
+    exchange->failure = FromReply(std::move(header));
+    return Ok();
+  }
+  if (decoded.ok()) decoded = DecodeFields(reply_fields, std::move(received->body), reply);
+  if (decoded.ok()) return Ok();
+  return fail(
+      Error{ErrorKind::kInvalid, fmt::format("its reply to '{}' {}", NameOf(verb), decoded.error().message)});
 }
 
-Result<Json> WorkerProcess::Require(const std::string& verb, Json message,
-                                    const std::vector<int>& descriptors, double seconds) {
-  HONE_ASSIGN_OR_RETURN(WorkerReply reply, Call(verb, std::move(message), descriptors, seconds));
-  if (reply.ok()) return std::move(reply.body);
-  const WorkerFailure& failure = *reply.failure;
+Error WorkerProcess::ErrorOf(const WorkerFailure& failure) {
   // A TaskProblem is a complete sentence with file and line.
   const bool complete = failure.type.empty() || failure.type == "TaskProblem";
   std::string why = complete ? failure.message : failure.type + ": " + failure.message;

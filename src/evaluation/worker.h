@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "evaluation/protocol.h"
 #include "evaluation/zygote.h"
 
 namespace hone {
@@ -31,14 +31,20 @@ struct WorkerFailure {
   std::string detail;   // traceback, or the last words on stderr
 };
 
-struct WorkerReply {
-  Json body;
+// When a message went and its reply came, and what went wrong with it.
+struct Exchange {
   int64_t sent_ns = 0;
   int64_t received_ns = 0;
   std::optional<WorkerFailure> failure;
 
   bool ok() const { return !failure.has_value(); }
   double seconds() const { return static_cast<double>(received_ns - sent_ns) * 1e-9; }
+};
+
+// `body` counts only when ok().
+template <class Body>
+struct WorkerReply : Exchange {
+  Body body = {};
 };
 
 class WorkerProcess {
@@ -51,15 +57,28 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // An Error only when Hone itself was interrupted, ran out of time or broke.
-  Result<WorkerReply> Call(const std::string& verb, Json message, const std::vector<int>& descriptors,
-                           double seconds);
-  Result<WorkerReply> Call(const std::string& verb, double seconds) {
-    return Call(verb, Json::object(), {}, seconds);
+  // An Error only when Hone itself was interrupted, ran out of time or broke. A reply that is not what the
+  // protocol says ends the worker, as a failure of kind kProtocol.
+  template <class Request>
+  Result<WorkerReply<typename Request::Reply>> Call(const Request& request,
+                                                    const std::vector<int>& descriptors, double seconds) {
+    WorkerReply<typename Request::Reply> reply;
+    HONE_RETURN_IF_ERROR(Ask(Request::kVerb, EncodeRequest(request), descriptors, seconds,
+                             Request::Reply::Fields(), &reply.body, &reply));
+    return reply;
+  }
+  template <class Request>
+  Result<WorkerReply<typename Request::Reply>> Call(const Request& request, double seconds) {
+    return Call(request, {}, seconds);
   }
   // For the reference worker: turns a failure into an Error.
-  Result<Json> Require(const std::string& verb, Json message = Json::object(),
-                       const std::vector<int>& descriptors = {}, double seconds = 600);
+  template <class Request>
+  Result<typename Request::Reply> Require(const Request& request, const std::vector<int>& descriptors = {},
+                                          double seconds = 600) {
+    HONE_ASSIGN_OR_RETURN(WorkerReply<typename Request::Reply> reply, Call(request, descriptors, seconds));
+    if (!reply.ok()) return ErrorOf(*reply.failure);
+    return std::move(reply.body);
+  }
 
   // Seconds that the worker reports for the model, imports and compilers. For statistics only.
   double compute_seconds() const { return compute_s_; }
@@ -74,6 +93,9 @@ class WorkerProcess {
 
  private:
   WorkerProcess() = default;
+  Status Ask(Verb verb, const Json& message, const std::vector<int>& descriptors, double seconds,
+             FieldList reply_fields, void* reply, Exchange* exchange);
+  static Error ErrorOf(const WorkerFailure& failure);
   WorkerFailure Died();
 
   std::shared_ptr<Zygote> zygote_;

@@ -8,6 +8,7 @@
 #include "base/embedded.h"
 #include "base/ids.h"
 #include "base/text.h"
+#include "evaluation/timing_messages.h"
 #include "process/tree.h"
 
 namespace hone {
@@ -126,19 +127,18 @@ Freezer& Zygote::freezer() {
 
 Result<Zygote::Fork> Zygote::Ask() {
   HONE_ASSIGN_OR_RETURN(Channel::Pair pair, Channel::MakePair());
-  HONE_RETURN_IF_ERROR(control_.Send({{"verb", "fork"}}, {pair.theirs.get()}));
+  HONE_RETURN_IF_ERROR(control_.Send(EncodeRequest(ForkRequest{}), {pair.theirs.get()}));
   return Fork{std::move(pair.ours), forks_++};
 }
 
 Zygote::End Zygote::HowEnded(int number) {
   End end;
-  if (!running() || !control_.Send({{"verb", "status"}, {"fork", number}}).ok()) return end;
-  const Result<Message> told = control_.Receive(Deadline::After(4));
+  if (!running() || !control_.Send(EncodeRequest(StatusRequest{number})).ok()) return end;
+  Result<Message> told = control_.Receive(Deadline::After(4));
   if (!told.ok()) return end;
-  end.running = GetBool(told->body, "running");
-  end.code = static_cast<int>(GetInt(told->body, "code"));
-  end.signal = static_cast<int>(GetInt(told->body, "signal"));
-  return end;
+  StatusReply status;
+  (void)Decode(std::move(told->body), &status);  // its members are hints
+  return {status.running, status.code, status.signal};
 }
 
 void Zygote::Watch(int process_limit) {

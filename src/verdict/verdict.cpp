@@ -36,7 +36,7 @@ std::string FailureText(const WorkerFailure& failure) {
 Objection StopObjection(const Stop& stop) {
   const WorkerFailure& failure = stop.failure;
   const std::string text = FailureText(failure);
-  const std::string where = " (while: " + stop.phase + ")";
+  const std::string where = std::string(" (while: ") + NameOf(stop.phase) + ")";
   switch (failure.kind) {
     case FailureKind::kTimeout:
       return {Reason::kTimeout, text + where};
@@ -61,8 +61,8 @@ Objection StopObjection(const Stop& stop) {
   }
   if (IsOutOfMemory(failure)) return {Reason::kOutOfMemory, text + where};
   if (IsBuildFailure(failure)) return {Reason::kBuildFailed, text};
-  if (stop.phase == "import") return {Reason::kImportFailed, text};
-  if (stop.phase == "weights") return {Reason::kWeightsNotTransferred, text};
+  if (stop.phase == Phase::kImport) return {Reason::kImportFailed, text};
+  if (stop.phase == Phase::kWeights) return {Reason::kWeightsNotTransferred, text};
   return {Reason::kCrashed, text + where};
 }
 
@@ -82,9 +82,7 @@ GateResult LintGate(const Measurement& m) {
 }
 
 GateResult BuildGate(const Measurement& m) {
-  if (m.stop && (m.stop->phase == "start" || m.stop->phase == "import" || m.stop->phase == "build" ||
-                 m.stop->phase == "weights"))
-    return StopObjection(*m.stop);
+  if (m.stop && m.stop->phase < Phase::kTrial) return StopObjection(*m.stop);
   if (!m.has_class)
     return Objection{Reason::kImportFailed,
                      "it defines no class ModelNew" +
@@ -223,9 +221,7 @@ GateResult JudgeableGate(const JudgeContext& context) {
 }
 
 GateResult RunGate(const Measurement& m) {
-  if (m.stop && (m.stop->phase == "trial" || m.stop->phase == "repeat" || m.stop->phase == "profile" ||
-                 m.stop->phase == "timing"))
-    return StopObjection(*m.stop);
+  if (m.stop && m.stop->phase >= Phase::kTrial) return StopObjection(*m.stop);
   return {};
 }
 

@@ -107,14 +107,14 @@ std::string GateState(const Verdict& verdict, const std::string& gate) {
 }
 
 // What an evaluation that ended in this phase leaves behind.
-void StopAt(Measurement& m, const std::string& phase, const WorkerFailure& failure) {
+void StopAt(Measurement& m, Phase phase, const WorkerFailure& failure) {
   m.stop = Stop{phase, failure};
   m.timing.reset();
-  if (phase == "timing") return;
+  if (phase == Phase::kTiming) return;
   m.profile.reset();
-  if (phase == "profile") return;
+  if (phase == Phase::kProfile) return;
   m.repeats.reset();
-  if (phase == "repeat") return;
+  if (phase == Phase::kRepeat) return;
   m.trials.clear();
 }
 
@@ -131,60 +131,63 @@ const std::vector<RejectRow>& RejectRows() {
   static const std::vector<RejectRow> kRows = {
       {"a compiler error at import", "build-failed", "build", "Error building extension 'k'",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "import", Exception("RuntimeError", "Error building extension 'k'"));
+         StopAt(m, Phase::kImport, Exception("RuntimeError", "Error building extension 'k'"));
        }},
       {"a Triton compile error in the first call", "build-failed", "runs", "CompilationError",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "trial", Exception("CompilationError", "at 3:4: expected i32"));
+         StopAt(m, Phase::kTrial, Exception("CompilationError", "at 3:4: expected i32"));
        }},
       {"an exception at import", "import-failed", "build", "ModuleNotFoundError: No module named 'x'",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "import", Exception("ModuleNotFoundError", "No module named 'x'"));
+         StopAt(m, Phase::kImport, Exception("ModuleNotFoundError", "No module named 'x'"));
        }},
       {"no ModelNew", "import-failed", "build", "it defines no class ModelNew; it defines Model, Net",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "import", {});
+         StopAt(m, Phase::kImport, {});
          m.stop.reset();
          m.has_class = false;
          m.class_hint = "Model, Net";
        }},
       {"a constructor that raises", "crashed", "build", "ValueError: no (while: build)",
-       [](Measurement& m, JudgeContext&) { StopAt(m, "build", Exception("ValueError", "no")); }},
+       [](Measurement& m, JudgeContext&) { StopAt(m, Phase::kBuild, Exception("ValueError", "no")); }},
       {"a forward that raises", "crashed", "runs", "ValueError: no (while: trial)",
-       [](Measurement& m, JudgeContext&) { StopAt(m, "trial", Exception("ValueError", "no")); }},
+       [](Measurement& m, JudgeContext&) { StopAt(m, Phase::kTrial, Exception("ValueError", "no")); }},
       {"a segmentation fault", "crashed", "runs", "signal 11",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "repeat", {FailureKind::kSignalled, "", "ended by signal 11 (Segmentation fault)", ""});
+         StopAt(m, Phase::kRepeat,
+                {FailureKind::kSignalled, "", "ended by signal 11 (Segmentation fault)", ""});
        }},
       {"an exit in the middle", "crashed", "runs", "exit code 0",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "timing", {FailureKind::kExited, "", "left with exit code 0 in the middle", ""});
+         StopAt(m, Phase::kTiming, {FailureKind::kExited, "", "left with exit code 0 in the middle", ""});
        }},
       {"an exception without a word", "crashed", "runs", "it gave no message",
-       [](Measurement& m, JudgeContext&) { StopAt(m, "profile", Exception("", "")); }},
+       [](Measurement& m, JudgeContext&) { StopAt(m, Phase::kProfile, Exception("", "")); }},
       {"a hang", "timeout", "runs", "no answer to 'run' within 10 s (while: trial)",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "trial", {FailureKind::kTimeout, "", "no answer to 'run' within 10 s", ""});
+         StopAt(m, Phase::kTrial, {FailureKind::kTimeout, "", "no answer to 'run' within 10 s", ""});
        }},
       {"a hang at import", "timeout", "build", "(while: import)",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "import", {FailureKind::kTimeout, "", "no answer to 'load' within 300 s", ""});
+         StopAt(m, Phase::kImport, {FailureKind::kTimeout, "", "no answer to 'load' within 300 s", ""});
        }},
       {"too much memory", "out-of-memory", "runs", "took 9 GiB",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "trial", {FailureKind::kMemory, "", "took 9 GiB of memory where 8 GiB are allowed", ""});
+         StopAt(m, Phase::kTrial,
+                {FailureKind::kMemory, "", "took 9 GiB of memory where 8 GiB are allowed", ""});
        }},
       {"a refused allocation on the CPU", "out-of-memory", "runs", "DefaultCPUAllocator",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "trial", Exception("RuntimeError", "DefaultCPUAllocator: can't allocate memory"));
+         StopAt(m, Phase::kTrial, Exception("RuntimeError", "DefaultCPUAllocator: can't allocate memory"));
        }},
       {"a refused allocation on the GPU", "out-of-memory", "build", "CUDA out of memory",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "build", Exception("OutOfMemoryError", "CUDA out of memory. Tried to allocate 1 TiB"));
+         StopAt(m, Phase::kBuild,
+                Exception("OutOfMemoryError", "CUDA out of memory. Tried to allocate 1 TiB"));
        }},
       {"the system's out-of-memory killer", "out-of-memory", "runs", "ran out of memory",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "trial", {FailureKind::kSignalled, "", "ended by signal 9 (Killed)", ""});
+         StopAt(m, Phase::kTrial, {FailureKind::kSignalled, "", "ended by signal 9 (Killed)", ""});
        }},
       {"an error over the limit", "wrong-output", "correct", "default#3: output is off by 5.00e-04",
        [](Measurement& m, JudgeContext&) { m.trials[2].leaves[0].distance.relative = 5e-4; }},
@@ -236,14 +239,14 @@ const std::vector<RejectRow>& RejectRows() {
          m.trials[0].leaves[0].distance.relative = 1;
        }},
       {"load_reference raises", "weights-not-transferred", "build", "KeyError: 'w'",
-       [](Measurement& m, JudgeContext&) { StopAt(m, "weights", Exception("KeyError", "'w'")); }},
+       [](Measurement& m, JudgeContext&) { StopAt(m, Phase::kWeights, Exception("KeyError", "'w'")); }},
       {"a replaced clock", "timer-tampering", "timers", "it replaced time.perf_counter, torch.allclose",
        [](Measurement& m, JudgeContext&) {
          m.tampering = {"time.perf_counter", "torch.allclose"};
        }},
       {"an output that computes when it is read", "unsynchronised", "runs", "it returned a LazyTensor",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "trial", {FailureKind::kUnreadable, "", "a LazyTensor", ""});
+         StopAt(m, Phase::kTrial, {FailureKind::kUnreadable, "", "a LazyTensor", ""});
        }},
       {"calls that are computed together", "unsynchronised", "synchronised", "not computed one by one",
        [](Measurement& m, JudgeContext&) { m.timing->contestants[0] = Steady("candidate", 40, 9000); }},
@@ -264,11 +267,12 @@ const std::vector<RejectRow>& RejectRows() {
        }},
       {"nonsense on the worker's channel", "escaped", "sandbox", "only the worker may speak",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "timing", {FailureKind::kProtocol, "", "not a frame", ""});
+         StopAt(m, Phase::kTiming, {FailureKind::kProtocol, "", "not a frame", ""});
        }},
       {"a fork bomb", "escaped", "sandbox", "started 300 processes",
        [](Measurement& m, JudgeContext&) {
-         StopAt(m, "build", {FailureKind::kProcesses, "", "started 300 processes where 256 are allowed", ""});
+         StopAt(m, Phase::kBuild,
+                {FailureKind::kProcesses, "", "started 300 processes where 256 are allowed", ""});
        }},
       {"slower than the best rung", "slower", "speed", "900 us per call against 800 us for cudagraph: 0.89x",
        [](Measurement& m, JudgeContext&) { m.timing->contestants[0] = Steady("candidate", 900); }},
@@ -350,7 +354,7 @@ TEST(Judge, NamesTheFirstGateInOrderWhenSeveralFail) {
        [](Measurement& m, JudgeContext&) { m.trials[0].leaves[0].distance.relative = 1; }},
       {"runs", "crashed",
        [](Measurement& m, JudgeContext&) {
-         m.stop = Stop{"timing", {FailureKind::kExited, "", "left", ""}};
+         m.stop = Stop{Phase::kTiming, {FailureKind::kExited, "", "left", ""}};
        }},
       {"deterministic", "nondeterministic", [](Measurement& m, JudgeContext&) { m.repeats->spread = 1; }},
       {"judgeable", "blind-input",
@@ -383,7 +387,7 @@ TEST(Judge, NamesTheFirstGateInOrderWhenSeveralFail) {
 
 TEST(Judge, SkipsTheGatesThatWereNeverReached) {
   Measurement m = Good();
-  StopAt(m, "import", Exception("SyntaxError", "invalid syntax"));
+  StopAt(m, Phase::kImport, Exception("SyntaxError", "invalid syntax"));
   const Verdict v = Judge(m, Context());
   for (const auto& [gate, state] : v.gates) {
     const std::string expected = gate == "lint" || gate == "sandbox" ? "pass"
@@ -396,14 +400,15 @@ TEST(Judge, SkipsTheGatesThatWereNeverReached) {
 }
 
 TEST(Judge, ALeftEvaluationNeverPassesWhateverThePhaseItStoppedIn) {
-  for (const char* phase : {"start", "import", "build", "weights", "trial", "repeat", "profile", "timing"})
+  for (int at = 0; at <= static_cast<int>(Phase::kContract); ++at)
     for (int kind = 0; kind <= static_cast<int>(FailureKind::kProtocol); ++kind) {
+      const Phase phase = static_cast<Phase>(at);
       Measurement m = Good();
       StopAt(m, phase, {static_cast<FailureKind>(kind), "E", "said so", ""});
       const Verdict v = Judge(m, Context());
-      EXPECT_TRUE(v.rejected()) << phase << " " << kind << " " << v.verdict;
-      EXPECT_THAT(RejectReasons(), Contains(v.reason)) << phase << " " << kind;
-      EXPECT_THAT(v.detail, Not(IsEmpty())) << phase << " " << kind;
+      EXPECT_TRUE(v.rejected()) << NameOf(phase) << " " << kind << " " << v.verdict;
+      EXPECT_THAT(RejectReasons(), Contains(v.reason)) << NameOf(phase) << " " << kind;
+      EXPECT_THAT(v.detail, Not(IsEmpty())) << NameOf(phase) << " " << kind;
     }
 }
 
@@ -741,7 +746,7 @@ TEST(Judge, KeepsTheNotesOfTheMeasurementAndWarnsOfAReusedBuffer) {
 
 TEST(Judge, CleansWhatACandidateSaysAboutItself) {
   Measurement m = Good();
-  StopAt(m, "trial", Exception("E\x1b[2J", "\x1b]0;accepted\x07 boo\xff"));
+  StopAt(m, Phase::kTrial, Exception("E\x1b[2J", "\x1b]0;accepted\x07 boo\xff"));
   const Verdict v = Judge(m, Context());
   EXPECT_EQ(v.detail.find('\x1b'), std::string::npos);
   EXPECT_EQ(v.detail.find('\x07'), std::string::npos);
@@ -789,7 +794,7 @@ TEST(VerdictJson, OfEveryRejectionParsesAndItsGatesSayOnlyThreeThings) {
 
 TEST(VerdictJson, SaysNullForWhatIsNotKnown) {
   Measurement m = Good();
-  StopAt(m, "import", Exception("SyntaxError", "x"));
+  StopAt(m, Phase::kImport, Exception("SyntaxError", "x"));
   JudgeContext context = Context();
   context.reference_launches = -1;
   const OrderedJson json = ToJson(Judge(m, context));

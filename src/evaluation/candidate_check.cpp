@@ -1,0 +1,149 @@
+#include "evaluation/candidate_check.h"
+
+#include <fmt/format.h>
+
+#include "analysis/check.h"
+#include "analysis/device.h"
+#include "analysis/lint.h"
+#include "analysis/triton_tables.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "evaluation/run_messages.h"
+#include "evaluation/setup_messages.h"
+
+namespace hone {
+
+namespace {
+
+constexpr size_t kMostNames = 20;  // that a verdict shows
+
+std::vector<std::string> ShownNames(const std::vector<std::string>& names) {
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < names.size() && i < kMostNames; ++i) shown.push_back(SafeForTerminal(names[i]));
+  return shown;
+}
+
+}  // namespace
+
+void BlameTaskFolder(const Json& beside, WorkerFailure* failure) {
+  const bool looked_for_a_file = failure->type == "ModuleNotFoundError" || failure->type == "ImportError" ||
+                                 failure->type == "FileNotFoundError" || failure->type == "PermissionError";
+  if (!looked_for_a_file || !beside.is_array()) return;
+  for (const Json& entry : beside) {
+    const std::string stem = fs::path(GetString(entry, "name")).stem().string();
+    if (!Contains(failure->message, stem) && failure->type != "ImportError") continue;
+    failure->message += fmt::format(
+        "; {}, and a candidate cannot: it runs in a sandbox without the task's folder. Move what is needed "
+        "into "
+        "the task file, or pass it to Model through get_init_inputs",
+        GetString(entry, "text"));
+    return;
+  }
+}
+
+void CandidateCheck::StopAt(Phase phase, WorkerFailure failure) {
+  m_.stop = Stop{phase, std::move(failure)};
+  BlameTaskFolder(GetMember(session_.facts(), "beside"), &m_.stop->failure);
+}
+
+void CandidateCheck::Remark(std::string text) {
+  if (!text.empty()) m_.notes.push_back(std::move(text));
+}
+
+Result<bool> CandidateCheck::Lint() {
+  if (!session_.options().lint) return true;
+  LintOptions options;
+  options.task_text = session_.task().source;
+  if (const std::string triton = GetString(session_.facts(), "triton"); !triton.empty())
+    options.triton_versions = TritonVersionMask(triton);
+  if (options.triton_versions == 0) options.triton_versions = LintOptions().triton_versions;
+  options.device = FindDevice(GetString(session_.facts(), "device_name"));
+  m_.findings = LintSource(candidate_.path.string(), candidate_.source, options).findings;
+  const Finding* refused =
+      FirstWithForce(m_.findings, session_.options().lint_predicts ? Force::kPredict : Force::kRefuse);
+  if (refused != nullptr) m_.refused_by = *refused;
+  return refused == nullptr;
+}
+
+Result<bool> CandidateCheck::Import() {
+  progress_("importing the candidate", 0, 0);
+  HONE_ASSIGN_OR_RETURN(const auto hello, Ask(Phase::kStart, HelloRequest{}, {}, 180));
+  if (!hello)
+    return Error{ErrorKind::kUnavailable, "the candidate's interpreter did not start: " +
+                                              m_.stop->failure.message + "\n" + m_.stop->failure.detail};
+  worker_.zygote().ForgetAttempts();
+  if (session_.threads() > 0 && session_.options().device == "cpu") {
+    HONE_ASSIGN_OR_RETURN(const auto set, Ask(Phase::kStart, ThreadsRequest{session_.threads()}, {}, 60));
+    if (!set) return false;
+  }
+  HONE_ASSIGN_OR_RETURN(const fs::path copy, CopyInto(candidate_, folder_));
+  HONE_ASSIGN_OR_RETURN(const auto loaded,
+                        Ask(Phase::kImport, LoadRequest{copy.string(), "hone_candidate", "ModelNew"}, {},
+                            session_.options().build_timeout_s));
+  if (!loaded) return false;
+  m_.has_class = loaded->has_class;
+  if (!m_.has_class) {
+    std::vector<std::string> names;
+    for (const std::string& name : loaded->names) names.push_back(SafeForTerminal(name));
+    m_.class_hint = Join(names, ", ");
+    return false;
+  }
+  return true;
+}
+
+Result<bool> CandidateCheck::Build() {
+  for (const Instance& instance : session_.instances()) {
+    HONE_ASSIGN_OR_RETURN(const bool built, BuildInstance(instance));
+    if (!built) return false;
+  }
+  return true;
+}
+
+Result<bool> CandidateCheck::BuildFirst() {
+  return BuildInstance(session_.instances()[0]);
+}
+
+Result<bool> CandidateCheck::BuildInstance(const Instance& instance) {
+  progress_("building " + instance.slot, 0, 0);
+  const double seconds = session_.options().build_timeout_s;
+  BuildRequest build = {instance.slot, "ModelNew", instance.seed};
+  std::vector<int> descriptors;
+  if (session_.init_inputs_opaque()) {
+    const fs::path copy = folder_ / "hone_task_file.py";
+    HONE_RETURN_IF_ERROR(WriteFileAtomic(copy, session_.task().source));
+    build.init_file = copy.string();
+  } else {
+    build.init = session_.init_inputs().description;
+    descriptors.push_back(session_.init_inputs().blob.fd());
+  }
+  HONE_ASSIGN_OR_RETURN(const auto built, Ask(Phase::kBuild, build, descriptors, seconds));
+  if (!built) return false;
+  const TakeWeightsRequest take = {instance.slot, instance.weight_names, instance.weights.description};
+  HONE_ASSIGN_OR_RETURN(const auto taken, Ask(Phase::kWeights, take, {instance.weights.blob.fd()}, seconds));
+  if (!taken) return false;
+  m_.weights_how = taken->how;
+  m_.weights_missing = ShownNames(taken->missing);
+  m_.weights_unexpected = ShownNames(taken->unexpected);
+  if (!session_.stateful()) return true;
+  HONE_ASSIGN_OR_RETURN(const auto kept, Ask(Phase::kBuild, SnapshotRequest{instance.slot}, {}, 60));
+  return kept.has_value();
+}
+
+Result<bool> CandidateCheck::Inspect() {
+  HONE_ASSIGN_OR_RETURN(const auto told, Ask(Phase::kProfile, TamperingRequest{}, {}, 60));
+  if (!told) return false;
+  m_.tampering = ShownNames(told->changed);
+  m_.attempts = worker_.zygote().Attempts();
+  return m_.tampering.empty() && m_.attempts.empty();
+}
+
+Result<bool> CandidateCheck::ProfileCall() {
+  if (session_.options().interpret_triton) return true;
+  progress_("counting launches", 0, 0);
+  HONE_ASSIGN_OR_RETURN(auto reply, Ask(Phase::kProfile, ProfileRequest{"default", "again"}, {}, 300));
+  if (!reply) return false;
+  m_.profile = Profile{reply->launches, reply->own_us, reply->library_us, std::move(reply->kernels)};
+  return true;
+}
+
+}  // namespace hone

@@ -1,0 +1,151 @@
+// The calls of a candidate whose answers are compared: the trials (trial_plan.h), and repeats on the same
+// inputs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "evaluation/candidate_check.h"
+#include "evaluation/repeats.h"
+#include "evaluation/run_messages.h"
+#include "evaluation/trial_judge.h"
+#include "evaluation/trial_plan.h"
+
+namespace hone {
+
+namespace {
+
+constexpr int kRepeats = 20;
+// The shortest deadline for the first call of an instance: Triton and torch.compile compile then.
+constexpr double kFirstCallSeconds = 90;
+
+// A thread that keeps a core busy every other millisecond, so that a candidate's own threads run in another
+// order. More load would measure the scheduler: PyTorch's own barriers then take a hundred times as long.
+class BusyCore {
+ public:
+  BusyCore() {
+    thread_ = std::thread([this] {
+      while (!stop_.load(std::memory_order_relaxed)) {
+        const int64_t until = NowNs() + 1'000'000;
+        while (NowNs() < until) {
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  }
+  ~BusyCore() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<bool> CandidateCheck::Put(const Case& one, const std::string& name, bool in_place) {
+  HONE_ASSIGN_OR_RETURN(const auto put,
+                        Ask(Phase::kTrial, PutInputsRequest{name, one.inputs.description, in_place},
+                            {one.inputs.blob.fd()}, 120));
+  return put.has_value();
+}
+
+double CandidateCheck::CallSeconds(const Case& one) {
+  const bool first = called_.insert({one.instance, one.variant}).second;
+  return first && session_.options().timeout_s <= 0 ? std::max(session_.CallDeadline(), kFirstCallSeconds)
+                                                    : session_.CallDeadline();
+}
+
+Result<std::optional<TensorTree>> CandidateCheck::Call(Phase phase, const Case& one,
+                                                       const std::string& inputs, bool busy,
+                                                       TensorTree* inputs_after) {
+  HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("answer"));
+  HONE_ASSIGN_OR_RETURN(SharedBlob after, SharedBlob::Create("after"));
+  std::vector<int> descriptors = {out.fd()};
+  if (inputs_after != nullptr) descriptors.push_back(after.fd());
+  RunRequest request = {session_.instances()[one.instance].slot, inputs, one.call_seed};
+  request.poison = true;
+  request.busy = busy;
+  request.output_bytes = answer_bytes_;
+  HONE_ASSIGN_OR_RETURN(const auto reply, Ask(phase, request, descriptors, CallSeconds(one)));
+  if (!reply) return std::optional<TensorTree>();
+  Result<TensorTree> tree = ParseTree(reply->tree, std::move(out), "output");
+  if (tree.ok() && inputs_after != nullptr) {
+    Result<TensorTree> kept = ParseTree(reply->inputs_after, std::move(after), "input");
+    if (kept.ok())
+      *inputs_after = std::move(*kept);
+    else
+      tree = std::move(kept).error();
+  }
+  if (!tree.ok()) {
+    m_.stop = Stop{phase, WorkerFailure{FailureKind::kProtocol, "", tree.error().message, ""}};
+    return std::optional<TensorTree>();
+  }
+  return std::optional<TensorTree>(std::move(*tree));
+}
+
+Result<bool> CandidateCheck::Trials() {
+  const std::vector<PlannedTrial> plan = PlanTrials(session_.truth(), most_cases_);
+  for (size_t i = 0; i < plan.size(); ++i) {
+    const Case& one = *plan[i].one;
+    progress_("checking", static_cast<int>(i), static_cast<int>(plan.size()));
+    answer_bytes_.clear();
+    for (const TensorLeaf& leaf : one.expected.leaves) answer_bytes_.push_back(leaf.bytes);
+    HONE_ASSIGN_OR_RETURN(const bool put, Put(one, plan[i].buffer, plan[i].in_place));
+    if (!put) return false;
+    TensorTree after;
+    HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> answer,
+                          Call(Phase::kTrial, one, plan[i].buffer, false, &after));
+    if (!answer && Forgive(one)) continue;
+    if (!answer) return false;
+    Trial trial = JudgeTrial(session_.truth(), one, *answer, after);
+    if (i == 0) Remark(StrideRemark(one, *answer));
+    m_.trials.push_back(std::move(trial));
+    if (IsBad(m_.trials.back())) return false;
+  }
+  return true;
+}
+
+// The task's own inputs have one memory order and one batch. A candidate that refuses others with an
+// exception is honest about it.
+bool CandidateCheck::Forgive(const Case& one) {
+  const bool may_refuse = one.change == "strides" || one.is_another_batch();
+  if (!may_refuse || !m_.stop || m_.stop->failure.kind != FailureKind::kException) return false;
+  Remark(fmt::format("it raises {} for {}", m_.stop->failure.type,
+                     one.is_another_batch() ? "another batch size" : "non-contiguous inputs"));
+  m_.stop.reset();
+  return true;
+}
+
+Result<bool> CandidateCheck::Repeat() {
+  const Case& one = session_.cases()[0];
+  HONE_ASSIGN_OR_RETURN(const bool put, Put(one, "repeat", false));
+  if (!put) return false;
+  Repeats repeats;
+  std::optional<TensorTree> first;
+  for (int i = 0; i < kRepeats; ++i) {
+    progress_("repeating the same inputs", i, kRepeats);
+    const bool busy = i % 4 == 3;
+    std::optional<BusyCore> burner;
+    if (busy && session_.options().device == "cpu") burner.emplace();
+    HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> answer,
+                          Call(Phase::kRepeat, one, "repeat", busy, nullptr));
+    if (!answer) return false;
+    ++repeats.count;
+    repeats.busy += busy ? 1 : 0;
+    if (first)
+      CompareRepeat(*first, *answer, &repeats);
+    else
+      first = std::move(answer);
+  }
+  repeats.spread_limit = SpreadLimit(session_.truth(), one);
+  m_.repeats = repeats;
+  return repeats.spread <= repeats.spread_limit;
+}
+
+}  // namespace hone
