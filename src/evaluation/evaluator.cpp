@@ -410,6 +410,11 @@ struct Evaluator::Check {
           "no GPU here: the kernels ran in Triton's interpreter, which says nothing about speed";
       return true;
     }
+    if (session.options().check_only) {
+      m.speed_not_judged = "it computes the same; nothing was timed (--check-only)";
+      HONE_RETURN_IF_ERROR(CheckContract(session.eager_us() * 1e-6));
+      return true;
+    }
     Contest contest(session);
     HONE_ASSIGN_OR_RETURN(bool timed, contest.AddPair(session.worker(), worker, progress, &m.stop));
     if (timed && contest.timing().answers_wrong == 0) {
