@@ -5,8 +5,11 @@ values, clock and verdict belong to the parent. In the candidate's process the c
 anything in here; the parent is built so that this changes no verdict but the candidate's own.
 """
 
-import ctypes
 import gc
+
+gc.disable()  # torch's import makes nothing but live objects; looking through them again and again takes a sixth of it
+
+import ctypes
 import glob
 import importlib.metadata
 import importlib.util
@@ -581,6 +584,8 @@ def main():
     descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     die_with_parent()
     settle_allocator()
+    gc.freeze()  # what was imported is never looked through again, so that workers share its memory
+    gc.enable()
     control = Wire(descriptor)
     forks, ended = [], {}
     while True:

@@ -88,7 +88,8 @@ std::string ConditionsOf(const TaskFile& task, const CandidateFile& candidate, c
                               {"compile", options.compile_rung},
                               {"ladder", options.ladder},
                               {"lint", options.lint},
-                              {"lint_predicts", options.lint_predicts}}));
+                              {"lint_predicts", options.lint_predicts},
+                              {"check_only", options.check_only}}));
 }
 
 }  // namespace hone

@@ -33,6 +33,7 @@ TEST(ConditionsOf, EveryDifferenceCounts) {
       [](Question& q) { q.options.target = "triton"; },
       [](Question& q) { q.options.precision = "tf32"; },
       [](Question& q) { q.options.trials = 6; },
+      [](Question& q) { q.options.check_only = true; },
       [](Question& q) { q.options.sandbox = SandboxLevel::kLandlock; },
       [](Question& q) { q.options.timeout_s = 1; },
       [](Question& q) { q.options.build_timeout_s = 1; },

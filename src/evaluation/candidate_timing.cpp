@@ -19,6 +19,11 @@ Result<bool> CandidateCheck::Time() {
         "no GPU here: the kernels ran in Triton's interpreter, which says nothing about speed";
     return true;
   }
+  if (session_.options().check_only) {
+    m_.speed_not_judged = "it computes the same; nothing was timed (--check-only)";
+    HONE_RETURN_IF_ERROR(CheckContract(session_.eager_us() * 1e-6));
+    return true;
+  }
   Contest contest(session_);
   HONE_ASSIGN_OR_RETURN(bool timed, contest.AddPair(session_.worker(), worker_, progress_, &m_.stop));
   if (timed && contest.timing().answers_wrong == 0) {

@@ -92,6 +92,10 @@ double ElementAt(Dtype dtype, std::span<const std::byte> bytes, size_t index) {
   return WithDecoder(dtype, bytes.data(), [&](auto element) { return element(number); });
 }
 
+bool SameBytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
 Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
                  std::span<const std::byte> truth) {
   Distance distance;

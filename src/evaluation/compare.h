@@ -24,6 +24,8 @@ struct Distance {
   size_t truth_non_finite = 0;  // NaN or infinity in the truth itself
 };
 
+bool SameBytes(std::span<const std::byte> a, std::span<const std::byte> b);
+
 // Both leaves must have the same number of elements. Integers and booleans count as different or equal:
 // relative is then the fraction that differs.
 Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,

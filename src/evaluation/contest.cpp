@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/median.h"
+#include "evaluation/compare.h"
 #include "evaluation/contest_answers.h"
 #include "evaluation/device_lock.h"
 
@@ -61,7 +62,7 @@ Result<std::vector<InputSet>> Contest::Draw(WorkerProcess& reference, int count)
   for (int i = 0; i < count; ++i) seeds.push_back(Seed());
   timing_.input_sets += count;
   HONE_ASSIGN_OR_RETURN(std::vector<InputSet> sets, DrawInputs(reference, seeds));
-  if (sets.size() > 1) timing_.fixed_inputs = std::ranges::equal(sets[0].bytes(), sets[1].bytes());
+  if (sets.size() > 1) timing_.fixed_inputs = SameBytes(sets[0].bytes(), sets[1].bytes());
   return sets;
 }
 

@@ -27,6 +27,7 @@ struct SessionOptions {
   std::string compile_rung = "auto";  // "auto", "always" or "never"
   std::vector<std::string> ladder;    // rungs to measure; empty: all that apply
   bool lint = true;                   // static analysis; what it is certain of and dangerous is not run
+  bool check_only = false;            // --check-only: nothing is timed
   bool lint_predicts = false;         // also leave out what lint predicts to fail (for proposals)
   Deadline end = Deadline::Never();   // whatever is going on then stops, as with Ctrl-C
 };

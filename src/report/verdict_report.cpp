@@ -123,7 +123,8 @@ std::string NextStep(const std::string& reason) {
       {"only-in-a-row", "make a single call faster, not only many calls that follow each other"},
       {"machine-busy", "run the same command again when the machine is idle"},
       {"no-difference", "keep PyTorch: the candidate is not measurably faster"},
-      {"speed-not-judged", "run the same command on a machine with a GPU"},
+      {"speed-not-judged",
+       "run it without --check-only, on a machine with a GPU if it is a Triton kernel, to learn its speed"},
       {"faster", "the file is ready to use; `--json` prints the provenance"},
   };
   const auto it = kSteps.find(reason);

@@ -199,12 +199,14 @@ bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {
     std::vector<double> ratios = LogRatios(pair);
     if (ratios.empty()) return false;
     std::sort(ratios.begin(), ratios.end());
-    const double middle = MedianOf(ratios), lower = ratios[ratios.size() / 4];
-    if (!std::isfinite(middle) || !std::isfinite(lower)) return false;
-    // The scatter of a median is that of the rounds over the root of their number.
-    const double scatter =
-        kDeviationOfQuartile * (middle - lower) / std::sqrt(static_cast<double>(ratios.size()));
-    if (std::log(estimate) < kStandsOut * scatter) return false;
+    const double middle = MedianOf(ratios), towards_one = middle - ratios[ratios.size() / 4];
+    if (!std::isfinite(middle) || !std::isfinite(towards_one)) return false;
+    for (double& ratio : ratios) ratio = std::abs(ratio - middle);
+    // Either of the two may be small by chance. The scatter of a median is that of the rounds over the root
+    // of their number.
+    const double deviation = kDeviationOfQuartile * std::max(towards_one, MedianOf(ratios));
+    if (std::log(estimate) < kStandsOut * deviation / std::sqrt(static_cast<double>(ratios.size())))
+      return false;
   }
   return !pairs.empty();
 }

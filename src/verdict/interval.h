@@ -56,8 +56,8 @@ double RoundSpread(const std::vector<double>& us);
 bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread);
 
 // Whether a speed-up of `estimate` stands out of what the rounds of every pair scatter: on a busy machine
-// three pairs may agree by luck. Only the scatter towards 1 counts. A candidate that is faster than the clock
-// can tell in some rounds, as one of 200x may be, is no less certain for it.
+// three pairs may agree by luck. A round in which the candidate was faster than the clock can tell, as one of
+// 200x may be, is an outlier like any other.
 bool StandsOut(const std::vector<PairTimes>& pairs, double estimate);
 
 }  // namespace hone

@@ -56,7 +56,7 @@ class Candidate:
         verdict, reason = record["verdict"], record["reason"]
         if verdict == "inconclusive" and self.timed():
             return None  # the machine was too busy to tell; nothing was accepted
-        said = reason if verdict == "rejected" else verdict
+        said = reason if verdict == "rejected" else "right" if reason == "speed-not-judged" else verdict
         if "kind" in self.headers and record.get("kind") and record["kind"] != self.headers["kind"]:
             return "wanted kind %s, got %s" % (self.headers["kind"], record["kind"])
         if self.expect in ("accepted", "correct", "same") and said in self.reasons:
@@ -64,11 +64,11 @@ class Candidate:
         if self.expect == "accepted":
             return None if said in ("accepted",) + UNSURE else "wanted accepted"
         if self.expect == "correct":
-            return None if said in ("accepted", "no_difference", "slower") + UNSURE else "an honest file was refused"
+            return None if said in ("accepted", "right", "no_difference", "slower") + UNSURE else "an honest file was refused"
         if self.expect == "same":
-            return None if said in ("no_difference", "slower") + UNSURE else "a copy must come out as no_difference"
-        if said == "accepted":
-            return "must not be accepted"
+            return None if said in ("right", "no_difference", "slower") + UNSURE else "a copy must come out as no_difference"
+        if said == "accepted" or said == "right":
+            return "must not be %s" % said
         if self.expect == "not_accepted":
             wrong = said in BROKEN and said not in self.reasons
             return "refused because its own code is broken" if wrong else None
@@ -109,11 +109,11 @@ def collect(copies):
     return found
 
 
-def judge(hone, target, session, chosen):
+def judge(hone, target, check_only, session, chosen):
     """One hone process for all candidates of one session. Prints each verdict as it comes; returns (candidate, record, problem)."""
     task, timeout, flags = session
     command = [hone, "bench", task, "--stdin", "--target", target, "--json", "--no-save", "--again", "--no-lint", "--timeout", timeout,
-               "--build-timeout", "40", *flags.split(), *os.environ.get("HONE_TEST_FLAGS", "").split()]
+               "--build-timeout", "40", *(["--check-only"] if check_only else []), *flags.split(), *os.environ.get("HONE_TEST_FLAGS", "").split()]
     results = []
     with tempfile.TemporaryFile("w+") as paths, tempfile.TemporaryFile("w+") as errors:
         paths.write("".join("%s\n" % one.path for one in chosen))
@@ -183,6 +183,7 @@ def main():
     parser.add_argument("--class", dest="classes", help="only these classes, commas between them")
     parser.add_argument("--only", help="only candidates whose name contains one of these words, commas between them")
     parser.add_argument("--slow", action="store_true", help="include candidates marked slow")
+    parser.add_argument("--check-only", action="store_true", help="time nothing; an attack must then be refused for what it computes or does")
     parser.add_argument("--jobs", type=int, default=1, help="hone processes side by side; for more than one, do not trust timed verdicts")
     parser.add_argument("--record", help="append one line per verdict to this file")
     parser.add_argument("--list-groups", action="store_true")
@@ -205,7 +206,7 @@ def main():
             sessions.setdefault(one.session, []).append(one)
         results = []
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            running = [pool.submit(judge, arguments.hone, arguments.target, *item) for item in sorted(sessions.items())]
+            running = [pool.submit(judge, arguments.hone, arguments.target, arguments.check_only, *item) for item in sorted(sessions.items())]
             for future in concurrent.futures.as_completed(running):
                 results += future.result()
         summarise(results)

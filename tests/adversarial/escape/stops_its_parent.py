@@ -1,4 +1,5 @@
 """Stops the process that it was started from with SIGSTOP: a session that waits for it waits for ever."""
+# hone-test: timed=yes
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: reason = escaped|crashed|timeout
 import os
