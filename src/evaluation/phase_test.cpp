@@ -12,11 +12,16 @@ TEST(Phase, NamesAreThoseOfStoredVerdicts) {
     const char* name;
     const char* step;
   } rows[] = {
-      {Phase::kLint, "lint", "lint"},          {Phase::kStart, "start", "start"},
-      {Phase::kImport, "import", "import"},    {Phase::kBuild, "build", "build"},
-      {Phase::kWeights, "weights", "weights"}, {Phase::kTrial, "trial", "trials"},
-      {Phase::kRepeat, "repeat", "repeats"},   {Phase::kInspect, "inspect", "inspect"},
-      {Phase::kProfile, "profile", "profile"}, {Phase::kTiming, "timing", "timing"},
+      {Phase::kLint, "lint", "lint"},
+      {Phase::kStart, "start", "start"},
+      {Phase::kImport, "import", "import"},
+      {Phase::kBuild, "build", "build"},
+      {Phase::kWeights, "weights", "weights"},
+      {Phase::kTrial, "trial", "trials"},
+      {Phase::kRepeat, "repeat", "repeats"},
+      {Phase::kInspect, "inspect", "inspect"},
+      {Phase::kProfile, "profile", "profile"},
+      {Phase::kTiming, "timing", "timing"},
       {Phase::kContract, "contract", "contract"},
   };
   for (const auto& row : rows) {
