@@ -3,9 +3,9 @@
 # rooms in src/CMakeLists.txt is the order of data, and tests/check_rooms.py holds includes to it.
 #
 # Rooms whose code is not hot are compiled with -O1: they wait for files, processes and the network. HOT rooms compare
-# tensors, parse sources and resample measurements. APART: its sources are never compiled together (see hone_unity).
+# tensors, parse sources and resample measurements.
 function(hone_room name)
-  cmake_parse_arguments(ROOM "HOT;APART" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "HOT" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.c)
   list(FILTER sources EXCLUDE REGEX "/templates/")  # what a room writes out, not what it is made of
   set(tests ${sources})
@@ -21,7 +21,7 @@ function(hone_room name)
     target_link_libraries(hone_${name} PUBLIC hone_${room})
   endforeach()
   target_link_libraries(hone_${name} PUBLIC ${ROOM_LIBRARIES})
-  if(HONE_UNITY AND NOT ROOM_APART)
+  if(HONE_UNITY)
     hone_unity(hone_${name} 6)
   endif()
   if(HONE_TESTS AND HONE_UNIT_TESTS AND tests)
@@ -36,7 +36,7 @@ function(hone_room name)
     endif()
     # Tests run once per build; optimising them costs more than it saves.
     target_compile_options(hone_${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
-    if(HONE_UNITY AND NOT ROOM_APART)
+    if(HONE_UNITY)
       hone_unity(hone_${name}_test 8)
     endif()
     if(HONE_UNITY OR HONE_PCH)
