@@ -145,10 +145,11 @@ void KillTree(pid_t root) {
     Entry entry;
     return !ReadStat(pid, &entry) || entry.state == 'Z' || entry.state == 'X';
   };
-  for (int pass = 0; pass < 2000; ++pass) {
-    if (std::all_of(members.begin(), members.end(), gone)) return;
-    usleep(500);
-  }
+  for (int pass = 0; pass < 2000 && !std::all_of(members.begin(), members.end(), gone); ++pass) usleep(500);
+  // What lost its parent is a child of this process now (BecomeSubreaper), and stays in the process table
+  // until it is collected. The root's own exit status belongs to whoever started it.
+  for (const pid_t pid : members)
+    if (pid != root) waitpid(pid, nullptr, WNOHANG);
 }
 
 TreeUsage UsageOfTree(pid_t root) {

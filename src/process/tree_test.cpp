@@ -170,6 +170,16 @@ TEST(KillTree, IsNotOutrunByAChainThatForksAsFastAsItCan) {
   }
 }
 
+TEST(KillTree, LeavesNothingOfItInTheProcessTable) {
+  BecomeSubreaper();
+  std::unique_ptr<Child> child = Start(kThreeGenerations);
+  const std::vector<pid_t> members = Generations(*child);
+  ASSERT_EQ(members.size(), 3u);
+  KillTree(child->pid());
+  for (size_t i = 1; i < members.size(); ++i)
+    EXPECT_NE(kill(members[i], 0), 0) << members[i] << " is a zombie";
+}
+
 TEST(KillTree, OfAProcessThatIsGoneReturnsAtOnce) {
   std::unique_ptr<Child> child = Start("");
   ASSERT_TRUE(child->WaitUntil(Deadline::After(20)));

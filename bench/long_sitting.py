@@ -1,0 +1,98 @@
+"""Many candidates in one `hone bench --stdin`: does its memory stay flat, and does it leak descriptors or processes?
+
+  bench/long_sitting.py --hone build/release/hone [--task tasks/small_gru.py] [--count 100] [--check-only]
+
+A copy of the task, a copy that computes something else, and one that crashes take turns. After every verdict it reads, from /proc, the descriptors
+and the resident memory of hone itself, and the processes below it. The first ten verdicts are warm-up; after them, descriptors must not
+grow at all and memory by less than a tenth. Exit code 1 if they do.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+WARM_UP = 10
+
+
+def candidates(task, folder):
+    """A right one, a wrong one and one that crashes."""
+    copy = re.sub(r"\bModel\b", "ModelNew", task.read_text())
+    wrong = copy + "\n\n_right = ModelNew.forward\nModelNew.forward = lambda self, *inputs: _right(self, *[value * 1.5 for value in inputs])\n"
+    crash = copy + "\n\nModelNew.forward = lambda self, *inputs: 1 // 0\n"
+    paths = []
+    for name, text in (("right", copy), ("wrong", wrong), ("crash", crash)):
+        paths.append(folder / (name + ".py"))
+        paths[-1].write_text(text)
+    return paths
+
+
+def below(pid):
+    """Processes below `pid`, itself left out."""
+    found, level = [], [pid]
+    while level:
+        following = []
+        for one in level:
+            for task in pathlib.Path("/proc/%d/task" % one).glob("*/children"):
+                try:
+                    following += map(int, task.read_text().split())
+                except OSError:
+                    pass
+        found += following
+        level = following
+    return found
+
+
+def state_of(pid):
+    status = pathlib.Path("/proc/%d/status" % pid).read_text()
+    resident = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+    return len(os.listdir("/proc/%d/fd" % pid)), resident, len(below(pid))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hone", required=True)
+    parser.add_argument("--task", type=pathlib.Path, default=ROOT / "tasks" / "small_gru.py")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--check-only", action="store_true")
+    options = parser.parse_args()
+    rows, verdicts, began = [], {}, time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        paths = candidates(options.task, pathlib.Path(scratch))
+        command = [options.hone, "bench", str(options.task), "--stdin", "--json", "--again", "--no-save", "--compile", "never",
+                   *(["--check-only"] if options.check_only else [])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as hone:
+            for number in range(options.count):
+                hone.stdin.write("%s\n" % paths[number % len(paths)])
+                hone.stdin.flush()
+                line = hone.stdout.readline()
+                if not line:
+                    sys.exit("hone ended after %d verdicts" % number)
+                record = json.loads(line)
+                said = record.get("reason", "no verdict")
+                verdicts[said] = verdicts.get(said, 0) + 1
+                rows.append(state_of(hone.pid))
+                if number % 10 == 9:
+                    print("%4d verdicts  %5.0f s  %3d descriptors  %6.1f MB  %2d processes" % (number + 1, time.monotonic() - began, *rows[-1]), flush=True)
+            hone.stdin.close()
+            hone.wait()
+    settled = rows[WARM_UP:]
+    # Candidates of three kinds take turns, and the next one's interpreter may or may not be there yet: medians of both halves.
+    halves = [settled[:len(settled) // 2], settled[len(settled) // 2:]]
+    before, after = ([statistics.median(row[i] for row in half) for i in range(3)] for half in halves)
+    print("verdicts: " + ", ".join("%s %d" % item for item in sorted(verdicts.items())))
+    print("first half: %g descriptors, %.1f MB, %g processes; second half: %g, %.1f MB, %g" % (*before, *after))
+    leaks = after[0] > before[0] or after[1] > 1.1 * before[1] or after[2] > before[2]
+    print("it grows" if leaks else "flat")
+    return 1 if leaks else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
