@@ -1,3 +1,15 @@
+# hone_test_options(TARGET): what all test programs are compiled with.
+function(hone_test_options target)
+  # gcc 12 at -O3 takes the inactive side of a moved-from variant in a test's temporary for a read.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  # Tests run once per build; optimising them costs more than it saves.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  # What a test itself does with pointers is seen by AddressSanitizer; these checks take a third of a test's compile time.
+  if(HONE_SANITIZE)
+    target_compile_options(${target} PRIVATE -fno-sanitize=null,alignment,object-size,vptr)
+  endif()
+endfunction()
+
 # A room is one static library built from src/<name>/*.cpp. Files ending in _test.cpp go into the
 # room's test program, hone_<name>_test. A room may use only the rooms named in DEPENDS; the order of
 # rooms in src/CMakeLists.txt is the order of data, and tests/check_rooms.py holds includes to it.
@@ -28,14 +40,7 @@ function(hone_room name)
     add_executable(hone_${name}_test ${tests})
     hone_precompiled(hone_${name}_test hone_base_test ${HONE_PRECOMPILED} <gtest/gtest.h> <gmock/gmock.h>)
     target_link_libraries(hone_${name}_test PRIVATE hone_${name} GTest::gtest_main GTest::gmock)
-    # gcc 12 at -O3 takes the inactive side of a moved-from variant in a test's temporary for a read.
-    target_compile_options(hone_${name}_test PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-    # What a test itself does with pointers is seen by AddressSanitizer; these checks take a third of a test's compile time.
-    if(HONE_SANITIZE)
-      target_compile_options(hone_${name}_test PRIVATE -fno-sanitize=null,alignment,object-size,vptr)
-    endif()
-    # Tests run once per build; optimising them costs more than it saves.
-    target_compile_options(hone_${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
+    hone_test_options(hone_${name}_test)
     if(HONE_UNITY)
       hone_unity(hone_${name}_test 8)
     endif()

@@ -59,10 +59,6 @@ auto WithDecoder(Dtype dtype, const std::byte* data, Visit visit) {
   return visit([data](size_t i) { return static_cast<double>(Load<int64_t>(data + 8 * i)); });
 }
 
-bool IsComplexDtype(Dtype dtype) {
-  return dtype == Dtype::kC64 || dtype == Dtype::kC128;
-}
-
 size_t CountPoison(Dtype dtype, std::span<const std::byte> bytes) {
   const size_t size = DtypeSize(dtype);
   if (size < 4 && !IsFloating(dtype)) return 0;  // 127 is an everyday number there
@@ -88,7 +84,7 @@ bool SameInteger(Dtype a_dtype, std::span<const std::byte> a, Dtype b_dtype, std
 }  // namespace
 
 double ElementAt(Dtype dtype, std::span<const std::byte> bytes, size_t index) {
-  const size_t number = IsComplexDtype(dtype) ? 2 * index : index;
+  const size_t number = IsComplex(dtype) ? 2 * index : index;
   return WithDecoder(dtype, bytes.data(), [&](auto element) { return element(number); });
 }
 
@@ -101,7 +97,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
   Distance distance;
   distance.elements = bytes.size() / DtypeSize(dtype);
   distance.poisoned = CountPoison(dtype, bytes);
-  const size_t numbers = distance.elements * (IsComplexDtype(dtype) ? 2 : 1);
+  const size_t numbers = distance.elements * (IsComplex(dtype) ? 2 : 1);
   if (numbers == 0) return distance;
   // Values are divided by the largest one before they are squared, so that nothing over- or underflows.
   double largest = 0;
@@ -141,7 +137,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
       }
     });
   });
-  if (IsComplexDtype(dtype)) distance.worst_at /= 2;
+  if (IsComplex(dtype)) distance.worst_at /= 2;
   if (!IsFloating(dtype)) {
     distance.relative = static_cast<double>(differing) / static_cast<double>(numbers);
     distance.worst = worst;
@@ -224,8 +220,8 @@ Distance CompareShaped(Dtype dtype, std::span<const std::byte> bytes, Dtype trut
                        std::span<const std::byte> truth, const std::vector<int64_t>& shape) {
   Distance distance = Compare(dtype, bytes, truth_dtype, truth);
   if (!IsFloating(dtype) || distance.elements == 0 || shape.empty()) return distance;
-  const size_t numbers = distance.elements * (IsComplexDtype(dtype) ? 2 : 1);
-  const size_t row_length = static_cast<size_t>(shape.back()) * (IsComplexDtype(dtype) ? 2 : 1);
+  const size_t numbers = distance.elements * (IsComplex(dtype) ? 2 : 1);
+  const size_t row_length = static_cast<size_t>(shape.back()) * (IsComplex(dtype) ? 2 : 1);
   const size_t channels = shape.size() > 1 ? static_cast<size_t>(shape[1]) : 1;
   const size_t inner = numbers / (static_cast<size_t>(shape[0]) * channels);
   const bool by_row = row_length >= kShortRow;
@@ -252,7 +248,7 @@ Distance CompareShaped(Dtype dtype, std::span<const std::byte> bytes, Dtype trut
         const double off = std::abs(got - want) / (scale > 0 ? scale : 1);
         if (off <= distance.scaled) continue;
         distance.scaled = off;
-        distance.scaled_at = IsComplexDtype(dtype) ? i / 2 : i;
+        distance.scaled_at = IsComplex(dtype) ? i / 2 : i;
       }
     });
   });
@@ -267,7 +263,7 @@ Distance CompareLeaves(const TensorTree& answer, const TensorTree& truth, size_t
 
 size_t CountFar(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
                 std::span<const std::byte> truth, double atol, double rtol) {
-  const size_t numbers = bytes.size() / DtypeSize(dtype) * (IsComplexDtype(dtype) ? 2 : 1);
+  const size_t numbers = bytes.size() / DtypeSize(dtype) * (IsComplex(dtype) ? 2 : 1);
   size_t far = 0;
   WithDecoder(dtype, bytes.data(), [&](auto element) {
     WithDecoder(truth_dtype, truth.data(), [&](auto expected) {

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "evaluation/bytes_fixture.h"
+
 namespace hone {
 namespace {
 
@@ -304,8 +306,7 @@ TEST(CompareShaped, MeasuresAnErrorAgainstItsRowAndItsChannel) {
   for (size_t i = 0; i < truth.size(); ++i) truth[i] = (i / 32 == 0 ? 1e4 : 1.0) * (i % 2 == 0 ? 1 : -1);
   got = truth;
   got[5 * 32 + 3] += 1e-3;
-  const auto bytes = [](const std::vector<double>& values) { return std::as_bytes(std::span(values)); };
-  const Distance distance = CompareShaped(Dtype::kF64, bytes(got), Dtype::kF64, bytes(truth), {32, 32});
+  const Distance distance = CompareShaped(Dtype::kF64, BytesOf(got), Dtype::kF64, BytesOf(truth), {32, 32});
   EXPECT_NEAR(distance.scaled, 1e-3, 1e-5);
   EXPECT_EQ(distance.scaled_at, 5U * 32 + 3);
   EXPECT_LT(distance.worst, 1e-6) << "the large row hides it";
@@ -313,15 +314,12 @@ TEST(CompareShaped, MeasuresAnErrorAgainstItsRowAndItsChannel) {
 
 TEST(CompareShaped, ShortRowsHaveNoScaleOfTheirOwn) {
   const std::vector<double> truth = {1, 1, 1e-9, 1}, got = {1, 1, 2e-9, 1};
-  const auto bytes = [](const std::vector<double>& values) { return std::as_bytes(std::span(values)); };
-  EXPECT_LT(CompareShaped(Dtype::kF64, bytes(got), Dtype::kF64, bytes(truth), {4, 1}).scaled, 1e-8);
+  EXPECT_LT(CompareShaped(Dtype::kF64, BytesOf(got), Dtype::kF64, BytesOf(truth), {4, 1}).scaled, 1e-8);
 }
 
 TEST(CountFar, CountsElementsOutsideOfTheTolerance) {
   const std::vector<float> truth = {1, 100, INFINITY, 0}, got = {1.005F, 102, INFINITY, 0.02F};
-  EXPECT_EQ(CountFar(Dtype::kF32, std::as_bytes(std::span(got)), Dtype::kF32, std::as_bytes(std::span(truth)),
-                     0.01, 0.01),
-            2U);
+  EXPECT_EQ(CountFar(Dtype::kF32, BytesOf(got), Dtype::kF32, BytesOf(truth), 0.01, 0.01), 2U);
 }
 
 }  // namespace

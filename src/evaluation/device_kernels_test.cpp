@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "evaluation/bytes_fixture.h"
 #include "evaluation/device_fixture.h"
 #include "evaluation/device_plane.h"
 
@@ -68,11 +69,6 @@ TEST(CompareOnHost, GivesWhatCompareGivesForEveryDtypeAndSize) {
       ExpectSame(DistanceOf(dtype, CompareOnHost(dtype, got, wide, exact)), Compare(dtype, got, wide, exact),
                  what);
     }
-}
-
-template <class T>
-std::span<const std::byte> BytesOf(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
 }
 
 TEST(CompareOnHost, TakesTheFirstOfEqualWorstElements) {

@@ -66,10 +66,6 @@ kernels::Number NumberOf(Dtype dtype) {
   return kernels::kI64;
 }
 
-bool IsComplex(Dtype dtype) {
-  return dtype == Dtype::kC64 || dtype == Dtype::kC128;
-}
-
 ShapeView ViewOf(Dtype dtype, uint64_t numbers, const std::vector<int64_t>& shape) {
   ShapeView view;
   view.numbers = numbers;

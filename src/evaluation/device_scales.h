@@ -49,6 +49,5 @@ kernels::GroupArgs ChannelsOf(const ShapeView& view, int truth_number, const voi
 kernels::GroupArgs WholeOf(const ShapeView& view, int truth_number, const void* truth, double giant);
 
 kernels::Number NumberOf(Dtype dtype);
-bool IsComplex(Dtype dtype);
 
 }  // namespace hone

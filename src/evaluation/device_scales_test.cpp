@@ -5,16 +5,12 @@
 #include <cmath>
 #include <random>
 
+#include "evaluation/bytes_fixture.h"
 #include "evaluation/device_fixture.h"
 #include "evaluation/device_plane.h"
 
 namespace hone {
 namespace {
-
-template <class T>
-std::span<const std::byte> ScaleBytes(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
 
 TEST(Divisor, DividesExactly) {
   const uint64_t values[] = {
@@ -124,12 +120,12 @@ const std::vector<int64_t> kShapes[] = {{1},          {40},        {16, 16},    
 TEST(ScalesOnHost, FindTheWorstElementOfItsRowAndChannel) {
   for (const std::vector<int64_t>& shape : kShapes) {
     const ScaleCase made = MakeCase(shape);
-    const HostScales scales = ScalesOnHost(Dtype::kF32, Dtype::kF64, ScaleBytes(made.truth), shape);
+    const HostScales scales = ScalesOnHost(Dtype::kF32, Dtype::kF64, BytesOf(made.truth), shape);
     if (made.truth.size() > 100) {
       EXPECT_EQ(scales.giant, std::ldexp(1, 29)) << ShapeText(shape);
     }
-    const ComparedSums sums = CompareOnHost(Dtype::kF32, ScaleBytes(made.got), Dtype::kF64,
-                                            ScaleBytes(made.truth), {&scales, -1, 0});
+    const ComparedSums sums =
+        CompareOnHost(Dtype::kF32, BytesOf(made.got), Dtype::kF64, BytesOf(made.truth), {&scales, -1, 0});
     const Scaled expected = WorstScaled(made.got, made.truth, scales.view, scales.giant);
     EXPECT_NEAR(sums.partial.scaled, expected.worst, 1e-11 * expected.worst) << ShapeText(shape);
     if (expected.worst > 0) {
@@ -141,11 +137,10 @@ TEST(ScalesOnHost, FindTheWorstElementOfItsRowAndChannel) {
 
 TEST(ScalesOnHost, AreOfTheTensorThatIsCompared) {
   const ScaleCase made = MakeCase({33, 100}), other = MakeCase({40});
-  const HostScales scales = ScalesOnHost(Dtype::kF32, Dtype::kF64, ScaleBytes(other.truth), {40});
-  EXPECT_EQ(
-      CompareOnHost(Dtype::kF32, ScaleBytes(made.got), Dtype::kF64, ScaleBytes(made.truth), {&scales, -1, 0})
-          .numbers,
-      0U);
+  const HostScales scales = ScalesOnHost(Dtype::kF32, Dtype::kF64, BytesOf(other.truth), {40});
+  EXPECT_EQ(CompareOnHost(Dtype::kF32, BytesOf(made.got), Dtype::kF64, BytesOf(made.truth), {&scales, -1, 0})
+                .numbers,
+            0U);
 }
 
 TEST(CompareOnHost, CountsWhatIsFar) {
@@ -153,7 +148,7 @@ TEST(CompareOnHost, CountsWhatIsFar) {
   const std::vector<float> got = {1, 1.1F, 2, nan, nan, INFINITY, 0.5F},
                            truth = {1, 1, 1, 1, nan, INFINITY, 0};
   const ComparedSums sums =
-      CompareOnHost(Dtype::kF32, ScaleBytes(got), Dtype::kF32, ScaleBytes(truth), {nullptr, 0.1, 0.05});
+      CompareOnHost(Dtype::kF32, BytesOf(got), Dtype::kF32, BytesOf(truth), {nullptr, 0.1, 0.05});
   EXPECT_EQ(sums.partial.far, 3U);  // 2 for 1, NaN for 1, 0.5 for 0
   EXPECT_EQ(sums.partial.truth_non_finite, 2U);
   EXPECT_EQ(sums.partial.scaled, 0);
@@ -168,16 +163,16 @@ TEST(DevicePlane, PreparesTheScalesThatTheHostPrepares) {
       const ScaleCase made = MakeCase(shape);
       DeviceBuffer got = std::move(*plane->Allocate(made.got.size() * 4, true));
       DeviceBuffer truth = std::move(*plane->Allocate(made.truth.size() * 8, false));
-      ASSERT_TRUE(plane->Upload(got.span(), ScaleBytes(made.got)).ok());
-      ASSERT_TRUE(plane->Upload(truth.span(), ScaleBytes(made.truth)).ok());
+      ASSERT_TRUE(plane->Upload(got.span(), BytesOf(made.got)).ok());
+      ASSERT_TRUE(plane->Upload(truth.span(), BytesOf(made.truth)).ok());
       const auto scales = plane->PrepareScales(Dtype::kF32, Dtype::kF64, truth.span(), shape);
       ASSERT_TRUE(scales.ok()) << scales.error().message;
-      const HostScales on_host = ScalesOnHost(Dtype::kF32, Dtype::kF64, ScaleBytes(made.truth), shape);
+      const HostScales on_host = ScalesOnHost(Dtype::kF32, Dtype::kF64, BytesOf(made.truth), shape);
       const auto sums =
           plane->CompareSums(Dtype::kF32, got.span(), Dtype::kF64, truth.span(), {&*scales, 1e-3, 1e-3});
       ASSERT_TRUE(sums.ok()) << sums.error().message;
-      const ComparedSums expected = CompareOnHost(Dtype::kF32, ScaleBytes(made.got), Dtype::kF64,
-                                                  ScaleBytes(made.truth), {&on_host, 1e-3, 1e-3});
+      const ComparedSums expected = CompareOnHost(Dtype::kF32, BytesOf(made.got), Dtype::kF64,
+                                                  BytesOf(made.truth), {&on_host, 1e-3, 1e-3});
       EXPECT_EQ(sums->partial.scaled, expected.partial.scaled) << ShapeText(shape);
       EXPECT_EQ(sums->partial.scaled_at, expected.partial.scaled_at) << ShapeText(shape);
       EXPECT_EQ(sums->partial.far, expected.partial.far) << ShapeText(shape);

@@ -9,15 +9,12 @@
 #include <random>
 #include <vector>
 
+#include "evaluation/bytes_fixture.h"
+
 namespace hone {
 namespace {
 
 constexpr uint64_t kKey = 0x123456789ABCDEF0ULL;
-
-template <class T>
-std::span<const std::byte> DigestBytes(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
 
 std::vector<float> Normal(size_t count, unsigned seed) {
   std::mt19937 generator(seed);
@@ -28,7 +25,7 @@ std::vector<float> Normal(size_t count, unsigned seed) {
 }
 
 Digest F32(const std::vector<float>& values, uint64_t key = kKey) {
-  return DigestOf(Dtype::kF32, DigestBytes(values), key);
+  return DigestOf(Dtype::kF32, BytesOf(values), key);
 }
 
 TEST(Digest, RepeatsAndDependsOnTheKey) {
@@ -43,16 +40,15 @@ TEST(Digest, RepeatsAndDependsOnTheKey) {
 TEST(Digest, HashSeesEveryBitOfEveryLength) {
   for (const size_t size : {1, 3, 4, 15, 16, 17, 31, 4095, 16384, 16385, 40001}) {
     std::vector<unsigned char> bytes(size, 0);
-    const Digest plain = DigestOf(Dtype::kU8, DigestBytes(bytes), kKey);
+    const Digest plain = DigestOf(Dtype::kU8, BytesOf(bytes), kKey);
     for (size_t at = 0; at < size; at += size < 100 ? 1 : 997)
       for (int bit = 0; bit < 8; ++bit) {
         bytes[at] ^= static_cast<unsigned char>(1 << bit);
-        EXPECT_FALSE(SameBytes(plain, DigestOf(Dtype::kU8, DigestBytes(bytes), kKey))) << size << " " << at;
+        EXPECT_FALSE(SameBytes(plain, DigestOf(Dtype::kU8, BytesOf(bytes), kKey))) << size << " " << at;
         bytes[at] = 0;
       }
     bytes.push_back(0);
-    EXPECT_FALSE(SameBytes(plain, DigestOf(Dtype::kU8, DigestBytes(bytes), kKey)))
-        << "a zero more than " << size;
+    EXPECT_FALSE(SameBytes(plain, DigestOf(Dtype::kU8, BytesOf(bytes), kKey))) << "a zero more than " << size;
   }
 }
 
@@ -68,10 +64,10 @@ TEST(Digest, HashSeesValuesThatChangePlaces) {
 
 TEST(Digest, IntegersHaveNoProjections) {
   const std::vector<int64_t> values = {1, 2, 3};
-  const Digest digest = DigestOf(Dtype::kI64, DigestBytes(values), kKey);
+  const Digest digest = DigestOf(Dtype::kI64, BytesOf(values), kKey);
   EXPECT_FALSE(digest.projected);
   const std::vector<int64_t> others = {1, 2, 4};
-  EXPECT_TRUE(std::isinf(EstimateDifference(DigestOf(Dtype::kI64, DigestBytes(others), kKey), digest)));
+  EXPECT_TRUE(std::isinf(EstimateDifference(DigestOf(Dtype::kI64, BytesOf(others), kKey), digest)));
   EXPECT_EQ(EstimateDifference(digest, digest), 0);
 }
 
@@ -79,7 +75,7 @@ TEST(Digest, SumOfSquaresIsExact) {
   const std::vector<float> values = {1, -2, 3, 0.5F, 4};
   EXPECT_EQ(F32(values).squares, 1 + 4 + 9 + 0.25 + 16);
   const std::vector<double> wide = {1e100, -1};
-  EXPECT_EQ(DigestOf(Dtype::kF64, DigestBytes(wide), kKey).squares, 1e200 + 1);
+  EXPECT_EQ(DigestOf(Dtype::kF64, BytesOf(wide), kKey).squares, 1e200 + 1);
 }
 
 // Errors that repeat with a period of the vectors or tiles must not hide from all projections.
@@ -125,12 +121,12 @@ TEST(Digest, EveryFloatProjectsTheSameValues) {
   const std::vector<double> wide(single.begin(), single.end());
   const double squares = F32(single).squares;
   EXPECT_EQ(squares, 2 * (2.25 + 4 + 0.0625 + 9216));
-  EXPECT_EQ(DigestOf(Dtype::kF16, DigestBytes(half), kKey).squares, squares);
-  EXPECT_EQ(DigestOf(Dtype::kBf16, DigestBytes(brain), kKey).squares, squares);
-  EXPECT_EQ(DigestOf(Dtype::kF64, DigestBytes(wide), kKey).squares, squares);
-  EXPECT_EQ(DigestOf(Dtype::kF16, DigestBytes(half), kKey).projections,
-            DigestOf(Dtype::kBf16, DigestBytes(brain), kKey).projections);
-  EXPECT_EQ(F32(single).projections, DigestOf(Dtype::kC64, DigestBytes(single), kKey).projections);
+  EXPECT_EQ(DigestOf(Dtype::kF16, BytesOf(half), kKey).squares, squares);
+  EXPECT_EQ(DigestOf(Dtype::kBf16, BytesOf(brain), kKey).squares, squares);
+  EXPECT_EQ(DigestOf(Dtype::kF64, BytesOf(wide), kKey).squares, squares);
+  EXPECT_EQ(DigestOf(Dtype::kF16, BytesOf(half), kKey).projections,
+            DigestOf(Dtype::kBf16, BytesOf(brain), kKey).projections);
+  EXPECT_EQ(F32(single).projections, DigestOf(Dtype::kC64, BytesOf(single), kKey).projections);
 }
 
 TEST(Digest, InfinityAndNanCountByPlaceAndKind) {
@@ -158,8 +154,8 @@ TEST(Digest, InfinityAndNanCountByPlaceAndKind) {
 
 TEST(Digest, SumsThatOverflowAreNotClose) {
   const std::vector<double> want = {1e300, 1, 2, 3}, got = {1e300, 1, 2, 4};
-  EXPECT_TRUE(std::isinf(EstimateDifference(DigestOf(Dtype::kF64, DigestBytes(got), kKey),
-                                            DigestOf(Dtype::kF64, DigestBytes(want), kKey))));
+  EXPECT_TRUE(std::isinf(EstimateDifference(DigestOf(Dtype::kF64, BytesOf(got), kKey),
+                                            DigestOf(Dtype::kF64, BytesOf(want), kKey))));
 }
 
 TEST(Digest, OfNothingIsTheSameAsOfNothing) {

@@ -1,7 +1,6 @@
 #include "evaluation/repeats.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace hone {
 
@@ -14,7 +13,7 @@ void CompareRepeat(const TensorTree& first, const TensorTree& answer, Repeats* r
     if (a.bytes != b.bytes || a.dtype != b.dtype) {
       same = false;
       spread = 1;
-    } else if (std::memcmp(first.Bytes(a).data(), answer.Bytes(b).data(), a.bytes) != 0) {
+    } else if (!SameBytes(first.Bytes(a), answer.Bytes(b))) {
       same = false;
       const Distance distance = Compare(b.dtype, answer.Bytes(b), a.dtype, first.Bytes(a));
       spread = std::max(spread, distance.non_finite > 0 ? 1.0 : distance.relative);

@@ -164,6 +164,9 @@ double Epsilon(Dtype dtype) {
 bool IsFloating(Dtype dtype) {
   return Row(dtype).epsilon > 0;
 }
+bool IsComplex(Dtype dtype) {
+  return dtype == Dtype::kC64 || dtype == Dtype::kC128;
+}
 
 Result<TensorTree> ParseTree(const Json& description, SharedBlob blob, const std::string& root_name) {
   HONE_RETURN_IF_ERROR(blob.Seal());

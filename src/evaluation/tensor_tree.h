@@ -19,6 +19,7 @@ Result<Dtype> ParseDtype(const std::string& name);
 const char* DtypeName(Dtype dtype);
 size_t DtypeSize(Dtype dtype);
 bool IsFloating(Dtype dtype);  // complex counts
+bool IsComplex(Dtype dtype);
 // Distance from 1 to the next larger number; 0 for integers.
 double Epsilon(Dtype dtype);
 

@@ -103,6 +103,13 @@ std::optional<PairEstimate> EstimatePair(const PairTimes& pair) {
   return estimate;
 }
 
+// The standard deviation, by the median absolute deviation: wild values have no more weight than others.
+double RobustDeviation(std::vector<double> values) {
+  const double middle = MedianOf(values);
+  for (double& value : values) value = std::abs(value - middle);
+  return kDeviationOfQuartile * MedianOf(std::move(values));
+}
+
 double Square(double value) {
   return value * value;
 }
@@ -170,10 +177,7 @@ double RoundSpread(const std::vector<double>& us) {
   std::vector<double> logs;
   for (const double value : us)
     if (std::isfinite(value) && value > 0) logs.push_back(std::log(value));
-  if (logs.size() < 2) return 0;
-  const double middle = MedianOf(logs);
-  for (double& value : logs) value = std::abs(value - middle);
-  return kDeviationOfQuartile * MedianOf(std::move(logs));
+  return logs.size() < 2 ? 0 : RobustDeviation(std::move(logs));
 }
 
 bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread) {
@@ -201,10 +205,9 @@ bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {
     std::sort(ratios.begin(), ratios.end());
     const double middle = MedianOf(ratios), towards_one = middle - ratios[ratios.size() / 4];
     if (!std::isfinite(middle) || !std::isfinite(towards_one)) return false;
-    for (double& ratio : ratios) ratio = std::abs(ratio - middle);
     // Either of the two may be small by chance. The scatter of a median is that of the rounds over the root
     // of their number.
-    const double deviation = kDeviationOfQuartile * std::max(towards_one, MedianOf(ratios));
+    const double deviation = std::max(kDeviationOfQuartile * towards_one, RobustDeviation(ratios));
     if (std::log(estimate) < kStandsOut * deviation / std::sqrt(static_cast<double>(ratios.size())))
       return false;
   }

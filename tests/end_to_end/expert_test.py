@@ -20,7 +20,6 @@ import tempfile
 import runtime_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ALLOWED = {"slower"}  # besides acceptance, no_difference and a machine that was too busy to tell
 
 HEAD = """import torch
 import torch.nn as nn
@@ -284,7 +283,7 @@ def judge(options, task, candidates):
             *("%.3g" % value if isinstance(value, (int, float)) else "-"
               for value in (speedup.get("vs_best"), error.get("candidate"), error.get("limit"))),
         )
-        fine = verdict["verdict"] in ("accepted", "no_difference", "inconclusive") or verdict.get("reason") in ALLOWED
+        fine = verdict.get("reason") == "speed-not-judged"  # right, and nothing was timed
         yield (None if fine else verdict.get("detail", "")), line
 
 
