@@ -16,6 +16,7 @@ option(HONE_PCH "Precompile the headers of the standard library" ${default})
 # code itself. So names in a room's unnamed namespaces are distinct; scripts/run_tidy.py --alone sees to it that each file still
 # compiles by itself. Off with ccache, which then knows every file by itself.
 option(HONE_UNITY "Compile several sources of a room together" ${default})
+set(HONE_TOGETHER 12)
 function(hone_unity target size)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
   # gcc takes the sources for headers, where a type of an unnamed namespace would differ from file to file.

@@ -1,33 +1,78 @@
 #!/usr/bin/env python3
 """Reads what `ctest --output-junit` wrote. Prints "passed failed skipped" on the first line, then a line per
-failed test ("F name<tab>regex for ctest -R"), per skipped one ("S name<tab>reason") and per test that ran ("T seconds<tab>name").
-Usage: read_junit.py FILE"""
+failed test ("F name<tab>command that runs it again"), per skipped one ("S name<tab>reason") and per CTest test that ran
+("T seconds<tab>name"). A GoogleTest program is one CTest test; its cases are counted from BUILD/gtest/NAME.xml.
+Usage: read_junit.py FILE BUILD"""
+import pathlib
 import re
+import shlex
 import sys
 import xml.etree.ElementTree
 
+parse = lambda path: xml.etree.ElementTree.parse(path).getroot().iter("testcase")
+
+
+class Count:
+    def __init__(self):
+        self.passed, self.failed, self.skipped, self.ran = 0, [], [], []
+
+    def add(self, name, again, has_failed, reason):
+        """`reason` says why it was skipped, if it was."""
+        if has_failed:
+            self.failed.append((name, again))
+        elif reason is not None:
+            self.skipped.append((name, reason))
+        else:
+            self.passed += 1
+
+    def add_cases(self, program, path, again):
+        """Every case of a GoogleTest program. Says whether one of them failed."""
+        failures = len(self.failed)
+        for case in parse(path):
+            if case.get("status") == "notrun":
+                continue
+            test = "%s.%s" % (case.get("classname"), case.get("name"))
+            skipped = case.find("skipped")
+            reason = None if skipped is None else (skipped.get("message") or "").strip().split("\n")[-1]
+            self.add("%s.%s" % (program, test), "%s --gtest_filter=%s" % (again, shlex.quote(test)), case.find("failure") is not None, reason)
+        return len(self.failed) > failures
+
+
+def skip_reason(case):
+    """Why CTest did not count a test as run, or nothing."""
+    if case.find("skipped") is None and case.get("status") not in ("notrun", "disabled"):
+        return None
+    lines = [line.strip() for line in (case.findtext("system-out") or "").splitlines()]
+    return lines[-1] if lines else ""
+
+
+def read(report, build):
+    count = Count()
+    for case in parse(report):
+        name = case.get("name", "?")
+        count.ran.append((float(case.get("time") or 0), name))
+        has_failed = case.find("failure") is not None or case.get("status") == "fail"
+        again = "ctest --test-dir %s --output-on-failure -R '^%s$'" % (build, re.escape(name))
+        cases = build / "gtest" / (name + ".xml")
+        if not cases.exists():
+            count.add(name, again, has_failed, skip_reason(case))
+            continue
+        program = build / ("tests/hone_%s_golden_test" % name[len("golden."):] if name.startswith("golden.") else "src/hone_%s_test" % name)
+        # A program that fails without a failed case was stopped or found a leak at its end.
+        if not count.add_cases(name, cases, program) and has_failed:
+            count.add(name, again, True, None)
+    return count
+
 
 def main():
-    passed, failed, skipped, ran = 0, [], [], []
-    for case in xml.etree.ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
-        name, status = case.get("name", "?"), case.get("status", "")
-        ran.append((float(case.get("time") or 0), name))
-        if case.find("failure") is not None or status == "fail":
-            failed.append(name)
-        elif case.find("skipped") is not None or status in ("notrun", "disabled"):
-            output = case.findtext("system-out") or ""
-            lines = [line.strip() for line in output.splitlines()]
-            reason = next((lines[i + 1] for i, line in enumerate(lines[:-1]) if line.endswith("Skipped")), "")
-            skipped.append((name, reason or (lines[-1] if lines else "")))
-        else:
-            passed += 1
-    print(passed, len(failed), len(skipped))
-    for name in failed:
-        print(f"F {name}\t^{re.escape(name)}$")
-    for name, reason in skipped:
-        print(f"S {name}\t{reason}")
-    for seconds, name in sorted(ran, reverse=True):
-        print(f"T {seconds:.1f}\t{name}")
+    count = read(sys.argv[1], pathlib.Path(sys.argv[2]))
+    print(count.passed, len(count.failed), len(count.skipped))
+    for name, again in count.failed:
+        print("F %s\t%s" % (name, again))
+    for name, reason in count.skipped:
+        print("S %s\t%s" % (name, reason))
+    for seconds, name in sorted(count.ran, reverse=True):
+        print("T %.1f\t%s" % (seconds, name))
 
 
 if __name__ == "__main__":

@@ -130,17 +130,18 @@ install_torch() {
   if "$env/bin/python3" -m pip install -q --disable-pip-version-check --no-cache-dir "$uv_spec"; then
     if ! has_gpu; then
       say "no NVIDIA device here: asking for the CPU build of torch"
-      if UV_HTTP_RETRIES=0 uv_install "$env" "$cache" --torch-backend cpu "${torch_spec[@]}" 2>/dev/null; then
+      if UV_HTTP_RETRIES=0 uv_install "$env" "$cache" --torch-backend cpu "${torch_spec[@]}" 2>"$env/cpu-build.log"; then
         built_for_cpu=1
         return
       fi
-      say "PyTorch's index of CPU builds cannot be reached, and PyPI has no CPU build for this platform: installing PyPI's CUDA build (about 5 GB)"
+      say "no CPU build from PyTorch's own index ($(sed 's/^[^[:alnum:]]*//' "$env/cpu-build.log" | awk 'NF' | tail -n 1 | cut -c 1-160))"
+      say "PyPI has no CPU build for this platform: installing its CUDA build (about 5 GB)"
     fi
     uv_install "$env" "$cache" "${torch_spec[@]}" && return
   fi
-  say "uv did not manage; trying pip, which takes some minutes"
+  say "uv could not install torch; trying pip, which takes some minutes"
   "$env/bin/python3" -m pip install -q --no-cache-dir "${torch_spec[@]}" && return
-  say "torch as pinned is not to be had for this Python; taking the newest that is"
+  say "the pinned version of torch is not available for this Python; installing the newest one that is"
   "$env/bin/python3" -m pip install -q --no-cache-dir torch numpy
 }
 

@@ -92,7 +92,11 @@ void KeepInCache(const fs::path& path, std::string_view content) {
 }
 
 Result<TempFolder> TempFolder::Make(const std::string& prefix) {
-  std::string pattern = EnvOr("TMPDIR", "/tmp") + "/" + prefix + "XXXXXX";
+  return MakeIn(EnvOr("TMPDIR", "/tmp"), prefix);
+}
+
+Result<TempFolder> TempFolder::MakeIn(const fs::path& folder, const std::string& prefix) {
+  std::string pattern = (folder / (prefix + "XXXXXX")).string();
   if (mkdtemp(pattern.data()) == nullptr) return ErrnoError("cannot make a temporary folder " + pattern);
   return TempFolder(fs::path(pattern));
 }

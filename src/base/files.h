@@ -20,10 +20,11 @@ Status MakeFolders(const fs::path& path, unsigned mode = 0755);
 // For caches: what cannot be kept only has to be made again, so nothing is said.
 void KeepInCache(const fs::path& path, std::string_view content);
 
-// A folder of mode 0700 under the system's temporary folder, removed by the destructor.
+// A new folder of mode 0700, usually under the system's temporary folder, removed by the destructor.
 class TempFolder {
  public:
   static Result<TempFolder> Make(const std::string& prefix);
+  static Result<TempFolder> MakeIn(const fs::path& folder, const std::string& prefix);
   TempFolder(TempFolder&& other) noexcept;
   TempFolder& operator=(TempFolder&& other) noexcept;
   TempFolder(const TempFolder&) = delete;

@@ -9,6 +9,10 @@
 namespace hone {
 
 uint64_t RandomU64();
+// For a random generator. 52 bits fit into a double, so no JSON reader rounds it.
+inline uint64_t RandomSeed() {
+  return RandomU64() >> 12;
+}
 // 2*bytes lower-case hexadecimal digits.
 std::string RandomHex(size_t bytes);
 // SHA-256 in hexadecimal, as sha256sum prints it.

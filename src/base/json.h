@@ -16,12 +16,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "base/result.h"
 
 namespace hone {
-
-// The two ways to order the members of an object: by name, or as they were added.
-enum class JsonOrder { kSorted, kAsAdded };
 
 template <JsonOrder kOrder>
 class BasicJson {
@@ -185,8 +183,6 @@ class BasicJson {
   std::vector<std::string> keys_;  // of an object, beside values_
 };
 
-using Json = BasicJson<JsonOrder::kSorted>;
-using OrderedJson = BasicJson<JsonOrder::kAsAdded>;
 extern template class BasicJson<JsonOrder::kSorted>;
 extern template class BasicJson<JsonOrder::kAsAdded>;
 

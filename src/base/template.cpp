@@ -7,6 +7,7 @@
 #include <deque>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {

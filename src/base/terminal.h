@@ -21,7 +21,8 @@ constexpr int kWidthWithoutTerminal = 120;
 
 class Style {
  public:
-  explicit Style(bool colour, int width = kWidthWithoutTerminal) : colour_(colour), width_(width) {}
+  explicit Style(bool colour, int width = kWidthWithoutTerminal, bool terminal = false)
+      : colour_(colour), width_(width), terminal_(terminal) {}
   explicit Style(FILE* stream)
       : colour_(UseColour(stream)), width_(PrintWidth(stream)), terminal_(IsTerminal(stream)) {}
 
