@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {
@@ -103,12 +104,17 @@ Card CardFromJson(const Json& json) {
   card.input_bytes = GetInt(json, "input_bytes");
   card.output_bytes = GetInt(json, "output_bytes");
   card.flops = GetNumber(json, "flops");
+  card.least_flops = GetNumber(json, "least_flops", -1);
+  card.graph_bytes = GetInt(json, "graph_bytes", -1);
+  card.counted_by = GetString(json, "counted_by", "operators");
   card.serial_chain = GetInt(json, "serial_chain");
   card.launches = GetInt(json, "launches", -1);
   card.floor_us = GetNumber(json, "floor_us");
   card.floor_bound = GetString(json, "floor_bound");
   card.ceiling_flops_per_s = GetNumber(json, "ceiling_flops_per_s");
   card.ceiling_bytes_per_s = GetNumber(json, "ceiling_bytes_per_s");
+  card.degenerate = GetString(json, "degenerate");
+  card.degenerate_rule = GetString(json, "degenerate_rule");
   return card;
 }
 
@@ -123,13 +129,18 @@ Json ToJson(const Card& card) {
           {"output_bytes", card.output_bytes},
           {"least_bytes", card.least_bytes()},
           {"flops", card.flops},
+          {"least_flops", card.least_flops >= 0 ? Json(card.least_flops) : Json()},
+          {"graph_bytes", card.graph_bytes >= 0 ? Json(card.graph_bytes) : Json()},
+          {"counted_by", card.counted_by},
           {"operator_calls", card.operator_calls()},
           {"serial_chain", card.serial_chain},
           {"launches", card.launches >= 0 ? Json(card.launches) : Json()},
           {"floor_us", card.floor_us},
           {"floor_bound", card.floor_bound},
           {"ceiling_flops_per_s", card.ceiling_flops_per_s},
-          {"ceiling_bytes_per_s", card.ceiling_bytes_per_s}};
+          {"ceiling_bytes_per_s", card.ceiling_bytes_per_s},
+          {"degenerate", card.degenerate.empty() ? Json() : Json(card.degenerate)},
+          {"degenerate_rule", card.degenerate_rule}};
 }
 
 void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed) {
@@ -139,7 +150,7 @@ void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed) {
     if (rate == 0 && ceilings.flops_per_s.count(name) != 0) rate = ceilings.flops_per_s.at(name);
   if (tf32_allowed && dtype == "float32" && ceilings.flops_per_s.count("tf32") != 0)
     rate = std::max(rate, ceilings.flops_per_s.at("tf32"));
-  const double arithmetic_us = rate > 0 ? card->flops / rate * 1e6 : 0;
+  const double arithmetic_us = rate > 0 ? card->floor_flops() / rate * 1e6 : 0;
   const double bandwidth = ceilings.memory_bytes_per_s;
   const double memory_us = bandwidth > 0 ? static_cast<double>(card->least_bytes()) / bandwidth * 1e6 : 0;
   card->ceiling_flops_per_s = rate;
@@ -165,13 +176,17 @@ std::string CardText(const Card& card) {
   line("parameters",
        fmt::format("{} ({})", card.parameters, HumanBytes(static_cast<double>(card.weight_bytes))));
   line("operators", fmt::format("{} calls: {}", card.operator_calls(), CountText(card.operators, 8)));
-  line("arithmetic", fmt::format("{:.3g} GFLOP", card.flops / 1e9));
+  const bool rewritten = card.least_flops >= 0 && card.least_flops != card.flops;
+  line("arithmetic", rewritten ? fmt::format("{:.3g} GFLOP, {:.3g} after rewrites", card.flops / 1e9,
+                                             card.least_flops / 1e9)
+                               : fmt::format("{:.3g} GFLOP", card.flops / 1e9));
   line("least bytes", HumanBytes(static_cast<double>(card.least_bytes())));
   line("serial chain", fmt::format("{} dependent operators", card.serial_chain));
   line("launches",
        card.launches >= 0 ? fmt::format("{} per forward", card.launches) : "not counted: no GPU here");
-  line("floor", fmt::format("{} ({} bound, at this device's measured ceilings)",
+  line("floor", fmt::format("{} ({} bound, at the measured peak rates of this device)",
                             HumanSeconds(card.floor_us * 1e-6), card.floor_bound));
+  if (!card.degenerate.empty()) line("degenerate", card.degenerate);
   return text;
 }
 

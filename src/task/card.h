@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 
 namespace hone {
 
@@ -34,15 +34,25 @@ struct Card {
   int64_t weight_bytes = 0;
   int64_t input_bytes = 0;
   int64_t output_bytes = 0;
-  double flops = 0;
+  double flops = 0;                      // as the module is written
+  double least_flops = -1;               // after the graph's rewrites; -1: no graph was captured
+  int64_t graph_bytes = -1;              // likewise: what a call must move through memory (graph/cost.h)
+  std::string counted_by = "operators";  // "graph", or "operators": counted while one call ran
   int64_t serial_chain = 0;
   int64_t launches = -1;  // per forward, counted by the profiler on a GPU; -1: not counted
   double floor_us = 0;
   std::string floor_bound;         // "arithmetic" or "memory"
   double ceiling_flops_per_s = 0;  // the rates the floor was computed with
   double ceiling_bytes_per_s = 0;
+  // One sentence if no output depends on an input (graph/degenerate.h), and the rewrite that showed it.
+  std::string degenerate;
+  std::string degenerate_rule;
 
-  int64_t least_bytes() const { return weight_bytes + input_bytes + output_bytes; }
+  int64_t least_bytes() const {
+    return graph_bytes >= 0 ? graph_bytes : weight_bytes + input_bytes + output_bytes;
+  }
+  // What the floor counts.
+  double floor_flops() const { return least_flops >= 0 ? least_flops : flops; }
   int64_t operator_calls() const;
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/ids.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "task/card.h"
 #include "task/task_file.h"
