@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "codegen/expert.h"
 #include "codegen/recurrent_plan.h"
+#include "graph/graph_json.h"
 
 namespace hone {
 namespace {
@@ -19,8 +20,12 @@ Status Run(const fs::path& inputs_path, const fs::path& folder) {
   inputs.card = CardFromJson(GetMember(json, "card"));
   SetFloor(&inputs.card, CeilingsFromJson(GetMember(json, "ceilings")), false);
   inputs.device = GetString(json, "device", "cpu");
-  inputs.target = inputs.device;
+  inputs.target = GetString(json, "target", inputs.device);
   inputs.machine = GetMember(json, "machine");
+  if (json.contains("graph")) {
+    HONE_ASSIGN_OR_RETURN(graph::Graph graph, graph::GraphFromJson(GetMember(json, "graph")));
+    inputs.graph = std::make_shared<const graph::Graph>(std::move(graph));
+  }
   HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
   HONE_ASSIGN_OR_RETURN(const RecurrentPlan plan, RecognizeRecurrent(inputs.task.source, inputs.facts));
   HONE_RETURN_IF_ERROR(MakeFolders(folder));

@@ -97,6 +97,9 @@ GridCosts ReadGrid(const Figures& at) {
   costs.exchange_bytes = at.Number("exchange_bytes");
   costs.registers = at.Int("registers");
   costs.spare_registers = at.Int("spare_registers");
+  costs.round_registers = at.Int("round_registers");
+  costs.phase_registers = at.Int("phase_registers");
+  costs.most_blocks = at.Int("most_blocks");
   return costs;
 }
 
@@ -174,6 +177,7 @@ Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file) 
   costs.gpu.shared_bytes = gpu.Section("device").Int("shared_bytes");
   costs.gpu.cluster = ReadCluster(gpu);
   costs.gpu.grid = ReadGrid(gpu.Section("grid"));
+  costs.gpu.generous_step_us = gpu.Section("analysis").Number("generous_step_us");
   costs.gpu.step = ReadStepGraph(gpu.Section("step"));
   costs.gpu.cudnn = ReadCudnn(gpu.Section("cudnn"));
   costs.gpu.of_pytorch = gpu.Section("choice").Number("of_pytorch");
@@ -182,6 +186,8 @@ Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file) 
   costs.gpu.triton.layer_step_us = gpu.Section("triton").Number("layer_step_us");
   costs.gpu.triton.most_hidden = gpu.Section("triton").Int("most_hidden");
   costs.gpu.library = gpu.Section("library").Library();
+  costs.cpu.fused.share = cpu.Section("fused").Number("share");
+  costs.cpu.fused.kernel_us = cpu.Section("fused").Number("kernel_us");
   costs.cpu.persistent_share = cpu.Section("persistent").Number("share");
   costs.cpu.persistent_step_us = cpu.Section("persistent").Number("step_us");
   costs.cpu.library = cpu.Section("library").Library();

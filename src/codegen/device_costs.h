@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 
 namespace hone {
@@ -39,7 +39,7 @@ struct GridCosts {
   double call_us = 0, launch_us = 0, product_us = 0;
   double half_flops_per_us = 0, tf32_flops_per_us = 0;
   double clear_bytes_per_us = 0, exchange_bytes = 0;
-  int64_t registers = 0, spare_registers = 0;
+  int64_t registers = 0, spare_registers = 0, round_registers = 0, phase_registers = 0, most_blocks = 0;
 };
 
 // A product and a kernel per step, in a CUDA graph.
@@ -82,13 +82,20 @@ struct GpuCosts {
   GridCosts grid;
   StepGraphCosts step;
   CudnnCosts cudnn;
+  double generous_step_us = 0;  // a dependent step of a recurrence that takes longer can be made faster
   double of_pytorch = 0;  // the share of PyTorch's time that a recurrent kernel may be predicted to take
   SplitGemmCosts split_gemm;
   TritonCosts triton;
   LibraryCosts library;
 };
 
+// Fused kernels on a CPU: the share of the memory's rate that they reach, and what a call of one costs.
+struct FusedCpuCosts {
+  double share = 0, kernel_us = 0;
+};
+
 struct CpuCosts {
+  FusedCpuCosts fused;
   double persistent_share = 0;  // of the cores' own rate
   double persistent_step_us = 0;
   LibraryCosts library;

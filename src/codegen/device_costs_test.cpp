@@ -110,6 +110,7 @@ TEST(DeviceCosts, LeaveNoCopyInTheSources) {
   measured[figures["h200.device.processors"]] = "h200.device.processors";
   measured[figures["h200.device.shared_bytes"]] = "h200.device.shared_bytes";
   measured[227] = "h200.device.shared_bytes in KiB";
+  measured.erase(0.5);  // half of something is arithmetic, whatever a step takes
   const std::regex number(R"((^|[^\w.])(\d+(\.\d+)?([eE][+-]?\d+)?)(?![\w.]))");
   int files = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kRoom)) {

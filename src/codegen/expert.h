@@ -3,11 +3,13 @@
 // says.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "graph/graph.h"
 #include "task/card.h"
 #include "task/task_file.h"
 
@@ -16,7 +18,9 @@ namespace hone {
 struct ExpertInputs {
   TaskFile task;
   Card card;
-  Json facts;          // what the reference worker reported
+  Json facts;                                 // what the reference worker reported
+  std::shared_ptr<const graph::Graph> graph;  // null: it could not be captured, and why_no_graph says why
+  std::string why_no_graph;
   std::string device;  // "cpu" or "cuda"
   std::string target;
   // {"cores": n, "threads": eager's best, "cpu_flags": [..], "sm": 90, "torch": "2.11.0", "has_compile":

@@ -103,6 +103,65 @@ ExpertInputs ResNet(const std::string& device) {
   return inputs;
 }
 
+// Two maps over 64 x 64, as the worker would capture them.
+ExpertInputs Captured(const std::string& device) {
+  ExpertInputs inputs = TaskInputs("small_softmax.py", device);
+  inputs.card.floor_us = 1;  // less than a launch
+  graph::Graph graph;
+  const graph::TensorType type = graph::ContiguousType(graph::DType::kFloat32, {64, 64});
+  graph::ValueTree leaf;
+  leaf.kind = graph::ValueTree::Kind::kValue;
+  leaf.value = graph.AddValue(graph::ValueKind::kInput, "x", type);
+  graph.AddInput(leaf);
+  for (const char* target : {"aten.relu.default", "aten.tanh.default"})
+    leaf.value = graph.node(graph.Append({target, {{"self", leaf.value}}, {type}})).result();
+  graph.SetOutputs(leaf);
+  graph.verified = true;
+  inputs.graph = std::make_shared<const graph::Graph>(std::move(graph));
+  return inputs;
+}
+
+// One operator of each layout of fused kernels, over rows that are short, long and divided.
+std::vector<ExpertInputs> FusedLayouts(const std::string& device) {
+  using graph::ContiguousType;
+  using graph::DType;
+  struct Row {
+    const char* target;
+    std::vector<graph::Argument> arguments;  // behind self
+    graph::Shape in, out;
+  };
+  std::vector<ExpertInputs> all;
+  for (const Row& row : std::vector<Row>{
+           {"aten.softmax.int", {{"dim", int64_t{1}}}, {64, 100}, {64, 100}},
+           {"aten.softmax.int", {{"dim", int64_t{1}}}, {400, 9000}, {400, 9000}},
+           {"aten.softmax.int", {{"dim", int64_t{0}}}, {9000, 30}, {9000, 30}},
+           {"aten.sum.dim_IntList", {{"dim", std::vector<int64_t>{0, 1}}}, {900, 900}, {}},
+           {"aten.argmax.default", {{"dim", int64_t{1}}}, {3, 40000}, {3}},
+           {"aten.var.correction", {{"dim", std::vector<int64_t>{1}}}, {3, 40000}, {3}},
+           {"aten.cumsum.default", {{"dim", int64_t{1}}}, {64, 3000}, {64, 3000}},
+           {"aten.max_pool2d.default",
+            {{"kernel_size", std::vector<int64_t>{2, 2}}},
+            {2, 3, 8, 8},
+            {2, 3, 4, 4}},
+       }) {
+    ExpertInputs inputs = Captured(device);
+    graph::Graph graph;
+    graph::ValueTree leaf;
+    leaf.kind = graph::ValueTree::Kind::kValue;
+    leaf.value = graph.AddValue(graph::ValueKind::kInput, "x", ContiguousType(DType::kFloat32, row.in));
+    graph.AddInput(leaf);
+    std::vector<graph::Argument> arguments = {{"self", leaf.value}};
+    arguments.insert(arguments.end(), row.arguments.begin(), row.arguments.end());
+    const DType made = std::string(row.target) == "aten.argmax.default" ? DType::kInt64 : DType::kFloat32;
+    leaf.value = graph.node(graph.Append({row.target, arguments, {ContiguousType(made, row.out)}})).result();
+    graph.SetOutputs(leaf);
+    graph.verified = true;
+    inputs.graph = std::make_shared<const graph::Graph>(std::move(graph));
+    all.push_back(std::move(inputs));
+  }
+  return all;
+}
+
 std::map<std::string, Proposal> ByRecipe(const ExpertAnswer& answer) {
   std::map<std::string, Proposal> proposals;
   for (const Proposal& proposal : answer.proposals) proposals[proposal.recipe] = proposal;
@@ -137,12 +196,13 @@ void ExpectSound(const Proposal& proposal, const ExpertInputs& inputs) {
 
 TEST(Expert, EveryRecipeWritesSoundCandidatesForTheTasksItIsFor) {
   std::map<std::string, int> written;
-  ExpertInputs in_triton = Gru("cuda");
-  in_triton.target = "triton";
+  ExpertInputs in_triton = Gru("cuda"), fused_in_triton = Captured("cuda");
+  in_triton.target = fused_in_triton.target = "triton";
   for (const char* device : {"cpu", "cuda"})
-    for (const ExpertInputs& inputs : {in_triton, Gru(device), BothDirections(device), Rounding(Gru(device)),
-                                       Rounding(BothDirections(device)), Large(device, 1024),
-                                       Large(device, 4096), Loop(device), HugeStep(device), ResNet(device)}) {
+    for (const ExpertInputs& inputs :
+         {in_triton, fused_in_triton, Gru(device), BothDirections(device), Rounding(Gru(device)),
+          Rounding(BothDirections(device)), Large(device, 1024), Large(device, 4096), Loop(device),
+          HugeStep(device), ResNet(device), Captured(device)}) {
       const Result<ExpertAnswer> answer = ProposeExpert(inputs);
       ASSERT_TRUE(answer.ok()) << answer.error().message;
       EXPECT_EQ(answer->proposals.size() + answer->declined.size(), AllRecipes().size());
@@ -179,6 +239,29 @@ TEST(Expert, LeavesCudaOutWhereTritonIsAskedFor) {
     EXPECT_THAT(proposal.recipe, Not(testing::StartsWith("cuda/")));
 }
 
+TEST(Expert, EveryLayoutOfAFusedKernelIsSound) {
+  for (const char* target : {"cpu", "cuda", "triton"})
+    for (ExpertInputs inputs : FusedLayouts(std::string(target) == "cpu" ? "cpu" : "cuda")) {
+      inputs.target = target;
+      const std::string recipe = std::string(target) + "/fused_graph";
+      const ExpertAnswer answer = *ProposeExpert(inputs);
+      ASSERT_EQ(WhyDeclined(answer, recipe), "offered");
+      ExpectSound(ByRecipe(answer)[recipe], inputs);
+    }
+}
+
+TEST(Expert, FusesInTritonWhereItIsAskedForOrNothingElseCompiles) {
+  ExpertInputs inputs = Captured("cuda");
+  EXPECT_THAT(WhyDeclined(*ProposeExpert(inputs), "triton/fused_graph"), HasSubstr("CUDA compiler"));
+  inputs.target = "triton";
+  EXPECT_EQ(WhyDeclined(*ProposeExpert(inputs), "triton/fused_graph"), "offered");
+  inputs.target = "cuda";
+  inputs.machine["nvcc"] = false;
+  EXPECT_EQ(WhyDeclined(*ProposeExpert(inputs), "triton/fused_graph"), "offered");
+  inputs.machine["has_triton"] = false;
+  EXPECT_EQ(WhyDeclined(*ProposeExpert(inputs), "triton/fused_graph"), "there is no Triton here");
+}
+
 TEST(Expert, PutsTheMostPromisingFirst) {
   const Result<ExpertAnswer> answer = ProposeExpert(ResNet("cuda"));
   ASSERT_TRUE(answer.ok());
@@ -206,6 +289,20 @@ TEST(Expert, PreparesNothingForAModuleThatDraws) {
   const Result<ExpertAnswer> from_facts = ProposeExpert(told);
   ASSERT_TRUE(from_facts.ok());
   EXPECT_THAT(WhyDeclined(*from_facts, "library/cuda_graph"), HasSubstr("random"));
+}
+
+TEST(Expert, TrustsNoGraphThatWasNotRun) {
+  for (const char* device : {"cuda", "cpu"}) {
+    ExpertInputs inputs = Captured(device);
+    auto unverified = std::make_shared<graph::Graph>(*inputs.graph);
+    unverified->verified = false;
+    unverified->note = "it needs 90 GB";
+    inputs.graph = unverified;
+    const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+    ASSERT_TRUE(answer.ok());
+    EXPECT_THAT(WhyDeclined(*answer, device + std::string("/fused_graph")),
+                HasSubstr("not run against the module: it needs 90 GB"));
+  }
 }
 
 TEST(Expert, SaysWhatIsMissing) {

@@ -61,6 +61,10 @@ Result<RecipeAnswer> ProposeCudaClusterBidirectional(const RecipeContext& contex
 Result<RecipeAnswer> ProposeCudaClusterWavefrontFp32(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaClusterBidirectionalFp32(const RecipeContext& context);
 Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context);
+Result<RecipeAnswer> ProposeFusedGraph(const RecipeContext& context);
+Result<RecipeAnswer> ProposeFusedGraphCaptured(const RecipeContext& context);
+Result<RecipeAnswer> ProposeTritonFusedGraph(const RecipeContext& context);
+Result<RecipeAnswer> ProposeCpuFusedGraph(const RecipeContext& context);
 Result<RecipeAnswer> ProposeTritonPersistent(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaCooperativeGrid(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCudaStepGraph(const RecipeContext& context);

@@ -28,7 +28,7 @@ struct GridShape {
     const int64_t chains = tiles_at_once * tiles * shape.terms < 4 && blocks > 1 ? 2 : 1;
     const int64_t elements = tiles_at_once * 8 * units, rounds = Ceil(elements, 32 * warps);
     const int64_t other = shape.terms * tiles_at_once * 4 * (chains * tiles + blocks * both) +
-                          10 * (rounds - 1) + (phases > 1 ? 36 : 0);
+                          costs.round_registers * (rounds - 1) + (phases > 1 ? costs.phase_registers : 0);
     const int64_t all_blocks = both * blocks;
     const int64_t in_registers =
         std::max<int64_t>(0, std::min(all_blocks, (costs.registers - other) / (shape.terms * 8 * used)));
@@ -36,7 +36,7 @@ struct GridShape {
     const int64_t partial = warps * tiles_at_once * tiles * 512;
     const int64_t states = phases * elements * 4 * ((shape.kind == "LSTM" ? 2 : 1) + 2 * shape.gates());
     if (2 * partial + states + units * 16 + weights + 16 > gpu.shared_bytes ||
-        other > costs.registers - costs.spare_registers || blocks > 8)
+        other > costs.registers - costs.spare_registers || blocks > costs.most_blocks)
       return std::nullopt;
     const int64_t sequences =
         shape.batch >= 8 ? std::min(8 * tiles_at_once * phases, Up(shape.batch, 8)) : shape.batch;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/scopes.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "codegen/forward_trace.h"
 #include "codegen/time_loop.h"

@@ -1,5 +1,6 @@
 // Recognition over the tasks of the repository and over modules written in the ways people write them.
 #include "codegen/recurrent_plan.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 

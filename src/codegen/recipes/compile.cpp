@@ -23,7 +23,7 @@ Result<RecipeAnswer> ProposeCompile(const RecipeContext& context) {
   parts.title = "The module through torch.compile";
   parts.about =
       "Compiled on the first call with new shapes; where that does not work, the module runs as it is.";
-  parts.files = {"part_kept.py", "part_shadow.py", "compile.py", "part_prepared.py"};
+  parts.files = {"part_kept.py", "part_shadow.py", "compile.py", "part_compiling.py", "part_prepared.py"};
   parts.values = {{"graph", false}};
   Proposal proposal;
   proposal.title = parts.title;

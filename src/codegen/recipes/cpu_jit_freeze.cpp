@@ -14,7 +14,8 @@ Result<RecipeAnswer> ProposeCpuJitFreeze(const RecipeContext& context) {
       "Traced once per shape, with weights as constants, batch norms folded and convolutions in oneDNN's own "
       "order. When weights "
       "change, it is traced again; a forward that decides by values runs as it is.";
-  parts.files = {"part_kept.py", "part_shadow.py", "cpu_jit_freeze.py", "part_prepared.py"};
+  parts.files = {"part_kept.py", "part_shadow.py", "cpu_jit_freeze.py", "part_compiling.py",
+                 "part_prepared.py"};
   parts.values = {{"graph", false}};
   Proposal proposal;
   proposal.title = parts.title;

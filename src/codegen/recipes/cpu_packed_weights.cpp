@@ -17,7 +17,8 @@ Result<RecipeAnswer> ProposeCpuPackedWeights(const RecipeContext& context) {
       "Every nn.Linear reads a second copy of its weight in the library's own order, made at the first call "
       "and again when the "
       "weight changes.";
-  parts.files = {"part_kept.py", "part_shadow.py", "cpu_packed_weights.py", "part_prepared.py"};
+  parts.files = {"part_kept.py", "part_shadow.py", "cpu_packed_weights.py", "part_compiling.py",
+                 "part_prepared.py"};
   parts.values = {{"graph", false}};
   Proposal proposal;
   proposal.title = parts.title;

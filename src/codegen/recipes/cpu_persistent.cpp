@@ -27,8 +27,8 @@ Result<RecipeAnswer> ProposeCpuPersistent(const RecipeContext& context) {
   if (!takeover.why_not.empty()) return decline(takeover.why_not);
   CandidateParts parts;
   parts.values = takeover.values;
-  HONE_ASSIGN_OR_RETURN(parts.values["runtime"],
-                        RuntimeText({"part_runtime.py", "part_recurrent_modules.py", "recurrent_cpu.py"}));
+  HONE_ASSIGN_OR_RETURN(parts.values["runtime"], RuntimeText({"part_runtime.py", "part_recurrent_modules.py",
+                                                              "part_cpu_build.py", "recurrent_cpu.py"}));
   parts.recipe = "cpu/persistent";
   parts.title = "Recurrent steps in one persistent CPU kernel";
   parts.about = "Seen in the task: " + context.plan.sentence +

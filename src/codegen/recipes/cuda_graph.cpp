@@ -15,7 +15,7 @@ Result<RecipeAnswer> ProposeCudaGraph(const RecipeContext& context) {
       "inputs in, replay, "
       "and copy the results out. Weights are read where they are, so loading others in place is seen; when "
       "they move, it is captured anew.";
-  parts.files = {"part_kept.py", "cuda_graph.py", "part_prepared.py"};
+  parts.files = {"part_kept.py", "cuda_graph.py", "part_compiling.py", "part_prepared.py"};
   parts.values = {
       {"folded", false}, {"graph", true}, {"tf32", GetBool(context.inputs.machine, "tf32_allowed")}};
   Proposal proposal;

@@ -14,8 +14,8 @@ Result<RecipeAnswer> ProposeFoldedChannelsLast(const RecipeContext& context) {
       "Batch norms are folded into the convolutions before them at the first call in eval mode, and images "
       "keep their channels "
       "last. Parameters keep their names; when they change, they are folded again.";
-  parts.files = {"part_kept.py", "part_shadow.py", "part_folded.py", "folded_channels_last.py",
-                 "part_prepared.py"};
+  parts.files = {"part_kept.py",      "part_shadow.py",  "part_folded.py", "folded_channels_last.py",
+                 "part_compiling.py", "part_prepared.py"};
   parts.values = {{"graph", false}};
   Proposal proposal;
   proposal.title = parts.title;

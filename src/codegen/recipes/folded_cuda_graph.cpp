@@ -16,7 +16,8 @@ Result<RecipeAnswer> ProposeFoldedCudaGraph(const RecipeContext& context) {
       "is what tensor cores "
       "read; the result is captured once per shape and replayed. Weights that change are noticed and folded "
       "again.";
-  parts.files = {"part_kept.py", "part_shadow.py", "part_folded.py", "cuda_graph.py", "part_prepared.py"};
+  parts.files = {"part_kept.py",  "part_shadow.py",    "part_folded.py",
+                 "cuda_graph.py", "part_compiling.py", "part_prepared.py"};
   parts.values = {
       {"folded", true}, {"graph", true}, {"tf32", GetBool(context.inputs.machine, "tf32_allowed")}};
   Proposal proposal;

@@ -1,9 +1,7 @@
 # Runtime of Hone's CPU kernel for recurrent networks: builds it, packs the weights, and runs all steps in one call.
-import platform
-
 _CPU_SOURCE = r"""@@recurrent_cpu.cpp@@"""
 
-_CPU_FLAGS = ["-std=c++17", "-O3", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread"]
+_CPU_FLAGS = ["-std=c++17", "-O3", "-ffp-contract=fast"]
 _CELLS = {"RNN_TANH": 0, "RNN_RELU": 1, "GRU": 2, "LSTM": 3}
 _library_state = {}  # "library": the loaded kernel, or "error": why there is none
 
@@ -17,63 +15,11 @@ class _Call(ctypes.Structure):
         ("threads", ctypes.c_int64), ("split", ctypes.c_int64 * 3)]  # fmt: skip
 
 
-def _cpu_identity():
-    try:
-        with open("/proc/cpuinfo") as f:
-            lines = [line for line in f.read(65536).splitlines() if line.split(":")[0].strip() in ("flags", "Features", "model name")]
-        return "\n".join(lines[:2])
-    except OSError:
-        return platform.machine() + platform.processor()
-
-
-def _compile(compiler, source, target):
-    """Compiles to a private name and renames: another process sees the whole file or none."""
-    said = ""
-    for tune in (["-march=native"], ["-mcpu=native"], []):
-        partial = "%s.%d.%d.tmp" % (target, os.getpid(), threading.get_ident())
-        try:
-            done = subprocess.run([compiler, *_CPU_FLAGS, *tune, "-x", "c++", "-", "-o", partial], input=source.encode(),
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)  # fmt: skip
-        except (OSError, subprocess.SubprocessError) as e:
-            return str(e)
-        if done.returncode == 0:
-            os.replace(partial, target)
-            return None
-        said = said or done.stdout.decode(errors="replace").strip()[:400]
-    return said
-
-
-def _build():
-    compilers = [c for c in (os.environ.get("CXX"), "g++", "clang++", "c++") if c and shutil.which(c)]
-    identity = "\0".join([_CPU_SOURCE, *_CPU_FLAGS, _cpu_identity(), platform.system(), platform.machine()])
-    name = "recurrent_cpu-%s.so" % hashlib.sha256(identity.encode()).hexdigest()[:24]
-    said = "no C++ compiler (g++, clang++ or c++) was found"
-    for folder in _cache_folders():
-        try:
-            if folder is None:
-                folder = tempfile.mkdtemp(prefix="hone-kernels-")
-            else:
-                os.makedirs(folder, mode=0o700, exist_ok=True)
-            target = os.path.join(folder, name)
-            if os.path.exists(target):
-                try:
-                    return ctypes.CDLL(target)
-                except OSError:
-                    pass  # damaged or of another machine: built anew
-            for compiler in compilers:
-                said = _compile(compiler, _CPU_SOURCE, target)
-                if said is None:
-                    return ctypes.CDLL(target)
-        except OSError as e:
-            said = str(e)
-    raise _Unsupported("the CPU kernel could not be built: " + said)
-
-
 def _library():
     with _lock:
         if "library" not in _library_state and "error" not in _library_state:
             try:
-                library = _build()
+                library = _build("recurrent_cpu", _CPU_SOURCE, _CPU_FLAGS)
             except _Unsupported as e:
                 _library_state["error"] = str(e)
             else:
@@ -89,14 +35,6 @@ def _library():
         if "error" in _library_state:
             raise _Unsupported(_library_state["error"])
         return _library_state["library"]
-
-
-def _threads():
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cores = os.cpu_count() or 1
-    return max(1, min(cores, torch.get_num_threads()))
 
 
 def _pointer(tensor):

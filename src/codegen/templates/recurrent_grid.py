@@ -41,13 +41,14 @@ class _GridShape:
         chains = 2 if ntp * self.tiles * parts < 4 and self.wb > 1 else 1
         # Registers: sums, blocks of h, and as many blocks of weights as leave room for the rest (measured with the compiler).
         elements = ntp * 8 * units
-        other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1) + 10 * (-(-elements // self.threads) - 1) + 36 * (phases > 1)
+        other = parts * chains * ntp * self.tiles * 4 + parts * ntp * self.wb * 4 * (2 if chained else 1)
+        other += _GRID["round_registers"] * (-(-elements // self.threads) - 1) + _GRID["phase_registers"] * (phases > 1)
         self.regb = max(0, min(blocks, (_GRID["registers"] - other) // (parts * 8 * self.tiles_used)))
         shared = 2 * warps * ntp * self.tiles * 512 + (2 if cell == "LSTM" else 1) * phases * elements * 4
         shared += 2 * phases * self.gates * elements * 4 + units * 16
         self.weight_bytes = (blocks - self.regb) * 2 * self.tiles * parts * warps * 512
         self.shared_bytes = shared + self.weight_bytes + 16
-        self.fits = other <= _GRID["registers"] - _GRID["spare_registers"] and self.shared_bytes <= shared_limit and self.wb <= 8
+        self.fits = other <= _GRID["registers"] - _GRID["spare_registers"] and self.shared_bytes <= shared_limit and self.wb <= _GRID["most_blocks"]
         self.slot_words = parts * ntp * phases * self.padded * 4
         self.macros = dict(CELL=cell, HIDDEN=hidden, SLABS=slabs, CHAINED=int(chained), UNITS=units, WARPS=warps, NTP=ntp, PHASES=phases,
                            PARTS=parts, REGB=self.regb, **_EXTRA_MACROS)  # fmt: skip

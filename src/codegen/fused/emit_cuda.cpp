@@ -1,0 +1,92 @@
+#include "codegen/fused/emit_cuda.h"
+
+#include "base/json.h"
+
+namespace hone::fused {
+
+int64_t CudaEmitter::VectorAlong(size_t d, bool any_length) const {
+  int64_t smallest = 8;
+  for (size_t i = 0; i < kernel_.instructions.size(); ++i)
+    if (Streams(static_cast<int>(i)))
+      smallest = std::min(smallest, graph::BytesOf(item(static_cast<int>(i)).dtype));
+  for (size_t i = 0; i < stores_.size(); ++i)
+    if (stores_[i][d] != 0)
+      smallest = std::min(smallest, graph::BytesOf(program_.at(kernel_.outputs[i].item).dtype));
+  int64_t vec = std::min<int64_t>(8, 16 / smallest);
+  const auto limit = [&](const Strides& strides) {
+    if (strides[d] != 1) return;
+    for (size_t other = 0; other < sizes_.size(); ++other)
+      if (other != d)
+        while (strides[other] % vec != 0) vec /= 2;
+  };
+  while (!any_length && sizes_[d] % vec != 0) vec /= 2;
+  for (size_t i = 0; i < loads_.size(); ++i)
+    if (!loads_[i].empty() && Streams(static_cast<int>(i))) limit(loads_[i]);
+  for (const Strides& strides : stores_) limit(strides);
+  return std::max<int64_t>(1, vec);
+}
+
+Status CudaEmitter::Pointwise() {
+  out_.layout = "pointwise";
+  const int64_t total = graph::ElementsOf(sizes_);
+  const size_t inner = sizes_.size() - 1;
+  const bool flat = sizes_.size() == 1;
+  const int64_t vec = VectorAlong(inner, flat);
+  const bool ragged = total % vec != 0;
+  std::vector<int> roots;
+  for (const Output& output : kernel_.outputs) roots.push_back(output.instruction);
+  const Printer::Closure closure = printer_.ElementClosure(roots);
+  Json inputs = Json::array(), outputs = Json::array(), lines = Json::array();
+  int64_t streamed = 0;
+  for (const int i : closure.loads) {
+    const Item& it = item(i);
+    const bool row = SideBySide(loads_[static_cast<size_t>(i)], inner, vec);
+    const std::string pointer = InputPointer(at(i).source);
+    if (row) NeedAlignment(pointer, std::min<int64_t>(16, vec * graph::BytesOf(it.dtype)));
+    if (loads_[static_cast<size_t>(i)][inner] != 0) streamed += graph::BytesOf(it.dtype);
+    Json input = {{"name", fmt::format("t{}", i)},
+                  {"ctype", ComputedType(it.dtype)},
+                  {"type", StoredType(it.dtype)},
+                  {"pointer", pointer},
+                  {"row", row},
+                  {"step", loads_[static_cast<size_t>(i)][inner]},
+                  {"at", Offset(Part(loads_[static_cast<size_t>(i)], false), "i")},
+                  {"window", ""}};
+    inputs.push_back(input);
+  }
+  for (const int i : closure.statements) lines.push_back(printer_.Statement(i));
+  for (size_t i = 0; i < kernel_.outputs.size(); ++i) {
+    const Output& output = kernel_.outputs[i];
+    const Item& it = program_.at(output.item);
+    const std::string pointer = Pointer(output.item, KernelOperand::Role::kOutput);
+    outputs.push_back({{"name", fmt::format("y{}", i)},
+                       {"ctype", ComputedType(it.dtype)},
+                       {"type", StoredType(it.dtype)},
+                       {"pointer", pointer},
+                       {"comma", !inputs.empty() || i > 0},
+                       {"row", SideBySide(stores_[i], inner, vec)},
+                       {"step", stores_[i][inner]},
+                       {"at", Offset(Part(stores_[i], false), "i")}});
+    lines.push_back(fmt::format("y{} = {};", i, printer_.Name(output.instruction)));
+  }
+  const int64_t unroll = std::clamp<int64_t>(64 / std::max<int64_t>(1, streamed * vec), 1, 4);
+  const int64_t threads = 256;
+  values_.update({{"threads", threads},
+                  {"unroll", unroll},
+                  {"vec", vec},
+                  {"index", IndexType(total)},
+                  {"total", CountLiteral(total)},
+                  {"inputs", inputs},
+                  {"outputs", outputs},
+                  {"lines", lines},
+                  {"ragged", ragged},
+                  {"entry", kKernelName}});
+  Launch launch;
+  launch.entry = kKernelName;
+  launch.threads = threads;
+  launch.blocks = Up(total, threads * unroll * vec);
+  out_.launches = {launch};
+  return Render("fused_pointwise.cu", {});
+}
+
+}  // namespace hone::fused

@@ -1,0 +1,61 @@
+// Kernels as CUDA C++. One file per layout: emit_cuda.cpp (pointwise), emit_cuda_reduction.cpp with
+// emit_cuda_layout.cpp, emit_cuda_scan.cpp, emit_cuda_pool.cpp.
+#pragma once
+
+#include "codegen/fused/emitter.h"
+
+namespace hone::fused {
+
+inline constexpr int64_t kRegisterBytes = 128;  // of a row, that one thread keeps
+inline constexpr int64_t kStateBytes =
+    32;  // the largest reduction of part_fused.cu; scratch memory is counted with it
+
+class CudaEmitter : public Emitter {
+ public:
+  CudaEmitter(const Program& program, const Kernel& kernel, const EmitterDevice& device)
+      : Emitter(Language::kCuda, program, kernel, device) {}
+
+ private:
+  Status Pointwise() override;
+  Status Reduction() override;
+  Status Scan() override;
+  Status Pool() override;
+
+  void NeedAlignment(const std::string& pointer, int64_t bytes) {
+    KernelOperand& operand = out_.operands[static_cast<size_t>(std::stoi(pointer.substr(1)))];
+    operand.align = std::max(operand.align, bytes);
+  }
+  // How many neighbours along axis `d` one access may take: a power of two that divides its length and, for
+  // operands that lie side by side there, every other stride.
+  int64_t VectorAlong(size_t d, bool any_length) const;
+  // A load that differs from row to row and along it: what the kernel moves.
+  bool Streams(int i) const {
+    if (at(i).kind != ItemKind::kTensor || at(i).per_row) return false;
+    const int64_t elements = program_.at(at(i).item).elements();
+    return 2 * elements >= graph::ElementsOf(kernel_.domain) || elements >= kMostIndex / 1024;
+  }
+  bool SideBySide(const Strides& strides, size_t d, int64_t vec) const {
+    if (strides[d] != 1) return false;
+    for (size_t other = 0; other < sizes_.size(); ++other)
+      if (other != d && strides[other] % vec != 0) return false;
+    return true;
+  }
+  static std::string IndexType(int64_t count) {
+    return count < kMostIndex ? "unsigned int" : "unsigned long long";
+  }
+
+  // emit_cuda_layout.cpp
+  void ChooseRow(bool streams_once, int64_t held_bytes, size_t stages);
+  void ChooseColumn(bool streams_once, int64_t held_bytes, size_t states);
+
+  struct Layout {
+    bool column = false;
+    int64_t threads = 256, lanes = 256, vec = 1, per = 1, parts = 1, group = 1, chunk = 0;
+    std::string cache = "none";  // "registers", "shared"
+    bool cluster = false, split = false;
+    int64_t inner = 1, tiles = 1;
+  };
+  Layout layout_;
+};
+
+}  // namespace hone::fused

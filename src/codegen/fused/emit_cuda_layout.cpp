@@ -1,0 +1,101 @@
+// How a reduction is laid out over threads and blocks. Block sizes and what is kept where follow from the
+// sizes of rows and the device.
+#include "codegen/fused/emit_cuda.h"
+
+namespace hone::fused {
+
+// A row in registers, in shared memory, or in the caches; for few rows, in parts.
+void CudaEmitter::ChooseRow(bool streams_once, int64_t held_bytes, size_t) {
+  Layout& l = layout_;
+  const int64_t vectors = length_ / l.vec, row_bytes = std::max<int64_t>(1, length_ * held_bytes);
+  const int64_t per_vector = std::max<int64_t>(1, l.vec * held_bytes);
+  l.group = l.vec == 1 ? 4 : 1;
+  const auto registers = [&](int64_t chunk_vectors, int64_t most_threads) {
+    l.cache = "registers";
+    l.threads = l.lanes =
+        std::clamp<int64_t>(PowerAtLeast(Up(chunk_vectors * per_vector, kRegisterBytes)), 64, most_threads);
+    l.per = Up(chunk_vectors, l.threads);
+  };
+  const int64_t fills = 2 * device_.processors;  // blocks that keep the device busy
+  const bool large = row_bytes * rows_ > (int64_t{1} << 20);
+  if (row_bytes <= 4096 && rows_ > 1) {
+    l.lanes = std::min<int64_t>(32, PowerAtLeast(vectors));
+    l.threads = 128;
+    l.per = Up(vectors, l.lanes);
+    l.cache = "registers";
+  } else if (streams_once) {
+    l.threads = l.lanes = std::clamp<int64_t>(PowerAtLeast(vectors / 4), 64, 512);
+    l.per = std::clamp<int64_t>(64 / per_vector, 2, 8);
+    if (rows_ < fills && large) {
+      l.split = true;
+      l.parts = std::clamp<int64_t>(Up(4 * device_.processors, rows_), 1, Up(row_bytes, 65536));
+    }
+  } else if (row_bytes <= 65536 && (rows_ >= device_.processors || !large)) {
+    registers(vectors, 512);
+  } else if (!large) {
+    // All of it in one launch. What 1024 threads cannot keep, a cluster of blocks does: 8 of them keep the
+    // 1 MB that is not large.
+    while (l.parts < 8 && Up(row_bytes, l.parts) > 1024 * kRegisterBytes) l.parts *= 2;
+    l.cluster = l.parts > 1;
+    registers(Up(vectors, l.parts), 1024);
+  } else if (rows_ * 8 >= device_.processors) {
+    l.cluster = true;
+    for (l.parts = 2; l.parts < 8 && Up(row_bytes, l.parts) > 65536; l.parts *= 2) {
+    }
+    const int64_t chunk = Up(vectors, l.parts);
+    bool copies = per_vector % 16 == 0;
+    for (size_t i = 0; i < kernel_.instructions.size(); ++i)
+      if (Streams(static_cast<int>(i)))
+        copies = copies && l.vec * graph::BytesOf(item(static_cast<int>(i)).dtype) % 16 == 0 &&
+                 SideBySide(loads_[i], sizes_.size() - 1, l.vec);
+    if (chunk * per_vector <= 65536) {
+      registers(chunk, 512);
+    } else if (Up(chunk, 1024) * 1024 * per_vector <= device_.shared_bytes - 8192 && copies) {
+      l.cache = "shared";
+      l.threads = l.lanes = 1024;
+      l.per = Up(chunk, l.threads);
+    } else {
+      l.threads = l.lanes = 512;
+      l.per = std::clamp<int64_t>(64 / per_vector, 1, 4);
+    }
+  } else {
+    l.split = true;
+    l.threads = l.lanes = 512;
+    l.per = std::clamp<int64_t>(64 / per_vector, 1, 4);
+    l.parts = std::clamp<int64_t>(Up(4 * device_.processors, rows_), 1, Up(row_bytes, 65536));
+  }
+  if (l.parts == 1) l.split = l.cluster = false;
+  l.chunk = Up(vectors, l.parts) * l.vec;
+  if (l.split) l.parts = Up(length_, l.chunk);
+}
+
+void CudaEmitter::ChooseColumn(bool streams_once, int64_t held_bytes, size_t states) {
+  Layout& l = layout_;
+  l.column = true;
+  l.inner = sizes_.back();
+  const auto shared = [&] { return l.threads * l.vec * static_cast<int64_t>(states) * kStateBytes; };
+  l.threads = 256;
+  while (l.vec > 1 && shared() > 49152) l.vec /= 2;
+  l.lanes = std::min<int64_t>(l.vec == 1 ? 64 : 32, PowerAtLeast(Up(l.inner, l.vec)));
+  int64_t deep = std::min<int64_t>(l.threads / l.lanes, PowerAtLeast(length_));
+  const auto words = [&] { return Up(length_, deep) * l.vec * std::max<int64_t>(1, held_bytes); };
+  while (!streams_once && words() > kRegisterBytes && deep * l.lanes < 512 && 2 * shared() <= 49152)
+    deep *= 2, l.threads *= 2;
+  if (deep * l.lanes < 64) l.lanes = 64 / deep;
+  l.threads = deep * l.lanes;
+  const bool kept = words() <= kRegisterBytes;
+  l.cache = kept ? "registers" : "none";
+  l.per =
+      kept ? Up(length_, deep) : std::clamp<int64_t>(64 / (l.vec * std::max<int64_t>(1, held_bytes)), 2, 8);
+  l.tiles = Up(l.inner, l.lanes * l.vec);
+  const int64_t blocks = rows_ / l.inner * l.tiles, fills = 4 * device_.processors;
+  if (blocks < fills && length_ >= 4 * deep * l.per && rows_ * length_ * held_bytes > (int64_t{1} << 20) &&
+      !kept) {
+    l.parts = std::clamp<int64_t>(Up(fills, blocks), 1, length_ / (2 * deep * l.per));
+    l.split = l.parts > 1;
+  }
+  l.chunk = Up(length_, l.parts);
+  l.parts = Up(length_, l.chunk);
+}
+
+}  // namespace hone::fused

@@ -1,0 +1,132 @@
+#include "base/json.h"
+#include "codegen/fused/emit_cuda.h"
+
+namespace hone::fused {
+
+namespace {
+
+constexpr int64_t kColumnBytes = 32768;  // of shared memory, for what was reduced down the windows
+constexpr int64_t kMostRows = 24;        // input rows that a thread has on their way
+
+}  // namespace
+
+Status CudaEmitter::Pool() {
+  out_.layout = "pool";
+  HONE_ASSIGN_OR_RETURN(const PoolWindow pooled, FindWindow());
+  const int pool = pooled.instruction;
+  const Item& it = *pooled.it;
+  const Window& window = it.window;
+  const Item& seen = *pooled.seen;
+  const Strides& strides = pooled.strides;
+  const size_t spatial = pooled.spatial;
+  const size_t lead = pooled.lead;
+  const Json kernel = pooled.Named(window.kernel, 1), stride = pooled.Named(window.stride, 1),
+             dilation = pooled.Named(window.dilation, 1), size = pooled.Named(pooled.Tail(it.shape), 1);
+  const auto of = [](const Json& json, const char* key) { return GetInt(json, key); };
+  const auto span = [&](const char* key, int64_t tile) {
+    return (tile - 1) * of(stride, key) + (of(kernel, key) - 1) * of(dilation, key) + 1;
+  };
+  // A tile as wide as shared memory and the row allow, and as high as keeps the rows of a thread few.
+  // A tile of 1 axis has no rows beside each other that would keep loads on their way, so it is longer.
+  const bool copies = spatial == 1 && !kernel_.before && seen.dtype == it.dtype &&
+                      strides == graph::ContiguousStrides(seen.shape);
+  int64_t tile_h = 1, tile_w = std::min<int64_t>(of(size, "w"), copies ? 2048 : 1024);
+  while (tile_w > 32 && span("w", tile_w) > (copies ? 4608 : 2304)) tile_w = Up(tile_w, 2);
+  while (tile_h * 2 <= of(size, "h") && span("h", tile_h * 2) <= kMostRows && tile_h < 8 &&
+         tile_h * 2 * span("w", tile_w) * 4 <= kColumnBytes)
+    tile_h *= 2;
+  if (tile_h * span("w", tile_w) * 4 > 49152)
+    return Error{ErrorKind::kInternal, "a window is too wide for a block"};
+  const int64_t wide = span("w", tile_w);
+  const int64_t threads = std::clamp<int64_t>(Up(Up(wide, Up(wide, 288)), 32) * 32, 64, 288);
+  std::vector<int> roots;
+  for (const Output& output : kernel_.outputs) roots.push_back(output.instruction);
+  const Printer::Closure closure = printer_.ElementClosure(roots);
+  Json inputs = Json::array(), outputs = Json::array(), lines = Json::array();
+  lines.push_back(fmt::format("const {} t{} = pooled;", ComputedType(it.dtype), pool));
+  // What is loaded for an element of the input: the tensor itself, or what the maps before the pooling read.
+  Json raw = Json::array(), before = Json::array();
+  std::string value = "x";
+  if (kernel_.before) {
+    CudaEmitter inner(program_, *kernel_.before, device_);
+    inner.Collapse();
+    const int root = kernel_.before->outputs[0].instruction;
+    const Printer::Closure maps = inner.printer_.ElementClosure({root});
+    for (const int i : maps.loads)
+      raw.push_back({{"name", fmt::format("t{}", i)},
+                     {"ctype", ComputedType(inner.item(i).dtype)},
+                     {"type", StoredType(inner.item(i).dtype)},
+                     {"pointer", InputPointer(inner.at(i).source)},
+                     {"at", Offset(inner.Part(inner.loads_[static_cast<size_t>(i)], false), "e")}});
+    for (const int i : maps.statements) before.push_back(inner.printer_.Statement(i));
+    value = inner.printer_.Name(root);
+  } else {
+    std::vector<Step1> steps;
+    for (size_t i = 0; i < seen.shape.size(); ++i) steps.push_back({seen.shape[i], strides[i]});
+    raw.push_back({{"name", "x"},
+                   {"ctype", ComputedType(seen.dtype)},
+                   {"type", StoredType(seen.dtype)},
+                   {"pointer", InputPointer(at(pool).source)},
+                   {"at", seen.shape.size() == 0 || strides == graph::ContiguousStrides(seen.shape)
+                              ? std::string("(long long)e")
+                              : Offset(steps, "e")}});
+  }
+  for (const int i : closure.loads) {
+    if (i == pool) continue;
+    inputs.push_back({{"name", fmt::format("t{}", i)},
+                      {"ctype", ComputedType(item(i).dtype)},
+                      {"type", StoredType(item(i).dtype)},
+                      {"pointer", InputPointer(at(i).source)},
+                      {"at", Offset(Part(loads_[static_cast<size_t>(i)], false), "i")}});
+  }
+  for (const int i : closure.statements) lines.push_back(printer_.Statement(i));
+  for (size_t i = 0; i < kernel_.outputs.size(); ++i) {
+    const Output& output = kernel_.outputs[i];
+    const Item& made = program_.at(output.item);
+    outputs.push_back({{"name", fmt::format("y{}", i)},
+                       {"ctype", ComputedType(made.dtype)},
+                       {"type", StoredType(made.dtype)},
+                       {"pointer", Pointer(output.item, KernelOperand::Role::kOutput)},
+                       {"at", Offset(Part(stores_[i], false), "i")}});
+    lines.push_back(fmt::format("y{} = {};", i, printer_.Name(output.instruction)));
+  }
+  if (copies) NeedAlignment(GetString(raw.front(), "pointer"), 16);
+  int64_t planes = of(size, "d");
+  for (size_t i = 0; i < lead; ++i) {
+    planes *= seen.shape[i];
+  }
+  int64_t divisor = window.divisor;
+  if (divisor == 0 && window.count_padding) divisor = of(kernel, "d") * of(kernel, "h") * of(kernel, "w");
+  values_.update({{"threads", threads},
+                  {"tile_h", tile_h},
+                  {"tile_w", tile_w},
+                  {"index", IndexType(std::max(it.elements(), seen.elements()))},
+                  {"ctype", ComputedType(it.dtype)},
+                  {"kernel", kernel},
+                  {"stride", stride},
+                  {"padding", pooled.Named(window.padding, 0)},
+                  {"dilation", dilation},
+                  {"in", pooled.Named(pooled.Tail(seen.shape), 1)},
+                  {"size", size},
+                  {"maximum", window.maximum},
+                  {"identity", window.maximum ? "(C)-HONE_INF" : "(C)0"},
+                  {"divisor", divisor},
+                  {"copies", copies},
+                  {"source", raw.front()},
+                  {"total", seen.elements()},
+                  {"raw", raw},
+                  {"before", before},
+                  {"value", value},
+                  {"inputs", inputs},
+                  {"outputs", outputs},
+                  {"lines", lines},
+                  {"entry", kKernelName}});
+  Launch launch;
+  launch.entry = kKernelName;
+  launch.threads = threads;
+  launch.blocks = planes * Up(of(size, "h"), tile_h) * Up(of(size, "w"), tile_w);
+  out_.launches = {launch};
+  return Render("fused_pool.cu", {});
+}
+
+}  // namespace hone::fused

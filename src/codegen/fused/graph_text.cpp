@@ -1,0 +1,376 @@
+#include "codegen/fused/graph_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "codegen/fused/triton_functions.h"
+
+namespace hone::fused {
+
+namespace {
+
+std::string PythonNumber(double value) {
+  if (std::isnan(value)) return "float(\"nan\")";
+  if (std::isinf(value)) return value < 0 ? "float(\"-inf\")" : "float(\"inf\")";
+  std::string text = fmt::format("{:.17g}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string PythonTuple(const std::vector<std::string>& parts) {
+  return "(" + Join(parts, ", ") + (parts.size() == 1 ? ",)" : ")");
+}
+
+std::string PythonShape(const std::vector<int64_t>& values) {
+  std::vector<std::string> parts;
+  for (const int64_t value : values) parts.push_back(std::to_string(value));
+  return PythonTuple(parts);
+}
+
+std::string PythonString(const std::string& text) {
+  return DumpJson(Json(text));
+}
+
+class Writer {
+ public:
+  Writer(const graph::Graph& graph, const Plan& plan, Language language, const EmitterDevice& device)
+      : graph_(graph), plan_(plan), language_(language), device_(device) {}
+
+  Result<GraphText> Run() {
+    HONE_RETURN_IF_ERROR(WriteKernels());
+    if (!out_.uncovered.empty()) return std::move(out_);
+    HONE_RETURN_IF_ERROR(WriteSteps());
+    HONE_RETURN_IF_ERROR(WriteOpening());
+    return std::move(out_);
+  }
+
+ private:
+  const Program& program() const { return plan_.lowered.program; }
+
+  Status WriteKernels() {
+    std::map<std::string, std::string> names;
+    std::string source;
+    Json kernels = Json::array();
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) {
+      Result<KernelText> emitted = EmitKernel(language_, program(), plan_.kernels[k], device_);
+      if (!emitted.ok()) {
+        out_.uncovered = NodesOf(plan_, plan_.kernels[k].items);
+        if (const auto& before = plan_.kernels[k].before) out_.uncovered.merge(NodesOf(plan_, before->items));
+        out_.why_uncovered = emitted.error().message;
+        return Ok();
+      }
+      const KernelText text = std::move(*emitted);
+      const auto [found, is_new] = names.try_emplace(text.source, fmt::format("fused{}", names.size()));
+      if (is_new && language_ == Language::kTriton) {
+        source += "\n\n" + ReplaceAll(text.source, kKernelName, found->second);
+      } else if (is_new) {
+        std::set<std::string> macros;
+        for (const std::string& line : Lines(text.source))
+          if (StartsWith(line, "#define ")) macros.insert(line.substr(8, line.find_first_of(" (", 8) - 8));
+        source += fmt::format("namespace in_{} {{\n{}}}\n", found->second,
+                              ReplaceAll(text.source, kKernelName, found->second));
+        for (const std::string& macro : macros) source += "#undef " + macro + "\n";
+        source += "\n";
+      }
+      std::vector<std::string> inputs, outputs, scratch, launches;
+      std::vector<std::string> order(text.operands.size());
+      size_t counts[3] = {0, 0, 0};
+      std::vector<ItemId> read;
+      for (const KernelOperand& operand : text.operands) counts[static_cast<size_t>(operand.role)] += 1;
+      size_t at[3] = {0, counts[0], counts[0] + counts[1]};
+      for (size_t i = 0; i < text.operands.size(); ++i) {
+        const KernelOperand& operand = text.operands[i];
+        order[i] = std::to_string(at[static_cast<size_t>(operand.role)]++);
+        if (operand.role == KernelOperand::Role::kScratch) {
+          scratch.push_back(std::to_string(std::max<int64_t>(operand.bytes, 16)));
+          continue;
+        }
+        const Item& item = program().at(operand.item);
+        if (operand.role == KernelOperand::Role::kOutput) {
+          outputs.push_back(
+              fmt::format("({}, torch.{})", PythonShape(item.shape), graph::NameOf(item.dtype)));
+          written_[k].push_back(operand.item);
+          continue;
+        }
+        read_[k].push_back(operand.item);
+        // A view of a value is an operand as the value lies in memory.
+        const bool tensor = item.kind == ItemKind::kTensor;
+        const Shape& shape = tensor ? graph_.type(item.value).shape : item.shape;
+        const Strides strides =
+            tensor ? graph_.type(item.value).strides : graph::ContiguousStrides(item.shape);
+        inputs.push_back(
+            fmt::format("({}, {}, {})", PythonShape(shape), PythonShape(strides), operand.align));
+      }
+      for (const Launch& launch : text.launches) {
+        const std::string name = ReplaceAll(launch.entry, kKernelName, found->second);
+        const std::string entry = PythonString(name);
+        if (language_ == Language::kTriton)
+          launches.push_back(fmt::format("lambda *given: {}[({},)](*given, num_warps={}, **_OPTIONS)", name,
+                                         launch.blocks, launch.threads / 32));
+        else
+          launches.push_back(language_ == Language::kCpp
+                                 ? entry
+                                 : fmt::format("({}, {}, {}, {}, {})", entry, launch.blocks, launch.threads,
+                                               launch.cluster, launch.shared_bytes));
+      }
+      kernels.push_back({{"number", k},
+                         {"about", text.about},
+                         {"inputs", Join(inputs, ", ")},
+                         {"outputs", Join(outputs, ", ")},
+                         {"scratch", Join(scratch, ", ")},
+                         {"order", Join(order, ", ")},
+                         {"launches", Join(launches, ", ")}});
+      out_.launches += static_cast<int>(text.launches.size());
+      out_.kernel_bytes += text.bytes;
+      out_.about.push_back(text.layout + ": " + text.about);
+    }
+    out_.kernels = static_cast<int>(names.size());
+    if (language_ == Language::kTriton) {
+      HONE_ASSIGN_OR_RETURN(const std::string functions, TritonFunctions(source));
+      source = functions + std::string(Trim(source));
+    }
+    out_.values["kernels_text"] = source;
+    out_.values["in_python"] = language_ == Language::kTriton;
+    out_.values["kernels"] = kernels;
+    return Ok();
+  }
+
+  // The variable that holds a value of the graph.
+  std::string Variable(ValueId value) {
+    const auto found = plan_.lowered.item_of.find(value);
+    if (found != plan_.lowered.item_of.end() && program().at(found->second).computes()) {
+      const ItemId base = WithoutReshapes(program(), found->second);
+      const std::string name = fmt::format("t{}", base);
+      Use(name);
+      if (program().at(base).shape == graph_.type(value).shape) return name;
+      return fmt::format("{}.view({})", name, PythonShape(graph_.type(value).shape));
+    }
+    if (found != plan_.lowered.item_of.end() && program().at(found->second).kind == ItemKind::kTensor &&
+        program().at(found->second).value != value)
+      return Variable(program().at(found->second).value);
+    const graph::Value& known = graph_.value(value);
+    const std::string name = fmt::format("v{}", static_cast<int>(value));
+    if (known.kind != graph::ValueKind::kResult) outside_.insert(value);
+    if (collect_ != nullptr) {
+      if (known.kind != graph::ValueKind::kResult) collect_->insert(name);
+      return name;
+    }
+    Use(name);
+    return name;
+  }
+  void Use(const std::string& name) { last_use_[name] = steps_.size(); }
+
+  Result<std::string> PythonArgument(const graph::ArgumentValue& value) {
+    if (std::holds_alternative<graph::None>(value)) return std::string("None");
+    if (const auto* id = std::get_if<ValueId>(&value)) return Variable(*id);
+    if (const auto* truth = std::get_if<bool>(&value)) return std::string(*truth ? "True" : "False");
+    if (const auto* number = std::get_if<int64_t>(&value)) return std::to_string(*number);
+    if (const auto* number = std::get_if<double>(&value)) return PythonNumber(*number);
+    if (const auto* dtype = std::get_if<DType>(&value)) return std::string("torch.") + graph::NameOf(*dtype);
+    if (const auto* text = std::get_if<std::string>(&value)) return PythonString(*text);
+    if (const auto* symbol = std::get_if<graph::Symbol>(&value)) {
+      if (symbol->kind == "device")
+        return std::string(StartsWith(symbol->name, "cuda") ? "torch.device(\"cuda\", device)"
+                                                            : "torch.device(\"cpu\")");
+      if (symbol->kind == "memory_format" || symbol->kind == "layout") return "torch." + symbol->name;
+      return Error{ErrorKind::kInvalid, "an operator takes a " + symbol->kind};
+    }
+    std::vector<std::string> parts;
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value))
+      for (const int64_t item : *list) parts.push_back(std::to_string(item));
+    if (const auto* list = std::get_if<std::vector<double>>(&value))
+      for (const double item : *list) parts.push_back(PythonNumber(item));
+    if (const auto* list = std::get_if<std::vector<bool>>(&value))
+      for (const bool item : *list) parts.emplace_back(item ? "True" : "False");
+    if (const auto* list = std::get_if<graph::ValueList>(&value))
+      for (const std::optional<ValueId>& item : *list) parts.push_back(item ? Variable(*item) : "None");
+    return "[" + Join(parts, ", ") + "]";
+  }
+
+  Status WriteSteps() {
+    const std::vector<bool> fixed = graph::FixedValues(graph_);
+    Json operators = Json::array();
+    std::map<std::string, size_t> numbers;
+    for (const Step& step : plan_.steps) {
+      if (!step.is_call) {
+        const size_t k = static_cast<size_t>(step.kernel);
+        std::vector<std::string> results, arguments = {"device", "stream"};
+        for (const ItemId item : read_[k]) {
+          const Item& it = program().at(item);
+          if (it.kind == ItemKind::kTensor) {
+            arguments.push_back(Variable(it.value));
+          } else {
+            arguments.push_back(fmt::format("t{}", item));
+            Use(arguments.back());
+          }
+        }
+        for (const ItemId item : written_[k]) {
+          results.push_back(fmt::format("t{}", item));
+          Use(results.back());
+        }
+        steps_.push_back(fmt::format("{} = _kernel{}({})",
+                                     Join(results, ", ") + (results.size() == 1 ? "," : ""), k,
+                                     Join(arguments, ", ")));
+        continue;
+      }
+      const graph::Node& node = graph_.node(step.node);
+      const auto [found, is_new] = numbers.try_emplace(node.target, numbers.size());
+      if (is_new) operators.push_back({{"number", found->second}, {"target", node.target}});
+      std::vector<std::string> arguments, results;
+      const bool once = fixed[static_cast<size_t>(node.result())];
+      collect_ = once ? &fixed_reads_ : nullptr;
+      for (const graph::Argument& argument : node.arguments) {
+        HONE_ASSIGN_OR_RETURN(std::string text, PythonArgument(argument.value));
+        arguments.push_back(std::move(text));
+      }
+      collect_ = nullptr;
+      for (const ValueId result : node.results) {
+        results.push_back(fmt::format("v{}", static_cast<int>(result)));
+        if (once)
+          fixed_.push_back(result);
+        else
+          Use(results.back());
+      }
+      const std::string line = fmt::format("{} = _aten{}{}({})", Join(results, ", "), found->second,
+                                           results.size() == 1 ? ".one" : "", Join(arguments, ", "));
+      if (once) {
+        fixed_lines_.push_back(line);
+        continue;
+      }
+      const graph::OpClass kind = graph::ClassOf(node.op);
+      if (kind != graph::OpClass::kView && kind != graph::OpClass::kCreate) out_.calls += 1;
+      steps_.push_back(line);
+    }
+    HONE_ASSIGN_OR_RETURN(const std::string result, Tree(graph_.outputs()));
+    // A tensor that nobody reads any more is given back.
+    std::vector<std::vector<std::string>> dead(steps_.size() + 1);
+    for (const auto& [name, step] : last_use_) dead[step].push_back(name);
+    std::vector<std::string> kept;  // of what was computed once, what the steps read
+    for (const ValueId value : fixed_)
+      if (last_use_.count(fmt::format("v{}", static_cast<int>(value))) != 0)
+        kept.push_back(fmt::format("v{}", static_cast<int>(value)));
+    out_.values["fixed"] = kept.empty()
+                               ? Json(false)
+                               : Json{{"lines", fixed_lines_},
+                                      {"reads", Join({fixed_reads_.begin(), fixed_reads_.end()}, ", ")},
+                                      {"makes", Join(kept, ", ") + ","}};
+    fixed_names_ = kept;
+    Json lines = Json::array();
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      lines.push_back(steps_[i]);
+      if (!dead[i].empty() && i + 1 < steps_.size()) lines.push_back("del " + Join(dead[i], ", "));
+    }
+    out_.values["steps"] = lines;
+    out_.values["operators"] = operators;
+    out_.values["result"] = result;
+    return Ok();
+  }
+
+  Result<std::string> Tree(const graph::ValueTree& tree) {
+    if (tree.kind == graph::ValueTree::Kind::kValue) {
+      const bool kept = std::find(fixed_.begin(), fixed_.end(), tree.value) != fixed_.end();
+      return Variable(tree.value) + (kept ? ".clone()" : "");  // the caller may write to it
+    }
+    if (tree.kind == graph::ValueTree::Kind::kLiteral) return PythonArgument(tree.literal);
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < tree.children.size(); ++i) {
+      HONE_ASSIGN_OR_RETURN(std::string part, Tree(tree.children[i]));
+      if (tree.kind == graph::ValueTree::Kind::kDict) part = PythonString(tree.keys[i]) + ": " + part;
+      parts.push_back(std::move(part));
+    }
+    if (tree.kind == graph::ValueTree::Kind::kTuple) return PythonTuple(parts);
+    if (tree.kind == graph::ValueTree::Kind::kDict) return "{" + Join(parts, ", ") + "}";
+    return "[" + Join(parts, ", ") + "]";
+  }
+
+  Status Bind(const graph::ValueTree& tree, const std::string& from, Json* opening) {
+    if (tree.kind == graph::ValueTree::Kind::kLiteral) {
+      HONE_ASSIGN_OR_RETURN(const std::string literal, PythonArgument(tree.literal));
+      opening->push_back(fmt::format("if {} != {}:", from, literal));
+      opening->push_back("    raise _Unsupported(\"an argument that is no tensor differs from the task's\")");
+      return Ok();
+    }
+    if (tree.kind == graph::ValueTree::Kind::kValue) {
+      const graph::TensorType& type = graph_.type(tree.value);
+      const std::string name = fmt::format("v{}", static_cast<int>(tree.value));
+      opening->push_back(fmt::format("{} = _check_input({}, {}, torch.{})", name, from,
+                                     PythonShape(type.shape), graph::NameOf(type.dtype)));
+      bound_.insert(tree.value);
+      return Ok();
+    }
+    for (size_t i = 0; i < tree.children.size(); ++i) {
+      const std::string key =
+          tree.kind == graph::ValueTree::Kind::kDict ? PythonString(tree.keys[i]) : std::to_string(i);
+      HONE_RETURN_IF_ERROR(Bind(tree.children[i], fmt::format("{}[{}]", from, key), opening));
+    }
+    return Ok();
+  }
+
+  Status WriteOpening() {
+    Json opening = Json::array(), weights = Json::array();
+    const size_t count = graph_.inputs().size();
+    opening.push_back(fmt::format("if len(inputs) != {}:", count));
+    opening.push_back("    raise _Unsupported(\"the number of arguments differs from the task's\")");
+    for (size_t i = 0; i < count; ++i)
+      HONE_RETURN_IF_ERROR(Bind(graph_.inputs()[i], fmt::format("inputs[{}]", i), &opening));
+    std::vector<std::string> names, checked;
+    for (const ValueId value : bound_) checked.push_back(fmt::format("v{}", static_cast<int>(value)));
+    if (checked.empty()) return Error{ErrorKind::kInvalid, "forward takes no tensor"};
+    names = checked;
+    for (const ValueId value : outside_) {
+      if (bound_.count(value) != 0) continue;
+      const graph::Value& known = graph_.value(value);
+      const std::string name = fmt::format("v{}", static_cast<int>(value));
+      names.push_back(name);
+      if (known.kind == graph::ValueKind::kInput)
+        return Error{ErrorKind::kInvalid, "an input is not among the arguments"};
+      if (known.kind == graph::ValueKind::kConstant && known.has_data) {
+        std::vector<std::string> data;
+        for (const double item : known.data) data.push_back(PythonNumber(item));
+        opening.push_back(fmt::format(
+            "{} = _constant({}, [{}], {}, torch.{}, {}.device)", name, static_cast<int>(value),
+            Join(data, ", "), PythonShape(known.type.shape), graph::NameOf(known.type.dtype), checked[0]));
+        continue;
+      }
+      if (known.name.empty()) return Error{ErrorKind::kInvalid, "a large constant is made in forward"};
+      weights.push_back({{"number", static_cast<int>(value)}, {"name", known.name}});
+      opening.push_back(fmt::format("{} = _weight{}(model)", name, static_cast<int>(value)));
+      checked.push_back(name);
+    }
+    names.insert(names.end(), fixed_names_.begin(), fixed_names_.end());
+    out_.values["opening"] = opening;
+    out_.values["weights"] = weights;
+    out_.values["checked"] = Join(checked, ", ") + ",";
+    out_.values["names"] = Join(names, ", ");
+    return Ok();
+  }
+
+  const graph::Graph& graph_;
+  const Plan& plan_;
+  const Language language_;
+  const EmitterDevice& device_;
+  GraphText out_;
+  std::map<size_t, std::vector<ItemId>> read_, written_;
+  std::vector<std::string> steps_;
+  std::map<std::string, size_t> last_use_;
+  std::set<ValueId> outside_, bound_;
+  // Calls that depend on weights alone: what they read from outside, what they make.
+  std::vector<std::string> fixed_lines_, fixed_names_;
+  std::vector<ValueId> fixed_;
+  std::set<std::string> fixed_reads_;
+  std::set<std::string>* collect_ = nullptr;
+};
+
+}  // namespace
+
+Result<GraphText> WriteGraph(const graph::Graph& graph, const Plan& plan, Language language,
+                             const EmitterDevice& device) {
+  return Writer(graph, plan, language, device).Run();
+}
+
+}  // namespace hone::fused

@@ -1,0 +1,531 @@
+#include "codegen/fused/groups.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "codegen/fused/view.h"
+
+namespace hone::fused {
+
+namespace {
+
+// Builds the instructions of one kernel; fails if its items have no common domain.
+class Builder {
+ public:
+  Builder(const Program& program, const std::set<ItemId>& inlined, const std::vector<ItemId>& items)
+      : program_(program), inlined_(inlined), items_(items), own_(items.begin(), items.end()) {}
+
+  std::optional<Kernel> Build(const std::vector<ItemId>& outputs) {
+    if (!FindDomain()) return std::nullopt;
+    for (const ItemId id : items_) {
+      if (program_.at(id).kind == ItemKind::kReshape) continue;
+      const int made = Evaluate(id, OwnView(id));
+      if (made < 0) return std::nullopt;
+    }
+    for (const ItemId id : outputs) {
+      const int made = Evaluate(id, OwnView(id));
+      if (made < 0) return std::nullopt;
+      kernel_.outputs.push_back({made, id, OwnView(id)});
+    }
+    kernel_.items = items_;
+    return std::move(kernel_);
+  }
+
+ private:
+  bool FindDomain() {
+    int64_t most = 1;
+    const auto spans = [&](ItemId id) {
+      const Item& item = program_.at(id);
+      return item.kind == ItemKind::kReduce || item.kind == ItemKind::kScan ? program_.at(item.args[0]).shape
+                                                                            : item.shape;
+    };
+    for (const ItemId id : items_) most = std::max(most, graph::ElementsOf(spans(id)));
+    Shape domain = {most};
+    for (const ItemId id : items_) {
+      const Shape shape = spans(id);
+      if (graph::ElementsOf(shape) != most) continue;
+      const std::optional<Shape> finer = Refine(domain, shape);
+      if (!finer) return false;
+      domain = *finer;
+    }
+    if (domain.empty()) domain = {1};
+    kernel_.domain = domain;
+    kernel_.reduced.assign(domain.size(), false);
+    bool reduces = false;
+    for (const ItemId id : items_) {
+      const Item& item = program_.at(id);
+      if (item.kind != ItemKind::kReduce && item.kind != ItemKind::kScan) continue;
+      if (program_.at(item.args[0]).elements() != most) return false;
+      const std::vector<bool> axes = AxesOfDomain(domain, program_.at(item.args[0]).shape, item.axes);
+      if (reduces && (axes != kernel_.reduced || kernel_.scans || item.kind == ItemKind::kScan)) return false;
+      kernel_.reduced = axes;
+      kernel_.scans = item.kind == ItemKind::kScan;
+      reduces = true;
+    }
+    full_ = graph::ContiguousStrides(domain);
+    row_.assign(domain.size(), 0);
+    elements_ = most;
+    rows_ = 1;
+    for (size_t d = domain.size(); d-- > 0;)
+      if (!kernel_.reduced[d]) {
+        row_[d] = rows_;
+        rows_ *= domain[d];
+      }
+    for (const ItemId id : items_) {
+      const Item& item = program_.at(id);
+      const bool per_row = item.kind == ItemKind::kReduce || item.kind == ItemKind::kField;
+      if (!per_row && item.elements() != most && (item.elements() != rows_ || kernel_.scans)) return false;
+    }
+    return true;
+  }
+
+  // Every item of the kernel is seen either element by element or row by row.
+  Strides OwnView(ItemId id) const {
+    const Item& item = program_.at(id);
+    const bool per_row =
+        item.kind == ItemKind::kReduce || item.kind == ItemKind::kField || item.elements() != elements_;
+    return per_row && !kernel_.scans ? row_ : full_;
+  }
+
+  int Add(Instruction instruction, const Strides& view) {
+    const Item& item = program_.at(instruction.item);
+    bool per_row = true;
+    int ready = 0;
+    for (const int arg : instruction.args) {
+      const Instruction& read = kernel_.instructions[static_cast<size_t>(arg)];
+      per_row = per_row && read.per_row;
+      ready = std::max(ready, read.ready);
+    }
+    if (!instruction.strides.empty())
+      for (size_t d = 0; d < kernel_.domain.size(); ++d)
+        if (kernel_.reduced[d] && kernel_.domain[d] > 1 && instruction.strides[d] != 0) per_row = false;
+    if (item.kind == ItemKind::kWindow || item.kind == ItemKind::kScan || rows_ == elements_) per_row = false;
+    if (instruction.kind == ItemKind::kReduce) ready += 1, per_row = true;
+    instruction.per_row = per_row;
+    instruction.ready = ready;
+    kernel_.instructions.push_back(std::move(instruction));
+    const int made = static_cast<int>(kernel_.instructions.size()) - 1;
+    made_[{kernel_.instructions.back().item, view}] = made;
+    return made;
+  }
+
+  int Load(ItemId id, const Strides& view) {
+    const Item& item = program_.at(id);
+    const Strides memory =
+        item.kind == ItemKind::kTensor ? item.strides : graph::ContiguousStrides(item.shape);
+    const std::optional<Strides> strides = Through(view, kernel_.domain, item.shape, memory);
+    if (!strides) return -1;
+    Instruction load;
+    load.item = id;
+    load.kind = ItemKind::kTensor;
+    load.strides = *strides;
+    load.source = item.kind == ItemKind::kTensor ? id : WithoutReshapes(program_, id);
+    return Add(std::move(load), view);
+  }
+
+  int Evaluate(ItemId id, const Strides& view) {
+    if (const auto found = made_.find({id, view}); found != made_.end()) return found->second;
+    const Item& item = program_.at(id);
+    if (item.kind == ItemKind::kTensor) return Load(id, view);
+    if (item.kind == ItemKind::kNumber) {
+      Instruction number;
+      number.item = id;
+      number.kind = ItemKind::kNumber;
+      return Add(std::move(number), view);
+    }
+    const bool own = own_.count(id) != 0;
+    if (!own && inlined_.count(id) == 0) return Load(id, view);
+    if (own && view != OwnView(id)) return -1;
+    if (item.kind == ItemKind::kReshape) return Evaluate(item.args[0], view);
+    Instruction instruction;
+    instruction.item = id;
+    instruction.kind = item.kind;
+    if (item.kind == ItemKind::kWindow) {
+      // Its coordinates must be the domain's own.
+      Shape axes;
+      for (const int64_t size : item.shape)
+        if (size > 1) axes.push_back(size);
+      Shape domain;
+      for (const int64_t size : kernel_.domain)
+        if (size > 1) domain.push_back(size);
+      if (axes != domain || rows_ != elements_) return -1;
+      instruction.source = WithoutReshapes(program_, item.args[0]);
+      instruction.strides = full_;
+      return Add(std::move(instruction), view);
+    }
+    if (item.kind == ItemKind::kGather) {
+      if (view != row_ || rows_ == elements_) return -1;
+      const Item& tensor = program_.at(item.args[0]);
+      Strides strides = tensor.strides;
+      instruction.axis_stride = strides[static_cast<size_t>(item.axes[0])];
+      strides[static_cast<size_t>(item.axes[0])] = 0;
+      const std::optional<Strides> memory = Through(view, kernel_.domain, item.shape, strides);
+      const int index = Evaluate(item.args[1], view);
+      if (!memory || index < 0) return -1;
+      instruction.args = {index};
+      instruction.strides = *memory;
+      instruction.source = item.args[0];
+      return Add(std::move(instruction), view);
+    }
+    for (const ItemId arg : item.args) {
+      const Item& read = program_.at(arg);
+      Strides seen = view;
+      if (item.kind == ItemKind::kReduce || item.kind == ItemKind::kScan) {
+        seen = full_;
+      } else if (read.kind != ItemKind::kNumber && item.kind == ItemKind::kMap) {
+        const std::optional<Strides> through =
+            Through(view, kernel_.domain, item.shape,
+                    BroadcastStrides(read.shape, graph::ContiguousStrides(read.shape), item.shape));
+        if (!through) return -1;
+        seen = *through;
+      }
+      const int made = Evaluate(arg, seen);
+      if (made < 0) return -1;
+      instruction.args.push_back(made);
+    }
+    return Add(std::move(instruction), view);
+  }
+
+  const Program& program_;
+  const std::set<ItemId>& inlined_;
+  const std::vector<ItemId>& items_;
+  const std::set<ItemId> own_;
+  Kernel kernel_;
+  Strides full_, row_;
+  int64_t elements_ = 1, rows_ = 1;
+  std::map<std::pair<ItemId, Strides>, int> made_;
+};
+
+class Divider {
+ public:
+  Divider(const graph::Graph& graph, const std::set<graph::NodeId>& as_calls)
+      : graph_(graph), as_calls_(as_calls) {}
+
+  // Without kernels if an item fits none; `unfit` names its nodes then.
+  Plan Run() {
+    plan_.lowered = Lower(graph_, as_calls_);
+    FindUsers();
+    FindInlined();
+    const Program& program = plan_.lowered.program;
+    kernel_of_.assign(program.items().size(), -1);
+    for (ItemId id = 0; id < static_cast<ItemId>(program.items().size()); ++id)
+      if (program.at(id).computes() && wanted_.count(id) != 0 && inlined_.count(id) == 0) Place(id);
+    Finish();
+    return std::move(plan_);
+  }
+
+  std::set<graph::NodeId> unfit;
+
+ private:
+  const Program& program() const { return plan_.lowered.program; }
+
+  // What the outputs ask for, who reads what, and which calls are needed. What a rewrite or a pattern made
+  // useless is left out.
+  void FindUsers() {
+    std::vector<ItemId> todo;
+    const auto want = [&](ItemId id) {
+      if (wanted_.insert(id).second) todo.push_back(id);
+    };
+    const std::function<void(ValueId)> leave = [&](ValueId value) {
+      const auto found = plan_.lowered.item_of.find(value);
+      if (found != plan_.lowered.item_of.end()) {
+        want(found->second);
+        if (program().at(found->second).computes()) left_.insert(WithoutReshapes(program(), found->second));
+      } else {
+        Call(value, leave);
+      }
+    };
+    for (const ValueId value : graph_.outputs().Leaves()) leave(value);
+    while (!todo.empty()) {
+      const ItemId id = todo.back();
+      todo.pop_back();
+      if (program().at(id).kind == ItemKind::kTensor) Call(program().at(id).value, leave);
+      for (const ItemId arg : program().at(id).args) {
+        users_[arg].insert(id);
+        want(arg);
+      }
+    }
+  }
+  void Call(ValueId value, const std::function<void(ValueId)>& leave) {
+    if (graph_.Definition(value) == nullptr || !live_.insert(graph_.value(value).node).second) return;
+    for (const graph::Argument& argument : graph_.Definition(value)->arguments)
+      graph::ForEachValue(argument.value, leave);
+  }
+
+  // Small maps of tensors alone, which whoever reads them computes for itself: the scale of a batch norm.
+  void FindInlined() {
+    int64_t largest = 1;
+    for (const Item& item : program().items()) largest = std::max(largest, item.elements());
+    for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id) {
+      const Item& item = program().at(id);
+      if (item.kind != ItemKind::kMap || left_.count(id) != 0 || users_[id].empty()) continue;
+      bool leaf = true;
+      for (const ItemId arg : item.args)
+        leaf = leaf && (!program().at(arg).computes() || inlined_.count(arg) != 0);
+      for (const ItemId user : users_[id]) {
+        const Item& reader = program().at(user);
+        leaf = leaf && (reader.kind == ItemKind::kMap || reader.kind == ItemKind::kGather) &&
+               (reader.elements() >= 4 * item.elements() || largest >= 8 * item.elements());
+      }
+      if (leaf) inlined_.insert(id);
+    }
+  }
+
+  // Units are kernels and calls; `Reaches(a, b)`: b must wait for a.
+  std::set<int> ReadBy(int kernel) const {  // kernels whose results it reads
+    std::set<int> out;
+    for (const ItemId id : plan_.kernels[static_cast<size_t>(kernel)].items)
+      for (const ItemId arg : program().at(id).args) AddSources(arg, &out);
+    out.erase(kernel);
+    return out;
+  }
+  void AddSources(ItemId arg, std::set<int>* out) const {
+    const Item& item = program().at(arg);
+    if (inlined_.count(arg) != 0) {
+      for (const ItemId deeper : item.args) AddSources(deeper, out);
+    } else if (item.computes()) {
+      if (kernel_of_[static_cast<size_t>(arg)] >= 0) out->insert(kernel_of_[static_cast<size_t>(arg)]);
+    } else if (item.kind == ItemKind::kTensor) {
+      AddCallSources(item.value, out);
+    }
+  }
+  // Kernels that a tensor made by calls depends on.
+  void AddCallSources(ValueId value, std::set<int>* out) const {
+    const graph::Node* node = graph_.Definition(value);
+    if (node == nullptr) return;
+    const auto cached = call_sources_.find(value);
+    if (cached != call_sources_.end()) {
+      out->insert(cached->second.begin(), cached->second.end());
+      return;
+    }
+    std::set<int> mine;
+    for (const graph::Argument& argument : node->arguments)
+      graph::ForEachValue(argument.value, [&](ValueId read) {
+        const auto found = plan_.lowered.item_of.find(read);
+        if (found != plan_.lowered.item_of.end() && program().at(found->second).computes())
+          AddSources(found->second, &mine);
+        else
+          AddCallSources(read, &mine);
+      });
+    call_sources_[value] = mine;
+    out->insert(mine.begin(), mine.end());
+  }
+  bool DependsOn(int kernel, int on) const {
+    std::vector<int> todo = {kernel};
+    std::set<int> seen;
+    while (!todo.empty()) {
+      const int at = todo.back();
+      todo.pop_back();
+      if (at == on) return true;
+      if (!seen.insert(at).second) continue;
+      for (const int read : ReadBy(at)) todo.push_back(read);
+    }
+    return false;
+  }
+
+  bool Join(int target, ItemId id) {
+    std::vector<ItemId> items = plan_.kernels[static_cast<size_t>(target)].items;
+    std::set<int> sources;
+    for (const ItemId arg : program().at(id).args) {
+      // What a call makes of the kernel's results cannot be read by the kernel itself.
+      const bool passed = program().at(arg).computes() && inlined_.count(arg) == 0;
+      sources.clear();
+      AddSources(arg, &sources);
+      for (const int source : sources)
+        if ((source != target || !passed) && DependsOn(source, target)) return false;
+    }
+    items.push_back(id);
+    if (!Builder(program(), inlined_, items).Build({})) return false;
+    plan_.kernels[static_cast<size_t>(target)].items = std::move(items);
+    kernel_of_[static_cast<size_t>(id)] = target;
+    return true;
+  }
+
+  void Place(ItemId id) {
+    const Item& item = program().at(id);
+    std::vector<int> targets;
+    for (const ItemId arg : item.args)
+      if (program().at(arg).computes() && inlined_.count(arg) == 0 &&
+          kernel_of_[static_cast<size_t>(arg)] >= 0)
+        targets.push_back(kernel_of_[static_cast<size_t>(arg)]);
+    std::sort(targets.rbegin(), targets.rend());
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    const bool alone = item.kind == ItemKind::kWindow || item.kind == ItemKind::kGather;
+    if (!alone)
+      for (const int target : targets)
+        if (Join(target, id)) return;
+    // A reduction of the same tensor that is computed already, or what is read with it.
+    if (item.kind == ItemKind::kReduce || item.kind == ItemKind::kMap || item.kind == ItemKind::kGather)
+      for (int target = static_cast<int>(plan_.kernels.size()) - 1; target >= 0; --target)
+        if (SharesReads(target, id) && Join(target, id)) return;
+    plan_.kernels.emplace_back();
+    plan_.kernels.back().items = {id};
+    kernel_of_[static_cast<size_t>(id)] = static_cast<int>(plan_.kernels.size()) - 1;
+  }
+
+  bool SharesReads(int target, ItemId id) const {
+    const int64_t least = 1024;                      // small tensors do not pay
+    if (program().at(id).kind == ItemKind::kGather)  // a class's weight, beside what is gathered at the class
+      for (const ItemId other : plan_.kernels[static_cast<size_t>(target)].items)
+        if (program().at(other).kind == ItemKind::kGather &&
+            program().at(other).args[1] == program().at(id).args[1])
+          return true;
+    for (const ItemId arg : program().at(id).args) {
+      const Item& read = program().at(arg);
+      if (read.kind != ItemKind::kTensor ||
+          (read.elements() < least && program().at(id).kind != ItemKind::kGather))
+        continue;
+      for (const ItemId other : plan_.kernels[static_cast<size_t>(target)].items)
+        for (const ItemId also : program().at(other).args)
+          if (program().at(also).kind == ItemKind::kTensor && program().at(also).value == read.value)
+            return true;
+    }
+    return false;
+  }
+
+  // Kernels of maps that only a pooling reads, with the kernel of that pooling. It computes them for each
+  // element that it loads, which is little more than once per element.
+  std::map<int, int> FindPooled() const {
+    std::map<int, int> into;
+    for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id) {
+      const Item& item = program().at(id);
+      const int kernel = kernel_of_[static_cast<size_t>(id)];
+      if (item.kind != ItemKind::kWindow || kernel < 0) continue;
+      const ItemId base = WithoutReshapes(program(), item.args[0]);
+      const int maker = kernel_of_[static_cast<size_t>(base)];
+      if (maker < 0 || maker > kernel || base != item.args[0]) continue;
+      const auto users = users_.find(base);
+      bool alone = users != users_.end() && users->second.size() == 1;
+      for (const ItemId made : plan_.kernels[static_cast<size_t>(maker)].items)
+        alone =
+            alone && program().at(made).kind == ItemKind::kMap && (made == base || left_.count(made) == 0);
+      for (const ValueId value : graph_.outputs().Leaves()) {
+        const auto found = plan_.lowered.item_of.find(value);
+        alone = alone &&
+                (found == plan_.lowered.item_of.end() || WithoutReshapes(program(), found->second) != base);
+      }
+      for (const graph::NodeId call : live_)
+        for (const graph::Argument& argument : graph_.node(call).arguments)
+          graph::ForEachValue(argument.value, [&](ValueId value) {
+            const auto found = plan_.lowered.item_of.find(value);
+            alone = alone && (found == plan_.lowered.item_of.end() ||
+                              WithoutReshapes(program(), found->second) != base);
+          });
+      if (alone) into[maker] = kernel;
+    }
+    return into;
+  }
+
+  void Finish() {
+    // What leaves its kernel.
+    for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id) {
+      if (kernel_of_[static_cast<size_t>(id)] < 0) continue;
+      for (const ItemId arg : program().at(id).args) {
+        const ItemId base = WithoutReshapes(program(), arg);
+        if (program().at(base).computes() && inlined_.count(base) == 0 &&
+            kernel_of_[static_cast<size_t>(base)] != kernel_of_[static_cast<size_t>(id)])
+          left_.insert(base);
+      }
+    }
+    std::vector<Kernel> kernels;
+    std::map<int, int> number;
+    const std::map<int, int> into = FindPooled();
+    std::map<int, std::shared_ptr<const Kernel>> before;
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) {
+      std::vector<ItemId> outputs;
+      for (const ItemId id : plan_.kernels[k].items)
+        if (left_.count(id) != 0) outputs.push_back(id);
+      std::optional<Kernel> built = Builder(program(), inlined_, plan_.kernels[k].items).Build(outputs);
+      if (outputs.empty()) continue;  // reshapes alone
+      if (!built) {
+        unfit = NodesOf(plan_, plan_.kernels[k].items);
+        return;
+      }
+      if (const auto found = into.find(static_cast<int>(k)); found != into.end()) {
+        before[found->second] = std::make_shared<const Kernel>(std::move(*built));
+        continue;
+      }
+      if (const auto found = before.find(static_cast<int>(k)); found != before.end())
+        built->before = found->second;
+      number[static_cast<int>(k)] = static_cast<int>(kernels.size());
+      kernels.push_back(std::move(*built));
+    }
+    Order(number);
+    plan_.kernels = std::move(kernels);
+  }
+
+  // Kernels and calls in an order in which everything is written before it is read.
+  void Order(const std::map<int, int>& number) {
+    std::set<int> done;
+    const auto run = [&](auto&& self, int kernel) -> void {
+      if (!done.insert(kernel).second) return;
+      for (const ItemId id : plan_.kernels[static_cast<size_t>(kernel)].items)
+        for (const ItemId arg : program().at(id).args) Need(arg, self);
+      if (number.count(kernel) != 0) plan_.steps.push_back({false, graph::NodeId{-1}, number.at(kernel)});
+    };
+    for (const graph::NodeId call : plan_.lowered.calls)
+      if (live_.count(call) != 0) NeedCall(call, run);
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) run(run, static_cast<int>(k));
+  }
+  template <class Run>
+  void Need(ItemId arg, Run& run) {
+    const Item& item = program().at(arg);
+    if (inlined_.count(arg) != 0) {
+      for (const ItemId deeper : item.args) Need(deeper, run);
+    } else if (item.computes()) {
+      if (kernel_of_[static_cast<size_t>(arg)] >= 0) run(run, kernel_of_[static_cast<size_t>(arg)]);
+    } else if (item.kind == ItemKind::kTensor && graph_.Definition(item.value) != nullptr) {
+      NeedCall(graph_.value(item.value).node, run);
+    }
+  }
+  template <class Run>
+  void NeedCall(graph::NodeId id, Run& run) {
+    if (!called_.insert(id).second) return;
+    for (const graph::Argument& argument : graph_.node(id).arguments)
+      graph::ForEachValue(argument.value, [&](ValueId read) {
+        const auto found = plan_.lowered.item_of.find(read);
+        if (found != plan_.lowered.item_of.end())
+          Need(found->second, run);
+        else if (graph_.Definition(read) != nullptr)
+          NeedCall(graph_.value(read).node, run);
+      });
+    plan_.steps.push_back({true, id, -1});
+  }
+
+  const graph::Graph& graph_;
+  const std::set<graph::NodeId>& as_calls_;
+  Plan plan_;
+  std::set<ItemId> wanted_, inlined_, left_;
+  std::map<ItemId, std::set<ItemId>> users_;
+  std::vector<int> kernel_of_;
+  mutable std::map<ValueId, std::set<int>> call_sources_;
+  std::set<graph::NodeId> called_, live_;
+};
+
+}  // namespace
+
+ItemId WithoutReshapes(const Program& program, ItemId item) {
+  while (program.at(item).kind == ItemKind::kReshape) item = program.at(item).args[0];
+  return item;
+}
+
+std::set<graph::NodeId> NodesOf(const Plan& plan, const std::vector<ItemId>& items) {
+  std::set<graph::NodeId> nodes;
+  for (const ItemId id : items)
+    if (plan.lowered.program.at(id).computes()) nodes.insert(plan.lowered.made_for[static_cast<size_t>(id)]);
+  return nodes;
+}
+
+Plan DivideIntoKernels(const graph::Graph& graph, std::set<graph::NodeId> as_calls) {
+  while (true) {  // ends, because a node that is a call has no items
+    Divider divider(graph, as_calls);
+    Plan plan = divider.Run();
+    if (divider.unfit.empty()) return plan;
+    as_calls.merge(divider.unfit);
+  }
+}
+
+}  // namespace hone::fused

@@ -1,0 +1,69 @@
+// From a graph to a program: every node that Hone has kernels for becomes items, every other stays the ATen
+// call it is and its results are tensors that items read.
+//
+// To add an operator: one line in the tables of lower.cpp if it is a map; else a function in lower_reduce.cpp
+// or lower_loss.cpp and a row in its table.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "codegen/fused/program.h"
+
+namespace hone::fused {
+
+struct Lowered {
+  Program program;
+  std::map<ValueId, ItemId> item_of;    // values of the graph that the program computes or reads
+  std::vector<graph::NodeId> calls;     // nodes that stay ATen calls, in order
+  std::vector<graph::NodeId> made_for;  // for each item, the node that it was made for
+};
+
+// `as_calls`: nodes that are left to ATen although there are items for them, because no kernel can be
+// written.
+Lowered Lower(const graph::Graph& graph, const std::set<graph::NodeId>& as_calls = {});
+
+// The result items of a node, one per result (-1: nobody asks for it); empty if there is no kernel for it.
+// For lower.cpp.
+class Lowering {
+ public:
+  Lowering(const graph::Graph& graph, const std::set<graph::NodeId>& as_calls)
+      : graph_(graph), as_calls_(as_calls) {}
+  Lowered Run();
+
+ private:
+  using Items = std::vector<ItemId>;
+
+  Items LowerNode(const graph::Node& node);
+  Items LowerMap(const graph::Node& node, const std::string& name);
+  Items LowerView(const graph::Node& node, const std::string& name);
+  Items LowerReduction(const graph::Node& node, const std::string& name);
+  Items LowerNorm(const graph::Node& node, const std::string& name);
+  Items LowerLoss(const graph::Node& node, const std::string& name);
+  Items LowerDistanceLoss(const graph::Node& node, const std::string& name);
+  Items LowerCrossEntropy(const graph::Node& node);
+  Items LowerPool(const graph::Node& node, const std::string& name);
+  Items LowerScan(const graph::Node& node, const std::string& name);
+
+  ItemId ItemOf(ValueId value);
+  // A tensor or number among the arguments.
+  std::optional<ItemId> Operand(const graph::Node& node, std::string_view name);
+  std::optional<ItemId> OperandAs(const graph::Node& node, std::string_view name, DType dtype);
+  ItemId Affine(ItemId x, std::optional<ValueId> weight, std::optional<ValueId> bias, int64_t axis,
+                DType dtype);
+  ItemId Channels(ValueId vector, int64_t axis, int64_t rank);
+  ItemId WithLoss(ItemId x, int64_t reduction);
+  std::vector<int64_t> AxesOf(const graph::Node& node, std::string_view name, int64_t rank);
+  ItemId Reduced(const std::string& op, const std::string& field, ItemId x, std::vector<int64_t> axes,
+                 DType dtype);
+  ItemId WithoutAxes(ItemId reduced, const std::vector<int64_t>& axes, bool keep);
+  DType TypeOf(const graph::Node& node) const { return graph_.type(node.result()).dtype; }
+  const Shape& ShapeOf(ItemId id) const { return out_.program.at(id).shape; }
+
+  const graph::Graph& graph_;
+  const std::set<graph::NodeId>& as_calls_;
+  Lowered out_;
+};
+
+}  // namespace hone::fused

@@ -1,0 +1,55 @@
+@{runtime}@
+
+@if in_python@
+@{kernels_text}@
+
+@else@
+_SOURCES["fused"] = _FUSED_PRELUDE + r"""
+@{kernels_text}@
+"""
+@end@
+
+@for k in kernels@
+# @{k.about}@
+_kernel@{k.number}@ = _FusedKernel(
+    inputs=[@{k.inputs}@],
+    outputs=[@{k.outputs}@],
+    scratch=[@{k.scratch}@],
+    order=[@{k.order}@],
+    launches=[@{k.launches}@],
+)
+@end@
+@for o in operators@
+_aten@{o.number}@ = _AtenCall("@{o.target}@")
+@end@
+@for w in weights@
+_weight@{w.number}@ = operator.attrgetter("@{w.name}@")
+@end@
+
+
+@if fixed@
+def _make_fixed(device, @{fixed.reads}@):
+@for line in fixed.lines@
+    @{line}@
+@end@
+    return @{fixed.makes}@
+
+
+@end@
+def _run_graph(model, inputs):
+@for line in opening@
+    @{line}@
+@end@
+    device = _check_call((@{checked}@))
+@if fixed@
+    @{fixed.makes}@ = _fixed_values(model, device, _make_fixed, (@{fixed.reads}@,))
+@end@
+    return _run_on(device, _run_steps, @{names}@)
+
+
+def _run_steps(device, @{names}@):
+    stream = _enter(device)
+@for line in steps@
+    @{line}@
+@end@
+    return @{result}@

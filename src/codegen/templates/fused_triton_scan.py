@@ -1,0 +1,52 @@
+# @{about}@
+# A program has @{rows_each}@ rows and walks along them, @{block}@ elements at a time; what came before is carried in a wider type.
+@triton.jit
+def @{entry}@(@for p in pointers@@{p.name}@@if not loop.last@, @end@@end@):
+    row = tl.program_id(0).to(@{index}@) * @{rows_each}@ + tl.arange(0, @{rows_each}@)
+    live = row < @{rows}@
+@for x in row_operands@
+@if x.mask@
+    @{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
+@else@
+    @{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
+@end@
+@end@
+@for line in row_lines@
+    @{line}@
+@end@
+    nothing = tl.full((), @{scan.identity}@, @{scan.wide}@)
+    carry = tl.full((@{rows_each}@,), @{scan.identity}@, @{scan.wide}@)
+    for first in range(0, @{length}@, @{block}@):
+        place = (first + tl.arange(0, @{block}@)).to(@{index}@)
+@for part in parts@
+        inside = (place >= @{part.late}@) & (place < @{length}@ + @{part.late}@)
+@if reversed@
+        r = @{length}@ - 1 - (place - @{part.late}@)
+@else@
+        r = place - @{part.late}@
+@end@
+        mask = live[:, None] & inside[None, :]
+@for x in part.inputs@
+@if x.mask@
+        @{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
+@else@
+        @{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
+@end@
+@end@
+@for line in part.lines@
+        @{line}@
+@end@
+@if part.scans@
+        given = tl.where(mask, (@{scan.value}@).to(@{scan.wide}@), nothing)
+@if scan.sums@
+        scanned = carry[:, None] + tl.cumsum(given, 1)
+@else@
+        scanned = carry[:, None] * tl.cumprod(given, 1)
+@end@
+        carry = tl.sum(tl.where((place == first + (@{block}@ - 1))[None, :], scanned, tl.full((), 0, @{scan.wide}@)), 1)
+        @{scan.name}@ = scanned.to(@{scan.type}@)
+@end@
+@end@
+@for y in outputs@
+        tl.store(@{y.pointer}@ + (@{y.at}@), @{y.value}@, mask=mask)
+@end@

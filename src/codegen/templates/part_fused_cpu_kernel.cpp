@@ -1,0 +1,12 @@
+struct Arguments {
+@for p in pointers@
+  @{p.type}@* @{p.name}@;
+@end@
+};
+static const long long kOutputBytes = @{output_bytes}@;
+struct Where {  // where a row lies in every operand
+@for o in places@
+  long long @{o.name}@;
+@end@
+  char none;
+};

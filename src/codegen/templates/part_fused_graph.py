@@ -1,0 +1,73 @@
+# Runs a task's graph: kernels of Hone's own where it has some, ATen's operators everywhere else. All kernels are one source, compiled on first
+# use. They are for the shapes, dtypes and strides of the task; a call with others, or with gradients, runs the module as it is.
+import operator
+
+_KERNEL_NAME = "fused kernels"
+
+
+def _misaligned(tensor, align):
+    return tensor.data_ptr() % align
+
+
+def _as_expected(tensor, shape, strides, align):
+    """The tensor as the kernel was written for it: the same elements, copied if they lie otherwise."""
+    have, copy = tensor.stride(), _misaligned(tensor, align)
+    if have == strides and not copy:
+        return tensor
+    if tuple(tensor.shape) != shape:
+        raise _Unsupported("an operator answered with another shape than it did when the file was written")
+    if not copy and all(size == 1 or one == other for size, one, other in zip(shape, have, strides)):
+        return tensor
+    if 0 in strides:
+        raise _Unsupported("an operator answered with other strides than it did when the file was written")
+    return torch.empty_strided(shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+class _AtenCall:
+    """An operator that is called with all its arguments in the order of its schema."""
+
+    def __init__(self, target):
+        self.function = operator.attrgetter(target)(torch.ops)
+        arguments = self.function._schema.arguments
+        self.positional = sum(not a.kwarg_only for a in arguments)
+        self.names = [a.name for a in arguments if a.kwarg_only]
+
+    def __call__(self, *values):
+        return self.function(*values[: self.positional], **dict(zip(self.names, values[self.positional :])))
+
+    def one(self, *values):
+        answer = self(*values)
+        return answer[0] if isinstance(answer, (tuple, list)) else answer
+
+
+_fused_constants = {}
+
+
+def _constant(number, data, shape, dtype, device):
+    if (number, device) not in _fused_constants:
+        _fused_constants[number, device] = torch.tensor(data, dtype=torch.float64).to(dtype).reshape(shape).to(device)
+    return _fused_constants[number, device]
+
+
+def _check_input(value, shape, dtype):
+    if type(value) not in _PLAIN:
+        raise _Unsupported("an input is not a plain tensor")
+    if tuple(value.shape) != shape or value.dtype is not dtype:
+        raise _Unsupported("they are written for the task's own shapes and dtypes, here %s %s" % (dtype, list(shape)))
+    if value.device.type != _KERNEL_DEVICE:
+        raise _Unsupported("an input is not on the %s" % _KERNEL_DEVICE.upper())
+    return value
+
+
+def _check_call(tensors):
+    """The device of a call that the kernels can do."""
+    device = tensors[0].get_device()
+    if any(type(t) not in _PLAIN or t.get_device() != device or t.layout is not torch.strided for t in tensors):
+        raise _Unsupported("the tensors are not all plain ones on one device")
+    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+        raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernels)")
+    if torch._C._get_tracing_state() is not None:
+        raise _Unsupported("the model is being traced")
+    if _autocast(_KERNEL_DEVICE):
+        raise _Unsupported("autocast is on")
+    return device
