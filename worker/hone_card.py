@@ -47,6 +47,13 @@ class _Counter(TorchDispatchMode):
         return out
 
 
+# PyTorch wraps a dispatch mode so that torch.compile leaves it alone, and imports torch.compile for that: seconds. Nothing is
+# compiled here.
+_dispatch = getattr(_Counter.__torch_dispatch__, "__wrapped__", None)
+if _dispatch is not None:
+    setattr(_dispatch, "__dynamo_disable", _dispatch)
+
+
 def _storage(tensor):
     try:
         return tensor.untyped_storage().data_ptr() if hasattr(tensor, "untyped_storage") else tensor.storage().data_ptr()
@@ -182,11 +189,13 @@ def _is_library(name, own_names):
 
 
 def _profiler(on_gpu):
-    """Kineto's first use takes a second, because it looks for GPUs; for operators on a CPU the older profiler is enough."""
+    """Kineto's first use takes a second, because it looks for GPUs; for operators on a CPU the older profiler is enough. torch.profiler
+    imports torch.compile, which takes seconds and is not needed."""
     if on_gpu:
-        from torch.profiler import ProfilerActivity, profile
-
-        return profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
+        try:
+            return torch.autograd.profiler.profile(use_device="cuda", use_kineto=True)
+        except TypeError:  # before torch 2.3
+            return torch.autograd.profiler.profile(use_cuda=True, use_kineto=True)
     return torch.autograd.profiler.profile(use_kineto=False)
 
 
@@ -205,7 +214,7 @@ def profile(call, inputs, device, own_names=()):
                 torch.cuda.synchronize()
             wall_us = (time.perf_counter() - start) * 1e6
     launches, own_us, library_us, kernels = 0, 0.0, 0.0, {}
-    for event in profiler.events() if on_gpu else profiler.function_events:
+    for event in profiler.function_events:
         if on_gpu:
             if "CUDA" not in str(event.device_type) or event.name.startswith(("aten::", "cuda", "Lazy", "Activity")):
                 continue

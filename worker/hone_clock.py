@@ -1,117 +1,62 @@
 """Timed blocks: what both sides do between the moment the parent reveals inputs and the moment it holds the answers.
 
 All buffers belong to the parent. A block's message carries the descriptor of its inputs, which nobody below the parent has seen before. Every
-call gets inputs of its own. On a CPU the reply says where the answers lie, and the parent reads them there when this process is frozen. On a GPU a
-second message carries the descriptor of the memory that the answers are copied into. Reference and candidate run this same code.
+call gets inputs of its own. On a CPU the reply says where the answers lie, and the parent reads them there when this process is frozen. On a GPU the
+memory of blocks is mapped once: the parent writes the inputs when the span has begun, and a second message says where the answers are to be copied
+to. Reference and candidate run this same code.
 
 The candidate controls its own process and may replace all of this. What it gains by that is nothing: the parent reads its own clock, its own
 memory, and lets nothing run any more before it looks.
 """
 
 import gc
-import math
-import mmap
 import os
 import time
 
 import torch
 
-from hone_wire import DTYPES, map_tensors, tensors_of, write_tree
-
-_MAP_POPULATE = 0x8000
-
-
-class HostRegion:
-    """Memory of the parent, mapped whole so that no call pays for page faults."""
-
-    def __init__(self, descriptor, size):
-        self.memory = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | _MAP_POPULATE) if size else None
-
-    def tensor(self, leaf, base):
-        """The tensor that a leaf describes, `base` bytes further on."""
-        dtype, shape = DTYPES[leaf["dtype"]], leaf["shape"]
-        count = math.prod(shape)
-        if not count:
-            return torch.empty(shape, dtype=dtype)
-        return torch.frombuffer(self.memory, dtype=dtype, count=count, offset=base + leaf["offset"]).view(shape)
-
-    def release(self):
-        self.memory = None  # unmapped when the last tensor over it is gone
-
-
-class DeviceRegion:
-    """The same on the device."""
-
-    def __init__(self, descriptor, size):
-        import hone_device
-
-        self.memory = hone_device.DeviceMemory(os.dup(descriptor), size)
-
-    def tensor(self, leaf, base):
-        return self.memory.tensor(base + leaf["offset"], leaf["shape"], DTYPES[leaf["dtype"]])
-
-    def release(self):
-        self.memory.release()
-
-
-def open_region(message, descriptor):
-    return (DeviceRegion if message["on_device"] else HostRegion)(descriptor, message["bytes"])
-
-
-def rebuild(node, region, base, device):
-    """The values of a tree over the parent's memory. Tensors with other strides, or on a device, are copied there."""
-    kind = node["kind"]
-    if kind == "tensor":
-        tensor, stride = region.tensor(node, base), node.get("stride") or []
-        if device.type != tensor.device.type:
-            tensor = tensor.to(device)
-        if node["bytes"] and len(stride) == len(node["shape"]) and list(tensor.stride()) != stride:
-            tensor = _restride(tensor, node["shape"], stride)
-        return tensor.requires_grad_() if node.get("requires_grad") else tensor
-    if kind in ("tuple", "list"):
-        items = [rebuild(item, region, base, device) for item in node["items"]]
-        return tuple(items) if kind == "tuple" else items
-    if kind == "dict":
-        return {key: rebuild(item, region, base, device) for key, item in zip(node["keys"], node["items"])}
-    if kind == "value":
-        return node["value"]
-    raise ValueError("cannot rebuild a %s" % node.get("type", kind))
-
-
-def _restride(tensor, shape, stride):
-    dense = 1 + sum((extent - 1) * step for extent, step in zip(shape, stride))
-    if dense != tensor.numel():  # broadcast or with gaps: such memory is not worth imitating
-        return tensor
-    return torch.empty_strided(shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+from hone_answers import Form, describe, leaves_of
+from hone_regions import open_region, rebuild
+from hone_settings import settle_for_timing
+from hone_wire import map_tensors, tensors_of, write_tree
 
 
 class Clock:
     def __init__(self, worker):
         self.worker = worker
-        self.sets, self.outputs, self.lying, self.region, self.place = [], [], [], None, None  # of the block under way
+        self.sets, self.outputs, self.lying = [], [], []  # of the block under way
+        self.regions = {}  # memory of the parent, by what it is for
         self.reuses = {}  # by slot and baseline: whether calls hand out memory that an earlier answer lies in
         self.sample = None
         self.flush_buffer = None
 
     def draw(self, message, descriptors):
         """Fresh draws of get_inputs, one after the other in the parent's memory. Only the reference is asked for them."""
-        trees, bases = [], []
+        trees, bases, reply = [], [], {}
+        held = self.worker.hold()
         for seed in message["seeds"]:
-            bases.append(os.fstat(descriptors[0]).st_size)
-            trees.append(write_tree(self.worker.draw_inputs(seed), descriptors[0], start=bases[-1]))
+            drawn = self.worker.draw_inputs(seed)
+            if message.get("hold"):
+                bases.append(held.size)
+                trees.append(held.add(map_tensors(drawn, lambda tensor: tensor.to(self.worker.device))))
+                reply["total"] = held.size
+            else:
+                bases.append(os.fstat(descriptors[0]).st_size)
+                trees.append(write_tree(drawn, descriptors[0], start=bases[-1]))
         alike = all(tree == trees[0] for tree in trees)
-        return {"bases": bases, "layout": trees[0]} if alike else {"bases": bases, "trees": trees}
+        return {"bases": bases, **({"layout": trees[0]} if alike else {"trees": trees}), **reply}
 
     def block(self, message, descriptors):
         """Calls with the first `calls` sets and keeps the answers. The parent times this message and `collect`, which follows."""
         worker, slot, mode, calls = self.worker, message["slot"], message["mode"], message["calls"]
         rung = worker.rungs.get(slot, {}).get(message["rung"])
         call = rung.call if rung is not None else worker.models[slot]
-        self.region = open_region(message, descriptors[0])
-        sets = self.sets = [rebuild(tree, self.region, base, worker.device) for tree, base in zip(_trees(message), message["bases"])]
+        region = self._region("inputs", message, descriptors)
+        sets = self.sets = [rebuild(tree, region, base, worker.device) for tree, base in zip(_trees(message), message["bases"])]
         on_gpu, outputs = worker.device.type == "cuda", [None] * calls
         # Where one buffer is handed out for all calls, an answer is copied before the next call overwrites it.
         keep = _copies if self.reuses.get((slot, message["rung"])) else _as_it_is
+        settle_for_timing(worker.thread_count)
         worker.restore(slot)
         worker.seed(message["seed"])
         flush = self._flush(message)
@@ -143,31 +88,53 @@ class Clock:
             gc.enable()
             if rung is not None:
                 rung.leave()
-        if "leaves" in message:
-            self._tell_addresses(outputs, message["leaves"], reply)
+        if "form" in message:
+            self._tell_addresses(outputs, Form(message["form"]), reply)
         self.outputs = outputs
         reply["compute_s"] = time.perf_counter() - started
         return reply
 
-    def _tell_addresses(self, outputs, leaves, reply):
-        """Where each answer lies: the parent reads it there once this process is frozen. Nothing for one of another form."""
-        answers, odd = fitting(outputs, leaves)
-        self.lying = [[plain(tensor) for tensor in tensors] for tensors in answers]  # what lies there must stay
-        reply["answers"] = [[tensor.data_ptr() for tensor in tensors] for tensors in self.lying]
-        if odd:
-            reply["odd"] = odd
+    def _tell_addresses(self, outputs, form, reply):
+        """Where each answer lies: the parent reads it there once this process is frozen. One of another form is described as it is."""
+        self.lying, addresses, numbers, odd = [], [], [], []
+        for at, out in enumerate(outputs):
+            fits = form.take(out)
+            if fits is None:
+                tree, tensors, _ = describe(out)
+            else:
+                tensors = fits[0]
+            lying = [plain(tensor) for tensor in tensors]
+            self.lying.append(lying)  # what lies there must stay
+            where = [tensor.data_ptr() for tensor in lying]
+            if fits is None:
+                for leaf, address in zip(leaves_of(tree), where):
+                    leaf["address"] = address
+                odd.append([at, tree])
+            addresses.append(where if fits is not None else [])
+            numbers.append(fits[1] if fits is not None else [])
+        reply["answers"] = addresses
+        _tell_form(numbers, odd, reply)
 
     def collect(self, message, descriptors):
         """Copies the kept answers into memory that the parent reveals only now: nothing could be computed there."""
-        region, leaves = open_region(message, descriptors[0]), message["leaves"]
-        self.place = region
+        region, leaves = self._region("answers %d" % message.get("place", 0), message, descriptors), message["leaves"]
+        form, reply, numbers, odd = Form(message["form"]), {}, [], []
         with torch.no_grad():
-            answers, odd = fitting(self.outputs, leaves)
-            for at, tensors in enumerate(answers):
-                for leaf, tensor in zip(leaves, tensors):
-                    region.tensor(leaf, at * message["stride"]).copy_(tensor)
+            for at, out in enumerate(self.outputs):
+                fits = form.take(out)
+                numbers.append(fits[1] if fits is not None else [])
+                if fits is not None:
+                    for leaf, tensor in zip(leaves, fits[0]):
+                        region.tensor(leaf, at * message["stride"]).copy_(tensor)
+                    continue
+                tree, tensors, size = describe(out)
+                if size <= message["stride"]:  # the parent sees that a larger one is not there
+                    for leaf, tensor in zip(leaves_of(tree), tensors):
+                        region.tensor(leaf, at * message["stride"]).copy_(tensor)
+                odd.append([at, tree])
         self.worker.synchronize()
-        return {"odd": odd} if odd else {}
+        _tell_form(numbers, odd, reply)
+        return reply
 
     def clear(self, message, descriptors):
         """Lets go of the block's inputs and answers; what is freed here costs no timed block anything. Tells whether answers shared
@@ -179,12 +146,20 @@ class Clock:
             self.reuses[key] = self.reuses.get(key, False) or shared
         reply["reused"] = self.reuses.get(key, False)
         self.sets, self.outputs, self.lying = [], [], []
-        for region in (self.region, self.place):
-            if region is not None:
-                region.release()
-        self.region = self.place = None
+        if message.get("end"):
+            self.sample = None
+        for name in [name for name, region in self.regions.items() if message.get("end") or not region.lasting]:
+            self.regions.pop(name).release()
         gc.collect(0)
         return reply
+
+    def _region(self, name, message, descriptors):
+        """The memory that came with this message, or with an earlier one."""
+        if descriptors:
+            if name in self.regions:
+                self.regions.pop(name).release()
+            self.regions[name] = open_region(message, descriptors[0])
+        return self.regions[name]
 
     def _flush(self, message):
         """A buffer larger than the caches, for calls that are to find them cold."""
@@ -195,10 +170,10 @@ class Clock:
         return self.flush_buffer
 
     def calls(self, message, descriptors):
-        """Calls a baseline several times on inputs that are already here. Only the reference is asked, for a first look at its speed."""
+        """Calls a baseline several times on inputs that are already here. Only the reference is asked, for a short timing."""
         worker, slot = self.worker, message["slot"]
         rung = worker.rungs.get(slot, {}).get(message["rung"])
-        call, inputs = rung.call if rung is not None else worker.models[slot], worker.inputs[message["inputs"]]
+        call, inputs = rung.call if rung is not None else worker.models[slot], worker.inputs_of(message["inputs"])
         if rung is not None:
             rung.enter()
         try:
@@ -215,22 +190,17 @@ class Clock:
         """Keeps one answer. Copying it into the arena is what collecting an answer costs."""
         worker = self.worker
         with torch.no_grad():
-            out = worker.models[message["slot"]](*worker.inputs[message["inputs"]])
+            out = worker.models[message["slot"]](*worker.inputs_of(message["inputs"]))
         self.sample = map_tensors(out, lambda tensor: tensor.detach().clone())
         return {}
 
 
-def fitting(outputs, leaves):
-    """The tensors of every answer that has the shapes and dtypes of the leaves, none of another; and what the others are instead."""
-    wanted = [(torch.Size(leaf["shape"]), DTYPES[leaf["dtype"]]) for leaf in leaves]
-    answers, odd = [], []
-    for at, out in enumerate(outputs):
-        tensors = [out] if isinstance(out, torch.Tensor) else tensors_of(out)
-        form = [(tensor.shape, tensor.dtype) for tensor in tensors]
-        answers.append(tensors if form == wanted else [])
-        if form != wanted:
-            odd.append([at, [[list(shape), str(dtype)] for shape, dtype in form]])
-    return answers, odd
+def _tell_form(numbers, odd, reply):
+    """The Python numbers of every answer of the expected form, and what the others are instead."""
+    if any(numbers):
+        reply["numbers"] = numbers
+    if odd:
+        reply["odd"] = odd
 
 
 def plain(tensor):
@@ -247,7 +217,11 @@ def _as_it_is(out):
 
 
 def _copies(out):
-    return out.clone() if isinstance(out, torch.Tensor) else map_tensors(out, torch.Tensor.clone)
+    if isinstance(out, torch.Tensor):
+        return out.clone()
+    if not isinstance(out, (list, tuple, dict)) and hasattr(out, "to_tuple"):
+        out = out.to_tuple()
+    return map_tensors(out, torch.Tensor.clone)
 
 
 def _trees(message):

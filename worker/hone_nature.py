@@ -4,6 +4,8 @@ A task may promise more than a shape: a triangular or symmetric matrix, sorted v
 that. This file looks at what get_inputs draws and draws new values that keep it. It decides nothing else.
 """
 
+import math
+
 import torch
 
 _SAMPLE = 1 << 20  # elements that are looked at
@@ -19,10 +21,16 @@ def _is_probability(values):
 
 
 def _is_sorted(values):
-    if values.shape[-1] < 8:
+    if values.shape[-1] < 3:
         return False
     step = values[..., 1:] - values[..., :-1]
     return bool((step >= 0).all()) or bool((step <= 0).all())
+
+
+def _sorted_by_chance(values):
+    """Whether few enough numbers were seen that they may be in order without being meant to: a chance of more than one in 20,000."""
+    rows = values.numel() // values.shape[-1]
+    return rows * math.lgamma(values.shape[-1] + 1) < 10
 
 
 def _rows(tensor):
@@ -33,12 +41,29 @@ def _rows(tensor):
     return value
 
 
+def is_constant(tensor):
+    """Whether all elements are the same: a mask that masks nothing, zero states, lengths that are all the maximum, weights of one."""
+    values = tensor.detach().flatten()
+    return values.numel() > 0 and bool((values == values[0]).all())
+
+
+def is_telling(tensor):
+    """Whether the values are worth work ahead of a call if they never change: a matrix that could be factored once, say. Constants, masks
+    and whole numbers are not."""
+    values = tensor.detach().flatten()[:_SAMPLE]
+    if values.numel() < 2 or not (tensor.is_floating_point() or tensor.is_complex()) or is_constant(tensor):
+        return False
+    return tensor.is_complex() or not bool((values.nan_to_num() == values.nan_to_num().round()).all())
+
+
 def nature(tensor):
     """The kind of a tensor, by name. "kept": nothing is known of what else it could be. "free": no structure was seen."""
-    if tensor.is_complex():
-        return "free"
-    if not tensor.is_floating_point() or tensor.numel() == 0:
+    if tensor.numel() == 0:
         return "kept"
+    if tensor.is_complex():
+        return _complex_nature(tensor)
+    if not tensor.is_floating_point():
+        return "constant" if is_constant(tensor) else "kept"
     sample = _rows(tensor).flatten()[:_SAMPLE].double()
     if not bool(torch.isfinite(sample).all()):
         return "kept"
@@ -64,30 +89,63 @@ def nature(tensor):
         if values.dim() > 1 and bool((((values * values).sum(-1) - 1).abs() < 1e-4).all()):
             return "unit"
         if _is_sorted(values):
-            return "sorted"
+            return "perhaps sorted" if _sorted_by_chance(values) else "sorted"
     if float((sample == 0).double().mean()) > 0.2:
         return "sparse"
     return "free"
 
 
+def _complex_nature(tensor):
+    if not _square(tensor) or not bool(torch.isfinite(tensor).all()):
+        return "free"
+    matrix = _rows(tensor).to(torch.complex128) if tensor.dim() > 2 else tensor.detach().to(torch.complex128)
+    size = float(matrix.abs().max())
+    if not bool(((matrix - matrix.mH).abs() <= 1e-6 * size).all()):
+        return "free"
+    return "definite" if _is_definite(matrix) else "symmetric"
+
+
+def common_nature(tensors):
+    """The kind of an input, from several draws of it. What one draw shows by chance, another does not."""
+    kinds = [nature(tensor) for tensor in tensors]
+    if all(kind in ("sorted", "perhaps sorted") for kind in kinds):
+        if all(torch.equal(tensor, tensors[0]) for tensor in tensors):
+            return "sorted"  # not drawn at all: it is in order because it is meant to be
+        seen = torch.stack([tensor.detach().flatten(0, -2) if tensor.dim() > 1 else tensor.detach()[None] for tensor in tensors]).double()
+        return "free" if len(tensors) < 2 or not _is_sorted(seen) or _sorted_by_chance(seen) else "sorted"
+    kinds = ["free" if kind == "perhaps sorted" else kind for kind in kinds]
+    if len(set(kinds)) == 1:
+        return kinds[0]
+    return "kept" if "kept" in kinds or "constant" in kinds else "free"
+
+
 def _is_definite(matrix):
     if matrix.shape[-1] > 512:  # too dear to factor; a dominant diagonal is what such matrices have
-        diagonal = torch.diagonal(matrix, dim1=-2, dim2=-1)
+        diagonal = torch.diagonal(matrix, dim1=-2, dim2=-1).real if matrix.is_complex() else torch.diagonal(matrix, dim1=-2, dim2=-1)
         return bool((diagonal >= matrix.abs().amax(-1) * 0.999).all())
     return int(torch.linalg.cholesky_ex(matrix)[1].abs().max()) == 0
 
 
-def draw(tensor, generator, how="wide"):
+def draw(tensor, generator, how="wide", whole=True, kind=None, fixed=False):
     """Another tensor of the same nature. `how`: "wide" draws from N(0,1), "positive" keeps the sign and the range [0, 1] where the
-    task's own draw has them, "own" changes nothing but constants."""
-    kind = nature(tensor)
+    task's own draw has them, "constants" changes constants only, "own" nothing. `whole`: integers and masks that never change are changed
+    too. `kind`: the nature, where it is known. `fixed`: get_inputs makes this tensor the same under every seed."""
+    kind = kind or nature(tensor)
+    if how == "own":
+        return tensor
+    if fixed and whole and kind != "constant":
+        moved = move_fixed(tensor, generator)
+        if moved is not None:
+            return moved
     if kind == "kept":
         return tensor
     if kind == "constant":
-        return _moved_constant(tensor, generator) if how != "own" else tensor
-    if how == "own":
+        if tensor.is_floating_point():
+            return _moved_constant(tensor, generator)
+        return move_whole_constant(tensor, generator) if whole else tensor
+    if how == "constants":
         return tensor
-    generator, place = _beside(tensor, generator)
+    generator, place = beside(tensor, generator)
     made = torch.randn(tensor.shape, generator=generator, device=place, dtype=torch.complex64 if tensor.is_complex() else torch.float32)
     if how == "positive" and kind == "free" and not tensor.is_complex():
         low, high = (float(v) for v in torch.aminmax(_rows(tensor).float()))
@@ -100,9 +158,9 @@ def draw(tensor, generator, how="wide"):
     elif kind == "diagonal":
         made = torch.diag_embed(torch.diagonal(made, dim1=-2, dim2=-1))
     elif kind == "symmetric":
-        made = (made + made.transpose(-1, -2)) * 0.5 ** 0.5
+        made = (made + made.mH) * 0.5 ** 0.5
     elif kind == "definite":
-        made = made @ made.transpose(-1, -2) / made.shape[-1]
+        made = made @ made.mH / made.shape[-1]
         made = made + torch.eye(made.shape[-1], device=made.device)
     elif kind == "probabilities":
         made = torch.softmax(2 * made, -1)
@@ -118,7 +176,7 @@ def draw(tensor, generator, how="wide"):
     return _like(made, tensor)
 
 
-def _beside(tensor, generator):
+def beside(tensor, generator):
     """A generator on the tensor's device: a gigabyte is not drawn by one core of the host."""
     if tensor.device.type != "cuda":
         return generator, tensor.device
@@ -129,12 +187,93 @@ def _beside(tensor, generator):
 def _moved_constant(tensor, generator):
     """Zero states and the like. Ones may be a mask, so they become zeros and ones."""
     value = float(tensor.detach().flatten()[0])
+    generator, place = beside(tensor, generator)
     if tensor.numel() < 2:
         made = torch.full(tensor.shape, value * 0.75 if value else 0.5)
     elif value in (1.0, -1.0):
-        made = torch.randint(0, 2, tensor.shape, generator=generator).float() * value
+        made = torch.randint(0, 2, tensor.shape, generator=generator, device=place).float() * value
+        made.view(-1)[-1] = 0.0 if bool((made == value).all()) else made.view(-1)[-1]
     else:
-        made = value + 0.5 * max(abs(value), 1.0) * torch.randn(tensor.shape, generator=generator)
+        made = value + 0.5 * max(abs(value), 1.0) * torch.randn(tensor.shape, generator=generator, device=place)
+    return _like(made, tensor)
+
+
+def move_whole_constant(tensor, generator):
+    """A constant mask or constant integers, some of them moved. The first of every row stays, so that no row is masked entirely and one
+    length is still the longest. Integers move towards zero, which keeps indices and lengths in range, and fall along a row."""
+    value = tensor.detach().flatten()[:1]
+    generator, place = beside(tensor, generator)
+    if tensor.dtype == torch.bool:
+        made = (value ^ (torch.rand(tensor.shape, generator=generator, device=place) < 0.3)).reshape(tensor.shape)
+    else:
+        number = int(value)
+        low, high = (number // 2 or 1, number) if number > 1 else (0, 1) if number in (0, 1) else (number, 0)
+        made = torch.randint(low, high + 1, tensor.shape, generator=generator, device=place)
+        if tensor.dim() > 0:
+            made = made.sort(-1, descending=number > 0)[0]
+    if tensor.numel() > 1:
+        made[..., 0] = value
+        if bool((made == value).all()):
+            made.view(-1)[-1] = ~value if tensor.dtype == torch.bool else low if number > 0 else high
+    elif bool((made == value).all()):
+        made = ~made if tensor.dtype == torch.bool else torch.full_like(made, low if number > 0 else high)
+    return _like(made, tensor)
+
+
+def move_fixed(tensor, generator):
+    """Other values for a tensor that get_inputs never changes, where it looks as if it had no others: masks, indices, an identity matrix,
+    positions. None for tensors that `draw` knows how to draw. A mask keeps the first element of every row, so that no row is masked
+    entirely; indices stay in their range; what is in order stays so and keeps its ends."""
+    if tensor.is_complex() or tensor.numel() < 2:
+        return None
+    values = tensor.detach()
+    generator, place = beside(tensor, generator)
+    if tensor.is_floating_point():
+        finite = values[torch.isfinite(values)]
+        if finite.numel() == 0 or not bool((finite == finite.round()).all()):
+            return None
+        if _square(values) and values.shape[-1] > 2 and bool((values == torch.eye(values.shape[-1], device=place, dtype=values.dtype)).all()):
+            noise = torch.randn(values.shape, generator=generator, device=place)
+            return _like(values.float() + 0.5 * noise / values.shape[-1] ** 0.5, tensor)
+    levels = torch.unique(values)
+    in_order = values.dim() > 0 and values.shape[-1] > 2 and tensor.dtype != torch.bool and _is_sorted(values.double())
+    if levels.numel() == 2 and not (in_order and values.numel() == values.shape[-1]):
+        other = torch.where(values == levels[0], levels[1], levels[0])
+        made = torch.where(torch.rand(values.shape, generator=generator, device=place) < 0.3, other, values)
+        if made.dim() > 0 and made.shape[-1] > 1:
+            made[..., 0] = values[..., 0]
+        return _like(made, tensor)
+    if tensor.is_floating_point() and not bool(torch.isfinite(values).all()):
+        return None
+    if in_order:
+        inner = torch.rand(values.shape, generator=generator, device=place, dtype=torch.float64)
+        low, high = values.double().amin(-1, keepdim=True), values.double().amax(-1, keepdim=True)
+        rising = bool(values.double()[..., -1].flatten()[0] >= values.double()[..., 0].flatten()[0])
+        made = (low + inner * (high - low)).sort(-1, descending=not rising)[0]
+        made = made if tensor.is_floating_point() else made.round()
+        made[..., 0], made[..., -1] = values[..., 0].double(), values[..., -1].double()
+        if torch.equal(made, values.double()):
+            made[..., 1:-1] = made[..., :1]
+        return _like(made, tensor)
+    width = values.shape[-1] if values.dim() > 0 and values.shape[-1] > 1 else values.numel()
+    order = torch.rand((values.numel() // width, width), generator=generator, device=place).argsort(-1)
+    return _like(values.reshape(-1, width).gather(1, order).reshape(values.shape), tensor)
+
+
+def mixed(tensor, strength=1000.0, rows=0):
+    """Rows of several regimes in one tensor: as drawn, large, small, and large and held, so that they do not change along the next
+    dimension. A file that looks at one row to choose its method is wrong about the others. `rows`: the dimension that counts rows."""
+    if not _free_floats(tensor) or tensor.dim() < 2:
+        return tensor
+    made = tensor.detach().clone(memory_format=torch.contiguous_format)
+    view = made.transpose(0, rows) if made.dim() > rows + 1 else made
+    if view.shape[0] < 2:
+        return tensor
+    for row, factor in enumerate((1.0, strength, 1.0 / strength, strength ** 0.5)):
+        part = view[row::4]
+        if row == 3 and view.dim() > 2:
+            part[:, 2:] = part[:, 2:3].clone()
+        part *= factor
     return _like(made, tensor)
 
 
@@ -149,7 +288,7 @@ def _like(made, tensor):
 
 
 def _free_floats(tensor):
-    return tensor.is_floating_point() and tensor.numel() > 1 and nature(tensor) == "free"
+    return tensor.is_floating_point() and tensor.numel() > 1 and nature(tensor) in ("free", "perhaps sorted")
 
 
 def shift(tensor):

@@ -31,11 +31,15 @@ WORKER = {
     "make_inputs": [
         {
             "inputs": "string", "seed": "count", "slot": "string", "variant": "string?", "regime": "string?", "draw": "string?",
-            "change": "string?", "output_shapes": "shapes?"
+            "change": "string?", "output_shapes": "shapes?", "hold": "bool?"
         },
-        {"tree": "json?"}
+        {"tree": "json?", "fixed": "counts?", "telling": "counts?"}
     ],
-    "put_inputs": [{"inputs": "string", "tree": "json", "in_place": "bool?"}, {}],
+    "fetch": [{"bytes": "count", "on_device": "bool", "trim": "bool?"}, {}],
+    "put_inputs": [
+        {"inputs": "string", "tree": "json", "in_place": "bool?", "bytes": "count?", "on_device": "bool?"},
+        {}
+    ],
     "stress": [{"slot": "string", "regime": "string", "seed": "count", "inputs": "string"}, {}],
     "mutants": [
         {"slot": "string", "inputs": "string", "seed": "count", "gradient_from": "int"},
@@ -44,19 +48,20 @@ WORKER = {
     "run": [
         {
             "slot": "string", "inputs": "string", "seed": "count", "rung": "string?", "mutant": "string?", "poison": "bool?",
-            "busy": "bool?", "output_bytes": "counts?"
+            "busy": "bool?", "output_bytes": "counts?", "hold": "bool?", "fresh": "bool?", "want_inputs": "bool?"
         },
-        {"tree": "json", "inputs_after": "json?"}
+        {"tree": "json", "inputs_after": "json?", "inputs_changed": "bool?"}
     ],
     "truth": [
         {
             "slot": "string", "inputs": "string", "seed": "count", "keep": "bool", "mutant": "string?", "jitter": "number?",
-            "jitter_seed": "count?"
+            "jitter_seed": "count?", "hold": "bool?"
         },
         {"tree": "json"}
     ],
     "rung": [{"slot": "string", "inputs": "string", "rung": "string"}, {}],
     "card": [{"slot": "string", "inputs": "string"}, {"card": "json"}],
+    "graph": [{"slot": "string", "seed": "count", "limit_bytes": "count"}, {"graph": "json?", "declined": "string?"}],
     "profile": [
         {"slot": "string", "inputs": "string"},
         {"launches": "int~", "own_us": "number~", "library_us": "number~", "kernels": "json~"}
@@ -78,19 +83,19 @@ WORKER = {
 
 # Timed blocks (hone_clock.py).
 CLOCK = {
-    "draw": [{"seeds": "counts"}, {"bases": "counts", "layout": "json?", "trees": "list?"}],
+    "draw": [{"seeds": "counts", "hold": "bool?"}, {"bases": "counts", "layout": "json?", "trees": "list?", "total": "count?"}],
     "block": [
         {
             "slot": "string", "bytes": "count", "on_device": "bool", "bases": "counts", "calls": "int", "rung": "string",
-            "mode": "string", "seed": "count", "flush": "int", "leaves": "json?", "layout": "json?", "trees": "list?"
+            "mode": "string", "seed": "count", "flush": "int", "form": "json?", "layout": "json?", "trees": "list?"
         },
-        {"event_us": "number~", "answers": "json~", "odd": "json~"}
+        {"event_us": "number~", "answers": "json~", "numbers": "json~", "odd": "json~"}
     ],
     "collect": [
-        {"slot": "string", "leaves": "json", "stride": "count", "bytes": "count", "on_device": "bool"},
-        {"odd": "json~"}
+        {"slot": "string", "form": "json", "leaves": "json", "stride": "count", "bytes": "count", "on_device": "bool", "place": "int?"},
+        {"numbers": "json~", "odd": "json~"}
     ],
-    "clear": [{"slot": "string", "rung": "string", "mode": "string"}, {"reused": "bool~"}],
+    "clear": [{"slot": "string", "rung": "string", "mode": "string", "end": "bool?"}, {"reused": "bool~"}],
     "calls": [{"slot": "string", "inputs": "string", "count": "int", "rung": "string"}, {}],
     "keep_sample": [{"slot": "string", "inputs": "string"}, {}]
 }

@@ -29,6 +29,16 @@ class Tf32(Eager):
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = self.saved
 
 
+class FlushDenormals(Eager):
+    """Eager with denormal numbers taken for zero. On a CPU a task whose values come near zero may run many times faster so."""
+
+    def enter(self):
+        torch.set_flush_denormal(True)
+
+    def leave(self):
+        torch.set_flush_denormal(False)
+
+
 class Compiled(Eager):
     def __init__(self, model, inputs):
         if not hasattr(torch, "compile"):
@@ -63,4 +73,4 @@ class CudaGraph(Eager):
         return self.out
 
 
-RUNGS = {"eager": Eager, "tf32": Tf32, "compile": Compiled, "cudagraph": CudaGraph}
+RUNGS = {"eager": Eager, "tf32": Tf32, "compile": Compiled, "cudagraph": CudaGraph, "flush_denormals": FlushDenormals}

@@ -12,11 +12,15 @@ import torch
 import torch.nn as nn
 
 import hone_nature
-from hone_wire import map_tensors, tensors_of
+from hone_wire import map_tensors, tensors_of, with_tensors
 
-# The parent tries these from left to right until PyTorch itself is accurate.
+# The parent tries these from left to right until PyTorch itself is accurate. Where it refuses all of them, it tries them again with
+# "-kept": constant buffers, masks and integers then stay as they are.
 _STRENGTH = {"stress": 1.0, "stress-mild": 0.5, "stress-small": 0.25}
+_KEPT = "-kept"
 _TINY = 1e-3  # a parameter whose root mean square is below this hardly moves anything
+
+_MIXED = {"mixed": 1000.0, "mixed-mild": 16.0}  # how much larger a large row is
 
 CHANGES = {
     "shift": hone_nature.shift,
@@ -25,24 +29,37 @@ CHANGES = {
 }
 
 
-def change_inputs(inputs, generator, how="wide"):
-    """Draws other inputs of the same nature. Python numbers with a fraction move a little; whole ones are sizes and stay."""
+def change_inputs(inputs, generator, how="wide", regime="stress", more=(), fixed=()):
+    """Draws other inputs of the same nature. Python numbers with a fraction move a little; whole ones are sizes and stay. `more`: further
+    draws of get_inputs; `fixed`: which tensors are the same in all of them."""
 
     def number(value):
-        if isinstance(value, float) and how != "own" and value == value and value not in (float("inf"), float("-inf")) and value != round(value):
+        if isinstance(value, float) and how in ("wide", "positive") and value == value and value not in (float("inf"), float("-inf")) and value != round(value):
             return value * 0.75
         return value
 
-    changed = map_tensors(inputs, lambda tensor: hone_nature.draw(tensor, generator, how))
-    return [number(value) for value in changed]
+    draws = [tensors_of(list(draw)) for draw in [inputs, *more]]
+    draws = [draw for draw in draws if [tensor.shape for tensor in draw] == [tensor.shape for tensor in draws[0]]]
+
+    def drawn():
+        for index, seen in enumerate(zip(*draws)):
+            kind = hone_nature.common_nature(seen)
+            yield hone_nature.draw(seen[0], generator, how, not regime.endswith(_KEPT), kind, index in fixed)
+
+    return [number(value) for value in with_tensors(list(inputs), drawn())]
 
 
-def transform_inputs(change, inputs, output_shapes):
-    """The inputs shifted, scaled, in another memory order or with a smaller batch. None where that changes nothing."""
+def transform_inputs(change, inputs, output_shapes, model=None):
+    """The inputs shifted, scaled, with rows of several regimes, in another memory order or with a smaller batch. None where that changes
+    nothing."""
     if change in ("fewer", "more"):
         outputs = [torch.empty(shape, device="meta") for shape in output_shapes]
         return hone_nature.resize_batch(inputs, outputs, change == "more")
-    changed = map_tensors(inputs, CHANGES[change])
+    if change in _MIXED:
+        rows = 1 if any(isinstance(one, nn.RNNBase) and not one.batch_first for one in model.modules()) else 0
+        changed = map_tensors(inputs, lambda tensor: hone_nature.mixed(tensor, _MIXED[change], rows))
+    else:
+        changed = map_tensors(inputs, CHANGES[change])
     same = all(a is b for a, b in zip(tensors_of(list(inputs)), tensors_of(list(changed))))
     return None if same else changed
 
@@ -50,7 +67,10 @@ def transform_inputs(change, inputs, output_shapes):
 # Weights
 
 
-def change_model(regime, model, generator):
+def change_model(regime, model, generator, other=None):
+    """`other`: an instance that was built under another seed. What is the same in both was not drawn."""
+    kept = regime.endswith(_KEPT)
+    regime = regime[:-len(_KEPT)] if kept else regime
     if regime not in _STRENGTH:
         return
     strength = _STRENGTH[regime]
@@ -58,7 +78,9 @@ def change_model(regime, model, generator):
         for module in model.modules():
             if isinstance(module, (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)):
                 _norm(module, strength, generator)
-        _special_parameters(model, strength, generator)
+        _move_special([value for value in model.parameters() if value.is_floating_point()], strength, generator, _undrawn(model, other))
+        if not kept:
+            _move_constant_buffers(model, strength, generator)
         if regime == "stress-small":
             return
         for module in model.modules():
@@ -103,15 +125,47 @@ def _norm(module, strength, generator):
             module.bias.copy_((draw(module.bias) - 0.5) * strength)
 
 
-def _special_parameters(model, strength, generator):
-    """Moves parameters that are zero, tiny or constant: LoRA's second factor, layer scales, learned temperatures, zero biases."""
-    for parameter in model.parameters():
-        if not parameter.is_floating_point() or parameter.numel() == 0:
+def constant_buffers(model):
+    """Buffers that a candidate is given (they are in the state dict) and whose elements are all the same: class weights of one, a mask
+    that masks nothing, a scale. Statistics of normalisation are no part of it."""
+    given = model.state_dict()
+    return {
+        name: value for name, value in model.named_buffers()
+        if name in given and not name.endswith(("running_mean", "running_var", "num_batches_tracked"))
+        and not value.is_complex() and hone_nature.is_constant(value)
+    }
+
+
+def _move_constant_buffers(model, strength, generator):
+    buffers = list(constant_buffers(model).values())
+    _move_special([value for value in buffers if value.is_floating_point()], strength, generator)
+    for value in buffers:
+        if not value.is_floating_point():
+            value.copy_(hone_nature.move_whole_constant(value, generator))
+
+
+def _undrawn(model, other):
+    """Ids of parameters that every instance starts with alike: an identity, fixed frequencies, weights under a seed of their own."""
+    theirs = dict(other.named_parameters()) if other is not None else {}
+    return {
+        id(value) for name, value in model.named_parameters()
+        if name in theirs and theirs[name].shape == value.shape and torch.equal(theirs[name], value)
+    }
+
+
+def _move_special(parameters, strength, generator, undrawn=()):
+    """Moves parameters that are zero, tiny or constant: LoRA's second factor, layer scales, learned temperatures, zero biases. Also those
+    that were not drawn (`undrawn`), or their structure would never be put to the test."""
+    for parameter in parameters:
+        if parameter.numel() == 0:
             continue
         values = parameter.detach().double()
         size = float(values.pow(2).mean().sqrt())
         constant = bool((values == values.flatten()[0]).all())
         if not constant and size >= _TINY:
+            if id(parameter) in undrawn:
+                noise = torch.rand(parameter.shape, generator=generator) - 0.5
+                parameter.copy_((values.cpu() + strength * math.sqrt(3.0) * size * noise).to(parameter))
             continue
         fan = max(1, parameter.numel() // max(1, parameter.shape[0])) if parameter.dim() > 1 else 1
         noise = torch.rand(parameter.shape, generator=generator) - 0.5
@@ -159,6 +213,11 @@ def tunable(model):
     return found
 
 
+def defaults_of(model):
+    """What a mutant of a parameter computes with: `tunable` and constant buffers of the task's own instance."""
+    return {**tunable(model), **constant_buffers(model)}
+
+
 def sensitivities(model, inputs, defaults, generator):
     """How far, to first order, each parameter's default value moves the output, relative to the output. One backward pass for all;
     empty where PyTorch cannot differentiate."""
@@ -185,13 +244,14 @@ def sensitivities(model, inputs, defaults, generator):
 
 
 @contextlib.contextmanager
-def mutated_parameter(name, model, defaults):
-    """While entered, one parameter has the value of the task's own instance, or another one where they are the same."""
-    parameter = tunable(model)[name]
+def mutated_parameter(name, model, defaults, another=False):
+    """While entered, one parameter has the value of the task's own instance. A constant that no regime has moved then stays as it is,
+    because a candidate that ignores it is not noticed either; `another` gives it another value."""
+    parameter = model.get_parameter(name) if name in dict(model.named_parameters()) else model.get_buffer(name)
     saved = parameter.detach().clone()
     value = defaults[name].to(saved)
-    if torch.equal(value, saved):
-        value = saved * 0.5 if bool((saved != 0).any()) else saved + 0.5
+    if torch.equal(value, saved) and (another or not hone_nature.is_constant(value)):
+        value = _replaced(saved)
     try:
         with torch.no_grad():
             parameter.copy_(value)
@@ -208,13 +268,24 @@ def _time_dims(model, index, value):
     return [dim for dim in (0, 1) if value.shape[dim] > 1]
 
 
-def mutate(name, inputs, generator):
+def mutate(name, inputs, generator, defaults=None, fixed=()):
+    """The inputs of a mutant. `defaults`: the task's own inputs. Whoever ignores an input that is constant there, or the same under every
+    seed (`fixed`), computes with that; whoever ignores another one computes with something in its place."""
     words = name.split("-")
     index = int(words[1])
     changed = list(inputs)
     value = inputs[index]
     if words[2] == "ignored":
-        changed[index] = _ignored(value)
+        own = defaults[index] if defaults is not None and index < len(defaults) else None
+        if index in fixed and isinstance(own, torch.Tensor) and own.shape == value.shape:
+            changed[index] = own.detach().clone()
+        elif isinstance(own, torch.Tensor) and isinstance(value, torch.Tensor) and not own.is_complex() and hone_nature.is_constant(own):
+            changed[index] = own.detach().flatten()[:1].to(value).expand(value.numel()).reshape(value.shape).clone()
+        else:
+            changed[index] = _replaced(value)
+        return changed
+    if words[2] == "replaced":
+        changed[index] = _replaced(value)
         return changed
     dim = int(words[3])
     if words[4] == "shuffled":
@@ -229,7 +300,8 @@ def mutate(name, inputs, generator):
     return changed
 
 
-def _ignored(value):
+def _replaced(value):
+    """Another value in the place of this one: its mean, a full or an empty mask, its first index."""
     if not isinstance(value, torch.Tensor):
         return value * 0.5
     if value.is_floating_point() or value.is_complex():
@@ -238,4 +310,6 @@ def _ignored(value):
         return made if value.numel() > 1 and not torch.equal(made, value) else made + 0.5 * max(abs(mean), 1.0)
     if value.dtype == torch.bool:
         return torch.ones_like(value) if not bool(value.all()) else torch.zeros_like(value)
+    if hone_nature.is_constant(value):
+        return hone_nature.move_whole_constant(value, torch.Generator().manual_seed(0))
     return value.flatten()[:1].expand(value.numel()).reshape(value.shape).clone()

@@ -9,6 +9,7 @@ import copy
 import torch
 
 import hone_draws
+import hone_nature
 from hone_wire import map_tensors
 
 
@@ -45,7 +46,8 @@ def jittered(inputs, size, generator):
     def move(tensor):
         if not tensor.is_floating_point():
             return tensor
-        noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor.device)
+        own, place = hone_nature.beside(tensor, generator)
+        noise = torch.randn(tensor.shape, generator=own, device=place, dtype=torch.float64)
         # Zeros move too, or a row of equal zeros would always be broken the same way.
         floor = float(tensor.detach().double().abs().mean()) if tensor.numel() else 0.0
         return tensor.double() + size * noise * (tensor.double().abs() + 0.01 * floor)

@@ -86,6 +86,22 @@ def to_host(tensor):
 
 def write_tree(tree, descriptor, plain_only=False, start=0):
     """Writes every tensor of the tree into the descriptor, from `start` on; returns the description, whose offsets count from there."""
+
+    def write(tensor, offset):
+        host = to_host(tensor)
+        view, position = memoryview(raw_bytes(host)).cast("B"), start + offset
+        while len(view):
+            written = os.pwrite(descriptor, view[: 1 << 28], position)
+            view, position = view[written:], position + written
+
+    description, size = lay_out(tree, write, plain_only)
+    if size:
+        os.ftruncate(descriptor, max(start + size, os.fstat(descriptor).st_size))
+    return description
+
+
+def lay_out(tree, take, plain_only=False):
+    """The description of a tree whose tensors lie one after the other, and the bytes they need. Calls take(tensor, offset) for each."""
     offset = 0
 
     def visit(node):
@@ -93,20 +109,16 @@ def write_tree(tree, descriptor, plain_only=False, start=0):
         if isinstance(node, torch.Tensor):
             if plain_only and type(node) not in (torch.Tensor, torch.nn.Parameter):
                 raise Unreadable("a %s, not a plain torch.Tensor" % type(node).__name__)
-            host = to_host(node)
-            name = str(host.dtype)[len("torch."):]
+            name = str(node.dtype)[len("torch."):]
             if name not in DTYPES:
                 raise Unreadable("a tensor of dtype %s" % name)
-            size = host.numel() * host.element_size()
+            size = node.numel() * node.element_size()
             leaf = {
                 "kind": "tensor", "dtype": name, "shape": list(node.shape), "offset": offset, "bytes": size,
                 "stride": list(node.stride()) if node.layout == torch.strided else [],
                 "device": node.device.type, "requires_grad": bool(node.requires_grad),
             }
-            view, position = memoryview(raw_bytes(host)).cast("B"), start + offset
-            while len(view):
-                written = os.pwrite(descriptor, view[: 1 << 28], position)
-                view, position = view[written:], position + written
+            take(node, offset)
             offset += (size + _ALIGN - 1) // _ALIGN * _ALIGN
             return leaf
         if isinstance(node, tuple):
@@ -124,10 +136,7 @@ def write_tree(tree, descriptor, plain_only=False, start=0):
             return {"kind": "nonfinite", "value": repr(node)}
         return {"kind": "opaque", "type": type(node).__name__, "text": repr(node)[:200]}
 
-    description = visit(tree)
-    if offset:
-        os.ftruncate(descriptor, max(start + offset, os.fstat(descriptor).st_size))
-    return description
+    return visit(tree), offset
 
 
 def has_opaque(description):
@@ -219,12 +228,15 @@ def _overwrite(tree, node, memory, device):
 
 
 def tensors_of(tree):
+    """The tensors of a tree, in the order of lay_out."""
     if isinstance(tree, torch.Tensor):
         return [tree]
     if isinstance(tree, (list, tuple)):
         return [leaf for item in tree for leaf in tensors_of(item)]
     if isinstance(tree, dict):
-        return [leaf for item in tree.values() for leaf in tensors_of(item)]
+        return [leaf for key in sorted(tree, key=str) for leaf in tensors_of(tree[key])]
+    if hasattr(tree, "to_tuple"):
+        return tensors_of(tree.to_tuple())
     return []
 
 
@@ -237,4 +249,18 @@ def map_tensors(tree, change):
         return type(tree)(map_tensors(item, change) for item in tree)
     if isinstance(tree, dict):
         return {key: map_tensors(item, change) for key, item in tree.items()}
+    return tree
+
+
+def with_tensors(tree, values):
+    """The tree with other tensors, which are taken from the iterator `values` in the order of tensors_of."""
+    if isinstance(tree, torch.Tensor):
+        return next(values)
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*(with_tensors(item, values) for item in tree))
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(with_tensors(item, values) for item in tree)
+    if isinstance(tree, dict):
+        made = {key: with_tensors(tree[key], values) for key in sorted(tree, key=str)}
+        return {key: made[key] for key in tree}
     return tree

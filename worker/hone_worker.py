@@ -23,11 +23,14 @@ import torch
 
 import hone_clock
 import hone_protocol
+import hone_regions
+import hone_settings
 import hone_task
 import hone_wire
-from hone_wire import Wire, map_tensors, read_tree, write_tree
+from hone_wire import Wire, map_tensors, read_tree, tensors_of, write_tree
 
-_M_PERTURB, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -6, -3, -1
+_M_PERTURB = -6
+_SMALL_DRAW = 1 << 26  # bytes
 _POISON = 0x7F  # every byte of memory that was never written; the parent looks for it
 
 
@@ -35,17 +38,6 @@ def set_poison(on):
     """Makes glibc fill fresh memory with a known byte, so that a tensor that is never written is detected."""
     try:
         ctypes.CDLL(None).mallopt(_M_PERTURB, (_POISON ^ 0xFF) if on else 0)
-    except (OSError, AttributeError):
-        pass
-
-
-def settle_allocator():
-    """Fixes glibc's allocation thresholds, for reference and candidate alike. glibc adapts them to what a process has freed
-    before; without this, two processes that compute the same differ by a fifth in page faults."""
-    try:
-        libc = ctypes.CDLL(None)
-        libc.mallopt(_M_MMAP_THRESHOLD, 32 << 20)
-        libc.mallopt(_M_TRIM_THRESHOLD, 1 << 30)
     except (OSError, AttributeError):
         pass
 
@@ -105,6 +97,11 @@ class Worker:
         self.synchronize = torch.cuda.synchronize if self.device.type == "cuda" else lambda: None
         self.settings_before = None  # process-wide settings, before the candidate's file was imported
         self.facts = {}
+        self.thread_count = 0  # as the parent set it; 0: not yet
+        self.writes_inputs = False  # a call was seen to change its inputs
+        self.first_draw, self.fixed = None, None  # tensors of get_inputs; which of them are the same in every draw
+        self.held, self.placed = hone_regions.Held(), {}  # answers on their way to the parent; inputs in its memory
+        self.draws_on_device = self.device.type == "cuda"  # until get_inputs turns out to refuse it
         self.clock = hone_clock.Clock(self)
         self.verbs = {name: getattr(self, name) for name in hone_protocol.WORKER}
         self.verbs.update((name, getattr(self.clock, name)) for name in hone_protocol.CLOCK)
@@ -155,6 +152,7 @@ class Worker:
         return facts
 
     def threads(self, message, descriptors):
+        self.thread_count = message["count"]
         torch.set_num_threads(message["count"])
         return {}
 
@@ -287,6 +285,7 @@ class Worker:
                 table.pop(slot, None)
         for name in message.get("inputs", ()):
             self.inputs.pop(name, None)
+            self.placed.pop(name, None)
         gc.collect()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -295,16 +294,27 @@ class Worker:
     # Inputs
 
     def draw_inputs(self, seed, variant=None, slot=None):
-        """The task's own inputs under a secret seed."""
-        self.seed(seed)
-        if variant:
-            made = self._variants()[variant]
-            made = made() if callable(made) else made
-        else:
-            made = self.module.get_inputs()
+        """The task's own inputs under a secret seed, on the device where the task's code can do that: a gigabyte is not drawn by one
+        core of the host."""
+        made = None
+        if self.draws_on_device and hasattr(torch.device, "__enter__"):
+            try:
+                with self.device:
+                    made = self._draw(seed, variant)
+            except Exception:  # numpy, a generator of the host's, too little memory: whatever it is, the host decides
+                self.draws_on_device = False
+        if made is None:
+            made = self._draw(seed, variant)
         if self.source is not None:
             made = hone_task.check_inputs(self.source, made, self.models.get(slot))
         return list(made)
+
+    def _draw(self, seed, variant):
+        self.seed(seed)
+        if not variant:
+            return self.module.get_inputs()
+        made = self._variants()[variant]
+        return made() if callable(made) else made
 
     def make_inputs(self, message, descriptors):
         """The task's own inputs under a secret seed, changed for a stress regime when asked."""
@@ -319,19 +329,65 @@ class Worker:
                 changed = self.module.get_stress(message["regime"], copy.deepcopy(self.models[message["slot"]]), made)
                 made = made if changed is None else list(changed)
             else:
-                made = hone_stress.change_inputs(made, generator, message.get("draw", "wide"))
+                more = self._further_draws(message, made)
+                made = hone_stress.change_inputs(made, generator, message.get("draw", "wide"), message["regime"], more, self.fixed or ())
         if message.get("change"):
             import hone_stress
 
-            made = hone_stress.transform_inputs(message["change"], made, message.get("output_shapes", []))
+            made = hone_stress.transform_inputs(message["change"], made, message.get("output_shapes", []), self.models[message["slot"]])
             if made is None:
                 return {}
-        self.inputs[message["inputs"]] = map_tensors(made, lambda t: t.to(self.device))
-        return {"tree": write_tree(made, descriptors[0])}
+        inputs = self.inputs[message["inputs"]] = map_tensors(made, lambda t: t.to(self.device))
+        if message["inputs"].startswith("default#"):
+            self._note_fixed(tensors_of(list(inputs)))
+        return {**self._fixed_leaves(), "tree": self.hold().add(inputs) if message.get("hold") else write_tree(made, descriptors[0])}
+
+    def _note_fixed(self, tensors):
+        """Which tensors are the same in all draws of get_inputs so far."""
+        if self.first_draw is None or [t.shape for t in tensors] != [t.shape for t in self.first_draw]:
+            self.fixed = None if self.first_draw is None else set()
+            self.first_draw = self.first_draw or tensors
+            return
+        alike = {at for at, (one, first) in enumerate(zip(tensors, self.first_draw)) if one is not first and torch.equal(one, first)}
+        self.fixed = alike if self.fixed is None else self.fixed & alike
+
+    def _fixed_leaves(self):
+        """What the parent is told of them: all, and those whose values are worth work ahead of the clock."""
+        import hone_nature
+
+        if not self.fixed:
+            return {}
+        return {"fixed": sorted(self.fixed), "telling": [at for at in sorted(self.fixed) if hone_nature.is_telling(self.first_draw[at])]}
+
+    def _further_draws(self, message, made):
+        """More draws of get_inputs, where they are small: what a tensor is shows in several draws better than in one."""
+        if sum(t.numel() * t.element_size() for t in tensors_of(list(made))) > _SMALL_DRAW:
+            return []
+        return [self.draw_inputs(message["seed"] + more, message.get("variant"), message["slot"]) for more in (1, 2)]
+
+    def hold(self):
+        """A place for tensors of which the parent learns the sizes now and asks for the values (`fetch`) next."""
+        self.held = hone_regions.Held()
+        return self.held
+
+    def fetch(self, message, descriptors):
+        """Copies what is held into memory that the parent made for it."""
+        region = hone_regions.open_region(message, descriptors[0])
+        self.held.move_into(region)
+        self.synchronize()
+        region.release()
+        if message.get("trim") and self.device.type == "cuda":
+            torch.cuda.empty_cache()  # a float64 run leaves gigabytes behind that the other process may need
+        return {}
 
     def put_inputs(self, message, descriptors):
         name = message["inputs"]
-        if message.get("in_place") and name in self.inputs:
+        if message.get("in_place") and name in self.placed and not descriptors:
+            self.inputs[name] = self.placed[name].update(message["tree"])
+        elif "bytes" in message:
+            placed = hone_regions.Placed(hone_regions.open_region(message, descriptors[0]), message["tree"], self.device)
+            self.placed[name], self.inputs[name] = placed, placed.tree
+        elif message.get("in_place") and name in self.inputs:
             self.inputs[name] = hone_wire.overwrite_tree(self.inputs[name], message["tree"], descriptors[0], self.device)
         else:
             self.inputs[name] = read_tree(message["tree"], descriptors[0], self.device)
@@ -349,7 +405,7 @@ class Worker:
         if callable(getattr(self.module, "get_stress", None)):
             self.module.get_stress(message["regime"], model, self.inputs[message["inputs"]])
         else:
-            hone_stress.change_model(message["regime"], model, generator)
+            hone_stress.change_model(message["regime"], model, generator, self.models.get("default"))
         self.wide.pop(message["slot"], None)
         return {}
 
@@ -357,7 +413,7 @@ class Worker:
         import hone_stress
 
         slot, inputs = message["slot"], self.inputs[message["inputs"]]
-        defaults = hone_stress.tunable(self.models["default"]) if slot != "default" else {}
+        defaults = hone_stress.defaults_of(self.models["default"]) if slot != "default" else {}
         reply = {"names": hone_stress.mutants(self.models[slot], inputs, defaults), "sensitivities": {}}
         if len(defaults) > message["gradient_from"]:
             self.restore(slot)
@@ -375,9 +431,15 @@ class Worker:
 
         if not name:
             return inputs, contextlib.nullcontext()
-        if name.startswith("parameter:"):
-            return inputs, hone_stress.mutated_parameter(name[len("parameter:"):], model, hone_stress.tunable(self.models["default"]))
-        return hone_stress.mutate(name, inputs, torch.Generator().manual_seed(seed)), contextlib.nullcontext()
+        kind, _, parameter = name.partition(":")
+        if parameter:
+            defaults = hone_stress.defaults_of(self.models["default"])
+            return inputs, hone_stress.mutated_parameter(parameter, model, defaults, kind == "another")
+        own = self.inputs.get("default#1")
+        # Mutants count arguments, `fixed` counts tensors; they are the same where every argument is a tensor.
+        plain = own is not None and all(isinstance(value, torch.Tensor) for value in own)
+        fixed = self.fixed if plain and self.fixed else ()
+        return hone_stress.mutate(name, inputs, torch.Generator().manual_seed(seed), own, fixed), contextlib.nullcontext()
 
     # Runs
 
@@ -394,19 +456,25 @@ class Worker:
         self.synchronize()
 
     def _keep_busy(self):
-        """Runs other work on another stream while the model runs, so that CTAs run in another order."""
+        """Fills the device with other work, so that CTAs run in another order. What the model has queued waits until the work lets it in: an
+        answer that is computed on a stream of its own is then not ready when it is read on the caller's."""
         if self.device.type != "cuda":
             return
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
-            a = torch.randn(1024, 1024, device=self.device)
-            for _ in range(20):
+            a = torch.randn(4096, 4096, device=self.device, dtype=torch.half)
+            for _ in range(30):
                 a = torch.mm(a, a).clamp_(-1, 1)
+
+    def inputs_of(self, name, fresh=False):
+        """Inputs for a call. A module that writes into its inputs gets copies."""
+        inputs = self.inputs[name]
+        return map_tensors(inputs, lambda tensor: tensor.detach().clone()) if fresh or self.writes_inputs else inputs
 
     def run(self, message, descriptors):
         """Makes one call. Writes the outputs and, when asked, the inputs as they are afterwards."""
-        slot, inputs = message["slot"], self.inputs[message["inputs"]]
-        model = self.models[slot]
+        slot, originals = message["slot"], self.inputs[message["inputs"]]
+        model, inputs = self.models[slot], self.inputs_of(message["inputs"], message.get("fresh"))
         inputs, mutated = self._mutated(message.get("mutant"), model, inputs, message["seed"])
         rung = self.rungs.get(slot, {}).get(message.get("rung", "eager"))
         self.restore(slot)
@@ -431,11 +499,23 @@ class Worker:
                         hone_task.check_output(self.source, out)
                 spent = time.perf_counter() - started
                 # No synchronisation before the bytes are read: the copy of a plain tensor waits for its own stream only.
-                tree = write_tree(out, descriptors[0], plain_only=self.role == "candidate")
+                candidates = self.role == "candidate"
+                if message.get("want_inputs"):
+                    out = inputs
+                if message.get("hold"):
+                    tree = self.hold().add(out, plain_only=candidates, copy=candidates)
+                else:
+                    tree = write_tree(out, descriptors[0], plain_only=candidates)
         finally:
             set_poison(False)
         self.synchronize()
         reply = {"tree": tree, "compute_s": spent}
+        if message.get("fresh"):
+            pairs = zip(tensors_of(list(originals)), tensors_of(list(inputs)))
+            reply["inputs_changed"] = not all(before.equal(after) for before, after in pairs)
+            self.writes_inputs = self.writes_inputs or reply["inputs_changed"]
+        if message["inputs"] in self.placed:
+            self.placed[message["inputs"]].write_back()
         if len(descriptors) > 1:
             reply["inputs_after"] = write_tree(inputs, descriptors[1])
         return reply
@@ -450,7 +530,7 @@ class Worker:
             wide = wide_model(self.models[slot])
         if message["keep"]:
             self.wide[slot] = wide
-        inputs, mutated = self._mutated(message.get("mutant"), wide, self.inputs[message["inputs"]], message["seed"])
+        inputs, mutated = self._mutated(message.get("mutant"), wide, self.inputs_of(message["inputs"]), message["seed"])
         if message.get("jitter"):
             inputs = jittered(inputs, message["jitter"], torch.Generator().manual_seed(message.get("jitter_seed", 0)))
         started = time.perf_counter()
@@ -458,7 +538,7 @@ class Worker:
             out = run_wide(wide, inputs, lambda: self.seed(message["seed"]))
         self.synchronize()
         spent = time.perf_counter() - started
-        return {"tree": write_tree(out, descriptors[0]), "compute_s": spent}
+        return {"tree": self.hold().add(out) if message.get("hold") else write_tree(out, descriptors[0]), "compute_s": spent}
 
     # Timing
 
@@ -467,7 +547,7 @@ class Worker:
         from hone_rungs import RUNGS
 
         slot = message["slot"]
-        self.rungs.setdefault(slot, {})[message["rung"]] = RUNGS[message["rung"]](self.models[slot], self.inputs[message["inputs"]])
+        self.rungs.setdefault(slot, {})[message["rung"]] = RUNGS[message["rung"]](self.models[slot], self.inputs_of(message["inputs"]))
         self.synchronize()
         return {}
 
@@ -476,7 +556,23 @@ class Worker:
     def card(self, message, descriptors):
         import hone_card
 
-        return {"card": hone_card.card(self.models[message["slot"]], self.inputs[message["inputs"]])}
+        return {"card": hone_card.card(self.models[message["slot"]], self.inputs_of(message["inputs"]))}
+
+    def graph(self, message, descriptors):
+        """The task as a graph, run once against the module if there is memory for it."""
+        import hone_graph
+
+        def draw(index):
+            made = self.draw_inputs((message["seed"] + index) % (1 << 63), slot=message["slot"])
+            return map_tensors(made, lambda t: t.to(self.device))
+
+        self.restore(message["slot"])
+        try:
+            return {"graph": hone_graph.checked(self.models[message["slot"]], draw, lambda: self.seed(message["seed"]), message["limit_bytes"])}
+        except hone_graph.Declined as declined:
+            return {"declined": str(declined)}
+        finally:
+            self.restore(message["slot"])
 
     def profile(self, message, descriptors):
         import hone_card
@@ -489,7 +585,7 @@ class Worker:
                     function = function.fn
                 if callable(function):
                     own.append(getattr(function, "__name__", ""))
-        return hone_card.profile(self.models[message["slot"]], self.inputs[message["inputs"]], self.device, own)
+        return hone_card.profile(self.models[message["slot"]], self.inputs_of(message["inputs"]), self.device, own)
 
     def ceilings(self, message, descriptors):
         import hone_card
@@ -530,7 +626,7 @@ def answer(worker, message, descriptors):
     try:
         started = time.perf_counter()
         reply = worker.verbs[verb](message, descriptors)
-        if verb in ("hello", "load", "build", "card", "profile", "rung", "ceilings"):
+        if verb in ("hello", "load", "build", "card", "graph", "profile", "rung", "ceilings"):
             reply["compute_s"] = time.perf_counter() - started
         reply["ok"] = True
         return reply
@@ -583,7 +679,7 @@ def main():
     """The zygote: forks a worker whenever the parent asks. It has imported torch and touches no device and no foreign code."""
     descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     die_with_parent()
-    settle_allocator()
+    hone_settings.settle_allocator()
     gc.freeze()  # what was imported is never looked through again, so that workers share its memory
     gc.enable()
     control = Wire(descriptor)

@@ -6,6 +6,7 @@
 #include "analysis/check.h"
 #include "analysis/extension_calls.h"
 #include "analysis/kernel_class.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {

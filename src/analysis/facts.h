@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/candidate.h"
-#include "base/json.h"
+#include "base/json_fwd.h"
 
 namespace hone {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+
 namespace hone {
 
 const char* SeverityName(Severity severity) {

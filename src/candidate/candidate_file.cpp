@@ -37,8 +37,8 @@ Result<fs::path> CopyInto(const CandidateFile& candidate, const fs::path& folder
     if (total > kMaxPackageBytes)
       return Error{ErrorKind::kInvalid, "candidate: the package " + top.string() + " is larger than 16 MiB"};
     HONE_RETURN_IF_ERROR(MakeFolders(folder / relative.parent_path()));
-    fs::copy_file(entry.path(), folder / relative, fs::copy_options::overwrite_existing, code);
-    if (code) return Error{ErrorKind::kIo, "cannot copy " + entry.path().string() + ": " + code.message()};
+    HONE_ASSIGN_OR_RETURN(const std::string content, ReadFile(entry.path()));
+    HONE_RETURN_IF_ERROR(WriteFileAtomic(folder / relative, content));  // replaces a link, never follows it
   }
   // What runs is what was read and hashed, even if the file has changed since.
   const fs::path copy = folder / fs::relative(candidate.path, top.parent_path(), code);

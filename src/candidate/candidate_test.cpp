@@ -109,6 +109,20 @@ TEST_F(Candidate, LinksInAPackageAreNotFollowed) {
   EXPECT_THAT(Copied(), testing::UnorderedElementsAre("pkg/__init__.py", "pkg/candidate.py"));
 }
 
+TEST_F(Candidate, LinksWhereItIsCopiedToAreReplacedNotFollowed) {
+  const fs::path outside = Write("outside.txt", "untouched");
+  Write("pkg/__init__.py", "");
+  Write("pkg/helper.py", "h = 1");
+  const CandidateFile candidate = *LoadCandidateFile(Write("pkg/candidate.py", "x"));
+  fs::create_directory(to_.path() / "pkg");
+  for (const char* name : {"pkg/helper.py", "pkg/candidate.py"})
+    fs::create_symlink(outside, to_.path() / name);
+  const Result<fs::path> copy = CopyInto(candidate, to_.path());
+  ASSERT_TRUE(copy.ok()) << copy.error().message;
+  EXPECT_EQ(*ReadFile(outside), "untouched");
+  EXPECT_EQ(*ReadFile(to_.path() / "pkg/helper.py"), "h = 1");
+}
+
 TEST_F(Candidate, ReachedThroughALinkIsTheFileItself) {
   Write("pkg/__init__.py", "");
   Write("pkg/real.py", "text");

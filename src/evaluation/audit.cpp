@@ -32,8 +32,8 @@ bool Passes(const MutantResult& mutant) {
 
 class Auditor {
  public:
-  Auditor(WorkerProcess& worker, Truth* truth, const Progress& progress)
-      : worker_(worker), truth_(*truth), progress_(progress) {}
+  Auditor(TruthBuilder& builder, Truth* truth, const Progress& progress)
+      : builder_(builder), worker_(builder.worker()), truth_(*truth), progress_(progress) {}
 
   Status Run() {
     leaf_ratio_.assign(truth_.cases[0].truth.leaves.size(), 0);
@@ -44,8 +44,13 @@ class Auditor {
     for (const std::string& name : order_) truth_.mutants.push_back(found_[name]);
     truth_.CheckAccuracy();
     HONE_RETURN_IF_ERROR(DoubtInputs());
-    DoubtOutputs();
+    HONE_RETURN_IF_ERROR(DoubtOutputs());
     DoubtTask();
+    if (!left_out_.empty())
+      truth_.remarks.push_back(
+          fmt::format("not audited, because it would take too long: {} of the task's "
+                      "mutants ({})",
+                      left_out_.size(), Join(left_out_, ", ").substr(0, 200)));
     return Ok();
   }
 
@@ -56,19 +61,26 @@ class Auditor {
     return nullptr;
   }
 
-  void Note(const std::string& name, const Case& one, const TensorTree& wrong) {
+  Status Note(const std::string& name, const Case& one, const TensorTree& wrong) {
     double ratio = 0;
     for (size_t i = 0; i < one.truth.leaves.size() && i < wrong.leaves.size(); ++i) {
-      if (wrong.leaves[i].shape != one.expected.leaves[i].shape) continue;
-      const Distance distance = CompareLeaves(wrong, one.truth, i);
+      if (wrong.leaves[i].shape != one.expected.leaves[i].shape) {
+        // Sizes that depend on values: such an answer is refused for its shape.
+        ratio = 1e9;
+        if (i < leaf_ratio_.size()) leaf_ratio_[i] = ratio;
+        continue;
+      }
+      HONE_ASSIGN_OR_RETURN(const Distance distance, CompareLeaves(wrong, one.truth, i));
       const Limit limit = truth_.LimitFor(one.instance, i);
-      const double off = std::max(distance.relative / std::max(limit.relative, 1e-30),
+      const double off = truth_.NormShare(one.instance, i, distance) *
+                         std::max(distance.relative / std::max(limit.relative, 1e-30),
                                   distance.scaled / std::max(limit.scaled, 1e-30));
       const double leaf = distance.non_finite > 0 ? 1e9 : std::min(off, 1e9);
       if (i < leaf_ratio_.size()) leaf_ratio_[i] = std::max(leaf_ratio_[i], leaf);
       ratio = std::max(ratio, leaf);
     }
     Add(name, ratio, truth_.instances[one.instance].slot);
+    return Ok();
   }
 
   void Add(const std::string& name, double ratio, const std::string& regime) {
@@ -92,14 +104,15 @@ class Auditor {
   Status CompareConstants() {
     for (size_t instance = 0; instance < truth_.instances.size(); ++instance) {
       const Case& one = *FirstOf(instance);
-      std::vector<std::byte> zeros(one.expected.total_bytes());
-      HONE_ASSIGN_OR_RETURN(SharedBlob zero_blob, SharedBlob::Of("zeros", zeros));
-      HONE_ASSIGN_OR_RETURN(const TensorTree zero_tree,
-                            ParseTree(one.expected.description, std::move(zero_blob), "output"));
-      Note("zeros", one, zero_tree);
+      HONE_ASSIGN_OR_RETURN(const CaseLease lease, builder_.Hold(one));
+      {
+        HONE_ASSIGN_OR_RETURN(const TensorTree zeros, ZerosLike(one.expected));
+        HONE_RETURN_IF_ERROR(Note("zeros", one, zeros));
+      }
       for (const Case& other : truth_.cases) {
         if (&other == &one || !other.variant.empty() || !other.change.empty()) continue;
-        Note(kAnotherAnswer, one, other.expected);
+        HONE_ASSIGN_OR_RETURN(const CaseLease another, builder_.Hold(other));
+        HONE_RETURN_IF_ERROR(Note(kAnotherAnswer, one, other.expected));
         if (ToldApart(kAnotherAnswer)) break;
       }
     }
@@ -109,23 +122,25 @@ class Auditor {
   // Request: RunRequest or TruthRequest.
   template <class Request>
   Result<std::optional<TensorTree>> Answer(const Case& one, const std::string& mutant) {
-    HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("mutant"));
     Request request;
     request.slot = truth_.instances[one.instance].slot;
     request.inputs = one.id;
     request.seed = one.call_seed;
     request.mutant = mutant;
-    HONE_ASSIGN_OR_RETURN(const auto reply, worker_.Call(request, {blob.fd()}, 600));
+    HONE_ASSIGN_OR_RETURN(auto reply, AskForTree(worker_, builder_.plane(), request, {.root = "output"}));
     if (!reply.ok() && !worker_.alive())
       return Error{ErrorKind::kInvalid, "the reference worker died under mutant " + mutant};
     // An input that must keep its form (sorted offsets, say) has no such mutant.
-    if (!reply.ok()) return std::optional<TensorTree>();
-    HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(reply.body.tree, std::move(blob), "output"));
-    return std::optional<TensorTree>(std::move(tree));
+    if (!reply.ok()) {
+      HONE_RETURN_IF_ERROR(builder_.Recover());
+      return std::optional<TensorTree>();
+    }
+    return std::optional<TensorTree>(std::move(reply.tree));
   }
 
   Status RunMutants(size_t instance) {
     const Case& one = *FirstOf(instance);
+    HONE_ASSIGN_OR_RETURN(const CaseLease lease, builder_.Hold(one));
     HONE_ASSIGN_OR_RETURN(const MutantsReply reply,
                           worker_.Require(MutantsRequest{truth_.instances[instance].slot, one.id,
                                                          one.call_seed, kGradientFrom}));
@@ -147,7 +162,7 @@ class Auditor {
         }
       }
       if (ran >= kAtLeastMutants && watch.seconds() > std::max(kBudgetSeconds, kBudgetCalls * call_s)) {
-        ++left_out_;
+        left_out_.push_back(name);
         continue;
       }
       progress_("auditing the task", static_cast<int>(i), static_cast<int>(reply.names.size()));
@@ -155,29 +170,43 @@ class Auditor {
       HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> wrong, Answer<RunRequest>(one, name));
       call_s = ran == 0 ? call.seconds() : std::min(call_s, call.seconds());
       ++ran;
-      if (wrong) Note(name, one, *wrong);
+      std::erase(left_out_, name);
+      if (wrong) HONE_RETURN_IF_ERROR(Note(name, one, *wrong));
     }
     return Ok();
   }
 
-  // Whether the float64 answer stays the same, whatever this input or parameter is: then it is unused.
-  Result<bool> IsUnused(const std::string& mutant) {
+  // What another value of an input or parameter does to the float64 answer.
+  enum class Effect { kNone, kMoves, kRefused };
+
+  // The mutant that puts another value in, also where no regime has moved a constant.
+  static std::string AnotherValue(const std::string& mutant) {
+    if (StartsWith(mutant, kParameter)) return "another:" + mutant.substr(sizeof kParameter - 1);
+    return mutant.substr(0, mutant.size() - sizeof "ignored" + 1) + "replaced";
+  }
+
+  Result<Effect> EffectOf(const std::string& mutant) {
+    bool ran = false;
     for (size_t instance = 0; instance < truth_.instances.size(); ++instance) {
       if (StartsWith(mutant, kParameter) && instance == 0) continue;
       const Case& one = *FirstOf(instance);
-      HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> wrong, Answer<TruthRequest>(one, mutant));
-      if (!wrong || wrong->leaves.size() != one.truth.leaves.size()) return false;
+      HONE_ASSIGN_OR_RETURN(const CaseLease lease, builder_.Hold(one));
+      HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> wrong,
+                            Answer<TruthRequest>(one, AnotherValue(mutant)));
+      if (!wrong) continue;
+      ran = true;
+      if (wrong->leaves.size() != one.truth.leaves.size()) return Effect::kMoves;
       for (size_t i = 0; i < wrong->leaves.size(); ++i) {
-        if (wrong->leaves[i].elements() != one.truth.leaves[i].elements()) return false;
-        const Distance moved = CompareLeaves(*wrong, one.truth, i);
-        if (moved.non_finite > 0 || !(moved.relative <= kUnmoved)) return false;
+        if (wrong->leaves[i].elements() != one.truth.leaves[i].elements()) return Effect::kMoves;
+        HONE_ASSIGN_OR_RETURN(const Distance moved, CompareLeaves(*wrong, one.truth, i));
+        if (moved.non_finite > 0 || !(moved.relative <= kUnmoved)) return Effect::kMoves;
       }
     }
-    return true;
+    return ran ? Effect::kNone : Effect::kRefused;
   }
 
   Status DoubtInputs() {
-    std::vector<std::string> unused;
+    std::vector<std::string> unused, fixed;
     const bool has_truth = truth_.note == "float64";
     for (const MutantResult& mutant : truth_.mutants) {
       const bool input = StartsWith(mutant.name, "input-") && EndsWith(mutant.name, "-ignored") &&
@@ -186,9 +215,9 @@ class Auditor {
       if (!Passes(mutant) || (!input && !parameter)) continue;
       const std::string what = parameter ? "parameter " + mutant.name.substr(sizeof kParameter - 1)
                                          : "input " + Split(mutant.name, '-')[1];
-      HONE_ASSIGN_OR_RETURN(const bool never_moves, IsUnused(mutant.name));
-      if (never_moves && has_truth) {
-        unused.push_back(what);
+      HONE_ASSIGN_OR_RETURN(const Effect effect, EffectOf(mutant.name));
+      if (has_truth && effect != Effect::kMoves) {
+        (effect == Effect::kNone ? unused : fixed).push_back(what);
         continue;
       }
       truth_.doubts.push_back({parameter ? DoubtKind::kBlindParameter : DoubtKind::kBlindInput,
@@ -200,27 +229,31 @@ class Auditor {
     if (!unused.empty())
       truth_.remarks.push_back(Join(unused, ", ") +
                                " does not change the float64 answer: unused by the task");
+    if (!fixed.empty())
+      truth_.remarks.push_back(Join(fixed, ", ") +
+                               " has one value only: the task refuses the others that were tried");
     return Ok();
   }
 
-  bool IsConstant(size_t leaf) const {
+  Result<bool> IsConstant(size_t leaf) {
     const Case& one = truth_.cases[0];
+    HONE_ASSIGN_OR_RETURN(const CaseLease own, builder_.Hold(one));
     for (const Case& other : truth_.cases) {
       if (other.truth.leaves[leaf].elements() != one.truth.leaves[leaf].elements()) continue;
-      const TensorLeaf& a = other.truth.leaves[leaf];
-      const TensorLeaf& b = one.truth.leaves[leaf];
-      const Distance moved = Compare(a.dtype, other.truth.Bytes(a), b.dtype, one.truth.Bytes(b));
+      HONE_ASSIGN_OR_RETURN(const CaseLease lease, builder_.Hold(other));
+      HONE_ASSIGN_OR_RETURN(const Distance moved, CompareNorms(other.truth, one.truth, leaf));
       if (moved.non_finite > 0 || !(moved.relative <= kUnmoved)) return false;
     }
     return true;
   }
 
-  void DoubtOutputs() {
-    if (leaf_ratio_.size() < 2) return;  // of a single output DoubtTask speaks
+  Status DoubtOutputs() {
+    if (leaf_ratio_.size() < 2) return Ok();  // of a single output DoubtTask speaks
     for (size_t leaf = 0; leaf < leaf_ratio_.size(); ++leaf) {
       if (leaf_ratio_[leaf] > kPasses || truth_.cases[0].truth.leaves[leaf].elements() == 0) continue;
       const std::string path = truth_.cases[0].expected.leaves[leaf].path;
-      if (IsConstant(leaf))
+      HONE_ASSIGN_OR_RETURN(const bool constant, IsConstant(leaf));
+      if (constant)
         truth_.remarks.push_back(path + " is the same for all inputs and weights");
       else
         truth_.doubts.push_back(
@@ -228,6 +261,7 @@ class Auditor {
              path + " passes whatever is computed; define get_stress with inputs that change "
                     "it, or pass --allow-blind"});
     }
+    return Ok();
   }
 
   void DoubtTask() {
@@ -244,19 +278,20 @@ class Auditor {
                                    "weights and inputs whose answers differ"});
   }
 
+  TruthBuilder& builder_;
   WorkerProcess& worker_;
   Truth& truth_;
   const Progress& progress_;
   std::map<std::string, MutantResult> found_;
   std::vector<std::string> order_;
-  std::vector<double> leaf_ratio_;  // per output: how far over the limit the farthest mutant was
-  int left_out_ = 0;
+  std::vector<double> leaf_ratio_;     // per output: how far over the limit the farthest mutant was
+  std::vector<std::string> left_out_;  // mutants beyond the budget
 };
 
 }  // namespace
 
-Status AuditTask(WorkerProcess& worker, Truth* truth, const Progress& progress) {
-  return Auditor(worker, truth, progress).Run();
+Status AuditTask(TruthBuilder& builder, Truth* truth, const Progress& progress) {
+  return Auditor(builder, truth, progress).Run();
 }
 
 }  // namespace hone

@@ -5,11 +5,11 @@
 
 #include "evaluation/progress.h"
 #include "evaluation/truth.h"
-#include "evaluation/worker.h"
+#include "evaluation/truth_builder.h"
 
 namespace hone {
 
 // Fills in mutants, doubts and remarks of the truth. Costs about as much as 30 calls of the reference.
-Status AuditTask(WorkerProcess& worker, Truth* truth, const Progress& progress);
+Status AuditTask(TruthBuilder& builder, Truth* truth, const Progress& progress);
 
 }  // namespace hone

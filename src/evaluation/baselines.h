@@ -2,23 +2,30 @@
 // times, the peak rates of the device and the floor that follows from them.
 #pragma once
 
+#include <optional>
+
 #include "evaluation/device_ceilings.h"
 #include "evaluation/ladder.h"
 #include "evaluation/progress.h"
 #include "evaluation/session_options.h"
 #include "evaluation/timing.h"
-#include "evaluation/truth.h"
+#include "evaluation/truth_builder.h"
 #include "evaluation/worker.h"
 #include "task/card.h"
 
 namespace hone {
 
+// How many times the best other baseline's time torch.compile takes, in three quarters of the rounds. Nothing
+// where the timing is no evidence: too few rounds, void ones, wrong answers, PyTorch slowed down.
+std::optional<double> CompileBehind(const Timing& timing);
+
 class Baselines {
  public:
   // `compile_record`: the file that remembers what torch.compile came to.
-  Baselines(WorkerProcess& worker, const SessionOptions& options, const Truth& truth, const Json& facts,
+  Baselines(TruthBuilder& builder, const SessionOptions& options, const Truth& truth, const Json& facts,
             fs::path compile_record)
-      : worker_(worker),
+      : builder_(builder),
+        worker_(builder.worker()),
         options_(options),
         truth_(truth),
         facts_(facts),
@@ -32,12 +39,13 @@ class Baselines {
   void CorrectFloor(Card* card, const Progress& progress);
 
   // Prepares torch.compile if it is wanted. This is slow, so callers ask only when it can change a verdict.
-  // If it was clearly slower before, in interleaved rounds of the same task, device and library versions, it
-  // is not prepared again.
+  // If it was clearly slower before, in interleaved rounds of two verdicts on the same task, device and
+  // library versions, it is not prepared again.
   Status PrepareCompile(const Progress& progress);
   // Keeps its time relative to the best other baseline.
   void RememberCompile(const Timing& timing) const;
-  Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);
+  // Microseconds of a call of a rung with nothing beside it, by the blocks of a contest.
+  Result<double> TimeAlone(const std::string& rung);
 
   const Ladder& ladder() const { return ladder_; }
   const Ceilings& ceilings() const { return ceilings_.rates; }
@@ -47,9 +55,13 @@ class Baselines {
  private:
   bool Wants(const std::string& rung) const;
   Status ChooseThreads();
+  // The least of a few calls on the same inputs.
+  Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);
   Status PrepareRung(const std::string& name);
+  Status PrepareFlushed();
   Result<TensorTree> Run(const std::string& rung, const Case& one);
 
+  TruthBuilder& builder_;
   WorkerProcess& worker_;
   const SessionOptions& options_;
   const Truth& truth_;

@@ -10,12 +10,16 @@
 #include "base/text.h"
 #include "evaluation/run_messages.h"
 #include "evaluation/setup_messages.h"
+#include "evaluation/task_folder_blame.h"
 
 namespace hone {
 
 namespace {
 
 constexpr size_t kMostNames = 20;  // that a verdict shows
+constexpr const char* kTaskCopy = "hone_task_file.py";
+constexpr double kImportTorchS = 180;
+constexpr double kForkS = 40;  // a few milliseconds where nobody has stopped the zygote
 
 std::vector<std::string> ShownNames(const std::vector<std::string>& names) {
   std::vector<std::string> shown;
@@ -25,25 +29,22 @@ std::vector<std::string> ShownNames(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void BlameTaskFolder(const Json& beside, WorkerFailure* failure) {
-  const bool looked_for_a_file = failure->type == "ModuleNotFoundError" || failure->type == "ImportError" ||
-                                 failure->type == "FileNotFoundError" || failure->type == "PermissionError";
-  if (!looked_for_a_file || !beside.is_array()) return;
-  for (const Json& entry : beside) {
-    const std::string stem = fs::path(GetString(entry, "name")).stem().string();
-    if (!Contains(failure->message, stem) && failure->type != "ImportError") continue;
-    failure->message += fmt::format(
-        "; {}, and a candidate cannot: it runs in a sandbox without the task's folder. Move what is needed "
-        "into "
-        "the task file, or pass it to Model through get_init_inputs",
-        GetString(entry, "text"));
-    return;
-  }
-}
-
 void CandidateCheck::StopAt(Phase phase, WorkerFailure failure) {
   m_.stop = Stop{phase, std::move(failure)};
   BlameTaskFolder(GetMember(session_.facts(), "beside"), &m_.stop->failure);
+}
+
+Status CandidateCheck::PlaceSources() {
+  HONE_ASSIGN_OR_RETURN(placed_source_, CopyInto(candidate_, folder_));
+  if (session_.init_inputs_opaque())
+    HONE_RETURN_IF_ERROR(WriteFileAtomic(folder_ / kTaskCopy, session_.task().source));
+  return Ok();
+}
+
+Result<bool> CandidateCheck::BlameSandbox(const Error& error) {
+  StopAt(Phase::kStart,
+         {FailureKind::kExited, "", "a second process could not be started: " + error.message, ""});
+  return false;
 }
 
 void CandidateCheck::Remark(std::string text) {
@@ -67,7 +68,9 @@ Result<bool> CandidateCheck::Lint() {
 
 Result<bool> CandidateCheck::Import() {
   progress_("importing the candidate", 0, 0);
-  HONE_ASSIGN_OR_RETURN(const auto hello, Ask(Phase::kStart, HelloRequest{}, {}, 180));
+  HONE_ASSIGN_OR_RETURN(const auto hello,
+                        Ask(Phase::kStart, HelloRequest{}, {}, sandbox_was_used_ ? kForkS : kImportTorchS));
+  if (!hello && sandbox_was_used_) return false;
   if (!hello)
     return Error{ErrorKind::kUnavailable, "the candidate's interpreter did not start: " +
                                               m_.stop->failure.message + "\n" + m_.stop->failure.detail};
@@ -76,10 +79,13 @@ Result<bool> CandidateCheck::Import() {
     HONE_ASSIGN_OR_RETURN(const auto set, Ask(Phase::kStart, ThreadsRequest{session_.threads()}, {}, 60));
     if (!set) return false;
   }
-  HONE_ASSIGN_OR_RETURN(const fs::path copy, CopyInto(candidate_, folder_));
-  HONE_ASSIGN_OR_RETURN(const auto loaded,
-                        Ask(Phase::kImport, LoadRequest{copy.string(), "hone_candidate", "ModelNew"}, {},
-                            session_.options().build_timeout_s));
+  if (placed_source_.empty()) {
+    HONE_RETURN_IF_ERROR(PlaceSources());
+  }
+  HONE_ASSIGN_OR_RETURN(
+      const auto loaded,
+      Ask(Phase::kImport, LoadRequest{placed_source_.string(), "hone_candidate", "ModelNew"}, {},
+          session_.options().build_timeout_s));
   if (!loaded) return false;
   m_.has_class = loaded->has_class;
   if (!m_.has_class) {
@@ -109,9 +115,7 @@ Result<bool> CandidateCheck::BuildInstance(const Instance& instance) {
   BuildRequest build = {instance.slot, "ModelNew", instance.seed};
   std::vector<int> descriptors;
   if (session_.init_inputs_opaque()) {
-    const fs::path copy = folder_ / "hone_task_file.py";
-    HONE_RETURN_IF_ERROR(WriteFileAtomic(copy, session_.task().source));
-    build.init_file = copy.string();
+    build.init_file = (folder_ / kTaskCopy).string();
   } else {
     build.init = session_.init_inputs().description;
     descriptors.push_back(session_.init_inputs().blob.fd());
@@ -139,10 +143,22 @@ Result<bool> CandidateCheck::Inspect() {
 
 Result<bool> CandidateCheck::ProfileCall() {
   if (session_.options().interpret_triton) return true;
+  return session_.options().device == "cuda" && !session_.options().profile_all ? Result<bool>(true)
+                                                                                : Profile();
+}
+
+Result<bool> CandidateCheck::Profile() {
   progress_("counting launches", 0, 0);
-  HONE_ASSIGN_OR_RETURN(auto reply, Ask(Phase::kProfile, ProfileRequest{"default", "again"}, {}, 300));
+  HONE_RETURN_IF_ERROR(session_.CountLaunches());
+  const Case& one = session_.cases()[0];
+  HONE_ASSIGN_OR_RETURN(const CaseLease lease, session_.Hold(one));
+  HONE_ASSIGN_OR_RETURN(const bool put, Put(one, "profile", false));
+  if (!put) return false;
+  HONE_ASSIGN_OR_RETURN(auto reply, Ask(Phase::kProfile, ProfileRequest{"default", "profile"}, {}, 300));
   if (!reply) return false;
-  m_.profile = Profile{reply->launches, reply->own_us, reply->library_us, std::move(reply->kernels)};
+  HONE_ASSIGN_OR_RETURN(const bool dropped, DropPlaced());
+  if (!dropped) return false;
+  m_.profile = hone::Profile{reply->launches, reply->own_us, reply->library_us, std::move(reply->kernels)};
   return true;
 }
 

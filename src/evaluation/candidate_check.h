@@ -2,10 +2,11 @@
 // returns false when the evaluation is over; measurement() says what was seen until then.
 //
 // candidate_check.cpp has what comes before and beside the calls, candidate_trials.cpp the checked calls,
-// candidate_timing.cpp the contest with the baselines.
+// candidate_draws.cpp those of random modules, candidate_timing.cpp the contest with the baselines.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include "evaluation/measurement.h"
 #include "evaluation/progress.h"
 #include "evaluation/reference_session.h"
+#include "evaluation/tree_exchange.h"
 
 namespace hone {
 
@@ -38,8 +40,15 @@ class CandidateCheck {
   Result<bool> Trials();
   Result<bool> Repeat();
   Result<bool> Inspect();
+  // Where the profiler takes seconds to start, on a GPU, only for those that are ahead (Time asks again) or
+  // for everybody if the session wants it.
   Result<bool> ProfileCall();
   Result<bool> Time();
+  // One more pair of fresh processes, for a timing that came out unsure. What was timed before stays.
+  Result<bool> TimeAgain();
+  // Where PyTorch ran slower beside the candidate: whether the machine is slower now. The candidate is frozen
+  // meanwhile, not gone, so this decides about further pairs alone.
+  Status LookAlone();
 
   Measurement& measurement() { return m_; }
 
@@ -56,17 +65,35 @@ class CandidateCheck {
   void StopAt(Phase phase, WorkerFailure failure);
   void Remark(std::string text);
 
+  // The candidate's file, and the task's where it is needed, into the folder that the candidate reads.
+  Status PlaceSources();
   Result<bool> BuildInstance(const Instance& instance);
+  // The candidate has run in this sandbox before and can have brought the error about: it counts against it.
+  Result<bool> BlameSandbox(const Error& error);
 
   Result<bool> Put(const Case& one, const std::string& name, bool in_place);
   // Makes one checked call. Returns nothing if the candidate failed.
   Result<std::optional<TensorTree>> Call(Phase phase, const Case& one, const std::string& inputs, bool busy,
-                                         TensorTree* inputs_after);
+                                         TensorTree* inputs_after) {
+    return CallSeeded(phase, one, inputs, one.call_seed, busy, inputs_after);
+  }
+  Result<std::optional<TensorTree>> CallSeeded(Phase phase, const Case& one, const std::string& inputs,
+                                               uint64_t seed, bool busy, TensorTree* inputs_after);
+  // candidate_draws.cpp: whether a wrong answer comes of other random draws; then the trial is no longer bad.
+  Result<bool> ExcuseDraws(Trial* trial);
+  Result<bool> CompareDistributions();
+  Result<bool> CompareCase(const Case& one, int draws);
+  struct CaseDraws;
+  Result<bool> DrawBoth(const Case& one, int draws, CaseDraws* made);
+  void ExpectAnswer(const Case& one);
+  Result<bool> DropPlaced();
   double CallSeconds(const Case& one);
   bool Forgive(const Case& one);
 
-  Result<bool> AddCompiled(Contest& contest);
-  Result<bool> AddFreshPair(Contest& contest);
+  Result<bool> Profile();
+  Result<bool> AddCompiled();
+  Result<bool> AddFreshPair();
+  Result<bool> TakeInspection(CandidateCheck& fresh);
   Status CheckContract(double call_s);
 
   ReferenceSession& session_;
@@ -75,14 +102,14 @@ class CandidateCheck {
   fs::path folder_;
   const Progress& progress_;
   size_t most_cases_;
+  bool sandbox_was_used_ = false;  // by an earlier process of this candidate
+  fs::path placed_source_;         // empty: not yet
   Measurement m_;
+  std::optional<Contest> contest_;
   std::vector<uint64_t> answer_bytes_;
+  size_t most_answer_bytes_ = 0;
+  std::map<std::string, PlacedInputs> placed_;       // on the device, by name
   std::set<std::pair<size_t, std::string>> called_;  // instances and variants
 };
-
-// A candidate made from a task fails where the task needs a file of its own folder: the sandbox holds the
-// candidate alone. The message then names the task's line and the change to make. `beside`: what the task
-// took from there.
-void BlameTaskFolder(const Json& beside, WorkerFailure* failure);
 
 }  // namespace hone

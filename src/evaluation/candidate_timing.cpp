@@ -6,12 +6,6 @@
 
 namespace hone {
 
-namespace {
-
-constexpr int kPairs = 3;  // of processes, before a candidate is accepted
-
-}  // namespace
-
 Result<bool> CandidateCheck::Time() {
   if (!session_.truth().doubts.empty() && !session_.options().allow_blind) return true;  // nothing to gain
   if (session_.options().interpret_triton) {
@@ -24,37 +18,65 @@ Result<bool> CandidateCheck::Time() {
     HONE_RETURN_IF_ERROR(CheckContract(session_.eager_us() * 1e-6));
     return true;
   }
-  Contest contest(session_);
-  HONE_ASSIGN_OR_RETURN(bool timed, contest.AddPair(session_.worker(), worker_, progress_, &m_.stop));
-  if (timed && contest.timing().answers_wrong == 0) {
-    HONE_ASSIGN_OR_RETURN(const bool more, AddCompiled(contest));
+  contest_.emplace(session_);
+  contest_->Screen();  // these processes have been through trials
+  if (m_.draws) contest_->HoldToRanges(m_.draws->ranges[0]);
+  HONE_ASSIGN_OR_RETURN(bool timed, contest_->AddPair(session_.worker(), worker_, progress_, &m_.stop));
+  if (timed && contest_->timing().answers_wrong == 0) {
+    HONE_ASSIGN_OR_RETURN(const bool more, AddCompiled());
     if (more) {
-      contest.Restart();
-      HONE_ASSIGN_OR_RETURN(timed, contest.AddPair(session_.worker(), worker_, progress_, &m_.stop));
-      if (timed) session_.RememberCompile(contest.timing());
+      contest_->Restart();
+      contest_->Screen();
+      HONE_ASSIGN_OR_RETURN(timed, contest_->AddPair(session_.worker(), worker_, progress_, &m_.stop));
+      if (timed) session_.RememberCompile(contest_->timing());
     }
   }
-  if (timed && contest.Ahead() && contest.timing().answers_wrong == 0) {
-    HONE_ASSIGN_OR_RETURN(timed, contest.TimeColdCalls(session_.worker(), worker_, &m_.stop));
-    const double call_us = contest.timing().MedianUs(contest.timing().contestants[0]);
+  if (timed && contest_->Ahead() && contest_->timing().answers_wrong == 0) {
+    if (!m_.profile) {
+      HONE_ASSIGN_OR_RETURN(timed, Profile());
+      if (!timed) return false;
+    }
+    HONE_ASSIGN_OR_RETURN(timed, contest_->TimeColdCalls(session_.worker(), worker_, &m_.stop));
+    const double call_us = contest_->timing().MedianUs(contest_->timing().contestants[0]);
     if (timed) {
       HONE_RETURN_IF_ERROR(CheckContract(call_us * 1e-6));
     }
-    for (int pair = 1; timed && pair < kPairs; ++pair) {
-      progress_("timing fresh processes", pair, kPairs);
-      HONE_ASSIGN_OR_RETURN(timed, AddFreshPair(contest));
+    for (int pair = 0; timed && pair < kFreshPairs; ++pair) {
+      progress_("timing fresh processes", pair + 1, kFreshPairs);
+      HONE_ASSIGN_OR_RETURN(timed, AddFreshPair());
+      if (contest_->timing().answers_wrong > 0) break;
     }
   }
-  if (timed) m_.timing = contest.timing();
+  if (timed) m_.timing = contest_->timing();
   return timed;
+}
+
+Result<bool> CandidateCheck::TimeAgain() {
+  if (!contest_ || !m_.timing) return false;
+  const Stopwatch watch;
+  HONE_ASSIGN_OR_RETURN(const bool timed, AddFreshPair());
+  for (auto& [phase, seconds] : m_.phases)
+    if (phase == Phase::kTiming) seconds += watch.seconds();
+  if (timed) m_.timing = contest_->timing();
+  return timed;
+}
+
+Status CandidateCheck::LookAlone() {
+  if (!contest_ || !m_.timing || !m_.timing->RanSlowerBeside()) return Ok();
+  worker_.Freeze();
+  const Result<double> now_us = session_.TimeEager();
+  worker_.Thaw();
+  HONE_RETURN_IF_ERROR(now_us);
+  contest_->timing().eager_after_us = m_.timing->eager_after_us = *now_us;
+  return Ok();
 }
 
 // Prepares torch.compile where it could still change the verdict. True: it is there and the contest has to
 // be held again.
-Result<bool> CandidateCheck::AddCompiled(Contest& contest) {
+Result<bool> CandidateCheck::AddCompiled() {
   const std::string& policy = session_.options().compile_rung;
-  if (policy == "never" || (policy == "auto" && !contest.Ahead())) return false;
-  if (contest.timing().Find("compile") != nullptr) return false;
+  if (policy == "never" || (policy == "auto" && !contest_->Ahead())) return false;
+  if (contest_->timing().Find("compile") != nullptr) return false;
   worker_.Freeze();
   HONE_RETURN_IF_ERROR(session_.PrepareCompile(progress_));
   worker_.Thaw();
@@ -63,26 +85,56 @@ Result<bool> CandidateCheck::AddCompiled(Contest& contest) {
 }
 
 // One more pair of processes that have done nothing before: what one process owes to luck shows here.
-Result<bool> CandidateCheck::AddFreshPair(Contest& contest) {
+Result<bool> CandidateCheck::AddFreshPair() {
   if (worker_.alive()) worker_.Kill();
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> own,
-                        WorkerProcess::Start(worker_.shared_zygote()));
+  // Nothing of the candidate's runs while the parent writes where it could put links in the way. What it left
+  // in its folder is not used again.
+  worker_.Freeze();
+  Result<TempFolder> folder = TempFolder::MakeIn(folder_, "again-");
+  if (!folder.ok()) return BlameSandbox(folder.error());
+  Result<std::unique_ptr<WorkerProcess>> own = WorkerProcess::Start(worker_.shared_zygote());
+  if (!own.ok()) return BlameSandbox(own.error());
+  CandidateCheck fresh(session_, candidate_, **own, folder->path(), progress_);
+  fresh.sandbox_was_used_ = true;
+  if (Status placed = fresh.PlaceSources(); !placed.ok()) return BlameSandbox(placed.error());
+  worker_.Thaw();
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> reference,
-                        session_.StartFresh(contest.later_rungs()));
-  CandidateCheck fresh(session_, candidate_, *own, folder_, progress_);
+                        session_.StartFresh(contest_->later_rungs()));
+  fresh.m_.draws = m_.draws;
   for (Result<bool> (CandidateCheck::*phase)() : {&CandidateCheck::Import, &CandidateCheck::BuildFirst}) {
     HONE_ASSIGN_OR_RETURN(const bool go_on, (fresh.*phase)());
     if (go_on) continue;
     m_.stop = fresh.m_.stop;
     return false;
   }
-  return contest.AddPair(*reference, *own, progress_, &m_.stop);
+  HONE_ASSIGN_OR_RETURN(const bool timed, contest_->AddPair(*reference, **own, progress_, &m_.stop));
+  const bool inspect = timed && m_.contract.empty() && contest_->timing().answers_wrong == 0;
+  return inspect && contest_->Ahead() ? TakeInspection(fresh) : Result<bool>(timed);
+}
+
+// The screening pair did not show that the candidate is ahead, and this process does: what is asked of those
+// that are ahead is asked here.
+Result<bool> CandidateCheck::TakeInspection(CandidateCheck& fresh) {
+  HONE_ASSIGN_OR_RETURN(bool done, fresh.Build());
+  if (done && !m_.profile) {
+    HONE_ASSIGN_OR_RETURN(done, fresh.Profile());
+  }
+  if (!done) {
+    m_.stop = fresh.m_.stop;
+    return false;
+  }
+  if (fresh.m_.profile) m_.profile = std::move(fresh.m_.profile);
+  HONE_RETURN_IF_ERROR(
+      fresh.CheckContract(contest_->timing().MedianUs(contest_->timing().contestants[0]) * 1e-6));
+  m_.contract = std::move(fresh.m_.contract);
+  return true;
 }
 
 // Changes the weights and the mode of the candidate's process, so it comes after that process was timed.
 Status CandidateCheck::CheckContract(double call_s) {
   const Stopwatch watch;
   ContractCheck check(session_, worker_, call_s);
+  if (m_.draws) check.HoldToRanges(m_.draws->ranges);
   HONE_ASSIGN_OR_RETURN(m_.contract, check.Run(progress_));
   m_.phases.emplace_back(Phase::kContract, watch.seconds());
   return Ok();

@@ -11,6 +11,7 @@
 #include "evaluation/candidate_check.h"
 #include "evaluation/repeats.h"
 #include "evaluation/run_messages.h"
+#include "evaluation/setup_messages.h"
 #include "evaluation/trial_judge.h"
 #include "evaluation/trial_plan.h"
 
@@ -49,10 +50,25 @@ class BusyCore {
 }  // namespace
 
 Result<bool> CandidateCheck::Put(const Case& one, const std::string& name, bool in_place) {
-  HONE_ASSIGN_OR_RETURN(const auto put,
-                        Ask(Phase::kTrial, PutInputsRequest{name, one.inputs.description, in_place},
-                            {one.inputs.blob.fd()}, 120));
-  return put.has_value();
+  HONE_ASSIGN_OR_RETURN(const auto put, PutTree(worker_, name, one.inputs, in_place, 120, &placed_[name]));
+  if (!put.ok()) StopAt(Phase::kTrial, *put.failure);
+  return put.ok();
+}
+
+// Frees device memory that the trials' inputs take. On the host they are small enough to stay.
+Result<bool> CandidateCheck::DropPlaced() {
+  if (session_.device_plane() == nullptr || placed_.empty()) return true;
+  DropRequest request;
+  for (const auto& [name, placed] : placed_) request.inputs.push_back(name);
+  placed_.clear();
+  HONE_ASSIGN_OR_RETURN(const auto dropped, Ask(Phase::kRepeat, request, {}, 60));
+  return dropped.has_value();
+}
+
+void CandidateCheck::ExpectAnswer(const Case& one) {
+  answer_bytes_.clear();
+  for (const TensorLeaf& leaf : one.expected.leaves) answer_bytes_.push_back(leaf.bytes);
+  most_answer_bytes_ = one.expected.size;
 }
 
 double CandidateCheck::CallSeconds(const Case& one) {
@@ -61,32 +77,37 @@ double CandidateCheck::CallSeconds(const Case& one) {
                                                     : session_.CallDeadline();
 }
 
-Result<std::optional<TensorTree>> CandidateCheck::Call(Phase phase, const Case& one,
-                                                       const std::string& inputs, bool busy,
-                                                       TensorTree* inputs_after) {
-  HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("answer"));
-  HONE_ASSIGN_OR_RETURN(SharedBlob after, SharedBlob::Create("after"));
-  std::vector<int> descriptors = {out.fd()};
-  if (inputs_after != nullptr) descriptors.push_back(after.fd());
-  RunRequest request = {session_.instances()[one.instance].slot, inputs, one.call_seed};
+Result<std::optional<TensorTree>> CandidateCheck::CallSeeded(Phase phase, const Case& one,
+                                                             const std::string& inputs, uint64_t seed,
+                                                             bool busy, TensorTree* inputs_after) {
+  RunRequest request = {session_.instances()[one.instance].slot, inputs, seed};
   request.poison = true;
   request.busy = busy;
   request.output_bytes = answer_bytes_;
-  HONE_ASSIGN_OR_RETURN(const auto reply, Ask(phase, request, descriptors, CallSeconds(one)));
-  if (!reply) return std::optional<TensorTree>();
-  Result<TensorTree> tree = ParseTree(reply->tree, std::move(out), "output");
-  if (tree.ok() && inputs_after != nullptr) {
-    Result<TensorTree> kept = ParseTree(reply->inputs_after, std::move(after), "input");
-    if (kept.ok())
+  request.fresh = session_.truth().writes_inputs && inputs_after == nullptr;
+  TreeWish wish = {.root = "output", .seconds = CallSeconds(one), .most_bytes = most_answer_bytes_};
+  DevicePlane* const plane = session_.device_plane();
+  SharedBlob after;
+  if (inputs_after != nullptr && plane == nullptr) {
+    HONE_ASSIGN_OR_RETURN(after, SharedBlob::Create("after"));
+    wish.more_descriptors = {after.fd()};
+  }
+  HONE_ASSIGN_OR_RETURN(auto reply, AskForTree(worker_, plane, request, wish));
+  if (reply.ok() && inputs_after != nullptr) {
+    if (plane != nullptr) {
+      const PlacedInputs& placed = placed_[inputs];
+      inputs_after->leaves = placed.leaves;
+      inputs_after->device = placed.values;
+    } else if (Result<TensorTree> kept = ParseTree(reply.body.inputs_after, std::move(after), "input");
+               kept.ok()) {
       *inputs_after = std::move(*kept);
-    else
-      tree = std::move(kept).error();
+    } else {
+      reply.failure = WorkerFailure{FailureKind::kProtocol, "", kept.error().message, ""};
+    }
   }
-  if (!tree.ok()) {
-    m_.stop = Stop{phase, WorkerFailure{FailureKind::kProtocol, "", tree.error().message, ""}};
-    return std::optional<TensorTree>();
-  }
-  return std::optional<TensorTree>(std::move(*tree));
+  if (reply.ok()) return std::optional<TensorTree>(std::move(reply.tree));
+  StopAt(phase, std::move(*reply.failure));
+  return std::optional<TensorTree>();
 }
 
 Result<bool> CandidateCheck::Trials() {
@@ -94,8 +115,8 @@ Result<bool> CandidateCheck::Trials() {
   for (size_t i = 0; i < plan.size(); ++i) {
     const Case& one = *plan[i].one;
     progress_("checking", static_cast<int>(i), static_cast<int>(plan.size()));
-    answer_bytes_.clear();
-    for (const TensorLeaf& leaf : one.expected.leaves) answer_bytes_.push_back(leaf.bytes);
+    HONE_ASSIGN_OR_RETURN(const CaseLease lease, session_.Hold(one));
+    ExpectAnswer(one);
     HONE_ASSIGN_OR_RETURN(const bool put, Put(one, plan[i].buffer, plan[i].in_place));
     if (!put) return false;
     TensorTree after;
@@ -103,8 +124,12 @@ Result<bool> CandidateCheck::Trials() {
                           Call(Phase::kTrial, one, plan[i].buffer, false, &after));
     if (!answer && Forgive(one)) continue;
     if (!answer) return false;
-    Trial trial = JudgeTrial(session_.truth(), one, *answer, after);
+    HONE_ASSIGN_OR_RETURN(Trial trial, JudgeTrial(session_.truth(), one, *answer, after));
     if (i == 0) Remark(StrideRemark(one, *answer));
+    if (IsBad(trial)) {
+      HONE_ASSIGN_OR_RETURN(const bool go_on, ExcuseDraws(&trial));
+      if (!go_on && m_.stop) return false;
+    }
     m_.trials.push_back(std::move(trial));
     if (IsBad(m_.trials.back())) return false;
   }
@@ -124,6 +149,8 @@ bool CandidateCheck::Forgive(const Case& one) {
 
 Result<bool> CandidateCheck::Repeat() {
   const Case& one = session_.cases()[0];
+  HONE_ASSIGN_OR_RETURN(const CaseLease lease, session_.Hold(one));
+  ExpectAnswer(one);
   HONE_ASSIGN_OR_RETURN(const bool put, Put(one, "repeat", false));
   if (!put) return false;
   Repeats repeats;
@@ -139,10 +166,13 @@ Result<bool> CandidateCheck::Repeat() {
     ++repeats.count;
     repeats.busy += busy ? 1 : 0;
     if (first)
-      CompareRepeat(*first, *answer, &repeats);
+      HONE_RETURN_IF_ERROR(CompareRepeat(*first, *answer, &repeats));
     else
       first = std::move(answer);
   }
+  first.reset();
+  HONE_ASSIGN_OR_RETURN(const bool dropped, DropPlaced());
+  if (!dropped) return false;
   repeats.spread_limit = SpreadLimit(session_.truth(), one);
   m_.repeats = repeats;
   return repeats.spread <= repeats.spread_limit;

@@ -255,12 +255,6 @@ Distance CompareShaped(Dtype dtype, std::span<const std::byte> bytes, Dtype trut
   return distance;
 }
 
-Distance CompareLeaves(const TensorTree& answer, const TensorTree& truth, size_t leaf) {
-  const TensorLeaf& got = answer.leaves[leaf];
-  const TensorLeaf& want = truth.leaves[leaf];
-  return CompareShaped(got.dtype, answer.Bytes(got), want.dtype, truth.Bytes(want), got.shape);
-}
-
 size_t CountFar(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
                 std::span<const std::byte> truth, double atol, double rtol) {
   const size_t numbers = bytes.size() / DtypeSize(dtype) * (IsComplex(dtype) ? 2 : 1);

@@ -33,7 +33,6 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
 // The same, with `scaled`.
 Distance CompareShaped(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,
                        std::span<const std::byte> truth, const std::vector<int64_t>& shape);
-Distance CompareLeaves(const TensorTree& answer, const TensorTree& truth, size_t leaf);
 
 // Elements with |y - t| > atol + rtol * |t|, and those that are not finite where t is.
 size_t CountFar(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtype,

@@ -7,7 +7,6 @@
 // side runs, everything below the other is frozen; a round in which a frozen side used the processor is void.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +23,9 @@ struct ContestPlan {
   int most_calls = 2;              // of the long block of the candidate and of the first rung
   std::vector<int> rung_calls;     // of the long block of each rung
   bool has_short = true;           // a call is short enough for two blocks
+  bool has_warm_up = true;         // and for some calls before them
   double budget_s = 1;
+  std::vector<LeftOut> left_out;
 };
 
 class Contest {
@@ -48,8 +49,13 @@ class Contest {
   // explains.
   bool Ahead() const;
   double BestBaselineUs() const;
+  // The candidate's random draws differ from the baselines': its answers are held to these ranges, and it
+  // gets seeds of its own, so that no two draws depend on each other.
+  void HoldToRanges(std::vector<std::optional<DrawRange>> ranges) { ranges_ = std::move(ranges); }
   // Forgets all rounds; the next pair is the first one.
   void Restart() { timing_ = Timing(); }
+  // The next pair runs in processes that have done something before.
+  void Screen() { timing_.screened = true; }
   Timing& timing() { return timing_; }
 
  private:
@@ -62,8 +68,18 @@ class Contest {
   Result<bool> TimeBlocks(Both& both, TimedSide& side, size_t contestant, uint64_t seed);
   Result<bool> TimeCollecting(Both& both);
   Status CompareAnswers(const Both& both);
+  // Bytes for an answer whose shape depends on the values; 0 where shapes are the same in all cases.
+  size_t AnswerRoom() const;
   Result<std::vector<InputSet>> Draw(WorkerProcess& reference, int count);
   bool IsSettled() const;
+  bool IsHopeless() const;
+  bool IsDecided() const;
+  bool IsClearlyAhead() const;
+  struct TimeRatio {
+    double middle = 1, error = 1;
+    double reach = 1;  // half the distance of the rounds between which the median lies, 19 times in 20
+  };
+  TimeRatio RatioTo(const Contestant& baseline) const;
   int MaxSets() const;
 
   ReferenceSession& session_;
@@ -71,6 +87,8 @@ class Contest {
   Random random_;
   ContestPlan plan_;
   double draw_us_ = 0;  // for one set of inputs
+  int second_looks_ = 0;
+  std::vector<std::optional<DrawRange>> ranges_;
   Timing timing_;
 };
 

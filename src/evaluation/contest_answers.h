@@ -2,6 +2,7 @@
 // candidate's is compared with the baseline's, element by element.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,23 +18,45 @@ struct AnswerCheck {
   bool inputs_changed = false;  // by the candidate's calls, where the baseline's change nothing
 };
 
+// Whether an answer to these inputs is right although it is far from the baseline's: both are rounded, and
+// where the inputs are badly conditioned, or a comparison of two numbers decides, they may differ by more
+// than they did in the trials. The tree is the candidate's answer to that call of the block.
+using SecondLook = std::function<Result<bool>(bool long_block, int call, const TensorTree& answer)>;
+
 class TimedAnswers {
  public:
   void Restart() { *this = TimedAnswers(); }
   // Keeps what the side's last block answered.
   void Take(const TimedSide& side, bool long_block, int calls, const Span& span);
-  Result<AnswerCheck> Compare(const ReferenceSession& session, TimedMemory& memory) const;
+  // `ranges`: by output, for a candidate whose random draws differ from the baseline's; else empty.
+  Result<AnswerCheck> Compare(const ReferenceSession& session, TimedMemory& memory,
+                              const std::vector<std::optional<DrawRange>>& ranges,
+                              const SecondLook& look_again) const;
 
  private:
   struct Kept {
     KeptAnswers answers;
     int calls = 0;
-    Json odd;
+    std::vector<AnswerForm> forms;
     bool inputs_intact = true;
   };
+  // One call's answer: its form, and where its values begin.
+  struct Answer {
+    const KeptAnswers& kept;
+    const TensorTree& form;
+    size_t base = 0;
+    std::vector<double> numbers;
+    bool lost = false;
+  };
+  Answer AnswerOf(const Kept& kept, int call) const;
+  // The distance of two answers relative to the limit.
+  Result<double> Over(const ReferenceSession& session, TimedMemory& memory,
+                      const std::vector<std::optional<DrawRange>>& ranges, const Answer& got,
+                      const Answer& want) const;
+
   Kept kept_[2][2];  // [candidate][long block]
   size_t stride_ = 0;
-  std::vector<TensorLeaf> leaves_;
+  TensorTree form_;
 };
 
 }  // namespace hone

@@ -3,20 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "evaluation/setup_messages.h"
+#include "evaluation/tree_exchange.h"
 #include "evaluation/trial_judge.h"
 
 namespace hone {
 
 namespace {
 
-// A dozen calls of each side must not become the longest part of a verdict.
-constexpr double kLongCallSeconds = 0.25;
-// Values travel through the host here, so tasks beyond this size are left out.
-constexpr double kLargeBytes = 256e6;
 // The trials hold a candidate to the exact limit. Here a wrong answer means old weights or no gradient at
 // all.
 constexpr double kSlack = 4;
@@ -39,8 +38,8 @@ std::string FailureOf(const ContractReply& reply) {
 }
 
 // Empty when the two agree; else the first difference.
-std::string Difference(const TensorTree& got, const TensorTree& want,
-                       const std::function<double(size_t)>& limit) {
+Result<std::string> Difference(const TensorTree& got, const TensorTree& want,
+                               const std::function<double(size_t)>& limit) {
   if (got.leaves.size() != want.leaves.size())
     return fmt::format("it gives {} tensors where PyTorch gives {}", got.leaves.size(), want.leaves.size());
   for (size_t i = 0; i < got.leaves.size(); ++i) {
@@ -49,22 +48,21 @@ std::string Difference(const TensorTree& got, const TensorTree& want,
     if (a.shape != b.shape || a.dtype != b.dtype)
       return fmt::format("it gives {} {} where PyTorch gives {} {}", DtypeName(a.dtype), ShapeText(a.shape),
                          DtypeName(b.dtype), ShapeText(b.shape));
-    const Distance distance = Compare(a.dtype, got.Bytes(a), b.dtype, want.Bytes(b));
+    HONE_ASSIGN_OR_RETURN(const Distance distance, CompareNorms(got, want, i));
     if (distance.non_finite > 0 || !(distance.relative <= limit(i)))
       return fmt::format("its values are off by {} of their norm", HumanNumber(distance.relative));
   }
-  return "";
+  return std::string();
 }
 
 // The largest distance of two trees of the same shape; infinite when they have not the same shape.
-double Apart(const TensorTree& a, const TensorTree& b) {
+Result<double> Apart(const TensorTree& a, const TensorTree& b) {
   if (a.leaves.size() != b.leaves.size()) return 1e30;
   double most = 0;
   for (size_t i = 0; i < a.leaves.size(); ++i) {
     if (a.leaves[i].shape != b.leaves[i].shape) return 1e30;
-    most = std::max(
-        most,
-        Compare(a.leaves[i].dtype, a.Bytes(a.leaves[i]), b.leaves[i].dtype, b.Bytes(b.leaves[i])).relative);
+    HONE_ASSIGN_OR_RETURN(const Distance distance, CompareNorms(a, b, i));
+    most = std::max(most, distance.relative);
   }
   return most;
 }
@@ -81,18 +79,15 @@ Result<ContractReply> ContractCheck::Step(WorkerProcess& worker, const ContractR
 Result<std::optional<TensorTree>> ContractCheck::RunOn(WorkerProcess& worker, const std::string& slot,
                                                        const std::string& inputs, uint64_t seed,
                                                        std::string* problem) {
-  HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("contract"));
-  HONE_ASSIGN_OR_RETURN(const auto reply,
-                        worker.Call(RunRequest{slot, inputs, seed}, {out.fd()}, kStepSeconds));
+  HONE_ASSIGN_OR_RETURN(auto reply,
+                        AskForTree(worker, session_.device_plane(), RunRequest{slot, inputs, seed},
+                                   {.root = "output", .seconds = kStepSeconds}));
   if (!reply.ok()) {
     const std::string& type = reply.failure->type;
     *problem = SafeForTerminal((type.empty() ? "" : type + ": ") + reply.failure->message).substr(0, 300);
     return std::optional<TensorTree>();
   }
-  Result<TensorTree> tree = ParseTree(reply.body.tree, std::move(out), "output");
-  if (tree.ok()) return std::optional<TensorTree>(std::move(*tree));
-  *problem = tree.error().message;
-  return std::optional<TensorTree>();
+  return std::optional<TensorTree>(std::move(reply.tree));
 }
 
 Result<std::string> ContractCheck::CheckAnswer(const std::string& slot, const std::string& inputs,
@@ -101,13 +96,18 @@ Result<std::string> ContractCheck::CheckAnswer(const std::string& slot, const st
   HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> answer,
                         RunOn(candidate_, slot, inputs, one.call_seed, &problem));
   if (!answer) return problem;
-  return Difference(*answer, one.expected,
-                    [&](size_t leaf) { return kSlack * session_.LimitFor(one.instance, leaf).relative; });
+  return Difference(*answer, one.expected, [&](size_t leaf) { return LimitOf(one.instance, leaf); });
+}
+
+double ContractCheck::LimitOf(size_t instance, size_t leaf) const {
+  if (instance < ranges_.size() && leaf < ranges_[instance].size() && ranges_[instance][leaf])
+    return ranges_[instance][leaf]->high;
+  return kSlack * session_.LimitFor(instance, leaf).relative;
 }
 
 Result<bool> ContractCheck::PutInputs(const Case& one, const std::string& name) {
-  HONE_ASSIGN_OR_RETURN(const auto reply, candidate_.Call(PutInputsRequest{name, one.inputs.description},
-                                                          {one.inputs.blob.fd()}, kStepSeconds));
+  HONE_ASSIGN_OR_RETURN(const auto reply,
+                        PutTree(candidate_, name, one.inputs, false, kStepSeconds, nullptr));
   return reply.ok();
 }
 
@@ -117,11 +117,22 @@ const Case* ContractCheck::FirstCase(size_t instance) const {
   return nullptr;
 }
 
-bool ContractCheck::IsLarge() const {
-  double bytes = static_cast<double>(session_.card().input_bytes + session_.card().output_bytes);
+Result<ContractSizes> ContractCheck::Sizes() const {
+  ContractSizes sizes;
+  sizes.input_bytes = static_cast<double>(session_.card().input_bytes);
+  sizes.output_bytes = static_cast<double>(session_.card().output_bytes);
   for (const Instance& instance : session_.instances())
-    bytes = std::max(bytes, static_cast<double>(instance.weights.total_bytes()));
-  return bytes > kLargeBytes;
+    sizes.weight_bytes = std::max(sizes.weight_bytes, static_cast<double>(instance.weights.size));
+  sizes.call_s = call_s_;
+  if (DevicePlane* const plane = session_.device_plane(); plane != nullptr) {
+    HONE_ASSIGN_OR_RETURN(const MemoryInfo memory, plane->Memory());
+    sizes.free_bytes = static_cast<double>(memory.free_bytes);
+    return sizes;
+  }
+  HONE_ASSIGN_OR_RETURN(const std::string meminfo, ReadFile("/proc/meminfo"));
+  const size_t at = meminfo.find("MemAvailable:");
+  if (at != std::string::npos) sizes.free_bytes = 1024.0 * std::atof(meminfo.c_str() + at + 13);
+  return sizes;
 }
 
 Result<ContractCheck::Decided> ContractCheck::SetWeights(const std::string& name, const std::string& how,
@@ -176,9 +187,9 @@ Result<ContractEntry> ContractCheck::CheckBatchSize() {
                           RunOn(candidate_, "default", "contract_batch", own_->call_seed, &problem));
     const std::string with = fmt::format("with {} instead of {} along dimension {}: ", full / 2, full, dim);
     if (!answer) return Broken(name, with + problem);
-    const std::string wrong = Difference(*answer, *expected, [&](size_t leaf) {
-      return kSlack * session_.LimitFor(own_->instance, leaf).relative;
-    });
+    HONE_ASSIGN_OR_RETURN(const std::string wrong, Difference(*answer, *expected, [&](size_t leaf) {
+                            return LimitOf(own_->instance, leaf);
+                          }));
     return wrong.empty() ? Holds(name) : Broken(name, with + wrong);
   }
   return NotApplicable(name, "PyTorch's module takes no other size");
@@ -195,6 +206,20 @@ Result<ContractEntry> ContractCheck::CheckGradients() {
   ContractRequest train = {ContractStep::kGradients};
   train.slot = "contract";
   train.inputs = own_->id;
+  // A large task is trained on the first entries of its batch.
+  const std::vector<TensorLeaf>& leaves = own_->inputs.leaves;
+  const int64_t full = leaves.empty() || leaves[0].shape.empty() ? 1 : leaves[0].shape[0];
+  HONE_ASSIGN_OR_RETURN(const ContractSizes sizes, Sizes());
+  const bool part = TrainingBatch(full, sizes) < full;
+  ContractRequest cut = {ContractStep::kSlice};
+  cut.full = full;
+  cut.size = TrainingBatch(full, sizes);
+  cut.as = "contract_part";
+  cut.inputs = own_->id;
+  if (part) {
+    HONE_RETURN_IF_ERROR(Step(session_.worker(), cut, {}));
+    train.inputs = cut.as;
+  }
   for (const uint64_t seed : {1, 2, 1}) {
     if (!FailureOf(last).empty()) break;
     HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("gradients"));
@@ -204,11 +229,20 @@ Result<ContractEntry> ContractCheck::CheckGradients() {
     HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseTree(last.tree, std::move(out), "gradient"));
     expected.push_back(std::move(tree));
   }
-  HONE_RETURN_IF_ERROR(session_.worker().Require(DropRequest{{"contract"}}));
+  HONE_RETURN_IF_ERROR(session_.worker().Require(DropRequest{{"contract"}, {cut.as}}));
   if (const std::string failed = FailureOf(last); !failed.empty())
-    return NotApplicable(name, "PyTorch's module: " + failed);
+    return NotApplicable(
+        name, (part ? fmt::format(
+                          "PyTorch's module with {} of {} entries, since the task is large: ", cut.size, full)
+                    : "PyTorch's module: ") +
+                  failed);
   train.slot = "default";
   train.inputs = "contract";
+  if (part) {
+    cut.inputs = "contract";
+    HONE_RETURN_IF_ERROR(Step(candidate_, cut, {}));
+    train.inputs = cut.as;
+  }
   train.names = last.names;
   train.seed = 1;
   HONE_ASSIGN_OR_RETURN(SharedBlob out, SharedBlob::Create("gradients"));
@@ -219,11 +253,13 @@ Result<ContractEntry> ContractCheck::CheckGradients() {
   if (got->leaves.size() != expected[0].leaves.size())
     return Broken(name, "some parameters of the reference have no counterpart");
   // Where PyTorch's own gradients depend on the seed or on the step before, only their presence is compared.
-  const double own_change = std::max(Apart(expected[0], expected[1]), Apart(expected[0], expected[2]));
-  const bool comparable = own_change < 1e-5;
-  const std::string wrong = Difference(*got, expected[0], [&](size_t) {
-    return comparable ? std::max(kLeastGradientLimit, kGradientSlack * session_.WidestLimit()) : 1e30;
-  });
+  HONE_ASSIGN_OR_RETURN(const double by_seed, Apart(expected[0], expected[1]));
+  HONE_ASSIGN_OR_RETURN(const double by_step, Apart(expected[0], expected[2]));
+  const bool comparable = std::max(by_seed, by_step) < 1e-5;
+  HONE_ASSIGN_OR_RETURN(
+      const std::string wrong, Difference(*got, expected[0], [&](size_t) {
+        return comparable ? std::max(kLeastGradientLimit, kGradientSlack * session_.WidestLimit()) : 1e30;
+      }));
   return wrong.empty() ? Holds(name) : Broken(name, "gradients: " + wrong);
 }
 
@@ -291,16 +327,22 @@ Result<std::vector<ContractEntry>> ContractCheck::Run(const Progress& progress) 
     if (!session_.instances()[i].weight_names.empty()) stress_ = FirstCase(i);
   if (own_ == nullptr) return entries;
 
-  const bool large = IsLarge();
-  const std::string skipped = large ? "not checked: the task is too large"
-                              : call_s_ > kLongCallSeconds
-                                  ? fmt::format("not checked: a call takes {}", HumanSeconds(call_s_))
-                                  : "";
-  HONE_ASSIGN_OR_RETURN(const bool put_own, large ? Result<bool>(true) : PutInputs(*own_, "contract"));
-  HONE_ASSIGN_OR_RETURN(const bool put_stress, large || stress_ == nullptr
-                                                   ? Result<bool>(true)
-                                                   : PutInputs(*stress_, "contract_stress"));
-  if (!put_own || !put_stress) return entries;
+  HONE_ASSIGN_OR_RETURN(const ContractSizes sizes, Sizes());
+  // Where not even the inputs have room, no entry is tried.
+  const bool has_room = WhyNotTried("global_state", sizes).empty();
+  std::optional<CaseLease> own_values, stress_values;
+  if (has_room) {
+    HONE_ASSIGN_OR_RETURN(CaseLease lease, session_.Hold(*own_));
+    own_values.emplace(std::move(lease));
+    HONE_ASSIGN_OR_RETURN(const bool put_own, PutInputs(*own_, "contract"));
+    if (!put_own) return entries;
+  }
+  if (has_room && stress_ != nullptr) {
+    HONE_ASSIGN_OR_RETURN(CaseLease lease, session_.Hold(*stress_));
+    stress_values.emplace(std::move(lease));
+    HONE_ASSIGN_OR_RETURN(const bool put_stress, PutInputs(*stress_, "contract_stress"));
+    if (!put_stress) return entries;
+  }
 
   struct Check {
     const char* name;
@@ -324,8 +366,8 @@ Result<std::vector<ContractEntry>> ContractCheck::Run(const Progress& progress) 
       entries.push_back(NotApplicable(check.name, "the module has no weights"));
       continue;
     }
-    if (large || (!skipped.empty() && !check.about_weights)) {
-      entries.push_back(NotApplicable(check.name, skipped));
+    if (const std::string why = WhyNotTried(check.name, sizes); !why.empty()) {
+      entries.push_back(NotApplicable(check.name, why));
       continue;
     }
     HONE_ASSIGN_OR_RETURN(ContractEntry entry, check.run());

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluation/contract_plan.h"
 #include "evaluation/measurement.h"
 #include "evaluation/progress.h"
 #include "evaluation/reference_session.h"
@@ -22,6 +23,11 @@ class ContractCheck {
   ContractCheck(ReferenceSession& session, WorkerProcess& candidate, double call_s)
       : session_(session), candidate_(candidate), call_s_(call_s) {}
 
+  // Of a candidate whose random draws differ from PyTorch's: by instance and output, how far two draws may
+  // lie apart.
+  void HoldToRanges(std::vector<std::vector<std::optional<DrawRange>>> ranges) {
+    ranges_ = std::move(ranges);
+  }
   // An Error only when Hone itself or the reference failed. A candidate that dies breaks its entry.
   Result<std::vector<ContractEntry>> Run(const Progress& progress);
 
@@ -46,11 +52,13 @@ class ContractCheck {
   Result<ContractEntry> CheckGlobalState();
   Result<bool> PutInputs(const Case& one, const std::string& name);
   const Case* FirstCase(size_t instance) const;
-  bool IsLarge() const;
+  Result<ContractSizes> Sizes() const;
+  double LimitOf(size_t instance, size_t leaf) const;
 
   ReferenceSession& session_;
   WorkerProcess& candidate_;
   double call_s_;
+  std::vector<std::vector<std::optional<DrawRange>>> ranges_;
   const Case* own_ = nullptr;     // a case of the task's own weights
   const Case* stress_ = nullptr;  // a case of other weights; null when the module has none
 };

@@ -40,13 +40,13 @@ Result<DeviceLock> DeviceLock::Take(const std::string& device, Deadline end, con
     const fs::path own = folder / ("hone-" + device + "-" + std::to_string(geteuid()) + ".lock");
     lock.file_ = OpenOrMake(own, 0600);
     if (!lock.file_.valid())
-      return Error{ErrorKind::kIo, "timings of other processes cannot be kept apart from this one: " +
+      return Error{ErrorKind::kIo, "cannot keep other processes from timing at the same time: " +
                                        why.message + "; " + ErrnoError("nor " + own.string()).message};
-    progress(why.message + ": timings of other users are not waited for", 0, 0);
+    progress(why.message + ": Hone will not wait for timings of other users", 0, 0);
   }
   while (flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoError("cannot lock the device " + device);
-    progress("waiting for another hone to finish timing", 0, 0);
+    progress("waiting for another Hone process to finish timing", 0, 0);
     if (end.passed()) return OutOfTimeError();
     if (!SleepUnlessInterrupted(0.05)) return InterruptedError();
   }

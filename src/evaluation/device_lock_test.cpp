@@ -60,7 +60,7 @@ TEST_F(DeviceLockTest, KeepsASecondOneWaitingAndLetsItGoOnAfterwards) {
   std::optional<DeviceLock> first;
   EXPECT_EQ(Take(5, &first), "");
   const std::string second = Take(0.2);
-  EXPECT_THAT(second, HasSubstr("waiting for another hone"));
+  EXPECT_THAT(second, HasSubstr("waiting for another Hone process"));
   EXPECT_THAT(second, HasSubstr("ERROR the time for this work is over"));
   first.reset();
   EXPECT_EQ(Take(5), "");
@@ -79,7 +79,7 @@ TEST_F(DeviceLockTest, LocksAFileThatAnotherUserMade) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to be two users";
   std::optional<DeviceLock> ours;
   ASSERT_EQ(Take(5, &ours), "");
-  EXPECT_THAT(AsNobody([&] { return Take(0.2); }), HasSubstr("waiting for another hone"));
+  EXPECT_THAT(AsNobody([&] { return Take(0.2); }), HasSubstr("waiting for another Hone process"));
   ours.reset();
   EXPECT_EQ(AsNobody([&] { return Take(5); }), "");
 }
@@ -93,8 +93,8 @@ TEST_F(DeviceLockTest, SaysSoAndLocksAFileOfItsOwnWhereTheSharedOneIsClosed) {
     const std::string first = Take(1, &own);
     return first + Take(0.2);
   });
-  EXPECT_THAT(said, HasSubstr("timings of other users are not waited for"));
-  EXPECT_THAT(said, HasSubstr("waiting for another hone")) << "its own file is not locked";
+  EXPECT_THAT(said, HasSubstr("will not wait for timings of other users"));
+  EXPECT_THAT(said, HasSubstr("waiting for another Hone process")) << "its own file is not locked";
 }
 
 TEST_F(DeviceLockTest, FailsWithASentenceWhereNothingCanBeLocked) {
@@ -102,12 +102,12 @@ TEST_F(DeviceLockTest, FailsWithASentenceWhereNothingCanBeLocked) {
   const Result<DeviceLock> lock = DeviceLock::Take(
       "cpu", Deadline::After(1), [](const std::string&, int, int) {}, folder_.path() / "not" / "there");
   ASSERT_FALSE(lock.ok());
-  EXPECT_THAT(lock.error().message, HasSubstr("cannot be kept apart"));
+  EXPECT_THAT(lock.error().message, HasSubstr("cannot keep other processes from timing"));
 }
 
 TEST_F(DeviceLockTest, DoesNotFollowALink) {
   ASSERT_EQ(symlink("/etc/passwd", shared().c_str()), 0);
-  EXPECT_THAT(Take(1), HasSubstr("timings of other users are not waited for"));
+  EXPECT_THAT(Take(1), HasSubstr("will not wait for timings of other users"));
 }
 
 }  // namespace

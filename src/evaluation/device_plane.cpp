@@ -69,6 +69,7 @@ Status DevicePlane::Download(std::span<std::byte> to, DeviceSpan from) {
 
 Result<Distance> DevicePlane::Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
                                       const TruthScales* scales) {
+  const std::scoped_lock alone(mutex_);
   HONE_ASSIGN_OR_RETURN(const ComparedSums sums,
                         kernels_->Compare(dtype, got, truth_dtype, truth, {scales, -1, 0}));
   return DistanceOf(dtype, sums);

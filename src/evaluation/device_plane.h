@@ -6,11 +6,13 @@
 // Nothing is copied to the host but scalars. Who gets which buffer is in docs/JUDGE.md, "Data plane".
 //
 // Every call waits until the device has done it, asleep. Between calls the parent does nothing on the device,
-// so it can be open while somebody is timed. A plane is used by one thread at a time.
+// so it can be open while somebody is timed. Calls of several threads wait for each other.
 //
 // Where a machine cannot do this, Open says so in one sentence (kUnavailable) and the caller moves tensors
 // through the host instead.
 #pragma once
+
+#include <mutex>
 
 #include "evaluation/device_kernels.h"
 #include "evaluation/device_memory.h"
@@ -36,6 +38,7 @@ class DevicePlane {
   // The scales of a truth's rows and channels; they serve every answer that is compared with it.
   Result<TruthScales> PrepareScales(Dtype dtype, Dtype truth_dtype, DeviceSpan truth,
                                     const std::vector<int64_t>& shape) {
+    const std::scoped_lock alone(mutex_);
     return kernels_->PrepareScales(dtype, truth_dtype, truth, shape);
   }
   Result<Distance> Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
@@ -45,16 +48,22 @@ class DevicePlane {
   // --atol and --rtol.
   Result<ComparedSums> CompareSums(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
                                    const BeyondNorms<TruthScales>& beyond = {}) {
+    const std::scoped_lock alone(mutex_);
     return kernels_->Compare(dtype, got, truth_dtype, truth, beyond);
   }
   Result<Digest> DigestOf(Dtype dtype, DeviceSpan data, uint64_t key) {
+    const std::scoped_lock alone(mutex_);
     return kernels_->DigestOf(dtype, data, key);
   }
-  Result<bool> Equal(DeviceSpan a, DeviceSpan b) { return kernels_->Equal(a, b); }
+  Result<bool> Equal(DeviceSpan a, DeviceSpan b) {
+    const std::scoped_lock alone(mutex_);
+    return kernels_->Equal(a, b);
+  }
 
  private:
   std::shared_ptr<DeviceContext> context_;
   std::unique_ptr<DeviceKernels> kernels_;
+  std::mutex mutex_;  // the kernels share memory for what they return
 };
 
 }  // namespace hone

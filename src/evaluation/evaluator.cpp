@@ -1,5 +1,9 @@
 #include "evaluation/evaluator.h"
 
+#include <fmt/format.h>
+
+#include <thread>
+
 #include "base/clock.h"
 #include "evaluation/candidate_check.h"
 #include "evaluation/contest.h"
@@ -9,29 +13,82 @@
 
 namespace hone {
 
+namespace {
+
+constexpr unsigned kManyCores = 8;
+constexpr double kRetryS = 6;  // after this no further pair is begun for a timing that does not tell
+
+// Whether a process that imports torch leaves those that are timed alone.
+bool HasSpareCores(const SessionOptions& options) {
+  return options.device == "cuda" && std::thread::hardware_concurrency() >= kManyCores;
+}
+
+}  // namespace
+
 Status Evaluator::Prewarm() {
+  // Where a verdict takes less time than an import, two are needed.
+  const size_t wanted = HasSpareCores(session_.options()) ? 2 : 1;
   const std::scoped_lock lock(seats_mutex_);
-  if (!seats_.empty()) return Ok();
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(session_.options()));
-  seats_.push_back(std::move(seat));
+  while (seats_.size() < wanted) {
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(session_.options()));
+    seats_.push_back(std::move(seat));
+  }
   return Ok();
 }
 
 Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat() {
   std::unique_ptr<CandidateSeat> seat;
-  while (seat == nullptr) {
-    HONE_RETURN_IF_ERROR(Prewarm());
+  {
     const std::scoped_lock lock(seats_mutex_);
-    if (seats_.empty()) continue;  // another evaluation was quicker
-    seat = std::move(seats_.front());
-    seats_.pop_front();
+    if (!seats_.empty()) {
+      seat = std::move(seats_.front());
+      seats_.pop_front();
+    }
+  }
+  if (seat == nullptr) {
+    HONE_ASSIGN_OR_RETURN(seat, CandidateSeat::Start(session_.options()));
   }
   seat->worker->zygote().SetMemoryLimit(CandidateMemoryLimit(session_.worker().pid()));
   return seat;
 }
 
+// While it lives, waiting workers stand still.
+class Evaluator::FrozenSeats {
+ public:
+  explicit FrozenSeats(Evaluator& owner) : owner_(owner) { Each(&WorkerProcess::Freeze); }
+  ~FrozenSeats() { Each(&WorkerProcess::Thaw); }
+  FrozenSeats(const FrozenSeats&) = delete;
+  FrozenSeats& operator=(const FrozenSeats&) = delete;
+
+ private:
+  void Each(void (WorkerProcess::*act)()) {
+    const std::scoped_lock lock(owner_.seats_mutex_);
+    for (const std::unique_ptr<CandidateSeat>& seat : owner_.seats_) ((*seat->worker).*act)();
+  }
+  Evaluator& owner_;
+};
+
+void Evaluator::Retire(std::unique_ptr<CandidateSeat> seat) {
+  if (session_.options().device == "cuda") return;  // the next one may need its memory: it goes at once
+  const std::scoped_lock lock(retired_mutex_);
+  retired_ = std::jthread([gone = std::move(seat)]() mutable { gone.reset(); });  // after the one before
+}
+
+void Evaluator::AwaitRetired() {
+  const std::scoped_lock lock(retired_mutex_);
+  if (retired_.joinable()) retired_.join();
+}
+
+Status Evaluator::TimeAfter(CandidateSeat& seat, Measurement* m) {
+  if (m->timing) m->timing->eager_after_us = 0;
+  if (!m->timing || !m->timing->RanSlowerBeside()) return Ok();
+  seat.worker->zygote().Kill();
+  HONE_ASSIGN_OR_RETURN(m->timing->eager_after_us, session_.TimeEager());
+  return Ok();
+}
+
 Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool another_follows,
-                                        const Progress& progress) {
+                                        const Progress& progress, const IsUnsure& is_unsure) {
   Stopwatch watch;
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
   CandidateCheck check(session_, candidate, *seat->worker, seat->folder.path(), progress);
@@ -46,39 +103,43 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
                              {Phase::kBuild, &Check::Build},         {Phase::kTrial, &Check::Trials},
                              {Phase::kRepeat, &Check::Repeat},       {Phase::kInspect, &Check::Inspect},
                              {Phase::kProfile, &Check::ProfileCall}, {Phase::kTiming, &Check::Time}};
-  Status prewarmed = Ok();
   std::shared_lock checking(device_);
+  // The next worker imports torch while this one does, on another core.
+  Status prewarmed = another_follows ? Prewarm() : Ok();
+  seat->worker->Thaw();  // it may have waited while another one was timed
   std::unique_lock alone(device_, std::defer_lock);
   for (const Step& step : kSteps) {
+    std::optional<FrozenSeats> quiet;  // a worker that still imports torch would disturb the timing
     if (step.phase == Phase::kTiming) {
       checking.unlock();
       alone.lock();
+      AwaitRetired();
+      if (!HasSpareCores(session_.options())) quiet.emplace(*this);
       reference_before = session_.worker().compute_seconds();
     }
     const Stopwatch phase_watch;
-    HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(
-                                                step.phase, [&] { return (check.*step.run)(); }, &m.stop));
+    HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(step.phase, [&] { return (check.*step.run)(); }));
     m.phases.emplace_back(step.phase, phase_watch.seconds());
-    if (step.phase == Phase::kImport && another_follows) prewarmed = Prewarm();
-    // A worker that still imports torch would disturb the timing.
-    if (step.phase == Phase::kRepeat) {
-      const std::scoped_lock lock(seats_mutex_);
-      for (const std::unique_ptr<CandidateSeat>& waiting : seats_)
-        HONE_RETURN_IF_ERROR(waiting->worker->Call(HelloRequest{}, 180));
-    }
     if (!go_on) break;
+    if (step.phase != Phase::kTiming) continue;
+    // A busy machine is no fault of the candidate's.
+    HONE_RETURN_IF_ERROR(check.LookAlone());
+    int again = 0;
+    const Stopwatch retrying;
+    for (bool more = true; more && again < kFreshPairs && is_unsure(m); ++again) {
+      if (again > 0 && retrying.seconds() > kRetryS) break;
+      progress("the machine was busy: timing fresh processes", again + 1, kFreshPairs);
+      HONE_ASSIGN_OR_RETURN(more, RunPhase(step.phase, [&] { return check.TimeAgain(); }));
+    }
+    if (again > 0)
+      m.notes.push_back(
+          fmt::format("the machine was too busy at first; {} more pairs of processes were timed", again));
   }
   HONE_RETURN_IF_ERROR(std::move(prewarmed));
   if (m.attempts.empty()) m.attempts = seat->worker->zygote().Attempts();
-  seat->worker->zygote().Kill();
-  if (m.timing) {
-    // Times PyTorch again without the candidate, to see whether the candidate or the machine slowed it down.
-    const Contestant* eager = m.timing->Find("eager");
-    if (eager != nullptr && m.timing->MedianUs(*eager) > 1.5 * m.timing->eager_alone_us) {
-      HONE_ASSIGN_OR_RETURN(m.timing->eager_after_us, session_.TimeEager());
-    }
-  }
+  HONE_RETURN_IF_ERROR(TimeAfter(*seat, &m));
   if (m.stop && session_.options().device == "cuda") {
+    seat->worker->zygote().Kill();
     if (!alone.owns_lock()) {
       checking.unlock();
       alone.lock();
@@ -94,6 +155,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
   }
   m.seconds = watch.seconds();
   m.candidate_seconds = seat->worker->compute_seconds();
+  Retire(std::move(seat));
   if (alone.owns_lock()) m.reference_seconds = session_.worker().compute_seconds() - reference_before;
   return std::move(m);
 }
@@ -106,10 +168,10 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
   Measurement& m = check.measurement();
   QuickLook look;
   std::shared_lock checking(device_);
+  seat->worker->Thaw();  // it may have waited while another one was timed
   bool prewarmed = !another_follows;
   for (Result<bool> (Check::*phase)() : {&Check::Lint, &Check::Import, &Check::Build, &Check::Trials}) {
-    HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(
-                                                Phase::kTrial, [&] { return (check.*phase)(); }, &m.stop));
+    HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(Phase::kTrial, [&] { return (check.*phase)(); }));
     if (!prewarmed && phase == &Check::Import) {
       prewarmed = true;
       HONE_RETURN_IF_ERROR(Prewarm());
@@ -127,7 +189,7 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
     look.call_us = call_us.value_or(0);
     return call_us.has_value();
   };
-  HONE_ASSIGN_OR_RETURN(look.right, RunPhase(Phase::kTiming, time_alone, &m.stop));
+  HONE_ASSIGN_OR_RETURN(look.right, RunPhase(Phase::kTiming, time_alone));
   if (!look.right) look.why = m.stop ? m.stop->failure.message : "could not be timed";
   return look;
 }

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <thread>
 
 #include "candidate/candidate_file.h"
 #include "evaluation/candidate_seat.h"
@@ -32,19 +34,30 @@ class Evaluator {
   Evaluator(ReferenceSession& session, std::deque<std::unique_ptr<CandidateSeat>> seats)
       : session_(session), seats_(std::move(seats)) {}
 
-  // `another_follows`: start the next worker while this candidate is checked.
-  Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows,
-                               const Progress& progress);
+  // `another_follows`: start the next worker while this candidate is checked. `is_unsure`: whether the timing
+  // does not tell; then fresh pairs of processes are timed in addition, as often as an acceptance takes.
+  using IsUnsure = std::function<bool(const Measurement&)>;
+  Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows, const Progress& progress,
+                               const IsUnsure& is_unsure);
   Result<QuickLook> Look(const CandidateFile& candidate, bool another_follows, const Progress& progress);
 
  private:
+  class FrozenSeats;
   Status Prewarm();
+  // Times PyTorch again without the candidate, to see whether the candidate or the machine slowed it down.
+  Status TimeAfter(CandidateSeat& seat, Measurement* m);
+  // Ends a candidate's processes and deletes its folder, beside what follows. Whoever is timed next waits for
+  // it.
+  void Retire(std::unique_ptr<CandidateSeat> seat);
+  void AwaitRetired();
   Result<std::unique_ptr<CandidateSeat>> TakeSeat();
 
   ReferenceSession& session_;
   std::mutex seats_mutex_;
   std::deque<std::unique_ptr<CandidateSeat>> seats_;
   std::shared_mutex device_;  // shared by those who check, exclusive for whoever is timed
+  std::mutex retired_mutex_;
+  std::jthread retired_;  // the last member: it ends before what it may look at
 };
 
 }  // namespace hone

@@ -14,7 +14,7 @@ struct Rung {
   std::string name;
   bool available = false;
   std::string why_not;
-  double call_us = 0;  // first look; the verdict rests on interleaved blocks
+  double call_us = 0;  // a short timing; the verdict rests on interleaved blocks
   double error = 0;    // relative, against the truth
 };
 

@@ -21,7 +21,8 @@ Json ToJson(const Trial& trial) {
                       {"limit", leaf.limit.relative},
                       {"worst_limit", leaf.limit.worst},
                       {"scaled_limit", leaf.limit.scaled},
-                      {"far", leaf.far}});
+                      {"far", leaf.far},
+                      {"by_distribution", leaf.by_distribution}});
   return {{"case", trial.case_id},
           {"shape_problem", trial.shape_problem},
           {"dtype_problem", trial.dtype_problem},
@@ -38,7 +39,8 @@ Json ToJson(const Timing& timing) {
     for (const Round& round : one.rounds)
       rounds.push_back({{"pair", round.pair},
                         {"calls", {round.short_count, round.long_count}},
-                        {"seconds", {round.empty_s, round.short_s, round.long_s}}});
+                        {"seconds", {round.empty_s, round.short_s, round.long_s}},
+                        {"clear_s", round.clear_s}});
     contestants.push_back({{"name", one.name},
                            {"median_us", timing.MedianUs(one)},
                            {"cold_us", one.cold_us},
@@ -48,7 +50,11 @@ Json ToJson(const Timing& timing) {
   }
   Json collecting = Json::array();
   for (int pair = 0; pair < timing.pairs; ++pair) collecting.push_back(timing.CollectUs(pair));
+  Json left_out = Json::array();
+  for (const LeftOut& one : timing.left_out) left_out.push_back({{"name", one.name}, {"why", one.why}});
   return {{"contestants", contestants},
+          {"left_out", left_out},
+          {"screened", timing.screened},
           {"collect_us", collecting},
           {"pairs", timing.pairs},
           {"void_rounds", timing.void_rounds},
@@ -93,6 +99,11 @@ Json ToJson(const Measurement& m) {
       {"how", m.weights_how}, {"missing", m.weights_missing}, {"unexpected", m.weights_unexpected}};
   json["trials"] = Json::array();
   for (const Trial& trial : m.trials) json["trials"].push_back(ToJson(trial));
+  if (m.draws)
+    json["draws"] = {{"cases", m.draws->cases},
+                     {"draws", m.draws->draws},
+                     {"statistics", m.draws->statistics},
+                     {"wrong", m.draws->wrong}};
   if (m.repeats)
     json["repeats"] = {{"count", m.repeats->count},
                        {"busy", m.repeats->busy},

@@ -9,6 +9,7 @@
 #include "analysis/finding.h"
 #include "base/json.h"
 #include "evaluation/compare.h"
+#include "evaluation/distribution.h"
 #include "evaluation/phase.h"
 #include "evaluation/reference_session.h"
 #include "evaluation/timing.h"
@@ -20,11 +21,13 @@ struct LeafTrial {
   std::string path;
   Distance distance;
   Limit limit;
-  double reference_error = 0;  // PyTorch's own, on the same inputs
-  bool by_tolerance = false;   // --atol or --rtol: `far` decides instead of the limit
-  size_t far = 0;              // elements outside of the tolerance
+  double reference_error = 0;    // PyTorch's own, on the same inputs
+  bool by_tolerance = false;     // --atol or --rtol: `far` decides instead of the limit
+  size_t far = 0;                // elements outside of the tolerance
+  bool by_distribution = false;  // other random draws than PyTorch's: DrawComparison decides
 
   bool OverLimit() const {
+    if (by_distribution) return false;
     if (by_tolerance) return far > 0;
     return !(distance.relative <= limit.relative) || !(distance.worst <= limit.worst) ||
            !(distance.scaled <= limit.scaled);
@@ -39,6 +42,17 @@ struct Trial {
   std::string value_problem;  // a Python number that differs
   bool input_modified = false;
   std::vector<LeafTrial> leaves;
+};
+
+// Of a module that draws random numbers, where a candidate draws others under the same seed.
+struct DrawComparison {
+  int cases = 0;
+  int draws = 0;       // of each side, for the task's own inputs
+  int statistics = 0;  // over all cases
+  double pair_s = 0;   // a call of each side
+  std::string wrong;   // empty if the distributions agree
+  // By instance and output: how far PyTorch's own draws lie apart. Nothing for outputs without randomness.
+  std::vector<std::vector<std::optional<DrawRange>>> ranges;
 };
 
 struct Repeats {
@@ -82,6 +96,7 @@ struct Measurement {
   std::vector<std::string> weights_missing;
   std::vector<std::string> weights_unexpected;
   std::vector<Trial> trials;
+  std::optional<DrawComparison> draws;
   std::optional<Repeats> repeats;
   std::vector<std::string> tampering;  // replaced timers and comparisons
   std::vector<std::string> attempts;   // what the sandbox stopped

@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/clock.h"
@@ -38,6 +39,29 @@ std::string CpuInfo(const std::string& key) {
   for (const std::string& line : Lines(*text))
     if (StartsWith(line, key)) return std::string(Trim(line.substr(line.find(':') + 1)));
   return "";
+}
+
+// Which baselines were timed, and why the others were not.
+Json BaselinesOf(const ReferenceSession& session, const Timing& timing) {
+  Json timed = Json::array(), left_out = Json::array();
+  const auto leave_out = [&](const std::string& name, const std::string& why) {
+    left_out.push_back({{"name", name}, {"why", why}});
+  };
+  for (size_t i = 1; i < timing.contestants.size(); ++i) timed.push_back(timing.contestants[i].name);
+  for (const LeftOut& one : timing.left_out) leave_out(one.name, one.why);
+  for (const Rung& rung : session.ladder().All())
+    if (!rung.available) leave_out(rung.name, rung.why_not);
+  const std::vector<std::string>& asked = session.options().ladder;
+  if (!session.ladder().Find("compile")) {
+    const bool wanted = asked.empty() || std::find(asked.begin(), asked.end(), "compile") != asked.end();
+    leave_out("compile", !wanted ? "--ladder does not name it"
+                         : session.options().compile_rung == "never"
+                             ? "--compile never"
+                             : "the candidate is not ahead of the others");
+  } else if (session.ladder().Find("compile")->available && timing.Find("compile") == nullptr) {
+    leave_out("compile", "it was prepared while this candidate was judged");
+  }
+  return {{"timed", timed}, {"left_out", left_out}};
 }
 
 }  // namespace
@@ -105,6 +129,10 @@ OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& can
                               {"why_not", rung.why_not},
                               {"first_look_us", rung.call_us},
                               {"error", rung.error}});
+  if (measurement.timing) {
+    json["baselines"] = BaselinesOf(session, *measurement.timing);
+    json["timed_memory"] = measurement.timing->memory;
+  }
   json["mutants"] = Json::array();
   for (const MutantResult& mutant : session.mutants())
     json["mutants"].push_back({{"name", mutant.name},
@@ -116,6 +144,8 @@ OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& can
   json["seconds"] = measurement.seconds;
   json["phases"] = OrderedJson::object();
   for (const auto& [phase, seconds] : measurement.phases) json["phases"][StepNameOf(phase)] = seconds;
+  json["preparation"] = OrderedJson::object();
+  for (const auto& [step, seconds] : session.preparation()) json["preparation"][step] = seconds;
   json["reference_seconds"] = measurement.reference_seconds;
   json["candidate_seconds"] = measurement.candidate_seconds;
   return json;

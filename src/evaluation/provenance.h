@@ -1,7 +1,7 @@
 // Where a verdict comes from: device, versions, seeds, limits and hashes, enough to repeat it.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "candidate/candidate_file.h"
 #include "evaluation/measurement.h"
 #include "evaluation/reference_session.h"

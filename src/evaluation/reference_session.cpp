@@ -1,9 +1,14 @@
 #include "evaluation/reference_session.h"
 
+#include <thread>
+
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/audit.h"
+#include "evaluation/graph_facts.h"
+#include "evaluation/reference_worker.h"
 #include "evaluation/run_messages.h"
+#include "evaluation/trial_judge.h"
 #include "evaluation/truth_builder.h"
 
 namespace hone {
@@ -23,19 +28,17 @@ Result<std::unique_ptr<ReferenceSession>> ReferenceSession::Open(TaskFile task, 
 }
 
 Status ReferenceSession::StartWorker(const Progress& progress) {
-  WorkerOptions worker;
-  worker.python = options_.python;
-  worker.role = "reference";
-  worker.device = options_.device;
-  worker.end = options_.end;
   progress("starting PyTorch", 0, 0);
-  HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(worker));
+  HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(ReferenceOptions(options_)));
+  std::jthread opening([this] { OpenDevice(); });  // while the interpreter imports torch
   HONE_ASSIGN_OR_RETURN(HelloReply hello,
                         worker_->Require(HelloRequest{}, {}, 180).WithContext("PyTorch did not start"));
   facts_ = std::move(hello.facts);
   const std::string key = Sha256(task_.sha256 + options_.device + GetString(facts_, "device_name") +
                                  GetString(facts_, "torch") + GetString(facts_, "triton"));
-  baselines_.emplace(*worker_, options_, truth_, facts_,
+  opening.join();
+  builder_ = std::make_unique<TruthBuilder>(*worker_, LoadOf(task_), plane_.get(), options_, &truth_);
+  baselines_.emplace(*builder_, options_, truth_, facts_,
                      CacheFolder() / "compile" / (key.substr(0, 16) + ".json"));
   return Ok();
 }
@@ -51,41 +54,94 @@ void ReferenceSession::OpenDevice() {
   }
 }
 
+void ReferenceSession::EndStep(const char* name) {
+  preparation_.emplace_back(name, step_.seconds());
+  step_ = Stopwatch();
+}
+
 Status ReferenceSession::Start(const Progress& progress) {
+  step_ = Stopwatch();
   HONE_RETURN_IF_ERROR(StartWorker(progress));
-  OpenDevice();
+  EndStep("start");
   progress("loading the task", 0, 0);
-  HONE_ASSIGN_OR_RETURN(const LoadReply loaded,
-                        worker_->Require(LoadRequest{task_.path.string(), "hone_task", "Model"}));
+  HONE_ASSIGN_OR_RETURN(const LoadReply loaded, worker_->Require(LoadOf(task_)));
 
   HONE_ASSIGN_OR_RETURN(SharedBlob init, SharedBlob::Create("init"));
   HONE_ASSIGN_OR_RETURN(const InitInputsReply init_reply, worker_->Require(InitInputsRequest{}, {init.fd()}));
   init_opaque_ = init_reply.opaque;
   HONE_ASSIGN_OR_RETURN(init_inputs_, ParseTree(init_reply.tree, std::move(init), "init"));
 
+  EndStep("load");
   progress("running the reference", 0, 0);
   truth_.rule = {options_.precision, options_.error_factor, options_.atol, options_.rtol};
-  TruthBuilder builder(*worker_, options_, &truth_);
+  TruthBuilder& builder = *builder_;
   HONE_ASSIGN_OR_RETURN(BuildReply built, builder.AddDefaultCases(progress));
   facts_["beside"] = std::move(built.beside);
-  HONE_ASSIGN_OR_RETURN(const CardReply reply, worker_->Require(CardRequest{"default", "default#1"}));
+  HONE_ASSIGN_OR_RETURN(const CardReply reply, worker_->Require(CardRequest{"default", kFirstCase}));
   card_ = CardFromJson(reply.card);
   // Facts for recipes and prompts, beyond the card.
   for (const char* name : {"module_list", "recurrent_modules"}) facts_[name] = GetMember(reply.card, name);
   facts_["stateful"] = truth_.stateful;
   facts_["random_in_forward"] = truth_.random;
-  HONE_RETURN_IF_ERROR(builder.AddStressCases(loaded.has_stress, progress));
-  for (const std::string& name : loaded.variants) HONE_RETURN_IF_ERROR(builder.AddVariant(name));
-  HONE_RETURN_IF_ERROR(builder.AddChangedCases(progress));
-  HONE_RETURN_IF_ERROR(AuditTask(*worker_, &truth_, progress));
+  EndStep("cases");
+  has_stress_ = loaded.has_stress;
+  variants_ = loaded.variants;
+  HONE_RETURN_IF_ERROR(builder.AddFurtherCases(has_stress_, variants_, progress));
+  EndStep("stress");
+  HONE_RETURN_IF_ERROR(AuditTask(builder, &truth_, progress));
+  EndStep("audit");
+  HONE_RETURN_IF_ERROR(LearnGraph(progress));
+  EndStep("graph");
   HONE_RETURN_IF_ERROR(baselines_->LearnCeilings(&card_, progress));
+  EndStep("ceilings");
   if (options_.interpret_triton) return Ok();
 
   HONE_RETURN_IF_ERROR(baselines_->Prepare(progress));
-  HONE_ASSIGN_OR_RETURN(const ProfileReply profile, worker_->Require(ProfileRequest{"default", "default#1"}));
+  EndStep("baselines");
+  // On a GPU the profiler takes seconds to start, and bench needs it for the candidates that are ahead alone.
+  if (options_.device != "cuda" || options_.profile_all) HONE_RETURN_IF_ERROR(CountLaunches());
+  baselines_->CorrectFloor(&card_, progress);
+  EndStep("profile");
+  return Ok();
+}
+
+Status ReferenceSession::LearnGraph(const Progress& progress) {
+  std::vector<bool> agree;
+  for (size_t instance = 0; instance < truth_.instances.size(); ++instance) {
+    HONE_ASSIGN_OR_RETURN(const bool one, DrawsAgree(*builder_, truth_, instance));
+    agree.push_back(one);
+    if (!one && instance == 0) break;
+  }
+  if (!agree[0] && !options_.capture_graph) return Ok();
+  progress("capturing the graph", 0, 0);
+  Result<TaskGraph> captured = CaptureGraph(*worker_, truth_.instances[0].slot, options_.device, facts_);
+  if (!captured.ok()) {
+    graph_.declined = captured.error().message;
+    return builder_->Recover();
+  }
+  graph_ = std::move(*captured);
+  return graph_.graph ? TakeGraphFacts(*graph_.graph, agree, &card_) : Ok();
+}
+
+Status ReferenceSession::DrawAnew(const Progress& progress) {
+  worker_->Thaw();
+  return builder_->DrawAnew(has_stress_, variants_, progress);
+}
+
+Result<bool> ReferenceSession::IsRightAnswer(uint64_t input_seed, const TensorTree& answer) {
+  if (truth_.stateful || truth_.random || truth_.writes_inputs) return false;
+  HONE_ASSIGN_OR_RETURN(const std::optional<Case> made, builder_->MakeTimedCase(input_seed));
+  if (!made) return false;
+  HONE_ASSIGN_OR_RETURN(const Trial trial, JudgeTrial(truth_, *made, answer, made->inputs));
+  return !IsBad(trial);
+}
+
+Status ReferenceSession::CountLaunches() {
+  if (launches_ >= 0) return Ok();
+  worker_->Thaw();
+  HONE_ASSIGN_OR_RETURN(const ProfileReply profile, worker_->Require(ProfileRequest{"default", kFirstCase}));
   launches_ = profile.launches;
   if (options_.device == "cuda") card_.launches = launches_;
-  baselines_->CorrectFloor(&card_, progress);
   return Ok();
 }
 
@@ -93,14 +149,15 @@ Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::v
   worker_->Thaw();
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> fresh, WorkerProcess::Start(worker_->shared_zygote()));
   HONE_RETURN_IF_ERROR(fresh->Require(HelloRequest{}, {}, 180));
-  HONE_RETURN_IF_ERROR(fresh->Require(LoadRequest{task_.path.string(), "hone_task", "Model"}));
+  HONE_RETURN_IF_ERROR(fresh->Require(LoadOf(task_)));
   const Instance& own = instances()[0];
   HONE_RETURN_IF_ERROR(fresh->Require(BuildRequest{own.slot, "Model", own.seed}));
   HONE_RETURN_IF_ERROR(fresh->Require(TakeWeightsRequest{own.slot, own.weight_names, own.weights.description},
                                       {own.weights.blob.fd()}));
   const Case& one = cases()[0];
-  HONE_RETURN_IF_ERROR(
-      fresh->Require(PutInputsRequest{one.id, one.inputs.description}, {one.inputs.blob.fd()}));
+  HONE_ASSIGN_OR_RETURN(const CaseLease lease, Hold(one));
+  HONE_ASSIGN_OR_RETURN(const auto put, PutTree(*fresh, one.id, one.inputs, false, 600, nullptr));
+  if (!put.ok()) return Error{ErrorKind::kInvalid, put.failure->message};
   if (stateful()) HONE_RETURN_IF_ERROR(fresh->Require(SnapshotRequest{own.slot}));
   if (options_.device == "cpu") HONE_RETURN_IF_ERROR(fresh->Require(ThreadsRequest{threads()}));
   for (const std::string& rung : rungs)

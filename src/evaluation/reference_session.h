@@ -11,7 +11,9 @@
 #include "evaluation/device_plane.h"
 #include "evaluation/progress.h"
 #include "evaluation/session_options.h"
+#include "evaluation/task_graph.h"
 #include "evaluation/truth.h"
+#include "evaluation/truth_builder.h"
 #include "evaluation/worker.h"
 #include "task/card.h"
 #include "task/task_file.h"
@@ -27,6 +29,8 @@ class ReferenceSession {
   const SessionOptions& options() const { return options_; }
   const Card& card() const { return card_; }
   const Truth& truth() const { return truth_; }
+  // The task's graph, or why there is none.
+  const TaskGraph& graph() const { return graph_; }
   const std::vector<Case>& cases() const { return truth_.cases; }
   const std::vector<Instance>& instances() const { return truth_.instances; }
   const std::vector<MutantResult>& mutants() const { return truth_.mutants; }
@@ -44,19 +48,33 @@ class ReferenceSession {
   Status PrepareCompile(const Progress& progress) { return baselines_->PrepareCompile(progress); }
   void RememberCompile(const Timing& timing) const { baselines_->RememberCompile(timing); }
   // Measures PyTorch's time now, in microseconds.
-  Result<double> TimeEager() { return baselines_->TimeCall("default", "eager", 0.3); }
+  Result<double> TimeEager() { return baselines_->TimeAlone("eager"); }
 
   const TensorTree& init_inputs() const { return init_inputs_; }
   bool init_inputs_opaque() const { return init_opaque_; }
   const Json& facts() const { return facts_; }
+  // -1: not counted yet.
   int64_t reference_launches() const { return launches_; }
+  Status CountLaunches();
   WorkerProcess& worker() { return *worker_; }
   // The parent's own door to the device; null on a CPU and where memory cannot be shared.
   DevicePlane* device_plane() { return plane_.get(); }
+  // The values of a case, for as long as the lease lives (truth_builder.h).
+  Result<CaseLease> Hold(const Case& one) { return builder_->Hold(one); }
+  // Whether an answer to the inputs of a timed call passes as in a trial, with a float64 result for those
+  // inputs. False where that cannot be told: with state or random draws, calls depend on those before.
+  Result<bool> IsRightAnswer(uint64_t input_seed, const TensorTree& answer);
+  // For whoever asks the reference's worker while candidates are checked side by side.
+  std::unique_lock<std::recursive_mutex> Alone() { return builder_->Alone(); }
+  // Other cases under other seeds: inputs, stress weights and what PyTorch and float64 make of them. No
+  // candidate may be under way.
+  Status DrawAnew(const Progress& progress);
   // How inputs and answers of timed blocks travel.
   const std::string& memory_note() const { return memory_note_; }
   // A process that has done nothing yet, with the first instance and these baselines.
   Result<std::unique_ptr<WorkerProcess>> StartFresh(const std::vector<std::string>& rungs);
+  // What the preparation took, step by step, in seconds.
+  const std::vector<std::pair<std::string, double>>& preparation() const { return preparation_; }
   // The deadline for one call of a candidate, in seconds.
   double CallDeadline() const;
 
@@ -65,18 +83,27 @@ class ReferenceSession {
   Status Start(const Progress& progress);
   Status StartWorker(const Progress& progress);
   void OpenDevice();
+  // Captures the graph where it is asked for, or where the answers look as if they did not depend on inputs.
+  Status LearnGraph(const Progress& progress);
+  void EndStep(const char* name);
 
   TaskFile task_;
   SessionOptions options_;
+  std::unique_ptr<DevicePlane> plane_;  // what lies there goes first
   std::unique_ptr<WorkerProcess> worker_;
   Json facts_;
   Card card_;
   Truth truth_;
+  TaskGraph graph_{{}, "it was not captured"};
+  std::unique_ptr<TruthBuilder> builder_;
   std::optional<Baselines> baselines_;
   TensorTree init_inputs_;
   bool init_opaque_ = false;
+  bool has_stress_ = false;
+  std::vector<std::string> variants_;
   int64_t launches_ = -1;
-  std::unique_ptr<DevicePlane> plane_;
+  Stopwatch step_;
+  std::vector<std::pair<std::string, double>> preparation_;
   std::string memory_note_ = "shared memory";
 };
 

@@ -8,7 +8,7 @@
 namespace hone {
 
 // Compares one more answer with the first one and notes a difference.
-void CompareRepeat(const TensorTree& first, const TensorTree& answer, Repeats* repeats);
+Status CompareRepeat(const TensorTree& first, const TensorTree& answer, Repeats* repeats);
 // The largest spread that rounding explains, for a candidate's answers to a case.
 double SpreadLimit(const Truth& truth, const Case& one);
 

@@ -11,7 +11,7 @@ namespace {
 
 Repeats Compared(const TensorTree& first, const TensorTree& answer) {
   Repeats repeats;
-  CompareRepeat(first, answer, &repeats);
+  EXPECT_TRUE(CompareRepeat(first, answer, &repeats).ok());
   return repeats;
 }
 
@@ -37,8 +37,8 @@ TEST(CompareRepeat, AnotherFormOrANumberThatIsNoneIsAsFarAsAnything) {
 TEST(CompareRepeat, KeepsTheLargestSpread) {
   const TensorTree first = HandTree({{"float32", {1}, {4}}});
   Repeats repeats;
-  CompareRepeat(first, HandTree({{"float32", {1}, {6}}}), &repeats);
-  CompareRepeat(first, HandTree({{"float32", {1}, {5}}}), &repeats);
+  EXPECT_TRUE(CompareRepeat(first, HandTree({{"float32", {1}, {6}}}), &repeats).ok());
+  EXPECT_TRUE(CompareRepeat(first, HandTree({{"float32", {1}, {5}}}), &repeats).ok());
   EXPECT_EQ(repeats.distinct, 2);
   EXPECT_NEAR(repeats.spread, 0.5, 1e-6);
 }

@@ -5,6 +5,8 @@ namespace hone {
 FieldList MakeInputsReply::Fields() {
   static constexpr MessageField kFields[] = {
       FieldFor<&MakeInputsReply::tree>("tree", kMayLack),
+      FieldFor<&MakeInputsReply::fixed>("fixed", kMayLack),
+      FieldFor<&MakeInputsReply::telling>("telling", kMayLack),
   };
   return kFields;
 }
@@ -19,6 +21,16 @@ FieldList MakeInputsRequest::Fields() {
       FieldFor<&MakeInputsRequest::draw>("draw", kMayLack),
       FieldFor<&MakeInputsRequest::change>("change", kMayLack),
       FieldFor<&MakeInputsRequest::output_shapes>("output_shapes", kMayLack),
+      FieldFor<&MakeInputsRequest::hold>("hold", kMayLack),
+  };
+  return kFields;
+}
+
+FieldList FetchRequest::Fields() {
+  static constexpr MessageField kFields[] = {
+      FieldFor<&FetchRequest::bytes>("bytes"),
+      FieldFor<&FetchRequest::on_device>("on_device"),
+      FieldFor<&FetchRequest::trim>("trim", kMayLack),
   };
   return kFields;
 }
@@ -28,6 +40,8 @@ FieldList PutInputsRequest::Fields() {
       FieldFor<&PutInputsRequest::inputs>("inputs"),
       FieldFor<&PutInputsRequest::tree>("tree"),
       FieldFor<&PutInputsRequest::in_place>("in_place", kMayLack),
+      FieldFor<&PutInputsRequest::bytes>("bytes", kMayLack),
+      FieldFor<&PutInputsRequest::on_device>("on_device", kMayLack),
   };
   return kFields;
 }
@@ -64,6 +78,7 @@ FieldList RunReply::Fields() {
   static constexpr MessageField kFields[] = {
       FieldFor<&RunReply::tree>("tree"),
       FieldFor<&RunReply::inputs_after>("inputs_after", kMayLack),
+      FieldFor<&RunReply::inputs_changed>("inputs_changed", kMayLack),
   };
   return kFields;
 }
@@ -78,6 +93,9 @@ FieldList RunRequest::Fields() {
       FieldFor<&RunRequest::poison>("poison", kMayLack),
       FieldFor<&RunRequest::busy>("busy", kMayLack),
       FieldFor<&RunRequest::output_bytes>("output_bytes", kMayLack),
+      FieldFor<&RunRequest::hold>("hold", kMayLack),
+      FieldFor<&RunRequest::fresh>("fresh", kMayLack),
+      FieldFor<&RunRequest::want_inputs>("want_inputs", kMayLack),
   };
   return kFields;
 }
@@ -91,6 +109,7 @@ FieldList TruthRequest::Fields() {
       FieldFor<&TruthRequest::mutant>("mutant", kMayLack),
       FieldFor<&TruthRequest::jitter>("jitter", kMayLack),
       FieldFor<&TruthRequest::jitter_seed>("jitter_seed", kMayLack),
+      FieldFor<&TruthRequest::hold>("hold", kMayLack),
   };
   return kFields;
 }
@@ -115,6 +134,23 @@ FieldList CardRequest::Fields() {
   static constexpr MessageField kFields[] = {
       FieldFor<&CardRequest::slot>("slot"),
       FieldFor<&CardRequest::inputs>("inputs"),
+  };
+  return kFields;
+}
+
+FieldList GraphReply::Fields() {
+  static constexpr MessageField kFields[] = {
+      FieldFor<&GraphReply::graph>("graph", kMayLack),
+      FieldFor<&GraphReply::declined>("declined", kMayLack),
+  };
+  return kFields;
+}
+
+FieldList GraphRequest::Fields() {
+  static constexpr MessageField kFields[] = {
+      FieldFor<&GraphRequest::slot>("slot"),
+      FieldFor<&GraphRequest::seed>("seed"),
+      FieldFor<&GraphRequest::limit_bytes>("limit_bytes"),
   };
   return kFields;
 }

@@ -13,6 +13,10 @@ namespace hone {
 
 struct MakeInputsReply {
   Json tree;  // null: these inputs cannot be changed in that way
+  // Tensors that get_inputs has made the same in all draws so far, and those of them whose values are worth
+  // work ahead of the clock: no constants, masks or whole numbers.
+  std::vector<uint64_t> fixed = {};
+  std::vector<uint64_t> telling = {};
   static FieldList Fields();
 };
 struct MakeInputsRequest {
@@ -26,15 +30,31 @@ struct MakeInputsRequest {
   std::string draw = {};
   std::string change = {};
   std::vector<std::vector<int64_t>> output_shapes = {};
+  bool hold = false;
   static FieldList Fields();
 };
 
+// A request with `hold` has its tensors kept by the worker: the reply says how large they are, and this
+// request hands over memory of the parent that they are copied into.
+struct FetchRequest {
+  static constexpr Verb kVerb = Verb::kFetch;
+  using Reply = Nothing;
+  uint64_t bytes = 0;
+  bool on_device = false;
+  bool trim = false;  // give memory that the worker has no use for back to the device
+  static FieldList Fields();
+};
+
+// The values come in a memory file, or lie in memory of the parent (`bytes` of it) and stay there; to change
+// those in place, the parent writes them and sends the message without a descriptor.
 struct PutInputsRequest {
   static constexpr Verb kVerb = Verb::kPutInputs;
   using Reply = Nothing;
   std::string inputs;
   Json tree;
   bool in_place = false;
+  uint64_t bytes = 0;
+  bool on_device = false;
   static FieldList Fields();
 };
 
@@ -65,7 +85,8 @@ struct MutantsRequest {
 
 struct RunReply {
   Json tree;
-  Json inputs_after;  // if a second descriptor was sent
+  Json inputs_after;            // if a second descriptor was sent
+  bool inputs_changed = false;  // by a call with `fresh`
   static FieldList Fields();
 };
 struct RunRequest {
@@ -79,6 +100,11 @@ struct RunRequest {
   bool poison = false;
   bool busy = false;
   std::vector<uint64_t> output_bytes = {};
+  bool hold = false;
+  // Call with copies of the inputs and say whether they changed. If they did, all later calls of this worker
+  // get copies.
+  bool fresh = false;
+  bool want_inputs = false;  // the tree is that of the inputs after the call
   static FieldList Fields();
 };
 
@@ -92,6 +118,7 @@ struct TruthRequest {
   std::string mutant = {};
   double jitter = 0;
   uint64_t jitter_seed = 0;
+  bool hold = false;
   static FieldList Fields();
 };
 
@@ -113,6 +140,22 @@ struct CardRequest {
   using Reply = CardReply;
   std::string slot;
   std::string inputs;
+  static FieldList Fields();
+};
+
+// The task as a graph (graph/graph_json.h), or one sentence that says why there is none. The worker draws
+// inputs from `seed`. It runs the graph against the module only if that needs no more than `limit_bytes`.
+struct GraphReply {
+  Json graph;
+  std::string declined;
+  static FieldList Fields();
+};
+struct GraphRequest {
+  static constexpr Verb kVerb = Verb::kGraph;
+  using Reply = GraphReply;
+  std::string slot;
+  uint64_t seed = 0;
+  uint64_t limit_bytes = 0;
   static FieldList Fields();
 };
 

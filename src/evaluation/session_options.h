@@ -28,6 +28,8 @@ struct SessionOptions {
   std::vector<std::string> ladder;    // rungs to measure; empty: all that apply
   bool lint = true;                   // static analysis; what it is certain of and dangerous is not run
   bool check_only = false;            // --check-only: nothing is timed
+  bool profile_all = false;           // on a GPU, also candidates that are not ahead
+  bool capture_graph = false;         // also where nothing but the card needs the graph
   bool lint_predicts = false;         // also leave out what lint predicts to fail (for proposals)
   Deadline end = Deadline::Never();   // whatever is going on then stops, as with Ctrl-C
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -52,7 +53,8 @@ std::string ShortKey(const std::string& key) {
 
 class Parser {
  public:
-  Parser(size_t blob_bytes, TensorTree* tree) : blob_bytes_(blob_bytes), tree_(tree) {}
+  Parser(size_t most_bytes, size_t alignment, TensorTree* tree)
+      : most_bytes_(most_bytes), alignment_(alignment), tree_(tree) {}
 
   Status Visit(const Json& node, const std::string& path, int depth) {
     const std::string kind = GetString(node, "kind");
@@ -132,15 +134,18 @@ class Parser {
       return Bad("size");
     leaf.offset = static_cast<size_t>(offset);
     leaf.bytes = static_cast<size_t>(bytes);
-    if (leaf.offset > blob_bytes_ || leaf.bytes > blob_bytes_ - leaf.offset) return Bad("offset");
+    if (leaf.offset > most_bytes_ || leaf.bytes > most_bytes_ - leaf.offset) return Bad("offset");
+    if (leaf.offset % alignment_ != 0) return Bad("alignment");
     if (tree_->leaves.size() >= kMaxLeaves) return Bad("too many tensors");
     if (leaf.bytes == 0) leaf.offset = 0;
+    tree_->size = std::max(tree_->size, leaf.offset + leaf.bytes);
     tree_->leaves.push_back(std::move(leaf));
     tree_->structure += "tensor";
     return Ok();
   }
 
-  size_t blob_bytes_;
+  size_t most_bytes_;
+  size_t alignment_;
   TensorTree* tree_;
 };
 
@@ -170,11 +175,17 @@ bool IsComplex(Dtype dtype) {
 
 Result<TensorTree> ParseTree(const Json& description, SharedBlob blob, const std::string& root_name) {
   HONE_RETURN_IF_ERROR(blob.Seal());
+  HONE_ASSIGN_OR_RETURN(TensorTree tree, ParseLayout(description, blob.bytes().size(), 1, root_name));
+  tree.blob = std::move(blob);
+  return tree;
+}
+
+Result<TensorTree> ParseLayout(const Json& description, size_t most_bytes, size_t alignment,
+                               const std::string& root_name) {
   TensorTree tree;
   tree.description = description;
-  Parser parser(blob.bytes().size(), &tree);
+  Parser parser(most_bytes, alignment, &tree);
   HONE_RETURN_IF_ERROR(parser.Visit(description, root_name, 0));
-  tree.blob = std::move(blob);
   return tree;
 }
 

@@ -1,9 +1,10 @@
-// Trees of tensors in messages: a JSON description and one sealed memory file. The description comes from a
-// process that may be hostile, so ParseTree checks every offset and size once. After that, every leaf lies
-// inside its bytes.
+// Trees of tensors in messages: a JSON description, and the values in one sealed memory file or in one piece
+// of the parent's device memory (tree_values.h). The description comes from a process that may be hostile, so
+// ParseTree checks every offset and size once. After that, every leaf lies inside its bytes.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,22 +41,29 @@ struct TreeNumber {
   bool whole = false;  // an int
 };
 
+class DeviceValues;
+
 struct TensorTree {
   Json description;
   std::vector<TensorLeaf> leaves;
   std::vector<TreeNumber> numbers;
   // The structure without the contents, for comparing two trees: "(tensor, [tensor, number])".
   std::string structure;
-  SharedBlob blob;
+  size_t size = 0;  // bytes of all leaves, with the gaps between them
+  SharedBlob blob;  // the values on the host, or
+  std::shared_ptr<DeviceValues> device;
 
+  // Of a tree on the host.
   std::span<const std::byte> Bytes(const TensorLeaf& leaf) const {
     return blob.bytes().subspan(leaf.offset, leaf.bytes);
   }
-  size_t total_bytes() const { return blob.bytes().size(); }
 };
 
 // Seals the blob and checks the description against it.
 Result<TensorTree> ParseTree(const Json& description, SharedBlob blob, const std::string& root_name);
+// The tree without its values, which need at most `most_bytes`; leaves begin at multiples of `alignment`.
+Result<TensorTree> ParseLayout(const Json& description, size_t most_bytes, size_t alignment,
+                               const std::string& root_name);
 
 std::string ShapeText(const std::vector<int64_t>& shape);
 

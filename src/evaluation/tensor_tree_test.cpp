@@ -76,12 +76,13 @@ TEST(ParseTree, PlacesATensorOfEveryDtypeInsideItsBytes) {
 
 TEST(ParseTree, NamesEveryLeafByItsPathAndTheStructureAsAWhole) {
   const Json tree = Items(
-      "tuple", {Tensor("float32", {2}, 0, 8),
-                {{"kind", "dict"},
-                 {"keys", {"h", "c"}},
-                 {"items", {Tensor("float32", {1}, 8, 4), Items("list", {Tensor("uint8", {3}, 12, 3)})}}},
-                {{"kind", "value"}, {"value", 3}},
-                {{"kind", "opaque"}, {"type", "Foo"}}});
+      "tuple",
+      {Tensor("float32", {2}, 0, 8),
+       {{"kind", "dict"},
+        {"keys", {"h", "c"}},
+        {"items", {Tensor("float32", {1}, 8, 4), Items("list", Json::array({Tensor("uint8", {3}, 12, 3)}))}}},
+       {{"kind", "value"}, {"value", 3}},
+       {{"kind", "opaque"}, {"type", "Foo"}}});
   const Result<TensorTree> parsed = Parse(tree);
   ASSERT_TRUE(parsed.ok());
   std::vector<std::string> paths;
@@ -112,7 +113,7 @@ TEST(ParseTree, AcceptsScalarsAndEmptyTensors) {
   const Result<TensorTree> nothing =
       ParseTree(Tensor("float32", {0}, 0, 0), *SharedBlob::Create("e"), "output");
   ASSERT_TRUE(nothing.ok());
-  EXPECT_EQ(nothing->total_bytes(), 0u);
+  EXPECT_EQ(nothing->size, 0u);
 }
 
 TEST(ParseTree, LeavesMayTouchTheVeryEndOfTheBytesAndNoFurther) {
@@ -250,11 +251,14 @@ TEST(ParseTree, ALongKeyIsNotMultipliedByTheTensorsBelowIt) {
 }
 
 TEST(ParseTree, KeysAndTypesOfStrangersBecomeValidText) {
-  const Json tree =
-      Items("list", {{{"kind", "dict"}, {"keys", {"\xff\xfe"}}, {"items", {Tensor("uint8", {1}, 0, 1)}}},
-                     {{"kind", "opaque"}, {"type", "\x80"}},
-                     {{"kind", "value"}, {"value", "\xc0"}},
-                     {{"kind", "dict"}, {"keys", {7}}, {"items", {Tensor("uint8", {1}, 0, 1)}}}});
+  const Json tree = Items(
+      "list",
+      {{{"kind", "dict"},
+        {"keys", Json::array({"\xff\xfe"})},
+        {"items", Json::array({Tensor("uint8", {1}, 0, 1)})}},
+       {{"kind", "opaque"}, {"type", "\x80"}},
+       {{"kind", "value"}, {"value", "\xc0"}},
+       {{"kind", "dict"}, {"keys", Json::array({7})}, {"items", Json::array({Tensor("uint8", {1}, 0, 1)})}}});
   const Result<TensorTree> parsed = Parse(tree);
   ASSERT_TRUE(parsed.ok());
   const Json dumped = {{"structure", parsed->structure}, {"path", parsed->leaves[0].path}};

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "evaluation/compare.h"
+#include "evaluation/run_messages.h"
 #include "evaluation/timing_messages.h"
 #include "process/peer_memory.h"
 
@@ -13,30 +14,68 @@ namespace hone {
 namespace {
 
 constexpr size_t kAlign = 64;
+constexpr size_t kOtherRoom = 8;
+constexpr size_t kLeastRoom = size_t{1} << 20;
 
 size_t Aligned(size_t bytes) {
   return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
+// Sets that lie one behind the other, where they were drawn and in the block.
+struct Stretch {
+  const TimedRegion* drawn = nullptr;
+  size_t base = 0, to = 0, size = 0;
+};
+
+std::vector<Stretch> StretchesOf(const std::vector<const InputSet*>& sets, const std::vector<size_t>& bases) {
+  std::vector<Stretch> found;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const InputSet& set = *sets[i];
+    if (!found.empty()) {
+      Stretch& last = found.back();
+      const size_t gap = bases[i] - last.to - last.size;  // up to the next multiple of the alignment
+      if (last.drawn == set.drawn.get() && set.base == last.base + last.size + gap) {
+        last.size += gap + set.size;
+        continue;
+      }
+    }
+    found.push_back({set.drawn.get(), set.base, bases[i], set.size});
+  }
+  return found;
+}
+
 }  // namespace
 
-Result<std::vector<InputSet>> DrawInputs(WorkerProcess& reference, const std::vector<uint64_t>& seeds) {
-  HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("drawn inputs"));
-  HONE_ASSIGN_OR_RETURN(DrawReply reply, reference.Require(DrawRequest{seeds}, {blob.fd()}));
-  HONE_RETURN_IF_ERROR(blob.Seal());
+Result<std::vector<InputSet>> DrawInputs(WorkerProcess& reference, TimedMemory& memory,
+                                         const std::vector<uint64_t>& seeds) {
+  std::shared_ptr<TimedRegion> drawn;
+  DrawReply reply;
+  if (memory.on_device()) {
+    HONE_ASSIGN_OR_RETURN(reply, reference.Require(DrawRequest{seeds, true}));
+    HONE_ASSIGN_OR_RETURN(drawn, memory.Make("drawn inputs", reply.total));
+    HONE_RETURN_IF_ERROR(reference.Require(FetchRequest{drawn->mapped, true}, {drawn->fd()}));
+  } else {
+    HONE_ASSIGN_OR_RETURN(SharedBlob blob, SharedBlob::Create("drawn inputs"));
+    HONE_ASSIGN_OR_RETURN(reply, reference.Require(DrawRequest{seeds}, {blob.fd()}));
+    HONE_RETURN_IF_ERROR(blob.Seal());
+    drawn = std::make_shared<TimedRegion>();
+    drawn->bytes = blob.bytes().size();
+    drawn->sealed = std::move(blob);
+  }
   const bool alike = reply.trees.empty();
   if (!alike && reply.trees.size() != reply.bases.size())
     return Error{ErrorKind::kInvalid, "the reference drew inputs that it does not describe"};
   std::vector<InputSet> sets;
   for (size_t i = 0; i < reply.bases.size(); ++i) {
-    const size_t end = i + 1 < reply.bases.size() ? reply.bases[i + 1] : blob.bytes().size();
-    if (reply.bases[i] > end || end > blob.bytes().size())
+    const size_t end = i + 1 < reply.bases.size() ? reply.bases[i + 1] : drawn->bytes;
+    if (reply.bases[i] > end || end > drawn->bytes)
       return Error{ErrorKind::kInvalid, "the reference drew inputs outside of their memory"};
     InputSet set;
     set.tree = alike ? reply.layout : std::move(reply.trees[i]);
+    set.drawn = drawn;
     set.base = reply.bases[i];
-    set.drawn = blob;
     set.size = end - set.base;
+    set.seed = i < seeds.size() ? seeds[i] : 0;
     sets.push_back(std::move(set));
   }
   return sets;
@@ -63,12 +102,18 @@ Result<bool> TimedSide::KeepSample(const std::string& inputs) {
   return reply.has_value();
 }
 
-void TimedSide::ExpectAnswers(const TensorTree& like, int slots) {
-  leaves_ = like.leaves;
+void TimedSide::ExpectAnswers(const TensorTree& like, int slots, size_t room) {
+  form_ = like;
+  form_.blob = SharedBlob();
+  form_.device.reset();
+  for (int i = 0; i < kPlaces; ++i) {
+    places_[i].reset();
+    mapped_places_[i] = false;
+  }
   stride_ = 0;
   slots_ = slots;
   described_ = Json::array();
-  for (TensorLeaf& leaf : leaves_) {
+  for (TensorLeaf& leaf : form_.leaves) {
     leaf.offset = stride_;
     stride_ += Aligned(leaf.bytes);
     described_.push_back({{"dtype", DtypeName(leaf.dtype)},
@@ -76,18 +121,59 @@ void TimedSide::ExpectAnswers(const TensorTree& like, int slots) {
                           {"offset", leaf.offset},
                           {"bytes", leaf.bytes}});
   }
+  form_.size = stride_;
+  stride_ = std::max(stride_, Aligned(room));
+}
+
+void TimedSide::Finish() {
+  if (!worker_.alive()) return;
+  worker_.Thaw();
+  ClearRequest request;
+  request.end = true;
+  (void)worker_.Call(request, deadline_s_);
+}
+
+Result<std::shared_ptr<TimedRegion>> TimedSide::InputsOf(size_t bytes) {
+  if (!memory_.on_device()) return memory_.Make("inputs of a block", bytes);
+  if (inputs_ == nullptr || inputs_->bytes < bytes) {
+    inputs_.reset();
+    HONE_ASSIGN_OR_RETURN(inputs_, memory_.Make("inputs of a block", bytes));
+    mapped_inputs_ = false;
+  }
+  return inputs_;
+}
+
+// Memory for the answers, poisoned. What is not written keeps the poison.
+Result<std::shared_ptr<TimedRegion>> TimedSide::AnswersAt(const Block& block) {
+  std::shared_ptr<TimedRegion>& place = places_[block.place];
+  if (place == nullptr || !memory_.on_device()) {
+    HONE_ASSIGN_OR_RETURN(place, memory_.Make("answers", stride_ * static_cast<size_t>(slots_)));
+    HONE_RETURN_IF_ERROR(memory_.Fill(*place, kPoisonByte));
+    mapped_places_[block.place] = false;
+  } else if (block.calls > 0) {
+    HONE_RETURN_IF_ERROR(memory_.Fill(*place, kPoisonByte));
+  }
+  return place;
+}
+
+// A candidate could use this moment for itself, so it is timed on both sides (Round::clear_s).
+Result<bool> TimedSide::Clear() {
+  worker_.Thaw();
+  if (!holds_inputs_) return true;
+  ClearRequest request;
+  request.rung = last_rung_;
+  request.mode = last_mode_;
+  HONE_ASSIGN_OR_RETURN(const auto cleared, Ask(request, {}));
+  if (!cleared) return false;
+  clear_s_ += cleared->seconds();
+  reuses_memory_ = cleared->body.reused;
+  holds_inputs_ = false;
+  return true;
 }
 
 Result<std::optional<Span>> TimedSide::Run(const Block& block) {
-  worker_.Thaw();
-  if (holds_inputs_) {
-    ClearRequest request;
-    request.rung = last_rung_;
-    request.mode = last_mode_;
-    HONE_ASSIGN_OR_RETURN(const auto cleared, Ask(request, {}));
-    if (!cleared) return std::optional<Span>();
-    reuses_memory_ = cleared->body.reused;
-  }
+  HONE_ASSIGN_OR_RETURN(const bool cleared, Clear());
+  if (!cleared) return std::optional<Span>();
   size_t total = 0;
   std::vector<size_t> bases;
   std::vector<Json> trees;
@@ -99,13 +185,15 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
     alike = alike && set->tree == block.revealed.front()->tree;
   }
   answers_ = KeptAnswers();
-  HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> inputs, memory_.Make("inputs of a block", total));
-  for (size_t i = 0; i < bases.size(); ++i)
-    HONE_RETURN_IF_ERROR(memory_.Put(*inputs, bases[i], block.revealed[i]->bytes()));
-  KeptAnswers as_revealed;  // on the device a digest is cheaper than reading the inputs back
-  if (memory_.on_device()) {
-    HONE_ASSIGN_OR_RETURN(as_revealed, memory_.Keep(inputs));
+  HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> inputs, InputsOf(total));
+  std::shared_ptr<TimedRegion> answers;
+  if (!reads_memory_) {
+    HONE_ASSIGN_OR_RETURN(answers, AnswersAt(block));
   }
+  int64_t begin_ns = NowNs();
+  const std::vector<Stretch> stretches = StretchesOf(block.revealed, bases);
+  for (const Stretch& one : stretches)
+    HONE_RETURN_IF_ERROR(memory_.Put(*inputs, one.to, *one.drawn, one.base, one.size));
   BlockRequest request;
   request.bytes = inputs->mapped;
   request.on_device = memory_.on_device();
@@ -115,19 +203,24 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   request.mode = block.mode;
   request.seed = block.seed;
   request.flush = block.flush_bytes;
-  if (reads_memory_) request.leaves = described_;
+  if (reads_memory_) request.form = form_.description;
   if (alike && !block.revealed.empty())
     request.layout = block.revealed.front()->tree;
   else
     request.trees = std::move(trees);
-  HONE_ASSIGN_OR_RETURN(auto reply, Ask(request, {inputs->fd()}));
+  const bool on_device = memory_.on_device();
+  HONE_ASSIGN_OR_RETURN(auto reply,
+                        Ask(request, mapped_inputs_ ? std::vector<int>() : std::vector<int>{inputs->fd()}));
   if (!reply) return std::optional<Span>();
+  mapped_inputs_ = on_device;
+  if (!on_device) begin_ns = reply->sent_ns;  // the region was nobody's until then
   Span span;
   if (reads_memory_) {
     worker_.Freeze();
-    span.seconds = static_cast<double>(NowNs() - reply->sent_ns) * 1e-9;
-    span.odd = std::move(reply->body.odd);
-    const Status read = ReadAnswers(reply->body.answers, block.calls);
+    span.seconds = static_cast<double>(NowNs() - begin_ns) * 1e-9;
+    const int calls = block.warms_up ? 0 : block.calls;  // nobody asks what a warm-up answered
+    span.forms = ReadForms(reply->body.numbers, reply->body.odd, calls);
+    const Status read = ReadAnswers(reply->body.answers, calls, &span.forms);
     if (!read.ok() && read.error().kind == ErrorKind::kUnavailable) {
       reads_memory_ = false;  // for good: this kernel does not allow it
       return Run(block);
@@ -138,54 +231,83 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
       return std::optional<Span>();
     }
   } else {
-    HONE_ASSIGN_OR_RETURN(const std::shared_ptr<TimedRegion> answers,
-                          memory_.Make("answers", stride_ * static_cast<size_t>(slots_)));
-    HONE_RETURN_IF_ERROR(memory_.Fill(*answers, kPoisonByte));
     CollectRequest collect;
+    collect.form = form_.description;
     collect.leaves = described_;
     collect.stride = stride_;
     collect.bytes = answers->mapped;
-    collect.on_device = memory_.on_device();
-    HONE_ASSIGN_OR_RETURN(auto collected, Ask(collect, {answers->fd()}));
+    collect.on_device = on_device;
+    collect.place = block.place;
+    bool& mapped = mapped_places_[block.place];
+    HONE_ASSIGN_OR_RETURN(auto collected,
+                          Ask(collect, mapped ? std::vector<int>() : std::vector<int>{answers->fd()}));
     if (!collected) return std::optional<Span>();
+    mapped = on_device;
     // What runs on a device cannot be stopped; the digest says what the answers were.
-    if (!memory_.on_device()) worker_.Freeze();
+    if (!on_device) worker_.Freeze();
     int64_t end_ns = NowNs();
     HONE_ASSIGN_OR_RETURN(answers_, memory_.Keep(answers));
-    if (memory_.on_device()) end_ns = NowNs();
+    if (on_device) end_ns = NowNs();
     worker_.Freeze();
-    span.seconds = static_cast<double>(end_ns - reply->sent_ns) * 1e-9;
-    span.odd = std::move(collected->body.odd);
+    span.seconds = static_cast<double>(end_ns - begin_ns) * 1e-9;
+    span.forms = ReadForms(collected->body.numbers, collected->body.odd, block.calls);
+    for (size_t call = 0; call < span.forms.size(); ++call) {
+      AnswerForm& form = span.forms[call];
+      form.base = call * stride_;
+      form.lost = form.lost || (form.other != nullptr && form.other->size > stride_);
+    }
   }
   span.event_us = reply->body.event_us;
   last_rung_ = block.rung;
   last_mode_ = block.mode;
   holds_inputs_ = true;
   inputs_intact_ = true;
-  if (memory_.on_device()) {
-    HONE_ASSIGN_OR_RETURN(inputs_intact_, memory_.Unchanged(as_revealed));
-  }
-  for (size_t i = 0; !memory_.on_device() && inputs_intact_ && i < bases.size(); ++i) {
-    HONE_ASSIGN_OR_RETURN(inputs_intact_, memory_.Holds(*inputs, bases[i], block.revealed[i]->bytes()));
+  if (block.warms_up || block.calls == 0) return std::optional<Span>(span);  // nobody asks
+  for (const Stretch& one : stretches) {
+    HONE_ASSIGN_OR_RETURN(const bool intact, memory_.Holds(*inputs, one.to, *one.drawn, one.base, one.size));
+    inputs_intact_ = inputs_intact_ && intact;
   }
   return std::optional<Span>(span);
 }
 
 // One address per leaf and call, as the worker told them. A worker that lies about them has answered
 // something else.
-Status TimedSide::ReadAnswers(const Json& addresses, int calls) {
+Status TimedSide::ReadAnswers(const Json& addresses, int calls, std::vector<AnswerForm>* forms) {
+  if (calls == 0) return Ok();
   answers_.bytes.assign(stride_ * static_cast<size_t>(slots_), static_cast<std::byte>(kPoisonByte));
   for (size_t call = 0; call < static_cast<size_t>(calls); ++call)
-    for (size_t i = 0; i < leaves_.size(); ++i) {
+    for (size_t i = 0; i < form_.leaves.size(); ++i) {
+      const TensorLeaf& leaf = form_.leaves[i];
       const bool told = addresses.is_array() && call < addresses.size() && addresses[call].is_array() &&
                         i < addresses[call].size() && addresses[call][i].is_number_integer();
       const uint64_t address = told ? static_cast<uint64_t>(addresses[call][i].get<int64_t>()) : 0;
-      if (leaves_[i].bytes == 0 || address == 0)
-        continue;  // stays poison: it was told to be of another shape
+      if (leaf.bytes == 0 || address == 0) continue;  // stays poison: it was told to be of another form
       const std::span<std::byte> to =
-          std::span(answers_.bytes).subspan(call * stride_ + leaves_[i].offset, leaves_[i].bytes);
+          std::span(answers_.bytes).subspan(call * stride_ + leaf.offset, leaf.bytes);
       HONE_RETURN_IF_ERROR(ReadPeerMemory(worker_.pid(), address, to));
     }
+  return ReadOthers(forms);
+}
+
+// Answers of another form lie behind the others. They may take several times the room that was expected, and
+// no more: a worker could tell of any size.
+Status TimedSide::ReadOthers(std::vector<AnswerForm>* forms) {
+  const size_t most = kOtherRoom * (answers_.bytes.size() + kLeastRoom);
+  for (AnswerForm& form : *forms) {
+    if (form.other == nullptr) continue;
+    form.base = answers_.bytes.size();
+    form.lost = form.other->size > most - std::min(most, form.base) ||
+                form.addresses.size() != form.other->leaves.size();
+    if (form.lost) continue;
+    answers_.bytes.resize(form.base + form.other->size, static_cast<std::byte>(kPoisonByte));
+    for (size_t i = 0; i < form.addresses.size(); ++i) {
+      const TensorLeaf& leaf = form.other->leaves[i];
+      if (leaf.bytes == 0 || form.addresses[i] == 0) continue;
+      HONE_RETURN_IF_ERROR(
+          ReadPeerMemory(worker_.pid(), form.addresses[i],
+                         std::span(answers_.bytes).subspan(form.base + leaf.offset, leaf.bytes)));
+    }
+  }
   return Ok();
 }
 

@@ -12,6 +12,28 @@ const Contestant* Timing::Find(const std::string& name) const {
   return found == contestants.end() ? nullptr : &*found;
 }
 
+bool Timing::RanSlowerBeside() const {
+  const Contestant* eager = Find("eager");
+  return eager != nullptr && eager_alone_us > 0 && MedianUs(*eager) > 1.5 * eager_alone_us;
+}
+
+Timing Timing::Counted() const {
+  Timing counted = *this;
+  if (!screened || fresh_pairs() < kFreshPairs) return counted;
+  counted.screened = false;
+  --counted.pairs;
+  const auto is_first = [](const auto& one) { return one.pair == 0; };
+  for (Contestant& one : counted.contestants) {
+    std::erase_if(one.rounds, is_first);
+    for (Round& round : one.rounds) --round.pair;
+  }
+  std::erase_if(counted.collecting, is_first);
+  for (Collecting& one : counted.collecting) --one.pair;
+  // A baseline that was timed in the first pair alone was not the best there.
+  std::erase_if(counted.contestants, [](const Contestant& one) { return one.rounds.empty(); });
+  return counted;
+}
+
 double Timing::CollectUs(int pair) const {
   std::vector<double> values;
   for (const Collecting& one : collecting)

@@ -17,6 +17,7 @@ struct Round {
   double short_s = 0;
   double long_s = 0;
   double empty_s = 0;            // the same block without a call
+  double clear_s = 0;            // letting go of inputs and answers, after the blocks of this round
   double event_us_per_call = 0;  // device events, reported by the worker
   bool copied = false;           // its answers were copied at every call, because it hands out one buffer
 
@@ -39,10 +40,21 @@ struct Collecting {
   double us = 0;
 };
 
+// A baseline that took no part, and why.
+struct LeftOut {
+  std::string name;
+  std::string why;
+};
+
+// Pairs of fresh processes that an acceptance rests on.
+constexpr int kFreshPairs = 3;
+
 struct Timing {
   std::vector<Contestant> contestants;  // the candidate first
+  std::vector<LeftOut> left_out;
   std::vector<Collecting> collecting;
-  int pairs = 0;              // fresh pairs of processes
+  int pairs = 0;              // of processes
+  bool screened = false;      // pair 0 ran in processes that had been through trials and audit
   int void_rounds = 0;        // rounds in which the stopped side used the processor; not counted
   double eager_alone_us = 0;  // before the candidate's process did anything
   double eager_after_us = 0;  // after its process was gone; measured only when it ran slower beside it
@@ -50,7 +62,6 @@ struct Timing {
   int answers_wrong = 0;
   double worst_answer = 0;  // largest distance of a timed answer, relative to its limit
   std::string worst_answer_at;
-  bool fixed_inputs = false;    // two draws of get_inputs gave the same bytes
   bool inputs_changed = false;  // a timed call changed its inputs, and PyTorch's does not
   bool buffer_reused = false;   // every call returns the same memory
   int input_sets = 0;           // fresh draws in all
@@ -58,6 +69,11 @@ struct Timing {
   double seconds = 0;
 
   const Contestant* Find(const std::string& name) const;
+  // Whether PyTorch took 1.5 times as long beside the candidate as before it.
+  bool RanSlowerBeside() const;
+  // What the verdict rests on: without the screening pair, where there are enough fresh ones.
+  Timing Counted() const;
+  int fresh_pairs() const { return pairs - (screened && pairs > 0 ? 1 : 0); }
   // Microseconds per call of each round, less collecting. A baseline that hands out one buffer, as a CUDA
   // graph does, is not charged for the copies that this takes here; a candidate is.
   std::vector<double> CallUs(const Contestant& one) const;

@@ -7,6 +7,7 @@ FieldList DrawReply::Fields() {
       FieldFor<&DrawReply::bases>("bases"),
       FieldFor<&DrawReply::layout>("layout", kMayLack),
       FieldFor<&DrawReply::trees>("trees", kMayLack),
+      FieldFor<&DrawReply::total>("total", kMayLack),
   };
   return kFields;
 }
@@ -14,6 +15,7 @@ FieldList DrawReply::Fields() {
 FieldList DrawRequest::Fields() {
   static constexpr MessageField kFields[] = {
       FieldFor<&DrawRequest::seeds>("seeds"),
+      FieldFor<&DrawRequest::hold>("hold", kMayLack),
   };
   return kFields;
 }
@@ -22,6 +24,7 @@ FieldList BlockReply::Fields() {
   static constexpr MessageField kFields[] = {
       FieldFor<&BlockReply::event_us>("event_us", kHint),
       FieldFor<&BlockReply::answers>("answers", kHint),
+      FieldFor<&BlockReply::numbers>("numbers", kHint),
       FieldFor<&BlockReply::odd>("odd", kHint),
   };
   return kFields;
@@ -38,7 +41,7 @@ FieldList BlockRequest::Fields() {
       FieldFor<&BlockRequest::mode>("mode"),
       FieldFor<&BlockRequest::seed>("seed"),
       FieldFor<&BlockRequest::flush>("flush"),
-      FieldFor<&BlockRequest::leaves>("leaves", kMayLack),
+      FieldFor<&BlockRequest::form>("form", kMayLack),
       FieldFor<&BlockRequest::layout>("layout", kMayLack),
       FieldFor<&BlockRequest::trees>("trees", kMayLack),
   };
@@ -47,6 +50,7 @@ FieldList BlockRequest::Fields() {
 
 FieldList CollectReply::Fields() {
   static constexpr MessageField kFields[] = {
+      FieldFor<&CollectReply::numbers>("numbers", kHint),
       FieldFor<&CollectReply::odd>("odd", kHint),
   };
   return kFields;
@@ -54,9 +58,13 @@ FieldList CollectReply::Fields() {
 
 FieldList CollectRequest::Fields() {
   static constexpr MessageField kFields[] = {
-      FieldFor<&CollectRequest::slot>("slot"),           FieldFor<&CollectRequest::leaves>("leaves"),
-      FieldFor<&CollectRequest::stride>("stride"),       FieldFor<&CollectRequest::bytes>("bytes"),
+      FieldFor<&CollectRequest::slot>("slot"),
+      FieldFor<&CollectRequest::form>("form"),
+      FieldFor<&CollectRequest::leaves>("leaves"),
+      FieldFor<&CollectRequest::stride>("stride"),
+      FieldFor<&CollectRequest::bytes>("bytes"),
       FieldFor<&CollectRequest::on_device>("on_device"),
+      FieldFor<&CollectRequest::place>("place", kMayLack),
   };
   return kFields;
 }
@@ -73,6 +81,7 @@ FieldList ClearRequest::Fields() {
       FieldFor<&ClearRequest::slot>("slot"),
       FieldFor<&ClearRequest::rung>("rung"),
       FieldFor<&ClearRequest::mode>("mode"),
+      FieldFor<&ClearRequest::end>("end", kMayLack),
   };
   return kFields;
 }

@@ -11,20 +11,25 @@ struct DrawReply {
   std::vector<uint64_t> bases;  // where each set begins
   Json layout;                  // of all sets, or
   std::vector<Json> trees;      // of each
+  uint64_t total = 0;           // bytes of all, where they are held
   static FieldList Fields();
 };
 struct DrawRequest {
   static constexpr Verb kVerb = Verb::kDraw;
   using Reply = DrawReply;
   std::vector<uint64_t> seeds;
+  bool hold = false;
   static FieldList Fields();
 };
 
 // All of it is the worker's own word; the answers are compared in any case.
+// A descriptor comes with memory that the worker has not mapped yet; without one, that of the block before
+// serves again.
 struct BlockReply {
   double event_us = 0;
   Json answers;  // per call and leaf the address of an answer
-  Json odd;      // answers of another shape than expected
+  Json numbers;  // per call the Python numbers of an answer
+  Json odd;      // answers of another form than expected: [call, tree], with the addresses of their tensors
   static FieldList Fields();
 };
 struct BlockRequest {
@@ -39,13 +44,14 @@ struct BlockRequest {
   std::string mode = {};
   uint64_t seed = 0;
   int64_t flush = 0;
-  Json leaves = {};  // of an answer, if the reply shall say where answers lie
+  Json form = {};  // of an answer, if the reply shall say where answers lie
   Json layout = {};
   std::vector<Json> trees = {};
   static FieldList Fields();
 };
 
 struct CollectReply {
+  Json numbers;
   Json odd;
   static FieldList Fields();
 };
@@ -53,10 +59,12 @@ struct CollectRequest {
   static constexpr Verb kVerb = Verb::kCollect;
   using Reply = CollectReply;
   std::string slot = "default";
+  Json form = {};
   Json leaves = {};
   uint64_t stride = 0;
   uint64_t bytes = 0;
   bool on_device = false;
+  int place = 0;  // which of several memories for answers
   static FieldList Fields();
 };
 
@@ -70,6 +78,7 @@ struct ClearRequest {
   std::string slot = "default";
   std::string rung = {};
   std::string mode = {};
+  bool end = false;  // no block follows: let go of all memory
   static FieldList Fields();
 };
 

@@ -63,5 +63,35 @@ TEST(Timing, FindsAContestantByName) {
   EXPECT_EQ(timing.Find("cudagraph"), nullptr);
 }
 
+TEST(Timing, CountsFreshPairsAloneOnceThereAreEnough) {
+  Timing timing;
+  timing.screened = true;
+  timing.contestants = {Contestant{"candidate", {}, 0}, Contestant{"eager", {}, 0},
+                        Contestant{"tf32", {}, 0}};
+  timing.contestants[2].rounds.push_back(MakeRound(9, 0, 0, 0));
+  for (timing.pairs = 0; timing.pairs < 4;) {
+    for (size_t i = 0; i < 2; ++i)
+      timing.contestants[i].rounds.push_back(MakeRound(10 * (timing.pairs + 1), 0, 0, timing.pairs));
+    timing.collecting.push_back({timing.pairs, 1});
+    ++timing.pairs;
+    const Timing counted = timing.Counted();
+    EXPECT_EQ(timing.fresh_pairs(), timing.pairs - 1);
+    EXPECT_EQ(counted.pairs, timing.pairs < 4 ? timing.pairs : 3);
+  }
+  const Timing counted = timing.Counted();
+  ASSERT_EQ(counted.contestants.size(), 2u) << "the third was timed in the screening pair alone";
+  ASSERT_EQ(counted.contestants[0].rounds.size(), 3u);
+  EXPECT_NEAR(counted.contestants[0].rounds[0].SlopeUs(), 20, 1e-9);
+  EXPECT_EQ(counted.contestants[0].rounds[0].pair, 0);
+  EXPECT_EQ(counted.collecting.size(), 3u);
+}
+
+TEST(Timing, ScreeningIsOffUnlessSaid) {
+  Timing timing;
+  timing.pairs = 5;
+  EXPECT_EQ(timing.Counted().pairs, 5);
+  EXPECT_EQ(timing.fresh_pairs(), 5);
+}
+
 }  // namespace
 }  // namespace hone

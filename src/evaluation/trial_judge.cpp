@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluation/tree_values.h"
+
 namespace hone {
 
 namespace {
@@ -12,20 +14,21 @@ namespace {
 constexpr double kNumberUlp = 64;  // for a Python float, which most likely was a float32
 
 // Returns the case whose expected output this is, if it belongs to another case: the candidate cached it.
-std::string StaleOf(const Truth& truth, const Case& one, const TensorTree& answer) {
+Result<std::string> StaleOf(const Truth& truth, const Case& one, const TensorTree& answer) {
   for (const Case& other : truth.cases) {
     if (other.id == one.id || other.truth.leaves.size() != answer.leaves.size()) continue;
+    if (!HasValues(other.truth)) continue;
     bool same = true;
     for (size_t i = 0; same && i < answer.leaves.size(); ++i) {
       const TensorLeaf& leaf = answer.leaves[i];
-      const TensorLeaf& exact = other.truth.leaves[i];
-      same = leaf.elements() == exact.elements() && leaf.elements() > 0 &&
-             Compare(leaf.dtype, answer.Bytes(leaf), exact.dtype, other.truth.Bytes(exact)).relative <=
-                 truth.LimitOf(other, i).relative;
+      same = leaf.elements() == other.truth.leaves[i].elements() && leaf.elements() > 0;
+      if (!same) break;
+      HONE_ASSIGN_OR_RETURN(const Distance distance, CompareNorms(answer, other.truth, i));
+      same = distance.relative <= (IsFloating(leaf.dtype) ? truth.LimitOf(other, i).relative : 0);
     }
     if (same) return other.id;
   }
-  return "";
+  return std::string();
 }
 
 // Several elements at one address: an expanded tensor, which is not written out.
@@ -45,46 +48,60 @@ std::string FormProblem(const TensorLeaf& got, const TensorLeaf& want) {
   return "";
 }
 
-// A whole number is right if PyTorch or float64 gives it, also for inputs that differ by rounding. Where
-// those disagree, float64 values tie within rounding, and every number of the output's range may be another
-// one of the tie.
-bool IsRightInteger(const Case& one, size_t leaf, double got, size_t index, double lowest, double highest) {
-  const auto at = [&](const TensorTree& tree) {
-    const TensorLeaf& other = tree.leaves[leaf];
-    return index < other.elements() ? ElementAt(other.dtype, tree.Bytes(other), index) : NAN;
-  };
-  const double exact = at(one.truth), own = at(one.expected);
-  if (got == exact || got == own) return true;
-  bool tied = exact != own;
-  for (const TensorTree& near : one.nearby) {
-    const double other = at(near);
-    if (got == other) return true;
-    tied = tied || other != exact;
+// The same leaf of several trees, as numbers.
+class LeafNumbers {
+ public:
+  static Result<LeafNumbers> Of(const TensorTree& tree, size_t leaf) {
+    LeafNumbers numbers;
+    numbers.dtype_ = tree.leaves[leaf].dtype;
+    HONE_ASSIGN_OR_RETURN(numbers.bytes_, CopyToHost(tree, leaf));
+    return numbers;
   }
-  return tied && got >= lowest && got <= highest;
-}
+  size_t size() const { return bytes_.size() / DtypeSize(dtype_); }
+  double At(size_t index) const { return index < size() ? ElementAt(dtype_, bytes_, index) : NAN; }
 
-// Sets the distance to the share of integers that are wrong.
-void CompareIntegers(const Case& one, const TensorTree& answer, size_t leaf, Distance* distance) {
-  if (distance->relative == 0) return;
-  const TensorLeaf& got = answer.leaves[leaf];
-  const TensorLeaf& want = one.truth.leaves[leaf];
-  double lowest = INFINITY, highest = -INFINITY;
-  for (size_t i = 0; i < want.elements(); ++i) {
-    const double value = ElementAt(want.dtype, one.truth.Bytes(want), i);
-    lowest = std::min(lowest, value);
-    highest = std::max(highest, value);
+ private:
+  Dtype dtype_ = Dtype::kI64;
+  std::vector<std::byte> bytes_;
+};
+
+// Sets the distance to the share of integers that are wrong. A whole number is right if PyTorch or float64
+// gives it, also for inputs that differ by rounding. Where those disagree, float64 values tie within
+// rounding, and every number of the output's range may be another one of the tie.
+Status CompareIntegers(const Case& one, const TensorTree& answer, size_t leaf, Distance* distance) {
+  if (distance->relative == 0) return Ok();
+  HONE_ASSIGN_OR_RETURN(const LeafNumbers got, LeafNumbers::Of(answer, leaf));
+  HONE_ASSIGN_OR_RETURN(const LeafNumbers exact, LeafNumbers::Of(one.truth, leaf));
+  HONE_ASSIGN_OR_RETURN(const LeafNumbers own, LeafNumbers::Of(one.expected, leaf));
+  std::vector<LeafNumbers> nearby;
+  for (const TensorTree& tree : one.nearby) {
+    HONE_ASSIGN_OR_RETURN(LeafNumbers near, LeafNumbers::Of(tree, leaf));
+    nearby.push_back(std::move(near));
   }
+  double lowest = INFINITY, highest = -INFINITY;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    lowest = std::min(lowest, exact.At(i));
+    highest = std::max(highest, exact.At(i));
+  }
+  const auto is_right = [&](size_t i, double value) {
+    if (value == own.At(i)) return true;
+    bool tied = exact.At(i) != own.At(i);
+    for (const LeafNumbers& near : nearby) {
+      if (value == near.At(i)) return true;
+      tied = tied || near.At(i) != exact.At(i);
+    }
+    return tied && value >= lowest && value <= highest;
+  };
   size_t wrong = 0;
-  for (size_t i = 0; i < got.elements(); ++i) {
-    const double value = ElementAt(got.dtype, answer.Bytes(got), i);
-    if (value == ElementAt(want.dtype, one.truth.Bytes(want), i)) continue;
-    if (IsRightInteger(one, leaf, value, i, lowest, highest)) continue;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double value = got.At(i);
+    if (value == exact.At(i) || is_right(i, value)) continue;
     if (wrong++ == 0) distance->worst_at = i;
   }
-  distance->relative = static_cast<double>(wrong) / static_cast<double>(std::max<size_t>(got.elements(), 1));
+  distance->relative = static_cast<double>(wrong) / static_cast<double>(std::max<size_t>(got.size(), 1));
   distance->worst = distance->scaled = 0;
   distance->non_finite = 0;
+  return Ok();
 }
 
 std::string NumberProblem(const Truth& truth, const Case& one, const TensorTree& answer) {
@@ -102,29 +119,55 @@ std::string NumberProblem(const Truth& truth, const Case& one, const TensorTree&
   return "";
 }
 
-LeafTrial JudgeLeaf(const Truth& truth, const Case& one, const TensorTree& answer, size_t i) {
+Result<LeafTrial> JudgeLeaf(const Truth& truth, const Case& one, const TensorTree& answer, size_t i) {
   const TensorLeaf& leaf = answer.leaves[i];
   LeafTrial judged;
   judged.path = leaf.path;
   judged.reference_error = one.reference_error[i].relative;
   judged.limit = truth.LimitOf(one, i);
-  judged.distance = CompareLeaves(answer, one.truth, i);
+  HONE_ASSIGN_OR_RETURN(judged.distance, CompareLeaves(answer, one.truth, i));
+  if (IsFloating(leaf.dtype)) {
+    const double share = truth.NormShare(one.instance, i, judged.distance);
+    judged.reference_error *= share;
+    judged.distance.relative *= share;
+    judged.distance.worst *= share;
+    judged.distance.scaled *= share;
+  }
   if (!IsFloating(leaf.dtype)) {
-    CompareIntegers(one, answer, i, &judged.distance);
+    HONE_RETURN_IF_ERROR(CompareIntegers(one, answer, i, &judged.distance));
     judged.limit = {};
     return judged;
   }
   judged.by_tolerance = truth.rule.by_tolerance();
-  if (judged.by_tolerance)
-    judged.far = CountFar(leaf.dtype, answer.Bytes(leaf), one.expected.leaves[i].dtype,
-                          one.expected.Bytes(one.expected.leaves[i]), truth.rule.atol, truth.rule.rtol);
+  if (judged.by_tolerance) {
+    // An absolute tolerance belongs to values of the task's own size; changed inputs make larger ones.
+    double usual = 0;
+    for (const Case& own : truth.cases)
+      if (own.instance == one.instance && own.change.empty() && i < own.reference_error.size())
+        usual = std::max(usual, own.reference_error[i].typical);
+    const bool grown = !one.change.empty() && usual > 0;
+    const double size = grown ? std::max(1.0, one.reference_error[i].typical / usual) : 1;
+    HONE_ASSIGN_OR_RETURN(judged.far,
+                          CountFarValues(answer, one.expected, i, size * truth.rule.atol, truth.rule.rtol));
+  }
   return judged;
+}
+
+// Whether an input is as it was, or as PyTorch's own call leaves it: some tasks write into their inputs.
+Result<bool> KeepsInput(const Truth& truth, const Case& one, const TensorTree& after, size_t leaf) {
+  if (leaf >= after.leaves.size()) return false;
+  HONE_ASSIGN_OR_RETURN(const bool same, SameValues(after, one.inputs, leaf));
+  if (same || leaf >= one.inputs_after.leaves.size()) return same;
+  if (after.leaves[leaf].bytes != one.inputs_after.leaves[leaf].bytes) return false;
+  HONE_ASSIGN_OR_RETURN(const Distance distance, CompareNorms(after, one.inputs_after, leaf));
+  const double limit = IsFloating(after.leaves[leaf].dtype) ? 2 * truth.WidestLimit() : 0;
+  return distance.non_finite == 0 && distance.relative <= limit;
 }
 
 }  // namespace
 
-Trial JudgeTrial(const Truth& truth, const Case& one, const TensorTree& answer,
-                 const TensorTree& inputs_after) {
+Result<Trial> JudgeTrial(const Truth& truth, const Case& one, const TensorTree& answer,
+                         const TensorTree& inputs_after) {
   Trial trial;
   trial.case_id = one.id;
   const auto other_structure = [&] {
@@ -153,19 +196,33 @@ Trial JudgeTrial(const Truth& truth, const Case& one, const TensorTree& answer,
   trial.value_problem = NumberProblem(truth, one, answer);
   bool wrong = false;
   for (size_t i = 0; i < answer.leaves.size(); ++i) {
-    trial.leaves.push_back(JudgeLeaf(truth, one, answer, i));
-    const LeafTrial& judged = trial.leaves.back();
+    HONE_ASSIGN_OR_RETURN(const LeafTrial judged, JudgeLeaf(truth, one, answer, i));
+    trial.leaves.push_back(judged);
     wrong = wrong || judged.OverLimit() || judged.distance.non_finite > 0;
   }
-  if (wrong) trial.stale_of = StaleOf(truth, one, answer);
+  if (wrong) {
+    HONE_ASSIGN_OR_RETURN(trial.stale_of, StaleOf(truth, one, answer));
+  }
   for (size_t i = 0; i < one.inputs.leaves.size(); ++i) {
-    const bool same = i < inputs_after.leaves.size() &&
-                      inputs_after.leaves[i].bytes == one.inputs.leaves[i].bytes &&
-                      std::ranges::equal(inputs_after.Bytes(inputs_after.leaves[i]),
-                                         one.inputs.Bytes(one.inputs.leaves[i]));
-    trial.input_modified = trial.input_modified || !same;
+    HONE_ASSIGN_OR_RETURN(const bool kept, KeepsInput(truth, one, inputs_after, i));
+    trial.input_modified = trial.input_modified || !kept;
   }
   return trial;
+}
+
+double NumberLimit(const Truth& truth, size_t number, double want, bool whole) {
+  if (truth.rule.by_tolerance()) return truth.rule.atol + truth.rule.rtol * std::abs(want);
+  if (whole) return 0;
+  double error = 0, size = std::abs(want);
+  for (const Case& one : truth.cases) {
+    if (one.instance != 0 || !one.change.empty() || number >= one.expected.numbers.size() ||
+        number >= one.truth.numbers.size())
+      continue;
+    const double exact = one.truth.numbers[number].value;
+    error = std::max(error, std::abs(one.expected.numbers[number].value - exact));
+    size = std::max(size, std::abs(exact));
+  }
+  return std::max(truth.rule.error_factor * error, kNumberUlp * Epsilon(Dtype::kF32) * size);
 }
 
 bool IsBad(const Trial& trial) {

@@ -8,8 +8,11 @@
 namespace hone {
 
 // `inputs_after`: the caller's tensors after the call.
-Trial JudgeTrial(const Truth& truth, const Case& one, const TensorTree& answer,
-                 const TensorTree& inputs_after);
+Result<Trial> JudgeTrial(const Truth& truth, const Case& one, const TensorTree& answer,
+                         const TensorTree& inputs_after);
+
+// How far a Python number of an answer may be from PyTorch's `want`, on inputs of the task's own.
+double NumberLimit(const Truth& truth, size_t number, double want, bool whole);
 
 // Whether the trial ends the evaluation.
 bool IsBad(const Trial& trial);

@@ -30,7 +30,7 @@ Truth TwoCases() {
 
 TEST(TrialJudge, TakesAnAnswerWithinTheLimit) {
   const Truth truth = TwoCases();
-  const Trial trial = JudgeTrial(truth, truth.cases[0], Floats({1, 2, 3, 4}), Inputs(1));
+  const Trial trial = *JudgeTrial(truth, truth.cases[0], Floats({1, 2, 3, 4}), Inputs(1));
   EXPECT_FALSE(IsBad(trial));
   ASSERT_EQ(trial.leaves.size(), 1U);
   EXPECT_GT(trial.leaves[0].limit.relative, trial.leaves[0].distance.relative);
@@ -38,14 +38,14 @@ TEST(TrialJudge, TakesAnAnswerWithinTheLimit) {
 
 TEST(TrialJudge, RefusesAnAnswerOverTheLimit) {
   const Truth truth = TwoCases();
-  const Trial trial = JudgeTrial(truth, truth.cases[0], Floats({1, 2, 3, 4.1}), Inputs(1));
+  const Trial trial = *JudgeTrial(truth, truth.cases[0], Floats({1, 2, 3, 4.1}), Inputs(1));
   EXPECT_TRUE(IsBad(trial));
   EXPECT_EQ(trial.stale_of, "");
 }
 
 TEST(TrialJudge, NamesTheCaseWhoseAnswerCameBack) {
   const Truth truth = TwoCases();
-  const Trial trial = JudgeTrial(truth, truth.cases[0], Floats({4, 3, 2, 1}), Inputs(1));
+  const Trial trial = *JudgeTrial(truth, truth.cases[0], Floats({4, 3, 2, 1}), Inputs(1));
   EXPECT_TRUE(IsBad(trial));
   EXPECT_EQ(trial.stale_of, "default#2");
 }
@@ -53,20 +53,20 @@ TEST(TrialJudge, NamesTheCaseWhoseAnswerCameBack) {
 TEST(TrialJudge, NamesShapeDtypeAndStructureThatDiffer) {
   const Truth truth = TwoCases();
   const Case& one = truth.cases[0];
-  const Trial shape = JudgeTrial(truth, one, HandTree({{"float32", {2, 2}, {1, 2, 3, 4}}}), Inputs(1));
+  const Trial shape = *JudgeTrial(truth, one, HandTree({{"float32", {2, 2}, {1, 2, 3, 4}}}), Inputs(1));
   EXPECT_THAT(shape.shape_problem, HasSubstr("[2, 2] where [4]"));
-  const Trial dtype = JudgeTrial(truth, one, Wide({1, 2, 3, 4}), Inputs(1));
+  const Trial dtype = *JudgeTrial(truth, one, Wide({1, 2, 3, 4}), Inputs(1));
   EXPECT_THAT(dtype.dtype_problem, HasSubstr("float64 where float32"));
   const Trial more =
-      JudgeTrial(truth, one, HandTree({{"float32", {4}, {1, 2, 3, 4}}, {"float32", {1}, {1}}}), Inputs(1));
+      *JudgeTrial(truth, one, HandTree({{"float32", {4}, {1, 2, 3, 4}}, {"float32", {1}, {1}}}), Inputs(1));
   EXPECT_THAT(more.shape_problem, HasSubstr("(tensor, tensor) where tensor"));
   EXPECT_TRUE(IsBad(shape) && IsBad(dtype) && IsBad(more));
 }
 
 TEST(TrialJudge, NoticesInputsThatChanged) {
   const Truth truth = TwoCases();
-  EXPECT_TRUE(JudgeTrial(truth, truth.cases[0], Floats({1, 2, 3, 4}), Inputs(7)).input_modified);
-  EXPECT_TRUE(JudgeTrial(truth, truth.cases[0], Floats({1, 2, 3, 4}), TensorTree()).input_modified);
+  EXPECT_TRUE(JudgeTrial(truth, truth.cases[0], Floats({1, 2, 3, 4}), Inputs(7))->input_modified);
+  EXPECT_TRUE(JudgeTrial(truth, truth.cases[0], Floats({1, 2, 3, 4}), TensorTree())->input_modified);
 }
 
 TEST(TrialJudge, TakesAnIntegerThatPyTorchItselfGives) {
@@ -74,8 +74,8 @@ TEST(TrialJudge, TakesAnIntegerThatPyTorchItselfGives) {
   truth.instances.resize(1);
   const auto index = [](double value) { return HandTree({{"int64", {1}, {value}}}); };
   truth.cases.push_back(HandCase("default#1", 0, Inputs(1), index(2), index(3)));
-  EXPECT_FALSE(IsBad(JudgeTrial(truth, truth.cases[0], index(2), Inputs(1))));
-  EXPECT_FALSE(IsBad(JudgeTrial(truth, truth.cases[0], index(3), Inputs(1))));
+  EXPECT_FALSE(IsBad(*JudgeTrial(truth, truth.cases[0], index(2), Inputs(1))));
+  EXPECT_FALSE(IsBad(*JudgeTrial(truth, truth.cases[0], index(3), Inputs(1))));
 }
 
 Truth OneCase(TensorTree expected, TensorTree exact) {
@@ -93,7 +93,7 @@ TEST(TrialJudge, TakesAnotherIndexOnlyWhereValuesTieWithinRounding) {
   Truth truth = OneCase(Indices({3, 1, 4, 0}), Indices({3, 1, 4, 0}));
   truth.cases[0].nearby.push_back(Indices({3, 2, 4, 0}));  // the second is decided by rounding
   const auto bad = [&](const std::vector<double>& values) {
-    return IsBad(JudgeTrial(truth, truth.cases[0], Indices(values), Inputs(1)));
+    return IsBad(*JudgeTrial(truth, truth.cases[0], Indices(values), Inputs(1)));
   };
   EXPECT_FALSE(bad({3, 1, 4, 0}));
   EXPECT_FALSE(bad({3, 2, 4, 0}));
@@ -111,9 +111,9 @@ TEST(TrialJudge, OneLargeChannelOrAMaskHidesNothing) {
     return HandTree({{dtype, {2, 32}, values}});
   };
   const Truth truth = OneCase(tree("float32", own), tree("float64", exact));
-  const Trial right = JudgeTrial(truth, truth.cases[0], tree("float32", own), Inputs(1));
+  const Trial right = *JudgeTrial(truth, truth.cases[0], tree("float32", own), Inputs(1));
   EXPECT_FALSE(IsBad(right));
-  const Trial trial = JudgeTrial(truth, truth.cases[0], tree("float32", wrong), Inputs(1));
+  const Trial trial = *JudgeTrial(truth, truth.cases[0], tree("float32", wrong), Inputs(1));
   EXPECT_TRUE(IsBad(trial));
   EXPECT_LE(trial.leaves[0].distance.relative, trial.leaves[0].limit.relative) << "the norm does not see it";
   EXPECT_EQ(trial.leaves[0].distance.scaled_at, 40U);
@@ -122,8 +122,8 @@ TEST(TrialJudge, OneLargeChannelOrAMaskHidesNothing) {
 TEST(TrialJudge, ToleranceComparesWithPyTorchItself) {
   Truth truth = OneCase(Floats({1, 2, 3, 4}), Wide({1, 2, 3, 4}));
   truth.rule.atol = truth.rule.rtol = 1e-2;
-  EXPECT_FALSE(IsBad(JudgeTrial(truth, truth.cases[0], Floats({1.01, 2, 3, 4}), Inputs(1))));
-  const Trial trial = JudgeTrial(truth, truth.cases[0], Floats({1.03, 2.04, 3, 4}), Inputs(1));
+  EXPECT_FALSE(IsBad(*JudgeTrial(truth, truth.cases[0], Floats({1.01, 2, 3, 4}), Inputs(1))));
+  const Trial trial = *JudgeTrial(truth, truth.cases[0], Floats({1.03, 2.04, 3, 4}), Inputs(1));
   EXPECT_TRUE(IsBad(trial));
   EXPECT_EQ(trial.leaves[0].far, 2U);
 }
@@ -139,13 +139,13 @@ TensorTree WithNumber(double value) {
 TEST(TrialJudge, ComparesPythonNumbersAsNumbers) {
   const Truth truth = OneCase(WithNumber(2.5), WithNumber(2.5));
   const auto bad = [&](double value) {
-    return IsBad(JudgeTrial(truth, truth.cases[0], WithNumber(value), Inputs(1)));
+    return IsBad(*JudgeTrial(truth, truth.cases[0], WithNumber(value), Inputs(1)));
   };
   EXPECT_FALSE(bad(2.5));
   EXPECT_FALSE(bad(2.5 * (1 + 1e-7)));
   EXPECT_TRUE(bad(2.51));
   const Truth whole = OneCase(WithNumber(3), WithNumber(3));
-  EXPECT_TRUE(IsBad(JudgeTrial(whole, whole.cases[0], WithNumber(4), Inputs(1))));
+  EXPECT_TRUE(IsBad(*JudgeTrial(whole, whole.cases[0], WithNumber(4), Inputs(1))));
 }
 
 TEST(TrialJudge, RefusesAnExpandedOutputAndRemarksOnAnotherMemoryOrder) {
@@ -156,8 +156,8 @@ TEST(TrialJudge, RefusesAnExpandedOutputAndRemarksOnAnotherMemoryOrder) {
   };
   const Truth truth = OneCase(strided({2, 1}), HandTree({{"float64", {2, 2}, {1, 1, 1, 1}}}));
   const Case& one = truth.cases[0];
-  EXPECT_THAT(JudgeTrial(truth, one, strided({0, 1}), Inputs(1)).shape_problem, HasSubstr("one address"));
-  EXPECT_FALSE(IsBad(JudgeTrial(truth, one, strided({1, 2}), Inputs(1))));
+  EXPECT_THAT(JudgeTrial(truth, one, strided({0, 1}), Inputs(1))->shape_problem, HasSubstr("one address"));
+  EXPECT_FALSE(IsBad(*JudgeTrial(truth, one, strided({1, 2}), Inputs(1))));
   EXPECT_THAT(StrideRemark(one, strided({1, 2})), HasSubstr("[1, 2]"));
   EXPECT_EQ(StrideRemark(one, strided({2, 1})), "");
 }

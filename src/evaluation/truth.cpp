@@ -16,6 +16,8 @@ constexpr double kScaledFloorUlp = 64;
 // The largest of many quotients varies more from one order of summation to the next than a norm does.
 constexpr double kScaledFactor = 4;
 constexpr double kLargestError = 1e-2;
+// The norm of more elements than this hardly differs from one draw to the next.
+constexpr size_t kFewElements = 16;
 
 // --precision replaces the limit that follows from PyTorch's own error.
 double PrecisionFloor(const std::string& precision) {
@@ -28,13 +30,28 @@ double PrecisionFloor(const std::string& precision) {
 
 namespace {
 
-void Widen(const Distance& own, double factor, Limit* limit) {
-  limit->relative = std::max(limit->relative, factor * own.relative);
+// `cap`: what PyTorch's own error must not exceed, no limit that follows from it exceeds either.
+void Widen(const Distance& own, double factor, double cap, Limit* limit) {
+  limit->relative = std::max(limit->relative, std::min(factor * own.relative, cap));
   limit->worst = std::max(limit->worst, factor * own.worst);
   limit->scaled = std::max(limit->scaled, kScaledFactor / 2 * factor * own.scaled);
 }
 
+bool IsPlain(const Case& one, size_t instance, size_t leaf) {
+  return one.instance == instance && one.change.empty() && leaf < one.reference_error.size();
+}
+
 }  // namespace
+
+double Truth::NormShare(size_t instance, size_t leaf, const Distance& distance) const {
+  if (distance.elements == 0 || distance.elements > kFewElements) return 1;
+  double usual = 0;
+  for (const Case& one : cases)
+    if (IsPlain(one, instance, leaf) && one.reference_error[leaf].elements == distance.elements)
+      usual = std::max(usual, one.reference_error[leaf].typical);
+  if (usual <= distance.typical) return 1;
+  return (distance.typical > 0 ? distance.typical : 1) / usual;
+}
 
 Limit Truth::LimitFor(size_t instance, size_t leaf) const {
   Limit limit;
@@ -45,7 +62,9 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
     epsilon = Epsilon(output.dtype);
     typical = std::max(typical, one.reference_error[leaf].typical);
     // Variants have other sizes and so other errors, but share the weights. The widest limit is used for all.
-    Widen(one.reference_error[leaf], rule.error_factor, &limit);
+    const Distance& own = one.reference_error[leaf];
+    const double cap = epsilon > 0 ? kLargestError * std::max(1.0, rule.error_factor / 2) : 1;
+    Widen(own, rule.error_factor * NormShare(instance, leaf, own), cap, &limit);
   }
   if (epsilon == 0) return limit;                  // of integers and booleans the share that rounding decides
   const double own = (note == "float64" ? 1 : 16)  // without a truth there is no reference error to go by
@@ -68,7 +87,9 @@ Limit Truth::LimitOf(const Case& one, size_t leaf) const {
   Limit limit = LimitFor(one.instance, leaf);
   // There is one case of its kind only, so its own error says less about what an honest file may reach.
   if (!one.change.empty() && Epsilon(one.expected.leaves[leaf].dtype) > 0)
-    Widen(one.reference_error[leaf], 2 * rule.error_factor, &limit);
+    Widen(one.reference_error[leaf],
+          2 * rule.error_factor * NormShare(one.instance, leaf, one.reference_error[leaf]),
+          kLargestError * std::max(1.0, rule.error_factor / 2), &limit);
   return limit;
 }
 
@@ -102,7 +123,8 @@ bool Truth::IsAccurate(const Case& one) const {
     const Distance& distance = one.reference_error[i];
     const double epsilon = Epsilon(one.expected.leaves[i].dtype);
     if (distance.non_finite > 0 || (distance.truth_non_finite > 0 && non_finite == 0)) return false;
-    if (epsilon > 0 && distance.relative > std::max(30 * usual, 64 * epsilon)) return false;
+    const double most = std::min(std::max(30 * usual, 64 * epsilon), std::max(kLargestError, epsilon));
+    if (epsilon > 0 && NormShare(one.instance, i, distance) * distance.relative > most) return false;
   }
   return true;
 }

@@ -44,6 +44,8 @@ struct Instance {
   std::vector<std::string> weight_names;
 };
 
+inline constexpr char kFirstCase[] = "default#1";
+
 struct Case {
   std::string id;  // "default#1", "stress#2", "variant one_step"
   size_t instance = 0;
@@ -55,8 +57,12 @@ struct Case {
   TensorTree expected;                    // PyTorch's own default run
   TensorTree truth;                       // float64
   std::vector<Distance> reference_error;  // per output
+  TensorTree inputs_after;                // of a task that writes into its inputs
   // The float64 output for inputs that differ by rounding; only where an output holds integers or booleans.
   std::vector<TensorTree> nearby;
+  // The values do not fit beside those of other cases: they are made again from the seeds when they are
+  // needed (TruthBuilder::Hold).
+  bool transient = false;
 
   bool is_another_batch() const { return change == "fewer" || change == "more"; }
 };
@@ -83,17 +89,27 @@ struct Truth {
   LimitRule rule;
   std::vector<Doubt> doubts;
   std::vector<std::string> remarks;  // what a reader of a verdict should know about the task
-  bool stateful = false;             // a second call gives another answer
-  bool random = false;               // another seed gives another answer
+  size_t memory_bytes = 0;           // what judging takes where the task is computed, by estimate
+  // Inputs that get_inputs makes the same under every seed, by name, where work on them could be done ahead
+  // of the clock; empty if there are none.
+  std::string fixed_inputs;
+  bool stateful = false;       // a second call gives another answer
+  bool random = false;         // another seed gives another answer
+  bool writes_inputs = false;  // a call changes its inputs
 
   // The limit for one output of one instance: twice PyTorch's own error, and at least a few ulp.
   Limit LimitFor(size_t instance, size_t leaf) const;
   // The same for the regime of one case: changed inputs have errors of their own.
   Limit LimitOf(const Case& one, size_t leaf) const;
+  // What a distance of an output with few elements is to be multiplied by. Sums that nearly cancel are small
+  // by chance, and an error relative to such a sum says nothing: the norm that is usual for the instance
+  // counts.
+  double NormShare(size_t instance, size_t leaf, const Distance& distance) const;
   // The largest relative limit in use, for the summary.
   double WidestLimit() const;
   double WidestReferenceError() const;
-  // A stress regime is usable only while PyTorch itself stays accurate in it.
+  // A stress regime is usable only while PyTorch itself stays accurate in it: not much worse than on the
+  // task's own cases, and never worse than what can be judged at all.
   bool IsAccurate(const Case& one) const;
   // Doubts that follow from PyTorch's own error.
   void CheckAccuracy();

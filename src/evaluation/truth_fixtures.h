@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "evaluation/tree_values.h"
 #include "evaluation/truth.h"
 
 namespace hone {
@@ -49,7 +50,7 @@ inline Case HandCase(std::string id, size_t instance, TensorTree inputs, TensorT
   made.instance = instance;
   made.inputs = std::move(inputs);
   for (size_t i = 0; i < expected.leaves.size(); ++i)
-    made.reference_error.push_back(CompareLeaves(expected, truth, i));
+    made.reference_error.push_back(*CompareLeaves(expected, truth, i));
   made.expected = std::move(expected);
   made.truth = std::move(truth);
   return made;

@@ -67,6 +67,29 @@ TEST(Truth, DoubtsAReferenceThatIsOffByMoreThanAHundredth) {
   EXPECT_NE(rough.doubts[0].detail.find("get_stress"), std::string::npos);
 }
 
+TEST(Truth, NoLimitExceedsWhatCanBeJudgedAtAll) {
+  EXPECT_FALSE(WithError(5e-3).IsAccurate(WithError(5e-2).cases[0])) << "ten times the usual, but over 1e-2";
+  EXPECT_LE(WithError(5e-2).LimitFor(0, 0).relative, 1e-2);
+}
+
+Case Scalar(const std::string& id, double truth, double error) {
+  return HandCase(id, 0, HandTree({{"float32", {1}, {1}}}, "input"),
+                  HandTree({{"float32", {1}, {truth + error}}}), HandTree({{"float64", {1}, {truth}}}));
+}
+
+TEST(Truth, ASumThatNearlyCancelsIsMeasuredByTheUsualSize) {
+  Truth truth;
+  truth.instances.resize(1);
+  truth.cases.push_back(Scalar("default#1", 128, 0));
+  truth.cases.push_back(Scalar("default#2", 0.125, 0x1p-16));
+  EXPECT_DOUBLE_EQ(truth.NormShare(0, 0, truth.cases[0].reference_error[0]), 1);
+  EXPECT_DOUBLE_EQ(truth.NormShare(0, 0, truth.cases[1].reference_error[0]), 0.125 / 128);
+  EXPECT_LT(truth.LimitFor(0, 0).relative, 1e-6) << "not the 1e-4 of the small one";
+  Distance many = truth.cases[1].reference_error[0];
+  many.elements = 1000;
+  EXPECT_DOUBLE_EQ(truth.NormShare(0, 0, many), 1) << "the norm of many elements is no accident";
+}
+
 TEST(Truth, OtherRulesAreSaidToBeWeaker) {
   LimitRule rule;
   EXPECT_FALSE(rule.is_weaker());

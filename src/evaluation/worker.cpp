@@ -67,6 +67,17 @@ WorkerFailure WorkerProcess::Died() {
   return failure;
 }
 
+namespace {
+
+// For whoever wonders where the time goes: HONE_TRACE=1 prints every message and how long its reply took.
+void TraceMessage(const Zygote& zygote, Verb verb, const Exchange& exchange) {
+  static const bool wanted = getenv("HONE_TRACE") != nullptr;
+  if (wanted)
+    fmt::print(stderr, "[{}] {} {:.1f} ms\n", zygote.options().role, NameOf(verb), exchange.seconds() * 1e3);
+}
+
+}  // namespace
+
 Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>& descriptors, double seconds,
                           FieldList reply_fields, void* reply, Exchange* exchange) {
   if (dead_) {
@@ -110,6 +121,7 @@ Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>
   if (!received.ok()) return fail(received.error());
   exchange->sent_ns = *sent;
   exchange->received_ns = received->received_ns;
+  TraceMessage(*zygote_, verb, *exchange);
   ReplyHeader header;
   Status decoded = Decode(std::move(received->body), &header);
   compute_s_ += std::clamp(header.compute_s, 0.0, exchange->seconds());
@@ -135,6 +147,17 @@ Error WorkerProcess::ErrorOf(const WorkerFailure& failure) {
 
 bool WorkerProcess::alive() {
   return !dead_ && zygote_->running() && (pid_ == 0 || kill(pid_, 0) == 0);
+}
+
+Status WorkerProcess::Restart() {
+  Kill();
+  HONE_ASSIGN_OR_RETURN(Zygote::Fork fork, zygote_->Ask());
+  channel_ = std::move(fork.channel);
+  number_ = fork.number;
+  pid_ = 0;
+  ready_ = killed_ = false;
+  dead_.reset();
+  return Ok();
 }
 
 void WorkerProcess::Kill() {

@@ -80,10 +80,14 @@ class WorkerProcess {
     return std::move(reply.body);
   }
 
+  static Error ErrorOf(const WorkerFailure& failure);
+
   // Seconds that the worker reports for the model, imports and compilers. For statistics only.
   double compute_seconds() const { return compute_s_; }
   bool alive();
   void Kill();
+  // A new process in place of this one, from the same zygote. It has done nothing yet.
+  Status Restart();
   // Everything below the zygote: this worker, its siblings, and what any of them started.
   void Freeze() { zygote_->freezer().Freeze(); }
   void Thaw() { zygote_->freezer().Thaw(); }
@@ -95,7 +99,6 @@ class WorkerProcess {
   WorkerProcess() = default;
   Status Ask(Verb verb, const Json& message, const std::vector<int>& descriptors, double seconds,
              FieldList reply_fields, void* reply, Exchange* exchange);
-  static Error ErrorOf(const WorkerFailure& failure);
   WorkerFailure Died();
 
   std::shared_ptr<Zygote> zygote_;

@@ -26,6 +26,15 @@ Status WriteWorker(const fs::path& folder) {
   return Ok();
 }
 
+// What torch.compile keeps of the reference's kernels lies in a folder of Hone's own: the usual place below
+// /tmp is anybody's to fill beforehand.
+void KeepOwnCaches(std::vector<std::string>& env) {
+  for (const auto& [name, folder] :
+       {std::pair{"TORCHINDUCTOR_CACHE_DIR", "inductor"}, {"TRITON_CACHE_DIR", "triton"}})
+    if (const fs::path own = CacheFolder() / "reference" / folder; MakeFolders(own).ok())
+      SetVariable(env, name, own.string());
+}
+
 }  // namespace
 
 std::vector<std::string> CandidateEnvironment(const fs::path& private_folder) {
@@ -84,6 +93,7 @@ Result<std::shared_ptr<Zygote>> Zygote::Start(const WorkerOptions& options) {
                std::to_string(kWorkerFd),       options.role, options.device};
   spec.env =
       options.role == "candidate" ? CandidateEnvironment(options.private_folder) : CurrentEnvironment();
+  if (options.role != "candidate") KeepOwnCaches(spec.env);
   SetVariable(spec.env, "PYTHONDONTWRITEBYTECODE", "1");
   SetVariable(spec.env, "PYTHONUNBUFFERED", "1");
   SetVariable(spec.env, "TOKENIZERS_PARALLELISM", "false");

@@ -159,7 +159,7 @@ TEST(RunProgram, TheDeadlineEndsAChildThatIgnoresEverySignalItCan) {
   EXPECT_TRUE(report.timed_out);
   EXPECT_EQ(report.signal, SIGKILL);
   EXPECT_EQ(report.out, "begun\n") << "what it said before is kept";
-  EXPECT_LT(watch.seconds(), 5);
+  EXPECT_LT(watch.seconds(), 20);
 }
 
 TEST(RunProgram, TheDeadlineKillsAGrandchildThatLeftForASessionOfItsOwn) {
@@ -191,7 +191,7 @@ TEST(RunProgram, AStoppedChildIsKilledAtTheDeadlineAsWell) {
   const Stopwatch watch;
   const ExitReport report = EndOf(Shell("kill -STOP $$; exit 0"), 0.5);
   EXPECT_TRUE(report.timed_out);
-  EXPECT_LT(watch.seconds(), 5);
+  EXPECT_LT(watch.seconds(), 20);
 }
 
 TEST(RunProgram, ADeadlineThatHasPassedStillCollectsTheChild) {
@@ -209,17 +209,17 @@ TEST(RunProgram, AChildThatClosesItsOutputIsWaitedForAllTheSame) {
 
 TEST(RunProgram, AGrandchildThatKeepsThePipeOpenDoesNotHoldUpTheEnd) {
   const Stopwatch watch;
-  const ExitReport report = EndOf(Shell("sleep 8 & echo word; exit 3"));
+  const ExitReport report = EndOf(Shell("sleep 60 & echo word; exit 3"));
   EXPECT_EQ(report.code, 3);
   EXPECT_EQ(report.out, "word\n");
-  EXPECT_LT(watch.seconds(), 4);
+  EXPECT_LT(watch.seconds(), 20);
 }
 
 TEST(RunProgram, AGrandchildThatFloodsThePipeDoesNotHoldUpTheEndEither) {
   const Stopwatch watch;
-  const ExitReport report = EndOf(Shell("timeout 6 yes & echo word; exit 3"));
+  const ExitReport report = EndOf(Shell("timeout 60 yes & echo word; exit 3"));
   EXPECT_EQ(report.code, 3);
-  EXPECT_LT(watch.seconds(), 4) << "it must not be read until it stops by itself";
+  EXPECT_LT(watch.seconds(), 20) << "it must not be read until it stops by itself";
 }
 
 TEST(RunProgram, PutsDescriptorsWhereTheyWereAskedForEvenWhenTheNumbersClash) {

@@ -26,7 +26,7 @@ Result<SharedRegion> SharedRegion::Create(const std::string& label, size_t bytes
     return ErrnoError("cannot fix the size of shared memory");
   void* start = nullptr;
   if (bytes != 0) {
-    start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region.fd(), 0);
+    start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, region.fd(), 0);
     if (start == MAP_FAILED) return ErrnoError("cannot map shared memory");
   }
   region.mapping_ = std::make_shared<Mapping>(start, bytes);

@@ -20,6 +20,10 @@ constexpr double kNarrow = 0.10;
 constexpr double kStandsOut = 4;
 // The standard deviation of a normal distribution in distances from its median to its quartile.
 constexpr double kDeviationOfQuartile = 1.4826;
+// From this ratio on, what is added to the candidate's time matters more than what multiplies it.
+constexpr double kFarAhead = 3;
+// Shares of a time are skewed: three of them say less than Student's t assumes.
+constexpr double kSkewed = 2.3;
 // With fewer rounds not even their smallest and largest bound the median with 95%.
 constexpr size_t kLeastRounds = 6;
 
@@ -32,18 +36,34 @@ double Student95(size_t degrees) {
   return kNormal95 + 2.4 / static_cast<double>(degrees);
 }
 
-// log(baseline / candidate) of every round, in order. A side whose time is not positive was faster than the
-// clock can tell: the ratio is then infinite or zero. Rounds that say nothing are left out.
+// The standard deviation, by the median absolute deviation: wild values have no more weight than others.
+double RobustDeviation(std::vector<double> values) {
+  const double middle = MedianOf(values);
+  for (double& value : values) value = std::abs(value - middle);
+  return kDeviationOfQuartile * MedianOf(std::move(values));
+}
+
+// The least time that the rounds of one side can tell from nothing: the standard error of their median.
+double Resolution(std::vector<double> us) {
+  std::erase_if(us, [](double value) { return !std::isfinite(value); });
+  return us.empty() ? 0 : RobustDeviation(us) / std::sqrt(static_cast<double>(us.size()));
+}
+
+// log(baseline / candidate) of every round, in order. A candidate that takes less than the clock can tell, as
+// one of 1000x may, counts with what the clock can tell. A baseline whose time is not positive makes the
+// ratio zero. Rounds that say nothing are left out.
 std::vector<double> LogRatios(const PairTimes& pair) {
   std::vector<double> found;
   const size_t rounds = std::min(pair.candidate_us.size(), pair.baseline_us.size());
+  const double least = Resolution(pair.candidate_us);
   for (size_t i = 0; i < rounds; ++i) {
     const double candidate = pair.candidate_us[i], baseline = pair.baseline_us[i];
     if (!std::isfinite(candidate) || !std::isfinite(baseline)) continue;
     if (candidate <= 0 && baseline <= 0) continue;
-    found.push_back(candidate <= 0  ? kInfinity
+    const double counted = std::max(candidate, least);
+    found.push_back(counted <= 0    ? kInfinity
                     : baseline <= 0 ? -kInfinity
-                                    : std::log(baseline) - std::log(candidate));
+                                    : std::log(baseline) - std::log(counted));
   }
   return found;
 }
@@ -84,7 +104,7 @@ std::optional<PairEstimate> EstimatePair(const PairTimes& pair) {
   PairEstimate estimate;
   estimate.value = MedianOf(values);
   if (!std::isfinite(estimate.value)) return {};
-  estimate.candidate_us = MedianOfPositive(pair.candidate_us);
+  estimate.candidate_us = std::max(MedianOfPositive(pair.candidate_us), Resolution(pair.candidate_us));
   estimate.baseline_us = MedianOfPositive(pair.baseline_us);
   estimate.overhead_us = std::max(0.0, (pair.overhead_us_high - pair.overhead_us_low) / 2);
   if (!std::isfinite(estimate.overhead_us)) estimate.overhead_us = kInfinity;
@@ -103,23 +123,16 @@ std::optional<PairEstimate> EstimatePair(const PairTimes& pair) {
   return estimate;
 }
 
-// The standard deviation, by the median absolute deviation: wild values have no more weight than others.
-double RobustDeviation(std::vector<double> values) {
-  const double middle = MedianOf(values);
-  for (double& value : values) value = std::abs(value - middle);
-  return kDeviationOfQuartile * MedianOf(std::move(values));
-}
-
 double Square(double value) {
   return value * value;
 }
 
 // How far the unknown part of the subtracted cost moves the logarithm of a time that grows or shrinks by it.
 double Shrunk(double us, double by) {
-  return by < us ? std::log(us / (us - by)) : kInfinity;
+  return by == 0 ? 0 : by < us ? std::log(us / (us - by)) : kInfinity;
 }
 double Grown(double us, double by) {
-  return std::log1p(by / us);
+  return by == 0 ? 0 : std::log1p(by / us);  // a candidate below the clock's resolution takes 0 us
 }
 
 std::vector<PairEstimate> EstimatePairs(const std::vector<PairTimes>& pairs) {
@@ -127,6 +140,20 @@ std::vector<PairEstimate> EstimatePairs(const std::vector<PairTimes>& pairs) {
   for (const PairTimes& pair : pairs)
     if (const std::optional<PairEstimate> one = EstimatePair(pair)) found.push_back(*one);
   return found;
+}
+
+// The lower bound by the candidate's share of the baseline's time. Other work on the machine adds to a time.
+// The logarithm of a time near nothing then scatters without bound, while its share stays near nothing.
+double LowByShare(const std::vector<PairEstimate>& pairs) {
+  const double count = static_cast<double>(pairs.size());
+  double mean = 0, squares = 0, cost = 0;
+  for (const PairEstimate& pair : pairs) {
+    mean += std::exp(-pair.value) / count;
+    cost += pair.overhead_us / pair.baseline_us / count;
+  }
+  for (const PairEstimate& pair : pairs) squares += Square(std::exp(-pair.value) - mean);
+  const double student = kSkewed * Student95(pairs.size() - 1) * std::sqrt(squares / (count - 1) / count);
+  return 1 / (mean + std::hypot(student, cost));
 }
 
 Interval IntervalOf(const std::vector<PairEstimate>& pairs, double process_spread) {
@@ -159,7 +186,8 @@ Interval IntervalOf(const std::vector<PairEstimate>& pairs, double process_sprea
     below = std::hypot(processes, std::sqrt(below));
     above = std::hypot(processes, std::sqrt(above));
   }
-  const double low = std::exp(mean - std::hypot(below / std::sqrt(count), cost_below));
+  double low = std::exp(mean - std::hypot(below / std::sqrt(count), cost_below));
+  if (pairs.size() >= kPairsToAccept && mean > std::log(kFarAhead)) low = std::max(low, LowByShare(pairs));
   const double high = std::exp(mean + std::hypot(above / std::sqrt(count), cost_above));
   interval.estimate = std::min(std::exp(mean), kLargestRatio);
   interval.low = std::min(low, interval.estimate);
@@ -199,17 +227,25 @@ bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread) {
 }
 
 bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {
+  const bool far_ahead = estimate >= kFarAhead;
   for (const PairTimes& pair : pairs) {
-    std::vector<double> ratios = LogRatios(pair);
-    if (ratios.empty()) return false;
-    std::sort(ratios.begin(), ratios.end());
-    const double middle = MedianOf(ratios), towards_one = middle - ratios[ratios.size() / 4];
+    // How far each round lies from "no difference": by the logarithm, or by what is saved of the baseline's
+    // time (LowByShare says why).
+    std::vector<double> leads = LogRatios(pair);
+    if (leads.empty()) return false;
+    if (far_ahead)
+      for (double& lead : leads) lead = -std::expm1(-lead);
+    std::sort(leads.begin(), leads.end());
+    // Rounds that all agree are no scatter, however much they differ: by chance six of them do so in one pair
+    // of 64, and every pair must.
+    if (leads.size() >= kLeastRounds && leads.front() > 0) continue;
+    const double middle = MedianOf(leads), towards_one = middle - leads[leads.size() / 4];
     if (!std::isfinite(middle) || !std::isfinite(towards_one)) return false;
     // Either of the two may be small by chance. The scatter of a median is that of the rounds over the root
     // of their number.
-    const double deviation = std::max(kDeviationOfQuartile * towards_one, RobustDeviation(ratios));
-    if (std::log(estimate) < kStandsOut * deviation / std::sqrt(static_cast<double>(ratios.size())))
-      return false;
+    const double deviation = std::max(kDeviationOfQuartile * towards_one, RobustDeviation(leads));
+    const double lead = far_ahead ? middle : std::log(estimate);
+    if (lead < kStandsOut * deviation / std::sqrt(static_cast<double>(leads.size()))) return false;
   }
   return !pairs.empty();
 }

@@ -7,7 +7,7 @@
 // ran side by side, so what slows both cancels. With K >= 3 pairs the interval is Student's t over these
 // numbers; drift, autocorrelation and wild rounds are then part of what the pairs show. Three processes may
 // agree by luck, above all where each of them is either fast or slow, so the interval is never narrower than
-// processes with the spread `process_spread` make it. interval_simulation_test.cpp holds the coverage to 95%.
+// processes with the spread `process_spread` make it. tests/statistics/ holds the coverage to 95%.
 #pragma once
 
 #include <vector>
@@ -40,7 +40,8 @@ struct PairTimes {
 };
 
 // Bounds lie in [0, kLargestRatio]; a bound at the end of that range means that the rounds do not bound the
-// ratio. A round in which one side's time is zero or negative says only that this side was the faster one.
+// ratio. A round in which the candidate's time is below what the clock can tell, zero or negative even,
+// counts with the least time that it can tell.
 constexpr double kLargestRatio = 1e6;
 
 // `process_spread`: standard deviation of log(ratio) between pairs of processes on a quiet machine.
@@ -56,8 +57,7 @@ double RoundSpread(const std::vector<double>& us);
 bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread);
 
 // Whether a speed-up of `estimate` stands out of what the rounds of every pair scatter: on a busy machine
-// three pairs may agree by luck. A round in which the candidate was faster than the clock can tell, as one of
-// 200x may be, is an outlier like any other.
+// three pairs may agree by luck.
 bool StandsOut(const std::vector<PairTimes>& pairs, double estimate);
 
 }  // namespace hone

@@ -210,6 +210,15 @@ TEST(StandsOut, TellsALuckyDifferenceFromOneThatTheRoundsShow) {
   EXPECT_FALSE(StandsOut({quiet, quiet, Pair(Rounds(100, 0.7), Rounds(130, 0.7, 12, 9))}, 1.3));
 }
 
+TEST(StandsOut, RoundsThatAllAgreeAreEnoughHoweverMuchTheyDiffer) {
+  // A process that shares a core with its own threads in some rounds.
+  const std::vector<double> candidate = {16, 31, 28, 17, 41, 26, 16};
+  EXPECT_TRUE(StandsOut({Pair(candidate, Values(7, 51))}, 1.9));
+  EXPECT_FALSE(StandsOut({Pair(candidate, Values(7, 40))}, 1.5)) << "one round says otherwise";
+  EXPECT_FALSE(StandsOut({Pair({16, 41, 28, 17}, Values(4, 51))}, 1.9))
+      << "too few rounds to agree by more than luck";
+}
+
 TEST(StandsOut, IsNotWeakenedByRoundsThatWereTooFastToTell) {
   Values candidate = Rounds(200, 0.4, 20);
   for (const size_t i : {3, 7, 11, 15, 19}) candidate[i] = -40;
@@ -218,6 +227,43 @@ TEST(StandsOut, IsNotWeakenedByRoundsThatWereTooFastToTell) {
   Values baseline(20, 51000);
   for (const size_t i : {0, 1, 2, 3, 4, 5}) baseline[i] = -40;
   EXPECT_FALSE(StandsOut({Pair(Values(20, 200), baseline)}, 255));
+}
+
+// 50 ms against 50 us, in blocks of two calls: the slope of a single call, whose noise is as large as it is.
+TEST(StandsOut, HoldsForACandidateThatTakesLessThanTheClockCanTell) {
+  std::vector<PairTimes> pairs;
+  for (const double shift : {-40.0, 0.0, 30.0})
+    pairs.push_back(
+        Pair({50 + shift, -60, 140, -10, 90, -35, 200, 15, -80, 65, 120, 5}, Rounds(50000, 0.01)));
+  const Interval interval = RatioInterval(pairs, 0.01);
+  EXPECT_TRUE(interval.MayAccept());
+  EXPECT_GT(interval.low, 100);
+  EXPECT_LT(interval.high, 1e5);
+  EXPECT_FALSE(TooNoisy(pairs, 0.01));
+  EXPECT_TRUE(StandsOut(pairs, interval.estimate));
+}
+
+// 50 ms against less than 1 ms, while other work holds up the candidate's process for milliseconds.
+// 50 ms against times between 0.1 and 12 ms: their logarithms scatter more than they lie from 0, their shares
+// do not.
+TEST(StandsOut, OfACandidateFarAheadIsSeenInWhatItSaves) {
+  const Values candidate = {100, 9000, 300, 12000, 120, 5000, 150, 7000}, baseline(8, 50000);
+  EXPECT_TRUE(StandsOut(std::vector<PairTimes>(3, Pair(candidate, baseline)), 30));
+  // Where half of the rounds save nothing, nothing stands out.
+  const Values undecided = {100, 52000, 300, 55000, 120, 49000, 150, 51000};
+  EXPECT_FALSE(StandsOut(std::vector<PairTimes>(3, Pair(undecided, baseline)), 30));
+}
+
+TEST(PairInterval, OfACandidateFarAheadIsBoundedByItsShareOfTheBaselinesTime) {
+  std::vector<PairTimes> pairs;
+  for (const double us : {2000.0, 100.0, 10000.0}) pairs.push_back(Pair(Values(8, us), Values(8, 50000)));
+  const Interval interval = RatioInterval(pairs, 0.01);
+  EXPECT_GT(interval.low, 1.2);
+  EXPECT_LT(interval.low, 3);
+  // The same scatter around a small lead decides nothing.
+  pairs.clear();
+  for (const double us : {36000.0, 1800.0, 180000.0}) pairs.push_back(Pair(Values(8, us), Values(8, 50000)));
+  EXPECT_TRUE(RatioInterval(pairs, 0.01).Contains(1));
 }
 
 TEST(RoundSpread, IsTheScatterOfTheLogarithmsWithoutTheWildOnes) {

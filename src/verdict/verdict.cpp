@@ -45,7 +45,7 @@ Objection StopObjection(const Stop& stop) {
     case FailureKind::kProcesses:
       return {Reason::kEscaped, text};
     case FailureKind::kProtocol:
-      return {Reason::kEscaped, text + ": only the worker may speak on that channel"};
+      return {Reason::kEscaped, text + ": the candidate sent an invalid message to Hone"};
     case FailureKind::kUnreadable:
       return {Reason::kUnsynchronised,
               "it returned " + text + "; outputs must be plain tensors whose bytes can be read at once"};
@@ -174,6 +174,8 @@ std::string ErrorText(const Trial& trial, const LeafTrial& leaf) {
 }
 
 GateResult CorrectGate(const Measurement& m) {
+  if (m.draws && !m.draws->wrong.empty() && m.weights_missing.empty())
+    return Objection{Reason::kWrongOutput, m.draws->wrong};
   for (const Trial& trial : m.trials) {
     if (!trial.value_problem.empty())
       return Objection{Reason::kWrongOutput, trial.case_id + ": " + trial.value_problem};
@@ -241,6 +243,7 @@ void SetErrors(const Measurement& m, const JudgeContext& context, Verdict* v) {
   // Keeps the error that is closest to its limit, and that limit.
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves) {
+      if (leaf.by_distribution) continue;
       const double share = leaf.distance.relative / std::max(leaf.limit.relative, 1e-300);
       if (share <= closest) continue;
       closest = share;
@@ -280,6 +283,9 @@ JudgeContext ContextOf(const ReferenceSession& session) {
   context.doubts = session.truth().doubts;
   context.allow_blind = session.options().allow_blind;
   context.remarks = session.truth().remarks;
+  context.fixed_inputs = session.truth().fixed_inputs;
+  context.degenerate = session.card().degenerate;
+  context.degenerate_rule = session.card().degenerate_rule;
   const LimitRule& rule = session.truth().rule;
   if (rule.is_weaker())
     context.remarks.push_back("compared with " + DescribeRule(rule) +
@@ -298,11 +304,17 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   v.notes.insert(v.notes.end(), context.remarks.begin(), context.remarks.end());
   for (const Doubt& doubt : context.doubts)
     if (IsAllowed(doubt, context)) v.notes.push_back("not checked: " + doubt.detail);
+  const std::string fixed = context.fixed_inputs +
+                            " is the same under every seed, so what depends on it can be "
+                            "computed once and remembered";
+  if (!context.fixed_inputs.empty()) v.notes.push_back(fixed);
   for (const MutantResult& mutant : context.mutants)
     if (!mutant.told_apart) v.blind_spots.push_back(mutant.name);
   v.mutants_total = static_cast<int>(context.mutants.size());
   v.blind = v.mutants_total > 0 && static_cast<int>(v.blind_spots.size()) == v.mutants_total;
 
+  v.degenerate = context.degenerate;
+  v.degenerate_rule = context.degenerate_rule;
   v.findings = m.findings;
   v.contract = m.contract;
   const bool tried = !m.trials.empty();
@@ -311,6 +323,10 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     bool reached;
     std::function<GateResult()> check;
   };
+  // On a busy machine the times of blocks accuse nobody. What was computed in them does.
+  const bool clock_tells = m.timing && !unsure;
+  // Where most rounds come to no time at all there is no ratio. The floor says what that means.
+  const bool floor_tells = clock_tells || (m.timing && v.vs_best.estimate == 0);
   // The first gate in this table that fails names the verdict.
   const std::vector<Gate> gates = {
       {"lint", true, [&] { return LintGate(m); }},
@@ -328,9 +344,9 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
       {"deterministic", m.repeats.has_value(), [&] { return DeterminismGate(m); }},
       {"judgeable", tried, [&] { return JudgeableGate(context); }},
       {"timed_answers", m.timing.has_value(), [&] { return TimedAnswersGate(*m.timing); }},
-      {"synchronised", m.timing.has_value(), [&] { return SynchronisedGate(*m.timing); }},
-      {"floor", m.timing.has_value(), [&] { return FloorGate(*m.timing, context); }},
-      {"speed", m.timing.has_value(), [&] { return SpeedGate(v); }},
+      {"synchronised", clock_tells, [&] { return SynchronisedGate(m.timing->Counted()); }},
+      {"floor", floor_tells, [&] { return FloorGate(m.timing->Counted(), context); }},
+      {"speed", clock_tells, [&] { return SpeedGate(v); }},
   };
   std::optional<Objection> first;
   for (const Gate& gate : gates) {
@@ -353,25 +369,20 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     v.Decide(Reason::kMachineBusy, *unsure);
     return v;
   }
-  if (v.vs_best.low > 1 && m.timing->fixed_inputs) {
-    v.verdict = "cannot_judge";
-    v.reason = NameOf(Reason::kFixedInputs);
-    v.detail =
-        "get_inputs returns the same values under every seed, so a call cannot be told from a remembered "
-        "answer; draw inputs "
-        "with torch's generator";
+  if (v.vs_best.low > 1 && !context.fixed_inputs.empty() && !context.allow_blind) {
+    v.Decide(Reason::kFixedInputs,
+             fixed + "; draw it in get_inputs with torch's generator, or pass --allow-blind");
     return v;
   }
   if (v.vs_best.low > 1 && v.only_in_a_row) {
-    v.verdict = "no_difference";
-    v.reason = NameOf(Reason::kOnlyInARow);
-    v.detail =
+    v.Decide(
+        Reason::kOnlyInARow,
         fmt::format("many calls in a row take {:.2f}x less time than {}, but one call alone takes as long",
-                    v.vs_best.estimate, v.best_baseline);
+                    v.vs_best.estimate, v.best_baseline));
     return v;
   }
   if (v.vs_best.low > 1) {
-    v.Decide(Reason::kFaster, fmt::format("{:.2f}x faster than {}, the best of PyTorch here",
+    v.Decide(Reason::kFaster, fmt::format("{:.2f}x faster than {}, the best PyTorch baseline here",
                                           v.vs_best.estimate, v.best_baseline));
     return v;
   }
@@ -406,6 +417,8 @@ OrderedJson ToJson(const Verdict& v) {
       {"reference", v.reference_launches >= 0 ? OrderedJson(v.reference_launches) : OrderedJson()},
       {"candidate", v.candidate_launches >= 0 ? OrderedJson(v.candidate_launches) : OrderedJson()}};
   json["task_audit"] = {{"mutants", v.mutants_total}, {"blind_spots", v.blind_spots}, {"blind", v.blind}};
+  json["degenerate"] =
+      v.degenerate.empty() ? OrderedJson() : OrderedJson{{"why", v.degenerate}, {"rule", v.degenerate_rule}};
   json["contract"] = OrderedJson::array();
   for (const ContractEntry& entry : v.contract)
     json["contract"].push_back(

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "evaluation/measurement.h"
 #include "verdict/interval.h"
 #include "verdict/reasons.h"
@@ -28,6 +28,9 @@ struct JudgeContext {
   std::vector<Doubt> doubts;  // why the task cannot tell right from wrong
   bool allow_blind = false;   // --allow-blind: a blind input, parameter or output is a note
   std::vector<std::string> remarks;
+  std::string fixed_inputs;  // inputs that are the same in all timed calls (truth.h)
+  std::string degenerate;    // one sentence if the task's output does not depend on its inputs
+  std::string degenerate_rule;
 };
 JudgeContext ContextOf(const ReferenceSession& session);
 
@@ -52,14 +55,16 @@ struct Verdict {
   std::vector<std::string> blind_spots;                    // mutants the task cannot tell apart
   int mutants_total = 0;
   bool blind = false;                   // it can tell none apart
+  std::string degenerate;               // one sentence if the output does not depend on the inputs
+  std::string degenerate_rule;          // the rewrite that showed it
   std::vector<Finding> findings;        // of static analysis, beside the verdict
   std::vector<ContractEntry> contract;  // for later use; a broken entry does not reject
   std::vector<std::string> notes;
 
   // Sets decision, reason and detail.
   void Decide(Reason why, std::string sentence);
-  bool accepted() const { return verdict == "accepted"; }
-  bool rejected() const { return verdict == "rejected"; }
+  bool accepted() const { return verdict == NameOf(Decision::kAccepted); }
+  bool rejected() const { return verdict == NameOf(Decision::kRejected); }
 };
 
 Verdict Judge(const Measurement& measurement, const JudgeContext& context);

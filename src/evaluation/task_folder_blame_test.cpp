@@ -1,4 +1,4 @@
-#include "evaluation/candidate_check.h"
+#include "evaluation/task_folder_blame.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,6 +22,18 @@ std::string Told(const std::string& type, const std::string& message, const Json
 TEST(BlameTaskFolder, NamesTheLineOfTheTaskThatNeedsTheFile) {
   EXPECT_THAT(Told("ModuleNotFoundError", "No module named 'helper'", Beside()),
               HasSubstr("'helper'; t.py:2 imports helper.py, and a candidate cannot"));
+}
+
+TEST(BlameTaskFolder, IsRecognisedInAVerdictWhateverTheFailureWas) {
+  const Json reads = Json::array({Json{{"name", "table.txt"}, {"text", "t.py:5 reads table.txt"}}});
+  for (const char* type : {"FileNotFoundError", "PermissionError"}) {
+    const std::string detail =
+        std::string(type) + ": " + Told(type, "'/home/me/table.txt'", reads) + " (while: build)\nmore";
+    EXPECT_TRUE(BlamesTaskFolder(detail)) << detail;
+    EXPECT_EQ(BlamedLine(detail), std::string(type) + ": '/home/me/table.txt'; t.py:5 reads table.txt");
+  }
+  EXPECT_FALSE(BlamesTaskFolder("FileNotFoundError: 'table.txt'"));
+  EXPECT_EQ(BlamedLine("FileNotFoundError: 'table.txt'"), "");
 }
 
 TEST(BlameTaskFolder, SaysNothingAboutOtherFailures) {
