@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "model/analysis_record.h"
 #include "model/knowledge.h"
@@ -16,29 +17,26 @@ namespace {
 // From this number of small dependent launches on, the host limits the speed, not the device.
 constexpr int64_t kManyLaunches = 128;
 constexpr double kLargeGap = 5;
-// No dependent step of a recurrence has been seen to cost more than this in one launch with the loop inside
-// (0.8 to 1.7 us on an H200); a chain that takes longer leaves something to win.
-constexpr double kGenerousStepUs = 2;
 
 bool MentionsAny(const std::string& text, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
 }
 
-enum class TimeLoop { kInside, kOnHost, kNotSaid };
+}  // namespace
 
-TimeLoop WhereTheLoopIs(const AnalysisRecord& record) {
+LoopPlace WhereTheLoopIs(const AnalysisRecord& record) {
   std::string text = ToLower(record.optimisation_method + "\n" + record.modification_plan);
   for (const char* dash : {"-", "_", "\n"}) text = ReplaceAll(text, dash, " ");
   text = ReplaceAll(text, "timestep", "time step");
   const std::string type = ToLower(record.kernel_type);
-  if (MentionsAny(text,
-                  {"keep the time loop", "keep the loop", "keeps the loop", "keep the python loop",
-                   "keep the host loop", "keeping the loop", "keeping the time loop", "loop stays",
-                   "loop remains", "loop is kept", "still launch", "instead of a persistent",
-                   "rather than a persistent", "not persistent", "non persistent", "avoid a persistent"}))
-    return TimeLoop::kOnHost;
-  if (MentionsAny(type, {"launch_per_step", "launch per step"})) return TimeLoop::kOnHost;
-  if (MentionsAny(type, {"persistent"})) return TimeLoop::kInside;
+  if (MentionsAny(text, {"keep the time loop", "keep the loop", "keeps the loop", "keep the python loop",
+                         "keep the host loop", "keeping the loop", "keeping the time loop", "loop stays",
+                         "loop remains", "loop is kept", "still launch", "instead of a persistent",
+                         "rather than a persistent", "not persistent", "non persistent", "avoid a persistent",
+                         "no persistent", "not a persistent", "without a persistent"}))
+    return LoopPlace::kOnHost;
+  if (MentionsAny(type, {"launch_per_step", "launch per step"})) return LoopPlace::kOnHost;
+  if (MentionsAny(type, {"persistent"})) return LoopPlace::kInside;
   if (MentionsAny(text, {"persistent",
                          "inside the kernel",
                          "inside one kernel",
@@ -69,19 +67,22 @@ TimeLoop WhereTheLoopIs(const AnalysisRecord& record) {
                          "grid wide barrier",
                          "cluster",
                          "wavefront"}))
-    return TimeLoop::kInside;
+    return LoopPlace::kInside;
   if (MentionsAny(text, {"per time step", "per step", "each time step", "each step", "every time step",
                          "every step", "python loop", "host loop", "loop on the host", "loop in python",
                          "for t in range", "step kernel", "cuda graph"}))
-    return TimeLoop::kOnHost;
-  return TimeLoop::kNotSaid;
+    return LoopPlace::kOnHost;
+  return LoopPlace::kNotSaid;
 }
+
+namespace {
 
 struct Gap {
   int64_t launches = 0;  // of the candidate where it was counted, else of the reference
   int64_t chain = 0;
   double now_us = 0;  // measured; 0: not timed
   double floor_us = 0;
+  double step_us = 0;  // that a dependent step may take
 };
 
 Gap GapOf(const Json& facts) {
@@ -91,6 +92,7 @@ Gap GapOf(const Json& facts) {
   Gap gap;
   gap.chain = GetInt(card, "serial_chain");
   gap.floor_us = GetNumber(card, "floor_us");
+  gap.step_us = GetNumber(facts, "generous_step_us");
   // Without a profiler's count, operators are what the host has to issue.
   gap.launches = GetInt(card, "launches", GetInt(card, "operator_calls"));
   gap.launches = GetInt(GetMember(verdict, "launches"), "candidate", gap.launches);
@@ -107,8 +109,8 @@ std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const
   const bool recurrent = IsRecurrent(GetMember(facts, "card"));
   const bool launch_bound = recurrent && gap.launches >= kManyLaunches;
   if (!record.worth_optimizing) {
-    const double reachable_us = std::max(kLargeGap * gap.floor_us,
-                                         recurrent ? kGenerousStepUs * static_cast<double>(gap.chain) : 0.0);
+    const double reachable_us =
+        std::max(kLargeGap * gap.floor_us, recurrent ? gap.step_us * static_cast<double>(gap.chain) : 0.0);
     if (gap.now_us > 0 && gap.floor_us > 0 && gap.now_us > reachable_us)
       return fmt::format(
           "The analysis says it is not worth optimising, but it takes {:.0f} us where the device's floor is "
@@ -125,9 +127,9 @@ std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const
   }
   if (!launch_bound) return std::nullopt;
   switch (WhereTheLoopIs(record)) {
-    case TimeLoop::kInside:
+    case LoopPlace::kInside:
       return std::nullopt;
-    case TimeLoop::kOnHost:
+    case LoopPlace::kOnHost:
       return fmt::format(
           "The plan keeps the time loop on the host. There are {} launches for {} dependent steps, so "
           "launching is what "
@@ -135,7 +137,7 @@ std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const
           "inside one "
           "kernel (or one C++ call), and say who owns the hidden state and what orders the steps.",
           gap.launches, gap.chain);
-    case TimeLoop::kNotSaid:
+    case LoopPlace::kNotSaid:
       return fmt::format(
           "The plan does not say where the time loop runs. There are {} launches for {} dependent steps, so "
           "the loop "

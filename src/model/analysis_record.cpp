@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "model/relaxed_json.h"
 

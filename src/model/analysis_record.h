@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 
 namespace hone {
@@ -28,8 +28,13 @@ Result<AnalysisRecord> ParseAnalysis(const std::string& reply);
 Json ToJson(const AnalysisRecord& record);
 Result<AnalysisRecord> AnalysisFromJson(const Json& json);
 
+// Where the plan has the loop over time steps run, as far as it says so.
+enum class LoopPlace { kInside, kOnHost, kNotSaid };
+LoopPlace WhereTheLoopIs(const AnalysisRecord& record);
+
 // Says what is wrong with the record, in words to send back once, or nothing. `facts` is {"card":
-// ToJson(Card), "verdict": the candidate's bench record or null}; parts may be missing.
+// ToJson(Card), "verdict": the candidate's bench record or null, "generous_step_us": a dependent step of a
+// recurrence that takes longer on this kind of device can be made faster}; parts may be missing.
 std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const Json& facts);
 
 }  // namespace hone

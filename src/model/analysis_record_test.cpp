@@ -1,4 +1,5 @@
 #include "model/analysis_record.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 
@@ -143,7 +144,8 @@ Json Facts(const char* verdict = "null") {
             {"serial_chain", 3072},
             {"launches", 12000},
             {"floor_us", 120.0}}},
-          {"verdict", *ParseJson(verdict)}};
+          {"verdict", *ParseJson(verdict)},
+          {"generous_step_us", 2}};
 }
 
 struct Plan {
@@ -215,6 +217,12 @@ TEST(Analysis, NotWorthItIsDoubtedWhereTheGapIsLarge) {
   EXPECT_TRUE(objection("null").has_value());
   EXPECT_FALSE(
       objection(R"({"verdict":"accepted","speedup":{"candidate_us":870,"best_us":8460}})").has_value());
+  // 3,072 steps of at most 2 us, though the floor is 120 us.
+  constexpr char kSlowSteps[] = R"({"verdict":"accepted","speedup":{"candidate_us":6000,"best_us":8460}})";
+  EXPECT_FALSE(objection(kSlowSteps).has_value());
+  Json quicker = Facts(kSlowSteps);
+  quicker["generous_step_us"] = 1;
+  EXPECT_TRUE(CheckAgainstFacts(record, quicker).has_value()) << "the device's own figure decides";
 }
 
 TEST(Knowledge, FollowsTheCard) {

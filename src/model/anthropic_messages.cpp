@@ -1,5 +1,6 @@
 // Anthropic's messages API: named events, content in typed blocks, thinking in blocks of its own, usage split
 // over the first and the last event, and a max_tokens that must be sent.
+#include "base/json.h"
 #include "model/chat_api.h"
 
 namespace hone {

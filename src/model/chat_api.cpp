@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
+#include "base/result.h"
 #include "model/sse.h"
 
 namespace hone {

@@ -62,7 +62,7 @@ TEST(Exec, StopsAProgramThatTakesTooLong) {
   options.max_seconds = 0.3;
   const ModelReply late = RunExec(options);
   EXPECT_EQ(late.failure, ModelFailure::kCommandFailed);
-  EXPECT_LT(late.seconds, 5);
+  EXPECT_LT(late.seconds, 20);
   options.max_seconds = 60;
   EXPECT_EQ(RunExec(options, "x", 0.3).failure, ModelFailure::kOutOfTime);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {

@@ -1,6 +1,7 @@
 // The chat completions API as OpenAI defined it and as DeepSeek, vLLM, SGLang, llama.cpp, Ollama, LiteLLM and
 // others speak it, each with its own omissions: usage may be missing, thinking has three spellings, a stream
 // may end without [DONE], and a server may answer with one document although a stream was asked for.
+#include "base/json.h"
 #include "base/text.h"
 #include "model/chat_api.h"
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {

@@ -164,10 +164,9 @@ Status ReadEntry(const fs::path& folder, const Json& entry, std::vector<Recordin
   const Json& usage = GetMember(entry, "usage");
   if (usage.is_object()) {
     found->usage_recorded = true;
-    reply.usage.prompt_tokens = GetInt(usage, "prompt_tokens");
-    reply.usage.completion_tokens = GetInt(usage, "completion_tokens");
-    reply.usage.estimated = GetBool(usage, "estimated");
+    reply.usage = UsageFromJson(usage);
     // Playback costs nothing, whatever the recording cost.
+    reply.usage.cost_usd = 0;
     reply.usage.price_known = true;
   }
   return Ok();
@@ -211,11 +210,7 @@ Status ReplayWriter::Add(const RecordedCall& call) {
     entry["thinking_file"] = stem + ".thinking";
     HONE_RETURN_IF_ERROR(WriteFileAtomic(folder_ / (stem + ".thinking"), reply.thinking));
   }
-  entry["usage"] = {{"prompt_tokens", reply.usage.prompt_tokens},
-                    {"completion_tokens", reply.usage.completion_tokens},
-                    {"estimated", reply.usage.estimated},
-                    {"cost_usd", reply.usage.cost_usd},
-                    {"price_known", reply.usage.price_known}};
+  entry["usage"] = ToJson(reply.usage);
   if (!reply.ok()) {
     entry["failure"] = FailureName(reply.failure);
     entry["message"] = reply.message;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
+
 namespace hone {
 
 namespace {
@@ -100,6 +102,19 @@ int64_t EstimateTokens(std::string_view text) {
   TokenCounter counter;
   counter.Add(text);
   return counter.count();
+}
+
+OrderedJson ToJson(const Usage& usage) {
+  return {{"prompt_tokens", usage.prompt_tokens},
+          {"completion_tokens", usage.completion_tokens},
+          {"estimated", usage.estimated},
+          {"cost_usd", usage.cost_usd},
+          {"price_known", usage.price_known}};
+}
+
+Usage UsageFromJson(const Json& json) {
+  return {GetInt(json, "prompt_tokens"), GetInt(json, "completion_tokens"), GetBool(json, "estimated"),
+          GetNumber(json, "cost_usd"), GetBool(json, "price_known")};
 }
 
 Usage operator+(const Usage& a, const Usage& b) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/json_fwd.h"
 #include "model/model.h"
 
 namespace hone {
@@ -30,6 +31,10 @@ class TokenCounter {
 };
 
 int64_t EstimateTokens(std::string_view text);
+
+// Under the names that the store gives them.
+OrderedJson ToJson(const Usage& usage);
+Usage UsageFromJson(const Json& json);
 
 // Adds tokens and cost. The price counts as known only if it is known for both.
 Usage operator+(const Usage& a, const Usage& b);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "evaluation/worker.h"
@@ -35,16 +37,45 @@ std::string CarriedHoneExt(bool by_name) {
   return text + "        , hone_ext.__dict__)\n";
 }
 
+// What the line that imports hone_ext gives names to, as assignments from the carried module; nothing for a
+// form that is not understood, which then finds the module by its name.
+std::optional<std::string> AsAssignments(const std::string& line) {
+  constexpr std::string_view kFrom = "from hone_ext import ", kWhole = "import hone_ext as ";
+  const auto is_name = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of(
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                "0123456789") == std::string_view::npos;
+  };
+  const std::string text(Trim(line));
+  if (text == "import hone_ext") return "";
+  if (StartsWith(text, kWhole) && is_name(text.substr(kWhole.size())))
+    return text.substr(kWhole.size()) + " = hone_ext\n";
+  if (!StartsWith(text, kFrom)) return std::nullopt;
+  std::string assignments;
+  for (const std::string& part : Split(text.substr(kFrom.size()), ',')) {
+    const std::string one(Trim(part));
+    const size_t as = one.find(" as ");
+    const std::string name(Trim(one.substr(0, as)));
+    const std::string alias(as == std::string::npos ? name : std::string(Trim(one.substr(as + 4))));
+    if (!is_name(name) || !is_name(alias)) return std::nullopt;
+    assignments += alias + " = hone_ext." + name + "\n";
+  }
+  return assignments;
+}
+
 // The candidate with what it imports from Hone inside, before the line that imports it.
 std::string SelfContained(const std::string& source) {
   std::string out;
   bool carried = false;
   for (const std::string& line : Lines(source)) {
     if (!carried && ImportsHoneExt(line)) {
-      const bool plain = Trim(line) == "import hone_ext";
-      out += CarriedHoneExt(!plain);
+      const std::optional<std::string> assignments = AsAssignments(line);
+      out += CarriedHoneExt(!assignments);
       carried = true;
-      if (plain) continue;
+      if (assignments) {
+        out += *assignments;
+        continue;
+      }
     }
     out += line + "\n";
   }
@@ -58,7 +89,8 @@ std::string BestFile(const RunRecord& run, const CandidateRecord& best) {
   const Json record = parsed.ok() ? *parsed : Json::object();
   const Json& provenance = GetMember(record, "provenance");
   const std::string header = fmt::format(
-      "{} made faster by Hone {}: {:.2f}x the best of PyTorch ({}; 95% {:.2f} to {:.2f}), {:.2f}x eager.\n"
+      "{} made faster by Hone {}: {:.2f}x as fast as the best PyTorch baseline ({}; 95% {:.2f} to {:.2f}), "
+      "{:.2f}x eager.\n"
       "Device: {}. torch {}. Error {} where {} is allowed. Kind: {}.\n"
       "Run {}, candidate {}, judged {}. Task sha256 {}.\n"
       "Check it again: hone bench {} THIS_FILE\n",

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/lint.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {
@@ -26,7 +28,8 @@ TEST(BestFile, OpensWithWhatWasMeasuredAndKeepsTheSource) {
   const std::string file = BestFile(run, best);
   EXPECT_THAT(file, testing::StartsWith("# 39_GRU made faster by Hone "));
   EXPECT_THAT(file,
-              testing::HasSubstr("2.50x the best of PyTorch (cudagraph; 95% 2.40 to 2.60), 9.00x eager"));
+              testing::HasSubstr(
+                  "2.50x as fast as the best PyTorch baseline (cudagraph; 95% 2.40 to 2.60), 9.00x eager"));
   EXPECT_THAT(file, testing::HasSubstr("Device: H200. torch 2.11.0."));
   EXPECT_THAT(file, testing::EndsWith(best.source)) << "docstring and __future__ stay first but for comments";
 }
@@ -50,9 +53,45 @@ TEST(BestFile, CarriesTheModuleThatItCompilesWith) {
               testing::HasSubstr("import annotations\ntry:\n    import hone_ext\nexcept ImportError:"));
   EXPECT_THAT(plain, testing::HasSubstr("\"def cpp(source, flags=()):\\n\""));
   EXPECT_THAT(plain, testing::Not(testing::HasSubstr("sys.modules")));
-  best.source = "import torch\nfrom hone_ext import cpp\nclass ModelNew: pass\n";
-  EXPECT_THAT(BestFile({}, best), testing::HasSubstr("sys.modules[\"hone_ext\"] = hone_ext\n"));
-  EXPECT_THAT(BestFile({}, best), testing::EndsWith("from hone_ext import cpp\nclass ModelNew: pass\n"));
+  struct {
+    const char* line;
+    const char* becomes;
+  } const kRows[] = {{"import hone_ext as h", "h = hone_ext"},
+                     {"from hone_ext import cpp", "cpp = hone_ext.cpp"},
+                     {"from hone_ext import cpp, cuda as gpu", "cpp = hone_ext.cpp\ngpu = hone_ext.cuda"}};
+  for (const auto& row : kRows) {
+    best.source = std::string("import torch\n") + row.line + "\nclass ModelNew: pass\n";
+    EXPECT_THAT(BestFile({}, best), testing::EndsWith(std::string(", hone_ext.__dict__)\n") + row.becomes +
+                                                      "\nclass ModelNew: pass\n"))
+        << row.line;
+    EXPECT_THAT(BestFile({}, best), testing::Not(testing::HasSubstr("sys.modules"))) << row.line;
+  }
+  for (const char* line :
+       {"import torch, hone_ext", "from hone_ext import *", "from hone_ext import (cpp)"}) {
+    best.source = std::string(line) + "\nclass ModelNew: pass\n";
+    EXPECT_THAT(BestFile({}, best), testing::HasSubstr("sys.modules[\"hone_ext\"] = hone_ext\n")) << line;
+    EXPECT_THAT(BestFile({}, best), testing::EndsWith(best.source)) << line;
+  }
+}
+
+// `hone bench` on the file of a winner prints findings as if they were the winner's own.
+TEST(BestFile, AddsNothingThatLintHasSomethingToSayAbout) {
+  constexpr char kBody[] =
+      "\n\nclass ModelNew(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n\n"
+      "    def forward(self, x):\n        return x.view(x.shape)\n";
+  RunRecord run;
+  run.task = "t";
+  run.task_path = "t.py";
+  CandidateRecord best;
+  best.key = "seed0";
+  best.json = "{}";
+  for (const char* import :
+       {"", "import hone_ext\n", "import hone_ext as ext\n", "from hone_ext import cpp, cuda as gpu\n"}) {
+    best.source = std::string("import torch\n") + import + kBody;
+    const std::string alone = DumpJson(ToJson(LintSource("c.py", best.source, {}).findings));
+    EXPECT_EQ(alone, "[]") << "the candidate itself is clean: " << import;
+    EXPECT_EQ(DumpJson(ToJson(LintSource("best.py", BestFile(run, best), {}).findings)), "[]") << import;
+  }
 }
 
 TEST(BestFile, WithoutAnAcceptedCandidateItIsTheTaskUnderTheNameModelNewAndSaysWhy) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "codegen/device_costs.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -73,7 +74,9 @@ Result<std::optional<AnalysisRecord>> Spine::Analyse(const CandidateRecord& cand
     HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(candidate));
     inputs.profile = ProfileFacts(profile);
   }
-  const Json facts = {{"card", context_.card}, {"verdict", inputs.verdict}};
+  HONE_ASSIGN_OR_RETURN(const DeviceCosts costs, LoadDeviceCosts());
+  const Json facts = {
+      {"card", context_.card}, {"verdict", inputs.verdict}, {"generous_step_us", costs.gpu.generous_step_us}};
   std::string key = candidate.key + ".analysis";
   std::optional<AnalysisRecord> record;
   for (const bool again : {false, true}) {

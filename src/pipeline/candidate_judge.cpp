@@ -6,7 +6,10 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/provenance.h"
+#include "graph/graph_json.h"
 #include "pipeline/recorder.h"
+#include "store/known_verdict.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -31,6 +34,7 @@ std::vector<std::string> CpuFlags() {
 }
 
 constexpr double kTf32Error = 2e-4;
+constexpr double kFarBehind = 0.6;
 
 TaskContext ContextOfTask(const ReferenceSession& session) {
   const Json& facts = session.facts();
@@ -78,9 +82,12 @@ TaskContext ContextOfTask(const ReferenceSession& session) {
 }  // namespace
 
 Json ToJson(const TaskContext& context) {
-  return {{"card", context.card},       {"facts", context.facts},      {"device", context.device},
-          {"machine", context.machine}, {"name", context.device_name}, {"best_rung", context.best_rung},
-          {"best_us", context.best_us}};
+  Json json = {{"card", context.card},       {"facts", context.facts},      {"device", context.device},
+               {"machine", context.machine}, {"name", context.device_name}, {"best_rung", context.best_rung},
+               {"best_us", context.best_us}};
+  if (!context.graph.is_null()) json["graph"] = context.graph;
+  if (!context.why_no_graph.empty()) json["why_no_graph"] = context.why_no_graph;
+  return json;
 }
 
 TaskContext TaskContextFromJson(const Json& json) {
@@ -92,7 +99,35 @@ TaskContext TaskContextFromJson(const Json& json) {
   context.device_name = GetString(json, "name");
   context.best_rung = GetString(json, "best_rung", "eager");
   context.best_us = GetNumber(json, "best_us");
+  context.graph = GetMember(json, "graph");
+  context.why_no_graph = GetString(json, "why_no_graph");
   return context;
+}
+
+Judged JudgedFromRecord(const Json& record) {
+  Judged judged;
+  judged.record = record;
+  Verdict& verdict = judged.verdict;
+  verdict.verdict = GetString(record, "verdict");
+  verdict.reason = GetString(record, "reason");
+  verdict.detail = GetString(record, "detail");
+  verdict.kind = GetString(record, "kind");
+  const Json& speedup = GetMember(record, "speedup");
+  const Json& ends = GetMember(speedup, "ci95");
+  verdict.vs_best.estimate = GetNumber(speedup, "vs_best");
+  if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number()) {
+    verdict.vs_best.low = ends[0].get<double>();
+    verdict.vs_best.high = ends[1].get<double>();
+  }
+  verdict.vs_eager.estimate = GetNumber(speedup, "vs_eager");
+  verdict.candidate_us = GetNumber(speedup, "candidate_us");
+  verdict.error = GetNumber(GetMember(record, "error"), "candidate");
+  verdict.error_limit = GetNumber(GetMember(record, "error"), "limit");
+  return judged;
+}
+
+bool IsFromStore(const Json& record) {
+  return GetMember(record, "from_store").is_object();
 }
 
 CandidateRecord CandidateJudge::Describe(const std::string& key, const std::string& phase,
@@ -126,8 +161,13 @@ Result<ReferenceSession*> SessionJudge::Session(const Progress& progress) {
 }
 
 Result<TaskContext> SessionJudge::Context(const Progress& progress) {
-  HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, Session(progress));
-  return ContextOfTask(*session);
+  HONE_ASSIGN_OR_RETURN(ReferenceSession * session, Session(progress));
+  TaskContext context = ContextOfTask(*session);
+  if (const TaskGraph& captured = session->graph(); captured.graph)
+    context.graph = graph::ToJson(*captured.graph);
+  else
+    context.why_no_graph = captured.declined;
+  return context;
 }
 
 namespace {
@@ -155,26 +195,53 @@ fs::path KeptLook(const ReferenceSession& session, const CandidateFile& candidat
 
 }  // namespace
 
+std::string SessionJudge::Conditions(const CandidateFile& candidate) {
+  std::call_once(identified_, [&] { machine_ = IdentifyMachine(options_); });
+  return ConditionsOf(task_, candidate, options_, machine_);
+}
+
+Result<std::optional<Judged>> SessionJudge::Known(const CandidateFile& candidate) {
+  if (known_ == nullptr) return std::optional<Judged>();
+  HONE_ASSIGN_OR_RETURN(
+      const std::optional<KnownVerdict> known,
+      FindKnownAnywhere(known_->store(), task_.name, candidate.sha256, Conditions(candidate)));
+  if (!known) return std::optional<Judged>();
+  Judged judged = JudgedFromRecord(known->record);
+  judged.record["from_store"] = {{"id", known->where}, {"created", known->created}};
+  return std::optional<Judged>(std::move(judged));
+}
+
 Result<Judged> SessionJudge::Judge(const CandidateFile& candidate, const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(ReferenceSession * session, Session(progress));
   const SlotTaken slot(slots_);
   Judged judged;
-  HONE_ASSIGN_OR_RETURN(judged.measurement, evaluator_->Evaluate(candidate, another_follows_, progress));
+  const JudgeContext context = ContextOf(*session);
+  const auto is_unsure = [&](const Measurement& seen) {
+    const Verdict verdict = hone::Judge(seen, context);
+    // More pairs will not accept one that is far behind. One more tells whether it is slower.
+    const bool far_behind = verdict.vs_best.estimate > 0 && verdict.vs_best.estimate < kFarBehind;
+    const bool worth_a_pair = !far_behind || (seen.timing && seen.timing->pairs < 2);
+    return verdict.verdict == NameOf(Decision::kInconclusive) && worth_a_pair;
+  };
+  HONE_ASSIGN_OR_RETURN(judged.measurement,
+                        evaluator_->Evaluate(candidate, another_follows_, progress, is_unsure));
   judged.verdict = hone::Judge(judged.measurement, ContextOf(*session));
-  // A busy machine is no fault of the candidate's: it is tried again, once.
-  const bool again = judged.verdict.verdict == "inconclusive";
-  if (again) {
-    progress("the machine was busy: timing again", 0, 0);
-    HONE_ASSIGN_OR_RETURN(judged.measurement, evaluator_->Evaluate(candidate, another_follows_, progress));
-    judged.measurement.notes.push_back("the machine was too busy at the first attempt; this is the second");
-    judged.verdict = hone::Judge(judged.measurement, ContextOf(*session));
-  }
   judged.record = ToJson(judged.verdict);
   judged.record["card"] = ToJson(session->card());
   judged.record["provenance"] = Provenance(*session, candidate, judged.measurement);
+  judged.record["provenance"]["conditions"] = Conditions(candidate);
   judged.record["provenance"]["prepare_seconds"] = prepared_s_;
   judged.record["provenance"]["prepare_reference_seconds"] = prepared_reference_s_;
   return judged;
+}
+
+Result<std::optional<Judged>> SessionJudge::JudgeAnew(const CandidateFile& candidate,
+                                                      const Progress& progress) {
+  HONE_ASSIGN_OR_RETURN(ReferenceSession * session, Session(progress));
+  HONE_RETURN_IF_ERROR(session->DrawAnew(progress));
+  SetAnotherFollows(false);
+  HONE_ASSIGN_OR_RETURN(Judged judged, Judge(candidate, progress));
+  return std::optional<Judged>(std::move(judged));
 }
 
 Result<QuickLook> SessionJudge::Look(const CandidateFile& candidate, const Progress& progress) {

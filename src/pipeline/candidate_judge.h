@@ -6,22 +6,30 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <semaphore>
 #include <string>
 
 #include "base/clock.h"
 #include "evaluation/evaluator.h"
 #include "evaluation/kernel_profile.h"
-#include "store/records.h"
+#include "pipeline/verdict_reuse.h"
+#include "store/run_store.h"
 #include "verdict/verdict.h"
 
 namespace hone {
 
 struct Judged {
   Verdict verdict;
-  OrderedJson record;  // what `bench --json` prints
+  // What `bench --json` prints. Of a verdict from the store it has the measurement as well, and says where it
+  // was reached (from_store).
+  OrderedJson record;
   Measurement measurement;
 };
+// A verdict that was recorded. What a run keeps of a verdict is in it; the rest stays in the record.
+Judged JudgedFromRecord(const Json& record);
+// Whether the record of a verdict says that it was taken from the store.
+bool IsFromStore(const Json& record);
 
 // What prompts and the expert want to know about the task on this device; plain values, kept with the run.
 struct TaskContext {
@@ -29,8 +37,10 @@ struct TaskContext {
   Json facts;    // as the reference worker reported them
   Json device;   // limits, for prompts
   Json machine;  // for the expert
+  Json graph;    // graph/graph_json.h; null if it could not be captured, and why_no_graph says why
+  std::string why_no_graph;
   std::string device_name;
-  std::string best_rung;  // PyTorch's own best, at first look
+  std::string best_rung;  // the best baseline, by a short timing
   double best_us = 0;
 };
 Json ToJson(const TaskContext& context);
@@ -45,7 +55,13 @@ class CandidateJudge {
   virtual CandidateRecord Describe(const std::string& key, const std::string& phase,
                                    const std::string& source, const std::string& task_source);
   virtual Result<TaskContext> Context(const Progress& progress) = 0;
+  // A settled verdict on the same bytes under the same conditions, which costs no evaluation.
+  virtual Result<std::optional<Judged>> Known(const CandidateFile&) { return std::optional<Judged>(); }
   virtual Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) = 0;
+  // Judges a candidate on cases that nobody has seen yet. Nothing: this judge has no others.
+  virtual Result<std::optional<Judged>> JudgeAnew(const CandidateFile&, const Progress&) {
+    return std::optional<Judged>();
+  }
   virtual Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) = 0;
   virtual Result<KernelProfile> Profile(const CandidateFile& candidate) = 0;
 };
@@ -57,17 +73,26 @@ class SessionJudge : public CandidateJudge {
 
   void EndAt(Deadline end) override { options_.end = end; }
   Result<TaskContext> Context(const Progress& progress) override;
+  Result<std::optional<Judged>> Known(const CandidateFile& candidate) override;
   Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) override;
+  Result<std::optional<Judged>> JudgeAnew(const CandidateFile& candidate, const Progress& progress) override;
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) override;
   Result<KernelProfile> Profile(const CandidateFile& candidate) override;
 
   Result<ReferenceSession*> Session(const Progress& progress);
+  // Verdicts of this store are given again; without one every question is judged.
+  void ReuseFrom(RunStore* store) { known_ = store; }
   // False when the next candidate is the last: no interpreter is started for one that never comes.
   void SetAnotherFollows(bool follows) { another_follows_ = follows; }
 
  private:
+  std::string Conditions(const CandidateFile& candidate);
+
   TaskFile task_;
   SessionOptions options_;
+  RunStore* known_ = nullptr;
+  std::once_flag identified_;
+  JudgingMachine machine_;
   bool several_;
   std::atomic<bool> another_follows_;
   std::mutex mutex_;

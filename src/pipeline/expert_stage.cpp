@@ -1,4 +1,4 @@
-// The expert's proposals: a first look at all of them, the full judge for the most promising. With few
+// The expert's proposals: a screening run for all of them, the full judge for the most promising. With few
 // proposals on a quick task nothing is left out; on a slow one the judge's time goes where it can matter.
 #include <fmt/format.h>
 
@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "codegen/expert.h"
+#include "graph/graph_json.h"
+#include "graph/rewrites/rewrite.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -36,8 +38,8 @@ Result<QuickLook> Spine::Look(const std::string& key, const std::string& source)
   HONE_RETURN_IF_ERROR(recorder_.Decide(
       "look:" + key, "look",
       look->right
-          ? fmt::format("{}: {} at first look", key, HumanSeconds(look->call_us * 1e-6))
-          : fmt::format("{}: out at first look: {}", key, SafeForTerminal(Lines(look->why + "\n")[0])),
+          ? fmt::format("{}: {} in the screening run", key, HumanSeconds(look->call_us * 1e-6))
+          : fmt::format("{}: failed the screening run: {}", key, SafeForTerminal(Lines(look->why + "\n")[0])),
       {{"right", look->right}, {"why", look->why}, {"call_us", look->call_us}}));
   return *look;
 }
@@ -50,7 +52,27 @@ Status Spine::Expert() {
   inputs.target = recorder_.run().target;
   inputs.device = GetString(context_.machine, "device", "cpu");
   inputs.machine = context_.machine;
+  inputs.why_no_graph = context_.why_no_graph;
+  const Stopwatch own_work;  // without the capture, which the worker does
+  if (!context_.graph.is_null()) {
+    Result<graph::Graph> graph = graph::GraphFromJson(context_.graph);
+    if (graph.ok())
+      inputs.graph = std::make_shared<const graph::Graph>(std::move(*graph));
+    else
+      inputs.why_no_graph = graph.error().message;
+  }
+  if (inputs.graph != nullptr) {
+    HONE_ASSIGN_OR_RETURN(const graph::RewriteSummary rewrites, graph::SummariseRewrites(*inputs.graph));
+    HONE_RETURN_IF_ERROR(
+        recorder_.Decide("rewrites", "expert", graph::ToText(rewrites), graph::ToJson(rewrites)));
+  }
   HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
+  const double seconds = own_work.seconds();
+  HONE_RETURN_IF_ERROR(recorder_.Decide(
+      "expert_time", "expert",
+      fmt::format("reading the graph and writing {} candidate{} took {}", answer.proposals.size(),
+                  answer.proposals.size() == 1 ? "" : "s", HumanSeconds(seconds)),
+      {{"seconds", seconds}, {"candidates", answer.proposals.size()}}));
   if (!answer.recognised.empty())
     HONE_RETURN_IF_ERROR(recorder_.Decide("recognised", "expert", answer.recognised));
   // Recipes for a device that is not here say nothing about the task: one line for all of them.
@@ -103,9 +125,9 @@ Status Spine::Expert() {
       HONE_RETURN_IF_ERROR(
           recorder_.Decide("left_out:" + entry.candidate.key, "expert",
                            fmt::format("{}: not judged: {}", entry.candidate.key,
-                                       !entry.look.right ? "it was out at first look"
-                                       : hopeless        ? "slower than PyTorch's best at first look"
-                                                         : "others looked faster")));
+                                       !entry.look.right ? "it failed the screening run"
+                                       : hopeless ? "slower than the best baseline in the screening run"
+                                                  : "others were faster in the screening run")));
       continue;
     }
     HONE_RETURN_IF_ERROR(Judge(entry.candidate));

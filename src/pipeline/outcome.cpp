@@ -7,8 +7,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "evaluation/task_folder_blame.h"
 #include "pipeline/rules.h"
 #include "store/run_result.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -27,14 +29,6 @@ std::string ReasonCounts(const std::vector<CandidateRecord>& candidates) {
   std::vector<std::string> parts;
   for (const auto& [reason, count] : order) parts.push_back(fmt::format("{} {}", count, reason));
   return Join(parts, ", ");
-}
-
-// The line of a traceback that says which file is missing.
-std::string MissingFile(const CandidateRecord& candidate) {
-  std::string found;
-  for (const std::string& line : Lines(candidate.detail))
-    if (Contains(line, "FileNotFoundError")) found = std::string(Trim(line));
-  return SafeForTerminal(found.substr(0, kLongestQuote));
 }
 
 // What the expert said of the whole task, or else of its first recipe.
@@ -56,6 +50,14 @@ std::string WhyDeclined(const std::vector<DecisionRecord>& decisions) {
 
 }  // namespace
 
+TimedCounts CountTimed(const std::vector<CandidateRecord>& candidates) {
+  TimedCounts counts;
+  for (const CandidateRecord& one : candidates)
+    if (one.phase != "zero" && one.right())
+      ++(one.verdict == NameOf(Decision::kInconclusive) ? counts.too_busy : counts.timed);
+  return counts;
+}
+
 std::string WhyNothingTried(const std::vector<CandidateRecord>& candidates,
                             const std::vector<DecisionRecord>& decisions) {
   size_t proposed = 0;
@@ -65,7 +67,7 @@ std::string WhyNothingTried(const std::vector<CandidateRecord>& candidates,
     if (one.judged())
       return fmt::format(
           "the task reads a file beside it, and a candidate is one file that is judged alone ({})",
-          MissingFile(one));
+          SafeForTerminal(BlamedLine(one.detail).substr(0, kLongestQuote)));
   }
   if (proposed > 0) return fmt::format("{} proposed, none of them judged", proposed);
   return WhyDeclined(decisions);
@@ -76,13 +78,21 @@ std::string ResultSentence(const RunRecord& run, const std::vector<CandidateReco
   if (run.result == kAccepted) {
     const std::optional<CandidateRecord> best =
         Fastest(candidates, [](const CandidateRecord& one) { return one.accepted(); });
-    return fmt::format("{} is {:.2f}x the best of PyTorch ({:.2f}x eager)", best->key, best->vs_best,
-                       best->vs_eager);
+    return fmt::format("{} is {:.2f}x as fast as the best PyTorch baseline ({:.2f}x eager)", best->key,
+                       best->vs_best, best->vs_eager);
   }
   if (run.result == kKeptPyTorch) {
     const Result<Json> context = ParseJson(run.card);
-    return fmt::format("keep PyTorch: nothing accepted was faster (its best here is {})",
-                       BestOfPyTorch(candidates, context.ok() ? GetString(*context, "best_rung") : ""));
+    const std::string best = BestOfPyTorch(candidates, context.ok() ? GetString(*context, "best_rung") : "");
+    const TimedCounts counts = CountTimed(candidates);
+    if (counts.timed == 0)
+      return fmt::format(
+          "keep PyTorch: the machine was too busy to tell whether a correct candidate is faster than {}",
+          best);
+    return fmt::format("keep PyTorch: no correct candidate was faster than {}{}", best,
+                       counts.too_busy == 0 ? ""
+                                            : fmt::format(" (the machine was too busy to time {} of {})",
+                                                          counts.too_busy, counts.timed + counts.too_busy));
   }
   if (run.result == kNoneRight) return "no candidate was right: " + ReasonCounts(candidates);
   if (run.result == kCannotJudge) {

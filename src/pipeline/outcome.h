@@ -9,6 +9,13 @@
 
 namespace hone {
 
+// Of the right candidates: how many were timed, and for how many the machine was too busy.
+struct TimedCounts {
+  int timed = 0;
+  int too_busy = 0;
+};
+TimedCounts CountTimed(const std::vector<CandidateRecord>& candidates);
+
 // Why no candidate could be judged: what the expert declined by, or the file that the task reads beside it.
 std::string WhyNothingTried(const std::vector<CandidateRecord>& candidates,
                             const std::vector<DecisionRecord>& decisions);

@@ -32,16 +32,28 @@ TEST(ResultSentence, NamesTheBestAcceptedOne) {
   EXPECT_EQ(Sentence({JudgedCandidate("a", "accepted", "faster", 1.5),
                       JudgedCandidate("b", "accepted", "faster", 2.5),
                       JudgedCandidate("c", "rejected", "crashed")}),
-            "b is 2.50x the best of PyTorch (5.00x eager)");
+            "b is 2.50x as fast as the best PyTorch baseline (5.00x eager)");
 }
 
 TEST(ResultSentence, KeepsPyTorchOnlyWhereSomethingWasRight) {
   EXPECT_EQ(Sentence({JudgedCandidate("a", "rejected", "slower", 0.5)}),
-            "keep PyTorch: nothing accepted was faster (its best here is cudagraph)");
+            "keep PyTorch: no correct candidate was faster than cudagraph");
   EXPECT_EQ(
       Sentence({JudgedCandidate("a", "rejected", "crashed"), JudgedCandidate("b", "rejected", "wrong-output"),
                 JudgedCandidate("c", "rejected", "wrong-output")}),
       "no candidate was right: 2 wrong-output, 1 crashed");
+}
+
+TEST(ResultSentence, ABusyMachineIsNotASlowCandidate) {
+  const CandidateRecord busy = JudgedCandidate("a", "inconclusive", "machine-busy", 1.5);
+  const CandidateRecord slow = JudgedCandidate("b", "rejected", "slower", 0.5);
+  EXPECT_EQ(
+      Sentence({busy, JudgedCandidate("c", "rejected", "crashed")}),
+      "keep PyTorch: the machine was too busy to tell whether a correct candidate is faster than cudagraph");
+  EXPECT_EQ(
+      Sentence({busy, slow}),
+      "keep PyTorch: no correct candidate was faster than cudagraph (the machine was too busy to time 1 of "
+      "2)");
 }
 
 TEST(ResultSentence, SaysWhyNothingCouldBeTried) {
@@ -52,11 +64,13 @@ TEST(ResultSentence, SaysWhyNothingCouldBeTried) {
                           {"declined:cpu/conv", "", "expert", "cpu/conv: not proposed: nothing", ""}}),
             "nothing could be tried: no recipe suits this task; cpu/gru: no GRU (1 more declined)");
   CandidateRecord lost = JudgedCandidate("a", "rejected", "import-failed");
-  lost.detail = "Traceback\n  FileNotFoundError: [Errno 2] No such file: 'table.txt'\n";
+  lost.detail =
+      "FileNotFoundError: 'table.txt'; t.py:5 reads table.txt, and a candidate cannot: it runs in a sandbox "
+      "without the task's folder. Move what is needed";
   EXPECT_EQ(
       Sentence({lost}),
       "nothing could be tried: the task reads a file beside it, and a candidate is one file that is judged "
-      "alone (FileNotFoundError: [Errno 2] No such file: 'table.txt')");
+      "alone (FileNotFoundError: 'table.txt'; t.py:5 reads table.txt)");
 }
 
 TEST(ResultSentence, OfAFailedRunClaimsNothingAboutPyTorch) {

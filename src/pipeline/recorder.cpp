@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/usage.h"
 #include "store/record_io.h"
 
 namespace hone {
@@ -21,14 +22,24 @@ std::string CsvField(const std::string& text) {
   return "\"" + ReplaceAll(text, "\"", "\"\"") + "\"";
 }
 
+std::string CsvField(const OrderedJson& value) {
+  if (value.is_string()) return CsvField(value.get<std::string>());
+  return value.is_number_float() ? fmt::format("{:.6f}", value.get<double>()) : DumpJson(value);
+}
+
+// The fields of a call that say what it was and what it used.
 std::string UsageCsv(const std::vector<CallRecord>& calls) {
-  std::string csv =
-      "key,call_type,status,model,prompt_tokens,completion_tokens,estimated,cost_usd,price_known,seconds,"
-      "attempts\n";
-  for (const CallRecord& call : calls)
-    csv += fmt::format("{},{},{},{},{},{},{},{:.6f},{},{:.3f},{}\n", CsvField(call.key), call.call_type,
-                       call.status, CsvField(call.model), call.prompt_tokens, call.completion_tokens,
-                       call.estimated, call.cost_usd, call.price_known, call.seconds, call.attempts);
+  std::vector<std::string> names = {"key", "call_type", "status", "model"};
+  const OrderedJson used = ToJson(Usage());
+  for (const auto& [name, unused] : used.items()) names.push_back(name);
+  names.insert(names.end(), {"seconds", "attempts"});
+  std::string csv = Join(names, ",") + "\n";
+  for (const CallRecord& call : calls) {
+    const OrderedJson row = RecordToJson(call, Extent::kList);
+    std::vector<std::string> values;
+    for (const std::string& name : names) values.push_back(CsvField(row.at(name)));
+    csv += Join(values, ",") + "\n";
+  }
   return csv;
 }
 
@@ -42,9 +53,10 @@ OrderedJson Summary(const RunRecord& run, const std::vector<CandidateRecord>& ca
                     const std::vector<DecisionRecord>& decisions, const UsageTotals& usage) {
   OrderedJson json = {{"run", run.name}, {"hone", HONE_VERSION}};
   json.update(RecordToJson(run, Extent::kList));
+  const OrderedJson speedup = {{"vs_best", json["vs_best"]}, {"vs_eager", json["vs_eager"]}};
   for (const char* name : {"name", "task_path", "task_sha256", "vs_best", "vs_eager"}) json.erase(name);
   json["task"] = {{"name", run.task}, {"path", run.task_path}, {"sha256", run.task_sha256}};
-  json["speedup"] = {{"vs_best", run.vs_best}, {"vs_eager", run.vs_eager}};
+  json["speedup"] = speedup;
   json["usage"] = RecordToJson(usage, Extent::kWhole);
   json["options"] = ParsedOrNull(run.options);
   json["candidates"] = OrderedJson::array();

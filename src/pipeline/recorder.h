@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "store/run_store.h"
 
 namespace hone {

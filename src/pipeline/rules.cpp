@@ -16,10 +16,12 @@ constexpr double kBetter = 1.01;
 constexpr double kNearTheFloor = 1.25;
 
 // A persistent kernel with the time loop inside it makes sense for a recurrence only: a persistent GEMM has
-// no steps. So the card decides first, then the class that the record names, and its prose last.
+// no steps. So the card decides first, then the class that the record names, and its prose last; prose that
+// names a persistent kernel to say that there will be none does not ask for one.
 bool AsksForPersistentRecurrence(const AnalysisRecord& record, const Json& card) {
   const std::string type = ToLower(record.kernel_type);
-  if (!IsRecurrent(card) || !Contains(type + " " + ToLower(record.optimisation_method), "persistent"))
+  if (!IsRecurrent(card) || !Contains(type + " " + ToLower(record.optimisation_method), "persistent") ||
+      WhereTheLoopIs(record) != LoopPlace::kInside)
     return false;
   if (Contains(type, "recurrent")) return true;
   for (const char* other : {"gemm", "conv", "elementwise", "reduction", "attention", "scan"})

@@ -33,7 +33,7 @@ std::optional<CandidateRecord> Fastest(const std::vector<CandidateRecord>& all, 
   return best;
 }
 
-// The fastest of PyTorch's own rungs as the verdicts saw it; else the one of the first look. The verdicts
+// The fastest baseline as the verdicts saw it; else the one of the short timing. The verdicts
 // know better: rungs that take long to prepare join the ladder late.
 std::string BestOfPyTorch(const std::vector<CandidateRecord>& all, const std::string& at_first_look);
 

@@ -11,6 +11,7 @@ Json ToJson(const RunOptions& options) {
           {"tuning", options.tuning},
           {"tune_trials", options.tune_trials},
           {"judge_at_most", options.judge_at_most},
+          {"again", options.again},
           {"files", options.files},
           // As text: JSON readers elsewhere keep 53 bits of a number.
           {"search_seed", std::to_string(options.search_seed)},
@@ -33,6 +34,7 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.tuning = GetBool(json, "tuning", options.tuning);
   options.tune_trials = static_cast<int>(GetInt(json, "tune_trials", options.tune_trials));
   options.judge_at_most = static_cast<int>(GetInt(json, "judge_at_most", options.judge_at_most));
+  options.again = GetBool(json, "again", options.again);
   const Json& files = GetMember(json, "files");
   if (files.is_array())
     for (const Json& file : files)

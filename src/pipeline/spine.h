@@ -71,6 +71,8 @@ class Spine {
   Result<std::optional<CandidateRecord>> Propose(const std::string& key, const std::string& parent,
                                                  const PromptInputs& inputs);
   Result<CandidateRecord> Judge(CandidateRecord candidate);
+  Status ConfirmBest();
+  CandidateFile FileOf(const CandidateRecord& candidate) const;
   Result<QuickLook> Look(const std::string& key, const std::string& source);
   Result<KernelProfile> Profile(const CandidateRecord& candidate);
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
@@ -80,6 +82,7 @@ class Spine {
   Result<std::optional<CandidateRecord>> BestBeforeTuning();
   // Before anything that costs: an Error once a budget is spent or the user pressed Ctrl-C.
   Status MayGoOn();
+  // Counts what calls have used so far; the caller holds the turn (model_turn_).
   Status SpendOnModel();
   Status ReserveEvaluation();
   // Of the judge; where the budget of minutes cut it off, the run stops.
@@ -98,6 +101,9 @@ class Spine {
   TaskContext context_;
   Deadline deadline_ = Deadline::Never();
   std::atomic<int> evaluations_{0};  // made in all sittings, or reserved by a thread that is at it
+  // What a call will use is not known before it ends. With a budget of tokens or money calls therefore take
+  // turns, so that only the one that crosses the budget can exceed it, however many seeds go side by side.
+  std::mutex model_turn_;
   std::mutex stop_mutex_;
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;

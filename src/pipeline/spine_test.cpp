@@ -66,6 +66,20 @@ class FakeJudge : public CandidateJudge {
     return context;
   }
 
+  // What the store would know, by the fate that is written in the candidate.
+  Result<std::optional<Judged>> Known(const CandidateFile& candidate) override {
+    const std::string fate = After(candidate.source, "# known: ");
+    if (fate.empty()) return std::optional<Judged>();
+    const double speed = std::stod(fate);
+    return std::optional<Judged>(JudgedFromRecord(
+        {{"verdict", "accepted"},
+         {"reason", "faster"},
+         {"speedup", {{"vs_best", speed}, {"ci95", {speed * 0.99, speed * 1.01}}, {"vs_eager", speed}}},
+         {"error", {{"candidate", 1e-7}, {"limit", 1e-6}}},
+         {"measurement", {{"kept", true}}},
+         {"from_store", {{"id", "R1 seed0"}, {"created", "then"}}}}));
+  }
+
   Result<Judged> Judge(const CandidateFile& candidate, const Progress&) override {
     {
       const std::scoped_lock lock(mutex);
@@ -89,6 +103,17 @@ class FakeJudge : public CandidateJudge {
     return out;
   }
 
+  // What it says the second time is in the source as well; without that there is no second time.
+  Result<std::optional<Judged>> JudgeAnew(const CandidateFile& candidate, const Progress& progress) override {
+    const std::string later = After(candidate.source, "# later: ");
+    if (later.empty()) return std::optional<Judged>();
+    confirmed.push_back(candidate.name);
+    CandidateFile second = candidate;
+    second.source = "# fate: " + later + "\n";
+    HONE_ASSIGN_OR_RETURN(Judged judged, Judge(second, progress));
+    return std::optional<Judged>(std::move(judged));
+  }
+
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress&) override {
     ++looks;
     if (hangs_in == "look") return Hang();
@@ -104,6 +129,7 @@ class FakeJudge : public CandidateJudge {
     return KernelProfile{"", {KernelMetrics{"k", 1, 10, 1.0, sm_percent, 20, 50, 70, 0.5}}};
   }
 
+  std::vector<std::string> confirmed;
   Deadline end = Deadline::Never();
   std::string hangs_in;
   int pause_ms = 0;
@@ -184,10 +210,51 @@ TEST_F(SpineTest, AFineSeedWins) {
   EXPECT_THAT(Keys(), ElementsAre("seed0:faster"));
   const std::string best = *ReadFile(folder_.path() / "run" / "best.py");
   EXPECT_THAT(best, testing::HasSubstr("class ModelNew"));
-  EXPECT_THAT(best, testing::HasSubstr("2.50x the best of PyTorch"));
+  EXPECT_THAT(best, testing::HasSubstr("2.50x as fast as the best PyTorch baseline"));
   EXPECT_TRUE(fs::exists(folder_.path() / "run" / "run.json"));
   EXPECT_TRUE(fs::exists(folder_.path() / "run" / "usage.csv"));
   EXPECT_TRUE(fs::exists(folder_.path() / "run" / "llm" / "seed0.prompt.txt"));
+}
+
+TEST_F(SpineTest, EverythingIsSaidBeforeTheRunIsOver) {
+  Reply("seed", Candidate("accepted 2.5"));
+  std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
+  std::unique_ptr<RunStore> reader = std::move(*RunStore::OpenReadOnly(folder_.path() / "hone.db"));
+  std::vector<std::string> lines, statuses;
+  RunWatcher watcher;
+  watcher.said = [&](const std::string& line) {
+    lines.push_back(line);
+    statuses.push_back(reader->FindRun("run")->status);
+  };
+  Recorder recorder(*store_, *store_->FindRun("run"), watcher);
+  const Result<RunEnd> end = Spine(recorder, judge_, model.get(), task_, options_).Run();
+  ASSERT_TRUE(end.ok());
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(lines.back(), end->outcome);
+  EXPECT_THAT(statuses, testing::Each("running"));
+  const RunRecord over = *reader->FindRun("run");
+  EXPECT_EQ(over.status, "done");
+  EXPECT_EQ(over.outcome, end->outcome);
+  EXPECT_EQ(over.result, "accepted");
+}
+
+TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {
+  options_.seeds = 3;
+  Reply("seed", Candidate("accepted 3.0\n# later: wrong-output"));
+  Reply("seed", Candidate("accepted 2.5\n# later: no_difference 1.0"));
+  Reply("seed", Candidate("accepted 2.0\n# later: accepted 1.9"));
+  const RunEnd end = Run();
+  ASSERT_TRUE(end.best);
+  EXPECT_EQ(end.best->key, "seed2");
+  EXPECT_EQ(end.best->vs_best, 2.0);
+  EXPECT_THAT(judge_.confirmed, ElementsAre("seed0", "seed1", "seed2"));
+  EXPECT_THAT(Keys(), ElementsAre("seed0:wrong-output", "seed1:no_difference", "seed2:faster"));
+  EXPECT_THAT(Decisions(),
+              testing::HasSubstr("seed2 was accepted at 2.00x and judged again with other seeds"));
+  // Nothing is judged a third time.
+  const RunEnd again = Run();
+  EXPECT_EQ(again.best->key, "seed2");
+  EXPECT_EQ(judge_.confirmed.size(), 3u);
 }
 
 TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {
@@ -210,6 +277,7 @@ TEST_F(SpineTest, RepairsRunOutAndAnAnalysisThatSaysNoLeavesNothingRight) {
   EXPECT_FALSE(end.best);
   EXPECT_EQ(end.result, "none_right");
   EXPECT_EQ(end.outcome, "no candidate was right: 3 crashed, 1 wrong-output");
+  EXPECT_EQ(store_->FindRun("run")->vs_best, 1);
   EXPECT_EQ(judge_.judged.size(), 4u);
   EXPECT_THAT(Decisions(), testing::HasSubstr("not worth optimising"));
   EXPECT_THAT(*ReadFile(folder_.path() / "run" / "best.py"), testing::HasSubstr("ModelNew = Model"));
@@ -365,10 +433,16 @@ class PromptModel : public Model {
   ModelReply Ask(const ModelRequest&, const ModelProgress&) override {
     ModelReply reply;
     reply.text = Candidate("accepted 1.5");
+    reply.usage = {60, 40, false, 0.25, true};
+    ++asked;
+    if (pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     return reply;
   }
   std::string name() const override { return "prompt"; }
   bool order_matters() const override { return false; }
+
+  std::atomic<int> asked{0};
+  int pause_ms = 0;
 };
 
 TEST_F(SpineTest, SeedsSideBySideNeverMakeAnEvaluationTooMany) {
@@ -388,6 +462,52 @@ TEST_F(SpineTest, SeedsSideBySideNeverMakeAnEvaluationTooMany) {
   Recorder recorder(*store_, *store_->FindRun("run"), {});
   ASSERT_TRUE(Spine(recorder, judge_, &model, task_, options_).Run().ok());
   EXPECT_EQ(judge_.judged.size(), 7u) << "a budget holds for all sittings together";
+}
+
+TEST_F(SpineTest, AVerdictFromTheStoreCostsNoEvaluationAndTheWinnerIsJudgedAfresh) {
+  options_.seeds = 2;
+  options_.tuning = false;
+  options_.budget.evaluations = 2;
+  Reply("seed", Candidate("crashed", "# known: 2.5\n# later: accepted 2.4\n"));
+  Reply("seed", Candidate("accepted 1.5"));
+  const RunEnd end = Run();
+  EXPECT_EQ(end.status, "done");
+  EXPECT_EQ(end.best->key, "seed0");
+  EXPECT_EQ(end.best->vs_best, 2.5);
+  EXPECT_EQ(end.best->ci_low, 2.5 * 0.99);
+  EXPECT_EQ(end.best->error_limit, 1e-6);
+  EXPECT_THAT(judge_.confirmed, ElementsAre("seed0"));
+  EXPECT_THAT(judge_.judged, ElementsAre("seed1", "seed0"));
+  const Json record = *ParseJson((*store_->Candidate(run_.id, "seed0"))->json);
+  EXPECT_EQ(GetString(GetMember(record, "from_store"), "id"), "R1 seed0");
+  EXPECT_TRUE(GetBool(GetMember(record, "measurement"), "kept")) << "the measurement of that verdict stays";
+  EXPECT_THAT(*ReadFile(folder_.path() / "run" / "console.log"),
+              testing::HasSubstr("seed0: this verdict is taken from the store: R1 seed0 of then"));
+  // A second sitting does not count it either, and judges nothing again.
+  EXPECT_EQ(Run().status, "done");
+  EXPECT_EQ(judge_.judged.size(), 2u);
+}
+
+TEST_F(SpineTest, SeedsSideBySideOverspendByOneCallAtMost) {
+  options_.seeds = 12;
+  options_.tuning = false;
+  PromptModel model;
+  model.pause_ms = 5;
+  options_.budget.tokens = 350;  // a call takes 100
+  for (const int sitting : {1, 2}) {
+    Recorder recorder(*store_, *store_->FindRun("run"), {});
+    const Result<RunEnd> end = Spine(recorder, judge_, &model, task_, options_).Run();
+    ASSERT_TRUE(end.ok());
+    EXPECT_THAT(end->outcome, testing::HasSubstr("350 tokens is spent"));
+    EXPECT_EQ(model.asked, 4) << "sitting " << sitting;
+  }
+  options_.budget.tokens = 0;
+  options_.budget.usd = 1.6;  // a call takes 0.25
+  Recorder recorder(*store_, *store_->FindRun("run"), {});
+  const Result<RunEnd> end = Spine(recorder, judge_, &model, task_, options_).Run();
+  ASSERT_TRUE(end.ok());
+  EXPECT_THAT(end->outcome, testing::HasSubstr("$1.6 is spent"));
+  EXPECT_EQ(model.asked, 7);
 }
 
 TEST_F(SpineTest, AnEvaluationThatHoneCouldNotMakeIsGivenBack) {
@@ -418,7 +538,7 @@ TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
     judge_.hangs_in = where;
     const Stopwatch watch;
     const RunEnd end = Run();
-    EXPECT_LT(watch.seconds(), 5) << where;
+    EXPECT_LT(watch.seconds(), 30) << where;
     EXPECT_EQ(end.status, "stopped") << where;
     EXPECT_THAT(end.outcome, testing::StartsWith("the budget of 2 minutes is spent; so far: ")) << where;
     EXPECT_EQ(end.best.has_value(), std::string(where) == "profile" || std::string(where) == "look");
@@ -459,6 +579,7 @@ TEST_F(SpineTest, AnErrorOfTheMachineIsNoVerdictAndTheRunGoesOnLater) {
     const Result<RunEnd> end = Spine(recorder, judge_, model.get(), task_, options_).Run();
     ASSERT_FALSE(end.ok());
     EXPECT_EQ(store_->FindRun("run")->status, "failed");
+    EXPECT_EQ(store_->FindRun("run")->vs_best, 0) << "a failed run kept nothing";
   }
   judge_.fail_after = -1;
   EXPECT_EQ(Run().best->key, "seed0.repair1");
@@ -508,6 +629,10 @@ TEST(Rules, OnlyARecurrenceIsToldToPutItsTimeLoopIntoTheKernel) {
   for (const Row& row : std::vector<Row>{
            {"persistent_recurrent", "one launch", recurrent, true},
            {"", "a persistent kernel", recurrent, true},
+           // named to say that there is none
+           {"", "a step kernel, not a persistent one", recurrent, false},
+           {"", "non-persistent: one launch per time step", recurrent, false},
+           {"", "a CUDA graph instead of a persistent kernel", recurrent, false},
            {"other", "Persistent kernel with the loop inside", recurrent, true},
            {"gemm", "a persistent GEMM for the input product", recurrent, false},
            {"persistent_gemm", "persistent tiles", recurrent, false},

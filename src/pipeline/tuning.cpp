@@ -109,7 +109,7 @@ Status Spine::Stage(const std::string& stage, CandidateRecord* best) {
   return Ok();
 }
 
-// Random configurations, a first look at each; the better half is looked at again until few are left, and
+// Random configurations, a screening run for each; the better half is screened again until few are left, and
 // those are judged.
 Result<std::optional<CandidateRecord>> Spine::Search(const CandidateRecord& base, const std::string& key) {
   const Result<std::vector<Tunable>> tunables = ReadTunables(base.source);

@@ -1,8 +1,12 @@
 #include "store/known_verdict.h"
 
+#include <fmt/format.h>
+
 #include <set>
 
+#include "base/json.h"
 #include "store/sql.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -15,7 +19,8 @@ constexpr double kPreciseInterval = 1.1;
 bool IsPrecise(const Json& record) {
   const Json& ends = GetMember(GetMember(record, "speedup"), "ci95");
   // Speed that was not judged at all is the same the next time.
-  if (!ends.is_array() || ends.size() != 2) return GetString(record, "reason") == "speed-not-judged";
+  if (!ends.is_array() || ends.size() != 2)
+    return GetString(record, "reason") == NameOf(Reason::kSpeedNotJudged);
   return ends[0].get<double>() > 0 && ends[1].get<double>() <= kPreciseInterval * ends[0].get<double>();
 }
 
@@ -23,16 +28,19 @@ bool IsPrecise(const Json& record) {
 
 bool IsSettled(const Json& record) {
   const std::string verdict = GetString(record, "verdict");
-  if (verdict == "accepted") return true;
-  if (verdict == "no_difference") return IsPrecise(record);
-  // Left out: timeout, crashed, out-of-memory, unsynchronised, too-fast (the machine may be the cause),
-  // escaped (what is allowed depends on the machine), import-failed (a package may have been installed
-  // since).
+  if (verdict == NameOf(Decision::kAccepted)) return true;
+  if (verdict == NameOf(Decision::kNoDifference)) return IsPrecise(record);
+  // Left out is what time or luck had a part in: timeout, crashed, out-of-memory, unsynchronised, too-fast
+  // and slower (the machine may be the cause), nondeterministic and stale-result (another sitting may not
+  // show it), escaped (what is allowed depends on the machine), import-failed (a package may have been
+  // installed since).
   static const std::set<std::string> kRepeatable = {
-      "build-failed",     "wrong-output",   "wrong-shape",      "wrong-dtype",  "non-finite",
-      "unwritten-output", "input-modified", "nondeterministic", "stale-result", "weights-not-transferred",
-      "timer-tampering",  "slower"};
-  return verdict == "rejected" && kRepeatable.count(GetString(record, "reason")) != 0;
+      NameOf(Reason::kBuildFailed),   NameOf(Reason::kWrongOutput),
+      NameOf(Reason::kWrongShape),    NameOf(Reason::kWrongDtype),
+      NameOf(Reason::kNonFinite),     NameOf(Reason::kUnwrittenOutput),
+      NameOf(Reason::kInputModified), NameOf(Reason::kWeightsNotTransferred),
+      NameOf(Reason::kTimerTampering)};
+  return verdict == NameOf(Decision::kRejected) && kRepeatable.count(GetString(record, "reason")) != 0;
 }
 
 Result<std::optional<VerdictRecord>> FindKnownVerdict(Store& store, const std::string& task,
@@ -53,6 +61,34 @@ Result<std::optional<VerdictRecord>> FindKnownVerdict(Store& store, const std::s
     if (IsSettled(*json)) return std::optional(std::move(record));
   }
   return std::optional<VerdictRecord>();
+}
+
+Result<std::optional<KnownVerdict>> FindKnownAnywhere(Store& store, const std::string& task,
+                                                      const std::string& candidate_sha256,
+                                                      const std::string& conditions) {
+  if (conditions.empty()) return std::optional<KnownVerdict>();
+  {
+    Statement rows(store.handle(),
+                   "SELECT run_id, key, created, json FROM candidate WHERE sha256=? AND instr(json, ?) > 0 "
+                   "ORDER BY id DESC");
+    rows.BindAll(candidate_sha256, conditions);
+    if (!rows.ok()) return SqlError(store.handle(), "cannot look for a known verdict");
+    while (rows.Step() == SQLITE_ROW) {
+      Result<Json> record = ParseJson(rows.Text(3));
+      if (!record.ok() || GetString(GetMember(*record, "provenance"), "conditions") != conditions ||
+          !IsSettled(*record))
+        continue;
+      // A verdict that was itself taken from the store names where it was reached.
+      const Json& origin = GetMember(*record, "from_store");
+      return std::optional(
+          KnownVerdict{GetString(origin, "id", fmt::format("R{} {}", rows.Integer(0), rows.Text(1))),
+                       GetString(origin, "created", rows.Text(2)), std::move(*record)});
+    }
+  }
+  HONE_ASSIGN_OR_RETURN(const std::optional<VerdictRecord> bench, FindKnownVerdict(store, task, conditions));
+  if (!bench) return std::optional<KnownVerdict>();
+  HONE_ASSIGN_OR_RETURN(Json record, ParseJson(bench->json));
+  return std::optional(KnownVerdict{fmt::format("V{}", bench->id), bench->created, std::move(record)});
 }
 
 }  // namespace hone

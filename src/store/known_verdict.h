@@ -1,6 +1,5 @@
-// Verdicts that need not be reached twice. A verdict of `hone bench` carries a hash of everything it depends
-// on (provenance.conditions); the same hash again means the same question, and the stored answer can be
-// given.
+// Verdicts that need not be reached twice. A verdict carries a hash of everything it depends on
+// (provenance.conditions); the same hash again means the same question, and the stored answer can be given.
 //
 // Only settled answers are given again. A time-out, a crash or a lack of memory may be the machine's doing,
 // and the next attempt may end differently.
@@ -9,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "store/store.h"
 
 namespace hone {
@@ -19,6 +19,16 @@ bool IsSettled(const Json& record);
 
 // The newest settled verdict on `task` under these conditions; nothing when there is none.
 Result<std::optional<VerdictRecord>> FindKnownVerdict(Store& store, const std::string& task,
+                                                      const std::string& conditions);
+
+// The newest settled verdict under these conditions, of a candidate of any run or else of `hone bench`.
+struct KnownVerdict {
+  std::string where;  // "R3 seed0" or "V12"
+  std::string created;
+  Json record;
+};
+Result<std::optional<KnownVerdict>> FindKnownAnywhere(Store& store, const std::string& task,
+                                                      const std::string& candidate_sha256,
                                                       const std::string& conditions);
 
 }  // namespace hone

@@ -154,17 +154,20 @@ Result<RunList> ListRuns(RunStore& store, const RunQuery& asked) {
 }
 
 Result<std::vector<SuiteLine>> ListSuites(RunStore& store) {
-  Statement query(store.store().handle(),
-                  "SELECT suite.id, suite.name, suite.created, run.status, run.result, run.vs_best "
-                  "FROM suite LEFT JOIN run ON run.suite_id = suite.id ORDER BY suite.id DESC");
+  Statement query(
+      store.store().handle(),
+      "SELECT suite.id, suite.name, suite.created, run.status, run.result, run.vs_best, run.degenerate "
+      "FROM suite LEFT JOIN run ON run.suite_id = suite.id ORDER BY suite.id DESC");
   std::vector<SuiteLine> suites;
   std::vector<double> counted;
+  std::vector<double> logs_of_degenerate;
   HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
     if (suites.empty() || suites.back().suite.id != row.Integer(0)) {
       suites.emplace_back();
       suites.back().suite = SuiteRecord{row.Integer(0), row.Text(1), row.Text(2), ""};
       suites.back().geomean_vs_best = 0;  // the sum of logarithms until all rows are in
       counted.push_back(0);
+      logs_of_degenerate.push_back(0);
     }
     const std::string status = row.Text(3);
     if (status.empty()) return;
@@ -176,12 +179,20 @@ Result<std::vector<SuiteLine>> ListSuites(RunStore& store) {
     suite.failed += result == kRunFailed ? 1 : 0;
     suite.nothing_tried += result == kNothingTried ? 1 : 0;
     counted.back() += CountsInMeans(result) ? 1 : 0;
+    const bool degenerate = CountsInMeans(result) && !row.Text(6).empty();
+    suite.degenerate += degenerate ? 1 : 0;
     if (result != kAccepted) return;
     ++suite.faster;
-    suite.geomean_vs_best += std::log(std::max(row.Number(5), 1e-9));
+    const double log = std::log(std::max(row.Number(5), 1e-9));
+    suite.geomean_vs_best += log;
+    if (degenerate) logs_of_degenerate.back() += log;
   }));
-  for (size_t i = 0; i < suites.size(); ++i)
+  for (size_t i = 0; i < suites.size(); ++i) {
+    const double others = counted[i] - static_cast<double>(suites[i].degenerate);
+    suites[i].geomean_without_degenerate =
+        std::exp((suites[i].geomean_vs_best - logs_of_degenerate[i]) / std::max(1.0, others));
     suites[i].geomean_vs_best = std::exp(suites[i].geomean_vs_best / std::max(1.0, counted[i]));
+  }
   return suites;
 }
 

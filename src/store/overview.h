@@ -47,6 +47,8 @@ struct SuiteLine {
   int64_t failed = 0;
   int64_t nothing_tried = 0;
   double geomean_vs_best = 1;  // over the runs that CountsInMeans; 1x for those without an accepted one
+  int64_t degenerate = 0;      // of these, tasks whose output does not depend on their inputs
+  double geomean_without_degenerate = 1;
 };
 
 struct DeviceLine {

@@ -119,6 +119,18 @@ TEST_F(OverviewTest, ARowCountsCandidatesWithoutPyTorchItself) {
   EXPECT_EQ(list.rows[0].accepted, 1);
 }
 
+TEST_F(OverviewTest, ASuiteHasAMeanWithoutDegenerateTasks) {
+  const int64_t suite = *store_->AddSuite({0, "s", "now", "{}"});
+  Add("a", 2, "H200", suite);
+  RunRecord constant = Add("b", 8, "H200", suite);
+  constant.degenerate = "the output does not depend on the inputs";
+  ASSERT_TRUE(store_->UpdateRun(constant).ok());
+  const std::vector<SuiteLine> suites = *ListSuites(*store_);
+  EXPECT_NEAR(suites[0].geomean_vs_best, 4, 1e-9);
+  EXPECT_EQ(suites[0].degenerate, 1);
+  EXPECT_NEAR(suites[0].geomean_without_degenerate, 2, 1e-9);
+}
+
 TEST_F(OverviewTest, ASuiteKeepsPyTorchAsOneAndCountsFailuresBesideTheMean) {
   const int64_t suite = *store_->AddSuite({0, "s", "now", "{}"});
   Add("a", 4, "H200", suite);

@@ -25,7 +25,8 @@ enum FieldTrait : unsigned {
   kLocal = 1 << 5,      // means something in one store only
   kDerived = 1 << 6,    // computed by the store (run_result.h, or a sum)
   kNullIfZero = 1 << 7,
-  kPyTorchIfEmpty = 1 << 8,  // told as "pytorch"
+  kAnswer = 1 << 8,    // told as AnswerOf(run_result.h) says; null where the run has no answer
+  kOfAnswer = 1 << 9,  // told as null where the run has no answer
 };
 
 template <class Record>

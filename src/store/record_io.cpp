@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/json.h"
 #include "store/record_fields.h"
+#include "store/run_result.h"
 #include "store/sql.h"
 
 namespace hone {
@@ -82,14 +84,22 @@ const Json& Find(const Json& json, const std::string& name) {
   return array.is_array() && index < array.size() ? array[index] : kNone;
 }
 
+// Nothing where the record is that of a run without one.
 template <class Record>
-OrderedJson Told(const std::string& text, const Field<Record>& field, Names names) {
+std::string AnswerIn(const Record& record) {
+  if constexpr (std::is_same_v<Record, RunRecord>)
+    return AnswerOf(record.best_key, record.result);
+  else
+    return "";
+}
+
+template <class Record>
+OrderedJson Told(const std::string& text, const Field<Record>& field) {
   if (field.Is(kHoldsJson)) {
     if (text.empty()) return nullptr;
     const Result<Json> json = ParseJson(text);
     return json.ok() ? OrderedJson(*json) : OrderedJson(text);
   }
-  if (names == Names::kPublic && field.Is(kPyTorchIfEmpty) && text.empty()) return "pytorch";
   return text;
 }
 
@@ -100,7 +110,7 @@ void TakeText(const Json& value, const Field<Record>& field, Names names, std::s
     *text = value.get<std::string>();
   else if (field.Is(kHoldsJson))
     *text = DumpJson(value);
-  if (names == Names::kPublic && field.Is(kPyTorchIfEmpty) && *text == "pytorch") text->clear();
+  if (names == Names::kPublic && field.Is(kAnswer) && *text == kPyTorch) text->clear();
 }
 
 }  // namespace
@@ -220,10 +230,17 @@ OrderedJson RecordToJson(const Record& record, Extent extent, Names names) {
   for (const Field<Record>& field : FieldsOf<Record>()) {
     const char* name = names == Names::kPublic ? field.name : field.column;
     if (name == nullptr || !IsInList(field, extent)) continue;
+    if (names == Names::kPublic && field.Is(kAnswer | kOfAnswer)) {
+      const std::string answer = AnswerIn(record);
+      if (answer.empty() || field.Is(kAnswer)) {
+        Place(json, name) = answer.empty() ? OrderedJson() : OrderedJson(answer);
+        continue;
+      }
+    }
     std::visit(
         [&](auto member) {
           if constexpr (std::is_same_v<std::decay_t<decltype(record.*member)>, std::string>)
-            Place(json, name) = Told(record.*member, field, names);
+            Place(json, name) = Told(record.*member, field);
           else
             Place(json, name) = record.*member;
         },

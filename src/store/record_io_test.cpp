@@ -2,6 +2,7 @@
 // line in record_fields.cpp fails the first test; a field that is lost or mixed up on the way fails the
 // others.
 #include "store/record_io.h"
+#include "base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 
 #include "base/files.h"
 #include "store/record_fields.h"
+#include "store/run_result.h"
 #include "store/run_store.h"
 #include "store/sql.h"
 
@@ -293,8 +295,32 @@ TEST(RecordJson, TellsWhatTheContractSays) {
   const OrderedJson whole = RecordToJson(one, Extent::kWhole);
   EXPECT_EQ(DumpJson(whole.at("record")), R"({"verdict":"accepted"})");
   EXPECT_TRUE(whole.at("facts").is_null());
-  EXPECT_EQ(RecordToJson(RunRecord(), Extent::kList).at("best"), "pytorch");
   EXPECT_EQ(RecordFromJson<RunRecord>(Json{{"best", "pytorch"}}).best_key, "");
+}
+
+TEST(RecordJson, TellsPyTorchOnlyOfARunThatKeepsIt) {
+  struct {
+    const char* best_key;
+    const char* result;
+    const char* told;  // empty: null, and so are its figures
+  } const kRows[] = {{"seed0", kAccepted, "seed0"}, {"seed0", "", "seed0"},
+                     {"", kKeptPyTorch, "pytorch"}, {"", kNoneRight, "pytorch"},
+                     {"", kCannotJudge, ""},        {"", kNothingTried, ""},
+                     {"", kRunFailed, ""},          {"", "", ""}};
+  for (const auto& row : kRows) {
+    RunRecord run;
+    run.best_key = row.best_key;
+    run.result = row.result;
+    run.vs_best = 1;  // as stores of earlier versions have it for every run
+    const OrderedJson json = RecordToJson(run, Extent::kList);
+    const bool answered = *row.told != '\0';
+    EXPECT_EQ(json.at("best"), answered ? OrderedJson(row.told) : OrderedJson()) << row.result;
+    EXPECT_EQ(json.at("vs_best"), answered ? OrderedJson(1.0) : OrderedJson()) << row.result;
+    EXPECT_EQ(json.at("vs_eager").is_null(), !answered) << row.result;
+    const RunRecord back = RecordFromJson<RunRecord>(Json(json));
+    EXPECT_EQ(back.best_key, row.best_key) << row.result;
+    EXPECT_EQ(back.vs_best, answered ? 1 : 0) << row.result;
+  }
 }
 
 }  // namespace

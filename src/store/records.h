@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "verdict/reasons.h"
+
 namespace hone {
 
 struct RunRecord {
@@ -32,6 +34,7 @@ struct RunRecord {
   double vs_eager = 0;
   double seconds = 0;  // of work, over all sittings
   int64_t suite_id = 0;
+  std::string degenerate;  // one sentence if the task's output does not depend on its inputs
 };
 
 struct CallRecord {
@@ -87,13 +90,14 @@ struct CandidateRecord {
   std::string json;  // the whole verdict
 
   bool judged() const { return !verdict.empty(); }
-  bool accepted() const { return verdict == "accepted"; }
+  bool accepted() const { return verdict == NameOf(Decision::kAccepted); }
   // It computes what PyTorch computes and was timed: it has a speed-up, whatever that is.
   bool right() const {
-    return accepted() || verdict == "no_difference" || verdict == "inconclusive" || reason == "slower";
+    return accepted() || verdict == NameOf(Decision::kNoDifference) ||
+           verdict == NameOf(Decision::kInconclusive) || reason == "slower";
   }
   // Nothing was found wrong with it, and the task cannot tell.
-  bool unknown() const { return verdict == "cannot_judge"; }
+  bool unknown() const { return verdict == NameOf(Decision::kCannotJudge); }
 };
 
 struct DecisionRecord {

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "store/sql.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -72,7 +73,7 @@ std::vector<Kept> PlanVerdicts(const std::vector<VerdictRecord>& verdicts, const
   const std::string limit = Before(rules, rules.days);
   std::map<std::pair<std::string, std::string>, const VerdictRecord*> best;
   for (const VerdictRecord& one : verdicts) {
-    if (one.verdict != "accepted") continue;
+    if (one.verdict != NameOf(Decision::kAccepted)) continue;
     const VerdictRecord*& so_far = best[{one.task, one.device}];
     if (so_far == nullptr || one.vs_best > so_far->vs_best) so_far = &one;
   }

@@ -1,5 +1,6 @@
 #include "store/run_follower.h"
 
+#include "base/json.h"
 #include "store/record_io.h"
 
 namespace hone {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "evaluation/task_folder_blame.h"
 #include "store/run_store.h"
 #include "store/sql.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -13,8 +14,7 @@ namespace {
 // A task that reads a file beside it breaks every candidate, as each is one file and judged alone. Such a
 // verdict says something about the task's folder and nothing about the candidate.
 bool MissesAFile(const CandidateRecord& one) {
-  return (one.reason == "import-failed" || one.reason == "build-failed") &&
-         Contains(one.detail, "FileNotFoundError");
+  return one.verdict == NameOf(Decision::kRejected) && BlamesTaskFolder(one.detail);
 }
 
 }  // namespace
@@ -35,6 +35,11 @@ std::string ResultOf(const RunRecord& run, const std::vector<CandidateRecord>& c
          : right                  ? kKeptPyTorch
          : unknown                ? kCannotJudge
                                   : kNoneRight;
+}
+
+std::string AnswerOf(const std::string& best_key, const std::string& result) {
+  if (!best_key.empty()) return best_key;
+  return result == kKeptPyTorch || result == kNoneRight ? kPyTorch : "";
 }
 
 const char* ResultWords(const std::string& result) {

@@ -27,6 +27,11 @@ constexpr char kRunFailed[] = "failed";            // the run ended with an erro
 // One of the words above, or "" while the run goes on.
 std::string ResultOf(const RunRecord& run, const std::vector<CandidateRecord>& candidates);
 
+// What the run says to use: the key of its best candidate; kPyTorch where candidates were judged and none was
+// accepted; empty where it says nothing, because it failed, tried nothing, cannot judge or is not over.
+constexpr char kPyTorch[] = "pytorch";
+std::string AnswerOf(const std::string& best_key, const std::string& result);
+
 // For tables: "PyTorch kept", "none right", "cannot judge", "nothing tried", "failed", "not finished".
 const char* ResultWords(const std::string& result);
 

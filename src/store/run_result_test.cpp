@@ -8,6 +8,11 @@
 namespace hone {
 namespace {
 
+constexpr char kBlamed[] =
+    "PermissionError: 'table.txt'; t.py:5 reads table.txt, and a candidate cannot: it runs in a sandbox "
+    "without "
+    "the task's folder. Move what is needed into the task file";
+
 struct Row {
   const char* what;
   const char* status;
@@ -41,14 +46,18 @@ const std::vector<Row>& Rows() {
       {"nothing judged", "stopped", {{"", "", ""}}, kNothingTried, false},
       {"a file beside the task",
        "done",
-       {{"rejected", "import-failed", "FileNotFoundError: table.txt"},
-        {"rejected", "build-failed", "FileNotFoundError: table.txt"}},
+       {{"rejected", "import-failed", kBlamed}, {"rejected", "crashed", kBlamed}},
        kNothingTried,
        false},
       {"a file is missing in one of two",
        "done",
-       {{"rejected", "import-failed", "FileNotFoundError"}, {"rejected", "slower", ""}},
+       {{"rejected", "import-failed", kBlamed}, {"rejected", "slower", ""}},
        kKeptPyTorch,
+       true},
+      {"a file that the task does not have either",
+       "done",
+       {{"rejected", "import-failed", "FileNotFoundError: 'weights.bin'"}},
+       kNoneRight,
        true},
       {"failed", "failed", {{"rejected", "slower", ""}}, kRunFailed, false},
       {"failed at once", "failed", {}, kRunFailed, false},

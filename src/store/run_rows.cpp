@@ -154,12 +154,6 @@ Result<std::vector<Json>> ReadRows(sqlite3* handle, const std::string& table, co
   return rows;
 }
 
-Status Execute(sqlite3* handle, const char* sql) {
-  if (sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
-    return SqlError(handle, "cannot write");
-  return Ok();
-}
-
 // `fixed` are values that belong to this store: the run's number, its folder.
 Status InsertRow(sqlite3* handle, const std::string& table, const std::vector<Column>& columns,
                  const Json& row, const Json& fixed) {
@@ -335,8 +329,7 @@ Result<int64_t> WriteRunRows(RunStore& store, const RunRows& rows, const std::st
                              const fs::path& folder, const fs::path& suite_folder,
                              const std::function<Status()>& before_commit) {
   sqlite3* handle = store.store().handle();
-  HONE_RETURN_IF_ERROR(Execute(handle, "BEGIN IMMEDIATE"));
-  auto write = [&]() -> Result<int64_t> {
+  return InTransaction(handle, [&]() -> Result<int64_t> {
     HONE_ASSIGN_OR_RETURN(const int64_t suite, SuiteFor(store, rows, suite_folder));
     HONE_ASSIGN_OR_RETURN(Json options, ParseJson(GetString(rows.run, "options")));
     if (!options.is_object()) return Broken("the run's options are no object");
@@ -354,14 +347,7 @@ Result<int64_t> WriteRunRows(RunStore& store, const RunRows& rows, const std::st
     HONE_RETURN_IF_ERROR(SaveResult(handle, id));
     HONE_RETURN_IF_ERROR(before_commit());
     return id;
-  };
-  Result<int64_t> id = write();
-  if (!id.ok()) {
-    (void)Execute(handle, "ROLLBACK").ok();
-    return id;
-  }
-  HONE_RETURN_IF_ERROR(Execute(handle, "COMMIT"));
-  return id;
+  });
 }
 
 Result<std::optional<RunRecord>> FindSameRun(RunStore& store, const RunRows& rows) {

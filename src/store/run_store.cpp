@@ -66,22 +66,27 @@ Result<std::unique_ptr<RunStore>> RunStore::OpenReadOnly(const fs::path& path) {
   return std::unique_ptr<RunStore>(new RunStore(std::move(store)));
 }
 
-Result<int64_t> RunStore::AddRun(const RunRecord& run) {
+Result<int64_t> RunStore::AddRun(const RunRecord& run, const std::function<Status(int64_t)>& before_seen) {
   const std::scoped_lock lock(mutex_);
-  Statement insert(handle(), InsertSql<RunRecord>().c_str());
-  BindInsert(insert, run);
-  HONE_RETURN_IF_ERROR(Finish(handle(), insert, "cannot save the run"));
-  const int64_t id = sqlite3_last_insert_rowid(handle());
-  HONE_RETURN_IF_ERROR(SaveResult(handle(), id));
-  return id;
+  return InTransaction(handle(), [&]() -> Result<int64_t> {
+    Statement insert(handle(), InsertSql<RunRecord>().c_str());
+    BindInsert(insert, run);
+    HONE_RETURN_IF_ERROR(Finish(handle(), insert, "cannot save the run"));
+    const int64_t id = sqlite3_last_insert_rowid(handle());
+    HONE_RETURN_IF_ERROR(SaveResult(handle(), id));
+    if (before_seen) HONE_RETURN_IF_ERROR(before_seen(id));
+    return id;
+  });
 }
 
 Result<std::string> RunStore::UpdateRun(const RunRecord& run) {
   const std::scoped_lock lock(mutex_);
-  Statement update(handle(), fmt::format("UPDATE run SET {} WHERE id=?", UpdateList<RunRecord>()).c_str());
-  update.Bind(BindUpdate(update, run), run.id);
-  HONE_RETURN_IF_ERROR(Finish(handle(), update, "cannot save the run"));
-  return SaveResult(handle(), run.id);
+  return InTransaction(handle(), [&]() -> Result<std::string> {
+    Statement update(handle(), fmt::format("UPDATE run SET {} WHERE id=?", UpdateList<RunRecord>()).c_str());
+    update.Bind(BindUpdate(update, run), run.id);
+    HONE_RETURN_IF_ERROR(Finish(handle(), update, "cannot save the run"));
+    return SaveResult(handle(), run.id);
+  });
 }
 
 Result<RunRecord> RunStore::FindRun(const std::string& what) {

@@ -3,6 +3,7 @@
 // asked or judged a second time. One connection, safe for the run's own threads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,7 +25,8 @@ class RunStore {
   // See Store::OpenReadOnly.
   static Result<std::unique_ptr<RunStore>> OpenReadOnly(const fs::path& path = DataFolder() / "hone.db");
 
-  Result<int64_t> AddRun(const RunRecord& run);
+  // `before_seen` is called with the id before others can see the run; if it fails, there is no run.
+  Result<int64_t> AddRun(const RunRecord& run, const std::function<Status(int64_t)>& before_seen = {});
   // Everything but id, name and created, and the result, which is derived and returned.
   Result<std::string> UpdateRun(const RunRecord& run);
   // "R12", a name, a unique beginning of one, a folder, or "last".

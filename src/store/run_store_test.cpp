@@ -77,6 +77,26 @@ TEST_F(RunStoreTest, ARunIsFoundByNumberNameBeginningFolderAndAsTheLast) {
   EXPECT_EQ(store_->FindRun("nothing").error().kind, ErrorKind::kNotFound);
 }
 
+TEST_F(RunStoreTest, ARunIsSeenAfterItsMakerIsReadyAndNotAtAllIfThatFails) {
+  RunRecord run = Add("a");
+  std::unique_ptr<RunStore> reader = std::move(*RunStore::OpenReadOnly(folder_.path() / "hone.db"));
+  run.name = "b";
+  int64_t given = 0;
+  const Result<int64_t> id = store_->AddRun(run, [&](int64_t one) -> Status {
+    given = one;
+    EXPECT_FALSE(reader->FindRun("b").ok());
+    return Ok();
+  });
+  ASSERT_TRUE(id.ok());
+  EXPECT_EQ(*id, given);
+  EXPECT_TRUE(reader->FindRun("b").ok());
+  run.name = "c";
+  EXPECT_FALSE(store_->AddRun(run, [](int64_t) { return Status(Error{ErrorKind::kIo, "no lock"}); }).ok());
+  EXPECT_FALSE(reader->FindRun("c").ok());
+  run.name = "d";
+  EXPECT_TRUE(store_->AddRun(run).ok());
+}
+
 TEST_F(RunStoreTest, TwoRunsCannotHaveOneName) {
   Add("a");
   RunRecord again;

@@ -9,4 +9,10 @@ Error SqlError(sqlite3* handle, const std::string& doing) {
   return Error{ErrorKind::kIo, message};
 }
 
+Status Execute(sqlite3* handle, const char* sql) {
+  if (sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return SqlError(handle, "cannot write");
+  return Ok();
+}
+
 }  // namespace hone

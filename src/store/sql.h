@@ -48,5 +48,20 @@ class Statement {
 };
 
 Error SqlError(sqlite3* handle, const std::string& doing);
+Status Execute(sqlite3* handle, const char* sql);
+
+// What `write` writes is seen by others as a whole, or not at all if it fails. `write` gives a Status or a
+// Result.
+template <class Write>
+auto InTransaction(sqlite3* handle, const Write& write) -> decltype(write()) {
+  HONE_RETURN_IF_ERROR(Execute(handle, "BEGIN IMMEDIATE"));
+  auto written = write();
+  if (!written.ok()) {
+    (void)Execute(handle, "ROLLBACK").ok();
+    return written;
+  }
+  HONE_RETURN_IF_ERROR(Execute(handle, "COMMIT"));
+  return written;
+}
 
 }  // namespace hone

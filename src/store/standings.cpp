@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "evaluation/truth.h"
 #include "store/run_result.h"
 #include "store/sql.h"
 
@@ -21,7 +22,8 @@ constexpr char kSelect[] =
     "coalesce(candidate.vs_eager, 0), "
     "CASE WHEN json_valid(candidate.json) THEN json_extract(candidate.json, '$.provenance.torch', "
     "'$.provenance.facts.cuda', '$.provenance.triton', '$.provenance.target', '$.provenance.threads', "
-    "'$.provenance.precision', '$.provenance.ladder') ELSE '' END "
+    "'$.provenance.precision', '$.provenance.ladder', '$.provenance.limit_rule', '$.provenance.allow_blind', "
+    "'$.provenance.hone') ELSE '' END "
     "FROM run LEFT JOIN candidate ON run.best_key <> '' AND candidate.run_id = run.id AND "
     "candidate.key = run.best_key ";
 
@@ -30,7 +32,7 @@ std::string TextAt(const Json& array, size_t index) {
   return array[index].is_string() ? array[index].get<std::string>() : DumpJson(array[index]);
 }
 
-// What the verdict's own provenance says of versions and baselines.
+// What the verdict's own provenance says of versions, baselines and what counted as right.
 std::string SettingOf(const std::string& provenance) {
   const Result<Json> parsed = ParseJson(provenance);
   if (!parsed.ok()) return "";
@@ -48,6 +50,10 @@ std::string SettingOf(const std::string& provenance) {
   }
   const std::string precision = TextAt(*parsed, 5);
   if (!precision.empty() && !StartsWith(precision, "as PyTorch")) parts.push_back(precision);
+  add("Hone", TextAt(*parsed, 9));
+  // A looser rule is another claim; the usual one needs no words.
+  if (const std::string rule = TextAt(*parsed, 7); rule != DescribeRule(LimitRule())) add("limit", rule);
+  if (TextAt(*parsed, 8) == "true") parts.push_back("blind spots allowed");
   std::vector<std::string> rungs;
   if (parsed->is_array() && parsed->size() > 6)
     for (const Json& rung : (*parsed)[6])

@@ -1,6 +1,7 @@
 // Which results of a task may be compared, and how they rank. Two speed-ups are comparable when they were
-// measured on the same task text, the same device, the same library versions and against the same baselines.
-// Results rank by the lower end of their 95% interval, so that a wide interval does not win by luck.
+// measured on the same task text, the same device, by the same versions of Hone and the libraries, against
+// the same baselines and with the same rule for what is right. Results rank by the lower end of their 95%
+// interval, so that a wide interval does not win by luck.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct Standing {
   double ci_low = 0;
   double ci_high = 0;
   double vs_eager = 0;
-  // Versions and baselines of the verdict: "torch 2.11.0, Triton 3.5.0; baselines eager, cudagraph".
+  // Versions, rule and baselines of the verdict: "torch 2.11.0, Triton 3.5.0, Hone 1.0; baselines eager". The
+  // usual rule is not named.
   std::string setting;
 
   bool accepted() const { return !best_key.empty(); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "evaluation/truth.h"
 #include "store/run_result.h"
 
 namespace hone {
@@ -95,6 +96,33 @@ TEST_F(StandingsTest, OnlyTheSameTextDeviceVersionsAndBaselinesAreCompared) {
   EXPECT_EQ(board.groups[4].setting, "torch 2.11.0, Triton 3.5.0; baselines eager, cudagraph");
   EXPECT_EQ(RankTasks(*store_, "A100", "")->groups.size(), 1u);
   EXPECT_EQ(RankTasks(*store_, "", "b h200")->groups.size(), 1u);
+}
+
+TEST_F(StandingsTest, AnotherRuleOrAnotherHoneIsAnotherCompetition) {
+  const std::vector<Json> kSettings = {
+      {{"hone", "1.0"}, {"limit_rule", DescribeRule(LimitRule())}, {"allow_blind", false}},
+      {{"hone", "1.1"}, {"limit_rule", DescribeRule(LimitRule())}, {"allow_blind", false}},
+      {{"hone", "1.0"}, {"limit_rule", "|y - PyTorch| <= 0.01"}, {"allow_blind", false}},
+      {{"hone", "1.0"}, {"limit_rule", DescribeRule(LimitRule())}, {"allow_blind", true}}};
+  for (const Json& setting : kSettings) {
+    const int64_t id = Add("a", {1.9, 2.0, 2.1});
+    CandidateRecord one = **store_->Candidate(id, "seed0");
+    Json record = *ParseJson(one.json);
+    record["provenance"].update(setting);
+    one.json = DumpJson(record);
+    ASSERT_TRUE(store_->SaveCandidate(one).ok());
+  }
+  std::vector<std::string> settings;
+  const auto ranked = RankTasks(*store_, "", "");
+  ASSERT_TRUE(ranked.ok());
+  for (const StandingGroup& group : ranked->groups) {
+    EXPECT_EQ(group.runs.size(), 1u);
+    settings.push_back(group.setting);
+  }
+  EXPECT_THAT(settings, testing::UnorderedElementsAre(
+                            HasSubstr(", Hone 1.0; baselines"), HasSubstr(", Hone 1.1; baselines"),
+                            HasSubstr(", Hone 1.0, limit |y - PyTorch| <= 0.01; baselines"),
+                            HasSubstr(", Hone 1.0, blind spots allowed; baselines")));
 }
 
 TEST_F(StandingsTest, AFailedTaskIsNotPyTorchKept) {

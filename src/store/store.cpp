@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "store/record_io.h"
 #include "store/run_result.h"
@@ -197,6 +198,19 @@ VerdictRecord Read(Statement& row) {
 constexpr char kColumns[] =
     "id, created, task, candidate, target, device, verdict, reason, vs_best, vs_eager, json";
 
+constexpr double kPatience_s = 10;
+
+// SQLite waits for other writers, but not for one that switches the same new store to WAL.
+Status SwitchToWal(sqlite3* handle) {
+  const Deadline deadline = Deadline::After(kPatience_s);
+  while (true) {
+    Status done = Execute(handle, "PRAGMA journal_mode=WAL");
+    if (done.ok() || sqlite3_errcode(handle) != SQLITE_BUSY || deadline.passed() ||
+        !SleepUnlessInterrupted(0.01))
+      return done;
+  }
+}
+
 }  // namespace
 
 void Store::Closer::operator()(sqlite3* handle) const {
@@ -213,10 +227,10 @@ Result<Store> Store::Open(const fs::path& path) {
       sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   Store store(handle);
   if (code != SQLITE_OK) return SqlError(handle, "cannot open the store " + path.string());
-  sqlite3_busy_timeout(handle, 10'000);
-  HONE_RETURN_IF_ERROR(
-      store.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;")
-          .WithContext("the store " + path.string()));
+  sqlite3_busy_timeout(handle, static_cast<int>(1000 * kPatience_s));
+  HONE_RETURN_IF_ERROR(SwitchToWal(handle).WithContext("the store " + path.string()));
+  HONE_RETURN_IF_ERROR(Execute(store.handle(), "PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;")
+                           .WithContext("the store " + path.string()));
   HONE_RETURN_IF_ERROR(store.Migrate().WithContext("the store " + path.string()));
   HONE_RETURN_IF_ERROR(store.AddMissingColumns().WithContext("the store " + path.string()));
   return store;
@@ -240,7 +254,7 @@ Result<Store> Store::OpenReadOnly(const fs::path& path) {
   sqlite3_busy_timeout(handle, 2'000);
   sqlite3_progress_handler(
       handle, 10'000, [](void*) { return Interrupted() ? 1 : 0; }, nullptr);
-  HONE_RETURN_IF_ERROR(store.Execute("PRAGMA query_only=ON; PRAGMA mmap_size=268435456;")
+  HONE_RETURN_IF_ERROR(Execute(store.handle(), "PRAGMA query_only=ON; PRAGMA mmap_size=268435456;")
                            .WithContext("the store " + path.string()));
   if (const int version = store.Version(); version != kVersion)
     return Error{ErrorKind::kInvalid,
@@ -255,12 +269,6 @@ Result<Store> Store::OpenReadOnly(const fs::path& path) {
   return store;
 }
 
-Status Store::Execute(const char* sql) {
-  if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK)
-    return SqlError(handle_.get(), "cannot write");
-  return Ok();
-}
-
 int Store::Version() {
   Statement query(handle_.get(), "PRAGMA user_version");
   return query.ok() && query.Step() == SQLITE_ROW ? static_cast<int>(query.Integer(0)) : -1;
@@ -268,34 +276,34 @@ int Store::Version() {
 
 Status Store::Migrate() {
   if (Version() == kVersion) return Ok();
-  // Taken before the version is read again: another process may be migrating as well.
-  HONE_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
-  const int found = Version();
-  if (found < 0 || found > kVersion) {
-    (void)Execute("ROLLBACK").ok();
-    return Error{
-        ErrorKind::kInvalid,
-        fmt::format("its schema has version {}, this hone knows {}: use a newer hone", found, kVersion)};
-  }
-  for (int step = found; step < kVersion; ++step) HONE_RETURN_IF_ERROR(Execute(kMigrations[step]));
-  if (found < kVersionWithResults) {
-    std::vector<int64_t> runs;
-    Statement query(handle_.get(), "SELECT id FROM run");
-    while (query.ok() && query.Step() == SQLITE_ROW) runs.push_back(query.Integer(0));
-    for (const int64_t run : runs) HONE_RETURN_IF_ERROR(SaveResult(handle_.get(), run));
-  }
-  HONE_RETURN_IF_ERROR(Execute(fmt::format("PRAGMA user_version = {}", kVersion).c_str()));
-  return Execute("COMMIT");
+  // The version is read again inside: another process may be migrating as well.
+  return InTransaction(handle(), [&]() -> Status {
+    const int found = Version();
+    if (found < 0 || found > kVersion)
+      return Error{
+          ErrorKind::kInvalid,
+          fmt::format("its schema has version {}, this hone knows {}: use a newer hone", found, kVersion)};
+    for (int step = found; step < kVersion; ++step)
+      HONE_RETURN_IF_ERROR(Execute(handle(), kMigrations[step]));
+    if (found < kVersionWithResults) {
+      std::vector<int64_t> runs;
+      Statement query(handle(), "SELECT id FROM run");
+      while (query.ok() && query.Step() == SQLITE_ROW) runs.push_back(query.Integer(0));
+      for (const int64_t run : runs) HONE_RETURN_IF_ERROR(SaveResult(handle(), run));
+    }
+    return Execute(handle(), fmt::format("PRAGMA user_version = {}", kVersion).c_str());
+  });
 }
 
 // Columns that are added one by one are no new version: a hone that does not know them writes its own, and
 // theirs keep their default.
 Status Store::AddMissingColumns() {
   if (AlterationsFor(handle_.get()).empty()) return Ok();
-  HONE_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));  // another process may be at it
-  for (const std::string& alteration : AlterationsFor(handle_.get()))
-    HONE_RETURN_IF_ERROR(Execute(alteration.c_str()));
-  return Execute("COMMIT");
+  return InTransaction(handle(), [&]() -> Status {  // another process may be at it
+    for (const std::string& alteration : AlterationsFor(handle()))
+      HONE_RETURN_IF_ERROR(Execute(handle(), alteration.c_str()));
+    return Ok();
+  });
 }
 
 Result<int64_t> Store::Save(const VerdictRecord& record) {

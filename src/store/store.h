@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/json.h"
 #include "base/result.h"
 
 struct sqlite3;
@@ -59,7 +58,6 @@ class Store {
   // For fields that were added to a record since the store was made.
   Status AddMissingColumns();
   int Version();
-  Status Execute(const char* sql);
   std::unique_ptr<sqlite3, Closer> handle_;
 };
 
