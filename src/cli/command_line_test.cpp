@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "cli/config.h"
 #include "cli/help.h"
 
@@ -191,6 +192,20 @@ TEST_F(HonesOwnTable, HelpFitsTheTerminalAndHasNoEmptyText) {
     for (const std::string& line : Lines(rows)) EXPECT_LE(line.size(), 80u) << line;
   }
   for (const std::string& line : Lines(ProgramHelp(table_, 80))) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(JudgeFlagsTest, LadderIsTheFormerNameOfBaselines) {
+  for (const char* name : {"--baselines", "--ladder"}) {
+    CommandTable table("hone", "A tool");
+    Command& bench = table.Add("bench", "Judge candidates");
+    JudgeFlags flags;
+    AddJudgeFlags(bench, &flags);
+    ASSERT_TRUE(ParseCommandLine(table, {"bench", name, "eager,cudagraph"}).ok()) << name;
+    EXPECT_THAT(flags.ladder, ElementsAre("eager", "cudagraph")) << name;
+    EXPECT_FALSE(ParseCommandLine(table, {"bench", name, "fast"}).ok()) << name;
+    EXPECT_THAT(CommandHelp(table, bench, 80),
+                testing::AllOf(HasSubstr("--baselines"), Not(HasSubstr("--ladder"))));
+  }
 }
 
 }  // namespace

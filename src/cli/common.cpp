@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "base/json.h"
@@ -26,15 +28,15 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
       .Between(5, 1000);
   command
       .Add("--error-factor", &flags->error_factor,
-           "Largest error, in units of PyTorch's own error; more than 2 is a weaker claim")
+           "Largest allowed error as a multiple of PyTorch's own error; above 2 the claim is weaker")
       .Positive();
   command
       .Add("--atol", &flags->atol,
-           "Compare with |y - PyTorch| <= atol + rtol * |PyTorch|, KernelBench's rule, a weaker claim")
+           "Compare with |y - PyTorch| <= atol + rtol * |PyTorch|, as KernelBench does; a weaker claim")
       .AtLeast(0);
   command.Add("--rtol", &flags->rtol, "The relative part of --atol's rule").AtLeast(0);
   command.Add("--allow-blind", &flags->allow_blind,
-              "Judge although an input, a parameter or an output of the task can be wrong unnoticed");
+              "Judge even if a wrong input, parameter or output of the task would go undetected");
   command
       .Add("--timeout", &flags->timeout_s,
            "Longest time of one call of the candidate (default: a multiple of PyTorch's time)")
@@ -45,24 +47,39 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
       .Placeholder("SECONDS");
   command
       .Add("--compile", &flags->compile,
-           "torch.compile as a baseline; auto measures it when it can change the verdict")
+           "Use torch.compile as a baseline; auto measures it only when it can change the verdict")
       .OneOf({"auto", "always", "never"});
+  const std::vector<std::string> baselines = {"eager", "tf32", "cudagraph", "flush_denormals", "compile"};
   command
-      .Add("--ladder", &flags->ladder,
+      .Add("--baselines", &flags->ladder,
            "Baselines to measure besides eager, separated by commas (default: all that apply)")
-      .OneOf({"eager", "tf32", "cudagraph", "compile"})
+      .OneOf(baselines)
       .SplitAt(',');
-  command.Add("--no-lint", &flags->no_lint,
-              "Skip static analysis; candidates that it would refuse are run as well");
+  // The former name, for scripts and files that use it.
+  command.Add("--ladder", &flags->ladder, "The same as --baselines").OneOf(baselines).SplitAt(',').Hidden();
+  command.Add("--no-lint", &flags->no_lint, "Skip static analysis and run candidates that it would refuse");
   command.Add("--sandbox", &flags->sandbox, "Sandbox for the candidate's process; auto takes the strongest")
       .OneOf({"auto", "bubblewrap", "landlock", "none"});
 }
 
+bool HasGpuIn(const fs::path& devices) {
+  constexpr std::string_view kName = "nvidia";
+  std::error_code code;
+  if (fs::exists(devices / "dxg", code)) return true;
+  for (const fs::directory_entry& entry : fs::directory_iterator(devices, code)) {
+    const std::string name = entry.path().filename().string();
+    if (StartsWith(name, kName) && name.size() > kName.size() &&
+        std::isdigit(static_cast<unsigned char>(name[kName.size()])) != 0)
+      return true;
+  }
+  return false;
+}
+
 namespace {
 
+// As scripts/setup.sh decides it: the GPU that a container was given need not be the first of the machine.
 bool HasGpu() {
-  std::error_code code;
-  return fs::exists("/dev/nvidia0", code) || fs::exists("/dev/dxg", code);
+  return HasGpuIn("/dev");
 }
 
 Result<SandboxLevel> ChooseSandbox(const std::string& asked) {
@@ -145,6 +162,10 @@ OrderedJson FailureJson(const Error& error, int exit_code) {
 }
 
 }  // namespace
+
+bool AskForJson(const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), "--json") != words.end();
+}
 
 int Report(const Error& error, bool json) {
   for (const std::string& line : Lines(SafeForTerminal(error.message)))

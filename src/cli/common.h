@@ -36,11 +36,17 @@ inline constexpr const char* kTaskHelp = "Task file that defines Model, get_inpu
 inline constexpr const char* kRunHelp = "Run: its name, the beginning of it, its folder, R<number>, or last";
 inline constexpr const char* kLanguageHelp = "Language of the text";
 
+// Whether a folder of device files has an NVIDIA GPU in it, or the one of WSL.
+bool HasGpuIn(const fs::path& devices);
+
 // Finds Python, the device and the sandbox; the error says what is missing and how to get it.
 Result<SessionOptions> ResolveJudge(const JudgeFlags& flags);
 
 // "hone: <message>" on stderr, line by line; returns the exit code. With `json` also an object on stdout, so
 // that a program that reads JSON gets some: {"status": "failed", "error": {"kind", "message"}, "exit_code"}.
 int Report(const Error& error, bool json = false);
+
+// Whether the words of a command line ask for JSON, before or without a parser that understands them.
+bool AskForJson(const std::vector<std::string>& words);
 
 }  // namespace hone

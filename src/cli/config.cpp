@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 
@@ -142,15 +143,19 @@ void ShowSettings(const ConfigFlags& flags, const std::vector<Setting>& settings
   if (!flags.json)
     fmt::print("user file     {}\nproject file  {}\n", files.user.string(),
                files.project.empty() ? "none" : files.project.string());
+  TextTable table;
+  table.columns = {{"setting", 0, 20, false}, {"value", 0, 12, false}, {"source", 0, 16, false}};
   for (const Setting& setting : settings) {
     if (!flags.all && setting.source == "default") continue;
     if (flags.json)
       json.push_back({{"key", setting.key}, {"value", setting.value}, {"source", setting.source}});
     else
-      fmt::print("{:<28} {:<24} {}\n", setting.key,
-                 setting.value.empty() ? "-" : SafeForTerminal(setting.value), setting.source);
+      table.rows.push_back({setting.key, setting.value.empty() ? "-" : setting.value, setting.source});
   }
-  if (flags.json) fmt::print("{}\n", DumpJson(json, 2));
+  if (flags.json)
+    fmt::print("{}\n", DumpJson(json, 2));
+  else if (!table.rows.empty())
+    fmt::print("{}", PrintTable(table, Style(stdout)));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/terminal.h"
 #include "cli/doctor_facts.h"
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "pipeline/run_files.h"
@@ -88,15 +89,25 @@ int64_t StoreBytes() {
   return bytes;
 }
 
-Result<Tally> Sweep(RunStore& store, const Plan& plan, const GcFlags& flags) {
+TextTable ListOfRuns() {
+  TextTable table;
+  table.columns = {{"run", 0, 0, false},
+                   {"created", 2, 0, false},
+                   {"status", 1, 0, false},
+                   {"name", 0, 20, false},
+                   {"files", 0, 30, false}};
+  return table;
+}
+
+// Fills `list` with what goes. Whatever ends it early, the list says how far it came.
+Result<Tally> Sweep(RunStore& store, const Plan& plan, const GcFlags& flags, TextTable* list) {
   Tally tally;
   for (const RunRecord& run : plan.runs) {
     if (Interrupted()) return tally;
     HONE_ASSIGN_OR_RETURN(const bool shared, HasFolderOfAnother(store, run));
     HONE_ASSIGN_OR_RETURN(const RunFolder folder, LookAtRunFolder(store, run, shared));
-    if (!flags.json)
-      fmt::print("{:<7} {}  {:<14} {}  ({})\n", fmt::format("R{}", run.id), run.created, run.status,
-                 SafeForTerminal(run.name), FolderNote(folder, flags));
+    list->rows.push_back(
+        {fmt::format("R{}", run.id), run.created, run.status, run.name, FolderNote(folder, flags)});
     if (flags.yes) {
       HONE_ASSIGN_OR_RETURN(const bool removed, RemoveRun(store, run, folder, flags.keep_files));
       if (!removed) {
@@ -155,7 +166,11 @@ Result<int> CollectGarbage(const GcFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   const RetentionRules rules{UnixSeconds(), flags.days, flags.suites};
   HONE_ASSIGN_OR_RETURN(const Plan plan, MakePlan(*store, rules));
-  HONE_ASSIGN_OR_RETURN(const Tally tally, Sweep(*store, plan, flags));
+  TextTable list = ListOfRuns();
+  const Result<Tally> swept = Sweep(*store, plan, flags, &list);
+  if (!flags.json && !list.rows.empty()) fmt::print("{}", PrintTable(list, Style(stdout)));
+  if (!swept.ok()) return swept.error();
+  const Tally& tally = *swept;
   std::string note;
   if (flags.yes && !Interrupted()) {
     HONE_RETURN_IF_ERROR(

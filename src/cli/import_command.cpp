@@ -206,8 +206,10 @@ Result<int> Import(ImportFlags flags) {
     flags.task = batch.task.string();
     flags.run.proposer = "import";
     flags.run.files = batch.files;
-    HONE_ASSIGN_OR_RETURN(RunRecord run, CreateRun(*store, flags));
-    HONE_ASSIGN_OR_RETURN(const int code, ExecuteRun(*store, std::move(run), flags.json, flags.quiet));
+    UniqueFd lock;
+    HONE_ASSIGN_OR_RETURN(RunRecord run, CreateRun(*store, flags, &lock));
+    HONE_ASSIGN_OR_RETURN(const int code,
+                          ExecuteRun(*store, std::move(run), flags.json, flags.quiet, std::move(lock)));
     worst = std::max(worst, code);
   }
   return worst;
@@ -227,6 +229,8 @@ void AddImportCommand(CommandTable& table) {
       .Add("--tasks", &flags->tasks, "Folder of tasks whose names begin with the problem number (39_GRU.py)")
       .Placeholder("DIR");
   command.Add("--judge", &flags->judge, "Also check and time every kernel");
+  command.Add("--again", &flags->run.again,
+              "Judge anew, even if the store has a verdict on the same bytes under the same conditions");
   command.Add("--json", &flags->json, "Print judged runs as JSON");
   command.Add("-q,--quiet", &flags->quiet, "Print no progress");
   AddJudgeFlags(command, flags.get());

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
@@ -125,8 +126,12 @@ std::string Count(size_t count, const char* noun) {
 }
 
 int ShowRules() {
+  TextTable table;
+  table.columns = {{"rule", 0, 0, false}, {"severity", 0, 0, false}, {"what it finds", 0, 24, false}};
   for (const CheckInfo& check : AllChecks())
-    fmt::print("{:28} {:8} {}\n", check.rule, SeverityName(check.severity), check.summary);
+    table.rows.push_back(
+        {std::string(check.rule), std::string(SeverityName(check.severity)), std::string(check.summary)});
+  fmt::print("{}", PrintTable(table, Style(stdout)));
   return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <exception>
 #include <system_error>
 
@@ -30,15 +29,24 @@ int Run(const std::vector<std::string>& words) {
   if (configured.ok())
     settings = std::move(*configured);
   else if (!words.empty() && words[0][0] != '-' && words[0] != "completion")
-    return Report(configured.error());
+    return Report(configured.error(), AskForJson(words));
   const Result<CommandLine> line = ParseCommandLine(table, words);
-  if (!line.ok()) return Report(line.error(), std::find(words.begin(), words.end(), "--json") != words.end());
+  if (!line.ok()) return Report(line.error(), AskForJson(words));
   if (line->command == nullptr) {
     fmt::print("{}", line->text);
     return kExitAccepted;
   }
   const Result<int> code = line->command->Run();
   return code.ok() ? *code : Report(code.error(), line->command->WantsJson());
+}
+
+// What was thrown, told like any other failure. Where even that cannot be written, the exit code is left.
+int ReportThrown(const std::string& message, const std::vector<std::string>& words) {
+  try {
+    return Report(Error{ErrorKind::kInternal, message}, AskForJson(words));
+  } catch (const std::exception&) {
+    return kExitCannot;
+  }
 }
 
 }  // namespace
@@ -48,17 +56,16 @@ int main(int argc, char** argv) {
   hone::RunSandboxExecIfAsked(argc, argv);
   hone::InstallInterruptHandler();
   hone::BecomeSubreaper();
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   try {
-    const int code = hone::Run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+    const int code = hone::Run(words);
     hone::KillStrays({});
     return code;
   } catch (const std::system_error& error) {
     // The reader of a pipe left, as `head` does: nothing went wrong here.
     if (error.code().value() == EPIPE) return 0;
-    std::fprintf(stderr, "hone: %s\n", error.what());
-    return hone::kExitCannot;
+    return hone::ReportThrown(error.what(), words);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "hone: a bug in hone: %s\n", error.what());
-    return hone::kExitCannot;
+    return hone::ReportThrown(std::string("a bug in hone: ") + error.what(), words);
   }
 }

@@ -10,8 +10,9 @@ namespace {
 
 Result<int> Optimize(const OptimizeFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
-  HONE_ASSIGN_OR_RETURN(RunRecord run, CreateRun(*store, flags));
-  return ExecuteRun(*store, std::move(run), flags.json, flags.quiet);
+  UniqueFd lock;
+  HONE_ASSIGN_OR_RETURN(RunRecord run, CreateRun(*store, flags, &lock));
+  return ExecuteRun(*store, std::move(run), flags.json, flags.quiet, std::move(lock));
 }
 
 struct ResumeFlags {

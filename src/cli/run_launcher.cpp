@@ -104,6 +104,8 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Add("--judge-at-most", &flags->run.judge_at_most,
            "Most proposals of the expert that are fully judged; a screening run picks them")
       .Between(1, 100);
+  command.Add("--again", &flags->run.again,
+              "Judge anew, even if the store has a verdict on the same bytes under the same conditions");
   AddBudgetFlags(command, &flags->run.budget);
   command.Add("--json", &flags->json, "Print the run as one JSON object on standard output");
   command.Add("-q,--quiet", &flags->quiet, "Print no progress");
@@ -207,9 +209,12 @@ std::string ProposerWord(const std::string& proposer) {
   return proposer.substr(0, proposer.find(':'));
 }
 
+// `hone runs` holds it for an instant to see whether anybody does.
+constexpr double kLockPatience_s = 0.5;
+
 }  // namespace
 
-Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
+Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueFd* lock) {
   HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
   RunOptions options = flags.run;
@@ -255,7 +260,11 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags) {
     if (run.folder.size() > 1 && run.folder.back() == '/') run.folder.pop_back();
     // First, so that a folder that cannot be made leaves no run behind.
     HONE_RETURN_IF_ERROR(MakeFolders(run.folder).WithContext("the run's folder (choose another with --out)"));
-    Result<int64_t> id = store.AddRun(run);
+    Result<int64_t> id = store.AddRun(run, [&](int64_t given) -> Status {
+      if (lock == nullptr) return Ok();
+      HONE_ASSIGN_OR_RETURN(*lock, LockRun(given, kLockPatience_s));
+      return Ok();
+    });
     if (id.ok()) {
       run.id = *id;
       return run;
@@ -303,21 +312,24 @@ Result<int> ShowFinished(RunStore& store, const RunRecord& run, bool json) {
   return PrintEnd(recorder, end, json);
 }
 
-Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
-  // `hone runs` holds it for an instant to see whether anybody does.
-  HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id, 0.5));
+Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, UniqueFd lock) {
+  if (!lock.valid()) {
+    HONE_ASSIGN_OR_RETURN(lock, LockRun(run.id, kLockPatience_s));
+  }
   HONE_RETURN_IF_ERROR(store.FindRun(fmt::format("R{}", run.id)));  // `hone gc` may have come first
   HONE_ASSIGN_OR_RETURN(const Json stored, ParseJson(run.options));
   if (IsFromArchive(stored))
     return Error{
         ErrorKind::kUsage,
-        "this run came from an archive: it can be read, not continued (what it would start and where it "
-        "would connect was chosen elsewhere); begin anew: hone optimize TASK"};
+        "this run came from an archive; it can be read but not continued, because its commands and servers "
+        "were chosen on another machine; start a new run with: hone optimize TASK"};
   const RunOptions options = RunOptionsFromJson(stored);
   HONE_ASSIGN_OR_RETURN(SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
   // A proposer can mend what lint predicts to fail without a run.
   session.lint_predicts = true;
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
+  // It is told how many launches its candidate made, also if that was slow.
+  session.profile_all = model != nullptr;
   // What was asked for then, even if the file has changed since.
   const TaskFile task{run.task_path, run.task, run.task_source, run.task_sha256};
   run.status = "running";
@@ -325,7 +337,10 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet) {
   RunView view(run, options, quiet || json ? RunView::Mode::kSilent : RunView::Choose());
   Recorder recorder(store, run, view.Watcher());
   HONE_RETURN_IF_ERROR(recorder.SaveRun());
+  // Recipes read it; exporting a module takes seconds.
+  session.capture_graph = options.proposer == "expert";
   SessionJudge judge(task, session, true);
+  if (!options.again) judge.ReuseFrom(&store);
   Spine spine(recorder, judge, model.get(), task, options);
   Result<RunEnd> end = spine.Run();
   view.Close();

@@ -47,14 +47,15 @@ JudgeFlags JudgeFlagsFromJson(const Json& json);
 Json ToJson(const ModelFlags& flags);
 ModelFlags ModelFlagsFromJson(const Json& json);
 
-// Puts a new run into the store and makes its folder.
-Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags);
+// Puts a new run into the store and makes its folder. `lock` gets the run's lock before anybody can see the
+// run and take it for an abandoned one; without it the run waits for a process that will work on it.
+Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueFd* lock = nullptr);
 // True when nothing is left to do: the run is done and its folder holds the final run.json.
 bool IsFinished(const RunRecord& run);
 // Prints what ExecuteRun printed at the end, from the store, and changes nothing. Returns the exit code.
 Result<int> ShowFinished(RunStore& store, const RunRecord& run, bool json);
-// Runs it, or what is left of it, to its end; prints the view on the way and the result at the end. Returns
-// the exit code.
-Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet);
+// Runs it, or what is left of it, to its end; prints the view on the way and the result at the end. Takes the
+// run's lock if it is not given. Returns the exit code.
+Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, UniqueFd lock = {});
 
 }  // namespace hone

@@ -16,16 +16,20 @@ std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style)
   if (end.best) {
     text += fmt::format("{}  {} {}\n", style.Bold(run.task), style.Green("accepted"),
                         SafeForTerminal(end.best->key));
-    text +=
-        fmt::format("  speed-up      {} vs the best of PyTorch (95%: {:.2f} to {:.2f}), {:.2f}x vs eager\n",
-                    style.Bold(fmt::format("{:.2f}x", end.best->vs_best)), end.best->ci_low,
-                    end.best->ci_high, end.best->vs_eager);
+    text += fmt::format(
+        "  speed-up      {} vs the best PyTorch baseline (95%: {:.2f} to {:.2f}), {:.2f}x vs eager\n",
+        style.Bold(fmt::format("{:.2f}x", end.best->vs_best)), end.best->ci_low, end.best->ci_high,
+        end.best->vs_eager);
     text += fmt::format("  error         {} where {} is allowed\n", HumanNumber(end.best->error),
                         HumanNumber(end.best->error_limit));
     if (!end.best->kind.empty()) text += fmt::format("  kind          {}\n", end.best->kind);
   } else if (end.result == kKeptPyTorch) {
     text += fmt::format("{}  {}\n", style.Bold(run.task), style.Yellow("keep PyTorch"));
-    text += "  nothing that is right was faster than what PyTorch already gives\n";
+    constexpr char kMark[] = "keep PyTorch: ";
+    const size_t at = end.outcome.find(kMark);
+    text += fmt::format(
+        "  why           {}\n",
+        SafeForTerminal(at == std::string::npos ? end.outcome : end.outcome.substr(at + sizeof kMark - 1)));
   } else {
     text += fmt::format("{}  {}\n", style.Bold(run.task), style.Red(ResultWords(end.result)));
     if (end.status == "done") text += fmt::format("  why           {}\n", SafeForTerminal(end.outcome));

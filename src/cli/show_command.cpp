@@ -3,14 +3,25 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/files.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
 #include "evaluation/provenance.h"
+#include "evaluation/task_graph.h"
+#include "graph/cost.h"
+#include "graph/degenerate.h"
+#include "graph/graph_json.h"
+#include "graph/graph_text.h"
+#include "graph/rewrites/rewrite.h"
+#include "report/html_page.h"
+#include "report/plots/graph_plot.h"
 #include "report/run_report.h"
 #include "report/verdict_report.h"
+#include "store/record_io.h"
 #include "store/run_store.h"
 
 namespace hone {
@@ -21,6 +32,9 @@ struct ShowFlags : JudgeFlags {
   std::string what;
   bool json = false;
   bool verbose = false;
+  bool graph = false;
+  bool rewrite = false;
+  std::string svg;  // a file
 };
 
 // "V12" -> 12; 0 when it is something else.
@@ -53,13 +67,7 @@ Result<int> ShowRun(const ShowFlags& flags) {
   OrderedJson json = RunToJson(story.run);
   json["candidates"] = OrderedJson::array();
   for (const CandidateRecord& one : story.candidates) {
-    OrderedJson row = {{"key", one.key},           {"parent", one.parent_key},
-                       {"phase", one.phase},       {"kernel_class", one.kernel_class},
-                       {"verdict", one.verdict},   {"reason", one.reason},
-                       {"detail", one.detail},     {"kind", one.kind},
-                       {"vs_best", one.vs_best},   {"ci95", {one.ci_low, one.ci_high}},
-                       {"vs_eager", one.vs_eager}, {"error", one.error},
-                       {"limit", one.error_limit}, {"seconds", one.seconds}};
+    OrderedJson row = RecordToJson(one, Extent::kList);
     if (flags.verbose) row["source"] = one.source;
     json["candidates"].push_back(row);
   }
@@ -70,13 +78,88 @@ Result<int> ShowRun(const ShowFlags& flags) {
   return 0;
 }
 
-Result<int> ShowTask(const ShowFlags& flags) {
-  HONE_ASSIGN_OR_RETURN(TaskFile task, LoadTaskFile(flags.what));
+// The task's graph alone: no truth, no baselines.
+Result<int> ShowGraph(const ShowFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.what));
   HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags));
+  LiveLine line(LiveLine::Choose(true));
+  HONE_ASSIGN_OR_RETURN(TaskGraph captured,
+                        CaptureGraph(task, options, line.AsProgress(fs::path(flags.what).stem().string())));
+  line.Clear();
+  if (!captured.graph) {
+    if (flags.json)
+      fmt::print("{}\n", DumpJson(Json{{"task", task.name}, {"declined", captured.declined}}, 2));
+    else
+      fmt::print("{}: no graph: {}\n", task.name, captured.declined);
+    return kExitRejected;
+  }
+  graph::Graph& graph = *captured.graph;
+  std::vector<graph::AppliedRewrite> applied;
+  if (flags.rewrite) {
+    HONE_ASSIGN_OR_RETURN(applied, graph::ApplyRewrites(graph));
+  }
+  if (!flags.svg.empty())
+    HONE_RETURN_IF_ERROR(WriteFileAtomic(flags.svg, DrawGraph(graph, task.name).Standalone(PlotStyle())));
+  if (flags.json) {
+    fmt::print("{}\n", DumpJson(graph::ToJson(graph), 2));
+    return 0;
+  }
+  if (flags.graph) fmt::print("{}", graph::ToText(graph));
+  fmt::print("{} operators, {:.4g} GFLOP per call; {}\n", graph::NodesPerCall(graph),
+             graph::FlopsPerCall(graph) / 1e9, graph.note);
+  TextTable table;
+  table.columns = {{"rewrite", 0, 0, false},
+                   {"times", 0, 0, true},
+                   {"operators saved", 0, 0, true},
+                   {"GFLOP saved", 0, 0, true},
+                   {"what it does", 0, 24, false}};
+  for (const graph::AppliedRewrite& one : applied)
+    table.rows.push_back({one.name, fmt::format("{}", one.times), fmt::format("{}", one.nodes_removed),
+                          fmt::format("{:.4g}", one.flops_removed / 1e9), one.what});
+  if (!applied.empty()) fmt::print("{}", PrintTable(table, Style(stdout)));
+  if (flags.rewrite && graph::IsDegenerate(graph))
+    fmt::print("  degenerate: {}\n", graph::ExplainDegenerate(applied).why);
+  return 0;
+}
+
+// What is known about the graph of a task that is shown: its size, what rewrites leave of it, or why there is
+// none.
+struct GraphFacts {
+  int operators = 0;  // in every call
+  int rewritten = 0;
+  bool verified = false;
+  std::string declined;
+};
+
+Result<GraphFacts> LearnGraph(const TaskGraph& captured) {
+  GraphFacts facts;
+  facts.declined = captured.declined;
+  if (!captured.graph) return facts;
+  graph::Graph graph = *captured.graph;
+  facts.operators = graph::NodesPerCall(graph);
+  facts.verified = graph.verified;
+  HONE_RETURN_IF_ERROR(graph::ApplyRewrites(graph));
+  facts.rewritten = graph::NodesPerCall(graph);
+  return facts;
+}
+
+std::string GraphLine(const GraphFacts& facts) {
+  if (!facts.declined.empty()) return "none: " + facts.declined;
+  std::string text = fmt::format("{} operators, {} after rewrites", facts.operators, facts.rewritten);
+  if (!facts.verified) text += " (not run against the module)";
+  return text;
+}
+
+Result<int> ShowTask(const ShowFlags& flags) {
+  if (flags.graph || flags.rewrite || !flags.svg.empty()) return ShowGraph(flags);
+  HONE_ASSIGN_OR_RETURN(TaskFile task, LoadTaskFile(flags.what));
+  HONE_ASSIGN_OR_RETURN(SessionOptions options, ResolveJudge(flags));
+  options.capture_graph = true;
   LiveLine line(LiveLine::Choose(true));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<ReferenceSession> session,
                         ReferenceSession::Open(std::move(task), options,
                                                line.AsProgress(fs::path(flags.what).stem().string())));
+  HONE_ASSIGN_OR_RETURN(const GraphFacts graph_facts, LearnGraph(session->graph()));
   line.Clear();
   Json mutants = Json::array();
   for (const MutantResult& mutant : session->mutants())
@@ -89,6 +172,12 @@ Result<int> ShowTask(const ShowFlags& flags) {
         {"task", session->task().name},
         {"card", ToJson(session->card())},
         {"mutants", mutants},
+        {"graph",
+         {{"operators", graph_facts.operators},
+          {"after_rewrites", graph_facts.rewritten},
+          {"verified", graph_facts.verified},
+          {"degenerate", !session->card().degenerate.empty()},
+          {"declined", graph_facts.declined}}},
         {"device", options.device == "cuda" ? GetString(session->facts(), "device_name") : CpuName()},
         {"stateful", session->stateful()},
         {"random_in_forward", session->random_in_forward()},
@@ -109,12 +198,17 @@ Result<int> ShowTask(const ShowFlags& flags) {
   fmt::print("  {:<14}{} (PyTorch's own error against {}: {})\n", "error limit",
              HumanNumber(session->WidestLimit()), session->truth_note(),
              HumanNumber(session->WidestReferenceError()));
+  fmt::print("  {:<14}{}\n", "graph", GraphLine(graph_facts));
   if (session->stateful()) fmt::print("  {:<14}keeps state between calls\n", "module");
   if (session->random_in_forward()) fmt::print("  {:<14}draws random numbers in forward\n", "module");
-  fmt::print("  {:<14}wrong variants of the task and their error as a multiple of the limit\n", "audit");
+  TextTable audit;
+  audit.columns = {
+      {"wrong variant of the task", 0, 20, false}, {"error / limit", 0, 0, true}, {"judge", 0, 14, false}};
   for (const MutantResult& mutant : session->mutants())
-    fmt::print("    {:<38} {:>10}x  {}\n", mutant.name, HumanNumber(mutant.error),
-               mutant.told_apart ? "detected (" + mutant.regime + ")" : style.Red("not detected"));
+    audit.rows.push_back({mutant.name, HumanNumber(mutant.error) + "x",
+                          mutant.told_apart ? TableCell("detected (" + mutant.regime + ")")
+                                            : TableCell("not detected", Tone::kBad)});
+  if (!audit.rows.empty()) fmt::print("\n{}", PrintTable(audit, style));
   return 0;
 }
 
@@ -136,9 +230,13 @@ void AddShowCommand(CommandTable& table) {
   command.Add("WHAT", &flags->what, "Task file, run (name, folder, R<number>, last), or verdict such as V12")
       .Required();
   command.Add("--json", &flags->json, "Print JSON");
+  command.Add("--graph", &flags->graph, "Print the graph of a task: its operators with shapes, in order");
+  command.Add("--rewrite", &flags->rewrite, "Simplify the graph first and say by which rules");
+  command.Add("--svg", &flags->svg, "Draw the graph of a task into this SVG file");
   command.Add("-v,--verbose", &flags->verbose, "Print every measured value");
   AddJudgeFlags(command, flags.get());
   command.Example("hone show tasks/39_GRU.py");
+  command.Example("hone show tasks/39_GRU.py --graph --svg gru.svg");
   command.Example("hone show last");
   command.Example("hone show V12 --json");
   command.Runs([flags] { return Show(*flags); });

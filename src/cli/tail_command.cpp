@@ -54,7 +54,8 @@ Result<int> Tail(const TailFlags& flags) {
     if (news.run) run = *news.run;
     if (run.status == "running" && since_lock_check.seconds() > kLockEvery_s) {
       since_lock_check = Stopwatch();
-      killed = IsAbandoned(run);
+      // One whose lock was just found free may have ended since it was read: the next look says so.
+      if (const bool was = killed; (killed = IsAbandoned(run)) && !was) continue;
     }
     if (run.status != "running") killed = false;
     // A look that found nothing new after the end: everything has been said.

@@ -111,7 +111,9 @@ HttpReply SuitesJson(const PageContext& page) {
                               {"done", each.done},
                               {"running", each.running},
                               {"faster", each.faster},
-                              {"geomean_vs_best", each.geomean_vs_best}});
+                              {"geomean_vs_best", each.geomean_vs_best},
+                              {"degenerate", each.degenerate},
+                              {"geomean_vs_best_without_degenerate", each.geomean_without_degenerate}});
   return JsonReply(json);
 }
 

@@ -154,7 +154,8 @@ bool LiveHub::LookAt(Channel& channel) {
   }
   Tell(channel, text);
   Welcome(channel);
-  if (channel.over() && news.empty()) {
+  // A run whose lock was just found free may have ended since it was read: the next look says so.
+  if (channel.over() && news.empty() && !lock_changed) {
     // The run has ended and nothing is new, so that viewers have everything.
     Tell(channel, SseEvent("end", DumpJson(Json{{"status", live.abandoned ? "killed" : live.run.status}})));
     for (Channel::Viewer& each : channel.viewers) each.viewer->Finish();

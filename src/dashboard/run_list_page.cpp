@@ -177,13 +177,6 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
     view["tokens"] = row.usage.prompt_tokens + row.usage.completion_tokens;
     rows.push_back(std::move(view));
   }
-  std::vector<std::string> apart;
-  const auto count = [&](int number, const char* words) {
-    if (number > 0) apart.push_back(fmt::format("{} {}", number, words));
-  };
-  count(summary->failed, "failed");
-  count(summary->nothing_tried, "with nothing to try");
-  count(summary->unfinished, "not finished");
   const std::optional<Plot> plot = SuitePlot(*summary);
   const auto percent = [](double share) { return fmt::format("{:.0f}%", 100 * share); };
   return RenderPage(
@@ -194,13 +187,16 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
        {"count", summary->rows.size()},
        {"counted", summary->counted},
        {"not_counted", static_cast<int64_t>(summary->rows.size()) - summary->counted},
-       {"not_counted_words", Join(apart, ", ")},
+       {"not_counted_words", NotCountedWords(*summary)},
        {"html_plot", plot ? PlotFigure(*plot) : ""},
        {"correct", percent(summary->correct)},
        {"fast_1", percent(summary->fast_1)},
        {"fast_2", percent(summary->fast_2)},
        {"geomean", SpeedText(summary->geomean_vs_best)},
        {"geomean_eager", SpeedText(summary->geomean_vs_eager)},
+       {"degenerate", summary->degenerate},
+       {"degenerate_words", DegenerateWords(*summary)},
+       {"geomean_without", SpeedText(summary->geomean_vs_best_without_degenerate)},
        {"tokens", summary->tokens},
        {"cost", summary->price_known ? fmt::format("${:.4f}", summary->cost_usd) : "price not known"}},
       live);

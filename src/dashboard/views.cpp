@@ -107,6 +107,7 @@ Json RunValues(const RunRecord& run, bool abandoned) {
           {"folder", run.folder},
           {"outcome", run.outcome},
           {"result", run.result},
+          {"degenerate", run.degenerate},
           {"result_words", ResultWords(run.result)},
           {"result_tone", ToneOfResult(run.result)},
           {"won", won},

@@ -92,7 +92,7 @@ void AddFailedCalls(const RunStory& story, std::vector<Cause>* causes) {
   }
 }
 
-// The expert's proposals that a first look ruled out.
+// The expert's proposals that failed the screening run.
 void AddLeftOut(const RunStory& story, int proposals, std::vector<Cause>* causes) {
   for (const DecisionRecord& decision : story.decisions) {
     constexpr std::string_view kLook = "look:";

@@ -14,6 +14,7 @@
 #include "report/explanation_words.h"
 #include "report/record_facts.h"
 #include "store/run_result.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -54,7 +55,9 @@ Speed BestSpeed(const Outcome& outcome) {
 }
 
 std::string VerdictId(const CandidateRecord& one) {
-  return one.verdict == "rejected" ? one.reason : one.verdict.empty() ? "not_judged" : one.verdict;
+  return one.verdict == NameOf(Decision::kRejected) ? one.reason
+         : one.verdict.empty()                      ? "not_judged"
+                                                    : one.verdict;
 }
 
 std::vector<ComparedCandidate> ByKey(const std::vector<RunStory>& stories) {
@@ -111,8 +114,8 @@ RunComparison CompareRuns(const std::vector<RunStory>& stories) {
   using Story = const RunStory&;
   using Told = const Explanation&;
   add("task", [](Story story, Told) { return story.run.task; });
-  add("best",
-      [](Story, Told one) { return one.outcome.best_key.empty() ? "pytorch" : one.outcome.best_key; });
+  add("best", [](Story, Told one) { return AnswerOf(one.outcome.best_key, one.outcome.result); });
+  add("result", [](Story, Told one) { return one.outcome.result; });
   add("speed", [](Story, Told one) { return SpeedWords(BestSpeed(one.outcome)); });
   add("kind", [](Story, Told one) { return one.outcome.kind; });
   add("status", [](Story story, Told) { return story.run.status; });
@@ -180,13 +183,13 @@ SuiteComparison CompareSuites(const std::string& name_a, const std::vector<Suite
     ComparedTask row;
     row.task = member.run.task;
     row.status_a = member.run.status;
-    row.best_a = member.run.best_key;
+    row.best_a = AnswerOf(member.run.best_key, member.run.result);
     row.contest = Contend(0, member.best, 1, Speed{});
     for (size_t i = 0; i < b.size(); ++i) {
       if (taken[i] || b[i].run.task != member.run.task) continue;
       taken[i] = true;
       row.status_b = b[i].run.status;
-      row.best_b = b[i].run.best_key;
+      row.best_b = AnswerOf(b[i].run.best_key, b[i].run.result);
       row.contest = Contend(0, member.best, 1, b[i].best);
       if (b[i].run.task_sha256 != member.run.task_sha256) row.contest.result = "other_task";
       compared.same_device = compared.same_device && b[i].run.device == member.run.device;
@@ -199,7 +202,7 @@ SuiteComparison CompareSuites(const std::string& name_a, const std::vector<Suite
     ComparedTask row;
     row.task = b[i].run.task;
     row.status_b = b[i].run.status;
-    row.best_b = b[i].run.best_key;
+    row.best_b = AnswerOf(b[i].run.best_key, b[i].run.result);
     row.contest = Contend(0, Speed{}, 1, b[i].best);
     compared.tasks.push_back(row);
   }

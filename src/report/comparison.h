@@ -72,7 +72,7 @@ struct ComparedTask {
   std::string task;
   std::string status_a;  // empty: not in this suite
   std::string status_b;
-  std::string best_a;  // empty: PyTorch
+  std::string best_a;  // as AnswerOf (store/run_result.h) says
   std::string best_b;
   SpeedContest contest;
 };

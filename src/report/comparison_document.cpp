@@ -1,9 +1,11 @@
 // A comparison in words and as JSON.
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "report/comparison.h"
 #include "report/explanation_words.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -14,7 +16,8 @@ using Rows = std::vector<std::vector<std::string>>;
 // A field's value, in the language where it is one of Hone's own words.
 std::string FieldValue(const std::string& id, const std::string& value, ReportLanguage language) {
   if (HasMessage("fact." + id)) return FactValue(id, value, language);
-  if (id == "best" && value == "pytorch") return Words(language, "compare.pytorch");
+  if (id == "best" && value == kPyTorch) return Words(language, "compare.pytorch");
+  if (id == "result") return Words(language, "result." + value);
   if (id == "status" && HasMessage("state." + value)) return Words(language, "state." + value);
   return value.empty() ? "-" : value;
 }
@@ -76,10 +79,19 @@ OrderedJson ContestJson(const SpeedContest& contest, const std::vector<std::stri
           {"sentence", ContestWords(contest, names, language)}};
 }
 
+// A run without an answer has none, not an empty one.
+OrderedJson AnswersJson(const std::vector<std::string>& answers) {
+  OrderedJson json = OrderedJson::array();
+  for (const std::string& one : answers) json.push_back(one.empty() ? OrderedJson() : OrderedJson(one));
+  return json;
+}
+
 OrderedJson FieldsJson(const std::vector<ComparedField>& fields) {
   OrderedJson json = OrderedJson::array();
   for (const ComparedField& field : fields)
-    json.push_back({{"id", field.id}, {"values", field.values}, {"differs", field.differs}});
+    json.push_back({{"id", field.id},
+                    {"values", field.id == "best" ? AnswersJson(field.values) : OrderedJson(field.values)},
+                    {"differs", field.differs}});
   return json;
 }
 
@@ -157,7 +169,8 @@ Document ComparisonDocument(const SuiteComparison& compared, ReportLanguage lang
   auto side = [&](const std::string& status, const std::string& best, const Speed& speed) {
     if (status.empty()) return std::string("-");
     if (!speed.known()) return status;
-    return fmt::format("{} {}", SpeedWords(speed), best.empty() ? Words(language, "compare.pytorch") : best);
+    return fmt::format("{} {}", SpeedWords(speed),
+                       best == kPyTorch ? Words(language, "compare.pytorch") : best);
   };
   for (const ComparedTask& row : compared.tasks)
     rows.push_back({row.task, side(row.status_a, row.best_a, row.contest.speed_a),
@@ -209,10 +222,9 @@ OrderedJson ToJson(const SuiteComparison& compared, ReportLanguage language) {
                       {"geomean_vs_best", {compared.geomean_a, compared.geomean_b}}};
   json["tasks"] = OrderedJson::array();
   for (const ComparedTask& row : compared.tasks) {
-    OrderedJson one = {
-        {"task", row.task},
-        {"status", {row.status_a, row.status_b}},
-        {"best", {row.best_a.empty() ? "pytorch" : row.best_a, row.best_b.empty() ? "pytorch" : row.best_b}}};
+    OrderedJson one = {{"task", row.task},
+                       {"status", {row.status_a, row.status_b}},
+                       {"best", AnswersJson({row.best_a, row.best_b})}};
     one["contest"] = ContestJson(row.contest, compared.names, language);
     json["tasks"].push_back(std::move(one));
   }

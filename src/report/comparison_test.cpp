@@ -83,6 +83,38 @@ TEST(Comparison, CandidatesShowFactsFindingsAndTheDiff) {
   EXPECT_THAT(compared.diff, HasSubstr("-x = seed0\n+x = seed1\n"));
 }
 
+TEST(Comparison, ARunWithoutAnAnswerIsNotShownAsPyTorch) {
+  RunStory failed = StoryOf(4, "seed0", 2, 0.1);
+  failed.run.status = "failed";
+  failed.candidates[0].verdict = "rejected";
+  failed.candidates[0].reason = "slower";
+  RunStory kept = failed;
+  kept.run.status = "done";
+  const RunComparison compared = CompareRuns({kept, failed});
+  const OrderedJson json = ToJson(compared, ReportLanguage::kEnglish);
+  for (const OrderedJson& field : json["fields"]) {
+    if (field["id"] == "best") {
+      EXPECT_EQ(DumpJson(field["values"]), R"(["pytorch",null])");
+    }
+    if (field["id"] == "result") {
+      EXPECT_EQ(DumpJson(field["values"]), R"(["kept_pytorch","failed"])");
+    }
+  }
+  const std::string text =
+      ComparisonDocument(CompareRuns({failed, failed}), ReportLanguage::kEnglish).Text(Style(false));
+  EXPECT_THAT(text, HasSubstr("failed"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("PyTorch")));
+}
+
+TEST(Comparison, MembersOfASuiteWithoutAnAnswerHaveNone) {
+  SuiteMember failed = Member("1_a", {}, "");
+  failed.run.status = failed.run.result = "failed";
+  SuiteMember kept = Member("1_a", {1, 1, 1}, "");
+  kept.run.result = "kept_pytorch";
+  const SuiteComparison compared = CompareSuites("monday", {failed}, "tuesday", {kept});
+  EXPECT_EQ(DumpJson(ToJson(compared, ReportLanguage::kEnglish)["tasks"][0]["best"]), R"([null,"pytorch"])");
+}
+
 TEST(Comparison, SuitesAreTalliedOverCommonTasks) {
   const SuiteComparison compared = CompareSuites(
       "monday",

@@ -11,7 +11,9 @@
 #include "report/difference.h"
 #include "report/next_tries.h"
 #include "report/record_facts.h"
+#include "store/record_io.h"
 #include "store/run_result.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -38,6 +40,9 @@ Outcome OutcomeOf(const RunStory& story, bool abandoned) {
     outcome.judged += one.judged() ? 1 : 0;
     outcome.accepted += one.accepted() ? 1 : 0;
   }
+  const TimedCounts counts = CountTimed(story.candidates);
+  outcome.too_busy = counts.too_busy;
+  outcome.timed = counts.timed;
   const std::optional<CandidateRecord> best =
       Fastest(story.candidates, [](const CandidateRecord& one) { return one.accepted(); });
   if (!best) {
@@ -69,7 +74,7 @@ TimelineRow RowOf(const CandidateRecord& one, const RunStory& story, const std::
   row.parent = one.parent_key;
   row.verdict = one.verdict;
   row.reason = one.reason;
-  row.note = one.verdict == "rejected" ? TellingLine(one.detail) : TellingLine(one.title);
+  row.note = one.verdict == NameOf(Decision::kRejected) ? TellingLine(one.detail) : TellingLine(one.title);
   row.speed = SpeedOf(one);
   row.error = one.error;
   row.error_limit = one.error_limit;
@@ -145,14 +150,11 @@ std::vector<PhaseCost> CostsOf(const RunStory& story) {
     for (const CallRecord& call : story.calls) {
       if (call.call_type != type) continue;
       PhaseCost& cost = phase(type);
-      ++cost.calls;
-      cost.failed += call.status == "answered" ? 0 : 1;
-      cost.prompt_tokens += call.prompt_tokens;
-      cost.completion_tokens += call.completion_tokens;
-      cost.estimated = cost.estimated || call.estimated;
-      cost.cost_usd += call.cost_usd;
+      CallRecord priced = call;
       // A call that came back with nothing has no price.
-      cost.price_known = cost.price_known && (call.price_known || call.status != "answered");
+      priced.price_known = call.price_known || call.status != "answered";
+      AddCall(priced, &cost.usage);
+      cost.failed += call.status == "answered" ? 0 : 1;
       cost.ask_seconds += call.seconds;
     }
   for (const CandidateRecord& one : story.candidates) {
@@ -162,6 +164,27 @@ std::vector<PhaseCost> CostsOf(const RunStory& story) {
     cost.judge_seconds += one.seconds;
   }
   return costs;
+}
+
+// As pipeline/expert_stage.cpp recorded them.
+std::vector<RewriteUse> RewritesOf(const RunStory& story) {
+  std::vector<RewriteUse> used;
+  for (const DecisionRecord& decision : story.decisions) {
+    if (decision.key != "rewrites") continue;
+    const Json record = ParsedOrNull(decision.json);
+    const Json& rules = GetMember(record, "rules");
+    if (!rules.is_array()) continue;
+    for (const Json& rule : rules)
+      used.push_back({GetString(rule, "name"), GetString(rule, "what"), GetInt(rule, "times"),
+                      GetInt(rule, "operators"), GetNumber(rule, "flops"), GetNumber(rule, "bytes")});
+  }
+  return used;
+}
+
+double ExpertSecondsOf(const RunStory& story) {
+  for (const DecisionRecord& decision : story.decisions)
+    if (decision.key == "expert_time") return GetNumber(ParsedOrNull(decision.json), "seconds");
+  return 0;
 }
 
 }  // namespace
@@ -178,6 +201,8 @@ Explanation Explain(const RunStory& story, bool abandoned) {
   told.outcome = OutcomeOf(story, abandoned);
   told.run.result = told.outcome.result;
   told.timeline = TimelineOf(story, told.outcome.best_key);
+  told.expert_seconds = ExpertSecondsOf(story);
+  told.rewrites = RewritesOf(story);
   told.causes = FindCauses(story);
   told.difference = DecisiveDifference(story);
   told.counterfactuals = Counterfactuals(story);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "report/run_report.h"
 
 namespace hone {
@@ -43,6 +43,8 @@ struct Outcome {
   int candidates = 0;  // proposed, PyTorch itself not counted
   int judged = 0;
   int accepted = 0;
+  int too_busy = 0;      // right, and the machine was too busy to time them
+  int timed = 0;         // right and timed
   std::string recorded;  // the run's own sentence, in English
 };
 
@@ -76,7 +78,7 @@ struct CauseFinding {
 // Why candidates failed, one entry per cause.
 struct Cause {
   // "launch_per_step", "many_launches", "loop_on_host", "near_floor", "slower", "no_difference", "no_code",
-  // "left_out" (at first look), "no_answer" (of a model), or a reject reason ("wrong-output").
+  // "left_out" (by the screening run), "no_answer" (of a model), or a reject reason ("wrong-output").
   std::string id;
   std::string reason;
   std::vector<std::string> keys;
@@ -139,16 +141,21 @@ struct Counterfactual {
 
 struct PhaseCost {
   std::string phase;  // a call type, "expert", "imported", "tuned" or "zero"
-  int64_t calls = 0;
-  int64_t failed = 0;
-  int64_t prompt_tokens = 0;
-  int64_t completion_tokens = 0;
-  bool estimated = false;
-  double cost_usd = 0;
-  bool price_known = true;
+  UsageTotals usage;
+  int64_t failed = 0;  // calls
   double ask_seconds = 0;
   int judged = 0;
   double judge_seconds = 0;
+};
+
+// A rewrite of the task's graph, and what it saved in every call.
+struct RewriteUse {
+  std::string rule;
+  std::string what;
+  int64_t times = 0;
+  int64_t operators = 0;
+  double flops = 0;
+  double bytes = 0;
 };
 
 struct NextTry {
@@ -161,10 +168,13 @@ struct Explanation {
   RunRecord run;  // without task source and card
   Outcome outcome;
   std::vector<TimelineRow> timeline;
-  std::vector<Cause> causes;  // the most frequent first
+  std::vector<RewriteUse> rewrites;  // of the graph that recipes read; empty if none was captured
+  std::vector<Cause> causes;         // the most frequent first
   std::optional<Difference> difference;
   std::vector<Counterfactual> counterfactuals;
   std::vector<PhaseCost> costs;
+  double expert_seconds =
+      0;  // reading and rewriting the graph, writing candidates; 0 if that is not on record
   UsageTotals usage;
   std::vector<NextTry> next;
 };

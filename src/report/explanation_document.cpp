@@ -1,4 +1,4 @@
-// An explanation as a document of seven sections.
+// An explanation as a document of seven sections, eight where the graph was rewritten.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -65,6 +65,25 @@ void AddTimeline(const Explanation& told, ReportLanguage language, Document* doc
                                     {"", 2, 24, false}});
 }
 
+void AddRewrites(const Explanation& told, ReportLanguage language, Document* document) {
+  if (told.rewrites.empty()) return;
+  document->Heading(Words(language, "section.rewrites"));
+  Rows rows = {Header(language, {"rewrite", "times", "operators_saved", "gflop_saved", "mb_saved", "note"})};
+  const auto saved = [](double amount) {
+    return amount == 0 ? std::string() : fmt::format("{:.4g}", amount);
+  };
+  for (const RewriteUse& one : told.rewrites)
+    rows.push_back({one.rule, fmt::format("{}", one.times), saved(static_cast<double>(one.operators)),
+                    saved(one.flops / 1e9), saved(one.bytes / 1e6), one.what});
+  // rule, times, operators, GFLOP, MB, what it does
+  document->Table(std::move(rows), {{"", 0, 14, false},
+                                    {"", 0, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 2, 24, false}});
+}
+
 void AddCauses(const Explanation& told, ReportLanguage language, Document* document) {
   document->Heading(Words(language, "section.causes"));
   if (told.causes.empty()) return document->Paragraph(Words(language, "causes.none"));
@@ -108,6 +127,8 @@ void AddCounterfactuals(const Explanation& told, ReportLanguage language, Docume
 
 void AddCosts(const Explanation& told, ReportLanguage language, Document* document) {
   document->Heading(Words(language, "section.costs"));
+  if (told.expert_seconds > 0)
+    document->Paragraph(Words(language, "cost.expert", {HumanSeconds(told.expert_seconds)}));
   double judging = 0;
   bool price_known = true;
   double asking = 0;
@@ -116,7 +137,7 @@ void AddCosts(const Explanation& told, ReportLanguage language, Document* docume
     judging += cost.judge_seconds;
     asking += cost.ask_seconds;
     judged += cost.judged;
-    price_known = price_known && cost.price_known;
+    price_known = price_known && cost.usage.price_known;
   }
   if (told.usage.calls == 0)
     return document->Paragraph(judged == 0 ? Words(language, "cost.nothing")
@@ -126,12 +147,13 @@ void AddCosts(const Explanation& told, ReportLanguage language, Document* docume
       Header(language, {"phase", "calls", "prompt", "completion", "usd", "asking", "judged", "judging"})};
   bool notes = false;
   for (const PhaseCost& cost : told.costs) {
-    notes = notes || cost.estimated || (cost.calls > 0 && !cost.price_known);
-    const std::string mark = cost.estimated ? "~" : "";
-    rows.push_back({PhaseWords(cost.phase, language), fmt::format("{}", cost.calls),
-                    mark + GroupedNumber(cost.prompt_tokens), mark + GroupedNumber(cost.completion_tokens),
-                    cost.calls == 0 ? "" : usd(cost.cost_usd, cost.price_known), Seconds(cost.ask_seconds),
-                    fmt::format("{}", cost.judged), Seconds(cost.judge_seconds)});
+    notes = notes || cost.usage.estimated || (cost.usage.calls > 0 && !cost.usage.price_known);
+    const std::string mark = cost.usage.estimated ? "~" : "";
+    rows.push_back({PhaseWords(cost.phase, language), fmt::format("{}", cost.usage.calls),
+                    mark + GroupedNumber(cost.usage.prompt_tokens),
+                    mark + GroupedNumber(cost.usage.completion_tokens),
+                    cost.usage.calls == 0 ? "" : usd(cost.usage.cost_usd, cost.usage.price_known),
+                    Seconds(cost.ask_seconds), fmt::format("{}", cost.judged), Seconds(cost.judge_seconds)});
   }
   const std::string mark = told.usage.estimated ? "~" : "";
   rows.push_back({Words(language, "phase.total"), fmt::format("{}", told.usage.calls),
@@ -163,6 +185,7 @@ Document ExplanationDocument(const Explanation& told, ReportLanguage language) {
   document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   AddOutcome(told, language, &document);
   AddTimeline(told, language, &document);
+  AddRewrites(told, language, &document);
   AddCauses(told, language, &document);
   AddDifference(told, language, &document);
   AddCounterfactuals(told, language, &document);

@@ -1,6 +1,8 @@
 // An explanation for programs: ids and numbers, with the sentences beside them.
+#include "base/json.h"
 #include "report/explanation_words.h"
 #include "store/record_io.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -11,8 +13,8 @@ OrderedJson SpeedJson(const Speed& speed) {
 
 namespace {
 
-OrderedJson KeyOrPyTorch(const std::string& key) {
-  return key.empty() ? "pytorch" : key;
+OrderedJson KeyOrNull(const std::string& key) {
+  return key.empty() ? OrderedJson() : OrderedJson(key);
 }
 
 OrderedJson OutcomeJson(const Explanation& told, ReportLanguage language) {
@@ -22,7 +24,7 @@ OrderedJson OutcomeJson(const Explanation& told, ReportLanguage language) {
           {"status", one.status},
           {"result", one.result},
           {"why", one.why},
-          {"best", KeyOrPyTorch(one.best_key)},
+          {"best", KeyOrNull(AnswerOf(one.best_key, one.result))},
           {"speedup", SpeedJson(one.speed)},
           {"vs_eager", one.vs_eager},
           {"best_baseline", one.best_baseline},
@@ -32,6 +34,7 @@ OrderedJson OutcomeJson(const Explanation& told, ReportLanguage language) {
           {"candidates", one.candidates},
           {"judged", one.judged},
           {"accepted", one.accepted},
+          {"too_busy", one.too_busy},
           {"recorded", one.recorded}};
 }
 
@@ -95,7 +98,7 @@ OrderedJson CounterfactualJson(const Counterfactual& one, const Explanation& tol
                       {"sentence", CounterfactualSentence(one, told, language)},
                       {"exact", one.exact}};
   if (one.effect == "not_part" || one.effect == "was_off" || one.effect == "not_recomputable") return json;
-  json["best"] = KeyOrPyTorch(one.best_key);
+  json["best"] = KeyOrNull(BestWithout(one, told));
   json["verdict"] = one.verdict;
   json["speedup"] = SpeedJson(one.speed);
   json["lost"] = one.lost;
@@ -109,17 +112,13 @@ OrderedJson CounterfactualJson(const Counterfactual& one, const Explanation& tol
 }
 
 OrderedJson CostJson(const PhaseCost& one) {
-  return {{"phase", one.phase},
-          {"calls", one.calls},
-          {"failed", one.failed},
-          {"prompt_tokens", one.prompt_tokens},
-          {"completion_tokens", one.completion_tokens},
-          {"estimated", one.estimated},
-          {"cost_usd", one.cost_usd},
-          {"price_known", one.price_known},
-          {"ask_seconds", one.ask_seconds},
-          {"judged", one.judged},
-          {"judge_seconds", one.judge_seconds}};
+  OrderedJson json = {{"phase", one.phase}};
+  json.update(RecordToJson(one.usage, Extent::kWhole));
+  json["failed"] = one.failed;
+  json["ask_seconds"] = one.ask_seconds;
+  json["judged"] = one.judged;
+  json["judge_seconds"] = one.judge_seconds;
+  return json;
 }
 
 }  // namespace
@@ -130,6 +129,15 @@ OrderedJson ToJson(const Explanation& told, ReportLanguage language) {
   json["outcome"] = OutcomeJson(told, language);
   json["timeline"] = OrderedJson::array();
   for (const TimelineRow& row : told.timeline) json["timeline"].push_back(RowJson(row));
+  json["rewrites"] = OrderedJson::array();
+  for (const RewriteUse& one : told.rewrites)
+    json["rewrites"].push_back({{"rule", one.rule},
+                                {"what", one.what},
+                                {"times", one.times},
+                                {"operators", one.operators},
+                                {"flops", one.flops},
+                                {"bytes", one.bytes}});
+  json["expert_seconds"] = told.expert_seconds > 0 ? OrderedJson(told.expert_seconds) : OrderedJson();
   json["causes"] = OrderedJson::array();
   for (const Cause& cause : told.causes) json["causes"].push_back(CauseJson(cause, language));
   json["difference"] = told.difference ? DifferenceJson(*told.difference, language) : OrderedJson(nullptr);

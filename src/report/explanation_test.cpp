@@ -338,6 +338,29 @@ TEST(Explain, NothingOfAnEmptyRunIsMadeUp) {
   EXPECT_THAT(text, Not(HasSubstr("?")));
 }
 
+TEST(Explain, ARunWithoutAnAnswerHasNoBestAndABusyMachineIsNamed) {
+  Story failed(Options(1, 1));
+  failed.Add("seed0", "", "slower", 0.5);
+  failed.story().run.status = "failed";
+  failed.story().run.outcome = "the disk is full; so far: nothing is accepted";
+  const OrderedJson json = ToJson(Explain(failed.Done()), ReportLanguage::kEnglish);
+  EXPECT_TRUE(json["outcome"]["best"].is_null());
+  EXPECT_TRUE(json["run"]["best"].is_null());
+  for (const OrderedJson& one : json["counterfactuals"])
+    if (one["effect"] == "same_best" || one["effect"] == "never_used") {
+      EXPECT_TRUE(one["best"].is_null()) << DumpJson(one);
+    }
+
+  Story busy(Options(1, 1));
+  busy.Add("seed0", "", "machine-busy", 1.5).verdict = "inconclusive";
+  const Explanation told = Explain(busy.Done());
+  EXPECT_EQ(told.outcome.id, "kept_pytorch");
+  EXPECT_THAT(OutcomeSentence(told, ReportLanguage::kEnglish), HasSubstr("the machine was too busy to tell"));
+  const OrderedJson outcome = ToJson(told, ReportLanguage::kEnglish)["outcome"];
+  EXPECT_EQ(outcome["best"], "pytorch");
+  EXPECT_EQ(outcome["too_busy"], 1);
+}
+
 TEST(Explain, BrokenRecordsDoNotBreakIt) {
   Story story(Options(1, 1));
   CandidateRecord& one = story.Add("seed0", "", "\x1b[31mevil", 0);
@@ -347,6 +370,41 @@ TEST(Explain, BrokenRecordsDoNotBreakIt) {
   const std::string text = ExplanationDocument(told, ReportLanguage::kChinese).Text(Style(false));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_FALSE(DumpJson(ToJson(told, ReportLanguage::kEnglish)).empty());
+}
+
+TEST(Explain, NamesTheRewritesAndWhatEachSaved) {
+  RunStory story;
+  story.run.id = 3;
+  story.run.task = "80_Gemm";
+  EXPECT_THAT(ExplanationDocument(Explain(story), ReportLanguage::kEnglish).Text(Style(false)),
+              Not(HasSubstr("rewrites")));
+  DecisionRecord decision;
+  decision.key = "rewrites";
+  decision.json = R"({"rules": [{"name": "sum_product_columns", "what": "sums the weights", "times": 2,
+                      "operators": 1, "flops": 3e9, "bytes": 5e6}]})";
+  story.decisions.push_back(decision);
+  const Explanation told = Explain(story);
+  ASSERT_EQ(told.rewrites.size(), 1u);
+  EXPECT_EQ(told.rewrites[0].rule, "sum_product_columns");
+  const std::string text = ExplanationDocument(told, ReportLanguage::kEnglish).Text(Style(false));
+  EXPECT_THAT(text, HasSubstr("What rewrites of the graph saved, per call"));
+  EXPECT_THAT(text, testing::ContainsRegex("sum_product_columns +2 +1 +3 +5 +sums the weights"));
+  EXPECT_EQ(ToJson(told, ReportLanguage::kEnglish)["rewrites"][0]["flops"], 3e9);
+}
+
+TEST(Explain, SaysHowLongTheExpertTook) {
+  RunStory story;
+  story.run.id = 3;
+  EXPECT_THAT(ExplanationDocument(Explain(story), ReportLanguage::kEnglish).Text(Style(false)),
+              Not(HasSubstr("The expert read")));
+  DecisionRecord decision;
+  decision.key = "expert_time";
+  decision.json = R"({"seconds": 0.25, "candidates": 4})";
+  story.decisions.push_back(decision);
+  const Explanation told = Explain(story);
+  EXPECT_THAT(ExplanationDocument(told, ReportLanguage::kEnglish).Text(Style(false)),
+              HasSubstr("The expert read the graph and wrote its candidates in 250 ms."));
+  EXPECT_EQ(ToJson(told, ReportLanguage::kEnglish)["expert_seconds"], 0.25);
 }
 
 }  // namespace

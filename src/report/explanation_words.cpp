@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/record_facts.h"
+#include "store/run_result.h"
 
 namespace hone {
 
@@ -13,11 +14,19 @@ std::string PercentNumber(double share) {
   return fmt::format("{:.0f}", 100 * share);
 }
 
-std::string CandidateOrPyTorch(const std::string& key, ReportLanguage language) {
-  return key.empty() ? Words(language, "compare.pytorch") : key;
+std::string AnswerWords(const std::string& answer, ReportLanguage language) {
+  return answer.empty()       ? Words(language, "compare.no_answer")
+         : answer == kPyTorch ? Words(language, "compare.pytorch")
+                              : answer;
 }
 
 }  // namespace
+
+std::string BestWithout(const Counterfactual& one, const Explanation& told) {
+  const Outcome& outcome = told.outcome;
+  if (!one.best_key.empty()) return one.best_key;
+  return one.effect == "same_best" || one.effect == "never_used" ? AnswerOf("", outcome.result) : kPyTorch;
+}
 
 std::string Times(double factor) {
   return fmt::format("{:.2f}x", factor);
@@ -53,6 +62,8 @@ std::string OutcomeSentence(const Explanation& told, ReportLanguage language) {
                    fmt::format("{:.2f}", outcome.vs_eager), fmt::format("{}", outcome.accepted),
                    fmt::format("{}", outcome.judged)})
       : outcome.id == "nothing_tried" ? Words(language, "outcome.nothing_tried", {outcome.why})
+      : outcome.id == "kept_pytorch" && outcome.timed == 0
+          ? Words(language, "outcome.too_busy", {outcome.best_baseline, fmt::format("{}", outcome.too_busy)})
       : outcome.id == "kept_pytorch" || outcome.id == "nothing_yet" || outcome.id == "none_right" ||
               outcome.id == "cannot_judge"
           ? Words(language, "outcome." + outcome.id,
@@ -115,7 +126,7 @@ std::string DifferenceSentence(const Difference& difference, ReportLanguage lang
 std::string CounterfactualSentence(const Counterfactual& one, const Explanation& told,
                                    ReportLanguage language) {
   const std::string part = Words(language, "part." + one.part);
-  const std::string best = CandidateOrPyTorch(one.best_key, language);
+  const std::string best = AnswerWords(BestWithout(one, told), language);
   if (one.effect == "not_part") return Words(language, "effect.not_part", {part, told.run.proposer});
   if (one.effect == "same_best")
     return Words(language, "effect.same_best",
@@ -123,7 +134,8 @@ std::string CounterfactualSentence(const Counterfactual& one, const Explanation&
                   GroupedNumber(one.tokens_saved), HumanSeconds(one.seconds_saved)});
   if (one.effect == "other_best")
     return Words(language, "effect.other_best",
-                 {part, best, Times(one.speed.vs_best), CandidateOrPyTorch(told.outcome.best_key, language),
+                 {part, best, Times(one.speed.vs_best),
+                  AnswerWords(AnswerOf(told.outcome.best_key, told.outcome.result), language),
                   Times(told.outcome.best_key.empty() ? 1 : told.outcome.speed.vs_best)});
   if (one.effect == "at_least") {
     std::vector<std::string> why;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "report/document.h"
 #include "report/explanation.h"
 #include "report/messages.h"
@@ -28,6 +28,10 @@ std::string CounterfactualSentence(const Counterfactual& one, const Explanation&
 std::string NextSentence(const NextTry& next, ReportLanguage language);
 // A fact's value for people: verdicts and kinds in the language, "-" for what is not known.
 std::string FactValue(const std::string& id, const std::string& value, ReportLanguage language);
+
+// What the run would have said to use without the part, as AnswerOf (store/run_result.h). Where that would
+// have been another than it was, PyTorch is what is left at least.
+std::string BestWithout(const Counterfactual& one, const Explanation& told);
 
 Document ExplanationDocument(const Explanation& told, ReportLanguage language);
 // Ids and numbers, with the sentences beside them.

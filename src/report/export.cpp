@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "report/run_figures.h"
 #include "store/record_io.h"

@@ -1,4 +1,5 @@
 #include "report/export.h"
+#include "base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

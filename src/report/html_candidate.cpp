@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "report/escape.h"
 #include "report/highlight.h"
@@ -13,6 +14,7 @@
 #include "report/plots/row_canvas.h"
 #include "report/record_facts.h"
 #include "report/verdict_report.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -204,7 +206,7 @@ std::string CandidateBody(const CandidateRecord& candidate, const CandidateRecor
   std::string html;
   if (!candidate.title.empty())
     html += fmt::format("<p class=\"quiet\">{}</p>\n", EscapeHtml(candidate.title));
-  if (!candidate.detail.empty() && candidate.verdict != "accepted")
+  if (!candidate.detail.empty() && candidate.verdict != NameOf(Decision::kAccepted))
     html += fmt::format("<p class=\"why\">{}</p>\n", EscapeHtml(candidate.detail));
   html += GateList(record);
   html += VerdictFacts(candidate, record);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/escape.h"
 #include "store/run_result.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -132,11 +133,12 @@ std::string Badge(std::string_view text, std::string_view tone) {
 
 std::string VerdictBadge(const std::string& verdict, const std::string& reason, bool best) {
   if (verdict.empty()) return Badge("not judged", "open");
-  if (verdict == "accepted") return Badge(best ? "accepted, best" : "accepted", best ? "best" : "ok");
-  if (verdict == "no_difference")
+  if (verdict == NameOf(Decision::kAccepted))
+    return Badge(best ? "accepted, best" : "accepted", best ? "best" : "ok");
+  if (verdict == NameOf(Decision::kNoDifference))
     return Badge(reason == "speed-not-judged" ? "correct" : "no difference", "same");
-  if (verdict == "inconclusive") return Badge("inconclusive", "same");
-  if (verdict == "cannot_judge") return Badge("cannot judge: " + reason, "same");
+  if (verdict == NameOf(Decision::kInconclusive)) return Badge("inconclusive", "same");
+  if (verdict == NameOf(Decision::kCannotJudge)) return Badge("cannot judge: " + reason, "same");
   if (verdict == "baseline") return Badge("PyTorch", "open");
   return Badge(reason.empty() ? ReplaceAll(verdict, "_", " ") : reason, reason == "slower" ? "same" : "bad");
 }

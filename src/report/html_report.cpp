@@ -78,10 +78,11 @@ std::string SuiteHead(const SuiteSummary& summary) {
                      summary.counted == static_cast<int>(summary.rows.size())
                          ? ""
                          : fmt::format("; over {} of {} tasks", summary.counted, summary.rows.size())));
-  if (summary.failed + summary.nothing_tried + summary.unfinished > 0)
-    figure("not in the mean", std::to_string(summary.failed + summary.nothing_tried + summary.unfinished),
-           fmt::format("{} failed, {} with nothing to try, {} not finished", summary.failed,
-                       summary.nothing_tried, summary.unfinished));
+  if (summary.degenerate > 0)
+    figure("without degenerate tasks", TimesSign(summary.geomean_vs_best_without_degenerate),
+           DegenerateWords(summary));
+  if (const std::string words = NotCountedWords(summary); !words.empty())
+    figure("not in the mean", std::to_string(static_cast<int>(summary.rows.size()) - summary.counted), words);
   figure("correct", PercentText(summary.correct), "of the tasks have a correct candidate");
   figure("fast_1", PercentText(summary.fast_1),
          fmt::format("against eager {}", PercentText(summary.fast_1_eager)));
@@ -98,7 +99,7 @@ std::string SuiteTable(const SuiteSummary& summary) {
   for (const SuiteRow& row : summary.rows) {
     const bool won = row.run.result == kAccepted;
     rows.push_back({{row.run.task, "#" + RunAnchor(row.run), ""},
-                    {ResultWords(row.run.result), "", ResultTone(row.run.result)},
+                    {RowWords(row.run), "", ResultTone(row.run.result)},
                     {won ? TimesSign(row.run.vs_best) : "", "", ""},
                     {won ? TimesSign(row.run.vs_eager) : "", "", ""},
                     {row.right ? "yes" : "no", "", ""},

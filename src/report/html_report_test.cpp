@@ -1,4 +1,5 @@
 #include "report/html_report.h"
+#include "base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -149,6 +150,10 @@ TEST(HtmlReport, ASuiteLinksEveryTaskWithItsOwnSection) {
   }
   data.summary.geomean_vs_best = 4;
   data.summary.fast_1 = 1;
+  EXPECT_THAT(SuiteHtml(data), testing::Not(HasSubstr("degenerate")));
+  data.summary.rows[1].run.degenerate = data.runs[1].story.run.degenerate = "the output <is> constant";
+  data.summary.degenerate = 1;
+  data.summary.geomean_vs_best_without_degenerate = 3;
   const std::string html = SuiteHtml(data);
   EXPECT_THAT(html, HasSubstr("<h1>night &lt;1&gt;</h1>"));
   EXPECT_THAT(html, HasSubstr("href=\"#run-2\""));
@@ -157,6 +162,12 @@ TEST(HtmlReport, ASuiteLinksEveryTaskWithItsOwnSection) {
   std::set<std::string> ids;
   for (size_t at = html.find(" id=\""); at != std::string::npos; at = html.find(" id=\"", at + 1))
     EXPECT_TRUE(ids.insert(html.substr(at + 5, html.find('"', at + 5) - at - 5)).second);
+  EXPECT_THAT(html, HasSubstr("without degenerate tasks"));
+  EXPECT_THAT(html, HasSubstr("1 degenerate task"));
+  EXPECT_THAT(SuiteMarkdown(data), HasSubstr("without it 3.00x the best PyTorch baseline"));
+  EXPECT_THAT(RunHtml(data.runs[1]), HasSubstr("Degenerate task: the output &lt;is&gt; constant."));
+  EXPECT_THAT(RunMarkdown(data.runs[1]), HasSubstr("**Degenerate task**: the output &lt;is&gt; constant."));
+  EXPECT_THAT(RunCsv(data.runs[1].story), HasSubstr("the output <is> constant\n"));
   EXPECT_THAT(SuiteMarkdown(data), HasSubstr("| geometric mean | 4.00\u00d7 |"));
 }
 

@@ -6,11 +6,13 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "report/escape.h"
 #include "report/html_fragments.h"
 #include "report/plots/row_canvas.h"
 #include "store/run_result.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -91,6 +93,8 @@ std::string RunHead(const RunStory& story, const RunFigures& figures) {
       run.id, EscapeHtml(run.created), EscapeHtml(run.device.empty() ? run.target : run.device),
       EscapeHtml(run.task),
       EscapeHtml(run.outcome.empty() ? fmt::format("Status: {}.", run.status) : run.outcome));
+  if (!run.degenerate.empty())
+    html += fmt::format("<p class=\"outcome\">Degenerate task: {}.</p>\n", EscapeHtml(run.degenerate));
   html += "<dl class=\"figures\">\n";
   const CandidateFigure* best = figures.Find(run.best_key);
   if (best != nullptr) {
@@ -108,8 +112,9 @@ std::string RunHead(const RunStory& story, const RunFigures& figures) {
   };
   const auto judged = count([](const CandidateFigure& one) { return !one.verdict.empty(); });
   html += Figure("candidates", std::to_string(figures.candidates.size()),
-                 fmt::format("{} judged, {} accepted", judged,
-                             count([](const CandidateFigure& one) { return one.verdict == "accepted"; })));
+                 fmt::format("{} judged, {} accepted", judged, count([](const CandidateFigure& one) {
+                               return one.verdict == NameOf(Decision::kAccepted);
+                             })));
   html += Figure("time", HumanSeconds(run.seconds));
   if (story.usage.calls > 0)
     html += Figure(
@@ -141,15 +146,15 @@ std::string CandidateTable(const RunStory& story, const PageLinks& links) {
   for (const CandidateRecord& one : story.candidates) {
     const bool timed = one.vs_best > 0 && one.verdict != "baseline";
     const bool best = !story.run.best_key.empty() && one.key == story.run.best_key;
-    const std::string word = one.verdict.empty()         ? "not judged"
-                             : one.verdict == "rejected" ? one.reason
-                             : one.verdict == "baseline" ? "PyTorch"
-                             : best                      ? "accepted, best"
-                                                         : ReplaceAll(one.verdict, "_", " ");
-    const std::string tone = best                                                  ? "best"
-                             : one.verdict == "accepted"                           ? "ok"
-                             : one.verdict == "rejected" && one.reason != "slower" ? "bad"
-                                                                                   : "same";
+    const std::string word = one.verdict.empty()                          ? "not judged"
+                             : one.verdict == NameOf(Decision::kRejected) ? one.reason
+                             : one.verdict == "baseline"                  ? "PyTorch"
+                             : best                                       ? "accepted, best"
+                                                                          : ReplaceAll(one.verdict, "_", " ");
+    const std::string tone = best                                                                   ? "best"
+                             : one.verdict == NameOf(Decision::kAccepted)                           ? "ok"
+                             : one.verdict == NameOf(Decision::kRejected) && one.reason != "slower" ? "bad"
+                                                                                                    : "same";
     rows.push_back(
         {{one.key, HrefOf(links, one.key), ""},
          {one.phase, "", ""},
@@ -195,9 +200,10 @@ std::string TaskFacts(const RunStory& story) {
       {"operators", fmt::format("{} calls", GetInt(card, "operator_calls"))},
       {"serial chain", fmt::format("{} dependent steps", GetInt(card, "serial_chain"))},
       {"floor", GetNumber(card, "floor_us") > 0
-                    ? fmt::format("{}, {} bound, from this device's measured ceilings",
+                    ? fmt::format("{}, {} bound, from the measured peak rates of this device",
                                   Microseconds(GetNumber(card, "floor_us")), GetString(card, "floor_bound"))
                     : ""}};
+  if (!GetString(card, "degenerate").empty()) facts.emplace_back("degenerate", GetString(card, "degenerate"));
   if (GetMember(card, "launches").is_number())
     facts.emplace_back("launches", fmt::format("{} per forward in PyTorch", GetInt(card, "launches")));
   // Every verdict has the same audit of the task's own tests.

@@ -109,7 +109,7 @@ class Tries {
   void Unproposed() {
     int others = 0;
     for (const DecisionRecord& one : story_.decisions)
-      others += StartsWith(one.key, "left_out:") && Contains(one.text, "others looked faster") ? 1 : 0;
+      others += StartsWith(one.key, "left_out:") && Contains(one.text, "not judged: others ") ? 1 : 0;
     if (others > 0)
       Add("judge_more", Again(fmt::format("--judge-at-most {}", options_.judge_at_most + others)),
           {fmt::format("{}", others)});

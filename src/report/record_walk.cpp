@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "pipeline/call_usage.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -98,8 +99,7 @@ class RecordModel : public Model {
     reply.thinking = call->thinking;
     reply.finish_reason = call->finish_reason;
     reply.message = call->error;
-    reply.usage = {call->prompt_tokens, call->completion_tokens, call->estimated, call->cost_usd,
-                   call->price_known};
+    reply.usage = UsageOf(*call);
     reply.seconds = call->seconds;
     reply.attempts = call->attempts;
     // A failure that stopped the run then would stop other branches at any point now; here it ends its own.
@@ -130,6 +130,22 @@ class RecordModel : public Model {
 
   Record& record_;
 };
+
+Judged JudgedAsKept(const CandidateRecord& kept) {
+  Judged judged;
+  judged.verdict.verdict = kept.verdict;
+  judged.verdict.reason = kept.reason;
+  judged.verdict.detail = kept.detail;
+  judged.verdict.kind = kept.kind;
+  judged.verdict.vs_best = {kept.vs_best, kept.ci_low, kept.ci_high};
+  judged.verdict.vs_eager.estimate = kept.vs_eager;
+  judged.verdict.candidate_us = kept.candidate_us;
+  judged.verdict.error = kept.error;
+  judged.verdict.error_limit = kept.error_limit;
+  const Result<Json> json = ParseJson(kept.json);
+  if (json.ok() && json->is_object()) judged.record = *json;
+  return judged;
+}
 
 class RecordJudge : public CandidateJudge {
  public:
@@ -164,19 +180,16 @@ class RecordJudge : public CandidateJudge {
     if (kept == nullptr) return record_.Unknown(file.name, "unfinished");
     if (kept->source != file.source) return record_.Unknown(kept->key, "other_base");
     if (!kept->judged()) return record_.Unknown(kept->key, "unfinished");
-    Judged judged;
-    judged.verdict.verdict = kept->verdict;
-    judged.verdict.reason = kept->reason;
-    judged.verdict.detail = kept->detail;
-    judged.verdict.kind = kept->kind;
-    judged.verdict.vs_best = {kept->vs_best, kept->ci_low, kept->ci_high};
-    judged.verdict.vs_eager.estimate = kept->vs_eager;
-    judged.verdict.candidate_us = kept->candidate_us;
-    judged.verdict.error = kept->error;
-    judged.verdict.error_limit = kept->error_limit;
-    const Result<Json> json = ParseJson(kept->json);
-    if (json.ok() && json->is_object()) judged.record = *json;
-    return judged;
+    return JudgedAsKept(*kept);
+  }
+
+  // What cost that run no evaluation costs none now.
+  Result<std::optional<Judged>> Known(const CandidateFile& file) override {
+    const CandidateRecord* kept = record_.CandidateOfFile(file.name);
+    if (kept == nullptr || kept->source != file.source || !kept->judged()) return std::optional<Judged>();
+    Judged judged = JudgedAsKept(*kept);
+    if (!IsFromStore(Json(judged.record))) return std::optional<Judged>();
+    return std::optional<Judged>(std::move(judged));
   }
 
   Result<QuickLook> Look(const CandidateFile& file, const Progress&) override {

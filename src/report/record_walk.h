@@ -2,8 +2,8 @@
 // answered then, or say that the record does not hold it.
 //
 // A recorded answer holds only for the same question. So the run is first walked with its own options, which
-// shows the prompt of every call and the file of every first look as this Hone makes them; on another walk an
-// answer is given where the question is the same, word for word.
+// shows the prompt of every call and the file of every screening run as this Hone makes them; on another walk
+// an answer is given where the question is the same, word for word.
 #pragma once
 
 #include <map>

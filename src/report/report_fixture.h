@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "report/html_report.h"
 
 namespace hone {
@@ -97,7 +98,7 @@ inline RunData FixtureRun() {
   run.proposer = "replay:folder";
   run.model = kHostile;
   run.folder = "/runs/20260131-100000_39_GRU_replay";
-  run.outcome = "seed0.repair1 is 4.00x the best of PyTorch";
+  run.outcome = "seed0.repair1 is 4.00x as fast as the best PyTorch baseline";
   run.best_key = "seed0.repair1";
   run.vs_best = 4;
   run.vs_eager = 6;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {

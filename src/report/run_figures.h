@@ -8,6 +8,7 @@
 
 #include "report/run_report.h"
 #include "store/run_store.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -52,10 +53,10 @@ struct CandidateFigure {
 
   bool timed() const { return vs_best > 0 && verdict != "baseline"; }
   bool right() const {
-    return verdict == "accepted" || verdict == "no_difference" || verdict == "inconclusive" ||
-           reason == "slower";
+    return verdict == NameOf(Decision::kAccepted) || verdict == NameOf(Decision::kNoDifference) ||
+           verdict == NameOf(Decision::kInconclusive) || reason == "slower";
   }
-  bool unknown() const { return verdict == "cannot_judge"; }
+  bool unknown() const { return verdict == NameOf(Decision::kCannotJudge); }
 };
 
 // One PyTorch baseline, with its median in the contest of `ladder_beside`.

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/text_wrap.h"
 #include "store/record_io.h"
 #include "store/run_result.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -38,12 +40,13 @@ std::string VerdictText(const CandidateRecord& one) {
 
 // Verdicts whose reason and detail say more than the candidate's title.
 bool HasReason(const CandidateRecord& one) {
-  return one.verdict == "rejected" || one.verdict == "cannot_judge" || one.verdict == "inconclusive";
+  return one.verdict == NameOf(Decision::kRejected) || one.verdict == NameOf(Decision::kCannotJudge) ||
+         one.verdict == NameOf(Decision::kInconclusive);
 }
 
 Tone VerdictTone(const CandidateRecord& one) {
   if (one.accepted()) return Tone::kGood;
-  if (one.verdict == "rejected") return Tone::kBad;
+  if (one.verdict == NameOf(Decision::kRejected)) return Tone::kBad;
   return one.verdict == "baseline" || one.verdict.empty() ? Tone::kPlain : Tone::kNeutral;
 }
 
@@ -71,7 +74,8 @@ std::string CandidateLine(const CandidateRecord& candidate, const Style& style) 
                                : tone == Tone::kBad     ? style.Red(verdict)
                                : tone == Tone::kNeutral ? style.Yellow(verdict)
                                                         : verdict;
-  std::string line = fmt::format("{:<26} {} ", SafeForTerminal(candidate.key), coloured);
+  const std::string key = fmt::format("{:<26} ", SafeForTerminal(candidate.key));
+  std::string line;
   if (candidate.vs_best > 0 && candidate.verdict != "baseline") {
     line += fmt::format("{:>7.2f}x [{:.2f}, {:.2f}]", candidate.vs_best, candidate.ci_low, candidate.ci_high);
     line += fmt::format("  error {}/{}", HumanNumber(candidate.error), HumanNumber(candidate.error_limit));
@@ -87,7 +91,15 @@ std::string CandidateLine(const CandidateRecord& candidate, const Style& style) 
   } else if (!candidate.title.empty()) {
     line += SafeForTerminal(candidate.title);
   }
-  return line;
+  // One line of a terminal; in a pipe all of it, so that grep finds it.
+  if (style.wraps_sentences()) {
+    const int room = style.width() - DisplayWidth(key) - DisplayWidth(verdict) - 1;
+    if (room < 4)
+      line.clear();
+    else if (DisplayWidth(line) > room)
+      line = WrapText(line, room - 3)[0] + "...";
+  }
+  return key + coloured + " " + line;
 }
 
 namespace {
@@ -138,6 +150,7 @@ std::string RunText(const RunStory& story, const Style& style, bool verbose) {
   std::string text = style.Bold(SafeForTerminal(run.task)) + "\n";
   text += line("result", run.status == "running" ? "none yet" : ResultWords(run.result));
   text += line("outcome", run.outcome);
+  if (!run.degenerate.empty()) text += line("degenerate", run.degenerate);
   text += line("run", fmt::format("R{} {}, {}", run.id, run.name, run.status));
   text += line("proposer", run.model.empty() ? run.proposer : run.proposer + ", " + run.model);
   text +=

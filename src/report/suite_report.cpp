@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/text_wrap.h"
@@ -18,6 +19,8 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
   HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, store.Runs(1'000'000, suite.id));
   double log_best = 0;
   double log_eager = 0;
+  double log_best_degenerate = 0;
+  double log_eager_degenerate = 0;
   for (const RunRecord& run : runs) {
     SuiteRow row;
     row.run = run;
@@ -34,6 +37,7 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
     HONE_ASSIGN_OR_RETURN(row.usage, store.Usage(run.id));
     summary.failed += run.result == kRunFailed ? 1 : 0;
     summary.nothing_tried += run.result == kNothingTried ? 1 : 0;
+    summary.cannot_judge += run.result == kCannotJudge ? 1 : 0;
     summary.unfinished += run.result.empty() ? 1 : 0;
     summary.counted += CountsInMeans(run.result) ? 1 : 0;
     const bool won = run.result == kAccepted;
@@ -42,8 +46,15 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
     summary.fast_2 += won && run.vs_best > 2 ? 1 : 0;
     summary.fast_1_eager += won && run.vs_eager > 1 ? 1 : 0;
     summary.fast_2_eager += won && run.vs_eager > 2 ? 1 : 0;
-    log_best += std::log(won ? std::max(run.vs_best, 1e-9) : 1);
-    log_eager += std::log(won ? std::max(run.vs_eager, 1e-9) : 1);
+    const double own_best = std::log(won ? std::max(run.vs_best, 1e-9) : 1);
+    const double own_eager = std::log(won ? std::max(run.vs_eager, 1e-9) : 1);
+    log_best += own_best;
+    log_eager += own_eager;
+    if (!run.degenerate.empty() && CountsInMeans(run.result)) {
+      ++summary.degenerate;
+      log_best_degenerate += own_best;
+      log_eager_degenerate += own_eager;
+    }
     summary.tokens += row.usage.prompt_tokens + row.usage.completion_tokens;
     summary.cost_usd += row.usage.cost_usd;
     summary.price_known = summary.price_known && row.usage.price_known;
@@ -60,7 +71,34 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
     *share /= count;
   summary.geomean_vs_best = std::exp(log_best / std::max(1, summary.counted));
   summary.geomean_vs_eager = std::exp(log_eager / std::max(1, summary.counted));
+  const int others = std::max(1, summary.counted - summary.degenerate);
+  summary.geomean_vs_best_without_degenerate = std::exp((log_best - log_best_degenerate) / others);
+  summary.geomean_vs_eager_without_degenerate = std::exp((log_eager - log_eager_degenerate) / others);
   return summary;
+}
+
+std::string RowWords(const RunRecord& run) {
+  return std::string(ResultWords(run.result)) + (run.degenerate.empty() ? "" : ", degenerate");
+}
+
+std::string NotCountedWords(const SuiteSummary& summary) {
+  std::vector<std::string> parts;
+  for (const auto& [count, words] : {std::pair(summary.failed, "failed"),
+                                     {summary.nothing_tried, "with nothing to try"},
+                                     {summary.cannot_judge, "that cannot be judged"},
+                                     {summary.unfinished, "not finished"}})
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, words));
+  return Join(parts, ", ");
+}
+
+std::string DegenerateWords(const SuiteSummary& summary) {
+  if (summary.degenerate == 0) return "";
+  return fmt::format(
+      "{}: the output does not depend on the inputs; without {} {:.2f}x the best "
+      "PyTorch baseline, {:.2f}x eager",
+      summary.degenerate == 1 ? "1 degenerate task" : fmt::format("{} degenerate tasks", summary.degenerate),
+      summary.degenerate == 1 ? "it" : "them", summary.geomean_vs_best_without_degenerate,
+      summary.geomean_vs_eager_without_degenerate);
 }
 
 std::string SuiteText(const SuiteSummary& summary, const Style& style) {
@@ -75,8 +113,7 @@ std::string SuiteText(const SuiteSummary& summary, const Style& style) {
                       : row.run.result == kRunFailed || row.run.result == kNoneRight ? Tone::kBad
                                                                                      : Tone::kNeutral;
     table.rows.push_back(
-        {row.run.task, TableCell(ResultWords(row.run.result), tone),
-         won ? fmt::format("{:.2f}x", row.run.vs_best) : "",
+        {row.run.task, TableCell(RowWords(row.run), tone), won ? fmt::format("{:.2f}x", row.run.vs_best) : "",
          won && row.ci_high > 0 ? fmt::format("{:.2f} to {:.2f}", row.ci_low, row.ci_high) : "",
          won ? fmt::format("{:.2f}x", row.run.vs_eager) : "", row.right ? "yes" : "no",
          won ? row.run.best_key : "",
@@ -85,13 +122,11 @@ std::string SuiteText(const SuiteSummary& summary, const Style& style) {
          row.run.seconds > 0 ? HumanSeconds(row.run.seconds) : ""});
   }
   std::string text = PrintTable(table, style);
-  const std::string apart =
-      summary.counted == static_cast<int>(summary.rows.size())
-          ? ""
-          : fmt::format(" over {} of {} tasks ({} failed, {} with nothing to try, {} not finished)",
-                        summary.counted, summary.rows.size(), summary.failed, summary.nothing_tried,
-                        summary.unfinished);
-  const std::string sentences[] = {
+  const std::string apart = summary.counted == static_cast<int>(summary.rows.size())
+                                ? ""
+                                : fmt::format(" over {} of {} tasks ({})", summary.counted,
+                                              summary.rows.size(), NotCountedWords(summary));
+  std::vector<std::string> sentences = {
       fmt::format("{} tasks: correct {:.0f}%, fast_1 {:.0f}%, fast_2 {:.0f}% (against the best PyTorch "
                   "baseline; against eager {:.0f}% and {:.0f}%)",
                   summary.rows.size(), 100 * summary.correct, 100 * summary.fast_1, 100 * summary.fast_2,
@@ -99,26 +134,28 @@ std::string SuiteText(const SuiteSummary& summary, const Style& style) {
       fmt::format("geometric mean {:.2f}x the best PyTorch baseline, {:.2f}x eager{}; {} tokens, {}",
                   summary.geomean_vs_best, summary.geomean_vs_eager, apart, summary.tokens,
                   summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known")};
+  if (summary.degenerate > 0) sentences.push_back(DegenerateWords(summary));
   for (const std::string& sentence : sentences)
     text += (style.wraps_sentences() ? WrapIndented(sentence, 0, style.width()) : sentence) + "\n";
   return text;
 }
 
 std::string SuiteCsv(const SuiteSummary& summary) {
-  std::string csv = "task,status,vs_best,vs_eager,right,candidates,tokens,cost_usd,best,seconds,run,result\n";
+  std::string csv =
+      "task,status,vs_best,vs_eager,right,candidates,tokens,cost_usd,best,seconds,run,result,degenerate\n";
   for (const SuiteRow& row : summary.rows) {
     const bool won = row.run.result == kAccepted;
     const bool counts = CountsInMeans(row.run.result);
     const auto ratio = [&](double value) {
       return counts ? fmt::format("{:.6g}", won ? value : 1.0) : std::string();
     };
-    csv += fmt::format("{},{},{},{},{},{},{},{:.6f},{},{:.1f},{},{}\n", row.run.task, row.run.status,
+    csv += fmt::format("{},{},{},{},{},{},{},{:.6f},{},{:.1f},{},{},{}\n", row.run.task, row.run.status,
                        ratio(row.run.vs_best), ratio(row.run.vs_eager), row.right, row.candidates,
                        row.usage.prompt_tokens + row.usage.completion_tokens, row.usage.cost_usd,
                        won      ? row.run.best_key
                        : counts ? "pytorch"
                                 : "",
-                       row.run.seconds, row.run.name, row.run.result);
+                       row.run.seconds, row.run.name, row.run.result, row.run.degenerate.empty() ? 0 : 1);
   }
   return csv;
 }
@@ -129,6 +166,7 @@ OrderedJson SuiteToJson(const SuiteSummary& summary) {
                       {"counted", summary.counted},
                       {"failed", summary.failed},
                       {"nothing_tried", summary.nothing_tried},
+                      {"cannot_judge", summary.cannot_judge},
                       {"unfinished", summary.unfinished},
                       {"correct", summary.correct},
                       {"fast_1", summary.fast_1},
@@ -137,6 +175,9 @@ OrderedJson SuiteToJson(const SuiteSummary& summary) {
                       {"fast_2_eager", summary.fast_2_eager},
                       {"geomean_vs_best", summary.geomean_vs_best},
                       {"geomean_vs_eager", summary.geomean_vs_eager},
+                      {"degenerate", summary.degenerate},
+                      {"geomean_vs_best_without_degenerate", summary.geomean_vs_best_without_degenerate},
+                      {"geomean_vs_eager_without_degenerate", summary.geomean_vs_eager_without_degenerate},
                       {"tokens", summary.tokens},
                       {"cost_usd", summary.cost_usd},
                       {"price_known", summary.price_known}};
@@ -156,6 +197,7 @@ OrderedJson SuiteToJson(const SuiteSummary& summary) {
          {"cost_usd", row.usage.cost_usd},
          {"best", counts ? OrderedJson(won ? row.run.best_key : "pytorch") : OrderedJson()},
          {"outcome", row.run.outcome},
+         {"degenerate", row.run.degenerate.empty() ? OrderedJson() : OrderedJson(row.run.degenerate)},
          {"seconds", row.run.seconds},
          {"run", row.run.name}});
   }

@@ -1,13 +1,14 @@
 // Many tasks in one table: how many have a correct candidate, how many got faster and by how much, and what
 // they cost. A task without an accepted candidate counts as 1x, so that a geometric mean cannot be raised by
-// giving up. Tasks that failed, or where nothing could be tried, are counted beside the means and not in
-// them.
+// giving up. Tasks that failed, where nothing could be tried or that cannot tell right from wrong are counted
+// beside the means and not in them. A degenerate task (graph/degenerate.h) is in the means; a second pair of
+// means leaves it out.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/terminal.h"
 #include "store/run_store.h"
 
@@ -28,20 +29,30 @@ struct SuiteSummary {
   int counted = 0;             // in the geometric means (store/run_result.h)
   int failed = 0;
   int nothing_tried = 0;
+  int cannot_judge = 0;
   int unfinished = 0;
   double correct = 0;  // shares of all tasks
-  double fast_1 = 0;   // accepted, and above 1x the best of PyTorch
+  double fast_1 = 0;   // accepted, and faster than the best PyTorch baseline
   double fast_2 = 0;
   double fast_1_eager = 0;  // the same against eager
   double fast_2_eager = 0;
   double geomean_vs_best = 1;
   double geomean_vs_eager = 1;
+  int degenerate = 0;  // of the counted tasks: the output does not depend on the inputs
+  double geomean_vs_best_without_degenerate = 1;
+  double geomean_vs_eager_without_degenerate = 1;
   int64_t tokens = 0;
   double cost_usd = 0;
   bool price_known = true;
 };
 
 Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite);
+// The words for a row's result: "accepted", "accepted, degenerate".
+std::string RowWords(const RunRecord& run);
+// Why tasks are not in the means: "1 failed, 2 with nothing to try"; empty if all are.
+std::string NotCountedWords(const SuiteSummary& summary);
+// "2 degenerate tasks; without them 1.30x the best PyTorch baseline, 1.50x eager"; empty if there are none.
+std::string DegenerateWords(const SuiteSummary& summary);
 std::string SuiteText(const SuiteSummary& summary, const Style& style);
 std::string SuiteCsv(const SuiteSummary& summary);
 OrderedJson SuiteToJson(const SuiteSummary& summary);

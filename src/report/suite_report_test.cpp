@@ -1,4 +1,5 @@
 #include "report/suite_report.h"
+#include "base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,11 +66,39 @@ TEST_F(SuiteReportTest, SharesAndMeansCountEveryTask) {
   EXPECT_EQ(SuiteToJson(summary)["rows"].size(), 4u);
 }
 
+TEST_F(SuiteReportTest, DegenerateTasksAreNamedAndASecondMeanLeavesThemOut) {
+  Add("1_a", 2, 3, "accepted");
+  Add("2_b", 8, 27, "accepted");
+  const SuiteSummary before = *Summarise(*store_, suite_);
+  EXPECT_EQ(before.degenerate, 0);
+  EXPECT_DOUBLE_EQ(before.geomean_vs_best_without_degenerate, before.geomean_vs_best);
+  EXPECT_THAT(SuiteText(before, Style(false)), testing::Not(testing::HasSubstr("degenerate")));
+  RunRecord run = *store_->FindRun("2_b");
+  run.degenerate = "the output does not depend on the inputs (cancel_self: x - x is 0)";
+  ASSERT_TRUE(store_->UpdateRun(run).ok());
+  const SuiteSummary summary = *Summarise(*store_, suite_);
+  EXPECT_EQ(summary.degenerate, 1);
+  EXPECT_DOUBLE_EQ(summary.geomean_vs_best, 4) << "it still counts in the first mean";
+  EXPECT_DOUBLE_EQ(summary.geomean_vs_best_without_degenerate, 2);
+  EXPECT_DOUBLE_EQ(summary.geomean_vs_eager_without_degenerate, 3);
+  const std::string text = SuiteText(summary, Style(false));
+  EXPECT_THAT(text, testing::HasSubstr("accepted, degenerate"));
+  EXPECT_THAT(text, testing::HasSubstr("1 degenerate task"));
+  EXPECT_THAT(text, testing::HasSubstr("without it 2.00x the best PyTorch baseline, 3.00x eager"));
+  EXPECT_THAT(SuiteCsv(summary), testing::HasSubstr(",degenerate\n"));
+  EXPECT_THAT(SuiteCsv(summary), testing::HasSubstr("2_b,accepted,1\n"));
+  const OrderedJson json = SuiteToJson(summary);
+  EXPECT_EQ(json["degenerate"], 1);
+  EXPECT_TRUE(json["rows"][0]["degenerate"].is_null());
+  EXPECT_EQ(json["rows"][1]["degenerate"], run.degenerate);
+}
+
 TEST_F(SuiteReportTest, FailuresAreCountedBesideTheMeansAndNotShownAsPyTorchKept) {
   Add("1_a", 4, 4, "accepted");
   Add("2_b", 1, 0, "no_difference");
   Add("3_c", 1, 0, "");  // proposed, and never judged
   Add("4_d", 1, 0, "");
+  Add("5_e", 1, 0, "cannot_judge");
   RunRecord failed = *store_->FindRun("4_d");
   failed.status = "failed";
   failed.outcome = "the task does not load";
@@ -78,11 +107,16 @@ TEST_F(SuiteReportTest, FailuresAreCountedBesideTheMeansAndNotShownAsPyTorchKept
   EXPECT_EQ(summary.counted, 2);
   EXPECT_EQ(summary.failed, 1);
   EXPECT_EQ(summary.nothing_tried, 1);
+  EXPECT_EQ(summary.cannot_judge, 1);
+  EXPECT_EQ(summary.failed + summary.nothing_tried + summary.cannot_judge + summary.unfinished,
+            static_cast<int>(summary.rows.size()) - summary.counted)
+      << "each task that is left out is told";
+  EXPECT_EQ(SuiteToJson(summary)["cannot_judge"], 1);
   EXPECT_DOUBLE_EQ(summary.geomean_vs_best, 2);
-  EXPECT_DOUBLE_EQ(summary.fast_1, 0.25) << "shares are of all tasks";
+  EXPECT_DOUBLE_EQ(summary.fast_1, 0.2) << "shares are of all tasks";
   const std::string text = SuiteText(summary, Style(false));
-  EXPECT_THAT(text,
-              testing::HasSubstr("over 2 of 4 tasks (1 failed, 1 with nothing to try, 0 not finished)"));
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "over 2 of 5 tasks (1 failed, 1 with nothing to try, 1 that cannot be judged)"));
   EXPECT_THAT(text, testing::HasSubstr("nothing tried"));
   const OrderedJson rows = SuiteToJson(summary)["rows"];
   EXPECT_EQ(rows[1]["best"], "pytorch");

@@ -45,6 +45,8 @@ std::string RunMarkdown(const RunData& data) {
   text += fmt::format("Run R{}, {}, {}, {}; {} candidates in {}.\n\n", run.id, run.created,
                       EscapeMarkdown(run.device.empty() ? run.target : run.device),
                       EscapeMarkdown(run.proposer), figures.candidates.size(), HumanSeconds(run.seconds));
+  if (!run.degenerate.empty())
+    text += fmt::format("**Degenerate task**: {}.\n\n", EscapeMarkdown(run.degenerate));
   for (const auto& make : {SpeedupPlot, TimePlot, TokensPlot})
     if (const std::optional<Plot> plot = make(figures)) text += MarkdownTable(*plot);
   return text;
@@ -63,10 +65,9 @@ std::string SuiteMarkdown(const SuiteData& data) {
                {"correct", percent(summary.correct), ""}}) +
           "\n";
   if (summary.counted < static_cast<int>(summary.rows.size()))
-    text += fmt::format(
-        "The geometric mean is over {} of {} tasks: {} failed, {} had nothing to try, {} are not "
-        "finished.\n\n",
-        summary.counted, summary.rows.size(), summary.failed, summary.nothing_tried, summary.unfinished);
+    text += fmt::format("The geometric mean is over {} of {} tasks; not counted: {}.\n\n", summary.counted,
+                        summary.rows.size(), NotCountedWords(summary));
+  if (summary.degenerate > 0) text += EscapeMarkdown(DegenerateWords(summary)) + ".\n\n";
   if (const std::optional<Plot> plot = SuitePlotOf(data)) text += MarkdownTable(*plot);
   return text;
 }
@@ -75,7 +76,8 @@ std::string RunCsv(const RunStory& story) {
   std::string csv =
       "run,task,candidate,parent,phase,proposer,verdict,reason,kind,kernel_class,vs_best,ci_low,ci_high,vs_"
       "eager,"
-      "candidate_us,predicted_us,error,error_limit,seconds,best,created,sha256,title,detail,result\n";
+      "candidate_us,predicted_us,error,error_limit,seconds,best,created,sha256,title,detail,result,"
+      "degenerate\n";
   for (const CandidateRecord& one : story.candidates) {
     const std::vector<std::string> fields = {
         fmt::format("R{}", story.run.id),
@@ -102,7 +104,8 @@ std::string RunCsv(const RunStory& story) {
         one.sha256,
         one.title,
         one.detail,
-        story.run.result};
+        story.run.result,
+        story.run.degenerate};
     std::vector<std::string> escaped;
     for (const std::string& field : fields) escaped.push_back(EscapeCsv(field));
     csv += Join(escaped, ",") + "\n";

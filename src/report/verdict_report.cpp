@@ -4,8 +4,10 @@
 
 #include <map>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/text_wrap.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -24,10 +26,12 @@ double NumberAt(const Json& array, size_t index) {
 std::string Headline(const Json& record, const Style& style) {
   const std::string verdict = GetString(record, "verdict");
   const std::string reason = Shown(record, "reason");
-  std::string word = verdict == "accepted"   ? style.Green(style.Bold("accepted"))
-                     : verdict == "rejected" ? style.Red(style.Bold("rejected"))
-                                             : style.Yellow(style.Bold(ReplaceAll(verdict, "_", " ")));
-  if (verdict == "rejected" || verdict == "cannot_judge") word += ": " + style.Bold(reason);
+  std::string word = verdict == NameOf(Decision::kAccepted) ? style.Green(style.Bold("accepted"))
+                     : verdict == NameOf(Decision::kRejected)
+                         ? style.Red(style.Bold("rejected"))
+                         : style.Yellow(style.Bold(ReplaceAll(verdict, "_", " ")));
+  if (verdict == NameOf(Decision::kRejected) || verdict == NameOf(Decision::kCannotJudge))
+    word += ": " + style.Bold(reason);
   if (reason == "speed-not-judged") word = style.Yellow(style.Bold("correct, speed not judged"));
   const Json& provenance = GetMember(record, "provenance");
   return fmt::format("{}  {} for {}", word, Shown(GetMember(provenance, "candidate"), "name"),
@@ -83,6 +87,18 @@ std::string ContractLines(const Json& record, const Style& style) {
   lines.insert(lines.end(), broken.begin(), broken.end());
   if (!unchecked.empty()) lines.push_back(style.Dim("not applicable: " + Join(unchecked, ", ")));
   return Join(lines, "\n");
+}
+
+// The baselines that were timed, those that were not, and why.
+std::string BaselineLine(const Json& baselines, const Style& style) {
+  std::vector<std::string> timed, left_out;
+  for (const Json& name : GetMember(baselines, "timed"))
+    if (name.is_string()) timed.push_back(SafeForTerminal(name.get<std::string>()));
+  for (const Json& one : GetMember(baselines, "left_out"))
+    left_out.push_back(Shown(one, "name") + " (" + Shown(one, "why") + ")");
+  std::string line = Join(timed, ", ");
+  if (!left_out.empty()) line += style.Dim("; left out: " + Join(left_out, ", "));
+  return line;
 }
 
 }  // namespace
@@ -170,9 +186,15 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
              GetString(GetMember(record, "provenance"), "target") == "cpu" ? "library operators" : "kernels",
              GetInt(launches, "reference")));
   }
-  line("gates", GateLine(record, style));
-  line("task", AuditLine(record, style));
   const Json& provenance = GetMember(record, "provenance");
+  if (const Json& baselines = GetMember(provenance, "baselines"); baselines.is_object())
+    line("baselines", BaselineLine(baselines, style));
+  if (const std::string memory = Shown(provenance, "timed_memory"); StartsWith(memory, "copies"))
+    line("data", "inputs and answers of timed calls travelled as " + memory);
+  line("gates", GateLine(record, style));
+  if (const Json& degenerate = GetMember(record, "degenerate"); degenerate.is_object())
+    line("degenerate", style.Yellow(Shown(degenerate, "why")));
+  line("task", AuditLine(record, style));
   line("provenance",
        fmt::format("{}, torch {}, sandbox {}, {}", Shown(provenance, "device"), Shown(provenance, "torch"),
                    Shown(provenance, "sandbox"), HumanSeconds(GetNumber(provenance, "seconds"))));

@@ -51,6 +51,19 @@ TEST(VerdictText, HoldsTheNumbersOfTheRecord) {
   EXPECT_THAT(text, Not(HasSubstr("warning")));
 }
 
+TEST(VerdictText, NamesBaselinesThatWereLeftOutAndHowDataTravelled) {
+  Json record = Record();
+  record["provenance"]["baselines"] = *ParseJson(
+      R"({"timed": ["eager", "cudagraph"], "left_out": [{"name": "compile", "why": "--compile never"}]})");
+  record["provenance"]["timed_memory"] = "shared device memory, about 2 GB";
+  std::string text = Plain(record);
+  EXPECT_THAT(text, HasSubstr("baselines  eager, cudagraph; left out: compile (--compile never)"));
+  EXPECT_THAT(text, Not(HasSubstr("travelled"))) << "the usual way needs no line";
+  record["provenance"]["timed_memory"] = "copies through the host (no driver)";
+  text = Plain(record);
+  EXPECT_THAT(text, HasSubstr("travelled as copies through the host (no driver)"));
+}
+
 TEST(VerdictText, ShowsTheContractForLaterUseAndErrorsOfLintFirst) {
   Json record = Record();
   EXPECT_THAT(Plain(record), Not(HasSubstr("later use"))) << "it was not checked";
@@ -93,6 +106,14 @@ TEST(VerdictText, SpeedThatWasNotJudgedIsNotCalledADifference) {
   EXPECT_THAT(Lines(Plain(record))[0], HasSubstr("correct, speed not judged"));
   record["reason"] = "no-difference";
   EXPECT_THAT(Lines(Plain(record))[0], HasSubstr("no difference"));
+}
+
+TEST(VerdictText, ADegenerateTaskIsSaid) {
+  Json record = Record();
+  EXPECT_THAT(Plain(record), Not(HasSubstr("degenerate")));
+  record["degenerate"] = {{"why", "the output does not depend on the inputs (cancel_self: x - x is 0)"},
+                          {"rule", "cancel_self"}};
+  EXPECT_THAT(Plain(record), HasSubstr("degenerate the output does not depend on the inputs (cancel_self"));
 }
 
 TEST(VerdictText, ABlindTaskAndAMissingSandboxAreSaidAloud) {

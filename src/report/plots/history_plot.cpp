@@ -101,8 +101,8 @@ Svg Draw(const Plot& plot, const std::vector<HistoryRow>& rows, PlotWidth width)
   Axis axis = log ? Axis::Log(low * 0.95, high * 1.05, canvas.left(), canvas.right())
                   : Axis::Linear(std::max(0.0, low - 0.1), high + 0.1, canvas.left(), canvas.right());
   axis.SetUnit("\u00d7");
-  canvas.Frame(axis,
-               log ? "speed-up against the best of PyTorch (log)" : "speed-up against the best of PyTorch");
+  canvas.Frame(axis, log ? "speed-up against the best PyTorch baseline (log)"
+                         : "speed-up against the best PyTorch baseline");
   canvas.Rule(axis.At(1), "as fast as PyTorch");
   DrawBestSoFar(&canvas, axis, rows);
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -34,7 +34,7 @@ struct Plot {
   std::vector<std::vector<std::string>> rows;  // the numbers behind it, as text
 };
 
-// Speed-up against the best of PyTorch with 95% intervals, in the order of the run, grouped by phase.
+// Speed-up against the best PyTorch baseline with 95% intervals, in the order of the run, grouped by phase.
 std::optional<Plot> SpeedupPlot(const RunFigures& run);
 // Arithmetic rate over arithmetic intensity: the roof, the floor's point, PyTorch's ladder, every candidate.
 std::optional<Plot> RooflinePlot(const RunFigures& run);

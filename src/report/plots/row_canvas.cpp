@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "verdict/reasons.h"
 
 namespace hone {
 
@@ -89,7 +90,7 @@ void RowCanvas::Rule(double x, const std::string& word, const std::string& class
 
 std::string ToneOf(const CandidateFigure& candidate) {
   if (candidate.best) return "best";
-  if (candidate.verdict == "accepted") return "ok";
+  if (candidate.verdict == NameOf(Decision::kAccepted)) return "ok";
   if (candidate.verdict.empty() || candidate.unknown()) return "open";
   return candidate.right() ? "same" : "bad";
 }

@@ -45,8 +45,8 @@ Svg Draw(const Plot& plot, const std::vector<CandidateFigure>& shown, PlotWidth 
       log ? Axis::Log(range.low * 0.95, range.high * 1.05, canvas.left(), canvas.right())
           : Axis::Linear(std::max(0.0, range.low - 0.1), range.high + 0.1, canvas.left(), canvas.right());
   axis.SetUnit("\u00d7");
-  canvas.Frame(axis,
-               log ? "speed-up against the best of PyTorch (log)" : "speed-up against the best of PyTorch");
+  canvas.Frame(axis, log ? "speed-up against the best PyTorch baseline (log)"
+                         : "speed-up against the best PyTorch baseline");
   canvas.Rule(axis.At(1), "as fast as PyTorch");
   for (size_t i = 0; i < shown.size(); ++i) {
     const CandidateFigure& one = shown[i];

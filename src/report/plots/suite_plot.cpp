@@ -43,8 +43,8 @@ Svg Draw(const Plot& plot, const std::vector<TaskBar>& bars, double mean, PlotWi
   Axis axis = log ? Axis::Log(low * 0.95, high * 1.05, canvas.left(), canvas.right())
                   : Axis::Linear(std::min(low, 0.9), high, canvas.left(), canvas.right());
   axis.SetUnit("\u00d7");
-  canvas.Frame(axis,
-               log ? "speed-up against the best of PyTorch (log)" : "speed-up against the best of PyTorch");
+  canvas.Frame(axis, log ? "speed-up against the best PyTorch baseline (log)"
+                         : "speed-up against the best PyTorch baseline");
   canvas.Rule(axis.At(1), "");
   if (mean > 1.005)
     canvas.Rule(axis.At(mean), fmt::format("geometric mean {}", TimesSign(mean)), "rule mean");
