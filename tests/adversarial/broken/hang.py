@@ -3,6 +3,8 @@
 # hone-test: target = cpu
 # hone-test: expect = rejected
 # hone-test: reason = timeout
+# hone-test: timeout = 2
+# hone-test: build_timeout = 10
 import signal
 import time
 

@@ -3,6 +3,8 @@
 # hone-test: target = cpu
 # hone-test: expect = rejected
 # hone-test: reason = timeout
+# hone-test: timeout = 2
+# hone-test: build_timeout = 10
 import hone_ext
 import torch
 import torch.nn as nn

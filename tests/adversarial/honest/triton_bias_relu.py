@@ -1,6 +1,7 @@
 """The product by the library, bias and ReLU in one elementwise Triton kernel. Must pass."""
-# hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: task = tests/adversarial/tasks/few_tiles.py
 # hone-test: target = triton
+# hone-test: timeout = 30
 # hone-test: expect = correct
 import torch
 import torch.nn as nn

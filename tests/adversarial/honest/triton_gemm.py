@@ -1,6 +1,7 @@
 """A tiled GEMM with bias and ReLU in Triton, in full float32. Must pass, whatever its speed."""
-# hone-test: task = tasks/small_gemm_bias_relu.py
+# hone-test: task = tests/adversarial/tasks/few_tiles.py
 # hone-test: target = triton
+# hone-test: timeout = 30
 # hone-test: expect = correct
 # hone-test: kind = kernel
 import torch

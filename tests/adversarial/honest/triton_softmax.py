@@ -1,6 +1,7 @@
 """A row softmax in Triton, one program per row, the tail of the row masked. Must pass."""
-# hone-test: task = tasks/small_softmax.py
+# hone-test: task = tests/adversarial/tasks/few_rows.py
 # hone-test: target = triton
+# hone-test: timeout = 30
 # hone-test: expect = correct
 import torch
 import torch.nn as nn

@@ -1,6 +1,7 @@
-"""A Triton GEMM whose loop ends one block early, so that the last 64 of the 512 along K are dropped."""
-# hone-test: task = tasks/small_gemm_bias_relu.py
+"""A Triton GEMM whose loop ends one block early, so that the last 64 of the 192 along K are dropped."""
+# hone-test: task = tests/adversarial/tasks/few_tiles.py
 # hone-test: target = triton
+# hone-test: timeout = 30
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch

@@ -1,6 +1,7 @@
 """A row softmax in Triton whose masked lanes hold 0 instead of -inf, so that the padding takes part in the sum."""
-# hone-test: task = tasks/small_softmax.py
+# hone-test: task = tests/adversarial/tasks/few_rows.py
 # hone-test: target = triton
+# hone-test: timeout = 30
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output
 import torch

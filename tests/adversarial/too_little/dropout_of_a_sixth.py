@@ -1,0 +1,19 @@
+"""Dropout from uniform numbers of its own with p = 0.16 in place of 0.1, scaled as p asks."""
+# hone-test: task = tests/adversarial/tasks/train_dropout.py
+# hone-test: target = cpu,cuda
+# hone-test: expect = rejected
+# hone-test: reason = wrong-output
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.first = nn.Linear(features, features)
+        self.second = nn.Linear(features, features)
+
+    def forward(self, x):
+        hidden = torch.relu(self.first(x))
+        kept = (torch.rand(hidden.shape, device=x.device) >= 0.16).to(x.dtype)
+        return self.second(hidden * kept / 0.84)
