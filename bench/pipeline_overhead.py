@@ -65,8 +65,8 @@ def overhead(hone, env, folder, count):
     replies.mkdir()
     for number in range(count):
         (replies / ("%03d_seed.txt" % number)).write_text(WRONG % number)
-    words = ("optimize", TASK, "--proposer", "replay:%s" % replies, "--seeds", count, "--repairs", 0, "--no-analysis",
-             "--target", "cpu", "--compile", "never", "--ladder", "eager", "--out", folder / "run", "-q")
+    words = ("optimize", TASK, "--again", "--proposer", "replay:%s" % replies, "--seeds", count, "--repairs", 0, "--no-analysis",
+             "--target", "cpu", "--compile", "never", "--baselines", "eager", "--out", folder / "run", "-q")
     begin, processor = time.monotonic(), 0.0
     with open(folder / "said", "w") as said:
         process = subprocess.Popen([hone, *map(str, words)], stdout=said, stderr=said, env=env)

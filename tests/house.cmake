@@ -9,6 +9,7 @@ hone_house_test(launcher launcher_test.sh ${CMAKE_SOURCE_DIR})
 hone_house_test(build_progress build_progress_test.sh ${CMAKE_SOURCE_DIR})
 hone_house_test(rooms check_rooms_test.sh ${CMAKE_SOURCE_DIR})
 hone_house_test(setup setup_test.sh ${CMAKE_SOURCE_DIR})
+hone_house_test(setup_torch setup_torch_test.sh ${CMAKE_SOURCE_DIR})
 hone_house_test(ptx ptx_test.sh ${CMAKE_SOURCE_DIR})
 set_tests_properties(house.ptx PROPERTIES TIMEOUT 300)
 # The sanitizers bring their own runtime libraries.

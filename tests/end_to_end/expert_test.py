@@ -27,7 +27,7 @@ import torch.nn as nn
 TASKS = {
     "small_gru": (ROOT / "tasks/small_gru.py", {"cpu/persistent", "library/cpu_jit_freeze"}),
     "gemm": (ROOT / "tasks/small_gemm_bias_relu.py", {"library/cpu_packed_weights", "library/cpu_jit_freeze"}),
-    "norm": (ROOT / "tasks/small_layer_norm.py", {"library/cpu_jit_freeze"}),
+    "norm": (ROOT / "tasks/small_layer_norm.py", {"library/cpu_jit_freeze", "cpu/fused_graph"}),
     "stateful": (ROOT / "tests/adversarial/tasks/stateful.py", set()),
     "cnn": (HEAD + """
 class Block(nn.Module):
@@ -194,14 +194,17 @@ MOST_DIFFERENCE = 1e-5  # between Model and ModelNew in the candidate's own chec
 FACTS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-import torch, hone_card, hone_worker
+import torch, hone_card, hone_graph, hone_worker
 for number, path in enumerate(sys.argv[2:]):
     module = hone_worker.load_file(path, "hone_task%d" % number)
     init = module.get_init_inputs()
     model = (module.Model(**init) if isinstance(init, dict) else module.Model(*init)).eval()
     card = hone_card.card(model, module.get_inputs())
     facts = {name: card[name] for name in ("module_list", "recurrent_modules")}
-    print(json.dumps({"card": card, "facts": facts, "torch": torch.__version__}))
+    found = {"card": card, "facts": facts, "torch": torch.__version__}
+    if path.endswith("small_layer_norm.py"):  # a capture takes seconds; fused kernels have tests of their own
+        found["graph"] = hone_graph.checked(model, lambda index: module.get_inputs(), lambda: torch.manual_seed(0), 1 << 30)
+    print(json.dumps(found))
 """
 # Runs every candidate's own check in one interpreter; a line of JSON for each: what it printed, and its error.
 ALONE = """
@@ -240,6 +243,8 @@ def propose(options, name, task, folder, found=None):
         "machine": {"cores": cores, "threads": cores, "torch": found["torch"], "has_compile": False, "gxx": True,
                     "sm": 90, "tf32_allowed": False},
     }
+    if "graph" in found:
+        inputs["graph"] = found["graph"]
     (folder / "inputs.json").write_text(json.dumps(inputs))
     made = run([options.tool, folder / "inputs.json", folder])
     if made.returncode != 0:

@@ -18,11 +18,12 @@ import sys
 import time
 
 from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, Failed, main, require, require_equal, timed
+from replay_test import check_staged_tuning
 
 # Nothing in the first depends on a clock: every candidate is rejected for what it computes. The second is tuned, by wide margins.
 REJECTED_ALL = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "2", "--repairs", "1"), REJECTED)
 ONE_BRANCH = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "1", "--repairs", "1"), REJECTED)
-TUNED = (SLOW_ROWS, HERE / "replays" / "kill_tuning", ("--seeds", "1", "--repairs", "1"), ACCEPTED)
+TUNED = (SLOW_ROWS, HERE / "replays" / "tuning", ("--seeds", "1", "--repairs", "1"), ACCEPTED)
 # A program that answers as the replay does, by type and key, and writes down every time that it was asked.
 ANSWERS = """
 import os, pathlib, sys, time
@@ -99,7 +100,7 @@ def disturbed(house, number, rng, whole_seconds, subject, proposer):
     """A run killed at one to three random moments, resumed until it ends. Gives it and how often it was killed."""
     task, _, flags, code = subject
     out = house.folder / ("disturbed%d" % number)
-    words = ("optimize", task, "--proposer", proposer, *QUICK, *flags, "--out", out, "-q")
+    words = ("optimize", task, "--proposer", proposer, *QUICK, *flags, "--again", "--out", out, "-q")
     process = house.start(*words)
     kills = 0
     for sitting in range(1 + rng.randrange(3)):
@@ -159,10 +160,10 @@ def killed_runs(house):
 
 @timed
 def killed_while_tuning(house):
-    """a replayed run that is tuned, killed at random moments, finds the same best"""
+    """a replayed run is tuned stage by stage; killed at random moments, it finds the same best"""
     proposer = "replay:%s" % TUNED[1]
     wanted, seconds = undisturbed(house, TUNED, proposer)
-    require_equal(wanted.best_key, "tune.grid.tuned1", "the best")
+    check_staged_tuning(house, wanted)
     found, kills = disturbed(house, 0, random.Random(house.options.seed + 4), seconds, TUNED, proposer)
     require(kills > 0, "nothing was killed")
     require_as(wanted, found, kills, house)
@@ -212,7 +213,7 @@ def resume_of_a_done_run(house):
     before = everything()
     begin = time.monotonic()
     house.run("resume", "last", "-q").expect(REJECTED, "no candidate was right", "is finished; nothing was changed")
-    require(time.monotonic() - begin < 5, "it took %.1f s to see that all is done" % (time.monotonic() - begin))
+    require(time.monotonic() - begin < 30, "it took %.1f s to see that all is done" % (time.monotonic() - begin))
     require_equal(house.run("resume", "last", "--json", "--max-evaluations", "50").expect(REJECTED).json()["status"], "done", "status")
     require(everything() == before, "a row or a file has changed")
     require_same(story(house.last()), story(wanted))

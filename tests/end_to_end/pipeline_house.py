@@ -27,7 +27,7 @@ HERE = ROOT / "tests" / "end_to_end"
 SLOW_ROWS = HERE / "tasks" / "slow_rows.py"
 SMALL_SOFTMAX = ROOT / "tasks" / "small_softmax.py"
 ACCEPTED, REJECTED, USAGE, CANNOT, INTERRUPTED = 0, 1, 2, 3, 130
-QUICK = ("--target", "cpu", "--compile", "never", "--ladder", "eager", "--trials", "5")
+QUICK = ("--target", "cpu", "--compile", "never", "--baselines", "eager", "--trials", "5")
 RIGHT_REASONS = ("faster", "no-difference", "slower")
 
 
@@ -137,7 +137,8 @@ class House:
         return self.finish(self.start(*words, env=env, cwd=cwd), timeout)
 
     def optimize(self, task, proposer, *flags, **more):
-        return self.run("optimize", task, "--proposer", proposer, *QUICK, *flags, **more)
+        """A run that takes no verdict from an earlier run of the same house."""
+        return self.run("optimize", task, "--proposer", proposer, "--again", *QUICK, *flags, **more)
 
     def rows(self, sql, *values):
         with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % (self.folder / "data" / "hone.db"), uri=True, timeout=20)) as store:

@@ -25,6 +25,9 @@ FOLDER = ROOT / "tests" / "adversarial"
 
 # Candidates of these classes cheat with time. Beside other work they might be refused only because the machine is busy.
 TIMED_CLASSES = ("cached", "clock", "detects", "process", "reference")
+# Reasons that only a timed block shows, or that a busy machine can bring about. An attack of these classes that must be refused for other
+# reasons is refused before anything is timed, so that it needs no quiet machine.
+SHOWN_BY_TIMING = ("slower", "stale-result", "unsynchronised", "unwritten-output", "nondeterministic")
 # An attack that ends like this has never been tried: its own code is broken. Its header must name the reason if it is meant.
 BROKEN = ("crashed", "import-failed", "build-failed", "timeout", "out-of-memory", "weights-not-transferred")
 UNSURE = ("inconclusive",)
@@ -40,11 +43,13 @@ class Candidate:
         self.reasons = [one for one in headers.get("reason", "").split("|") if one]
         self.slow = headers.get("slow") == "yes"
         # What must be the same for candidates of one hone process.
-        self.session = (self.task, headers.get("timeout", "8"), headers.get("flags", "--compile never"))
+        self.session = (self.task, headers.get("timeout", "8"), headers.get("build_timeout", "40"), headers.get("flags", "--compile never"))
 
     def timed(self):
         if "timed" in self.headers:
             return self.headers["timed"] == "yes"
+        if self.expect == "rejected" and self.reasons and not any(one in SHOWN_BY_TIMING for one in self.reasons):
+            return False
         return self.kind in TIMED_CLASSES or self.expect == "accepted" or "slower" in self.reasons
 
     def group(self):
@@ -111,9 +116,9 @@ def collect(copies):
 
 def judge(hone, target, check_only, session, chosen):
     """One hone process for all candidates of one session. Prints each verdict as it comes; returns (candidate, record, problem)."""
-    task, timeout, flags = session
+    task, timeout, build_timeout, flags = session
     command = [hone, "bench", task, "--stdin", "--target", target, "--json", "--no-save", "--again", "--no-lint", "--timeout", timeout,
-               "--build-timeout", "40", *(["--check-only"] if check_only else []), *flags.split(), *os.environ.get("HONE_TEST_FLAGS", "").split()]
+               "--build-timeout", build_timeout, *(["--check-only"] if check_only else []), *flags.split(), *os.environ.get("HONE_TEST_FLAGS", "").split()]
     results = []
     with tempfile.TemporaryFile("w+") as paths, tempfile.TemporaryFile("w+") as errors:
         paths.write("".join("%s\n" % one.path for one in chosen))

@@ -12,7 +12,7 @@ CLUSTER = (*COMMON, "part_cuda_driver.py", "recurrent_cuda.py")
 WHOLE = (*CLUSTER, "recurrent_grid.py", "recurrent_step.py")
 SPLIT_GEMM = ("part_runtime.py", "part_cuda_driver.py", "split_gemm.py")
 TRITON = (*COMMON, "recurrent_triton.py")
-CPU = (*COMMON, "recurrent_cpu.py")
+CPU = (*COMMON, "part_cpu_build.py", "recurrent_cpu.py")
 
 
 @functools.lru_cache(None)

@@ -62,6 +62,23 @@ class Nature(unittest.TestCase):
         ):
             self.assertIs(hone_nature.draw(tensor, seeded()), tensor)
 
+    def test_constant_masks_and_integers_move_within_their_range(self):
+        for value in (
+            torch.ones(8, 6, dtype=torch.bool), torch.zeros(8, 6, dtype=torch.bool), torch.full((16,), 40), torch.zeros(16, dtype=torch.int32),
+            torch.ones(4, 4, dtype=torch.uint8), torch.tensor(True), torch.tensor(6), torch.tensor([0]), torch.full((5,), -100), torch.ones(1, 2),
+        ):
+            for seed in range(20):
+                drawn = hone_nature.draw(value, seeded(seed), "constants")
+                self.assertEqual((drawn.shape, drawn.dtype), (value.shape, value.dtype))
+                self.assertFalse(torch.equal(drawn, value), value)
+                if value.dtype != torch.float32:
+                    self.assertLessEqual(float(drawn.double().abs().max()), max(1.0, float(value.double().abs().max())))
+                    if value.numel() > 1:
+                        self.assertTrue(torch.equal(drawn[..., 0], value[..., 0]))
+        kept = torch.ones(4, dtype=torch.bool)
+        self.assertIs(hone_nature.draw(kept, seeded(), "wide", whole=False), kept)
+        self.assertIs(hone_nature.draw(kept, seeded(), "own"), kept)
+
     def test_positive_keeps_the_sign_and_the_range(self):
         drawn = hone_nature.draw(torch.rand(1000), seeded(), "positive")
         self.assertTrue(0 <= float(drawn.min()) and float(drawn.max()) <= 1)
@@ -109,6 +126,27 @@ class Weights(unittest.TestCase):
             self.assertGreater(float(model.scale.detach().min()), 1e-3, regime)
             self.assertNotEqual(float(model.temperature), 1.0, regime)
 
+    def test_constant_buffers_move_if_a_candidate_is_given_them(self):
+        for regime, moves in (("stress", True), ("stress-small", True), ("stress-kept", False)):
+            model = nn.Module()
+            model.register_buffer("weight", torch.ones(6))
+            model.register_buffer("mask", torch.ones(6, dtype=torch.bool))
+            model.register_buffer("private", torch.ones(6), persistent=False)
+            model.register_buffer("table", torch.arange(6.0))
+            before = {name: value.clone() for name, value in model.named_buffers()}
+            hone_stress.change_model(regime, model, seeded())
+            moved = {name for name, value in model.named_buffers() if not torch.equal(value, before[name])}
+            self.assertEqual(moved, {"weight", "mask"} if moves else set(), regime)
+            self.assertEqual(set(hone_stress.defaults_of(model)), {"weight", "mask"} - moved)
+
+    def test_whoever_ignores_a_constant_that_nobody_moved_is_not_noticed(self):
+        model = nn.Module()
+        model.register_buffer("weight", torch.ones(6))
+        defaults = {"weight": torch.ones(6)}
+        for another in (False, True):
+            with hone_stress.mutated_parameter("weight", model, defaults, another):
+                self.assertEqual(torch.equal(model.weight, torch.ones(6)), not another)
+
     def test_a_mutant_of_a_parameter_is_put_back(self):
         default, model = Adapter(), Adapter()
         hone_stress.change_model("stress", model, seeded())
@@ -138,6 +176,13 @@ class Mutants(unittest.TestCase):
             changed = hone_stress.mutate("input-0-ignored", [value], seeded())[0]
             same = torch.equal(changed, value) if isinstance(value, torch.Tensor) else changed == value
             self.assertFalse(same, value)
+
+    def test_whoever_ignores_a_constant_computes_with_it(self):
+        own, moved = torch.ones(6, dtype=torch.bool), torch.tensor([True, False] * 3)
+        self.assertTrue(torch.equal(hone_stress.mutate("input-0-ignored", [moved], seeded(), [own])[0], own))
+        self.assertTrue(torch.equal(hone_stress.mutate("input-0-ignored", [own], seeded(), [own])[0], own))
+        for value in (own, torch.full((4,), 9), torch.zeros(3)):
+            self.assertFalse(torch.equal(hone_stress.mutate("input-0-replaced", [value], seeded(), [value])[0], value))
 
     def test_inputs_come_first_and_numbers_count(self):
         names = hone_stress.mutants(nn.Identity(), [torch.rand(4, 4, 4), 0.5, 3], {"weight": None})
@@ -193,6 +238,115 @@ class Wire(unittest.TestCase):
         self.assertTrue(torch.equal(kept, torch.ones(4)) and torch.equal(out[2]["h"], torch.ones(3)))
         self.assertEqual((out[1], out[3], out[4]), (0.75, None, float("-inf")))
         os.close(descriptor)
+
+
+class Fixed(unittest.TestCase):
+    """Tensors that get_inputs makes the same under every seed."""
+
+    def test_masks_indices_and_matrices_move(self):
+        causal = torch.ones(8, 8).tril()
+        for tensor in (
+            causal.bool(), causal, torch.full((8, 8), float("-inf")).triu(1), torch.eye(8), torch.arange(12), torch.arange(3.0),
+            torch.tensor([0, 0, 1, 1, 2]), torch.tensor([[3, 1, 2], [0, 2, 1]]),
+        ):
+            moved = [hone_nature.draw(tensor, seeded(seed), fixed=True) for seed in range(4)]
+            self.assertFalse(all(torch.equal(one, tensor) for one in moved), tensor)
+            for one in moved:
+                self.assertEqual((one.shape, one.dtype), (tensor.shape, tensor.dtype))
+            self.assertIs(hone_nature.draw(tensor, seeded(), whole=False, fixed=True), tensor)
+
+    def test_no_row_is_masked_entirely_and_order_is_kept(self):
+        for seed in range(8):
+            mask = hone_nature.draw(torch.ones(8, 8).tril().bool(), seeded(seed), fixed=True)
+            self.assertTrue(bool(mask.any(-1).all()))
+            offsets = hone_nature.draw(torch.tensor([0, 3, 7, 12]), seeded(seed), fixed=True)
+            self.assertEqual((int(offsets[0]), int(offsets[-1])), (0, 12))
+            self.assertTrue(bool((offsets[1:] >= offsets[:-1]).all()))
+
+    def test_few_sorted_numbers_are_known_by_several_draws(self):
+        edges = [torch.randn(6, generator=seeded(seed)).sort()[0] for seed in range(3)]
+        self.assertEqual(hone_nature.common_nature(edges), "sorted")
+        self.assertEqual(hone_nature.common_nature([torch.linspace(0.1, 0.9, 4)] * 3), "sorted")
+        self.assertEqual(hone_nature.common_nature([torch.tensor([0.1, 0.2, 0.3]), torch.tensor([0.3, 0.1, 0.7])]), "free")
+
+    def test_hermitian_matrices_stay_hermitian(self):
+        a = torch.randn(6, 6, dtype=torch.complex64, generator=seeded())
+        for tensor, kind in ((a + a.mH, "symmetric"), (a @ a.mH + torch.eye(6), "definite"), (a, "free")):
+            self.assertEqual(hone_nature.nature(tensor), kind)
+            self.assertEqual(hone_nature.nature(hone_nature.draw(tensor, seeded())), kind)
+
+    def test_whoever_ignores_a_fixed_input_computes_with_what_it_always_was(self):
+        own, moved = torch.eye(4), torch.rand(4, 4)
+        self.assertTrue(torch.equal(hone_stress.mutate("input-0-ignored", [moved], seeded(), [own], {0})[0], own))
+
+    def test_parameters_that_were_not_drawn_lose_their_structure(self):
+        def build(seed):
+            torch.manual_seed(seed)
+            model = nn.Sequential(nn.Linear(6, 6), nn.Linear(6, 6))
+            nn.init.eye_(model[0].weight)
+            return model
+
+        model = build(1)
+        drawn = model[1].weight.detach().clone()
+        hone_stress.change_model("stress-small", model, seeded(), build(2))
+        off = model[0].weight.detach() * (1 - torch.eye(6))
+        self.assertGreater(float(off.abs().max()), 0.01)
+        self.assertTrue(torch.equal(model[1].weight, drawn))
+
+
+class Mixed(unittest.TestCase):
+    def test_rows_differ_in_size_and_one_is_held(self):
+        x = torch.randn(8, 16, 4, generator=seeded())
+        made = hone_nature.mixed(x)
+        self.assertTrue(torch.equal(made[0], x[0]))
+        self.assertGreater(float(made[1].abs().max()), 100)
+        self.assertLess(float(made[2].abs().max()), 0.1)
+        self.assertTrue(torch.equal(made[3, 2], made[3, 15]))
+        by_batch = hone_nature.mixed(x, rows=1)
+        self.assertTrue(torch.equal(by_batch[:, 0], x[:, 0]))
+        self.assertTrue(torch.equal(by_batch[2, 3], by_batch[7, 3]))
+        indices = torch.arange(8).view(4, 2)
+        self.assertIs(hone_nature.mixed(indices), indices)
+
+
+class Casts(unittest.TestCase):
+    def test_a_cast_inside_does_not_make_the_truth_coarse(self):
+        class Casting(nn.Module):
+            def forward(self, x):
+                y = x.float() @ x.to(torch.float32).t()
+                return torch.softmax(y, -1, dtype=torch.float32).half().float() + torch.zeros(8, dtype=torch.float32)
+
+        x = torch.randn(8, 8, generator=seeded())
+        wide = x.double()
+        got = hone_truth.run_wide(Casting(), [x], lambda: None)
+        self.assertEqual(got.dtype, torch.float64)
+        self.assertLess(float((got - torch.softmax(wide @ wide.t(), -1)).abs().max()), 1e-12)
+
+    def test_dropout_of_scores_and_between_layers_is_followed(self):
+        class Attention(nn.Module):
+            def forward(self, x):
+                return F.scaled_dot_product_attention(x, x, x, dropout_p=0.3)
+
+        class Layers(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.LSTM(8, 8, 3, dropout=0.4, bidirectional=True)
+
+            def forward(self, x):
+                self.rnn.train()
+                return self.rnn(x)[0]
+
+        class Gamma(nn.Module):
+            def forward(self, x):
+                return torch.distributions.Gamma(1 + x.abs(), torch.ones_like(x)).sample()
+
+        for model in (Attention(), Layers(), Gamma()):
+            x = torch.randn(4, 6, 8, generator=seeded())
+            with torch.no_grad():
+                torch.manual_seed(5)
+                narrow = model(x)
+                wide = hone_truth.run_wide(hone_truth.wide_model(model), [x], lambda: torch.manual_seed(5))
+            self.assertLess(float((narrow - wide).norm() / wide.norm()), 1e-5, type(model).__name__)
 
 
 if __name__ == "__main__":

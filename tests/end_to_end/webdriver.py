@@ -119,7 +119,7 @@ class Browser:
             actions += [{"type": "keyDown", "value": value}, {"type": "keyUp", "value": value}]
         self.ask("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
-    def wait(self, what, script, *arguments, seconds=20):
+    def wait(self, what, script, *arguments, seconds=120):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             found = self.run(script, *arguments)
@@ -128,7 +128,7 @@ class Browser:
             time.sleep(0.05)
         raise WebDriverError("no %s within %d s; the page says: %s" % (what, seconds, (self.text("body") or "")[:600]))
 
-    def wait_for(self, selector, seconds=20):
+    def wait_for(self, selector, seconds=120):
         self.wait(selector, "return document.querySelector(arguments[0]) !== null", selector, seconds=seconds)
 
     def log(self, kind):

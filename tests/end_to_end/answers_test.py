@@ -1,0 +1,64 @@
+"""worker/hone_answers.py: which answers of timed calls have the form that is expected, and what is said of the others.
+
+Exit code 1 when something is wrong, 77 without torch.
+"""
+
+import pathlib
+import sys
+import unittest
+
+import torch_python
+
+torch_python.need_torch()
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker"))
+import hone_answers
+import hone_wire
+
+
+class Output:
+    """As the output classes of other libraries are."""
+
+    def __init__(self, *values):
+        self.values = values
+
+    def to_tuple(self):
+        return self.values
+
+
+def form_of(tree):
+    return hone_answers.Form(hone_wire.lay_out(tree, lambda tensor, offset: None)[0])
+
+
+class Forms(unittest.TestCase):
+    def test_tensors_come_in_the_order_of_the_description(self):
+        tree = {"y": torch.zeros(2, 3), "aux": torch.ones(4), "n": (3, 0.5, None)}
+        tensors, numbers = form_of(tree).take({"n": [4, 1.5, None], "aux": torch.ones(4), "y": torch.zeros(2, 3)})
+        self.assertEqual([list(one.shape) for one in tensors], [[4], [2, 3]])
+        self.assertEqual(numbers, [4, 1.5])
+        self.assertEqual([list(one.shape) for one in hone_wire.tensors_of(tree)], [[4], [2, 3]])
+        self.assertEqual([leaf["shape"] for leaf in hone_answers.leaves_of(hone_wire.lay_out(tree, lambda *_: None)[0])], [[4], [2, 3]])
+
+    def test_objects_that_become_tuples_count_as_such(self):
+        form = form_of(Output(torch.zeros(2), 1.0))
+        self.assertIsNotNone(form.take(Output(torch.zeros(2), 2.0)))
+        self.assertIsNotNone(form.take((torch.zeros(2), 2.0)))
+        self.assertEqual(len(hone_wire.tensors_of(Output(torch.zeros(2)))), 1)
+
+    def test_another_form_is_none(self):
+        form = form_of({"a": torch.zeros(2), "b": None, "c": 1})
+        for other in (
+            {"a": torch.zeros(3), "b": None, "c": 1}, {"a": torch.zeros(2).double(), "b": None, "c": 1}, {"a": torch.zeros(2), "b": 0, "c": 1},
+            {"a": torch.zeros(2), "c": 1}, (torch.zeros(2), None, 1), {"a": torch.zeros(2), "b": None, "c": float("nan")},
+            {"a": torch.zeros(2), "b": None, "c": True}, None, torch.zeros(2),
+        ):
+            self.assertIsNone(form.take(other), other)
+
+    def test_what_cannot_be_read_is_described_without_values(self):
+        tree, tensors, size = hone_answers.describe([torch.zeros(2, dtype=torch.uint16)])
+        self.assertEqual((tree["kind"], tensors, size), ("opaque", [], 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

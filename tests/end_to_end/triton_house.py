@@ -1,0 +1,79 @@
+"""What tests of fused kernels in Triton share: files of triton/fused_graph run in Triton's interpreter, on the CPU, or pass through the real
+compiler for sm_90 without a GPU."""
+
+import importlib.util
+import os
+import pathlib
+import sys
+import types
+import warnings
+
+import torch
+
+import fused_house
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_SAME = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "erf", "erfc", "pow",
+         "fmod", "trunc", "floor", "ceil")  # fmt: skip
+
+
+def _stand_in(function):
+    """libdevice's function in the interpreter, which has none: torch's of the same name."""
+    import numpy
+    import triton.language as tl
+    from triton.runtime.interpreter import TensorHandle
+
+    def call(*arguments):
+        dtype = arguments[0].dtype
+        shape = numpy.broadcast_shapes(*[tuple(a.shape) for a in arguments])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            values = function(*[torch.from_numpy(numpy.ascontiguousarray(a.handle.data)) for a in arguments]).numpy()
+        return tl.core.tensor(TensorHandle(values, dtype), tl.block_type(dtype, list(shape)) if shape else dtype)
+
+    return call
+
+
+def mend_interpreter():
+    """Triton 3.6 turns arrays of one element into numbers in a way that NumPy 2.4 no longer takes; and its interpreter cuts the digits off that a
+    bfloat16 has no room for, where the compiler rounds."""
+    import numpy
+    import triton.language as tl
+    import triton.runtime.interpreter as interpreter
+
+    numpy.seterr(all="ignore")
+    patch_tensor, convert = interpreter._patch_lang_tensor, interpreter._convert_float
+
+    def round_to(data, source, target, mode):
+        if source != tl.float32 or target != tl.bfloat16:
+            return convert(data, source, target, mode)
+        return torch.from_numpy(numpy.ascontiguousarray(data)).bfloat16().view(torch.int16).numpy().view(numpy.uint16)
+
+    def patch(tensor, scope):
+        patch_tensor(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    interpreter._patch_lang_tensor, interpreter._convert_float = patch, round_to
+
+
+def load(text, folder):
+    """A candidate of triton/fused_graph whose kernels run in the interpreter. TRITON_INTERPRET must have been set before."""
+    if os.environ.get("TRITON_INTERPRET") != "1":
+        raise RuntimeError("TRITON_INTERPRET is not set")
+    module = fused_house._import(text, folder)
+    libdevice = {name: _stand_in(getattr(torch, name)) for name in _SAME}
+    module.libdevice = types.SimpleNamespace(rint=_stand_in(torch.round), **libdevice)
+    module._autocast = lambda device: False
+    module._OPTIONS = {}
+    module._KERNEL_DEVICE = "cpu"
+    module.torch = fused_house._OnCpu()
+    return module
+
+
+def compiler():
+    """The real compiler behind a driver that launches nothing: what scripts/ask_triton.py asks."""
+    spec = importlib.util.spec_from_file_location("ask_triton", _ROOT / "scripts/ask_triton.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module.install()
