@@ -175,6 +175,9 @@ Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file) 
   DeviceCosts costs;
   costs.gpu.processors = gpu.Section("device").Int("processors");
   costs.gpu.shared_bytes = gpu.Section("device").Int("shared_bytes");
+  for (size_t i = 0; i < costs.gpu.cluster_processors.size(); ++i)
+    costs.gpu.cluster_processors[i] =
+        gpu.Section("device").Section("cluster_processors").Int(fmt::format("of_{}", 2 << i).c_str());
   costs.gpu.cluster = ReadCluster(gpu);
   costs.gpu.grid = ReadGrid(gpu.Section("grid"));
   costs.gpu.generous_step_us = gpu.Section("analysis").Number("generous_step_us");

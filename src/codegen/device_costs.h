@@ -3,6 +3,7 @@
 // the same sections as Python values (DeviceSection).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -77,7 +78,8 @@ using LibraryCosts = std::map<std::string, OperatorCosts>;
 
 struct GpuCosts {
   int64_t processors = 0;
-  int64_t shared_bytes = 0;  // of one block
+  int64_t shared_bytes = 0;                        // of one block
+  std::array<int64_t, 4> cluster_processors = {};  // that clusters of 2, 4, 8 and 16 blocks can use
   ClusterCosts cluster;
   GridCosts grid;
   StepGraphCosts step;

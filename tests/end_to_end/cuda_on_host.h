@@ -23,6 +23,7 @@ struct HoneIndex {
   unsigned x, y, z;
 };
 static thread_local HoneIndex threadIdx, blockIdx;
+static HoneIndex gridDim;
 static inline float __int_as_float(int v) {
   float f;
   std::memcpy(&f, &v, 4);
@@ -138,6 +139,9 @@ static inline unsigned __shfl_up_sync(unsigned, unsigned v, int d) {
   const unsigned lane = threadIdx.x % 32;
   return hone_exchange(v, (int)lane >= d ? lane - d : lane);
 }
+static inline unsigned __shfl_xor_sync(unsigned, unsigned v, int d) {
+  return hone_exchange(v, threadIdx.x % 32 ^ d);
+}
 static inline unsigned __shfl_sync(unsigned, unsigned v, int lane, int width = 32) {
   return hone_exchange(v, threadIdx.x % 32 / width * width + lane % width);
 }
@@ -152,6 +156,10 @@ static inline void cluster_sync() {
 template <class S>
 static S peer(const S* mine, int rank) {
   return *(const S*)((*hone_block->bases)[rank] + ((const char*)mine - &hone_tls_base));
+}
+template <class S>
+static void push(S* mine, int rank, const S& state) {
+  *(S*)((*hone_block->bases)[rank] + ((char*)mine - &hone_tls_base)) = state;
 }
 
 static void hone_enter() {
@@ -207,6 +215,7 @@ static void hone_launch_apart(Body body, unsigned blocks, unsigned threads, unsi
 
 template <class Body>
 static void hone_launch(Body body, unsigned blocks, unsigned threads, unsigned cluster, size_t shared) {
+  gridDim.x = blocks;
   if (cluster <= 1) {
     for (unsigned i = 0; i < blocks; ++i) hone_run_block(body, i, threads, shared, nullptr, nullptr, 0);
     return;

@@ -98,7 +98,8 @@ class HostDriver:
         pass
 
     def __call__(self, name, *arguments):
-        pass
+        if name == "cuOccupancyMaxActiveClusters":  # so few that they take several rows each
+            arguments[0]._obj.value = 2
 
     def launch(self, call):
         config, function, arguments, _ = call

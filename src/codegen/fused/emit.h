@@ -3,6 +3,7 @@
 // come from; the file's runtime passes addresses in this order.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Launch {
   int64_t threads = 0;
   int64_t cluster = 1;
   int64_t shared_bytes = 0;
+  bool resident = false;  // as many of the blocks as the device holds at once; they share the work
 };
 
 struct KernelOperand {
@@ -40,6 +42,8 @@ struct KernelText {
 struct EmitterDevice {
   int64_t processors = 1;
   int64_t shared_bytes = 0;  // of one block of a GPU
+  // Of a GPU: processors that clusters of 2, 4, 8 and 16 blocks can use.
+  std::array<int64_t, 4> cluster_processors = {};
 };
 
 // Where a kernel's text has this word, its name follows: two kernels with the same text are one.

@@ -69,7 +69,9 @@ Status CudaEmitter::Pointwise() {
                        {"at", Offset(Part(stores_[i], false), "i")}});
     lines.push_back(fmt::format("y{} = {};", i, printer_.Name(output.instruction)));
   }
-  const int64_t unroll = std::clamp<int64_t>(64 / std::max<int64_t>(1, streamed * vec), 1, 4);
+  // One vector of a thread is on its way at a time: the block scheduler keeps memory busier than unrolling
+  // does.
+  const int64_t unroll = std::clamp<int64_t>(16 / std::max<int64_t>(1, streamed * vec), 1, 4);
   const int64_t threads = 256;
   values_.update({{"threads", threads},
                   {"unroll", unroll},

@@ -45,6 +45,7 @@ class CudaEmitter : public Emitter {
   }
 
   // emit_cuda_layout.cpp
+  bool ChooseResident(int64_t held_bytes);
   void ChooseRow(bool streams_once, int64_t held_bytes, size_t stages);
   void ChooseColumn(bool streams_once, int64_t held_bytes, size_t states);
 
@@ -54,6 +55,7 @@ class CudaEmitter : public Emitter {
     std::string cache = "none";  // "registers", "shared"
     bool cluster = false, split = false;
     int64_t inner = 1, tiles = 1;
+    int64_t blocks = 0;  // that share a processor, where a layout counts on it
   };
   Layout layout_;
 };

@@ -4,6 +4,44 @@
 
 namespace hone::fused {
 
+namespace {
+
+constexpr int64_t kBlockBytes = 4096;  // of shared memory, for a block's states and what the system takes
+constexpr int64_t kLargePart =
+    160 << 10;  // of a row: a block that is alone on its processor and has this much takes 1024 threads
+
+}  // namespace
+
+// Rows of one cluster each, in shared memory (fused_row_resident.cu). The more rows are on the device at
+// once, the more of memory's time is used: of 2 to 16 blocks the number that holds the most. False if a row
+// cannot be copied 16 bytes at a time, or no cluster holds it.
+bool CudaEmitter::ChooseResident(int64_t held_bytes) {
+  Layout& l = layout_;
+  const int64_t vectors = length_ / l.vec, per_vector = std::max<int64_t>(1, l.vec * held_bytes);
+  if (per_vector % 16 != 0) return false;
+  for (size_t i = 0; i < kernel_.instructions.size(); ++i)
+    if (Streams(static_cast<int>(i)) && (l.vec * graph::BytesOf(item(static_cast<int>(i)).dtype) % 16 != 0 ||
+                                         !SideBySide(loads_[i], sizes_.size() - 1, l.vec)))
+      return false;
+  int64_t most = 0;
+  for (size_t n = 0; n < device_.cluster_processors.size(); ++n) {
+    const int64_t parts = int64_t{2} << n, part = Up(vectors, parts) * per_vector;
+    const int64_t blocks = std::min<int64_t>(3, (device_.shared_bytes + kBlockBytes) / (part + kBlockBytes));
+    if (blocks == 0) continue;
+    const int64_t threads = blocks >= 3 ? 256 : blocks == 2 || part < kLargePart ? 512 : 1024;
+    const int64_t per = Up(Up(vectors, parts), threads);
+    if (per * threads * per_vector > device_.shared_bytes - kBlockBytes) continue;
+    const int64_t clusters = device_.cluster_processors[n] * blocks / parts;
+    if (clusters <= most) continue;
+    most = clusters;
+    l.parts = parts, l.threads = l.lanes = threads, l.per = per, l.blocks = blocks;
+  }
+  if (most == 0) return false;
+  l.cluster = true;
+  l.cache = "shared";
+  return true;
+}
+
 // A row in registers, in shared memory, or in the caches; for few rows, in parts.
 void CudaEmitter::ChooseRow(bool streams_once, int64_t held_bytes, size_t) {
   Layout& l = layout_;
@@ -39,24 +77,17 @@ void CudaEmitter::ChooseRow(bool streams_once, int64_t held_bytes, size_t) {
     l.cluster = l.parts > 1;
     registers(Up(vectors, l.parts), 1024);
   } else if (rows_ * 8 >= device_.processors) {
-    l.cluster = true;
-    for (l.parts = 2; l.parts < 8 && Up(row_bytes, l.parts) > 65536; l.parts *= 2) {
-    }
-    const int64_t chunk = Up(vectors, l.parts);
-    bool copies = per_vector % 16 == 0;
-    for (size_t i = 0; i < kernel_.instructions.size(); ++i)
-      if (Streams(static_cast<int>(i)))
-        copies = copies && l.vec * graph::BytesOf(item(static_cast<int>(i)).dtype) % 16 == 0 &&
-                 SideBySide(loads_[i], sizes_.size() - 1, l.vec);
-    if (chunk * per_vector <= 65536) {
-      registers(chunk, 512);
-    } else if (Up(chunk, 1024) * 1024 * per_vector <= device_.shared_bytes - 8192 && copies) {
-      l.cache = "shared";
-      l.threads = l.lanes = 1024;
-      l.per = Up(chunk, l.threads);
-    } else {
-      l.threads = l.lanes = 512;
-      l.per = std::clamp<int64_t>(64 / per_vector, 1, 4);
+    if (!ChooseResident(held_bytes)) {
+      l.cluster = true;
+      for (l.parts = 2; l.parts < 8 && Up(row_bytes, l.parts) > 65536; l.parts *= 2) {
+      }
+      const int64_t chunk = Up(vectors, l.parts);
+      if (chunk * per_vector <= 65536) {
+        registers(chunk, 512);
+      } else {
+        l.threads = l.lanes = 512;
+        l.per = std::clamp<int64_t>(64 / per_vector, 1, 4);
+      }
     }
   } else {
     l.split = true;
@@ -74,9 +105,9 @@ void CudaEmitter::ChooseColumn(bool streams_once, int64_t held_bytes, size_t sta
   l.column = true;
   l.inner = sizes_.back();
   const auto shared = [&] { return l.threads * l.vec * static_cast<int64_t>(states) * kStateBytes; };
-  l.threads = 256;
+  l.threads = l.vec == 1 && states <= 3 ? 512 : 256;
   while (l.vec > 1 && shared() > 49152) l.vec /= 2;
-  l.lanes = std::min<int64_t>(l.vec == 1 ? 64 : 32, PowerAtLeast(Up(l.inner, l.vec)));
+  l.lanes = std::min<int64_t>(l.vec == 1 ? 128 : 32, PowerAtLeast(Up(l.inner, l.vec)));
   int64_t deep = std::min<int64_t>(l.threads / l.lanes, PowerAtLeast(length_));
   const auto words = [&] { return Up(length_, deep) * l.vec * std::max<int64_t>(1, held_bytes); };
   while (!streams_once && words() > kRegisterBytes && deep * l.lanes < 512 && 2 * shared() <= 49152)

@@ -187,7 +187,8 @@ Status CudaEmitter::Reduction() {
     launch.blocks = Up(row_blocks, shape.rows) * shape.parts;
     launch.threads = l.threads;
     launch.cluster = l.cluster ? l.parts : 1;
-    if (l.cache == "shared") launch.shared_bytes = l.per * pieces * 16 * l.threads;
+    launch.resident = l.cache == "shared";
+    if (launch.resident) launch.shared_bytes = l.per * pieces * 16 * l.threads;
     out_.launches.push_back(launch);
   };
   // A launch of one stage has only the operands of that stage on their way.
@@ -237,7 +238,9 @@ Status CudaEmitter::Reduction() {
                   {"cluster", l.cluster},
                   {"inner", CountLiteral(l.inner)},
                   {"tiles", CountLiteral(l.tiles)},
-                  {"min_blocks", l.threads >= 512 ? 1 : 0},
+                  {"min_blocks", l.blocks           ? l.blocks
+                                 : l.threads >= 512 ? 1
+                                                    : 0},
                   {"whole_block", l.lanes > 32},
                   {"held_pieces", pieces},
                   {"index", IndexType(length_)},
@@ -254,8 +257,11 @@ Status CudaEmitter::Reduction() {
                   {"outputs", outputs},
                   {"row_outputs", row_values},
                   {"writes_elements", !element_outputs.empty()},
+                  {"entry", kKernelName},
                   {"entries", entries}});
-  return Render(column ? "fused_column.cu" : "fused_row.cu", {{"stages_text", "part_fused_stages.cu"}});
+  if (column) return Render("fused_column.cu", {{"stages_text", "part_fused_stages.cu"}});
+  return Render(l.cache == "shared" ? "fused_row_resident.cu" : "fused_row.cu",
+                {{"stages_text", "part_fused_stages.cu"}, {"row_text", "part_fused_row.cu"}});
 }
 
 }  // namespace hone::fused

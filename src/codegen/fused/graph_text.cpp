@@ -115,8 +115,9 @@ class Writer {
         else
           launches.push_back(language_ == Language::kCpp
                                  ? entry
-                                 : fmt::format("({}, {}, {}, {}, {})", entry, launch.blocks, launch.threads,
-                                               launch.cluster, launch.shared_bytes));
+                                 : fmt::format("({}, {}, {}, {}, {}, {})", entry, launch.blocks,
+                                               launch.threads, launch.cluster, launch.shared_bytes,
+                                               launch.resident ? "True" : "False"));
       }
       kernels.push_back({{"number", k},
                          {"about", text.about},

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 EmitterDevice Device() {
   const DeviceCosts costs = *LoadDeviceCosts();
-  return {costs.gpu.processors, costs.gpu.shared_bytes};
+  return {costs.gpu.processors, costs.gpu.shared_bytes, costs.gpu.cluster_processors};
 }
 
 class Case {

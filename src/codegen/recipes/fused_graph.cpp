@@ -113,7 +113,7 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
   const GpuCosts& gpu = context.costs.gpu;
   const std::variant<Draft, std::string> drafted =
       DraftGraph(context, in_triton ? fused::Language::kTriton : fused::Language::kCuda,
-                 {gpu.processors, gpu.shared_bytes});
+                 {gpu.processors, gpu.shared_bytes, gpu.cluster_processors});
   if (const auto* why = std::get_if<std::string>(&drafted)) return Decline(*why);
   const Draft& draft = std::get<Draft>(drafted);
   const fused::GraphText& text = draft.text;
@@ -178,7 +178,7 @@ Result<RecipeAnswer> ProposeCpuFusedGraph(const RecipeContext& context) {
   if (!GetBool(context.inputs.machine, "gxx"))
     return Decline("there is no C++ compiler to build the kernels with");
   const std::variant<Draft, std::string> drafted =
-      DraftGraph(context, fused::Language::kCpp, {context.threads(), 0});
+      DraftGraph(context, fused::Language::kCpp, {context.threads(), 0, {}});
   if (const auto* why = std::get_if<std::string>(&drafted)) return Decline(*why);
   const Draft& draft = std::get<Draft>(drafted);
   CandidateParts parts;

@@ -163,8 +163,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) @{entry.name}@(const Argum
       take@{stage.number}@<PER>(a, w, s, held, r, end, state);
     }
 @end@
-#pragma unroll
-    for (int j = 0; j < VEC; ++j) state[j].settle();
 @end@
     merge_deep(state, shared@{stage.number}@);
 @if stage.scratch@

@@ -12,15 +12,21 @@ class _FusedKernel:
 
     def _plan(self, device, stream):
         plan = []
-        for entry, blocks, threads, cluster, shared in self.launches:
+        for entry, blocks, threads, cluster, shared, resident in self.launches:
             function = _function(device, "fused", {}, entry)
             attributes, count = (_Attribute * 1)(), 0
             if shared > 48 * 1024:
                 _driver()("cuFuncSetAttribute", function, _SHARED_BYTES, shared)
+            if cluster > 8:
+                _driver()("cuFuncSetAttribute", function, _LARGE_CLUSTERS, 1)
             if cluster > 1:
                 attributes[0].id, attributes[0].x, attributes[0].y, attributes[0].z = _ATTRIBUTE_CLUSTER, cluster, 1, 1
                 count = 1
             config = _Config(blocks, 1, 1, threads, 1, 1, shared, stream, attributes, count)
+            if resident:
+                clusters = ctypes.c_int()
+                _driver()("cuOccupancyMaxActiveClusters", ctypes.byref(clusters), function, ctypes.byref(config))
+                config.gx = min(blocks, cluster * max(1, clusters.value))
             plan.append((ctypes.byref(config), function))
         with _lock:
             while len(self.plans) >= _PLANS_KEPT:

@@ -95,7 +95,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@_sums(const Argum
       }
     }
   }
-  state.settle();
   merge_lanes<THREADS>(state, shared);
   if (threadIdx.x == 0) ((State0*)a.scratch0)[blockIdx.x] = state;
 }

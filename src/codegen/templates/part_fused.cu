@@ -136,7 +136,15 @@ template <class C> HONE_FN C Select(bool which, C yes, C no) { return which ? ye
 HONE_FN float Max(float a, float b) { float v; asm("max.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b)); return v; }
 HONE_FN float Min(float a, float b) { float v; asm("min.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b)); return v; }
 #endif
-// Reductions. `start`, then `add` batches of N elements that stand at r, r + step, ..., then `settle`, then `merge` with others.
+// A value of another lane, word by word.
+template <class C> HONE_FN C shuffle_xor(const C& from, int lanes) {
+  C to = from;
+#pragma unroll
+  for (int i = 0; i < (int)(sizeof(C) / 4); ++i) ((word*)&to)[i] = __shfl_xor_sync(0xffffffffu, ((const word*)&from)[i], lanes);
+  return to;
+}
+// Reductions. `start`, then `add` batches of N elements that stand at r, r + step, ..., then `merge` with others. `level` brings the states of
+// WIDTH neighbouring threads to one scale, where that makes merging them cheaper.
 template <class C, int N> struct Tree {
   static HONE_FN C sum(const C* v) { return Tree<C, N / 2>::sum(v) + Tree<C, N - N / 2>::sum(v + N / 2); }
 };
@@ -150,7 +158,7 @@ template <class C> struct ReduceSum {
   typename Wide<C>::type s;
   HONE_FN void start() { s = 0; }
   template <int N> HONE_FN void add(const C* v, long long, long long) { s += Tree<C, N>::sum(v); }
-  HONE_FN void settle() {}
+  template <int WIDTH> HONE_FN void level() {}
   HONE_FN void merge(const ReduceSum& o) { s += o.s; }
   HONE_FN C value() const { return (C)s; }
 };
@@ -165,7 +173,7 @@ template <class C> struct ReduceProd {
 #pragma unroll
     for (int i = 0; i < N; ++i) s *= v[i];
   }
-  HONE_FN void settle() {}
+  template <int WIDTH> HONE_FN void level() {}
   HONE_FN void merge(const ReduceProd& o) { s *= o.s; }
   HONE_FN C value() const { return (C)s; }
 };
@@ -186,7 +194,7 @@ template <class C, bool MOST> struct ReduceExtreme {
     for (int i = 0; i < N; ++i)
       if (s == s && !(MOST ? v[i] <= s : v[i] >= s)) s = v[i], at = r + i * step;
   }
-  HONE_FN void settle() {}
+  template <int WIDTH> HONE_FN void level() {}
   HONE_FN void merge(const ReduceExtreme& o) { if (o.at >= 0) take(o.s, o.at); }
   HONE_FN C value() const { return s; }
   HONE_FN long long index() const { return at; }
@@ -204,7 +212,7 @@ template <class C, bool MOST> struct ReduceValue {
     for (int i = 1; i < N; ++i) t = MOST ? Max(t, v[i]) : Min(t, v[i]);
     take(t);
   }
-  HONE_FN void settle() {}
+  template <int WIDTH> HONE_FN void level() {}
   HONE_FN void merge(const ReduceValue& o) { if (o.some) take(o.s); }
   HONE_FN C value() const { return s; }
 };
@@ -217,7 +225,7 @@ template <class C> struct ReduceAny {
 #pragma unroll
     for (int i = 0; i < N; ++i) s |= v[i] != (C)0;
   }
-  HONE_FN void settle() {}
+  template <int WIDTH> HONE_FN void level() {}
   HONE_FN void merge(const ReduceAny& o) { s |= o.s; }
   HONE_FN bool value() const { return s != 0; }
 };
@@ -228,7 +236,7 @@ template <class C> struct ReduceAll {
 #pragma unroll
     for (int i = 0; i < N; ++i) s &= v[i] != (C)0;
   }
-  HONE_FN void settle() {}
+  template <int WIDTH> HONE_FN void level() {}
   HONE_FN void merge(const ReduceAll& o) { s &= o.s; }
   HONE_FN bool value() const { return s != 0; }
 };
@@ -248,7 +256,7 @@ template <class C> struct ReduceMoments {
     b += Tree<C, N>::sum(q);
     n += N;
   }
-  HONE_FN void settle() {}
+  template <int WIDTH> HONE_FN void level() {}
   HONE_FN void merge(const ReduceMoments& o) {
     const bool first = n == 0;
     if (first) pivot = o.pivot;
@@ -286,8 +294,17 @@ template <class C> struct ReduceExps {
     for (int i = 0; i < N; ++i) e[i] = Exp(v[i] - base(m));
     s += Tree<C, N>::sum(e);
   }
-  HONE_FN void settle() {}
+  template <int WIDTH> HONE_FN void level() {
+    C to = m;
+#pragma unroll
+    for (int d = WIDTH / 2; d > 0; d /= 2) to = Max(to, shuffle_xor(to, d));
+    raise(to);
+  }
   HONE_FN void merge(const ReduceExps& o) {
+    if (o.m == m) {
+      s += o.s;
+      return;
+    }
     const C to = Max(m, o.m);
     raise(to);
     if (o.s != 0) s += o.s * Exp(base(o.m) - base(to));
@@ -313,6 +330,7 @@ template <class S> HONE_FN S from_lane(const S& from, int lane, int width) {
 // The merged state of all threads of a block, for the first warp's first lane. `shared` holds 33 states; the last is left free.
 template <int LANES, class S> HONE_FN void merge_block(S& state, S* shared) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = LANES / 32;
+  state.template level<32>();
 #pragma unroll
   for (int d = 16; d > 0; d /= 2) {
     const S other = shuffle_down(state, d);
@@ -322,6 +340,7 @@ template <int LANES, class S> HONE_FN void merge_block(S& state, S* shared) {
   __syncthreads();
   if (warp == 0) {
     if (lane < warps) state = shared[lane]; else state.start();
+    state.template level<32>();
 #pragma unroll
     for (int d = 16; d > 0; d /= 2) {
       const S other = shuffle_down(state, d);
@@ -343,6 +362,7 @@ template <int LANES, class S> HONE_FN void merge_lanes(S& state, S* shared) {
     share_first(state, shared);
     return;
   }
+  state.template level<(LANES < 32 ? LANES : 32)>();
 #pragma unroll
   for (int d = (LANES < 32 ? LANES : 32) / 2; d > 0; d /= 2) {
     const S other = shuffle_down(state, d);

@@ -40,7 +40,7 @@ struct State@{stage.number}@ {
   @{r.type}@ @{r.name}@;
 @end@
   HONE_FN void start() {@for r in stage.reductions@ @{r.name}@.start();@end@ }
-  HONE_FN void settle() {@for r in stage.reductions@ @{r.name}@.settle();@end@ }
+  template <int WIDTH> HONE_FN void level() {@for r in stage.reductions@ @{r.name}@.template level<WIDTH>();@end@ }
   HONE_FN void merge(const State@{stage.number}@& o) {@for r in stage.reductions@ @{r.name}@.merge(o.@{r.name}@);@end@ }
 };
 HONE_FN void element@{stage.number}@(const Scalars& s@for x in stage.inputs@, const @{x.ctype}@ @{x.name}@@end@@for r in stage.reductions@, @{r.ctype}@& e_@{r.name}@@end@) {
