@@ -4,6 +4,7 @@ they are, compiled with less optimisation."""
 
 import contextlib
 import ctypes
+import fcntl
 import hashlib
 import importlib.util
 import json
@@ -53,11 +54,13 @@ def candidate_text(tool, source, graph, folder, device="cuda"):
 
 
 def _compile_header(cache, flags):
-    """Half of a kernel's compile time is the standard library's headers."""
+    """Half of a kernel's compile time is the standard library's headers. Others may want the header at the same time."""
     made = cache / "cuda_on_host.h.gch"
-    if not made.exists() or made.stat().st_mtime < (HERE / "cuda_on_host.h").stat().st_mtime:
-        subprocess.run(["g++", *flags, "-x", "c++-header", str(HERE / "cuda_on_host.h"), "-o", str(made) + ".tmp"], check=True)
-        os.replace(str(made) + ".tmp", made)
+    with open(cache / "cuda_on_host.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists() or made.stat().st_mtime < (HERE / "cuda_on_host.h").stat().st_mtime:
+            subprocess.run(["g++", *flags, "-x", "c++-header", str(HERE / "cuda_on_host.h"), "-o", str(made) + ".tmp"], check=True)
+            os.replace(str(made) + ".tmp", made)
 
 
 class HostDriver:
