@@ -5,19 +5,14 @@
 // off instead of rounding it, which over a long k adds up to a bias, so every block of 64 k has an accumulator of its own,
 // which is then added to the sum with ordinary, rounded additions while the next block's products run.
 //
-// split_rows    rows of float32 -> blocks of [term][TILE rows][DEPTH k] halves, as shared memory holds them
 // split_product one CTA per TILE units and TILE rows: one warp fetches blocks, two warpgroups of 64 units multiply
 // split_sum     adds up what the parts of a divided k gave
 // split_repair  rows of x that hold an infinity or a NaN, in plain float32
+// part_split_operand.cu makes blocks of [term][TILE rows][DEPTH k] halves of x and w, as shared memory holds them.
 //
 // Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), TILE, DEPTH (k of a block: 128
-// bytes, what the swizzle spans), STAGES.
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef unsigned short u16;
-
-#define PART_BYTES (TILE * DEPTH * 2)   // one term of a block
-#define BLOCK_BYTES (2 * PART_BYTES)
+// bytes, what the swizzle spans), STAGES, PANEL (tiles of rows that are done side by side, so that what is read again is in L2).
+@@part_split_operand.cu@@
 #define STAGE_BYTES (2 * BLOCK_BYTES)   // w, x
 #define SENDERS (CLUSTER_M + CLUSTER_N - 1)
 
@@ -64,11 +59,6 @@ __device__ __forceinline__ u64 descriptor(u32 address) {
     return (u64)((address & 0x3ffff) >> 4) | (u64)1 << 16 | (u64)(DEPTH * 16 >> 4) << 32 | (u64)1 << 62;
 }
 
-// Where the 16 bytes of halves 8 * chunk.. of a row lie within one term of a block.
-__device__ __forceinline__ u32 swizzled(u32 row, u32 chunk) {
-    return row * (DEPTH * 2) + ((chunk ^ (row & 7)) << 4);
-}
-
 #define R4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define R16(d, i) R4(d, i), R4(d, i + 4), R4(d, i + 8), R4(d, i + 12)
 
@@ -89,16 +79,27 @@ __device__ __forceinline__ void multiply_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
+// A power of two as two: the larger half of its exponent and the rest. One of x's times one of w's never leaves float32's range.
+__device__ __forceinline__ float2 two_powers(float power) {
+    const int exponent = (int)(__float_as_uint(power) >> 23) - 127, half = exponent >> 1;
+    return make_float2(__uint_as_float((u32)(127 + half) << 23), __uint_as_float((u32)(127 + exponent - half) << 23));
+}
+
+// blockIdx.z counts the parts of k and, over them, the products of a batch; x_tiles and w_tiles lie between two of its matrices (0: all
+// products share one).
 extern "C" __global__ void __launch_bounds__(384, 1)
 split_product(const char* w, const char* x, const float* w_unscale, const float* x_unscale, const float* bias, float* out, int rows, int units, int blocks,
-           int blocks_per_split) {
+              int blocks_per_split, int splits, int w_tiles, int x_tiles) {
     extern __shared__ __align__(1024) char shared[];
     __shared__ __align__(8) u64 full[STAGES], empty[STAGES];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int first_block = blockIdx.z * blocks_per_split;
+    const int batch = blockIdx.z / splits, first_block = blockIdx.z % splits * blocks_per_split;
     const int count = min(blocks, first_block + blocks_per_split) - first_block;
     const u32 stages = shared_address(shared), full_at = shared_address(full), empty_at = shared_address(empty);
     const u32 cluster_m = CLUSTER_M == 1 ? 0 : blockIdx.x % CLUSTER_M, cluster_n = CLUSTER_N == 1 ? 0 : blockIdx.y % CLUSTER_N;
+    const int across = gridDim.x / CLUSTER_M, down = gridDim.y / CLUSTER_N, number = blockIdx.y / CLUSTER_N * across + blockIdx.x / CLUSTER_M;
+    const int panel = number / (PANEL * down) * PANEL, place = number % (PANEL * down), wide = min(PANEL, across - panel);
+    const int row_tile = (panel + place % wide) * CLUSTER_M + cluster_m, unit_tile = place / wide * CLUSTER_N + cluster_n;
 
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; ++s) {
@@ -119,8 +120,8 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
             for (int m = 0; m < CLUSTER_M; ++m) same_w |= 1 << (m + cluster_n * CLUSTER_M);
             for (int n = 0; n < CLUSTER_N; ++n) same_x |= 1 << (cluster_m + n * CLUSTER_M);
             const u32 w_share = BLOCK_BYTES / CLUSTER_M, x_share = BLOCK_BYTES / CLUSTER_N;
-            const char* from_w = w + ((u64)blockIdx.y * blocks + first_block) * BLOCK_BYTES + cluster_m * w_share;
-            const char* from_x = x + ((u64)blockIdx.x * blocks + first_block) * BLOCK_BYTES + cluster_n * x_share;
+            const char* from_w = w + ((u64)(batch * w_tiles + unit_tile) * blocks + first_block) * BLOCK_BYTES + cluster_m * w_share;
+            const char* from_x = x + ((u64)(batch * x_tiles + row_tile) * blocks + first_block) * BLOCK_BYTES + cluster_n * x_share;
             for (int i = 0; i < count; ++i) {
                 const u32 stage = i % STAGES, to = stages + stage * STAGE_BYTES, barrier = full_at + 8 * stage;
                 barrier_wait(empty_at + 8 * stage, i / STAGES % 2 ^ 1);
@@ -181,101 +182,31 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
             release(i);
             add(part);
         }
-        const int unit = blockIdx.y * TILE + group * 64 + warp % 4 * 16 + lane / 4;
-        const int row = blockIdx.x * TILE + lane % 4 * 2;
-        const bool whole = gridDim.z == 1;
-        float* to = out + (u64)blockIdx.z * rows * units;
+        const int unit = unit_tile * TILE + group * 64 + warp % 4 * 16 + lane / 4;
+        const int row = row_tile * TILE + lane % 4 * 2;
+        float* to = out + ((u64)(blockIdx.z % splits) * (gridDim.z / splits) + batch) * rows * units;
+        w_unscale += (u64)batch * w_tiles * TILE;
+        x_unscale += (u64)batch * x_tiles * TILE;
+        const bool first = unit < units, second = unit + 8 < units, whole = splits == 1;
+        const float2 first_scale = two_powers(first ? w_unscale[unit] : 1.f), second_scale = two_powers(second ? w_unscale[unit + 8] : 1.f);
+        const float first_bias = whole && bias && first ? bias[unit] : 0.f, second_bias = whole && bias && second ? bias[unit + 8] : 0.f;
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int n = unit + 8 * half;
-            if (n >= units) continue;
-            const float scale = w_unscale[n], add = whole && bias ? bias[n] : 0.f;
+        for (int j = 0; j < 16; ++j)
 #pragma unroll
-            for (int j = 0; j < 16; ++j)
-#pragma unroll
-                for (int c = 0; c < 2; ++c) {
-                    const int m = row + 8 * j + c;
-                    if (m < rows) to[(u64)m * units + n] = total[4 * j + 2 * half + c] * scale * x_unscale[m] + add;
-                }
-        }
+            for (int c = 0; c < 2; ++c) {
+                const int m = row + 8 * j + c;
+                if (m >= rows) continue;
+                const float2 scale = two_powers(x_unscale[m]);
+                float* at = to + (u64)m * units + unit;
+                if (first) at[0] = total[4 * j + c] * (first_scale.x * scale.x) * (first_scale.y * scale.y) + first_bias;
+                if (second) at[8] = total[4 * j + 2 + c] * (second_scale.x * scale.x) * (second_scale.y * scale.y) + second_bias;
+            }
     }
     cluster_sync();
 }
 
-// A power of two that brings `largest` into [2^13, 2^14), the upper end of fp16; 0 when there is none.
-__device__ __forceinline__ float scale_for(float largest) {
-    if (__float_as_uint(largest) >= 0x7f800000u) return 0.f;
-    const int exponent = (int)(__float_as_uint(largest) >> 23) - 127;
-    return __uint_as_float((u32)(127 + min(126, 13 - exponent)) << 23);
-}
-
-__device__ __forceinline__ u32 pack_halves(float first, float second) {
-    u32 packed;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
-    return packed;
-}
-
-__device__ __forceinline__ float2 unpack_halves(u32 packed) {
-    float2 v;
-    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.f16 %0, low;\ncvt.f32.f16 %1, high;\n}" : "=f"(v.x), "=f"(v.y) : "r"(packed));
-    return v;
-}
-
-// One CTA per row; rows from `rows` on are padding. unscale is 0 for a row that is not finite.
-extern "C" __global__ void __launch_bounds__(1024)
-split_rows(const float* from, char* to, float* unscale, int rows, int width, int blocks) {
-    __shared__ float warp_largest[32];
-    const int row = blockIdx.x, chunks = blocks * (DEPTH / 8);
-    const float* source = from + (u64)row * width;
-    const bool aligned = width % 4 == 0 && (u64)from % 16 == 0;
-    auto load = [&](int chunk, float (&v)[8]) {
-        if (aligned && chunk * 8 + 8 <= width) {
-            *(float4*)v = *(const float4*)(source + chunk * 8);
-            *(float4*)(v + 4) = *(const float4*)(source + chunk * 8 + 4);
-        } else {
-#pragma unroll
-            for (int i = 0; i < 8; ++i) v[i] = chunk * 8 + i < width ? source[chunk * 8 + i] : 0.f;  // hone: allow uncoalesced-access
-        }
-    };
-    float scale = 0.f;
-    if (row < rows) {
-        u32 largest = 0;   // absolute values compare like integers, and NaN is the largest
-        for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
-            float v[8];
-            load(chunk, v);
-#pragma unroll
-            for (int i = 0; i < 8; ++i) largest = max(largest, __float_as_uint(v[i]) & 0x7fffffffu);
-        }
-        largest = __reduce_max_sync(0xffffffffu, largest);
-        if (threadIdx.x % 32 == 0) warp_largest[threadIdx.x / 32] = __uint_as_float(largest);
-        __syncthreads();
-        largest = threadIdx.x % 32 < blockDim.x / 32 ? __float_as_uint(warp_largest[threadIdx.x % 32]) : 0;
-        largest = __reduce_max_sync(0xffffffffu, largest);
-        scale = scale_for(__uint_as_float(largest));
-        if (threadIdx.x == 0) unscale[row] = scale > 0.f ? 1.f / scale : 0.f;
-    }
-    for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
-        u32 high[4] = {}, low[4] = {};
-        if (scale > 0.f) {
-            float v[8];
-            load(chunk, v);
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const float a = v[2 * i] * scale, b = v[2 * i + 1] * scale;
-                high[i] = pack_halves(a, b);
-                const float2 kept = unpack_halves(high[i]);
-                low[i] = pack_halves(a - kept.x, b - kept.y);
-            }
-        }
-        char* block = to + ((u64)(row / TILE) * blocks + chunk / (DEPTH / 8)) * BLOCK_BYTES + swizzled(row % TILE, chunk % (DEPTH / 8));
-        *(uint4*)block = make_uint4(high[0], high[1], high[2], high[3]);
-        *(uint4*)(block + PART_BYTES) = make_uint4(low[0], low[1], low[2], low[3]);
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(256)
-split_sum(const float* partial, const float* bias, float* out, int rows, int units, int splits) {
-    const u64 size = (u64)rows * units;
+split_sum(const float* partial, const float* bias, float* out, u64 size, int units, int splits) {
     for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < size; i += gridDim.x * 256ull) {
         float sum = partial[i];
         for (int s = 1; s < splits; ++s) sum += partial[s * size + i];
