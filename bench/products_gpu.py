@@ -194,7 +194,7 @@ def run_runtime(name, forward, shapes):
     module = run_runtime.module
     if module is None:
         module = run_runtime.module = types.ModuleType("split_product_runtime")
-        text = runtime_text.runtime_text(("part_runtime.py", "part_cuda_driver.py", "part_fused_graph.py", "fused_cuda.py", "split_product.py"))
+        text = runtime_text.runtime_text(runtime_text.SPLIT_PRODUCT)
         exec(compile(text, "split_product_runtime.py", "exec"), module.__dict__)
     row = {"task": name + " (runtime)", "notes": []}
     torch.manual_seed(2)

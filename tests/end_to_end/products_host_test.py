@@ -26,7 +26,6 @@ import fused_house
 import runtime_text
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUNTIME = ("part_runtime.py", "part_cuda_driver.py", "part_fused_graph.py", "fused_cuda.py", "split_product.py")
 TILE, DEPTH = 128, 64
 ULP = 2.0**-23
 PRELUDE = """
@@ -167,7 +166,7 @@ def on_host(module, folder):
 
 def load_runtime(folder):
     module = types.ModuleType("split_product_runtime")
-    exec(compile(runtime_text.runtime_text(RUNTIME), "split_product_runtime.py", "exec"), module.__dict__)
+    exec(compile(runtime_text.runtime_text(runtime_text.SPLIT_PRODUCT), "split_product_runtime.py", "exec"), module.__dict__)
     return on_host(module, folder)
 
 

@@ -179,6 +179,7 @@ class _SplitProduct:
         launch = _product_launch(device, *self.sizes)
         if not launch.hopper:
             return None
+        _driver().enter(device)
         packed = _PackedOperand(device, self.views[self.of](tensor), self.batch, self.of, launch.macros())
         if packed.refused:
             _warn_once(_Unsupported("weights of a product are not finite or span too many powers of two"))
