@@ -1,6 +1,6 @@
 """Products of cuda/fused_graph on a Hopper GPU: checks a table of shapes and the given task files against float64, then times them.
 
-Usage: products_gpu.py --tool build/release/tests/hone_expert_tool [TASK.py...] [--only REGEX] [--total 85] [--json FILE] [--no-shapes]
+Usage: products_gpu.py --tool build/release/tests/hone_expert_tool [TASK.py...] [--only REGEX] [--total 85] [--json FILE] [--no-shapes] [--variants]
 Every shape is checked on plain, wide and non-finite numbers; five calls must agree bit by bit. Small shapes, which the cost model leaves to
 PyTorch, are run by the runtime alone.
 Errors are ||y - y64|| / ||y64|| and the worst element over the root mean square, beside PyTorch's own. The last lines are a table. Exit code 1 when
@@ -251,6 +251,34 @@ def parts_us(call):
         return {}
 
 
+VARIANTS = ("square 4096", "bmm 128x512x1024x2048", "4d x 2d einsum", "linear 1024x8192x8192", "small k 16384x64x16384")
+
+
+def run_variants(tool, name, forward, shapes, timed):
+    """Device time of split_product with other orders of tiles, and with one CTA per tile."""
+    row = {"task": name + " (variants)", "notes": []}
+    weights = [8192, 8192] if "self.w" in forward else None
+    source = TASK % (", ".join("ab"[: len(shapes)]), forward, weights)
+    scope = {}
+    exec(source, scope)
+    model = scope["Model"](weights).cuda().eval()
+    inputs = [torch.randn(*shape, device="cuda") for shape in shapes]
+    row["parts"] = {}
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        for panel, resident in ((16, True), (16, False), (8, True), (32, True), (12, True)):
+            candidate, text = candidate_of(tool, source, model, inputs, folder)
+            candidate._PANEL = panel
+            if not resident:
+                make = candidate._Launch.__init__
+                candidate._Launch.__init__ = lambda self, *a: make(self, *a) or setattr(self, "processors", 1 << 30)
+            made = candidate.ModelNew(weights).cuda().eval()
+            call = lambda: candidate._run_graph(made, inputs)
+            call()
+            parts = [parts_us(call).get("split_product", 0) for _ in range(3)]
+            row["parts"]["panel %d%s" % (panel, "" if resident else ", one CTA per tile")] = sorted(parts)[1]
+    return row
+
+
 def run_task(tool, path):
     row = {"task": path.stem, "notes": []}
     module = fused_gpu.load(path, "task")
@@ -306,6 +334,7 @@ def main():
     parser.add_argument("--total", type=float, default=85, help="seconds for all")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--no-shapes", action="store_true")
+    parser.add_argument("--variants", action="store_true")
     options = parser.parse_args()
     if not torch.cuda.is_available() or torch.cuda.get_device_capability()[0] != 9:
         print("skipped: no GPU of sm_90")
@@ -315,6 +344,8 @@ def main():
     if not options.no_shapes:
         jobs += [(name, lambda s=(name, *rest): run_shape(options.tool, *s)) for name, *rest in SHAPES if rest[2]]
         jobs += [(name, lambda s=(name, *rest[:2]): run_runtime(*s)) for name, *rest in SHAPES if not rest[2] and "self" not in rest[0]]
+    if options.variants:
+        jobs += [(name, lambda s=(name, *rest): run_variants(options.tool, *s)) for name, *rest in SHAPES if name in VARIANTS]
     files = [f for p in options.tasks for f in (sorted(p.glob("*.py")) if p.is_dir() else [p])]
     jobs += [(path.stem, lambda path=path: run_task(options.tool, path)) for path in files]
     rows, end = [], time.time() + options.total

@@ -9,7 +9,7 @@ class _Launch:
     """How a batch of rows x units x k is divided among the processors, and what that is expected to take."""
 
     def __init__(self, rows, units, width, processors, batches=1):
-        self.row_tiles, self.unit_tiles, self.blocks = -(-rows // _TILE), -(-units // _TILE), -(-width // _DEPTH)
+        self.row_tiles, self.unit_tiles, self.blocks, self.processors = -(-rows // _TILE), -(-units // _TILE), -(-width // _DEPTH), processors
         tiles = batches * self.row_tiles * self.unit_tiles
         # Two CTAs share what they read of x, or of w. Clusters of four would leave processors idle.
         self.cluster = (1, 2) if self.unit_tiles % 2 == 0 else (2, 1) if self.row_tiles % 2 == 0 else (1, 1)
@@ -71,8 +71,10 @@ def _pointer(tensor=None):
 
 def _product_call(device, stream, launch, batches, arguments, w_tiles=0, x_tiles=0):
     """arguments: the pointers of split_product, then rows and units. *_tiles: from one matrix of a batch to the next, 0 for one matrix."""
-    grid = (launch.row_tiles, launch.unit_tiles, launch.splits * batches)
-    arguments = (*arguments, launch.blocks, launch.per_split, launch.splits, w_tiles, x_tiles)
+    across, down = launch.cluster
+    clusters = launch.row_tiles * launch.unit_tiles // (across * down) * launch.splits * batches
+    grid = (min(clusters, max(1, launch.processors // (across * down))) * across, down, 1)
+    arguments = (*arguments, launch.blocks, launch.per_split, launch.splits, batches, w_tiles, x_tiles)
     return _Call(device, stream, launch.macros(), "split_product", grid, 384, arguments, _STAGES * 4 * _TILE * _DEPTH * 2)
 
 

@@ -16,6 +16,7 @@ typedef unsigned short u16;
 #define BLOCK_BYTES (2 * PART_BYTES)
 #define INFINITE 0x7f800000u            // absolute values compare like integers, and NaN is the largest
 #define ABSOLUTE 0x7fffffffu
+#define MEASURED_LINES 64
 
 // One matrix or a batch of them, `inner` matrices inner_step apart, and again after outer_step. All steps count floats.
 struct Matrix {
@@ -140,7 +141,8 @@ extern "C" __global__ void __launch_bounds__(256)
 split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int columns_step, const u32* largest_of, u32* odd) {
     // Four rows are 16 bytes, and the place of those among the 32 of a k depends on k / 8: no two threads meet in a bank.
     __shared__ __align__(16) float turned[DEPTH][TILE];
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first_row = blockIdx.x * TILE, first_k = blockIdx.y * DEPTH;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k_block = gridDim.y - 1 - blockIdx.y;   // what was measured last is in L2
+    const int first_row = blockIdx.x * TILE, first_k = k_block * DEPTH;
     const float* source = matrix_at(m, blockIdx.z) + first_row;
     const bool aligned = (u64)m.at % 16 == 0 && m.k_step % 4 == 0 && m.inner_step % 4 == 0 && m.outer_step % 4 == 0;
 #pragma unroll
@@ -152,7 +154,7 @@ split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int 
         *(float4*)&turned[k][(lane ^ (k / 8)) * 4] = *(float4*)v;
     }
     __syncthreads();
-    char* block = to + (((u64)blockIdx.z * gridDim.x + blockIdx.x) * gridDim.y + blockIdx.y) * BLOCK_BYTES;
+    char* block = to + (((u64)blockIdx.z * gridDim.x + blockIdx.x) * gridDim.y + k_block) * BLOCK_BYTES;
 #pragma unroll
     for (int i = 0; i < TILE / 32; ++i) {
         const int row = i * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
@@ -161,7 +163,7 @@ split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int 
 #pragma unroll
         for (int j = 0; j < 8; ++j) v[j] = scale > 0.f ? turned[chunk * 8 + j][(row / 4 ^ chunk) * 4 + row % 4] : 0.f;
         write_terms(block + swizzled(row, chunk), v, scale);
-        if (blockIdx.y == 0 && chunk == 0 && first_row + row < m.rows) {
+        if (k_block == 0 && chunk == 0 && first_row + row < m.rows) {
             unscale[((u64)blockIdx.z * gridDim.x + blockIdx.x) * TILE + row] = scale > 0.f ? 1.f / scale : 0.f;
             if (odd && !(scale > 0.f)) atomicOr(odd, 1u);
         }
@@ -169,7 +171,7 @@ split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int 
 }
 
 // Largest absolute values, as integers, into memory that is zero before: of `fast` places that lie side by side and of `slow` lines of them. One
-// CTA looks at 128 places of 256 lines. Rows are fast where k_step is not 1, else k is. The last CTA of a matrix checks its columns and sets `wide`.
+// CTA looks at 128 places of MEASURED_LINES lines. Rows are fast where k_step is not 1, else k is. The last CTA of a matrix checks its columns and sets `wide`.
 extern "C" __global__ void __launch_bounds__(256)
 split_measure(const Matrix m, u32* rows, u32* columns, u32* counters, u32* wide, const u32* masks, int masks_step) {
     __shared__ u32 places[8][128];
@@ -180,23 +182,25 @@ split_measure(const Matrix m, u32* rows, u32* columns, u32* counters, u32* wide,
     rows += (u64)blockIdx.z * m.rows;
     columns += (u64)blockIdx.z * m.width;
     if (masks) masks += (u64)blockIdx.z * masks_step;
-    const int place = blockIdx.x * 128 + lane * 4, line = blockIdx.y * 256 + warp;
+    const int place = blockIdx.x * 128 + lane * 4, line = blockIdx.y * MEASURED_LINES + warp;
     const float* source = matrix_at(m, blockIdx.z) + place;
     const bool aligned = (u64)m.at % 16 == 0 && step % 4 == 0 && m.inner_step % 4 == 0 && m.outer_step % 4 == 0;
     bool masked[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) masked[j] = masks && along_k && place + j < fast && masks[place + j] == 0;
     u32 largest[4] = {};
-#pragma unroll 4
-    for (int i = 0; i < 32; ++i) {
+    float v[MEASURED_LINES / 8][4];
+#pragma unroll
+    for (int i = 0; i < MEASURED_LINES / 8; ++i)
+        load_four(source + (line + 8 * i) * step, line + 8 * i < slow ? fast - place : 0, aligned, v[i]);
+#pragma unroll
+    for (int i = 0; i < MEASURED_LINES / 8; ++i) {
         const int at = line + 8 * i;
-        float v[4] = {};
         u32 of_line = 0;
-        if (at < slow) load_four(source + at * step, fast - place, aligned, v);
         const bool skip = masks && !along_k && at < slow && masks[at] == 0;
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            const u32 bits = __float_as_uint(unless_masked(v[j], masked[j] || skip)) & ABSOLUTE;
+            const u32 bits = __float_as_uint(unless_masked(v[i][j], masked[j] || skip)) & ABSOLUTE;
             largest[j] = max(largest[j], bits);
             of_line = max(of_line, bits);
         }
@@ -223,10 +227,15 @@ split_measure(const Matrix m, u32* rows, u32* columns, u32* counters, u32* wide,
     if (!last) return;
     __threadfence();
     u32 most = 0, least = ABSOLUTE;
-    for (int k = threadIdx.x; k < m.width; k += 256) {
-        const u32 of_column = ((volatile u32*)columns)[k];
-        most = max(most, of_column);
-        if (of_column > 0) least = min(least, of_column);
+    for (int k = threadIdx.x; k < m.width; k += 256 * 8) {
+        u32 of_column[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) of_column[i] = k + 256 * i < m.width ? __ldcg(columns + k + 256 * i) : 0;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            most = max(most, of_column[i]);
+            if (of_column[i] > 0) least = min(least, of_column[i]);
+        }
     }
     atomicMax(&places[0][0], most);
     atomicMin(&smallest, least);

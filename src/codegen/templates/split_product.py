@@ -5,6 +5,7 @@
 _SOURCES["split_gemm"] += r"""
 @@split_plain.cu@@"""
 _PLAIN_CTAS = 528  # of split_plain: as many as run at once
+_MEASURED_LINES = 64  # of a CTA of split_measure
 
 
 def _collapsed(shape, strides):
@@ -65,7 +66,7 @@ class _Side:
         made = []
         if measured:
             fast, slow = (self.width, self.rows) if self.along_k else (self.rows, self.width)
-            grid = (-(-fast // 128), -(-slow // 256), self.batches)
+            grid = (-(-fast // 128), -(-slow // _MEASURED_LINES), self.batches)
             made.append(call("split_measure", grid, self.matrix, self.largest, self.columns, self.counters, self.wide, mask, mask_step))
         if self.along_k:
             made.append(_split_rows_call(device, stream, macros, self.matrix, self.batches, self.terms, self.unscale, mask, mask_step,
