@@ -77,10 +77,12 @@ def main():
         return 77
     torch_python.need_torch()
     import recurrent_cuda_test
+    import runtime_text
     import split_gemm_test
 
     runtime = recurrent_cuda_test.load_runtime(recurrent_cuda_test.WHOLE_RUNTIME)
     split = split_gemm_test.load_runtime()
+    split._SOURCES["split_gemm"] += runtime_text.included("split_plain.cu")
     sources = {**runtime._SOURCES, **split._SOURCES}
     jobs = [(sources[c[0]], *c, arch) for c in configurations(runtime, split) for arch in architectures(c[0])]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -38,8 +38,9 @@ std::string PythonString(const std::string& text) {
 
 class Writer {
  public:
-  Writer(const graph::Graph& graph, const Plan& plan, Language language, const EmitterDevice& device)
-      : graph_(graph), plan_(plan), language_(language), device_(device) {}
+  Writer(const graph::Graph& graph, const Plan& plan, Language language, const EmitterDevice& device,
+         const std::map<graph::NodeId, Product>& products)
+      : graph_(graph), plan_(plan), language_(language), device_(device), products_(products) {}
 
   Result<GraphText> Run() {
     HONE_RETURN_IF_ERROR(WriteKernels());
@@ -166,6 +167,39 @@ class Writer {
   }
   void Use(const std::string& name) { last_use_[name] = steps_.size(); }
 
+  // The call of Hone's kernel for a product; `call` is what PyTorch would run. An operand that follows from
+  // weights is packed with the other values that do.
+  std::string ProductLine(const Product& product, ValueId result, const std::string& call) {
+    const size_t number = product_values_.size();
+    std::string packed = "None", of = product.of;
+    const ValueId weight = of == "x" ? product.x : product.w;
+    const auto found = plan_.lowered.item_of.find(weight);
+    if (found != plan_.lowered.item_of.end() && program().at(found->second).computes()) of = "";
+    if (!of.empty()) {
+      packed = fmt::format("p{}", number);
+      collect_ = &fixed_reads_;
+      fixed_lines_.push_back(
+          fmt::format("{} = _product{}.pack(device, {})", packed, number, Variable(weight)));
+      collect_ = nullptr;
+      packed_.push_back(packed);
+    }
+    product_values_.push_back(
+        {{"number", number},
+         {"about", product.About()},
+         {"x", product.x_view},
+         {"w", product.w_view},
+         {"sizes", PythonShape({product.rows, product.units, product.width, product.batches})},
+         {"batch", product.batch ? PythonShape(*product.batch) : "None"},
+         {"shape", PythonShape(graph_.type(result).shape)},
+         {"of", of.empty() ? "None" : PythonString(of)}});
+    out_.products += 1;
+    out_.products_us += product.us;
+    out_.replaced_us += product.pytorch_us;
+    out_.about.push_back("product: " + product.About());
+    return fmt::format("_product{}(device, stream, {}, {}, {}, {}, lambda: {})", number, Variable(product.x),
+                       Variable(product.w), product.bias ? Variable(*product.bias) : "None", packed, call);
+  }
+
   Result<std::string> PythonArgument(const graph::ArgumentValue& value) {
     if (std::holds_alternative<graph::None>(value)) return std::string("None");
     if (const auto* id = std::get_if<ValueId>(&value)) return Variable(*id);
@@ -237,14 +271,18 @@ class Writer {
         else
           Use(results.back());
       }
-      const std::string line = fmt::format("{} = _aten{}{}({})", Join(results, ", "), found->second,
-                                           results.size() == 1 ? ".one" : "", Join(arguments, ", "));
+      std::string call = fmt::format("_aten{}{}({})", found->second, results.size() == 1 ? ".one" : "",
+                                     Join(arguments, ", "));
+      const auto product = products_.find(step.node);
+      if (product != products_.end()) call = ProductLine(product->second, node.result(), call);
+      const std::string line = Join(results, ", ") + " = " + call;
       if (once) {
         fixed_lines_.push_back(line);
         continue;
       }
       const graph::OpClass kind = graph::ClassOf(node.op);
-      if (kind != graph::OpClass::kView && kind != graph::OpClass::kCreate) out_.calls += 1;
+      if (kind != graph::OpClass::kView && kind != graph::OpClass::kCreate && product == products_.end())
+        out_.calls += 1;
       steps_.push_back(line);
     }
     HONE_ASSIGN_OR_RETURN(const std::string result, Tree(graph_.outputs()));
@@ -255,6 +293,7 @@ class Writer {
     for (const ValueId value : fixed_)
       if (last_use_.count(fmt::format("v{}", static_cast<int>(value))) != 0)
         kept.push_back(fmt::format("v{}", static_cast<int>(value)));
+    kept.insert(kept.end(), packed_.begin(), packed_.end());
     out_.values["fixed"] = kept.empty()
                                ? Json(false)
                                : Json{{"lines", fixed_lines_},
@@ -268,6 +307,7 @@ class Writer {
     }
     out_.values["steps"] = lines;
     out_.values["operators"] = operators;
+    out_.values["products"] = product_values_;
     out_.values["result"] = result;
     return Ok();
   }
@@ -355,13 +395,15 @@ class Writer {
   const Plan& plan_;
   const Language language_;
   const EmitterDevice& device_;
+  const std::map<graph::NodeId, Product>& products_;
   GraphText out_;
+  Json product_values_ = Json::array();
   std::map<size_t, std::vector<ItemId>> read_, written_;
   std::vector<std::string> steps_;
   std::map<std::string, size_t> last_use_;
   std::set<ValueId> outside_, bound_;
   // Calls that depend on weights alone: what they read from outside, what they make.
-  std::vector<std::string> fixed_lines_, fixed_names_;
+  std::vector<std::string> fixed_lines_, fixed_names_, packed_;
   std::vector<ValueId> fixed_;
   std::set<std::string> fixed_reads_;
   std::set<std::string>* collect_ = nullptr;
@@ -370,8 +412,8 @@ class Writer {
 }  // namespace
 
 Result<GraphText> WriteGraph(const graph::Graph& graph, const Plan& plan, Language language,
-                             const EmitterDevice& device) {
-  return Writer(graph, plan, language, device).Run();
+                             const EmitterDevice& device, const std::map<graph::NodeId, Product>& products) {
+  return Writer(graph, plan, language, device, products).Run();
 }
 
 }  // namespace hone::fused

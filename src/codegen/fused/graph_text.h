@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "codegen/fused/emit.h"
+#include "codegen/fused/product.h"
 
 namespace hone::fused {
 
@@ -12,7 +13,10 @@ struct GraphText {
   Json values = Json::object();  // for templates/fused_model.py, without `runtime`
   int kernels = 0;               // that differ
   int launches = 0;
-  int calls = 0;            // of ATen's operators that do something
+  int calls = 0;           // of ATen's operators that do something
+  int products = 0;        // that Hone's own kernel takes over
+  double products_us = 0;  // expected of them, and of PyTorch's own
+  double replaced_us = 0;
   double kernel_bytes = 0;  // that the kernels move
   std::vector<std::string> about;
   // Not empty: these nodes are in a kernel that no template covers, for the reason given, and nothing else is
@@ -22,7 +26,9 @@ struct GraphText {
 };
 
 // An Error of kind kInvalid says in one sentence why the graph cannot be written as a file.
+// `products`: calls of the plan that Hone's own kernel takes over.
 Result<GraphText> WriteGraph(const graph::Graph& graph, const Plan& plan, Language language,
-                             const EmitterDevice& device);
+                             const EmitterDevice& device,
+                             const std::map<graph::NodeId, Product>& products = {});
 
 }  // namespace hone::fused

@@ -1,5 +1,6 @@
 // The task's graph with everything that is bound by memory in fused kernels: maps, reductions, norms,
-// softmax, losses. Products, convolutions and whatever else has no emitter stay ATen's calls.
+// softmax, losses. On Hopper, products of float32 matrices run on the fp16 tensor cores (fused/product.h).
+// Convolutions and whatever else has no emitter stay ATen's calls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +30,15 @@ struct Draft {
     return rules.empty() ? "" : lead + Join(rules, ", ");
   }
   std::string Title() const {
-    return fmt::format("The graph in {} fused kernel{} and {} call{} of ATen", plan.kernels.size(),
-                       plan.kernels.size() == 1 ? "" : "s", text.calls, text.calls == 1 ? "" : "s");
+    const auto count = [](size_t number, const std::string& what) {
+      return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+    };
+    std::vector<std::string> parts;
+    if (!plan.kernels.empty()) parts.push_back(count(plan.kernels.size(), "fused kernel"));
+    if (text.products > 0)
+      parts.push_back(count(static_cast<size_t>(text.products), "product") + " on the tensor cores");
+    parts.push_back(count(static_cast<size_t>(text.calls), "call") + " of ATen");
+    return "The graph in " + Join({parts.begin(), parts.end() - 1}, ", ") + " and " + parts.back();
   }
   // What the docstring of the file says; `compiled` and `uncovered` belong to the device.
   std::string About(const std::string& compiled, const std::string& uncovered) const {
@@ -42,13 +50,17 @@ struct Draft {
            uncovered + ") runs in PyTorch as before.";
   }
   std::string Why() const {
-    return "operators that only move memory run together: " + Join(text.about, "; ") +
-           RulesText("; simplified by ");
+    std::string why = "operators that only move memory run together: ";
+    if (text.products > 0)
+      why = "PyTorch multiplies float32 outside of the tensor cores" +
+            std::string(plan.kernels.empty() ? ": " : ", and " + why);
+    return why + Join(text.about, "; ") + RulesText("; simplified by ");
   }
 };
 
+// `products`: whether Hone's kernel for products runs on the device.
 std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused::Language language,
-                                            const fused::EmitterDevice& device) {
+                                            const fused::EmitterDevice& device, bool products) {
   if (!context.inputs.graph)
     return context.inputs.why_no_graph.empty() ? "the task has no graph" : context.inputs.why_no_graph;
   if (!context.inputs.graph->verified)
@@ -62,10 +74,12 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   if (!simplified.ok()) return "the graph could not be simplified: " + simplified.error().message;
   for (const graph::AppliedRewrite& rewrite : *simplified) draft.rules.push_back(rewrite.name);
   std::set<graph::NodeId> as_calls;
+  std::map<graph::NodeId, fused::Product> chosen;
+  if (products) chosen = fused::ChooseProducts(draft.graph, context.costs.gpu);
   while (true) {
     draft.plan = fused::DivideIntoKernels(draft.graph, as_calls);
-    if (draft.plan.kernels.empty()) return "no operator of the graph has an emitter";
-    Result<fused::GraphText> text = fused::WriteGraph(draft.graph, draft.plan, language, device);
+    if (draft.plan.kernels.empty() && chosen.empty()) return "no operator of the graph has an emitter";
+    Result<fused::GraphText> text = fused::WriteGraph(draft.graph, draft.plan, language, device, chosen);
     if (!text.ok()) return text.error().message;
     draft.text = std::move(*text);
     if (draft.text.uncovered.empty()) break;
@@ -79,7 +93,7 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   for (const fused::Kernel& kernel : draft.plan.kernels)
     maps_alone =
         maps_alone && std::find(kernel.reduced.begin(), kernel.reduced.end(), true) == kernel.reduced.end();
-  if (draft.text.calls > 0 && maps_alone && covered <= draft.plan.kernels.size())
+  if (draft.text.calls > 0 && draft.text.products == 0 && maps_alone && covered <= draft.plan.kernels.size())
     return "every operator it has kernels for stands alone between others, so there is nothing to fuse";
   return draft;
 }
@@ -113,7 +127,8 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
   const GpuCosts& gpu = context.costs.gpu;
   const std::variant<Draft, std::string> drafted =
       DraftGraph(context, in_triton ? fused::Language::kTriton : fused::Language::kCuda,
-                 {gpu.processors, gpu.shared_bytes, gpu.cluster_processors});
+                 {gpu.processors, gpu.shared_bytes, gpu.cluster_processors},
+                 !in_triton && GetInt(context.inputs.machine, "sm") == 90);
   if (const auto* why = std::get_if<std::string>(&drafted)) return Decline(*why);
   const Draft& draft = std::get<Draft>(drafted);
   const fused::GraphText& text = draft.text;
@@ -121,12 +136,15 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
   parts.values = text.values;
   std::vector<std::string> runtime = {"part_runtime.py", "part_cuda_driver.py", "part_fused_graph.py",
                                       "fused_cuda.py"};
+  if (text.products > 0) runtime.push_back("split_product.py");
   if (in_triton) runtime = {"part_runtime.py", "part_fused_graph.py", "fused_triton.py"};
   HONE_ASSIGN_OR_RETURN(parts.values["runtime"], RuntimeText(runtime));
   const auto eager = gpu.library.find("eager"), replayed = gpu.library.find("cuda_graph");
   const OperatorCosts others = eager == gpu.library.end() ? OperatorCosts{0, 1} : eager->second;
   const double kernels_us = text.kernel_bytes / gpu.split_gemm.bytes_per_us;
-  const double rest_us = std::max(0.0, context.inputs.card.floor_us - kernels_us) / others.share;
+  const double rest_us =
+      std::max(0.0, context.inputs.card.floor_us - kernels_us - text.replaced_us) / others.share +
+      text.products_us;
   const double launches = static_cast<double>(text.launches + text.calls);
   double copied = 0;
   for (const graph::ValueId value : draft.graph.ValuesOf(graph::ValueKind::kInput))
@@ -178,7 +196,7 @@ Result<RecipeAnswer> ProposeCpuFusedGraph(const RecipeContext& context) {
   if (!GetBool(context.inputs.machine, "gxx"))
     return Decline("there is no C++ compiler to build the kernels with");
   const std::variant<Draft, std::string> drafted =
-      DraftGraph(context, fused::Language::kCpp, {context.threads(), 0, {}});
+      DraftGraph(context, fused::Language::kCpp, {context.threads(), 0, {}}, false);
   if (const auto* why = std::get_if<std::string>(&drafted)) return Decline(*why);
   const Draft& draft = std::get<Draft>(drafted);
   CandidateParts parts;

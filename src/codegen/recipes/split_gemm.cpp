@@ -5,47 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
 #include "codegen/candidate_text.h"
 #include "codegen/recurrent_text.h"
+#include "codegen/split_cost.h"
 
 namespace hone {
 
 namespace {
-
-struct LayerCost {
-  double ours_us = 0;
-  double pytorch_us = 0;
-};
-
-// templates/split_gemm.py decides by the same formulas and figures, call by call.
-LayerCost CostOf(double rows, double units, double width, const GpuCosts& gpu) {
-  const SplitGemmCosts& costs = gpu.split_gemm;
-  const auto up = [](double value, double by) { return std::ceil(value / by); };
-  const auto tile = static_cast<double>(costs.tile), depth = static_cast<double>(costs.depth),
-             processors = static_cast<double>(gpu.processors);
-  const double tiles = up(rows, tile) * up(units, tile);
-  const double blocks = up(width, depth);
-  const double most_parts = std::clamp(std::floor(blocks / static_cast<double>(costs.blocks_per_part)), 1.0,
-                                       static_cast<double>(costs.most_parts));
-  double product_us = 0;
-  for (double parts = 1; parts <= most_parts; ++parts) {
-    const double waves = up(tiles * parts, processors);
-    const double flops = 6.0 * tile * tile * depth * up(blocks, parts) * waves * processors;
-    double us = flops / costs.product_flops_per_us;
-    if (parts > 1) us += 2 * parts * rows * units * 4 / costs.bytes_per_us + costs.sum_us;
-    if (parts == 1 || us < product_us) product_us = us;
-  }
-  // PyTorch's tiles are wide, too.
-  const double filled = rows < static_cast<double>(costs.few_rows)
-                            ? rows
-                            : std::max(rows, static_cast<double>(costs.filled_rows));
-  const double weight_us = 4 * units * width / costs.bytes_per_us;
-  return {costs.call_us + 16 * rows * width / costs.bytes_per_us + std::max(product_us, weight_us),
-          std::max(2 * filled * units * width / costs.pytorch_flops_per_us, weight_us)};
-}
 
 std::string Shape(const Json& layer) {
   return fmt::format("{} ({} x {} -> {})", GetString(layer, "path"), GetInt(layer, "rows"),
@@ -72,9 +40,11 @@ Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context) {
     if (GetString(layer, "type") != "Linear" || !GetBool(layer, "of_torch") || rows == 0 ||
         GetString(layer, "dtype") != "float32")
       continue;
-    const LayerCost cost = CostOf(rows, static_cast<double>(GetInt(layer, "out_features")),
-                                  static_cast<double>(GetInt(layer, "in_features")), gpu);
-    if (cost.ours_us > gpu.split_gemm.of_pytorch * cost.pytorch_us) {
+    const auto units = static_cast<double>(GetInt(layer, "out_features")),
+               width = static_cast<double>(GetInt(layer, "in_features"));
+    const SplitProductCost cost =
+        CostOfSplitProduct({rows, units, width, 1, rows * width, units * width}, gpu);
+    if (!cost.pays) {
       if (cost.pytorch_us / cost.ours_us > closest) {
         closest = cost.pytorch_us / cost.ours_us;
         best_refused =

@@ -22,6 +22,10 @@ _kernel@{k.number}@ = _FusedKernel(
 @for o in operators@
 _aten@{o.number}@ = _AtenCall("@{o.target}@")
 @end@
+@for p in products@
+# @{p.about}@
+_product@{p.number}@ = _SplitProduct(x=@{p.x}@, w=@{p.w}@, sizes=@{p.sizes}@, batch=@{p.batch}@, shape=@{p.shape}@, of=@{p.of}@)
+@end@
 @for w in weights@
 _weight@{w.number}@ = operator.attrgetter("@{w.name}@")
 @end@

@@ -5,19 +5,14 @@
 // off instead of rounding it, which over a long k adds up to a bias, so every block of 64 k has an accumulator of its own,
 // which is then added to the sum with ordinary, rounded additions while the next block's products run.
 //
-// split_rows    rows of float32 -> blocks of [term][TILE rows][DEPTH k] halves, as shared memory holds them
-// split_product one CTA per TILE units and TILE rows: one warp fetches blocks, two warpgroups of 64 units multiply
+// split_product tiles of TILE units and TILE rows, one after the other in each CTA: one warp fetches blocks, two warpgroups of 64 units multiply
 // split_sum     adds up what the parts of a divided k gave
 // split_repair  rows of x that hold an infinity or a NaN, in plain float32
+// part_split_operand.cu makes blocks of [term][TILE rows][DEPTH k] halves of x and w, as shared memory holds them.
 //
 // Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), TILE, DEPTH (k of a block: 128
-// bytes, what the swizzle spans), STAGES.
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef unsigned short u16;
-
-#define PART_BYTES (TILE * DEPTH * 2)   // one term of a block
-#define BLOCK_BYTES (2 * PART_BYTES)
+// bytes, what the swizzle spans), STAGES, PANEL (tiles of rows that are done side by side, so that what is read again is in L2).
+@@part_split_operand.cu@@
 #define STAGE_BYTES (2 * BLOCK_BYTES)   // w, x
 #define SENDERS (CLUSTER_M + CLUSTER_N - 1)
 
@@ -64,11 +59,6 @@ __device__ __forceinline__ u64 descriptor(u32 address) {
     return (u64)((address & 0x3ffff) >> 4) | (u64)1 << 16 | (u64)(DEPTH * 16 >> 4) << 32 | (u64)1 << 62;
 }
 
-// Where the 16 bytes of halves 8 * chunk.. of a row lie within one term of a block.
-__device__ __forceinline__ u32 swizzled(u32 row, u32 chunk) {
-    return row * (DEPTH * 2) + ((chunk ^ (row & 7)) << 4);
-}
-
 #define R4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define R16(d, i) R4(d, i), R4(d, i + 4), R4(d, i + 8), R4(d, i + 12)
 
@@ -89,16 +79,41 @@ __device__ __forceinline__ void multiply_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
+// A power of two as two: the larger half of its exponent and the rest. One of x's times one of w's never leaves float32's range.
+__device__ __forceinline__ float2 two_powers(float power) {
+    const int exponent = (int)(__float_as_uint(power) >> 23) - 127, half = exponent >> 1;
+    return make_float2(__uint_as_float((u32)(127 + half) << 23), __uint_as_float((u32)(127 + exponent - half) << 23));
+}
+
+// The tile that a cluster computes as its `number`: of a product of the batch, for a part of k.
+struct Work {
+    int row_tile, unit_tile, batch, part, first_block, count;
+};
+
+// A cluster takes every gridDim.x / CLUSTER_M th tile; blocks of the next one are fetched while the last one is written. x_tiles and w_tiles lie
+// between two matrices of the batch (0: all products share one).
 extern "C" __global__ void __launch_bounds__(384, 1)
 split_product(const char* w, const char* x, const float* w_unscale, const float* x_unscale, const float* bias, float* out, int rows, int units, int blocks,
-           int blocks_per_split) {
+              int blocks_per_split, int splits, int batches, int w_tiles, int x_tiles) {
     extern __shared__ __align__(1024) char shared[];
     __shared__ __align__(8) u64 full[STAGES], empty[STAGES];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int first_block = blockIdx.z * blocks_per_split;
-    const int count = min(blocks, first_block + blocks_per_split) - first_block;
     const u32 stages = shared_address(shared), full_at = shared_address(full), empty_at = shared_address(empty);
-    const u32 cluster_m = CLUSTER_M == 1 ? 0 : blockIdx.x % CLUSTER_M, cluster_n = CLUSTER_N == 1 ? 0 : blockIdx.y % CLUSTER_N;
+    const u32 cluster_m = CLUSTER_M == 1 ? 0 : blockIdx.x % CLUSTER_M, cluster_n = CLUSTER_N == 1 ? 0 : blockIdx.y;
+    const int across = (rows + TILE - 1) / TILE / CLUSTER_M, down = (units + TILE - 1) / TILE / CLUSTER_N;
+    const int first = blockIdx.x / CLUSTER_M, step = gridDim.x / CLUSTER_M, last = across * down * splits * batches;
+    auto work_at = [&](int number) {
+        const int product = number / (across * down), square = number % (across * down);
+        const int panel = square / (PANEL * down) * PANEL, place = square % (PANEL * down), wide = min(PANEL, across - panel);
+        Work work;
+        work.row_tile = (panel + place % wide) * CLUSTER_M + cluster_m;
+        work.unit_tile = place / wide * CLUSTER_N + cluster_n;
+        work.batch = product / splits;
+        work.part = product % splits;
+        work.first_block = work.part * blocks_per_split;
+        work.count = min(blocks, work.first_block + blocks_per_split) - work.first_block;
+        return work;
+    };
 
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; ++s) {
@@ -109,8 +124,9 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
     }
     cluster_sync();
 
+    u32 passed = 0;   // blocks of earlier tiles
     if (warp >= 8) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
         if (warp == 8 && lane == 0) {
             u64 once, often;
             asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
@@ -119,24 +135,26 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
             for (int m = 0; m < CLUSTER_M; ++m) same_w |= 1 << (m + cluster_n * CLUSTER_M);
             for (int n = 0; n < CLUSTER_N; ++n) same_x |= 1 << (cluster_m + n * CLUSTER_M);
             const u32 w_share = BLOCK_BYTES / CLUSTER_M, x_share = BLOCK_BYTES / CLUSTER_N;
-            const char* from_w = w + ((u64)blockIdx.y * blocks + first_block) * BLOCK_BYTES + cluster_m * w_share;
-            const char* from_x = x + ((u64)blockIdx.x * blocks + first_block) * BLOCK_BYTES + cluster_n * x_share;
-            for (int i = 0; i < count; ++i) {
-                const u32 stage = i % STAGES, to = stages + stage * STAGE_BYTES, barrier = full_at + 8 * stage;
-                barrier_wait(empty_at + 8 * stage, i / STAGES % 2 ^ 1);
-                barrier_expect(barrier, STAGE_BYTES);
-                fetch(to + cluster_m * w_share, from_w + (u64)i * BLOCK_BYTES, w_share, barrier, same_w, CLUSTER_M, once);
-                fetch(to + BLOCK_BYTES + cluster_n * x_share, from_x + (u64)i * BLOCK_BYTES, x_share, barrier, same_x, CLUSTER_N, often);
+            for (int number = first; number < last; number += step) {
+                const Work work = work_at(number);
+                const char* from_w = w + ((u64)(work.batch * w_tiles + work.unit_tile) * blocks + work.first_block) * BLOCK_BYTES + cluster_m * w_share;
+                const char* from_x = x + ((u64)(work.batch * x_tiles + work.row_tile) * blocks + work.first_block) * BLOCK_BYTES + cluster_n * x_share;
+                for (int i = 0; i < work.count; ++i) {
+                    const u32 at = passed + i, stage = at % STAGES, to = stages + stage * STAGE_BYTES, barrier = full_at + 8 * stage;
+                    barrier_wait(empty_at + 8 * stage, at / STAGES % 2 ^ 1);
+                    barrier_expect(barrier, STAGE_BYTES);
+                    fetch(to + cluster_m * w_share, from_w + (u64)i * BLOCK_BYTES, w_share, barrier, same_w, CLUSTER_M, across > PANEL ? often : once);
+                    fetch(to + BLOCK_BYTES + cluster_n * x_share, from_x + (u64)i * BLOCK_BYTES, x_share, barrier, same_x, CLUSTER_N, often);
+                }
+                passed += work.count;
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
         const int group = warp / 4;
-        float total[64], part[64];
-#pragma unroll
-        for (int i = 0; i < 64; ++i) total[i] = 0.f;
-        // Stage `i` has been read: tell everyone who writes into it.
-        auto release = [&](int i) {
+        float total[64], part[64], next[64];
+        // Block `i` has been read: tell everyone who writes into its stage.
+        auto release = [&](u32 i) {
             if (threadIdx.x % 128 < SENDERS) {
                 const int to = threadIdx.x % 128;
                 const u32 rank = to < CLUSTER_M ? to + cluster_n * CLUSTER_M
@@ -145,7 +163,7 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
             }
         };
         // The products of block `i` into `to`; they run on while the warpgroup goes on.
-        auto start = [&](int i, float (&to)[64]) {
+        auto start = [&](u32 i, float (&to)[64]) {
             const u32 stage = i % STAGES;
             const u64 high_w = descriptor(stages + stage * STAGE_BYTES + group * (PART_BYTES / 2)), low_w = high_w + (PART_BYTES >> 4);
             const u64 high_x = descriptor(stages + stage * STAGE_BYTES + BLOCK_BYTES), low_x = high_x + (PART_BYTES >> 4);
@@ -163,119 +181,58 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
 #pragma unroll
             for (int j = 0; j < 64; ++j) total[j] += part[j];
         };
-        float next[64];
-        int i = 0;
-        for (; i + 1 < count; i += 2) {
-            start(i, part);
-            start(i + 1, next);
-            multiply_wait<1>();
-            release(i);
-            add(part);
-            multiply_wait<0>();
-            release(i + 1);
-            add(next);
-        }
-        if (i < count) {
-            start(i, part);
-            multiply_wait<0>();
-            release(i);
-            add(part);
-        }
-        const int unit = blockIdx.y * TILE + group * 64 + warp % 4 * 16 + lane / 4;
-        const int row = blockIdx.x * TILE + lane % 4 * 2;
-        const bool whole = gridDim.z == 1;
-        float* to = out + (u64)blockIdx.z * rows * units;
+        for (int number = first; number < last; number += step) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int n = unit + 8 * half;
-            if (n >= units) continue;
-            const float scale = w_unscale[n], add = whole && bias ? bias[n] : 0.f;
+            for (int i = 0; i < 64; ++i) total[i] = 0.f;
+            const u32 end = passed + work_at(number).count;
+            for (; passed + 1 < end; passed += 2) {
+                start(passed, part);
+                start(passed + 1, next);
+                multiply_wait<1>();
+                release(passed);
+                add(part);
+                multiply_wait<0>();
+                release(passed + 1);
+                add(next);
+            }
+            if (passed < end) {
+                start(passed, part);
+                multiply_wait<0>();
+                release(passed);
+                add(part);
+                ++passed;
+            }
+            int again = number;
+            asm volatile("" : "+r"(again));   // the place of the tile is computed anew: registers are scarce in the loop
+            const Work work = work_at(again);
+            const int unit = work.unit_tile * TILE + group * 64 + warp % 4 * 16 + lane / 4;
+            const int row = work.row_tile * TILE + lane % 4 * 2;
+            // All scales are on their way before the first store. They are padded to whole tiles.
+            float2 x_scale[16];
+#pragma unroll
+            for (int j = 0; j < 16; ++j) x_scale[j] = __ldg((const float2*)(x_unscale + (u64)work.batch * x_tiles * TILE + row + 8 * j));
+            const float* w_scales = w_unscale + (u64)work.batch * w_tiles * TILE + unit;
+            const float2 near_scale = two_powers(__ldg(w_scales)), far_scale = two_powers(__ldg(w_scales + 8));
+            const bool near = unit < units, far = unit + 8 < units, whole = splits == 1 && bias;
+            const float near_bias = whole && near ? __ldg(bias + unit) : 0.f, far_bias = whole && far ? __ldg(bias + unit + 8) : 0.f;
+            float* to = out + (((u64)work.part * batches + work.batch) * rows + row) * units + unit;
 #pragma unroll
             for (int j = 0; j < 16; ++j)
 #pragma unroll
                 for (int c = 0; c < 2; ++c) {
-                    const int m = row + 8 * j + c;
-                    if (m < rows) to[(u64)m * units + n] = total[4 * j + 2 * half + c] * scale * x_unscale[m] + add;
+                    if (row + 8 * j + c >= rows) continue;
+                    const float2 scale = two_powers(c == 0 ? x_scale[j].x : x_scale[j].y);
+                    float* at = to + (u64)(8 * j + c) * units;
+                    if (near) at[0] = total[4 * j + c] * (near_scale.x * scale.x) * (near_scale.y * scale.y) + near_bias;
+                    if (far) at[8] = total[4 * j + 2 + c] * (far_scale.x * scale.x) * (far_scale.y * scale.y) + far_bias;
                 }
         }
     }
     cluster_sync();
 }
 
-// A power of two that brings `largest` into [2^13, 2^14), the upper end of fp16; 0 when there is none.
-__device__ __forceinline__ float scale_for(float largest) {
-    if (__float_as_uint(largest) >= 0x7f800000u) return 0.f;
-    const int exponent = (int)(__float_as_uint(largest) >> 23) - 127;
-    return __uint_as_float((u32)(127 + min(126, 13 - exponent)) << 23);
-}
-
-__device__ __forceinline__ u32 pack_halves(float first, float second) {
-    u32 packed;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
-    return packed;
-}
-
-__device__ __forceinline__ float2 unpack_halves(u32 packed) {
-    float2 v;
-    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.f16 %0, low;\ncvt.f32.f16 %1, high;\n}" : "=f"(v.x), "=f"(v.y) : "r"(packed));
-    return v;
-}
-
-// One CTA per row; rows from `rows` on are padding. unscale is 0 for a row that is not finite.
-extern "C" __global__ void __launch_bounds__(1024)
-split_rows(const float* from, char* to, float* unscale, int rows, int width, int blocks) {
-    __shared__ float warp_largest[32];
-    const int row = blockIdx.x, chunks = blocks * (DEPTH / 8);
-    const float* source = from + (u64)row * width;
-    const bool aligned = width % 4 == 0 && (u64)from % 16 == 0;
-    auto load = [&](int chunk, float (&v)[8]) {
-        if (aligned && chunk * 8 + 8 <= width) {
-            *(float4*)v = *(const float4*)(source + chunk * 8);
-            *(float4*)(v + 4) = *(const float4*)(source + chunk * 8 + 4);
-        } else {
-#pragma unroll
-            for (int i = 0; i < 8; ++i) v[i] = chunk * 8 + i < width ? source[chunk * 8 + i] : 0.f;  // hone: allow uncoalesced-access
-        }
-    };
-    float scale = 0.f;
-    if (row < rows) {
-        u32 largest = 0;   // absolute values compare like integers, and NaN is the largest
-        for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
-            float v[8];
-            load(chunk, v);
-#pragma unroll
-            for (int i = 0; i < 8; ++i) largest = max(largest, __float_as_uint(v[i]) & 0x7fffffffu);
-        }
-        largest = __reduce_max_sync(0xffffffffu, largest);
-        if (threadIdx.x % 32 == 0) warp_largest[threadIdx.x / 32] = __uint_as_float(largest);
-        __syncthreads();
-        largest = threadIdx.x % 32 < blockDim.x / 32 ? __float_as_uint(warp_largest[threadIdx.x % 32]) : 0;
-        largest = __reduce_max_sync(0xffffffffu, largest);
-        scale = scale_for(__uint_as_float(largest));
-        if (threadIdx.x == 0) unscale[row] = scale > 0.f ? 1.f / scale : 0.f;
-    }
-    for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
-        u32 high[4] = {}, low[4] = {};
-        if (scale > 0.f) {
-            float v[8];
-            load(chunk, v);
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const float a = v[2 * i] * scale, b = v[2 * i + 1] * scale;
-                high[i] = pack_halves(a, b);
-                const float2 kept = unpack_halves(high[i]);
-                low[i] = pack_halves(a - kept.x, b - kept.y);
-            }
-        }
-        char* block = to + ((u64)(row / TILE) * blocks + chunk / (DEPTH / 8)) * BLOCK_BYTES + swizzled(row % TILE, chunk % (DEPTH / 8));
-        *(uint4*)block = make_uint4(high[0], high[1], high[2], high[3]);
-        *(uint4*)(block + PART_BYTES) = make_uint4(low[0], low[1], low[2], low[3]);
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(256)
-split_sum(const float* partial, const float* bias, float* out, int rows, int units, int splits) {
-    const u64 size = (u64)rows * units;
+split_sum(const float* partial, const float* bias, float* out, u64 size, int units, int splits) {
     for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < size; i += gridDim.x * 256ull) {
         float sum = partial[i];
         for (int s = 1; s < splits; ++s) sum += partial[s * size + i];

@@ -1,70 +1,9 @@
 # HoneLinear is nn.Linear (same parameters, same state_dict) whose forward multiplies on Hopper's fp16 tensor cores at float32's
 # accuracy: two fp16 terms per number, three products. The split weight is kept beside the module, as large as the weight itself, and
 # is made anew when the weight changes. What this does not cover, or does not speed up, runs in PyTorch as before.
-_SPLIT_SOURCE = r"""@@split_gemm.cu@@"""
+@@part_split.py@@
 
-_SOURCES.update(split_gemm=_SPLIT_SOURCE)
 _KERNEL_NAME = "split product"
-_SPLIT = @@h200.json:split_gemm@@  # the kernel's tiles, and what products cost, in microseconds; the recipe that wrote this file predicts with the same
-_TILE, _DEPTH, _STAGES = _SPLIT["tile"], _SPLIT["depth"], _SPLIT["stages"]
-_SCALED_BITS = 15  # a column this many powers of two under the largest weight still has float32's precision
-
-
-class _Launch:
-    """How rows x units x k is divided among the processors, and what that is expected to take."""
-
-    def __init__(self, rows, units, width, processors):
-        self.row_tiles, self.unit_tiles, self.blocks = -(-rows // _TILE), -(-units // _TILE), -(-width // _DEPTH)
-        tiles = self.row_tiles * self.unit_tiles
-        # Two CTAs share what they read of x, or of w. Clusters of four would leave processors idle.
-        self.cluster = (1, 2) if self.unit_tiles % 2 == 0 else (2, 1) if self.row_tiles % 2 == 0 else (1, 1)
-        cost, best = _SPLIT, None
-        for splits in range(1, min(cost["most_parts"], max(1, self.blocks // cost["blocks_per_part"])) + 1):
-            per_split = -(-self.blocks // splits)
-            waves = -(-tiles * splits // processors)
-            flops = 6 * _TILE * _TILE * _DEPTH * per_split * waves * processors
-            us = flops / cost["product_flops_per_us"] + (2 * splits * rows * units * 4 / cost["bytes_per_us"] + cost["sum_us"] if splits > 1 else 0)
-            if best is None or us < best:
-                best, self.splits, self.per_split = us, -(-self.blocks // per_split), per_split
-        weight_us = 4 * units * width / cost["bytes_per_us"]
-        self.us = cost["call_us"] + 16 * rows * width / cost["bytes_per_us"] + max(best, weight_us)
-        # PyTorch's tiles are wide, too.
-        filled = rows if rows < cost["few_rows"] else max(rows, cost["filled_rows"])
-        self.pytorch_us = max(2 * filled * units * width / cost["pytorch_flops_per_us"], weight_us)
-        self.pays = self.us < cost["of_pytorch"] * self.pytorch_us
-
-    def macros(self):
-        return dict(CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1], TILE=_TILE, DEPTH=_DEPTH, STAGES=_STAGES)
-
-
-class _Call:
-    """One kernel with its grid and its arguments: numbers, or the ctypes values that a plan fills in before it launches."""
-
-    def __init__(self, device, stream, macros, name, grid, threads, arguments, shared=0):
-        self.function = _function(device, "split_gemm", macros, name)
-        attributes, count = (_Attribute * 1)(), 0
-        if shared:
-            _driver()("cuFuncSetAttribute", self.function, _SHARED_BYTES, shared)
-            attributes[0].id, attributes[0].x, attributes[0].y, attributes[0].z = _ATTRIBUTE_CLUSTER, macros["CLUSTER_M"], macros["CLUSTER_N"], 1
-            count = 1
-        self.values = [ctypes.c_int(a) if type(a) is int else a for a in arguments]
-        self.addresses = (ctypes.c_void_p * len(self.values))(*[ctypes.addressof(v) for v in self.values])
-        self.config = _Config(*grid, threads, 1, 1, shared, stream, attributes, count)
-        self.launch = (ctypes.byref(self.config), self.function, self.addresses, None)
-
-
-def _split_sizes(rows, width):
-    """Bytes of the two fp16 terms of a matrix in blocks, and of the scales of its rows."""
-    padded = _up(rows, _TILE)
-    return 4 * padded * _up(width, _DEPTH), 4 * padded
-
-
-def _split_call(device, stream, macros, rows, width, matrix, terms, unscale):
-    return _Call(device, stream, macros, "split_rows", (_up(rows, _TILE), 1, 1), min(1024, _up(-(-width // 8), 32)), (matrix, terms, unscale, rows, width, -(-width // _DEPTH)))
-
-
-def _pointer(tensor=None):
-    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
 
 
 class _SplitWeight:
@@ -75,14 +14,16 @@ class _SplitWeight:
         largest, smallest = float(columns.max()), float(torch.where(columns > 0, columns, columns.max()).min())
         if not math.isfinite(largest):
             raise _Unsupported("a weight is not finite")
-        if smallest < largest * 2.0**-_SCALED_BITS or largest > 0 and not 2.0**-80 < largest < 2.0**80:
+        if smallest < largest * 2.0**-_SCALED_BITS or 0 < largest < 2.0**-100:
             raise _Unsupported("the weights of one layer span too many powers of two")
         units, width = weight.shape
         terms, unscale = _split_sizes(units, width)
         self.terms = torch.empty(terms, dtype=torch.uint8, device=weight.device)
         self.unscale = torch.empty(unscale // 4, dtype=torch.float32, device=weight.device)
+        self.columns = columns if bool((columns == 0).any()) else None  # those of zeros count for nothing
         stream = torch.cuda.current_stream(device)
-        _driver().launch(_split_call(device, stream.cuda_stream, macros, units, width, _pointer(weight), _pointer(self.terms), _pointer(self.unscale)).launch)
+        matrix = _Matrix(weight.data_ptr(), width, 1, 0, 0, 1, units, width)
+        _driver().launch(_split_rows_call(device, stream.cuda_stream, macros, matrix, 1, _pointer(self.terms), _pointer(self.unscale)).launch)
         stream.synchronize()  # other streams will read it
 
 
@@ -98,18 +39,17 @@ class _Plan:
         self.sums_at = self.terms_bytes + _up(unscale_bytes, 256)
         self.scratch_bytes = self.sums_at + (4 * launch.splits * rows * units if launch.splits > 1 else 0)
         self.x, self.w, self.bias, self.out, self.terms, self.unscale, self.sums = (_pointer() for _ in range(7))
-        grid, shared = (launch.row_tiles, launch.unit_tiles, launch.splits), _STAGES * 4 * _TILE * _DEPTH * 2
-        self.divided = launch.splits > 1
-        call = lambda *arguments: _Call(device, stream, macros, *arguments)
+        self.matrix = _Matrix(None, width, 1, 0, 0, 1, rows, width)
+        divided = launch.splits > 1
+        arguments = (_pointer(split.terms), self.terms, _pointer(split.unscale), self.unscale, self.bias, self.sums if divided else self.out, rows, units)
         self.calls = [
-            _split_call(device, stream, macros, rows, width, self.x, self.terms, self.unscale),
-            call("split_product", grid, 384, (_pointer(split.terms), self.terms, _pointer(split.unscale), self.unscale, self.bias,
-                                              self.sums if self.divided else self.out, rows, units, launch.blocks, launch.per_split), shared),
-        ]  # fmt: skip
-        if self.divided:
-            self.calls.append(call("split_sum", (min(1024, -(-rows * units // 256)), 1, 1), 256, (self.sums, self.bias, self.out, rows, units, launch.splits)))
-        self.calls.append(call("split_repair", (-(-rows // 256), min(32, -(-units // 8)), 1), 256,
-                               (self.x, self.w, self.unscale, self.bias, self.out, rows, units, width)))  # fmt: skip
+            _split_rows_call(device, stream, macros, self.matrix, 1, self.terms, self.unscale, _pointer(split.columns)),
+            _product_call(device, stream, launch, 1, arguments),
+        ]
+        if divided:
+            self.calls.append(_sum_call(device, stream, launch, rows * units, self.sums, self.bias, self.out, units))
+        self.calls.append(_Call(device, stream, macros, "split_repair", (-(-rows // 256), min(32, -(-units // 8)), 1), 256,
+                                (self.x, self.w, self.unscale, self.bias, self.out, rows, units, width)))  # fmt: skip
 
     def __call__(self, x, weight, bias):
         scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self.device)
@@ -117,6 +57,7 @@ class _Plan:
         driver, at = _driver(), scratch.data_ptr()
         with self.lock:
             self.x.value, self.w.value, self.out.value = x.data_ptr(), weight.data_ptr(), out.data_ptr()
+            self.matrix.at = x.data_ptr()
             self.bias.value = None if bias is None else bias.data_ptr()
             self.terms.value, self.unscale.value, self.sums.value = at, at + self.terms_bytes, at + self.sums_at
             for call in self.calls:

@@ -1,0 +1,205 @@
+#include "codegen/fused/product.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "codegen/split_cost.h"
+
+namespace hone::fused {
+
+namespace {
+
+using graph::Op;
+using graph::Shape;
+using graph::TensorType;
+using graph::ValueId;
+
+constexpr int64_t kMostBatches = 4096;  // 65535 CTAs along z, with up to 16 parts of k
+
+// The leading axes of a batch of matrices.
+Shape BatchOf(const Shape& shape) {
+  return {shape.begin(), shape.end() - 2};
+}
+
+// matmul of tensors with two axes or more: x[..., rows, k] other[..., k, units].
+std::optional<Product> OfMatrices(const graph::Graph& graph, ValueId x, ValueId other) {
+  const Shape& left = graph.type(x).shape;
+  const Shape& right = graph.type(other).shape;
+  if (left.size() < 2 || right.size() < 2) return std::nullopt;
+  Product product;
+  product.x = x;
+  product.w = other;
+  product.w_view = "lambda t: t.mT";
+  product.width = left.back();
+  product.units = right.back();
+  if (right.size() == 2) {
+    product.rows = graph::ElementsOf(left) / std::max<int64_t>(1, product.width);
+    return product;
+  }
+  product.rows = left[left.size() - 2];
+  product.batch = graph::BroadcastShapes(BatchOf(left), BatchOf(right));
+  if (!product.batch) return std::nullopt;
+  product.batches = graph::ElementsOf(*product.batch);
+  for (const Shape& shape : {BatchOf(left), BatchOf(right)})
+    if (graph::ElementsOf(shape) != 1 && graph::ElementsOf(shape) != product.batches) return std::nullopt;
+  return product;
+}
+
+std::string Permuted(const std::string& have, const std::string& want) {
+  if (have == want) return "lambda t: t";
+  std::vector<std::string> axes;
+  for (const char letter : want) axes.push_back(std::to_string(have.find(letter)));
+  return "lambda t: t.permute(" + Join(axes, ", ") + ")";
+}
+
+// "bijl,lk->bijk" and the like: one letter is summed over, all letters of a result's rows come before those
+// of its units, and only one of the two is more than one letter.
+std::optional<Product> OfEinsum(const graph::Graph& graph, const graph::Node& node) {
+  const auto* equation = std::get_if<std::string>(&node.Arg("equation"));
+  const auto* tensors = std::get_if<graph::ValueList>(&node.Arg("tensors"));
+  if (equation == nullptr || tensors == nullptr || tensors->size() != 2) return std::nullopt;
+  if (!(*tensors)[0] || !(*tensors)[1]) return std::nullopt;
+  const std::string text = ReplaceAll(*equation, " ", "");
+  const size_t comma = text.find(','), arrow = text.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos || Contains(text, ".")) return std::nullopt;
+  const std::string names[2] = {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1)};
+  const std::string out = text.substr(arrow + 2);
+  for (size_t i = 0; i < 2; ++i)
+    if (graph.type(*(*tensors)[i]).shape.size() != names[i].size()) return std::nullopt;
+  const auto has = [](const std::string& word, char letter) {
+    return word.find(letter) != std::string::npos;
+  };
+  std::string batch, summed, own[2];
+  for (const std::string& name : {names[0], names[1], out}) {
+    std::string sorted = name;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return std::nullopt;
+  }
+  for (const char letter : names[0])
+    if (has(names[1], letter)) (has(out, letter) ? batch : summed) += letter;
+  for (size_t i = 0; i < 2; ++i)
+    for (const char letter : names[i])
+      if (!has(names[1 - i], letter)) {
+        if (!has(out, letter)) return std::nullopt;
+        own[i] += letter;
+      }
+  if (summed.size() != 1) return std::nullopt;
+  // The operand whose letters come first in the result has the rows.
+  for (const size_t first : {0, 1}) {
+    const std::string &rows = own[first], &units = own[1 - first];
+    if (out != batch + rows + units || units.size() != 1 || rows.empty() ||
+        (!batch.empty() && rows.size() != 1))
+      continue;
+    Product product;
+    product.x = *(*tensors)[first];
+    product.w = *(*tensors)[1 - first];
+    product.x_view = Permuted(names[first], batch + rows + summed);
+    product.w_view = Permuted(names[1 - first], batch + units + summed);
+    const auto size = [&](char letter) {
+      const size_t at = names[0].find(letter);
+      return at != std::string::npos ? graph.type(*(*tensors)[0]).shape[at]
+                                     : graph.type(*(*tensors)[1]).shape[names[1].find(letter)];
+    };
+    product.rows = 1;
+    for (const char letter : rows) product.rows *= size(letter);
+    product.units = size(units[0]);
+    product.width = size(summed[0]);
+    if (!batch.empty()) {
+      product.batch = Shape();
+      for (const char letter : batch) product.batch->push_back(size(letter));
+      product.batches = graph::ElementsOf(*product.batch);
+    }
+    return product;
+  }
+  return std::nullopt;
+}
+
+std::optional<Product> OfLinear(const graph::Graph& graph, const graph::Node& node) {
+  const std::optional<ValueId> input = node.ValueArg("input"), weight = node.ValueArg("weight");
+  if (!input || !weight || graph.type(*weight).rank() != 2 || graph.type(*input).rank() < 1)
+    return std::nullopt;
+  Product product;
+  product.x = *input;
+  product.w = *weight;
+  product.bias = node.ValueArg("bias");
+  product.units = graph.type(*weight).shape[0];
+  product.width = graph.type(*weight).shape[1];
+  product.rows = graph.type(*input).elements() / std::max<int64_t>(1, product.width);
+  if (graph.type(*input).rank() == 1) product.x_view = "lambda t: t[None]";
+  return product;
+}
+
+std::optional<Product> OfPair(const graph::Graph& graph, const graph::Node& node, std::string_view first,
+                              std::string_view second) {
+  const std::optional<ValueId> x = node.ValueArg(first), other = node.ValueArg(second);
+  return x && other ? OfMatrices(graph, *x, *other) : std::nullopt;
+}
+
+}  // namespace
+
+std::string Product::About() const {
+  return fmt::format("{}{} x {} x {}", batches > 1 ? std::to_string(batches) + " x " : "", rows, width,
+                     units);
+}
+
+std::optional<Product> ProductOfNode(const graph::Graph& graph, const graph::Node& node) {
+  std::optional<Product> product;
+  switch (node.op) {
+    case Op::kLinear:
+      product = OfLinear(graph, node);
+      break;
+    case Op::kMatmul:
+      product = OfPair(graph, node, "self", "other");
+      break;
+    case Op::kMm:
+    case Op::kBmm:
+      product = OfPair(graph, node, "self", "mat2");
+      break;
+    case Op::kAddmm:
+      product = OfPair(graph, node, "mat1", "mat2");
+      if (product) product->bias = node.ValueArg("self");
+      if (node.NumberArg("beta") != 1.0 || node.NumberArg("alpha") != 1.0) return std::nullopt;
+      break;
+    case Op::kEinsum:
+      product = OfEinsum(graph, node);
+      break;
+    default:
+      break;
+  }
+  if (!product || product->batches > kMostBatches) return std::nullopt;
+  if (std::min({product->rows, product->units, product->width, product->batches}) < 1) return std::nullopt;
+  std::vector<ValueId> tensors = {product->x, product->w, node.result()};
+  if (product->bias) tensors.push_back(*product->bias);
+  for (const ValueId tensor : tensors)
+    if (graph.type(tensor).dtype != graph::DType::kFloat32) return std::nullopt;
+  if (product->bias && graph.type(*product->bias).shape != Shape{product->units}) return std::nullopt;
+  if (!graph.type(node.result()).is_contiguous()) return std::nullopt;
+  return product;
+}
+
+std::map<graph::NodeId, Product> ChooseProducts(const graph::Graph& graph, const GpuCosts& gpu) {
+  std::map<graph::NodeId, Product> chosen;
+  const std::vector<bool> fixed = graph::FixedValues(graph);
+  const auto is_fixed = [&](ValueId id) { return static_cast<bool>(fixed[static_cast<size_t>(id)]); };
+  for (const graph::NodeId id : graph.order()) {
+    const graph::Node& node = graph.node(id);
+    std::optional<Product> product = ProductOfNode(graph, node);
+    if (!product || is_fixed(node.result())) continue;
+    product->of = is_fixed(product->w) ? "w" : is_fixed(product->x) ? "x" : "";
+    SplitProductSize size = {static_cast<double>(product->rows), static_cast<double>(product->units),
+                             static_cast<double>(product->width), static_cast<double>(product->batches)};
+    for (const ValueId operand : {product->x, product->w})
+      (is_fixed(operand) ? size.kept_elements : size.split_elements) +=
+          static_cast<double>(graph.type(operand).elements());
+    const SplitProductCost cost = CostOfSplitProduct(size, gpu);
+    if (!cost.pays) continue;
+    product->us = cost.ours_us;
+    product->pytorch_us = cost.pytorch_us;
+    chosen.emplace(id, std::move(*product));
+  }
+  return chosen;
+}
+
+}  // namespace hone::fused

@@ -1,0 +1,125 @@
+// Which nodes are products that the split kernel takes, with which operand as rows and which as units, and
+// how the file calls them. That they compute what they should is tested by running them
+// (tests/end_to_end/products_host_test.py).
+#include "codegen/fused/product.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "codegen/fused/graph_text.h"
+#include "graph/graph_fixture.h"
+
+namespace hone::fused {
+namespace {
+
+using graph::Argument;
+using graph::F32;
+using graph::Graph;
+using graph::NodeId;
+using graph::Shape;
+using graph::ValueKind;
+using testing::HasSubstr;
+using testing::Not;
+
+// One node over inputs of these shapes, or over a weight where `weight` counts it.
+struct ProductGraph {
+  ProductGraph(const std::string& target, const std::vector<Shape>& shapes, Shape result, int weight = -1) {
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const bool fixed = static_cast<int>(i) == weight;
+      values.push_back(graph.AddValue(fixed ? ValueKind::kParameter : ValueKind::kInput,
+                                      "v" + std::to_string(i), F32(shapes[i])));
+      if (!fixed) graph.AddInput(graph::Leaf(values.back()));
+    }
+    std::vector<Argument> arguments;
+    if (target == "linear")
+      arguments = {{"input", values[0]}, {"weight", values[1]}, {"bias", graph::None{}}};
+    else if (target == "addmm")
+      arguments = {{"self", values[0]},
+                   {"mat1", values[1]},
+                   {"mat2", values[2]},
+                   {"beta", int64_t{1}},
+                   {"alpha", int64_t{1}}};
+    else if (Contains(target, "->"))
+      arguments = {
+          {"equation", target}, {"tensors", graph::ValueList{values[0], values[1]}}, {"path", graph::None{}}};
+    else
+      arguments = {{"self", values[0]}, {target == "matmul" ? "other" : "mat2", values[1]}};
+    const std::string name = Contains(target, "->") ? "einsum" : target;
+    node = graph.Append({"aten." + name + ".default", std::move(arguments), {F32(std::move(result))}});
+    graph.SetOutputs(graph::Leaf(graph.node(node).result()));
+  }
+  std::optional<Product> Found() const { return ProductOfNode(graph, graph.node(node)); }
+  std::map<NodeId, Product> Chosen() const { return ChooseProducts(graph, LoadDeviceCosts()->gpu); }
+  std::string Text() const {
+    const Plan plan = DivideIntoKernels(graph);
+    const DeviceCosts costs = *LoadDeviceCosts();
+    const auto text =
+        WriteGraph(graph, plan, Language::kCuda, {costs.gpu.processors, costs.gpu.shared_bytes}, Chosen());
+    return text.ok() ? DumpJson(text->values) : text.error().message;
+  }
+
+  Graph graph;
+  std::vector<graph::ValueId> values;
+  NodeId node{-1};
+};
+
+TEST(Product, FindsRowsUnitsAndBatch) {
+  struct Row {
+    ProductGraph made;
+    std::string about;
+    bool swapped;
+  };
+  const Row rows[] = {
+      {{"mm", {{3, 4}, {4, 5}}, {3, 5}}, "3 x 4 x 5", false},
+      {{"bmm", {{2, 3, 4}, {2, 4, 5}}, {2, 3, 5}}, "2 x 3 x 4 x 5", false},
+      {{"matmul", {{2, 3, 4}, {4, 5}}, {2, 3, 5}}, "6 x 4 x 5", false},
+      {{"matmul", {{3, 4}, {2, 4, 5}}, {2, 3, 5}}, "2 x 3 x 4 x 5", false},
+      {{"matmul", {{2, 7, 3, 4}, {2, 7, 4, 5}}, {2, 7, 3, 5}}, "14 x 3 x 4 x 5", false},
+      {{"linear", {{2, 3, 4}, {5, 4}}, {2, 3, 5}}, "6 x 4 x 5", false},
+      {{"addmm", {{5}, {3, 4}, {4, 5}}, {3, 5}}, "3 x 4 x 5", false},
+      {{"bijl,lk->bijk", {{2, 3, 6, 4}, {4, 5}}, {2, 3, 6, 5}}, "36 x 4 x 5", false},
+      {{"bik,bjk->bij", {{2, 3, 4}, {2, 5, 4}}, {2, 3, 5}}, "2 x 3 x 4 x 5", false},
+      {{"kj,ik->ij", {{4, 5}, {3, 4}}, {3, 5}}, "3 x 4 x 5", true},
+  };
+  for (const Row& row : rows) {
+    const std::optional<Product> product = row.made.Found();
+    ASSERT_TRUE(product) << row.about;
+    EXPECT_EQ(product->About(), row.about);
+    EXPECT_EQ(product->x == row.made.values[row.made.values.size() - 2], !row.swapped) << row.about;
+  }
+}
+
+TEST(Product, LeavesWhatItDoesNotCover) {
+  const std::pair<const char*, ProductGraph> cases[] = {
+      {"a vector", {"matmul", {{4}, {4, 5}}, {5}}},
+      {"both operands are repeated", {"matmul", {{2, 1, 3, 4}, {1, 7, 4, 5}}, {2, 7, 3, 5}}},
+      {"what is added is no bias", {"addmm", {{3, 5}, {3, 4}, {4, 5}}, {3, 5}}},
+      {"a diagonal", {"ii,ik->ik", {{3, 3}, {3, 5}}, {3, 5}}},
+      {"two axes are summed", {"ijk,jkl->il", {{3, 4, 2}, {4, 2, 5}}, {3, 5}}},
+      {"rows and units alternate", {"ijk,kl->ilj", {{3, 4, 2}, {2, 5}}, {3, 5, 4}}},
+  };
+  for (const auto& [why, made] : cases) EXPECT_FALSE(made.Found()) << why;
+}
+
+TEST(Product, TakesWhatIsLargeEnough) {
+  EXPECT_EQ(ProductGraph("matmul", {{4096, 4096}, {4096, 4096}}, {4096, 4096}).Chosen().size(), 1U);
+  EXPECT_EQ(ProductGraph("matmul", {{256, 256}, {256, 256}}, {256, 256}).Chosen().size(), 0U);
+  // Reading and writing takes longer than PyTorch's multiplying.
+  EXPECT_EQ(ProductGraph("matmul", {{32768, 32}, {32, 32768}}, {32768, 32768}).Chosen().size(), 0U);
+  EXPECT_EQ(ProductGraph("linear", {{4, 8192}, {8192, 8192}}, {4, 8192}, 1).Chosen().size(), 0U);
+}
+
+TEST(Product, PacksWhatFollowsFromWeights) {
+  const std::string text = ProductGraph("linear", {{1024, 8192}, {8192, 8192}}, {1024, 8192}, 1).Text();
+  EXPECT_THAT(text, HasSubstr("p0 = _product0.pack(device, v1)"));
+  EXPECT_THAT(text,
+              HasSubstr("_product0(device, stream, v0, v1, None, p0, lambda: _aten0.one(v0, v1, None))"));
+  const std::string dynamic = ProductGraph("mm", {{4096, 4096}, {4096, 4096}}, {4096, 4096}).Text();
+  EXPECT_THAT(dynamic, Not(HasSubstr("pack(")));
+  EXPECT_THAT(dynamic,
+              HasSubstr("_product0(device, stream, v0, v1, None, None, lambda: _aten0.one(v0, v1))"));
+}
+
+}  // namespace
+}  // namespace hone::fused

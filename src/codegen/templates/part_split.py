@@ -1,0 +1,82 @@
+# Products on Hopper's fp16 tensor cores at float32's accuracy (split_gemm.cu): how they are divided, and launches of their kernels.
+_SOURCES.update(split_gemm=r"""@@split_gemm.cu@@""")
+_SPLIT = @@h200.json:split_gemm@@  # the kernel's tiles, and what products cost, in microseconds; the recipe that wrote this file predicts with the same
+_TILE, _DEPTH, _STAGES, _PANEL = _SPLIT["tile"], _SPLIT["depth"], _SPLIT["stages"], _SPLIT["panel"]
+_SCALED_BITS = 15  # a column this many powers of two under the largest weight still has float32's precision
+
+
+class _Launch:
+    """How a batch of rows x units x k is divided among the processors, and what that is expected to take."""
+
+    def __init__(self, rows, units, width, processors, batches=1):
+        self.row_tiles, self.unit_tiles, self.blocks, self.processors = -(-rows // _TILE), -(-units // _TILE), -(-width // _DEPTH), processors
+        tiles = batches * self.row_tiles * self.unit_tiles
+        # Two CTAs share what they read of x, or of w. Clusters of four would leave processors idle.
+        self.cluster = (1, 2) if self.unit_tiles % 2 == 0 else (2, 1) if self.row_tiles % 2 == 0 else (1, 1)
+        cost, best = _SPLIT, None
+        for splits in range(1, min(cost["most_parts"], max(1, self.blocks // cost["blocks_per_part"])) + 1):
+            per_split = -(-self.blocks // splits)
+            waves = -(-tiles * splits // processors)
+            flops = 6 * _TILE * _TILE * _DEPTH * per_split * waves * processors
+            us = flops / cost["product_flops_per_us"] + (2 * splits * batches * rows * units * 4 / cost["bytes_per_us"] + cost["sum_us"] if splits > 1 else 0)
+            if best is None or us < best:
+                best, self.splits, self.per_split = us, -(-self.blocks // per_split), per_split
+        weight_us, out_us = 4 * units * width / cost["bytes_per_us"], 4 * batches * rows * units / cost["bytes_per_us"]
+        self.us = cost["call_us"] + 16 * rows * width / cost["bytes_per_us"] + max(best, weight_us) + out_us
+        # PyTorch's tiles are wide, too.
+        filled = rows if rows < cost["few_rows"] else max(rows, cost["filled_rows"])
+        self.pytorch_us = max(2 * filled * units * width / cost["pytorch_flops_per_us"], weight_us, out_us)
+        self.pays = self.us < cost["of_pytorch"] * self.pytorch_us
+
+    def macros(self):
+        return dict(CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1], TILE=_TILE, DEPTH=_DEPTH, STAGES=_STAGES, PANEL=max(1, _PANEL // self.cluster[0]), COLUMN_BITS=_SCALED_BITS)
+
+
+class _Call:
+    """One kernel with its grid and its arguments: numbers, or the ctypes values that a plan fills in before it launches."""
+
+    def __init__(self, device, stream, macros, name, grid, threads, arguments, shared=0):
+        self.function = _function(device, "split_gemm", macros, name)
+        attributes, count = (_Attribute * 1)(), 0
+        if shared:
+            _driver()("cuFuncSetAttribute", self.function, _SHARED_BYTES, shared)
+            attributes[0].id, attributes[0].x, attributes[0].y, attributes[0].z = _ATTRIBUTE_CLUSTER, macros["CLUSTER_M"], macros["CLUSTER_N"], 1
+            count = 1
+        self.values = [ctypes.c_int(a) if type(a) is int else a for a in arguments]
+        self.addresses = (ctypes.c_void_p * len(self.values))(*[ctypes.addressof(v) for v in self.values])
+        self.config = _Config(*grid, threads, 1, 1, shared, stream, attributes, count)
+        self.launch = (ctypes.byref(self.config), self.function, self.addresses, None)
+
+
+class _Matrix(ctypes.Structure):  # as split_rows and its like take it
+    _fields_ = [("at", ctypes.c_void_p), *((name, ctypes.c_uint64) for name in ("row_step", "k_step", "inner_step", "outer_step")),
+                *((name, ctypes.c_int) for name in ("inner", "rows", "width"))]  # fmt: skip
+
+
+def _split_sizes(rows, width):
+    """Bytes of the two fp16 terms of a matrix in blocks, and of the scales of its rows."""
+    padded = _up(rows, _TILE)
+    return 4 * padded * _up(width, _DEPTH), 4 * padded
+
+
+def _split_rows_call(device, stream, macros, matrix, batches, terms, unscale, columns=None, columns_step=0, largest=None, odd=None):
+    threads = min(1024, _up(-(-matrix.width // 8), 32))
+    columns, largest, odd = (_pointer() if given is None else given for given in (columns, largest, odd))
+    return _Call(device, stream, macros, "split_rows", (_up(matrix.rows, _TILE), batches, 1), threads, (matrix, terms, unscale, columns, columns_step, largest, odd))
+
+
+def _pointer(tensor=None):
+    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
+
+
+def _product_call(device, stream, launch, batches, arguments, w_tiles=0, x_tiles=0):
+    """arguments: the pointers of split_product, then rows and units. *_tiles: from one matrix of a batch to the next, 0 for one matrix."""
+    across, down = launch.cluster
+    clusters = launch.row_tiles * launch.unit_tiles // (across * down) * launch.splits * batches
+    grid = (min(clusters, max(1, launch.processors // (across * down))) * across, down, 1)
+    arguments = (*arguments, launch.blocks, launch.per_split, launch.splits, batches, w_tiles, x_tiles)
+    return _Call(device, stream, launch.macros(), "split_product", grid, 384, arguments, _STAGES * 4 * _TILE * _DEPTH * 2)
+
+
+def _sum_call(device, stream, launch, size, sums, bias, out, units):
+    return _Call(device, stream, launch.macros(), "split_sum", (min(1024, -(-size // 256)), 1, 1), 256, (sums, bias, out, ctypes.c_uint64(size), units, launch.splits))

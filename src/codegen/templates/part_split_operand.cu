@@ -1,0 +1,248 @@
+// A matrix of float32 as two fp16 terms per number, in the blocks that split_product reads.
+//
+// split_rows     rows that lie along k
+// split_columns  rows that lie across k: a block is turned around in shared memory
+// split_measure  the largest number of every row and of every k, and whether those of k are alike enough
+//
+// A term of a number far below the largest of its row is rounded at 2^-39 of that largest. That is float32's own error as long as no k of the
+// other matrix has much larger numbers than another: one of the two matrices, the guard, must have columns (all numbers of one k)
+// whose largest are within COLUMN_BITS powers of two. Columns of the guard that are all zeros count for nothing, so they are left out of the
+// other matrix, where they could hold the largest number of a row.
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned short u16;
+
+#define PART_BYTES (TILE * DEPTH * 2)   // one term of a block
+#define BLOCK_BYTES (2 * PART_BYTES)
+#define INFINITE 0x7f800000u            // absolute values compare like integers, and NaN is the largest
+#define ABSOLUTE 0x7fffffffu
+#define MEASURED_LINES 64
+
+// One matrix or a batch of them, `inner` matrices inner_step apart, and again after outer_step. All steps count floats.
+struct Matrix {
+    const float* at;
+    u64 row_step, k_step, inner_step, outer_step;
+    int inner, rows, width;
+};
+
+__device__ __forceinline__ const float* matrix_at(const Matrix& m, u32 batch) {
+    return m.at + batch / m.inner * m.outer_step + batch % m.inner * m.inner_step;
+}
+
+// Where the 16 bytes of halves 8 * chunk.. of a row lie within one term of a block.
+__device__ __forceinline__ u32 swizzled(u32 row, u32 chunk) {
+    return row * (DEPTH * 2) + ((chunk ^ (row & 7)) << 4);
+}
+
+// A power of two that brings `largest` into [2^13, 2^14), the upper end of fp16; 0 when there is none.
+__device__ __forceinline__ float scale_for(u32 largest) {
+    if (largest >= INFINITE) return 0.f;
+    const int exponent = (int)(largest >> 23) - 127;
+    return __uint_as_float((u32)(127 + min(126, 13 - exponent)) << 23);
+}
+
+#ifndef HONE_HOST
+__device__ __forceinline__ u32 pack_halves(float first, float second) {
+    u32 packed;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
+    return packed;
+}
+
+__device__ __forceinline__ float2 unpack_halves(u32 packed) {
+    float2 v;
+    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.f16 %0, low;\ncvt.f32.f16 %1, high;\n}" : "=f"(v.x), "=f"(v.y) : "r"(packed));
+    return v;
+}
+#endif
+
+// Both terms of eight numbers to their place in a block.
+__device__ __forceinline__ void write_terms(char* block, const float (&v)[8], float scale) {
+    u32 high[4], low[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float a = v[2 * i] * scale, b = v[2 * i + 1] * scale;
+        high[i] = pack_halves(a, b);
+        const float2 kept = unpack_halves(high[i]);
+        low[i] = pack_halves(a - kept.x, b - kept.y);
+    }
+    *(uint4*)block = make_uint4(high[0], high[1], high[2], high[3]);
+    *(uint4*)(block + PART_BYTES) = make_uint4(low[0], low[1], low[2], low[3]);
+}
+
+// 0 for a number that only zeros of the other matrix meet. What is not finite stays: it makes NaN of them.
+__device__ __forceinline__ float unless_masked(float v, bool masked) {
+    return masked && (__float_as_uint(v) & ABSOLUTE) < INFINITE ? 0.f : v;
+}
+
+// Four floats side by side, those from `left` on 0.
+__device__ __forceinline__ void load_four(const float* at, int left, bool aligned, float* v) {
+    if (aligned && left >= 4) {
+        *(float4*)v = *(const float4*)at;
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) v[i] = i < left ? at[i] : 0.f;  // hone: allow uncoalesced-access
+    }
+}
+
+// One CTA per row; rows from m.rows on are padding. unscale is 0 for a row that is not finite, and `odd` is set. columns: of the guard, where m
+// is not it; `largest`: of the rows, where they were measured.
+extern "C" __global__ void __launch_bounds__(1024)
+split_rows(const Matrix m, char* to, float* unscale, const float* columns, int columns_step, const u32* largest_of, u32* odd) {
+    __shared__ u32 warp_largest[32];
+    const int row = blockIdx.x, blocks = (m.width + DEPTH - 1) / DEPTH, chunks = blocks * (DEPTH / 8);
+    const float* source = matrix_at(m, blockIdx.y) + row * m.row_step;
+    const bool aligned = (u64)source % 16 == 0, columns_aligned = (u64)columns % 16 == 0 && columns_step % 4 == 0;
+    const u64 padded = (u64)blockIdx.y * gridDim.x + row;   // gridDim.x is a multiple of TILE
+    if (columns) columns += (u64)blockIdx.y * columns_step;
+    auto load = [&](int chunk, float (&v)[8]) {
+        load_four(source + chunk * 8, m.width - chunk * 8, aligned, v);
+        load_four(source + chunk * 8 + 4, m.width - chunk * 8 - 4, aligned, v + 4);
+        if (columns) {
+            float of_guard[8];
+            load_four(columns + chunk * 8, m.width - chunk * 8, columns_aligned, of_guard);
+            load_four(columns + chunk * 8 + 4, m.width - chunk * 8 - 4, columns_aligned, of_guard + 4);
+#pragma unroll
+            for (int i = 0; i < 8; ++i) v[i] = unless_masked(v[i], of_guard[i] == 0.f);
+        }
+    };
+    float scale = 0.f;
+    if (row < m.rows) {
+        u32 largest = 0;
+        if (largest_of) {
+            largest = largest_of[(u64)blockIdx.y * m.rows + row];
+        } else {
+            for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
+                float v[8];
+                load(chunk, v);
+#pragma unroll
+                for (int i = 0; i < 8; ++i) largest = max(largest, __float_as_uint(v[i]) & ABSOLUTE);
+            }
+            largest = __reduce_max_sync(0xffffffffu, largest);
+            if (threadIdx.x % 32 == 0) warp_largest[threadIdx.x / 32] = largest;
+            __syncthreads();
+            largest = __reduce_max_sync(0xffffffffu, threadIdx.x % 32 < blockDim.x / 32 ? warp_largest[threadIdx.x % 32] : 0);
+        }
+        scale = scale_for(largest);
+        if (threadIdx.x == 0) {
+            unscale[padded] = scale > 0.f ? 1.f / scale : 0.f;
+            if (odd && !(scale > 0.f)) atomicOr(odd, 1u);
+        }
+    }
+    char* blocks_of_tile = to + padded / TILE * blocks * BLOCK_BYTES;
+    for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
+        float v[8] = {};
+        if (scale > 0.f) load(chunk, v);
+        write_terms(blocks_of_tile + (u64)(chunk / (DEPTH / 8)) * BLOCK_BYTES + swizzled(row % TILE, chunk % (DEPTH / 8)), v, scale);
+    }
+}
+
+// One CTA per block of TILE rows and DEPTH k; rows lie side by side in memory. The rows were measured.
+extern "C" __global__ void __launch_bounds__(256)
+split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int columns_step, const u32* largest_of, u32* odd) {
+    // Four rows are 16 bytes, and the place of those among the 32 of a k depends on k / 8: no two threads meet in a bank.
+    __shared__ __align__(16) float turned[DEPTH][TILE];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k_block = gridDim.y - 1 - blockIdx.y;   // what was measured last is in L2
+    const int first_row = blockIdx.x * TILE, first_k = k_block * DEPTH;
+    const float* source = matrix_at(m, blockIdx.z) + first_row;
+    const bool aligned = (u64)m.at % 16 == 0 && m.k_step % 4 == 0 && m.inner_step % 4 == 0 && m.outer_step % 4 == 0;
+#pragma unroll
+    for (int i = 0; i < DEPTH / 8; ++i) {
+        const int k = warp + 8 * i, at = first_k + k;
+        float v[4] = {};
+        if (at < m.width && !(columns && columns[(u64)blockIdx.z * columns_step + at] == 0))
+            load_four(source + at * m.k_step + lane * 4, m.rows - first_row - lane * 4, aligned, v);
+        *(float4*)&turned[k][(lane ^ (k / 8)) * 4] = *(float4*)v;
+    }
+    __syncthreads();
+    char* block = to + (((u64)blockIdx.z * gridDim.x + blockIdx.x) * gridDim.y + k_block) * BLOCK_BYTES;
+#pragma unroll
+    for (int i = 0; i < TILE / 32; ++i) {
+        const int row = i * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
+        const float scale = first_row + row < m.rows ? scale_for(largest_of[(u64)blockIdx.z * m.rows + first_row + row]) : 0.f;
+        float v[8];
+#pragma unroll
+        for (int j = 0; j < 8; ++j) v[j] = scale > 0.f ? turned[chunk * 8 + j][(row / 4 ^ chunk) * 4 + row % 4] : 0.f;
+        write_terms(block + swizzled(row, chunk), v, scale);
+        if (k_block == 0 && chunk == 0 && first_row + row < m.rows) {
+            unscale[((u64)blockIdx.z * gridDim.x + blockIdx.x) * TILE + row] = scale > 0.f ? 1.f / scale : 0.f;
+            if (odd && !(scale > 0.f)) atomicOr(odd, 1u);
+        }
+    }
+}
+
+// Largest absolute values, as integers, into memory that is zero before: of `fast` places that lie side by side and of `slow` lines of them. One
+// CTA looks at 128 places of MEASURED_LINES lines. Rows are fast where k_step is not 1, else k is. The last CTA of a matrix checks its columns and sets `wide`.
+extern "C" __global__ void __launch_bounds__(256)
+split_measure(const Matrix m, u32* rows, u32* columns, u32* counters, u32* wide, const u32* masks, int masks_step) {
+    __shared__ u32 places[8][128];
+    __shared__ u32 last, smallest;
+    const bool along_k = m.k_step == 1;
+    const int fast = along_k ? m.width : m.rows, slow = along_k ? m.rows : m.width, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const u64 step = along_k ? m.row_step : m.k_step;
+    rows += (u64)blockIdx.z * m.rows;
+    columns += (u64)blockIdx.z * m.width;
+    if (masks) masks += (u64)blockIdx.z * masks_step;
+    const int place = blockIdx.x * 128 + lane * 4, line = blockIdx.y * MEASURED_LINES + warp;
+    const float* source = matrix_at(m, blockIdx.z) + place;
+    const bool aligned = (u64)m.at % 16 == 0 && step % 4 == 0 && m.inner_step % 4 == 0 && m.outer_step % 4 == 0;
+    bool masked[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) masked[j] = masks && along_k && place + j < fast && masks[place + j] == 0;
+    u32 largest[4] = {};
+    float v[MEASURED_LINES / 8][4];
+#pragma unroll
+    for (int i = 0; i < MEASURED_LINES / 8; ++i)
+        load_four(source + (line + 8 * i) * step, line + 8 * i < slow ? fast - place : 0, aligned, v[i]);
+#pragma unroll
+    for (int i = 0; i < MEASURED_LINES / 8; ++i) {
+        const int at = line + 8 * i;
+        u32 of_line = 0;
+        const bool skip = masks && !along_k && at < slow && masks[at] == 0;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const u32 bits = __float_as_uint(unless_masked(v[i][j], masked[j] || skip)) & ABSOLUTE;
+            largest[j] = max(largest[j], bits);
+            of_line = max(of_line, bits);
+        }
+        of_line = __reduce_max_sync(0xffffffffu, of_line);
+        if (lane == 0 && at < slow && of_line > 0) atomicMax((along_k ? rows : columns) + at, of_line);
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) places[warp][lane * 4 + j] = largest[j];
+    __syncthreads();
+    if (threadIdx.x < 128 && blockIdx.x * 128 + threadIdx.x < fast) {
+        u32 most = 0;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) most = max(most, places[i][threadIdx.x]);
+        if (most > 0) atomicMax((along_k ? columns : rows) + blockIdx.x * 128 + threadIdx.x, most);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(counters + blockIdx.z, 1u) == gridDim.x * gridDim.y - 1;
+        smallest = ABSOLUTE;
+        places[0][0] = 0;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    u32 most = 0, least = ABSOLUTE;
+    for (int k = threadIdx.x; k < m.width; k += 256 * 8) {
+        u32 of_column[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) of_column[i] = k + 256 * i < m.width ? __ldcg(columns + k + 256 * i) : 0;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            most = max(most, of_column[i]);
+            if (of_column[i] > 0) least = min(least, of_column[i]);
+        }
+    }
+    atomicMax(&places[0][0], most);
+    atomicMin(&smallest, least);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const u32 largest_column = places[0][0];
+        const bool far = (smallest >> 23) + COLUMN_BITS < (largest_column >> 23) || largest_column < (27u << 23);  // 2^-100
+        if (largest_column > 0 && (far || largest_column >= INFINITE)) atomicOr(wide, 1u);
+    }
+}

@@ -1,0 +1,58 @@
+// What split_product must not be trusted with, in plain float32: everything where the guard's columns span too many powers of two, else the rows
+// of x and of w that are not finite. One CTA takes tiles of 64 rows and 64 units in turn; without anything to do it returns at once.
+extern "C" __global__ void __launch_bounds__(256)
+split_plain(const Matrix x, const Matrix w, const float* x_unscale, const float* w_unscale, int x_padded, int w_padded, const u32* wide, const u32* odd,
+            const float* bias, float* out, int batches) {
+    const bool all = wide && *wide != 0;
+    if (!all && *odd == 0) return;
+    __shared__ float xs[16][68], ws[16][68];
+    const int across = (w.rows + 63) / 64, down = (x.rows + 63) / 64;
+    const int row = threadIdx.x / 16 * 4, unit = threadIdx.x % 16 * 4;
+    for (u64 tile = blockIdx.x; tile < (u64)across * down * batches; tile += gridDim.x) {
+        const u32 batch = tile / ((u64)across * down), in_batch = tile % ((u64)across * down);
+        const int first_row = in_batch / across * 64, first_unit = in_batch % across * 64;
+        const float* x_scales = x_unscale + (u64)batch * x_padded, *w_scales = w_unscale + (u64)batch * w_padded;
+        auto unsound = [&](int m, int n) { return all || !(x_scales[m] > 0.f) || !(w_scales[n] > 0.f); };
+        const int seen = threadIdx.x % 64;
+        bool needed = all;
+        if (threadIdx.x < 64) needed = needed || (first_row + seen < x.rows && !(x_scales[first_row + seen] > 0.f));
+        else if (threadIdx.x < 128) needed = needed || (first_unit + seen < w.rows && !(w_scales[first_unit + seen] > 0.f));
+        if (!__syncthreads_or(needed)) continue;
+        const float* x_at = matrix_at(x, batch), *w_at = matrix_at(w, batch);
+        float sum[4][4] = {};
+        for (int k = 0; k < x.width; k += 16) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                // Neighbouring threads read along whichever axis lies side by side.
+                const int at = threadIdx.x + 256 * i;
+                const int xr = x.k_step == 1 ? at / 16 : at % 64, xk = x.k_step == 1 ? at % 16 : at / 64;
+                const int wr = w.k_step == 1 ? at / 16 : at % 64, wk = w.k_step == 1 ? at % 16 : at / 64;
+                xs[xk][xr] = first_row + xr < x.rows && k + xk < x.width ? x_at[(first_row + xr) * x.row_step + (k + xk) * x.k_step] : 0.f;
+                ws[wk][wr] = first_unit + wr < w.rows && k + wk < x.width ? w_at[(first_unit + wr) * w.row_step + (k + wk) * w.k_step] : 0.f;
+            }
+            __syncthreads();
+            float part[4][4] = {};
+#pragma unroll
+            for (int at = 0; at < 16; ++at) {
+                const float4 a = *(const float4*)&xs[at][row], b = *(const float4*)&ws[at][unit];
+                const float as[4] = {a.x, a.y, a.z, a.w}, bs[4] = {b.x, b.y, b.z, b.w};
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+#pragma unroll
+                    for (int j = 0; j < 4; ++j) part[i][j] = fmaf(as[i], bs[j], part[i][j]);
+            }
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+#pragma unroll
+                for (int j = 0; j < 4; ++j) sum[i][j] += part[i][j];
+            __syncthreads();
+        }
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                const int m = first_row + row + i, n = first_unit + unit + j;
+                if (m < x.rows && n < w.rows && unsound(m, n)) out[((u64)batch * x.rows + m) * w.rows + n] = bias ? sum[i][j] + bias[n] : sum[i][j];
+            }
+    }
+}

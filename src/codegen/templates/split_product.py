@@ -1,0 +1,201 @@
+# Products of two matrices in a graph, on Hopper's fp16 tensor cores at float32's accuracy. An operand that follows from weights is split once; others
+# are split in every call. What the kernels cannot be trusted with is found on the device and computed there in plain float32.
+@@part_split.py@@
+
+_SOURCES["split_gemm"] += r"""
+@@split_plain.cu@@"""
+_PLAIN_CTAS = 528  # of split_plain: as many as run at once
+_MEASURED_LINES = 64  # of a CTA of split_measure
+
+
+def _collapsed(shape, strides):
+    """Axes that are passed in one stride as one; those of length 1 are left out."""
+    axes = []
+    for size, stride in zip(shape, strides):
+        if size == 1:
+            continue
+        if axes and axes[-1][1] == size * stride:
+            axes[-1] = (axes[-1][0] * size, stride)
+        else:
+            axes.append((size, stride))
+    return axes
+
+
+class _Side:
+    """One operand: rows along k as they lie in memory, how many of them there are, and what is needed to split them."""
+
+    def __init__(self, tensor, batch):
+        """batch: the shape of the batch; None where all leading axes of the tensor count rows."""
+        *lead, rows, width = tensor.shape
+        *lead_strides, row_step, k_step = tensor.stride()
+        along = _collapsed((*lead, rows), (*lead_strides, row_step)) if batch is None else _collapsed((rows,), (row_step,))
+        matrices = [] if batch is None else _collapsed(batch, tensor.expand(*batch, rows, width).stride()[:-2])
+        if len(matrices) == 1 and matrices[0][1] == 0:
+            matrices = []  # one for the whole batch
+        ordered = width == 1 or k_step == 1 or not along or along[0][1] == 1
+        self.copied = len(along) > 1 or len(matrices) > 2 or not ordered or any(step < 0 for _, step in (*along, *matrices))
+        if self.copied:
+            return
+        self.rows = along[0][0] if along else 1
+        row_step = along[0][1] if along else 0
+        inner, inner_step = matrices[-1] if matrices else (1, 0)
+        outer, outer_step = matrices[0] if len(matrices) == 2 else (1, 0)
+        self.batches, self.width = inner * outer, width
+        self.along_k = width == 1 or k_step == 1
+        self.matrix = _Matrix(None, row_step, 1 if self.along_k else k_step, inner_step, outer_step, inner, self.rows, width)
+        self.tiles = -(-self.rows // _TILE)
+        terms, unscale = _split_sizes(self.rows, width)
+        self.terms_bytes, self.unscale_bytes = self.batches * terms, self.batches * unscale
+        # For split_measure: whether its columns are too wide, counters, rows, columns; columns are read in 16 bytes.
+        self.largest_at = _up(1 + self.batches, 4)
+        self.columns_at = self.largest_at + _up(self.batches * self.rows, 4)
+        self.zeroed_words = self.columns_at + _up(self.batches * width, 4)
+        self.terms, self.unscale, self.counters, self.largest, self.columns, self.wide = (_pointer() for _ in range(6))
+
+    def place(self, scratch, zeroed):
+        """Where its terms and what is measured of it lie. Returns the places behind them."""
+        self.terms.value, self.unscale.value = scratch, scratch + self.terms_bytes
+        self.wide.value, self.counters.value = zeroed, zeroed + 4
+        self.largest.value, self.columns.value = zeroed + 4 * self.largest_at, zeroed + 4 * self.columns_at
+        return scratch + self.terms_bytes + self.unscale_bytes, zeroed + 4 * self.zeroed_words
+
+    def calls(self, device, stream, macros, measured, mask, mask_step, odd):
+        """mask: the columns of the guard, where this is not the guard."""
+        measured, mask = measured or not self.along_k, _pointer() if mask is None else mask
+        call = lambda name, grid, *arguments: _Call(device, stream, macros, name, grid, 256, arguments)
+        made = []
+        if measured:
+            fast, slow = (self.width, self.rows) if self.along_k else (self.rows, self.width)
+            grid = (-(-fast // 128), -(-slow // _MEASURED_LINES), self.batches)
+            made.append(call("split_measure", grid, self.matrix, self.largest, self.columns, self.counters, self.wide, mask, mask_step))
+        if self.along_k:
+            made.append(_split_rows_call(device, stream, macros, self.matrix, self.batches, self.terms, self.unscale, mask, mask_step,
+                                         self.largest if measured else None, odd))  # fmt: skip
+        else:
+            grid = (self.tiles, -(-self.width // _DEPTH), self.batches)
+            made.append(call("split_columns", grid, self.matrix, self.terms, self.unscale, mask, mask_step, self.largest, odd))
+        return made
+
+
+class _PackedOperand:
+    """The operand `of` of a product ("x" or "w") that follows from weights, split; never changed after construction."""
+
+    def __init__(self, device, tensor, batch, of, macros):
+        self.of, self.side, self.plans = of, _Side(tensor, batch), collections.OrderedDict()
+        if self.side.copied:
+            tensor = tensor.contiguous()
+            self.side = _Side(tensor, batch)
+        side, self.tensor = self.side, tensor
+        self.scratch = torch.empty(side.terms_bytes + side.unscale_bytes, dtype=torch.uint8, device=tensor.device)
+        self.zeroed = torch.zeros(side.zeroed_words, dtype=torch.int32, device=tensor.device)
+        side.matrix.at = tensor.data_ptr()
+        side.place(self.scratch.data_ptr(), self.zeroed.data_ptr())
+        for call in side.calls(device, _raw_stream(device), macros, True, None, 0, _pointer()):
+            _driver().launch(call.launch)
+        self.refused = bool(self.zeroed[0])  # also where a number is not finite
+        columns = self.zeroed[side.columns_at :][: side.batches * side.width]
+        self.mask = side.columns if bool((columns == 0).any()) else None
+
+
+class _ProductPlan:
+    """A product of operands that lie as these do, on one stream. A call only fills in addresses."""
+
+    def __init__(self, device, stream, tensors, packed, batch):
+        self.lock, self.device = threading.Lock(), torch.device("cuda", device)
+        self.sides, self.copied = {}, set()
+        for name, tensor in tensors.items():
+            side = packed.side if packed and packed.of == name else _Side(tensor, batch)
+            if side.copied:
+                self.copied.add(name)
+                side = _Side(tensor.contiguous(), batch)
+            self.sides[name] = side
+        x, w = self.sides["x"], self.sides["w"]
+        batches = max(x.batches, w.batches)
+        launch = _product_launch(device, x.rows, w.rows, x.width, batches)
+        macros, divided, size = launch.macros(), launch.splits > 1, batches * x.rows * w.rows
+        self.out, self.bias, self.sums, self.odd = (_pointer() for _ in range(4))
+        # The guard is what is split already, what all products share, or what has to be measured anyway.
+        guard = packed.of if packed else "x" if (x.batches, x.along_k) < (w.batches, w.along_k) else "w"
+        guarding = self.sides[guard]
+        mask = packed.mask if packed else guarding.columns
+        self.dynamic, self.calls = [], []
+        for name in sorted(self.sides, key=lambda name: name != guard):
+            side = self.sides[name]
+            if packed and name == guard:
+                continue
+            self.dynamic.append((name, side))
+            given = mask if name != guard and guarding.batches in (1, side.batches) else None  # the guard's zeros
+            step = guarding.width if guarding.batches > 1 else 0
+            self.calls += side.calls(device, stream, macros, name == guard, given, step, self.odd)
+        arguments = (w.terms, x.terms, w.unscale, x.unscale, self.bias, self.sums if divided else self.out, x.rows, w.rows)
+        w_tiles, x_tiles = (side.tiles if side.batches > 1 else 0 for side in (w, x))
+        self.calls.append(_product_call(device, stream, launch, batches, arguments, w_tiles, x_tiles))
+        if divided:
+            self.calls.append(_sum_call(device, stream, launch, size, self.sums, self.bias, self.out, w.rows))
+        tiles = -(-x.rows // 64) * -(-w.rows // 64) * batches
+        arguments = (x.matrix, w.matrix, x.unscale, w.unscale, _TILE * x_tiles, _TILE * w_tiles, _pointer() if packed else guarding.wide, self.odd, self.bias, self.out, batches)
+        self.calls.append(_Call(device, stream, macros, "split_plain", (min(_PLAIN_CTAS, tiles), 1, 1), 256, arguments))
+        self.zeroed_words = 4 + sum(side.zeroed_words for _, side in self.dynamic)
+        self.sums_at = _up(sum(side.terms_bytes + side.unscale_bytes for _, side in self.dynamic), 256)
+        self.scratch_bytes = self.sums_at + (4 * launch.splits * size if divided else 0)
+
+    def __call__(self, tensors, bias, shape):
+        for name in self.copied:
+            tensors[name] = tensors[name].contiguous()
+        scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self.device)
+        zeroed = torch.zeros(self.zeroed_words, dtype=torch.int32, device=self.device)
+        out = torch.empty(shape, dtype=torch.float32, device=self.device)
+        driver, at, words = _driver(), scratch.data_ptr(), zeroed.data_ptr()
+        with self.lock:
+            self.out.value, self.bias.value = out.data_ptr(), None if bias is None else bias.data_ptr()
+            self.sums.value, self.odd.value, words = at + self.sums_at, words, words + 16
+            for name, side in self.dynamic:
+                side.matrix.at = tensors[name].data_ptr()
+                at, words = side.place(at, words)
+            for call in self.calls:
+                driver.launch(call.launch)
+        return out
+
+
+_product_launches = {}
+
+
+def _product_launch(device, *sizes):
+    if (device, *sizes) not in _product_launches:
+        properties = torch.cuda.get_device_properties(device)
+        launch = _product_launches[(device, *sizes)] = _Launch(*sizes[:3], properties.multi_processor_count, sizes[3])
+        launch.hopper = properties.major == 9
+    return _product_launches[(device, *sizes)]
+
+
+class _SplitProduct:
+    """One product of the graph. x and w make matrices with k as their last axis of its operands; `of` names the one that follows from weights.
+    sizes: rows, units, k, and how many products the batch has. batch: its shape, None where all leading axes of x count rows."""
+
+    def __init__(self, x, w, sizes, batch, shape, of=None):
+        self.views, self.sizes, self.batch, self.shape, self.of = {"x": x, "w": w}, sizes, batch, shape, of
+        self.plans = collections.OrderedDict()
+
+    def pack(self, device, tensor):
+        launch = _product_launch(device, *self.sizes)
+        if not launch.hopper:
+            return None
+        _driver().enter(device)
+        packed = _PackedOperand(device, self.views[self.of](tensor), self.batch, self.of, launch.macros())
+        if packed.refused:
+            _warn_once(_Unsupported("weights of a product are not finite or span too many powers of two"))
+        return packed
+
+    def __call__(self, device, stream, x, w, bias, packed, in_pytorch):
+        if not _product_launch(device, *self.sizes).hopper or packed is not None and packed.refused or _linear_tf32():
+            return in_pytorch()
+        tensors = {"x": self.views["x"](x), "w": self.views["w"](w)}
+        plans = self.plans if packed is None else packed.plans
+        key = (device, stream, tensors["x"].stride(), tensors["w"].stride())
+        plan = plans.get(key)
+        if plan is None:
+            with _lock:
+                plan = plans[key] = _ProductPlan(device, stream, tensors, packed, self.batch)
+                while len(plans) > _PLANS_KEPT:
+                    plans.popitem(last=False)
+        return plan(tensors, None if bias is None else bias.contiguous(), self.shape)
