@@ -35,6 +35,7 @@ struct Proposal {
   std::string source;
   double predicted_us = 0;  // 0: unknown
   std::string why;
+  bool is_baseline = false;  // it does what one of the judge's own baselines does
 };
 
 struct Declined {

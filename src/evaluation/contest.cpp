@@ -407,6 +407,18 @@ Result<bool> Contest::TimeRounds(Both& both, const Progress& progress) {
   return true;
 }
 
+// A large task fills the device; what the allocators of both processes keep for themselves may be all that is
+// left.
+Status Contest::DropCaches(WorkerProcess& reference, WorkerProcess& candidate) {
+  const double bytes = static_cast<double>(session_.card().input_bytes + session_.card().output_bytes);
+  if (!memory_.on_device() || bytes <= kLargeBytes) return Ok();
+  for (WorkerProcess* worker : {&reference, &candidate}) {
+    worker->Thaw();
+    HONE_RETURN_IF_ERROR(worker->Call(DropRequest{}, 60));
+  }
+  return Ok();
+}
+
 Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate, const Progress& progress,
                               std::optional<Stop>* stop) {
   HONE_ASSIGN_OR_RETURN(const DeviceLock alone,
@@ -419,12 +431,7 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
             0,
             0,
             {}};
-  const double bytes = static_cast<double>(session_.card().input_bytes + session_.card().output_bytes);
-  if (memory_.on_device() && bytes > kLargeBytes)  // what trials have left in the allocators' caches
-    for (WorkerProcess* worker : {&reference, &candidate}) {
-      worker->Thaw();
-      HONE_RETURN_IF_ERROR(worker->Call(DropRequest{}, 60));
-    }
+  HONE_RETURN_IF_ERROR(DropCaches(reference, candidate));  // what trials have left there
   if (timing_.pairs == 0) {
     timing_.eager_alone_us = session_.eager_us();
     timing_.memory = session_.memory_note();
@@ -454,6 +461,7 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
     both.answers.Restart();
     both.reference.Finish();
     both.candidate.Finish();
+    if (timed) HONE_RETURN_IF_ERROR(DropCaches(reference, candidate));  // others need the memory now
   }
   if (!timed) {
     *stop = both.candidate.stop();

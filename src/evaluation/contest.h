@@ -80,6 +80,7 @@ class Contest {
     double reach = 1;  // half the distance of the rounds between which the median lies, 19 times in 20
   };
   TimeRatio RatioTo(const Contestant& baseline) const;
+  Status DropCaches(WorkerProcess& reference, WorkerProcess& candidate);
   int MaxSets() const;
 
   ReferenceSession& session_;

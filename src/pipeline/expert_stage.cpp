@@ -93,13 +93,14 @@ Status Spine::Expert() {
   struct Entry {
     CandidateRecord candidate;
     QuickLook look;
+    bool is_baseline = false;
   };
   std::vector<Entry> entries;
   for (const Proposal& proposal : answer.proposals) {
     const std::string key = FileNameOf(ReplaceAll(proposal.recipe, "/", "."));
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
                           recorder_.store().Candidate(recorder_.run().id, key));
-    Entry entry{kept ? *kept : MakeCandidate(key, "", "expert", proposal.source), {}};
+    Entry entry{kept ? *kept : MakeCandidate(key, "", "expert", proposal.source), {}, proposal.is_baseline};
     if (!kept) {
       entry.candidate.title = proposal.title;
       entry.candidate.predicted_us = proposal.predicted_us;
@@ -117,8 +118,19 @@ Status Spine::Expert() {
       if (a.look.right != b.look.right) return a.look.right;
       return a.look.right && a.look.call_us < b.look.call_us;
     });
+  // What is a baseline itself cannot be faster than the best of them, so it is judged only if nothing else
+  // is.
+  std::stable_partition(entries.begin(), entries.end(), [](const Entry& e) { return !e.is_baseline; });
   int judged = 0;
+  bool accepted = false;
   for (Entry& entry : entries) {
+    if (entry.is_baseline && accepted) {
+      HONE_RETURN_IF_ERROR(recorder_.Decide(
+          "left_out:" + entry.candidate.key, "expert",
+          fmt::format("{}: not judged: it is one of the baselines, and an accepted candidate is faster",
+                      entry.candidate.key)));
+      continue;
+    }
     const bool hopeless =
         !all && entry.look.right && entry.look.call_us > kHopeless * context_.best_us && judged > 0;
     if (!all && (hopeless || judged >= options_.judge_at_most)) {
@@ -130,7 +142,8 @@ Status Spine::Expert() {
                                                   : "others were faster in the screening run")));
       continue;
     }
-    HONE_RETURN_IF_ERROR(Judge(entry.candidate));
+    HONE_ASSIGN_OR_RETURN(const CandidateRecord record, Judge(entry.candidate));
+    accepted = accepted || record.accepted();
     ++judged;
   }
   return Ok();

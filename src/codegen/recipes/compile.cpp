@@ -27,6 +27,7 @@ Result<RecipeAnswer> ProposeCompile(const RecipeContext& context) {
   parts.values = {{"graph", false}};
   Proposal proposal;
   proposal.title = parts.title;
+  proposal.is_baseline = true;
   proposal.why = "elementwise operators are fused with their neighbours";
   proposal.predicted_us = OperatorChainUs(context, "compile");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));

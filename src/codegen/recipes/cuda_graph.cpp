@@ -20,6 +20,7 @@ Result<RecipeAnswer> ProposeCudaGraph(const RecipeContext& context) {
       {"folded", false}, {"graph", true}, {"tf32", GetBool(context.inputs.machine, "tf32_allowed")}};
   Proposal proposal;
   proposal.title = parts.title;
+  proposal.is_baseline = true;
   proposal.why = "the host launches every operator one by one; a graph launches them at once";
   proposal.predicted_us = OperatorChainUs(context, "cuda_graph");
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
