@@ -53,10 +53,16 @@ class _Matrix(ctypes.Structure):  # as split_rows and its like take it
                 *((name, ctypes.c_int) for name in ("inner", "rows", "width"))]  # fmt: skip
 
 
-def _split_sizes(rows, width):
-    """Bytes of the two fp16 terms of a matrix in blocks, and of the scales of its rows."""
+def _split_sizes(rows, width, name):
+    """Bytes of the two fp16 terms of a matrix in blocks, and of its scales: one for a row of x, one for a row of each block of w."""
     padded = _up(rows, _TILE)
-    return 4 * padded * _up(width, _DEPTH), 4 * padded
+    return 4 * padded * _up(width, _DEPTH), 4 * padded * (-(-width // _DEPTH) if name == "w" else 1)
+
+
+def _split_blocks_call(device, stream, macros, matrix, batches, terms, scales, columns=None, counters=None, wide=None, strict=0, odd_rows=None, odd=None):
+    columns, counters, wide, odd_rows, odd = (_pointer() if given is None else given for given in (columns, counters, wide, odd_rows, odd))
+    grid = (-(-matrix.rows // _TILE), -(-matrix.width // _DEPTH), batches)
+    return _Call(device, stream, macros, "split_blocks", grid, 256, (matrix, terms, scales, columns, counters, wide, strict, odd_rows, odd))
 
 
 def _split_rows_call(device, stream, macros, matrix, batches, terms, unscale, columns=None, columns_step=0, largest=None, odd=None):
@@ -75,7 +81,7 @@ def _product_call(device, stream, launch, batches, arguments, w_tiles=0, x_tiles
     clusters = launch.row_tiles * launch.unit_tiles // (across * down) * launch.splits * batches
     grid = (min(clusters, max(1, launch.processors // (across * down))) * across, down, 1)
     arguments = (*arguments, launch.blocks, launch.per_split, launch.splits, batches, w_tiles, x_tiles)
-    return _Call(device, stream, launch.macros(), "split_product", grid, 384, arguments, _STAGES * 4 * _TILE * _DEPTH * 2)
+    return _Call(device, stream, launch.macros(), "split_product", grid, 384, arguments, _STAGES * (4 * _TILE * _DEPTH * 2 + 1024))
 
 
 def _sum_call(device, stream, launch, size, sums, bias, out, units):
