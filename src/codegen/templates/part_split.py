@@ -17,12 +17,12 @@ class _Launch:
         for splits in range(1, min(cost["most_parts"], max(1, self.blocks // cost["blocks_per_part"])) + 1):
             per_split = -(-self.blocks // splits)
             waves = -(-tiles * splits // processors)
-            flops = 6 * _TILE * _TILE * _DEPTH * per_split * waves * processors
-            us = flops / cost["product_flops_per_us"] + (2 * splits * batches * rows * units * 4 / cost["bytes_per_us"] + cost["sum_us"] if splits > 1 else 0)
+            flops = 6 * _TILE * _TILE * _DEPTH * per_split * processors
+            us = waves * (flops / cost["product_flops_per_us"] + cost["tile_us"]) + (2 * splits * batches * rows * units * 4 / cost["bytes_per_us"] + cost["sum_us"] if splits > 1 else 0)
             if best is None or us < best:
                 best, self.splits, self.per_split = us, -(-self.blocks // per_split), per_split
         weight_us, out_us = 4 * units * width / cost["bytes_per_us"], 4 * batches * rows * units / cost["bytes_per_us"]
-        self.us = cost["call_us"] + 16 * rows * width / cost["bytes_per_us"] + max(best, weight_us) + out_us
+        self.us = cost["call_us"] + cost["split_bytes"] * rows * width / cost["bytes_per_us"] + max(best, weight_us)
         # PyTorch's tiles are wide, too.
         filled = rows if rows < cost["few_rows"] else max(rows, cost["filled_rows"])
         self.pytorch_us = max(2 * filled * units * width / cost["pytorch_flops_per_us"], weight_us, out_us)
