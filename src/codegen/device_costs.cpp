@@ -140,6 +140,9 @@ SplitGemmCosts ReadSplitGemm(const Figures& at) {
   costs.bytes_per_us = at.Number("bytes_per_us");
   costs.call_us = at.Number("call_us");
   costs.sum_us = at.Number("sum_us");
+  costs.tile_us = at.Number("tile_us");
+  costs.split_bytes = at.Number("split_bytes");
+  costs.across_bytes = at.Number("across_bytes");
   costs.of_pytorch = at.Number("of_pytorch");
   costs.most_parts = at.Int("most_parts");
   costs.blocks_per_part = at.Int("blocks_per_part");

@@ -18,8 +18,8 @@ SplitProductCost CostOfSplitProduct(const SplitProductSize& size, const GpuCosts
   double product_us = 0;
   for (double parts = 1; parts <= most_parts; ++parts) {
     const double waves = up(tiles * parts, processors);
-    const double flops = 6.0 * tile * tile * depth * up(blocks, parts) * waves * processors;
-    double us = flops / costs.product_flops_per_us;
+    const double flops = 6.0 * tile * tile * depth * up(blocks, parts) * processors;
+    double us = waves * (flops / costs.product_flops_per_us + costs.tile_us);
     if (parts > 1) us += 2 * parts * out_us + costs.sum_us;
     if (parts == 1 || us < product_us) product_us = us;
   }
@@ -28,10 +28,11 @@ SplitProductCost CostOfSplitProduct(const SplitProductSize& size, const GpuCosts
                             ? size.rows
                             : std::max(size.rows, static_cast<double>(costs.filled_rows));
   const double kept_us = 4 * size.kept_elements / costs.bytes_per_us;
-  const double read_us = kept_us + 4 * size.split_elements / costs.bytes_per_us;
+  const double read_us = 4 * (size.split_elements + size.across_elements) / costs.bytes_per_us;
+  const double split_bytes =
+      costs.split_bytes * size.split_elements + costs.across_bytes * size.across_elements;
   SplitProductCost cost;
-  cost.ours_us =
-      costs.call_us + 16 * size.split_elements / costs.bytes_per_us + std::max(product_us, kept_us) + out_us;
+  cost.ours_us = costs.call_us + split_bytes / costs.bytes_per_us + std::max(product_us, kept_us);
   cost.pytorch_us =
       std::max({2 * size.batches * filled * size.units * size.width / costs.pytorch_flops_per_us,
                 size.kept_elements > 0 ? kept_us : read_us, out_us});

@@ -9,8 +9,9 @@ namespace hone {
 // out[rows, units] = x[rows, width] w[units, width]', `batches` times.
 struct SplitProductSize {
   double rows = 0, units = 0, width = 0, batches = 1;
-  double split_elements = 0;  // of operands that are split in every call
-  double kept_elements = 0;   // of those that are split once
+  double split_elements = 0;   // of operands that are split in every call
+  double kept_elements = 0;    // of those that are split once
+  double across_elements = 0;  // of x if it is split in every call and its rows lie across k
 };
 
 struct SplitProductCost {

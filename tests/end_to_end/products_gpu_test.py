@@ -128,7 +128,7 @@ def check(call, own, wide, inputs, notes):
     return norm, own_norm
 
 
-def run_runtime(name, forward, shapes):
+def run_runtime(name, forward, shapes, then=None):
     """The product alone, from the runtime as the recipe writes it: shapes that the cost model leaves to PyTorch."""
     module = run_runtime.module
     if module is None:
@@ -162,7 +162,10 @@ def run_runtime(name, forward, shapes):
         return product(0, module._enter(0), *found[0], None, None, lambda: 1 / 0)
 
     with torch.no_grad():
-        return notes, *check(call, own, own, inputs, notes)
+        found = check(call, own, own, inputs, notes)
+        if then:
+            then(call, own, inputs)
+        return notes, *found
 
 
 run_runtime.module = None

@@ -50,6 +50,7 @@ static inline unsigned __reduce_max_sync(unsigned, unsigned v) {
   for (int step = 16; step > 0; step /= 2) v = max(v, hone_exchange(v, threadIdx.x % 32 ^ step));
   return v;
 }
+static inline unsigned __shfl_xor_sync(unsigned, unsigned v, int step) { return hone_exchange(v, threadIdx.x % 32 ^ step); }
 static int hone_any;
 static inline int __syncthreads_or(int v) {
   if (threadIdx.x == 0) hone_any = 0;
@@ -133,20 +134,22 @@ def multiply(addresses):
     pointers = [ctypes.cast(addresses[i], ctypes.POINTER(ctypes.c_uint64))[0] for i in range(6)]
     numbers = [ctypes.cast(addresses[i], ctypes.POINTER(ctypes.c_int))[0] for i in range(6, 14)]
     rows, units, blocks, per_split, splits, batches, w_tiles, x_tiles = numbers
-    w_at, x_at, w_unscale, x_unscale, bias, out = pointers
+    w_at, x_at, w_scales, x_unscale, bias, out = pointers
     made = memory(out, splits * batches * rows * units, torch.float32).view(splits, batches, rows, units)
     tiles = lambda count: -(-count // TILE)
     size = lambda count: count * blocks * 4 * TILE * DEPTH
     for batch in range(batches):
         w = terms_of(w_at + size(batch * w_tiles), tiles(units), blocks)
         x = terms_of(x_at + size(batch * x_tiles), tiles(rows), blocks)
-        scales = [memory(at + 4 * TILE * batch * step, count, torch.float32).double() for at, step, count in ((x_unscale, x_tiles, rows), (w_unscale, w_tiles, units))]
+        x_scale = memory(x_unscale + 4 * TILE * batch * x_tiles, rows, torch.float32)
+        w_scale = memory(w_scales + 4 * TILE * blocks * batch * w_tiles, tiles(units) * blocks * TILE, torch.float32).view(tiles(units), blocks, TILE)
         for part in range(splits):
             total = torch.zeros(tiles(rows) * TILE, tiles(units) * TILE)
             for block in range(part * per_split, min(blocks, (part + 1) * per_split)):
                 k = slice(block * DEPTH, (block + 1) * DEPTH)
-                total += (x[0, :, k] @ w[1, :, k].T + x[1, :, k] @ w[0, :, k].T) + x[0, :, k] @ w[0, :, k].T
-            answer = (total[:rows, :units].double() * scales[0][:, None] * scales[1]).float()
+                products = (x[0, :, k] @ w[1, :, k].T + x[1, :, k] @ w[0, :, k].T) + x[0, :, k] @ w[0, :, k].T
+                total += products * w_scale[:, block].flatten()
+            answer = total[:rows, :units] * x_scale[:, None]
             if splits == 1 and bias:
                 answer += memory(bias, units, torch.float32)
             made[part, batch] = answer

@@ -190,9 +190,13 @@ std::map<graph::NodeId, Product> ChooseProducts(const graph::Graph& graph, const
     product->of = is_fixed(product->w) ? "w" : is_fixed(product->x) ? "x" : "";
     SplitProductSize size = {static_cast<double>(product->rows), static_cast<double>(product->units),
                              static_cast<double>(product->width), static_cast<double>(product->batches)};
-    for (const ValueId operand : {product->x, product->w})
-      (is_fixed(operand) ? size.kept_elements : size.split_elements) +=
-          static_cast<double>(graph.type(operand).elements());
+    for (const ValueId operand : {product->x, product->w}) {
+      const TensorType& type = graph.type(operand);
+      const bool across = operand == product->x && type.strides.back() != 1;
+      (is_fixed(operand) ? size.kept_elements
+       : across          ? size.across_elements
+                         : size.split_elements) += static_cast<double>(type.elements());
+    }
     const SplitProductCost cost = CostOfSplitProduct(size, gpu);
     if (!cost.pays) continue;
     product->us = cost.ours_us;

@@ -17,12 +17,12 @@ class _Launch:
         for splits in range(1, min(cost["most_parts"], max(1, self.blocks // cost["blocks_per_part"])) + 1):
             per_split = -(-self.blocks // splits)
             waves = -(-tiles * splits // processors)
-            flops = 6 * _TILE * _TILE * _DEPTH * per_split * waves * processors
-            us = flops / cost["product_flops_per_us"] + (2 * splits * batches * rows * units * 4 / cost["bytes_per_us"] + cost["sum_us"] if splits > 1 else 0)
+            flops = 6 * _TILE * _TILE * _DEPTH * per_split * processors
+            us = waves * (flops / cost["product_flops_per_us"] + cost["tile_us"]) + (2 * splits * batches * rows * units * 4 / cost["bytes_per_us"] + cost["sum_us"] if splits > 1 else 0)
             if best is None or us < best:
                 best, self.splits, self.per_split = us, -(-self.blocks // per_split), per_split
         weight_us, out_us = 4 * units * width / cost["bytes_per_us"], 4 * batches * rows * units / cost["bytes_per_us"]
-        self.us = cost["call_us"] + 16 * rows * width / cost["bytes_per_us"] + max(best, weight_us) + out_us
+        self.us = cost["call_us"] + cost["split_bytes"] * rows * width / cost["bytes_per_us"] + max(best, weight_us)
         # PyTorch's tiles are wide, too.
         filled = rows if rows < cost["few_rows"] else max(rows, cost["filled_rows"])
         self.pytorch_us = max(2 * filled * units * width / cost["pytorch_flops_per_us"], weight_us, out_us)
@@ -53,10 +53,16 @@ class _Matrix(ctypes.Structure):  # as split_rows and its like take it
                 *((name, ctypes.c_int) for name in ("inner", "rows", "width"))]  # fmt: skip
 
 
-def _split_sizes(rows, width):
-    """Bytes of the two fp16 terms of a matrix in blocks, and of the scales of its rows."""
+def _split_sizes(rows, width, name):
+    """Bytes of the two fp16 terms of a matrix in blocks, and of its scales: one for a row of x, one for a row of each block of w."""
     padded = _up(rows, _TILE)
-    return 4 * padded * _up(width, _DEPTH), 4 * padded
+    return 4 * padded * _up(width, _DEPTH), 4 * padded * (-(-width // _DEPTH) if name == "w" else 1)
+
+
+def _split_blocks_call(device, stream, macros, matrix, batches, terms, scales, columns=None, counters=None, wide=None, strict=0, odd_rows=None, odd=None):
+    columns, counters, wide, odd_rows, odd = (_pointer() if given is None else given for given in (columns, counters, wide, odd_rows, odd))
+    grid = (-(-matrix.rows // _TILE), -(-matrix.width // _DEPTH), batches)
+    return _Call(device, stream, macros, "split_blocks", grid, 256, (matrix, terms, scales, columns, counters, wide, strict, odd_rows, odd))
 
 
 def _split_rows_call(device, stream, macros, matrix, batches, terms, unscale, columns=None, columns_step=0, largest=None, odd=None):
@@ -75,7 +81,7 @@ def _product_call(device, stream, launch, batches, arguments, w_tiles=0, x_tiles
     clusters = launch.row_tiles * launch.unit_tiles // (across * down) * launch.splits * batches
     grid = (min(clusters, max(1, launch.processors // (across * down))) * across, down, 1)
     arguments = (*arguments, launch.blocks, launch.per_split, launch.splits, batches, w_tiles, x_tiles)
-    return _Call(device, stream, launch.macros(), "split_product", grid, 384, arguments, _STAGES * 4 * _TILE * _DEPTH * 2)
+    return _Call(device, stream, launch.macros(), "split_product", grid, 384, arguments, _STAGES * (4 * _TILE * _DEPTH * 2 + 1024))
 
 
 def _sum_call(device, stream, launch, size, sums, bias, out, units):

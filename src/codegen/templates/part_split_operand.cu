@@ -1,8 +1,9 @@
 // A matrix of float32 as two fp16 terms per number, in the blocks that split_product reads.
 //
-// split_rows     rows that lie along k
-// split_columns  rows that lie across k: a block is turned around in shared memory
-// split_measure  the largest number of every row and of every k, and whether those of k are alike enough
+// split_blocks   w: rows are scaled anew in every block, so that it is read once
+// split_rows     x whose rows lie along k; a row has one scale
+// split_columns  x whose rows lie across k: a block is turned around in shared memory
+// split_measure  for split_columns: the largest number of every row, and of every k
 //
 // A term of a number far below the largest of its row is rounded at 2^-39 of that largest. That is float32's own error as long as no k of the
 // other matrix has much larger numbers than another: one of the two matrices, the guard, must have columns (all numbers of one k)
@@ -84,6 +85,109 @@ __device__ __forceinline__ void load_four(const float* at, int left, bool aligne
     }
 }
 
+// The last CTA of a matrix to come here sets `wide` if its columns differ by too much or are not finite; where `strict`, also if one is all zeros.
+__device__ __forceinline__ void check_columns(const u32* columns, int width, u32* counter, u32* wide, bool strict) {
+    __shared__ u32 last, largest, smallest;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(counter, 1u) == gridDim.x * gridDim.y - 1;
+        largest = 0;
+        smallest = ABSOLUTE;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    u32 most = 0, least = ABSOLUTE;
+    for (int k = threadIdx.x; k < width; k += 256 * 8) {
+        u32 of_column[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) of_column[i] = k + 256 * i < width ? __ldcg(columns + k + 256 * i) : 0;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            most = max(most, of_column[i]);
+            if (of_column[i] > 0 || strict && k + 256 * i < width) least = min(least, of_column[i]);
+        }
+    }
+    atomicMax(&largest, most);
+    atomicMin(&smallest, least);
+    __syncthreads();
+    // From 2^90 on a sum of products could overflow before it is scaled, and under 2^-100 terms would lose bits.
+    if (threadIdx.x == 0 && largest > 0)
+        if ((smallest >> 23) + COLUMN_BITS < (largest >> 23) || largest < (27u << 23) || largest >= (217u << 23)) atomicOr(wide, 1u);
+}
+
+// One CTA per block of TILE rows and DEPTH k. scales: of the rows of each block, what brings its products back; 0 where one is not finite, and the row's
+// word of odd_rows and `odd` are set. columns (not for a weight that the host has looked at): the largest of every k, in memory that is zero before.
+extern "C" __global__ void __launch_bounds__(256)
+split_blocks(const Matrix m, char* to, float* scales, u32* columns, u32* counters, u32* wide, int strict, u32* odd_rows, u32* odd) {
+    // Four rows are 16 bytes, and the place of those among the 32 of a k depends on k / 8: no two threads meet in a bank when a row is read.
+    __shared__ __align__(16) float turned[DEPTH][TILE];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first_row = blockIdx.x * TILE, first_k = blockIdx.y * DEPTH;
+    const float* source = matrix_at(m, blockIdx.z);
+    const bool along_k = m.k_step == 1;
+    const bool aligned = (u64)m.at % 16 == 0 && (along_k ? m.row_step : m.k_step) % 4 == 0 && m.inner_step % 4 == 0 && m.outer_step % 4 == 0;
+    float v[8][4];
+    if (along_k) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const int row = first_row + i * 16 + threadIdx.x / 16, k = first_k + threadIdx.x % 16 * 4;
+            load_four(source + row * m.row_step + k, row < m.rows ? m.width - k : 0, aligned, v[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const int row = i * 16 + threadIdx.x / 16, k = threadIdx.x % 16 * 4;
+#pragma unroll
+            for (int j = 0; j < 4; ++j) turned[k + j][(row / 4 ^ k / 8) * 4 + row % 4] = v[i][j];
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const int row = first_row + lane * 4, k = first_k + warp * 8 + i;
+            load_four(source + row + k * m.k_step, k < m.width ? m.rows - row : 0, aligned, v[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < 8; ++i) *(float4*)&turned[warp * 8 + i][(lane ^ warp) * 4] = *(float4*)v[i];  // hone: allow missing-sync
+    }
+    __syncthreads();
+    if (columns) {
+        columns += (u64)blockIdx.z * m.width;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const float4 four = *(const float4*)&turned[warp * 8 + i][lane * 4];
+            u32 largest = max(max(__float_as_uint(four.x) & ABSOLUTE, __float_as_uint(four.y) & ABSOLUTE), max(__float_as_uint(four.z) & ABSOLUTE, __float_as_uint(four.w) & ABSOLUTE));
+            largest = __reduce_max_sync(0xffffffffu, largest);
+            if (lane == 0 && first_k + warp * 8 + i < m.width && largest > 0) atomicMax(columns + first_k + warp * 8 + i, largest);
+        }
+    }
+    const u64 block = ((u64)blockIdx.z * gridDim.x + blockIdx.x) * gridDim.y + blockIdx.y;
+#pragma unroll
+    for (int i = 0; i < TILE / 32; ++i) {
+        const int row = i * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
+        float of_row[8];
+        u32 largest = 0;
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            of_row[j] = turned[chunk * 8 + j][(row / 4 ^ chunk) * 4 + row % 4];
+            largest = max(largest, __float_as_uint(of_row[j]) & ABSOLUTE);
+        }
+#pragma unroll
+        for (int step = 4; step > 0; step /= 2) largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
+        const float scale = scale_for(largest);
+#pragma unroll
+        for (int j = 0; j < 8; ++j) of_row[j] = scale > 0.f ? of_row[j] : 0.f;
+        write_terms(to + block * BLOCK_BYTES + swizzled(row, chunk), of_row, scale);
+        if (chunk == 0) {
+            scales[block * TILE + row] = scale > 0.f ? 1.f / scale : 0.f;
+            if (odd && !(scale > 0.f) && first_row + row < m.rows) {
+                odd_rows[(u64)blockIdx.z * m.rows + first_row + row] = 1;
+                *odd = 1;
+            }
+        }
+    }
+    if (columns) check_columns(columns, m.width, counters + blockIdx.z, wide, strict != 0);
+}
+
 // One CTA per row; rows from m.rows on are padding. unscale is 0 for a row that is not finite, and `odd` is set. columns: of the guard, where m
 // is not it; `largest`: of the rows, where they were measured.
 extern "C" __global__ void __launch_bounds__(1024)
@@ -139,8 +243,7 @@ split_rows(const Matrix m, char* to, float* unscale, const float* columns, int c
 // One CTA per block of TILE rows and DEPTH k; rows lie side by side in memory. The rows were measured.
 extern "C" __global__ void __launch_bounds__(256)
 split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int columns_step, const u32* largest_of, u32* odd) {
-    // Four rows are 16 bytes, and the place of those among the 32 of a k depends on k / 8: no two threads meet in a bank.
-    __shared__ __align__(16) float turned[DEPTH][TILE];
+    __shared__ __align__(16) float turned[DEPTH][TILE];   // as split_blocks has it
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k_block = gridDim.y - 1 - blockIdx.y;   // what was measured last is in L2
     const int first_row = blockIdx.x * TILE, first_k = k_block * DEPTH;
     const float* source = matrix_at(m, blockIdx.z) + first_row;
@@ -175,7 +278,6 @@ split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int 
 extern "C" __global__ void __launch_bounds__(256)
 split_measure(const Matrix m, u32* rows, u32* columns, u32* counters, u32* wide, const u32* masks, int masks_step) {
     __shared__ u32 places[8][128];
-    __shared__ u32 last, smallest;
     const bool along_k = m.k_step == 1;
     const int fast = along_k ? m.width : m.rows, slow = along_k ? m.rows : m.width, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const u64 step = along_k ? m.row_step : m.k_step;
@@ -216,33 +318,5 @@ split_measure(const Matrix m, u32* rows, u32* columns, u32* counters, u32* wide,
         for (int i = 0; i < 8; ++i) most = max(most, places[i][threadIdx.x]);
         if (most > 0) atomicMax((along_k ? columns : rows) + blockIdx.x * 128 + threadIdx.x, most);
     }
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        last = atomicAdd(counters + blockIdx.z, 1u) == gridDim.x * gridDim.y - 1;
-        smallest = ABSOLUTE;
-        places[0][0] = 0;
-    }
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
-    u32 most = 0, least = ABSOLUTE;
-    for (int k = threadIdx.x; k < m.width; k += 256 * 8) {
-        u32 of_column[8];
-#pragma unroll
-        for (int i = 0; i < 8; ++i) of_column[i] = k + 256 * i < m.width ? __ldcg(columns + k + 256 * i) : 0;
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-            most = max(most, of_column[i]);
-            if (of_column[i] > 0) least = min(least, of_column[i]);
-        }
-    }
-    atomicMax(&places[0][0], most);
-    atomicMin(&smallest, least);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        const u32 largest_column = places[0][0];
-        const bool far = (smallest >> 23) + COLUMN_BITS < (largest_column >> 23) || largest_column < (27u << 23);  // 2^-100
-        if (largest_column > 0 && (far || largest_column >= INFINITE)) atomicOr(wide, 1u);
-    }
+    check_columns(columns, m.width, counters + blockIdx.z, wide, false);
 }

@@ -1,9 +1,9 @@
 // out = x w' + bias in float32, at float32's accuracy, on Hopper's fp16 tensor cores.
 //
-// Every row of x and of w is scaled by a power of two and split into two fp16 terms, 22 bits together; three of the four
+// Every row of x, and every row of each block of w, is scaled by a power of two and split into two fp16 terms, 22 bits together; three of the four
 // products (high*high, high*low, low*high) go into one fp32 accumulator. Tensor cores cut what does not fit the accumulator
 // off instead of rounding it, which over a long k adds up to a bias, so every block of 64 k has an accumulator of its own,
-// which is then added to the sum with ordinary, rounded additions while the next block's products run.
+// which is then scaled back and added to the sum with ordinary, rounded additions while the next block's products run.
 //
 // split_product tiles of TILE units and TILE rows, one after the other in each CTA: one warp fetches blocks, two warpgroups of 64 units multiply
 // split_sum     adds up what the parts of a divided k gave
@@ -13,7 +13,8 @@
 // Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), TILE, DEPTH (k of a block: 128
 // bytes, what the swizzle spans), STAGES, PANEL (tiles of rows that are done side by side, so that what is read again is in L2).
 @@part_split_operand.cu@@
-#define STAGE_BYTES (2 * BLOCK_BYTES)   // w, x
+#define SCALE_BYTES (TILE * 4)                  // of the rows of w
+#define STAGE_BYTES (2 * BLOCK_BYTES + 1024)    // w, x, scales
 #define SENDERS (CLUSTER_M + CLUSTER_N - 1)
 
 __device__ __forceinline__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
@@ -79,12 +80,6 @@ __device__ __forceinline__ void multiply_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
-// A power of two as two: the larger half of its exponent and the rest. One of x's times one of w's never leaves float32's range.
-__device__ __forceinline__ float2 two_powers(float power) {
-    const int exponent = (int)(__float_as_uint(power) >> 23) - 127, half = exponent >> 1;
-    return make_float2(__uint_as_float((u32)(127 + half) << 23), __uint_as_float((u32)(127 + exponent - half) << 23));
-}
-
 // The tile that a cluster computes as its `number`: of a product of the batch, for a part of k.
 struct Work {
     int row_tile, unit_tile, batch, part, first_block, count;
@@ -93,7 +88,7 @@ struct Work {
 // A cluster takes every gridDim.x / CLUSTER_M th tile; blocks of the next one are fetched while the last one is written. x_tiles and w_tiles lie
 // between two matrices of the batch (0: all products share one).
 extern "C" __global__ void __launch_bounds__(384, 1)
-split_product(const char* w, const char* x, const float* w_unscale, const float* x_unscale, const float* bias, float* out, int rows, int units, int blocks,
+split_product(const char* w, const char* x, const float* w_scales, const float* x_unscale, const float* bias, float* out, int rows, int units, int blocks,
               int blocks_per_split, int splits, int batches, int w_tiles, int x_tiles) {
     extern __shared__ __align__(1024) char shared[];
     __shared__ __align__(8) u64 full[STAGES], empty[STAGES];
@@ -138,13 +133,17 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
             for (int number = first; number < last; number += step) {
                 const Work work = work_at(number);
                 const char* from_w = w + ((u64)(work.batch * w_tiles + work.unit_tile) * blocks + work.first_block) * BLOCK_BYTES + cluster_m * w_share;
+                const char* from_scales = (const char*)w_scales + ((u64)(work.batch * w_tiles + work.unit_tile) * blocks + work.first_block) * SCALE_BYTES +
+                                          cluster_m * (SCALE_BYTES / CLUSTER_M);
                 const char* from_x = x + ((u64)(work.batch * x_tiles + work.row_tile) * blocks + work.first_block) * BLOCK_BYTES + cluster_n * x_share;
                 for (int i = 0; i < work.count; ++i) {
                     const u32 at = passed + i, stage = at % STAGES, to = stages + stage * STAGE_BYTES, barrier = full_at + 8 * stage;
                     barrier_wait(empty_at + 8 * stage, at / STAGES % 2 ^ 1);
-                    barrier_expect(barrier, STAGE_BYTES);
+                    barrier_expect(barrier, 2 * BLOCK_BYTES + SCALE_BYTES);
                     fetch(to + cluster_m * w_share, from_w + (u64)i * BLOCK_BYTES, w_share, barrier, same_w, CLUSTER_M, across > PANEL ? often : once);
                     fetch(to + BLOCK_BYTES + cluster_n * x_share, from_x + (u64)i * BLOCK_BYTES, x_share, barrier, same_x, CLUSTER_N, often);
+                    fetch(to + 2 * BLOCK_BYTES + cluster_m * (SCALE_BYTES / CLUSTER_M), from_scales + (u64)i * SCALE_BYTES, SCALE_BYTES / CLUSTER_M, barrier, same_w,
+                          CLUSTER_M, often);
                 }
                 passed += work.count;
             }
@@ -162,12 +161,15 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
                 barrier_arrive_at(empty_at + 8 * (i % STAGES), rank);
             }
         };
-        // The products of block `i` into `to`; they run on while the warpgroup goes on.
+        const int scale_at = 2 * BLOCK_BYTES + 4 * (group * 64 + warp % 4 * 16 + lane / 4);
+        // The products of block `i` into `to`; they run on while the warpgroup goes on. Returns the scales of the thread's two units.
         auto start = [&](u32 i, float (&to)[64]) {
             const u32 stage = i % STAGES;
             const u64 high_w = descriptor(stages + stage * STAGE_BYTES + group * (PART_BYTES / 2)), low_w = high_w + (PART_BYTES >> 4);
             const u64 high_x = descriptor(stages + stage * STAGE_BYTES + BLOCK_BYTES), low_x = high_x + (PART_BYTES >> 4);
             barrier_wait(full_at + 8 * stage, i / STAGES % 2);
+            const float* scales = (const float*)(shared + stage * STAGE_BYTES + scale_at);   // before the products: once those are done the stage is free
+            const float2 scale = make_float2(scales[0], scales[8]);
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
             for (int k = 0; k < DEPTH / 16; ++k) {
@@ -176,30 +178,30 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
                 multiply(to, high_w + 2 * k, high_x + 2 * k, 1);
             }
             asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            return scale;
         };
-        auto add = [&](const float (&part)[64]) {
+        auto add = [&](const float (&part)[64], float2 scale) {
 #pragma unroll
-            for (int j = 0; j < 64; ++j) total[j] += part[j];
+            for (int j = 0; j < 64; ++j) total[j] = fmaf(part[j], j % 4 < 2 ? scale.x : scale.y, total[j]);
         };
         for (int number = first; number < last; number += step) {
 #pragma unroll
             for (int i = 0; i < 64; ++i) total[i] = 0.f;
             const u32 end = passed + work_at(number).count;
             for (; passed + 1 < end; passed += 2) {
-                start(passed, part);
-                start(passed + 1, next);
+                const float2 scale = start(passed, part), next_scale = start(passed + 1, next);
                 multiply_wait<1>();
                 release(passed);
-                add(part);
+                add(part, scale);
                 multiply_wait<0>();
                 release(passed + 1);
-                add(next);
+                add(next, next_scale);
             }
             if (passed < end) {
-                start(passed, part);
+                const float2 scale = start(passed, part);
                 multiply_wait<0>();
                 release(passed);
-                add(part);
+                add(part, scale);
                 ++passed;
             }
             int again = number;
@@ -211,8 +213,6 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
             float2 x_scale[16];
 #pragma unroll
             for (int j = 0; j < 16; ++j) x_scale[j] = __ldg((const float2*)(x_unscale + (u64)work.batch * x_tiles * TILE + row + 8 * j));
-            const float* w_scales = w_unscale + (u64)work.batch * w_tiles * TILE + unit;
-            const float2 near_scale = two_powers(__ldg(w_scales)), far_scale = two_powers(__ldg(w_scales + 8));
             const bool near = unit < units, far = unit + 8 < units, whole = splits == 1 && bias;
             const float near_bias = whole && near ? __ldg(bias + unit) : 0.f, far_bias = whole && far ? __ldg(bias + unit + 8) : 0.f;
             float* to = out + (((u64)work.part * batches + work.batch) * rows + row) * units + unit;
@@ -221,10 +221,10 @@ split_product(const char* w, const char* x, const float* w_unscale, const float*
 #pragma unroll
                 for (int c = 0; c < 2; ++c) {
                     if (row + 8 * j + c >= rows) continue;
-                    const float2 scale = two_powers(c == 0 ? x_scale[j].x : x_scale[j].y);
+                    const float scale = c == 0 ? x_scale[j].x : x_scale[j].y;
                     float* at = to + (u64)(8 * j + c) * units;
-                    if (near) at[0] = total[4 * j + c] * (near_scale.x * scale.x) * (near_scale.y * scale.y) + near_bias;
-                    if (far) at[8] = total[4 * j + 2 + c] * (far_scale.x * scale.x) * (far_scale.y * scale.y) + far_bias;
+                    if (near) at[0] = total[4 * j + c] * scale + near_bias;
+                    if (far) at[8] = total[4 * j + 2 + c] * scale + far_bias;
                 }
         }
     }

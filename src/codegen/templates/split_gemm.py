@@ -14,16 +14,16 @@ class _SplitWeight:
         largest, smallest = float(columns.max()), float(torch.where(columns > 0, columns, columns.max()).min())
         if not math.isfinite(largest):
             raise _Unsupported("a weight is not finite")
-        if smallest < largest * 2.0**-_SCALED_BITS or 0 < largest < 2.0**-100:
+        if smallest < largest * 2.0**-_SCALED_BITS or largest > 0 and not 2.0**-100 < largest < 2.0**90:
             raise _Unsupported("the weights of one layer span too many powers of two")
         units, width = weight.shape
-        terms, unscale = _split_sizes(units, width)
+        terms, scales = _split_sizes(units, width, "w")
         self.terms = torch.empty(terms, dtype=torch.uint8, device=weight.device)
-        self.unscale = torch.empty(unscale // 4, dtype=torch.float32, device=weight.device)
+        self.scales = torch.empty(scales // 4, dtype=torch.float32, device=weight.device)
         self.columns = columns if bool((columns == 0).any()) else None  # those of zeros count for nothing
         stream = torch.cuda.current_stream(device)
         matrix = _Matrix(weight.data_ptr(), width, 1, 0, 0, 1, units, width)
-        _driver().launch(_split_rows_call(device, stream.cuda_stream, macros, matrix, 1, _pointer(self.terms), _pointer(self.unscale)).launch)
+        _driver().launch(_split_blocks_call(device, stream.cuda_stream, macros, matrix, 1, _pointer(self.terms), _pointer(self.scales)).launch)
         stream.synchronize()  # other streams will read it
 
 
@@ -35,13 +35,13 @@ class _Plan:
         macros = launch.macros()
         self.split, self.rows, self.units, self.device = split, rows, units, torch.device("cuda", device)
         self.lock = threading.Lock()
-        self.terms_bytes, unscale_bytes = _split_sizes(rows, width)
+        self.terms_bytes, unscale_bytes = _split_sizes(rows, width, "x")
         self.sums_at = self.terms_bytes + _up(unscale_bytes, 256)
         self.scratch_bytes = self.sums_at + (4 * launch.splits * rows * units if launch.splits > 1 else 0)
         self.x, self.w, self.bias, self.out, self.terms, self.unscale, self.sums = (_pointer() for _ in range(7))
         self.matrix = _Matrix(None, width, 1, 0, 0, 1, rows, width)
         divided = launch.splits > 1
-        arguments = (_pointer(split.terms), self.terms, _pointer(split.unscale), self.unscale, self.bias, self.sums if divided else self.out, rows, units)
+        arguments = (_pointer(split.terms), self.terms, _pointer(split.scales), self.unscale, self.bias, self.sums if divided else self.out, rows, units)
         self.calls = [
             _split_rows_call(device, stream, macros, self.matrix, 1, self.terms, self.unscale, _pointer(split.columns)),
             _product_call(device, stream, launch, 1, arguments),

@@ -1,7 +1,7 @@
 // What split_product must not be trusted with, in plain float32: everything where the guard's columns span too many powers of two, else the rows
 // of x and of w that are not finite. One CTA takes tiles of 64 rows and 64 units in turn; without anything to do it returns at once.
 extern "C" __global__ void __launch_bounds__(256)
-split_plain(const Matrix x, const Matrix w, const float* x_unscale, const float* w_unscale, int x_padded, int w_padded, const u32* wide, const u32* odd,
+split_plain(const Matrix x, const Matrix w, const float* x_unscale, const u32* odd_units, int x_padded, int w_step, const u32* wide, const u32* odd,
             const float* bias, float* out, int batches) {
     const bool all = wide && *wide != 0;
     if (!all && *odd == 0) return;
@@ -11,12 +11,13 @@ split_plain(const Matrix x, const Matrix w, const float* x_unscale, const float*
     for (u64 tile = blockIdx.x; tile < (u64)across * down * batches; tile += gridDim.x) {
         const u32 batch = tile / ((u64)across * down), in_batch = tile % ((u64)across * down);
         const int first_row = in_batch / across * 64, first_unit = in_batch % across * 64;
-        const float* x_scales = x_unscale + (u64)batch * x_padded, *w_scales = w_unscale + (u64)batch * w_padded;
-        auto unsound = [&](int m, int n) { return all || !(x_scales[m] > 0.f) || !(w_scales[n] > 0.f); };
+        const float* x_scales = x_unscale + (u64)batch * x_padded;
+        auto odd_unit = [&](int n) { return odd_units && odd_units[(u64)batch * w_step + n] != 0; };
+        auto unsound = [&](int m, int n) { return all || !(x_scales[m] > 0.f) || odd_unit(n); };
         const int seen = threadIdx.x % 64;
         bool needed = all;
         if (threadIdx.x < 64) needed = needed || (first_row + seen < x.rows && !(x_scales[first_row + seen] > 0.f));
-        else if (threadIdx.x < 128) needed = needed || (first_unit + seen < w.rows && !(w_scales[first_unit + seen] > 0.f));
+        else if (threadIdx.x < 128) needed = needed || (first_unit + seen < w.rows && odd_unit(first_unit + seen));
         if (!__syncthreads_or(needed)) continue;
         const float* x_at = matrix_at(x, batch), *w_at = matrix_at(w, batch);
         float sum[4][4] = {};

@@ -24,8 +24,8 @@ def _collapsed(shape, strides):
 class _Side:
     """One operand: rows along k as they lie in memory, how many of them there are, and what is needed to split them."""
 
-    def __init__(self, tensor, batch):
-        """batch: the shape of the batch; None where all leading axes of the tensor count rows."""
+    def __init__(self, name, tensor, batch):
+        """name: "x" or "w". batch: the shape of the batch; None where all leading axes of the tensor count rows."""
         *lead, rows, width = tensor.shape
         *lead_strides, row_step, k_step = tensor.stride()
         along = _collapsed((*lead, rows), (*lead_strides, row_step)) if batch is None else _collapsed((rows,), (row_step,))
@@ -44,36 +44,36 @@ class _Side:
         self.along_k = width == 1 or k_step == 1
         self.matrix = _Matrix(None, row_step, 1 if self.along_k else k_step, inner_step, outer_step, inner, self.rows, width)
         self.tiles = -(-self.rows // _TILE)
-        terms, unscale = _split_sizes(self.rows, width)
-        self.terms_bytes, self.unscale_bytes = self.batches * terms, self.batches * unscale
-        # For split_measure: whether its columns are too wide, counters, rows, columns; columns are read in 16 bytes.
-        self.largest_at = _up(1 + self.batches, 4)
-        self.columns_at = self.largest_at + _up(self.batches * self.rows, 4)
+        terms, scales = _split_sizes(self.rows, width, name)
+        self.name, self.terms_bytes, self.scales_bytes = name, self.batches * terms, self.batches * scales
+        # Memory that is zero before: whether its columns are too wide, counters, a word for every row, columns (which are read in 16 bytes).
+        self.rows_at = _up(1 + self.batches, 4)
+        self.columns_at = self.rows_at + _up(self.batches * self.rows, 4)
         self.zeroed_words = self.columns_at + _up(self.batches * width, 4)
-        self.terms, self.unscale, self.counters, self.largest, self.columns, self.wide = (_pointer() for _ in range(6))
+        self.terms, self.scales, self.counters, self.of_rows, self.columns, self.wide = (_pointer() for _ in range(6))
 
     def place(self, scratch, zeroed):
-        """Where its terms and what is measured of it lie. Returns the places behind them."""
-        self.terms.value, self.unscale.value = scratch, scratch + self.terms_bytes
+        """Where its terms and what is found out about it lie. Returns the places behind them."""
+        self.terms.value, self.scales.value = scratch, scratch + self.terms_bytes
         self.wide.value, self.counters.value = zeroed, zeroed + 4
-        self.largest.value, self.columns.value = zeroed + 4 * self.largest_at, zeroed + 4 * self.columns_at
-        return scratch + self.terms_bytes + self.unscale_bytes, zeroed + 4 * self.zeroed_words
+        self.of_rows.value, self.columns.value = zeroed + 4 * self.rows_at, zeroed + 4 * self.columns_at
+        return scratch + self.terms_bytes + self.scales_bytes, zeroed + 4 * self.zeroed_words
 
-    def calls(self, device, stream, macros, measured, mask, mask_step, odd):
-        """mask: the columns of the guard, where this is not the guard."""
-        measured, mask = measured or not self.along_k, _pointer() if mask is None else mask
-        call = lambda name, grid, *arguments: _Call(device, stream, macros, name, grid, 256, arguments)
-        made = []
+    def calls(self, device, stream, macros, odd, mask=None, mask_step=0, strict=0, measured=False):
+        """mask: the columns of the guard, where this is not it. measured: the columns are asked for."""
+        if self.name == "w":
+            return [_split_blocks_call(device, stream, macros, self.matrix, self.batches, self.terms, self.scales, self.columns, self.counters, self.wide, strict, self.of_rows, odd)]
+        mask, measured, made = _pointer() if mask is None else mask, measured or not self.along_k, []
         if measured:
             fast, slow = (self.width, self.rows) if self.along_k else (self.rows, self.width)
             grid = (-(-fast // 128), -(-slow // _MEASURED_LINES), self.batches)
-            made.append(call("split_measure", grid, self.matrix, self.largest, self.columns, self.counters, self.wide, mask, mask_step))
+            made.append(_Call(device, stream, macros, "split_measure", grid, 256, (self.matrix, self.of_rows, self.columns, self.counters, self.wide, mask, mask_step)))
         if self.along_k:
-            made.append(_split_rows_call(device, stream, macros, self.matrix, self.batches, self.terms, self.unscale, mask, mask_step,
-                                         self.largest if measured else None, odd))  # fmt: skip
+            largest = self.of_rows if measured else None
+            made.append(_split_rows_call(device, stream, macros, self.matrix, self.batches, self.terms, self.scales, mask, mask_step, largest, odd))
         else:
             grid = (self.tiles, -(-self.width // _DEPTH), self.batches)
-            made.append(call("split_columns", grid, self.matrix, self.terms, self.unscale, mask, mask_step, self.largest, odd))
+            made.append(_Call(device, stream, macros, "split_columns", grid, 256, (self.matrix, self.terms, self.scales, mask, mask_step, self.of_rows, odd)))
         return made
 
 
@@ -81,16 +81,16 @@ class _PackedOperand:
     """The operand `of` of a product ("x" or "w") that follows from weights, split; never changed after construction."""
 
     def __init__(self, device, tensor, batch, of, macros):
-        self.of, self.side, self.plans = of, _Side(tensor, batch), collections.OrderedDict()
+        self.of, self.side, self.plans = of, _Side(of, tensor, batch), collections.OrderedDict()
         if self.side.copied:
             tensor = tensor.contiguous()
-            self.side = _Side(tensor, batch)
+            self.side = _Side(of, tensor, batch)
         side, self.tensor = self.side, tensor
-        self.scratch = torch.empty(side.terms_bytes + side.unscale_bytes, dtype=torch.uint8, device=tensor.device)
+        self.scratch = torch.empty(side.terms_bytes + side.scales_bytes, dtype=torch.uint8, device=tensor.device)
         self.zeroed = torch.zeros(side.zeroed_words, dtype=torch.int32, device=tensor.device)
         side.matrix.at = tensor.data_ptr()
         side.place(self.scratch.data_ptr(), self.zeroed.data_ptr())
-        for call in side.calls(device, _raw_stream(device), macros, True, None, 0, _pointer()):
+        for call in side.calls(device, _raw_stream(device), macros, _pointer(), measured=True):
             _driver().launch(call.launch)
         self.refused = bool(self.zeroed[0])  # also where a number is not finite
         columns = self.zeroed[side.columns_at :][: side.batches * side.width]
@@ -104,39 +104,37 @@ class _ProductPlan:
         self.lock, self.device = threading.Lock(), torch.device("cuda", device)
         self.sides, self.copied = {}, set()
         for name, tensor in tensors.items():
-            side = packed.side if packed and packed.of == name else _Side(tensor, batch)
+            side = packed.side if packed and packed.of == name else _Side(name, tensor, batch)
             if side.copied:
                 self.copied.add(name)
-                side = _Side(tensor.contiguous(), batch)
+                side = _Side(name, tensor.contiguous(), batch)
             self.sides[name] = side
         x, w = self.sides["x"], self.sides["w"]
         batches = max(x.batches, w.batches)
         launch = _product_launch(device, x.rows, w.rows, x.width, batches)
         macros, divided, size = launch.macros(), launch.splits > 1, batches * x.rows * w.rows
         self.out, self.bias, self.sums, self.odd = (_pointer() for _ in range(4))
-        # The guard is what is split already, what all products share, or what has to be measured anyway.
-        guard = packed.of if packed else "x" if (x.batches, x.along_k) < (w.batches, w.along_k) else "w"
-        guarding = self.sides[guard]
-        mask = packed.mask if packed else guarding.columns
+        # The guard is what is split already, or w. Zeros of w are left out of x, unless x is split already (then it is the guard) or one for many w.
+        of = packed.of if packed else None
+        mask = None if of == "x" or x.batches < w.batches else packed.mask if of == "w" else w.columns
         self.dynamic, self.calls = [], []
-        for name in sorted(self.sides, key=lambda name: name != guard):
-            side = self.sides[name]
-            if packed and name == guard:
-                continue
-            self.dynamic.append((name, side))
-            given = mask if name != guard and guarding.batches in (1, side.batches) else None  # the guard's zeros
-            step = guarding.width if guarding.batches > 1 else 0
-            self.calls += side.calls(device, stream, macros, name == guard, given, step, self.odd)
-        arguments = (w.terms, x.terms, w.unscale, x.unscale, self.bias, self.sums if divided else self.out, x.rows, w.rows)
+        for name in ("w", "x"):
+            if name != of:
+                side = self.sides[name]
+                self.dynamic.append((name, side))
+                step = w.width if w.batches > 1 else 0
+                self.calls += side.calls(device, stream, macros, self.odd, mask, step, int(of is None and mask is None))
+        arguments = (w.terms, x.terms, w.scales, x.scales, self.bias, self.sums if divided else self.out, x.rows, w.rows)
         w_tiles, x_tiles = (side.tiles if side.batches > 1 else 0 for side in (w, x))
         self.calls.append(_product_call(device, stream, launch, batches, arguments, w_tiles, x_tiles))
         if divided:
             self.calls.append(_sum_call(device, stream, launch, size, self.sums, self.bias, self.out, w.rows))
         tiles = -(-x.rows // 64) * -(-w.rows // 64) * batches
-        arguments = (x.matrix, w.matrix, x.unscale, w.unscale, _TILE * x_tiles, _TILE * w_tiles, _pointer() if packed else guarding.wide, self.odd, self.bias, self.out, batches)
+        odd_units, wide = _pointer() if of == "w" else w.of_rows, w.wide if of is None else _pointer()
+        arguments = (x.matrix, w.matrix, x.scales, odd_units, _TILE * x_tiles, w.rows if w.batches > 1 else 0, wide, self.odd, self.bias, self.out, batches)
         self.calls.append(_Call(device, stream, macros, "split_plain", (min(_PLAIN_CTAS, tiles), 1, 1), 256, arguments))
         self.zeroed_words = 4 + sum(side.zeroed_words for _, side in self.dynamic)
-        self.sums_at = _up(sum(side.terms_bytes + side.unscale_bytes for _, side in self.dynamic), 256)
+        self.sums_at = _up(sum(side.terms_bytes + side.scales_bytes for _, side in self.dynamic), 256)
         self.scratch_bytes = self.sums_at + (4 * launch.splits * size if divided else 0)
 
     def __call__(self, tensors, bias, shape):
