@@ -76,14 +76,18 @@ class Parser {
     if (!items.is_array() || (kind == "dict" && (!keys.is_array() || keys.size() != items.size())))
       return Bad("no items");
     // A tuple and a list with the same items compare as equal: models mix them freely.
+    if (const std::string type = GetString(node, "type"); !type.empty())
+      out += ValidUtf8(type.substr(0, 100));
     out += kind == "dict" ? "{" : "(";
     for (size_t i = 0; i < items.size(); ++i) {
       std::string inner = fmt::format("{}[{}]", path, i);
       if (i != 0) out += ", ";
       if (kind == "dict") {
-        const std::string key = keys[i].is_string() ? ShortKey(keys[i].get<std::string>()) : "?";
-        inner = fmt::format("{}['{}']", path, key);
-        out += key + ": ";
+        // The text "3" and the number 3 are different keys.
+        const std::string key =
+            ShortKey(keys[i].is_string() ? keys[i].get<std::string>() : DumpJson(keys[i]));
+        inner = keys[i].is_string() ? fmt::format("{}['{}']", path, key) : fmt::format("{}[{}]", path, key);
+        out += (keys[i].is_string() ? key : "<" + key + ">") + ": ";
       }
       HONE_RETURN_IF_ERROR(Visit(items[i], inner, depth + 1));
     }
@@ -128,6 +132,8 @@ class Parser {
       for (const Json& step : stride)
         if (step.is_number_integer()) leaf.stride.push_back(step.get<int64_t>());
     if (leaf.stride.size() != leaf.shape.size()) leaf.stride.clear();
+    const std::string shared = GetString(node, "shared");
+    if (shared == "input" || shared == "parameter") leaf.shared = shared;
     const int64_t offset = GetInt(node, "offset", -1);
     const int64_t bytes = GetInt(node, "bytes", -1);
     if (offset < 0 || bytes < 0 || static_cast<uint64_t>(bytes) != elements * DtypeSize(leaf.dtype))

@@ -29,6 +29,7 @@ struct TensorLeaf {
   Dtype dtype = Dtype::kF32;
   std::vector<int64_t> shape;
   std::vector<int64_t> stride;  // as the process claims; empty if it says nothing
+  std::string shared;           // "input" or "parameter": whose memory it is, as the process claims
   size_t offset = 0;
   size_t bytes = 0;
   size_t elements() const { return bytes / DtypeSize(dtype); }
