@@ -53,7 +53,7 @@ def _sequence(items, type_name):
             if isinstance(out, (torch.Tensor, dict)) or not hasattr(out, "to_tuple") or type(out).__name__ != type_name:
                 return False
             out = out.to_tuple()
-        elif type_name:
+        elif type_name == "complex":
             return False
         return len(out) == len(items) and all(item(value, tensors, numbers) for item, value in zip(items, out))
 

@@ -304,11 +304,16 @@ def shrink(tensor):
 
 
 def near(tensor, generator):
-    """The same numbers, each moved by a few units in the last place: what is computed from them is rounded otherwise. Zeros stay."""
-    if not _free_floats(tensor) and not (tensor.is_complex() and nature(tensor) == "free"):
+    """The same numbers, moved by a few units in the last place: what is computed from them is rounded otherwise. Zeros stay. All numbers of a
+    tensor with a structure (symmetric, sorted, rows of probabilities) move by the same factor, which keeps it."""
+    if not tensor.is_floating_point() and not tensor.is_complex():
+        return tensor
+    kind = nature(tensor)
+    if kind in ("kept", "constant"):
         return tensor
     generator, place = beside(tensor, generator)
-    steps = torch.randint(-8, 9, tensor.shape, generator=generator, device=place).double()
+    shape = tensor.shape if kind in ("free", "perhaps sorted") else (1,) * tensor.dim()
+    steps = torch.randint(-8, 9, shape, generator=generator, device=place).double()
     wide = tensor.detach().to(torch.complex128 if tensor.is_complex() else torch.float64)
     return _like(wide * (1 + steps * torch.finfo(tensor.dtype).eps), tensor)
 

@@ -87,7 +87,11 @@ def _watched():
 
 
 def _storage(tensor):
-    return tensor.untyped_storage().data_ptr() if tensor.layout == torch.strided and tensor.numel() else 0
+    """Where a tensor's memory begins; 0 where it has none of its own."""
+    try:
+        return tensor.untyped_storage().data_ptr() if tensor.numel() else 0
+    except Exception:  # sparse, lazily initialised, a subclass without memory
+        return 0
 
 
 def _owners(inputs, model):

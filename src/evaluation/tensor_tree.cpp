@@ -76,8 +76,7 @@ class Parser {
     if (!items.is_array() || (kind == "dict" && (!keys.is_array() || keys.size() != items.size())))
       return Bad("no items");
     // A tuple and a list with the same items compare as equal: models mix them freely.
-    if (const std::string type = GetString(node, "type"); !type.empty())
-      out += ValidUtf8(type.substr(0, 100));
+    if (GetString(node, "type") == "complex") out += "complex";
     out += kind == "dict" ? "{" : "(";
     for (size_t i = 0; i < items.size(); ++i) {
       std::string inner = fmt::format("{}[{}]", path, i);
@@ -193,6 +192,17 @@ Result<TensorTree> ParseLayout(const Json& description, size_t most_bytes, size_
   Parser parser(most_bytes, alignment, &tree);
   HONE_RETURN_IF_ERROR(parser.Visit(description, root_name, 0));
   return tree;
+}
+
+std::string StrangeClass(const Json& got, const Json& want) {
+  const std::string type = GetString(got, "type");
+  if (!type.empty() && type != GetString(want, "type")) return ValidUtf8(type.substr(0, 100));
+  const Json& items = GetMember(got, "items");
+  const Json& others = GetMember(want, "items");
+  if (!items.is_array() || !others.is_array()) return "";
+  for (size_t i = 0; i < items.size() && i < others.size(); ++i)
+    if (std::string inner = StrangeClass(items[i], others[i]); !inner.empty()) return inner;
+  return "";
 }
 
 std::string ShapeText(const std::vector<int64_t>& shape) {

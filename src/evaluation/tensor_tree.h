@@ -66,6 +66,10 @@ Result<TensorTree> ParseTree(const Json& description, SharedBlob blob, const std
 Result<TensorTree> ParseLayout(const Json& description, size_t most_bytes, size_t alignment,
                                const std::string& root_name);
 
+// The name of a class that stands in one description in place of a tuple of the other; empty if there is
+// none. A tuple may stand in place of a class: code that takes it apart works with both.
+std::string StrangeClass(const Json& got, const Json& want);
+
 std::string ShapeText(const std::vector<int64_t>& shape);
 
 }  // namespace hone

@@ -108,6 +108,10 @@ TEST(ParseTree, ATupleAndAListOfTheSameThingsCompareEqualAndADictDoesNot) {
   EXPECT_EQ(Parse(number_key)->leaves[0].path, "output[0]");
   Json object = Items("tuple", one);
   object["type"] = "Answer";
+  EXPECT_EQ(StrangeClass(object, Items("tuple", one)), "Answer");
+  EXPECT_EQ(StrangeClass(Items("tuple", one), object), "");
+  EXPECT_EQ(StrangeClass(Items("list", Json::array({object})), Items("list", Json::array({object}))), "");
+  object["type"] = "complex";
   EXPECT_NE(Parse(object)->structure, Parse(Items("tuple", one))->structure);
 }
 

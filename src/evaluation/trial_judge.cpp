@@ -203,6 +203,11 @@ Result<Trial> JudgeTrial(const Truth& truth, const Case& one, const TensorTree& 
     trial.shape_problem = other_structure();
     return trial;
   }
+  if (const std::string type = StrangeClass(answer.description, one.expected.description); !type.empty()) {
+    trial.shape_problem = fmt::format("returns a {}, which only turns into {} when asked", type,
+                                      one.expected.structure.substr(0, 200));
+    return trial;
+  }
   trial.value_problem = NumberProblem(truth, one, answer);
   bool wrong = false;
   for (size_t i = 0; i < answer.leaves.size(); ++i) {
