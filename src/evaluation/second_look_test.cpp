@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "evaluation/trial_judge.h"
 #include "evaluation/truth_fixtures.h"
 
