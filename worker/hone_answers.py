@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from hone_wire import DTYPES, Unreadable, lay_out
+from hone_wire import DTYPES, Unreadable, key_of, lay_out, ordered_keys
 
 
 class Form:
@@ -26,18 +26,18 @@ class Form:
 def _matcher(node):
     kind = node["kind"]
     if kind == "tensor":
-        return _tensor(torch.Size(node["shape"]), DTYPES[node["dtype"]])
+        return _tensor(torch.Size(node["shape"]), DTYPES[node["dtype"]], bool(node.get("stride")))
     if kind in ("tuple", "list", "dict"):
         items = [_matcher(item) for item in node["items"]]
-        return _dict(node["keys"], items) if kind == "dict" else _sequence(items)
+        return _dict(node["keys"], items) if kind == "dict" else _sequence(items, node.get("type"))
     if kind == "value" and isinstance(node["value"], (int, float)) and not isinstance(node["value"], bool):
         return _number
     return _same(node)
 
 
-def _tensor(shape, dtype):
+def _tensor(shape, dtype, strided):
     def match(out, tensors, numbers):
-        if not isinstance(out, torch.Tensor) or out.shape != shape or out.dtype != dtype:
+        if not isinstance(out, torch.Tensor) or out.shape != shape or out.dtype != dtype or (strided and out.layout != torch.strided):
             return False
         tensors.append(out)
         return True
@@ -45,12 +45,16 @@ def _tensor(shape, dtype):
     return match
 
 
-def _sequence(items):
+def _sequence(items, type_name):
     def match(out, tensors, numbers):
-        if not isinstance(out, (list, tuple)):
-            if isinstance(out, (torch.Tensor, dict)) or not hasattr(out, "to_tuple"):
+        if isinstance(out, complex) and type_name == "complex":
+            out = (out.real, out.imag)
+        elif not isinstance(out, (list, tuple)):
+            if isinstance(out, (torch.Tensor, dict)) or not hasattr(out, "to_tuple") or type(out).__name__ != type_name:
                 return False
             out = out.to_tuple()
+        elif type_name == "complex":
+            return False
         return len(out) == len(items) and all(item(value, tensors, numbers) for item, value in zip(items, out))
 
     return match
@@ -60,8 +64,8 @@ def _dict(keys, items):
     def match(out, tensors, numbers):
         if not isinstance(out, dict):
             return False
-        own = sorted(out, key=str)
-        return [str(key) for key in own] == keys and all(item(out[key], tensors, numbers) for item, key in zip(items, own))
+        own = ordered_keys(out)
+        return [key_of(key) for key in own] == keys and all(item(out[key], tensors, numbers) for item, key in zip(items, own))
 
     return match
 

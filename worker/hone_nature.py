@@ -299,6 +299,25 @@ def scale(tensor):
     return tensor * 1000 if _free_floats(tensor) else tensor
 
 
+def shrink(tensor):
+    return tensor / 1000 if _free_floats(tensor) else tensor
+
+
+def near(tensor, generator):
+    """The same numbers, moved by a few units in the last place: what is computed from them is rounded otherwise. Zeros stay. All numbers of a
+    tensor with a structure (symmetric, sorted, rows of probabilities) move by the same factor, which keeps it."""
+    if not tensor.is_floating_point() and not tensor.is_complex():
+        return tensor
+    kind = nature(tensor)
+    if kind in ("kept", "constant"):
+        return tensor
+    generator, place = beside(tensor, generator)
+    shape = tensor.shape if kind in ("free", "perhaps sorted") else (1,) * tensor.dim()
+    steps = torch.randint(-8, 9, shape, generator=generator, device=place).double()
+    wide = tensor.detach().to(torch.complex128 if tensor.is_complex() else torch.float64)
+    return _like(wide * (1 + steps * torch.finfo(tensor.dtype).eps), tensor)
+
+
 def permute_memory(tensor):
     """The same values in another order of memory: not contiguous, but dense."""
     if tensor.dim() < 2 or tensor.numel() < 2 or not tensor.is_contiguous():

@@ -31,7 +31,7 @@ WORKER = {
     "make_inputs": [
         {
             "inputs": "string", "seed": "count", "slot": "string", "variant": "string?", "regime": "string?", "draw": "string?",
-            "change": "string?", "output_shapes": "shapes?", "hold": "bool?"
+            "change": "string?", "output_shapes": "shapes?", "near": "count?", "hold": "bool?"
         },
         {"tree": "json?", "fixed": "counts?", "telling": "counts?"}
     ],

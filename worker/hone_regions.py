@@ -68,6 +68,8 @@ def rebuild(node, region, base, device):
         return tensor.requires_grad_() if node.get("requires_grad") else tensor
     if kind in ("tuple", "list"):
         items = [rebuild(item, region, base, device) for item in node["items"]]
+        if node.get("type") == "complex":
+            return complex(*items)
         return tuple(items) if kind == "tuple" else items
     if kind == "dict":
         return {key: rebuild(item, region, base, device) for key, item in zip(node["keys"], node["items"])}
@@ -95,7 +97,7 @@ class Held:
     def __init__(self):
         self.tensors, self.size = [], 0
 
-    def add(self, tree, plain_only=False, copy=False):
+    def add(self, tree, plain_only=False, copy=False, owner_of=None):
         """Describes a tree and keeps its tensors. `copy`: as they are now, in the order of the current stream; work that is still
         under way elsewhere is not waited for."""
 
@@ -105,7 +107,7 @@ class Held:
                 tensor = tensor.to_dense()
             self.tensors.append((self.size + offset, tensor.clone() if copy else tensor))
 
-        description, size = lay_out(tree, keep, plain_only)
+        description, size = lay_out(tree, keep, plain_only, owner_of)
         self.size += size
         return description
 
@@ -140,6 +142,8 @@ class Placed:
             if node["bytes"] and tree.data_ptr() != place.data_ptr():
                 move(tree, place)
             return tree
+        if node.get("type") == "complex":
+            return complex(*(value_of(item) for item in node["items"]))
         if node["kind"] in ("tuple", "list"):
             return type(tree)(self._visit(item, inner, move) for item, inner in zip(tree, node["items"]))
         if node["kind"] == "dict":

@@ -25,6 +25,7 @@ _MIXED = {"mixed": 1000.0, "mixed-mild": 16.0}  # how much larger a large row is
 CHANGES = {
     "shift": hone_nature.shift,
     "scale": hone_nature.scale,
+    "shrink": hone_nature.shrink,
     "strides": hone_nature.permute_memory,
 }
 

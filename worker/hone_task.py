@@ -16,6 +16,10 @@ import traceback
 
 import torch
 
+import hone_wire
+
+_MOST_TENSORS = 4096  # as the parent reads them
+
 
 class TaskProblem(Exception):
     """The message is complete: `FILE:LINE: what is wrong; what to change.`"""
@@ -166,6 +170,9 @@ def check_inputs(source, made, model=None):
     for index, value in enumerate(made):
         if isinstance(value, torch.Tensor) and value.device.type == "meta":
             raise source.problem(line, "input %d is on the meta device and has no values" % index, "make it without device=; Hone moves inputs itself")
+    for tensor in hone_wire.tensors_of(made):
+        if str(tensor.dtype)[len("torch."):] not in hone_wire.DTYPES:
+            raise source.problem(line, "get_inputs returns a tensor of dtype %s, which Hone cannot pass on" % tensor.dtype, "convert it in forward instead")
     if model is not None:
         check_forward(source, model, made)
     return made
@@ -220,6 +227,11 @@ def check_output(source, out):
         raise source.problem(
             line, "forward returns %s, which Hone cannot compare" % _kind(odd[0]), "return tensors, or tuples, lists and dicts of tensors"
         )
+    strange = [str(tensor.dtype)[len("torch."):] for tensor in tensors if str(tensor.dtype)[len("torch."):] not in hone_wire.DTYPES]
+    if strange:
+        raise source.problem(line, "forward returns a tensor of dtype %s, which Hone cannot compare" % strange[0], "convert it, to float32 or int64 say")
+    if len(tensors) > _MOST_TENSORS:
+        raise source.problem(line, "forward returns %d tensors, and Hone compares at most %d" % (len(tensors), _MOST_TENSORS), "stack them")
     if not tensors:
         raise source.problem(line, "forward returns no tensor (%s), so there is nothing to judge" % _kind(out), "return the result as a tensor")
 

@@ -84,7 +84,7 @@ def to_host(tensor):
     return host.cpu().contiguous()
 
 
-def write_tree(tree, descriptor, plain_only=False, start=0):
+def write_tree(tree, descriptor, plain_only=False, start=0, owner_of=None):
     """Writes every tensor of the tree into the descriptor, from `start` on; returns the description, whose offsets count from there."""
 
     def write(tensor, offset):
@@ -94,14 +94,25 @@ def write_tree(tree, descriptor, plain_only=False, start=0):
             written = os.pwrite(descriptor, view[: 1 << 28], position)
             view, position = view[written:], position + written
 
-    description, size = lay_out(tree, write, plain_only)
+    description, size = lay_out(tree, write, plain_only, owner_of)
     if size:
         os.ftruncate(descriptor, max(start + size, os.fstat(descriptor).st_size))
     return description
 
 
-def lay_out(tree, take, plain_only=False):
-    """The description of a tree whose tensors lie one after the other, and the bytes they need. Calls take(tensor, offset) for each."""
+def ordered_keys(node):
+    """The keys of a dict; their order is not part of an answer."""
+    return sorted(node, key=lambda key: (str(key), type(key).__name__))
+
+
+def key_of(key):
+    """A key as JSON holds it: the text "3" and the number 3 are different keys."""
+    return key if isinstance(key, (str, int, type(None))) else repr(key)
+
+
+def lay_out(tree, take, plain_only=False, owner_of=None):
+    """The description of a tree whose tensors lie one after the other, and the bytes they need. Calls take(tensor, offset) for each.
+    owner_of(tensor) says whose memory it is: "input", "parameter", or nobody's."""
     offset = 0
 
     def visit(node):
@@ -118,6 +129,8 @@ def lay_out(tree, take, plain_only=False):
                 "stride": list(node.stride()) if node.layout == torch.strided else [],
                 "device": node.device.type, "requires_grad": bool(node.requires_grad),
             }
+            if owner_of is not None and owner_of(node):
+                leaf["shared"] = owner_of(node)
             take(node, offset)
             offset += (size + _ALIGN - 1) // _ALIGN * _ALIGN
             return leaf
@@ -126,14 +139,16 @@ def lay_out(tree, take, plain_only=False):
         if isinstance(node, list):
             return {"kind": "list", "items": [visit(item) for item in node]}
         if isinstance(node, dict):
-            keys = sorted(node, key=str)  # a dict's order is not part of an answer
-            return {"kind": "dict", "keys": [str(key) for key in keys], "items": [visit(node[key]) for key in keys]}
-        if hasattr(node, "to_tuple"):  # the output classes of transformers and the like
-            return visit(node.to_tuple())
+            keys = ordered_keys(node)
+            return {"kind": "dict", "keys": [key_of(key) for key in keys], "items": [visit(node[key]) for key in keys]}
+        if hasattr(node, "to_tuple"):  # output classes of libraries
+            return {**visit(node.to_tuple()), "type": type(node).__name__}
         if node is None or isinstance(node, (bool, int, str)) or (isinstance(node, float) and node == node and abs(node) != float("inf")):
             return {"kind": "value", "value": node}
         if isinstance(node, float):
             return {"kind": "nonfinite", "value": repr(node)}
+        if isinstance(node, complex):
+            return {"kind": "tuple", "type": "complex", "items": [visit(node.real), visit(node.imag)]}
         return {"kind": "opaque", "type": type(node).__name__, "text": repr(node)[:200]}
 
     return visit(tree), offset
@@ -175,7 +190,8 @@ def _build(node, memory, device):
         tensor = host.to(device)
         return tensor.requires_grad_() if node.get("requires_grad") else tensor
     if kind == "tuple":
-        return tuple(_build(item, memory, device) for item in node["items"])
+        items = [_build(item, memory, device) for item in node["items"]]
+        return complex(*items) if node.get("type") == "complex" else tuple(items)
     if kind == "list":
         return [_build(item, memory, device) for item in node["items"]]
     if kind == "dict":
@@ -214,6 +230,8 @@ def _overwrite(tree, node, memory, device):
         if not isinstance(tree, torch.Tensor) or list(tree.shape) != node["shape"] or tree.dtype != DTYPES[node["dtype"]]:
             return _build(node, memory, device)
         target = tree.detach()
+        if not node["bytes"]:
+            return tree
         if target.device.type == "cpu" and target.is_contiguous():
             ctypes.memmove(target.data_ptr(), memory[node["offset"]: node["offset"] + node["bytes"]], node["bytes"])
         else:
@@ -222,7 +240,7 @@ def _overwrite(tree, node, memory, device):
     if kind in ("tuple", "list") and isinstance(tree, (tuple, list)) and len(tree) == len(node["items"]):
         items = [_overwrite(item, inner, memory, device) for item, inner in zip(tree, node["items"])]
         return tuple(items) if kind == "tuple" else items
-    if kind == "dict" and isinstance(tree, dict) and sorted(tree) == sorted(node["keys"]):
+    if kind == "dict" and isinstance(tree, dict) and set(tree) == set(node["keys"]):
         return {key: _overwrite(tree[key], inner, memory, device) for key, inner in zip(node["keys"], node["items"])}
     return _build(node, memory, device)
 
@@ -234,7 +252,7 @@ def tensors_of(tree):
     if isinstance(tree, (list, tuple)):
         return [leaf for item in tree for leaf in tensors_of(item)]
     if isinstance(tree, dict):
-        return [leaf for key in sorted(tree, key=str) for leaf in tensors_of(tree[key])]
+        return [leaf for key in ordered_keys(tree) for leaf in tensors_of(tree[key])]
     if hasattr(tree, "to_tuple"):
         return tensors_of(tree.to_tuple())
     return []
@@ -261,6 +279,6 @@ def with_tensors(tree, values):
     if isinstance(tree, (list, tuple)):
         return type(tree)(with_tensors(item, values) for item in tree)
     if isinstance(tree, dict):
-        made = {key: with_tensors(tree[key], values) for key in sorted(tree, key=str)}
+        made = {key: with_tensors(tree[key], values) for key in ordered_keys(tree)}
         return {key: made[key] for key in tree}
     return tree

@@ -86,6 +86,22 @@ def _watched():
     return {(owner, name): getattr(owner, name, None) for owner, attributes in names.items() for name in attributes}
 
 
+def _storage(tensor):
+    """Where a tensor's memory begins; 0 where it has none of its own."""
+    try:
+        return tensor.untyped_storage().data_ptr() if tensor.numel() else 0
+    except Exception:  # sparse, lazily initialised, a subclass without memory
+        return 0
+
+
+def _owners(inputs, model):
+    """Says of a tensor whether its memory belongs to one of the inputs or to a parameter."""
+    owners = {_storage(value): "parameter" for value in model.parameters()}
+    owners.update((_storage(value), "input") for value in tensors_of(list(inputs)))
+    owners.pop(0, None)
+    return lambda tensor: owners.get(_storage(tensor))
+
+
 class Worker:
     def __init__(self, role, device):
         self.role = role
@@ -337,6 +353,11 @@ class Worker:
             made = hone_stress.transform_inputs(message["change"], made, message.get("output_shapes", []), self.models[message["slot"]])
             if made is None:
                 return {}
+        if message.get("near"):
+            import hone_nature
+
+            generator = torch.Generator().manual_seed(message["near"])
+            made = map_tensors(made, lambda tensor: hone_nature.near(tensor, generator))
         inputs = self.inputs[message["inputs"]] = map_tensors(made, lambda t: t.to(self.device))
         if message["inputs"].startswith("default#"):
             self._note_fixed(tensors_of(list(inputs)))
@@ -502,10 +523,11 @@ class Worker:
                 candidates = self.role == "candidate"
                 if message.get("want_inputs"):
                     out = inputs
+                owner_of = _owners(inputs, model)
                 if message.get("hold"):
-                    tree = self.hold().add(out, plain_only=candidates, copy=candidates)
+                    tree = self.hold().add(out, plain_only=candidates, copy=candidates, owner_of=owner_of)
                 else:
-                    tree = write_tree(out, descriptors[0], plain_only=candidates)
+                    tree = write_tree(out, descriptors[0], plain_only=candidates, owner_of=owner_of)
         finally:
             set_poison(False)
         self.synchronize()

@@ -125,6 +125,11 @@ Result<bool> CandidateCheck::Trials() {
     if (!answer && Forgive(one)) continue;
     if (!answer) return false;
     HONE_ASSIGN_OR_RETURN(Trial trial, JudgeTrial(session_.truth(), one, *answer, after));
+    HONE_ASSIGN_OR_RETURN(const int looks, session_.LookAgain(one, &trial));
+    if (looks > 0 && !IsBad(trial))
+      Remark(
+          fmt::format("{}: within what PyTorch itself errs by on inputs that differ by rounding ({} tried)",
+                      one.id, looks));
     if (i == 0) Remark(StrideRemark(one, *answer));
     if (IsBad(trial)) {
       HONE_ASSIGN_OR_RETURN(const bool go_on, ExcuseDraws(&trial));

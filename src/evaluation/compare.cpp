@@ -149,6 +149,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
   distance.relative = norm > 0 ? std::sqrt(difference_squared) / norm : std::sqrt(difference_squared);
   distance.worst = rms > 0 ? worst / rms : worst;
   distance.typical = rms * (largest > 0 ? largest : 1);
+  distance.largest = largest;
   return distance;
 }
 

@@ -21,6 +21,7 @@ struct Distance {
   double scaled = 0;
   size_t scaled_at = 0;
   double typical = 0;           // rms(t)
+  double largest = 0;           // max |t|
   size_t truth_non_finite = 0;  // NaN or infinity in the truth itself
 };
 

@@ -131,6 +131,7 @@ Distance DistanceOf(Dtype dtype, const ComparedSums& sums) {
   distance.relative = norm > 0 ? difference / norm : difference;
   distance.worst = rms > 0 ? worst / rms : worst;
   distance.typical = rms * (sums.largest > 0 ? sums.largest : 1);
+  distance.largest = sums.largest;
   distance.scaled = partial.scaled;
   distance.scaled_at = partial.scaled_at == UINT64_MAX ? 0 : partial.scaled_at / per_element;
   distance.truth_non_finite = partial.truth_non_finite;

@@ -20,6 +20,8 @@
 
 namespace hone {
 
+struct Trial;
+
 class ReferenceSession {
  public:
   static Result<std::unique_ptr<ReferenceSession>> Open(TaskFile task, SessionOptions options,
@@ -64,6 +66,9 @@ class ReferenceSession {
   // Whether an answer to the inputs of a timed call passes as in a trial, with a float64 result for those
   // inputs. False where that cannot be told: with state or random draws, calls depend on those before.
   Result<bool> IsRightAnswer(uint64_t input_seed, const TensorTree& answer);
+  // Holds a trial that is nearly right against more of PyTorch's own errors (second_look.h). Returns how
+  // many.
+  Result<int> LookAgain(const Case& one, Trial* trial);
   // For whoever asks the reference's worker while candidates are checked side by side.
   std::unique_lock<std::recursive_mutex> Alone() { return builder_->Alone(); }
   // Other cases under other seeds: inputs, stress weights and what PyTorch and float64 make of them. No

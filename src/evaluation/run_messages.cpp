@@ -21,6 +21,7 @@ FieldList MakeInputsRequest::Fields() {
       FieldFor<&MakeInputsRequest::draw>("draw", kMayLack),
       FieldFor<&MakeInputsRequest::change>("change", kMayLack),
       FieldFor<&MakeInputsRequest::output_shapes>("output_shapes", kMayLack),
+      FieldFor<&MakeInputsRequest::near>("near", kMayLack),
       FieldFor<&MakeInputsRequest::hold>("hold", kMayLack),
   };
   return kFields;

@@ -30,6 +30,7 @@ struct MakeInputsRequest {
   std::string draw = {};
   std::string change = {};
   std::vector<std::vector<int64_t>> output_shapes = {};
+  uint64_t near = 0;  // not 0: the inputs differ by rounding, under this seed
   bool hold = false;
   static FieldList Fields();
 };

@@ -76,14 +76,17 @@ class Parser {
     if (!items.is_array() || (kind == "dict" && (!keys.is_array() || keys.size() != items.size())))
       return Bad("no items");
     // A tuple and a list with the same items compare as equal: models mix them freely.
+    if (GetString(node, "type") == "complex") out += "complex";
     out += kind == "dict" ? "{" : "(";
     for (size_t i = 0; i < items.size(); ++i) {
       std::string inner = fmt::format("{}[{}]", path, i);
       if (i != 0) out += ", ";
       if (kind == "dict") {
-        const std::string key = keys[i].is_string() ? ShortKey(keys[i].get<std::string>()) : "?";
-        inner = fmt::format("{}['{}']", path, key);
-        out += key + ": ";
+        // The text "3" and the number 3 are different keys.
+        const std::string key =
+            ShortKey(keys[i].is_string() ? keys[i].get<std::string>() : DumpJson(keys[i]));
+        inner = keys[i].is_string() ? fmt::format("{}['{}']", path, key) : fmt::format("{}[{}]", path, key);
+        out += (keys[i].is_string() ? key : "<" + key + ">") + ": ";
       }
       HONE_RETURN_IF_ERROR(Visit(items[i], inner, depth + 1));
     }
@@ -128,6 +131,8 @@ class Parser {
       for (const Json& step : stride)
         if (step.is_number_integer()) leaf.stride.push_back(step.get<int64_t>());
     if (leaf.stride.size() != leaf.shape.size()) leaf.stride.clear();
+    const std::string shared = GetString(node, "shared");
+    if (shared == "input" || shared == "parameter") leaf.shared = shared;
     const int64_t offset = GetInt(node, "offset", -1);
     const int64_t bytes = GetInt(node, "bytes", -1);
     if (offset < 0 || bytes < 0 || static_cast<uint64_t>(bytes) != elements * DtypeSize(leaf.dtype))
@@ -187,6 +192,17 @@ Result<TensorTree> ParseLayout(const Json& description, size_t most_bytes, size_
   Parser parser(most_bytes, alignment, &tree);
   HONE_RETURN_IF_ERROR(parser.Visit(description, root_name, 0));
   return tree;
+}
+
+std::string StrangeClass(const Json& got, const Json& want) {
+  const std::string type = GetString(got, "type");
+  if (!type.empty() && type != GetString(want, "type")) return ValidUtf8(type.substr(0, 100));
+  const Json& items = GetMember(got, "items");
+  const Json& others = GetMember(want, "items");
+  if (!items.is_array() || !others.is_array()) return "";
+  for (size_t i = 0; i < items.size() && i < others.size(); ++i)
+    if (std::string inner = StrangeClass(items[i], others[i]); !inner.empty()) return inner;
+  return "";
 }
 
 std::string ShapeText(const std::vector<int64_t>& shape) {

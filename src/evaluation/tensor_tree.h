@@ -29,6 +29,7 @@ struct TensorLeaf {
   Dtype dtype = Dtype::kF32;
   std::vector<int64_t> shape;
   std::vector<int64_t> stride;  // as the process claims; empty if it says nothing
+  std::string shared;           // "input" or "parameter": whose memory it is, as the process claims
   size_t offset = 0;
   size_t bytes = 0;
   size_t elements() const { return bytes / DtypeSize(dtype); }
@@ -64,6 +65,10 @@ Result<TensorTree> ParseTree(const Json& description, SharedBlob blob, const std
 // The tree without its values, which need at most `most_bytes`; leaves begin at multiples of `alignment`.
 Result<TensorTree> ParseLayout(const Json& description, size_t most_bytes, size_t alignment,
                                const std::string& root_name);
+
+// The name of a class that stands in one description in place of a tuple of the other; empty if there is
+// none. A tuple may stand in place of a class: code that takes it apart works with both.
+std::string StrangeClass(const Json& got, const Json& want);
 
 std::string ShapeText(const std::vector<int64_t>& shape);
 

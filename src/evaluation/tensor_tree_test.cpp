@@ -103,6 +103,16 @@ TEST(ParseTree, ATupleAndAListOfTheSameThingsCompareEqualAndADictDoesNot) {
   EXPECT_NE(Parse(Items("tuple", one))->structure, Parse(dict)->structure);
   const Json other_key = {{"kind", "dict"}, {"keys", {"1"}}, {"items", one}};
   EXPECT_NE(Parse(other_key)->structure, Parse(dict)->structure);
+  const Json number_key = {{"kind", "dict"}, {"keys", Json::array({0})}, {"items", one}};
+  EXPECT_NE(Parse(number_key)->structure, Parse(dict)->structure);
+  EXPECT_EQ(Parse(number_key)->leaves[0].path, "output[0]");
+  Json object = Items("tuple", one);
+  object["type"] = "Answer";
+  EXPECT_EQ(StrangeClass(object, Items("tuple", one)), "Answer");
+  EXPECT_EQ(StrangeClass(Items("tuple", one), object), "");
+  EXPECT_EQ(StrangeClass(Items("list", Json::array({object})), Items("list", Json::array({object}))), "");
+  object["type"] = "complex";
+  EXPECT_NE(Parse(object)->structure, Parse(Items("tuple", one))->structure);
 }
 
 TEST(ParseTree, AcceptsScalarsAndEmptyTensors) {

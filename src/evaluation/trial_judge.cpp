@@ -42,6 +42,11 @@ std::string FormProblem(const TensorLeaf& got, const TensorLeaf& want) {
   if (got.shape != want.shape)
     return fmt::format("{} has shape {} where {} is expected", got.path, ShapeText(got.shape),
                        ShapeText(want.shape));
+  if (got.stride.empty() && !want.stride.empty())
+    return fmt::format("{} is not a dense tensor, and PyTorch's is", got.path);
+  if (!got.shared.empty() && want.shared.empty())
+    return fmt::format("{} is memory of {}, where PyTorch returns memory of its own", got.path,
+                       got.shared == "input" ? "the caller's input" : "a parameter");
   if (Overlaps(got) && !Overlaps(want))
     return fmt::format("{} has strides {}, several elements at one address, where PyTorch's has {}", got.path,
                        ShapeText(got.stride), ShapeText(want.stride));
@@ -59,6 +64,12 @@ class LeafNumbers {
   }
   size_t size() const { return bytes_.size() / DtypeSize(dtype_); }
   double At(size_t index) const { return index < size() ? ElementAt(dtype_, bytes_, index) : NAN; }
+  // A double holds whole numbers up to 2^53 only, so bytes are compared.
+  bool Agrees(const LeafNumbers& other, size_t index) const {
+    const size_t step = DtypeSize(dtype_), at = index * step;
+    return dtype_ == other.dtype_ && index < size() && index < other.size() &&
+           SameBytes(std::span(bytes_).subspan(at, step), std::span(other.bytes_).subspan(at, step));
+  }
 
  private:
   Dtype dtype_ = Dtype::kI64;
@@ -83,19 +94,18 @@ Status CompareIntegers(const Case& one, const TensorTree& answer, size_t leaf, D
     lowest = std::min(lowest, exact.At(i));
     highest = std::max(highest, exact.At(i));
   }
-  const auto is_right = [&](size_t i, double value) {
-    if (value == own.At(i)) return true;
-    bool tied = exact.At(i) != own.At(i);
+  const auto is_right = [&](size_t i) {
+    if (got.Agrees(exact, i) || got.Agrees(own, i)) return true;
+    bool tied = !exact.Agrees(own, i);
     for (const LeafNumbers& near : nearby) {
-      if (value == near.At(i)) return true;
-      tied = tied || near.At(i) != exact.At(i);
+      if (got.Agrees(near, i)) return true;
+      tied = tied || !near.Agrees(exact, i);
     }
-    return tied && value >= lowest && value <= highest;
+    return tied && got.At(i) >= lowest && got.At(i) <= highest;
   };
   size_t wrong = 0;
   for (size_t i = 0; i < got.size(); ++i) {
-    const double value = got.At(i);
-    if (value == exact.At(i) || is_right(i, value)) continue;
+    if (is_right(i)) continue;
     if (wrong++ == 0) distance->worst_at = i;
   }
   distance->relative = static_cast<double>(wrong) / static_cast<double>(std::max<size_t>(got.size(), 1));
@@ -191,6 +201,11 @@ Result<Trial> JudgeTrial(const Truth& truth, const Case& one, const TensorTree& 
   }
   if (answer.structure != one.expected.structure) {
     trial.shape_problem = other_structure();
+    return trial;
+  }
+  if (const std::string type = StrangeClass(answer.description, one.expected.description); !type.empty()) {
+    trial.shape_problem = fmt::format("returns a {}, which only turns into {} when asked", type,
+                                      one.expected.structure.substr(0, 200));
     return trial;
   }
   trial.value_problem = NumberProblem(truth, one, answer);

@@ -78,6 +78,21 @@ TEST(TrialJudge, TakesAnIntegerThatPyTorchItselfGives) {
   EXPECT_FALSE(IsBad(*JudgeTrial(truth, truth.cases[0], index(3), Inputs(1))));
 }
 
+TensorTree Hashes(int64_t value) {
+  return *ParseTree(Json{{"kind", "tensor"}, {"dtype", "int64"}, {"shape", {1}}, {"offset", 0}, {"bytes", 8}},
+                    *SharedBlob::Of("test", std::as_bytes(std::span(&value, 1))), "output");
+}
+
+TEST(TrialJudge, ComparesEveryBitOfALargeInteger) {
+  constexpr int64_t kLarge = (int64_t{1} << 60) + 3;
+  Truth truth;
+  truth.instances.resize(1);
+  truth.cases.push_back(HandCase("default#1", 0, Inputs(1), Hashes(kLarge), Hashes(kLarge)));
+  EXPECT_FALSE(IsBad(*JudgeTrial(truth, truth.cases[0], Hashes(kLarge), Inputs(1))));
+  EXPECT_TRUE(IsBad(*JudgeTrial(truth, truth.cases[0], Hashes(kLarge - 3), Inputs(1))))
+      << "the same as a double";
+}
+
 Truth OneCase(TensorTree expected, TensorTree exact) {
   Truth truth;
   truth.instances.resize(1);
@@ -160,6 +175,24 @@ TEST(TrialJudge, RefusesAnExpandedOutputAndRemarksOnAnotherMemoryOrder) {
   EXPECT_FALSE(IsBad(*JudgeTrial(truth, one, strided({1, 2}), Inputs(1))));
   EXPECT_THAT(StrideRemark(one, strided({1, 2})), HasSubstr("[1, 2]"));
   EXPECT_EQ(StrideRemark(one, strided({2, 1})), "");
+}
+
+TEST(TrialJudge, RefusesMemoryOfOthersAndOtherLayouts) {
+  const auto made = [](std::vector<int64_t> stride, const char* shared) {
+    TensorTree tree = Floats({1, 2});
+    tree.leaves[0].stride = std::move(stride);
+    tree.leaves[0].shared = shared;
+    return tree;
+  };
+  const Truth truth = OneCase(made({1}, ""), Wide({1, 2}));
+  const Case& one = truth.cases[0];
+  EXPECT_FALSE(IsBad(*JudgeTrial(truth, one, made({1}, ""), Inputs(1))));
+  EXPECT_THAT(JudgeTrial(truth, one, made({1}, "input"), Inputs(1))->shape_problem, HasSubstr("caller's"));
+  EXPECT_THAT(JudgeTrial(truth, one, made({1}, "parameter"), Inputs(1))->shape_problem,
+              HasSubstr("a parameter"));
+  EXPECT_THAT(JudgeTrial(truth, one, made({}, ""), Inputs(1))->shape_problem, HasSubstr("not a dense"));
+  const Truth passes_on = OneCase(made({1}, "input"), Wide({1, 2}));
+  EXPECT_FALSE(IsBad(*JudgeTrial(passes_on, passes_on.cases[0], made({1}, "input"), Inputs(1))));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 
@@ -15,6 +16,9 @@ constexpr double kWorstFloorUlp = 32;  // the worst of many elements lies furthe
 constexpr double kScaledFloorUlp = 64;
 // The largest of many quotients varies more from one order of summation to the next than a norm does.
 constexpr double kScaledFactor = 4;
+// An error that PyTorch itself makes once in a million rounds lies no further from its mean than this, also
+// where a single element decides.
+constexpr double kDeviations = 8;
 constexpr double kLargestError = 1e-2;
 // The norm of more elements than this hardly differs from one draw to the next.
 constexpr size_t kFewElements = 16;
@@ -37,6 +41,19 @@ void Widen(const Distance& own, double factor, double cap, Limit* limit) {
   limit->scaled = std::max(limit->scaled, kScaledFactor / 2 * factor * own.scaled);
 }
 
+// How much larger than a typical element the largest is. Its last place is that much larger too.
+double Peak(const Distance& own) {
+  return own.typical > 0 ? own.largest / own.typical : 1;
+}
+
+double MeanAndDeviations(const std::vector<double>& values) {
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double count = static_cast<double>(values.size()), mean = sum / count;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return mean + kDeviations * std::sqrt(squares / (count - 1));
+}
+
 bool IsPlain(const Case& one, size_t instance, size_t leaf) {
   return one.instance == instance && one.change.empty() && leaf < one.reference_error.size();
 }
@@ -55,7 +72,7 @@ double Truth::NormShare(size_t instance, size_t leaf, const Distance& distance) 
 
 Limit Truth::LimitFor(size_t instance, size_t leaf) const {
   Limit limit;
-  double epsilon = 0, typical = 0;
+  double epsilon = 0, typical = 0, peak = 1;
   for (const Case& one : cases) {
     if (one.instance != instance || leaf >= one.expected.leaves.size() || !one.change.empty()) continue;
     const TensorLeaf& output = one.expected.leaves[leaf];
@@ -63,6 +80,7 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
     typical = std::max(typical, one.reference_error[leaf].typical);
     // Variants have other sizes and so other errors, but share the weights. The widest limit is used for all.
     const Distance& own = one.reference_error[leaf];
+    peak = std::max(peak, Peak(own));
     const double cap = epsilon > 0 ? kLargestError * std::max(1.0, rule.error_factor / 2) : 1;
     Widen(own, rule.error_factor * NormShare(instance, leaf, own), cap, &limit);
   }
@@ -75,7 +93,8 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
   }
   const double floor = PrecisionFloor(rule.precision);
   limit.relative = std::max({limit.relative, kFloorUlp * epsilon * own, floor});
-  limit.worst = std::max({limit.worst, kWorstFloorUlp * epsilon * own, floor * 16});
+  limit.worst =
+      std::max({limit.worst, std::max(kWorstFloorUlp, kFloorUlp * peak) * epsilon * own, floor * 16});
   limit.scaled = std::max({limit.scaled, kScaledFloorUlp * epsilon * own, floor * 32});
   // The elements are compared with atol and rtol themselves; this is for whoever compares norms.
   if (rule.by_tolerance() && typical > 0)
@@ -83,13 +102,33 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
   return limit;
 }
 
-Limit Truth::LimitOf(const Case& one, size_t leaf) const {
+Limit Truth::LimitOf(const Case& one, size_t leaf, const OwnErrors& looks) const {
   Limit limit = LimitFor(one.instance, leaf);
+  const double epsilon = Epsilon(one.expected.leaves[leaf].dtype);
+  if (epsilon == 0) return limit;
   // There is one case of its kind only, so its own error says less about what an honest file may reach.
-  if (!one.change.empty() && Epsilon(one.expected.leaves[leaf].dtype) > 0)
-    Widen(one.reference_error[leaf],
-          2 * rule.error_factor * NormShare(one.instance, leaf, one.reference_error[leaf]),
-          kLargestError * std::max(1.0, rule.error_factor / 2), &limit);
+  const double factor = rule.error_factor * (one.change.empty() ? 1 : 2);
+  const double cap = kLargestError * std::max(1.0, rule.error_factor / 2);
+  const auto share = [&](const Distance& own) { return NormShare(one.instance, leaf, own); };
+  const Distance& first = one.reference_error[leaf];
+  if (!one.change.empty()) {
+    Widen(first, factor * share(first), cap, &limit);
+    limit.worst = std::max(limit.worst, kFloorUlp * Peak(first) * epsilon * rule.error_factor / 2);
+  }
+  std::vector<double> relative = {share(first) * first.relative}, worst = {share(first) * first.worst},
+                      scaled = {share(first) * first.scaled};
+  for (const std::vector<Distance>& look : looks) {
+    const Distance& own = look[leaf];
+    Widen(own, factor * share(own), cap, &limit);
+    relative.push_back(share(own) * own.relative);
+    worst.push_back(share(own) * own.worst);
+    scaled.push_back(share(own) * own.scaled);
+  }
+  if (looks.size() < kEnoughLooks) return limit;
+  const double wider = rule.error_factor / 2;
+  limit.relative = std::max(limit.relative, std::min(wider * MeanAndDeviations(relative), cap));
+  limit.worst = std::max(limit.worst, wider * MeanAndDeviations(worst));
+  limit.scaled = std::max(limit.scaled, wider * MeanAndDeviations(scaled));
   return limit;
 }
 

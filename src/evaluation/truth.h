@@ -21,6 +21,12 @@ struct Limit {
   double scaled = 0;
 };
 
+// PyTorch's own error on inputs that differ from those of a case by rounding, per output; one entry per look.
+using OwnErrors = std::vector<std::vector<Distance>>;
+
+// So many that their spread is known.
+inline constexpr size_t kEnoughLooks = 16;
+
 // How limits follow from PyTorch's own error. Everything but the defaults is a weaker claim, and the verdict
 // says so.
 struct LimitRule {
@@ -50,7 +56,7 @@ struct Case {
   std::string id;  // "default#1", "stress#2", "variant one_step"
   size_t instance = 0;
   std::string variant;
-  std::string change;  // of the drawn inputs: "shift", "scale", "strides", "fewer" or "more"
+  std::string change;  // of the drawn inputs: "shift", "scale", "shrink", "strides", "fewer" or "more"
   uint64_t input_seed = 0;
   uint64_t call_seed = 0;
   TensorTree inputs;
@@ -99,8 +105,9 @@ struct Truth {
 
   // The limit for one output of one instance: twice PyTorch's own error, and at least a few ulp.
   Limit LimitFor(size_t instance, size_t leaf) const;
-  // The same for the regime of one case: changed inputs have errors of their own.
-  Limit LimitOf(const Case& one, size_t leaf) const;
+  // The same for the regime of one case: changed inputs have errors of their own. `looks`: what else is known
+  // of PyTorch's error on this case (second_look.h).
+  Limit LimitOf(const Case& one, size_t leaf, const OwnErrors& looks = {}) const;
   // What a distance of an output with few elements is to be multiplied by. Sums that nearly cancel are small
   // by chance, and an error relative to such a sum says nothing: the norm that is usual for the instance
   // counts.

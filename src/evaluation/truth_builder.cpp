@@ -323,6 +323,46 @@ Result<std::optional<Case>> TruthBuilder::MakeTimedCase(uint64_t seed) {
   return there ? std::optional<Case>(std::move(made)) : std::optional<Case>();
 }
 
+Result<std::optional<std::vector<Distance>>> TruthBuilder::DrawOwnError(const Case& one) {
+  const std::unique_lock alone(lease_mutex_);
+  worker_.Thaw();
+  constexpr char kNear[] = "near";
+  const std::string& slot = truth_.instances[one.instance].slot;
+  const auto known = draws_.find(one.id);
+  MakeInputsRequest draw =
+      known != draws_.end() ? known->second : MakeInputsRequest{"", one.input_seed, slot};
+  draw.inputs = kNear;
+  draw.near = RandomSeed();
+  HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> inputs, Ask(draw, "input", true));
+  bool same = inputs && inputs->leaves.size() == one.inputs.leaves.size();
+  for (size_t i = 0; same && i < inputs->leaves.size(); ++i) {
+    HONE_ASSIGN_OR_RETURN(same, SameValues(*inputs, one.inputs, i));
+  }
+  if (same) {
+    draw.near = 0;
+    draw.seed = RandomSeed();
+    HONE_ASSIGN_OR_RETURN(inputs, Ask(draw, "input", true));
+  }
+  std::optional<TensorTree> own, exact;
+  if (inputs) {
+    HONE_ASSIGN_OR_RETURN(own, Ask(RunRequest{slot, kNear, one.call_seed}, "output", true));
+  }
+  if (own) {
+    HONE_ASSIGN_OR_RETURN(exact, Ask(TruthRequest{slot, kNear, one.call_seed, !lean_}, "output", true));
+  }
+  (void)worker_.Call(DropRequest{{}, {kNear}}, 60);
+  if (!exact || own->leaves.size() != exact->leaves.size()) return std::optional<std::vector<Distance>>();
+  std::vector<Distance> errors;
+  for (size_t i = 0; i < own->leaves.size(); ++i) {
+    if (own->leaves[i].elements() != exact->leaves[i].elements())
+      return std::optional<std::vector<Distance>>();
+    HONE_ASSIGN_OR_RETURN(const Distance distance, CompareLeaves(*own, *exact, i));
+    if (distance.non_finite > 0) return std::optional<std::vector<Distance>>();
+    errors.push_back(distance);
+  }
+  return std::optional<std::vector<Distance>>(std::move(errors));
+}
+
 Status TruthBuilder::AddTruth(Case* made) {
   const TreeWish wish = {.root = "output", .trim = made->expected.size + made->inputs.size > kTrimBytes};
   const TruthRequest request = {truth_.instances[made->instance].slot, made->id, made->call_seed, !lean_};
@@ -501,7 +541,7 @@ Status TruthBuilder::AddChangedCases(const Progress& progress) {
         "shifted, scaled and non-contiguous inputs and other batches were not tried: the task is too large");
     return Ok();
   }
-  for (const char* change : {"shift", "scale", "strides", "fewer", "more"}) {
+  for (const char* change : {"shift", "scale", "shrink", "strides", "fewer", "more"}) {
     progress("changing the inputs", 0, 0);
     HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
                           MakeCase(0, fmt::format("changed by {}", change), "", change, true));

@@ -53,6 +53,10 @@ class TruthBuilder {
   // refuses it.
   Result<std::optional<Case>> MakeTimedCase(uint64_t seed);
 
+  // PyTorch's own error on inputs that differ from those of the case by rounding; where nothing in them may
+  // be moved, on another draw. Nothing if the reference refuses them. The values of the case must be there.
+  Result<std::optional<std::vector<Distance>>> DrawOwnError(const Case& one);
+
   // The values of a case. Those of a transient one are made again, and forgotten with the lease.
   Result<CaseLease> Hold(const Case& one);
   WorkerProcess& worker() { return worker_; }

@@ -32,6 +32,24 @@ TEST(Truth, TheLimitIsAtLeastAFewUlp) {
   EXPECT_DOUBLE_EQ(truth.LimitFor(0, 0).worst, 32 * kUlp);
 }
 
+TEST(Truth, ALargeElementMayBeOffByAFewOfItsOwnUlp) {
+  // One element is 8 times the root mean square: 4 ulp of it are 32 of a typical one, and the floor for
+  // every element is 32; at 16 times it is 64.
+  const auto with_peak = [](size_t elements) {
+    std::vector<double> values(elements);
+    values[0] = 1;
+    const std::vector<int64_t> shape = {static_cast<int64_t>(elements)};
+    Truth truth;
+    truth.instances.resize(1);
+    truth.cases.push_back(HandCase("default#1", 0, HandTree({{"float32", {1}, {1}}}, "input"),
+                                   HandTree({{"float32", shape, values}}),
+                                   HandTree({{"float64", shape, values}})));
+    return truth.LimitFor(0, 0).worst;
+  };
+  EXPECT_DOUBLE_EQ(with_peak(64), 32 * kUlp);
+  EXPECT_DOUBLE_EQ(with_peak(256), 64 * kUlp);
+}
+
 TEST(Truth, PrecisionReplacesTheLimit) {
   Truth truth = WithError(1e-3);
   truth.rule.precision = "fp32";

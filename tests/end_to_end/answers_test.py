@@ -45,6 +45,21 @@ class Forms(unittest.TestCase):
         self.assertIsNotNone(form.take(Output(torch.zeros(2), 2.0)))
         self.assertIsNotNone(form.take((torch.zeros(2), 2.0)))
         self.assertEqual(len(hone_wire.tensors_of(Output(torch.zeros(2)))), 1)
+        self.assertIsNone(form_of((torch.zeros(2), 1.0)).take(Output(torch.zeros(2), 2.0)), "nobody could index it")
+
+    def test_keys_layouts_and_complex_numbers_are_part_of_the_form(self):
+        form = form_of({0: torch.zeros(2), "z": 1 + 2j})
+        self.assertEqual(form.take({"z": 3 - 4j, 0: torch.ones(2)})[1], [3.0, -4.0])
+        for other in ({"0": torch.zeros(2), "z": 1j}, {0: torch.zeros(2).to_sparse(), "z": 1j}, {0: torch.zeros(2), "z": (0.0, 1.0)}):
+            self.assertIsNone(form.take(other), other)
+        self.assertEqual(hone_wire._build(hone_wire.lay_out({3: 1 + 2j}, None)[0], None, "cpu"), {3: 1 + 2j})
+
+    def test_the_owner_of_the_memory_is_named(self):
+        import hone_worker
+
+        x, layer = torch.zeros(4), torch.nn.Linear(2, 2)
+        owner_of = hone_worker._owners([{"x": x}], layer)
+        self.assertEqual([owner_of(one) for one in (x[1:], x.clone(), layer.weight.t(), torch.zeros(0))], ["input", None, "parameter", None])
 
     def test_another_form_is_none(self):
         form = form_of({"a": torch.zeros(2), "b": None, "c": 1})

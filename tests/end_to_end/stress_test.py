@@ -46,6 +46,17 @@ def examples():
 
 
 class Nature(unittest.TestCase):
+    def test_what_is_near_differs_by_rounding_and_keeps_its_kind(self):
+        for kind, tensor in [*examples().items(), ("symmetric", torch.complex(torch.eye(4), torch.zeros(4, 4))), ("kept", torch.eye(4))]:
+            moved = [hone_nature.near(tensor, seeded(seed)) for seed in range(1, 4)]
+            for one in moved:
+                self.assertLessEqual(float((one - tensor).abs().max()), 1e-6 * float(tensor.abs().max()), kind)
+                self.assertTrue(torch.equal(one == 0, tensor == 0), kind)
+                self.assertEqual(hone_nature.nature(one), hone_nature.nature(tensor))
+            changes = not all(torch.equal(one, tensor) for one in moved)
+            self.assertEqual(changes, kind not in ("constant", "kept"), kind)
+        self.assertTrue(torch.equal(hone_nature.near(torch.arange(5), seeded()), torch.arange(5)))
+
     def test_every_kind_is_known_again_and_kept(self):
         for kind, tensor in examples().items():
             self.assertEqual(hone_nature.nature(tensor), kind)

@@ -52,6 +52,9 @@ BAD = {
     "None from get_inputs": (change("return [torch.randn(4, 8)]", "torch.randn(4, 8)"), 11, ["returns None", "return the list"]),
     "keyword-only forward": (change("def forward(self, x)", "def forward(self, *, x)"), 8, ["x by keyword only", "remove the `*`"]),
     "too many inputs": (change("[torch.randn(4, 8)]", "[torch.randn(4, 8), 3]"), 12, ["returns 2 values, but forward takes 1 argument (x)"]),
+    "strange dtype out": (change("torch.relu(self.linear(x))", "self.linear(x).to(torch.uint16)"), 9, ["dtype uint16", "cannot compare", "float32"]),
+    "strange dtype in": (change("[torch.randn(4, 8)]", "[torch.randn(4, 8).to(torch.float8_e5m2)]"), 12, ["float8_e5m2", "in forward"]),
+    "too many tensors": (change("torch.relu(self.linear(x))", "[x[0]] * 5000"), 9, ["5000 tensors", "stack them"]),
     "dataclass output": (
         "import dataclasses\n" + change("class Model(", "@dataclasses.dataclass\nclass Pair:\n    a: object\n    b: object\n\nclass Model(").replace(
             "return torch.relu(self.linear(x))", "return Pair(self.linear(x), x)"), 15, ["the dataclass Pair", "(out.a, out.b)"]),

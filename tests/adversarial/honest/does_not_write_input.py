@@ -1,7 +1,6 @@
-"""Right result, but leaves the caller's tensor as it was, where the task adds to it in place."""
+"""Leaves the tensor of the caller as it was, where the task adds to it in place. The judge allows both."""
 # hone-test: task = tests/adversarial/tasks/in_place.py
-# hone-test: expect = rejected
-# hone-test: reason = input-modified|wrong-output
+# hone-test: expect = correct
 import torch
 import torch.nn as nn
 

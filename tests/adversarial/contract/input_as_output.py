@@ -1,0 +1,15 @@
+"""Hands back the tensor of the caller where the task returns a copy: whoever writes there changes the input."""
+# hone-test: task = tests/adversarial/tasks/copied_state.py
+# hone-test: expect = rejected
+# hone-test: reason = wrong-shape
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.memory = nn.Parameter(torch.zeros(features, features))
+
+    def forward(self, x):
+        return x.view_as(x), self.memory.detach().clone(), torch.tanh(x @ self.memory)
