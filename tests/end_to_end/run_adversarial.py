@@ -6,7 +6,7 @@ candidate that is not in a file: a copy of its own source with the class renamed
 
   run_adversarial.py --hone BINARY [--target cpu|cuda|triton] [--group GROUP] [--class A,B] [--only WORD,WORD]
   run_adversarial.py --list-groups     names for CTest, ";" between them; ":timed" marks those that need a quiet machine,
-                                       ":answers" those that need timed blocks but no quiet machine
+                                       ":answers" those that need timed blocks but no quiet machine, ":unit" those that a unit test has
   run_adversarial.py --table           every candidate with class, task and expectation
 Exit code 0 when every verdict is as expected; 77 (skipped) when the target needs a GPU that is not there.
 """
@@ -31,6 +31,9 @@ TIMED_CLASSES = ("cached", "clock", "detects", "process", "reference")
 SHOWN_BY_TIMING = ("slower", "stale-result", "unsynchronised", "unwritten-output", "nondeterministic")
 # Attacks that any timed block shows by its answers, however busy the machine is and however few calls the block has.
 SHOWN_BY_ANY_BLOCK = ("by_caller", "by_poison", "computes_on_comparison", "late_thread", "lazy_after_warm_up", "many_replies_at_once", "writes_input_when_timed")
+# Attacks on the clock whose gate a unit test shuts: what is frozen stays so (src/process/freezer_test.cpp), delayed short blocks (src/verdict/verdict_test.cpp).
+# CTest leaves them out; it has others that come to the same gate from a worker.
+SHOWN_BY_UNIT_TESTS = ("child_wakes_the_stopped", "slow_short_blocks", "spins_in_a_child", "takes_all_threads")
 # Attacks of these classes that the trials refuse. With --check-only they must be; timed, `inconclusive` would do for some of them.
 REFUSED_IN_TRIALS = ("cache_by_data_ptr", "cache_by_version", "cache_first_answer", "coarse_after_warm_up", "fork_bomb", "kills_parent")
 # An attack that ends like this has never been tried: its own code is broken. Its header must name the reason if it is meant.
@@ -66,6 +69,8 @@ class Candidate:
 
     def group(self):
         name = re.sub(r"^tests/adversarial/tasks/|^tasks/|\.py$", "", self.task).replace("/", "_")
+        if self.name in SHOWN_BY_UNIT_TESTS:
+            return name + ":unit"
         return name + (":timed" if self.needs_quiet() else ":answers" if self.is_timed() else "")
 
     def problem(self, record):
