@@ -16,8 +16,19 @@ option(HONE_PCH "Precompile the headers of the standard library" ${default})
 # code itself. So names in a room's unnamed namespaces are distinct; scripts/run_tidy.py --alone sees to it that each file still
 # compiles by itself. Off with ccache, which then knows every file by itself.
 option(HONE_UNITY "Compile several sources of a room together" ${default})
-set(HONE_TOGETHER 12)
-function(hone_unity target size)
+# Thirty together take half of the processor time of twelve together, and the largest then takes half a minute: where many processors wait for it, twelve
+# are done earlier.
+cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
+set(default 30)
+if(processors GREATER 4)
+  set(default 12)
+endif()
+set(HONE_TOGETHER ${default} CACHE STRING "How many sources of a room are compiled together at most")
+# hone_unity(TARGET SOURCES...): in parts of about the same size.
+function(hone_unity target)
+  list(LENGTH ARGN count)
+  math(EXPR parts "(${count} + ${HONE_TOGETHER} - 1) / ${HONE_TOGETHER}")
+  math(EXPR size "(${count} + ${parts} - 1) / ${parts}")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
   # gcc takes the sources for headers, where a type of an unnamed namespace would differ from file to file.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)

@@ -112,7 +112,7 @@ double BytesReadBy(const Graph& graph, const Node& node, ValueId operand, const 
 namespace {
 
 // "lower", "upper" or "".
-std::string TriangleOf(const Graph& graph, ValueId id) {
+std::string ZeroHalfOf(const Graph& graph, ValueId id) {
   const Node* node = graph.Definition(id);
   if (node == nullptr) return graph.value(id).drawn_triangle;
   const int64_t diagonal = node->IntArg("diagonal").value_or(0);
@@ -127,8 +127,8 @@ double SkippableOf(const Graph& graph, const Node& node) {
   const Shape& left = graph.type(*a).shape;
   const Shape& right = graph.type(*b).shape;
   if (left.size() != 2 || right.size() != 2) return 0;
-  const std::string of_left = TriangleOf(graph, *a);
-  const std::string of_right = TriangleOf(graph, *b);
+  const std::string of_left = ZeroHalfOf(graph, *a);
+  const std::string of_right = ZeroHalfOf(graph, *b);
   double pairs = 0;  // of elements that are not zero and meet
   for (int64_t k = 0; k < left[1]; ++k) {
     const int64_t rows = of_left == "lower"   ? std::max<int64_t>(0, left[0] - k)

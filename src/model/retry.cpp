@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-bool ContainsAny(const std::string& text, std::initializer_list<std::string_view> parts) {
+bool SaysAny(const std::string& text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return Contains(text, part); });
 }
 
@@ -65,18 +65,18 @@ std::optional<double> RetryAfterSeconds(const std::string& value, int64_t now) {
 ServerError ClassifyServerError(int status, const std::string& words) {
   const std::string low = ToLower(words);
   if (status != 401 && status != 403 && status != 429 &&
-      ContainsAny(low, {"context_length_exceeded", "maximum context length", "model's context length",
-                        "context window", "context size", "context limit", "prompt is too long",
-                        "input is too long", "prompt too long", "exceeds the maximum number of tokens"}))
+      SaysAny(low, {"context_length_exceeded", "maximum context length", "model's context length",
+                    "context window", "context size", "context limit", "prompt is too long",
+                    "input is too long", "prompt too long", "exceeds the maximum number of tokens"}))
     return {ModelFailure::kContextTooLong, false};
   if (status == 401 || status == 403 ||
-      ContainsAny(low, {"authentication_error", "invalid_api_key", "permission_error"}))
+      SaysAny(low, {"authentication_error", "invalid_api_key", "permission_error"}))
     return {ModelFailure::kWrongKey, false};
-  if (ContainsAny(low, {"insufficient_quota", "exceeded your current quota", "credit balance",
-                        "insufficient balance"}))
+  if (SaysAny(low, {"insufficient_quota", "exceeded your current quota", "credit balance",
+                    "insufficient balance"}))
     return {ModelFailure::kRefused, false};
   if (status == 200)
-    return {ModelFailure::kUnreachable, !ContainsAny(low, {"invalid_request_error", "not_found_error"})};
+    return {ModelFailure::kUnreachable, !SaysAny(low, {"invalid_request_error", "not_found_error"})};
   if (status == 408 || status == 409 || status == 425 || status == 429 ||
       (status >= 500 && status != 501 && status != 505))
     return {ModelFailure::kUnreachable, true};
@@ -95,8 +95,8 @@ bool AdaptDialect(int status, const std::string& words, ChatDialect& dialect) {
     return true;
   }
   if (Contains(low, "max_tokens") || Contains(low, "max_completion_tokens")) {
-    const bool about_the_name = ContainsAny(low, {"unsupported", "not supported", "unrecognized", "extra",
-                                                  "unknown", "not permitted", "unexpected"});
+    const bool about_the_name = SaysAny(low, {"unsupported", "not supported", "unrecognized", "extra",
+                                              "unknown", "not permitted", "unexpected"});
     if (about_the_name && dialect.max_tokens > 0 && !dialect.max_tokens_renamed) {
       dialect.max_completion_tokens = !dialect.max_completion_tokens;
       dialect.max_tokens_renamed = true;

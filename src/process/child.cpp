@@ -202,6 +202,7 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
   argv.push_back(nullptr);
   env.push_back(nullptr);
   pid_t pid = -1;
+  const Stopwatch started;  // before the child runs: this thread may have to wait for its turn afterwards
   const int code = Starter::Get().Run(std::packaged_task<int()>(
       [&] { return posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env.data()); }));
   posix_spawn_file_actions_destroy(&actions);
@@ -210,11 +211,12 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
     errno = code;
     return ErrnoError("cannot start " + spec.argv[0]);
   }
-  return std::unique_ptr<Child>(
-      new Child(pid, std::make_unique<Drain>(out_read.release(), err_read.release(), spec.output_cap)));
+  return std::unique_ptr<Child>(new Child(
+      pid, started, std::make_unique<Drain>(out_read.release(), err_read.release(), spec.output_cap)));
 }
 
-Child::Child(pid_t pid, std::unique_ptr<Drain> drain) : pid_(pid), drain_(std::move(drain)) {}
+Child::Child(pid_t pid, Stopwatch started, std::unique_ptr<Drain> drain)
+    : pid_(pid), started_(started), drain_(std::move(drain)) {}
 
 Child::~Child() {
   if (running()) Kill();

@@ -54,7 +54,7 @@ class Child {
 
  private:
   struct Drain;
-  Child(pid_t pid, std::unique_ptr<Drain> drain);
+  Child(pid_t pid, Stopwatch started, std::unique_ptr<Drain> drain);
   void Reap(int status);
 
   pid_t pid_;

@@ -1,8 +1,12 @@
 #include "process/freezer.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "base/clock.h"
 #include "process/tree.h"
@@ -10,30 +14,76 @@
 namespace hone {
 namespace {
 
-// A child that spins, with a child of its own that spins too and has left its process group.
-pid_t Spinners() {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  if (fork() == 0) setsid();
+[[noreturn]] void Spin() {
   for (volatile int i = 0;;) i = i + 1;
 }
 
+// With a child of its own that spins too and has left its process group.
+void SpinInTwoSessions() {
+  if (fork() == 0) setsid();
+  Spin();
+}
+
+// Two that spin, and two that wake them whenever they are stopped. The latter are stopped last if processes
+// are stopped one by one.
+void SpinAndWakeTheStopped() {
+  pid_t spinning[2];
+  for (pid_t& one : spinning)
+    if ((one = fork()) == 0) Spin();
+  for (int i = 0; i < 2; ++i) {
+    if (fork() != 0) continue;
+    for (;;)
+      for (const pid_t one : spinning) kill(one, SIGCONT);
+  }
+  Spin();
+}
+
+// A thread that runs only where nobody else wants to: it is the last to come to where it can be stopped.
+void SpinInAnIdleThread() {
+  std::thread([] {
+    const sched_param lowest{};
+    sched_setscheduler(0, SCHED_IDLE, &lowest);
+    Spin();
+  }).detach();
+  Spin();
+}
+
 struct Spinning {
-  pid_t pid = Spinners();
-  Freezer freezer{(usleep(20000), pid)};
+  explicit Spinning(void (*spin)() = SpinInTwoSessions, size_t processes = 2)
+      : pid(fork()), freezer(Started(spin)) {
+    const Deadline deadline = Deadline::After(20);
+    while (ProcessTree(pid).size() < processes && !deadline.passed()) usleep(1000);
+    EXPECT_EQ(ProcessTree(pid).size(), processes);
+  }
   ~Spinning() {
     freezer.Thaw();
     KillTree(pid);
     waitpid(pid, nullptr, 0);
   }
+  // Goes on in the child and does not come back there.
+  pid_t Started(void (*spin)()) {
+    if (pid == 0) spin();
+    usleep(20000);
+    return pid;
+  }
+  pid_t pid;
+  Freezer freezer;
 };
 
-TEST(Freezer, NothingRunsWhileFrozen) {
-  Spinning spinning;
-  spinning.freezer.Freeze();
-  const int64_t before = spinning.freezer.CpuNs();
-  usleep(60000);
-  EXPECT_LT(spinning.freezer.CpuNs() - before, 1'000'000);
+TEST(Freezer, NothingRunsWhileFrozenWhateverTriesTo) {
+  const struct {
+    void (*spin)();
+    size_t processes;
+  } kinds[] = {{SpinInTwoSessions, 2}, {SpinAndWakeTheStopped, 5}, {SpinInAnIdleThread, 1}};
+  for (const auto& kind : kinds) {
+    SCOPED_TRACE(&kind - kinds);
+    Spinning spinning(kind.spin, kind.processes);
+    usleep(20000);
+    spinning.freezer.Freeze();
+    const int64_t before = spinning.freezer.CpuNs();
+    usleep(60000);
+    EXPECT_LT(spinning.freezer.CpuNs() - before, 1'000'000);
+  }
 }
 
 TEST(Freezer, RunsOnWhenThawedAndCountsTheTime) {

@@ -745,18 +745,20 @@ TEST(Judge, ABlockMayHaveALatencyAsPyTorchsHasOrAShortOne) {
 }
 
 TEST(Judge, TimeThatIsHiddenFromTheSlopeCounts) {
-  // The candidate takes as long as PyTorch, but delays its empty and its short blocks: the slope alone says
-  // 800 / 400.
-  Measurement m = Good();
-  for (Round& round : m.timing->contestants[0].rounds) {
-    round.empty_s += 8e-3;
-    round.short_s += 8e-3;
-    round.long_s = (30 * 800 + 70) * 1e-6;
+  // The candidate takes as long as PyTorch, but delays its short blocks, and its empty ones too: the slope
+  // alone says 800 / 400.
+  for (const double empty_s : {8e-3, 0.0}) {
+    Measurement m = Good();
+    for (Round& round : m.timing->contestants[0].rounds) {
+      round.empty_s += empty_s;
+      round.short_s += 8e-3;
+      round.long_s = (30 * 800 + 70) * 1e-6;
+    }
+    const Verdict v = Judge(m, Context());
+    EXPECT_FALSE(v.accepted()) << v.detail;
+    EXPECT_NEAR(v.candidate_us, 800, 1) << empty_s;
+    EXPECT_THAT(v.notes, Contains(HasSubstr("per call of fixed cost per block was added")));
   }
-  const Verdict v = Judge(m, Context());
-  EXPECT_FALSE(v.accepted()) << v.detail;
-  EXPECT_NEAR(v.candidate_us, 800, 1);
-  EXPECT_THAT(v.notes, Contains(HasSubstr("per call of fixed cost per block was added")));
 }
 
 TEST(Judge, OneCallAloneMustBeFasterToo) {

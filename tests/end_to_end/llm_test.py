@@ -4,6 +4,7 @@ printed says what to do.
 Usage: llm_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 """
 
+import contextlib
 import csv
 import json
 import os
@@ -22,6 +23,8 @@ from pipeline_house import (ACCEPTED, CANNOT, HERE, QUICK, REJECTED, SLOW_ROWS, 
 KEY = "sk-e2e-5f3c9a17d2b84e60"
 # Rejected as soon as it is imported: these tests are about calls, not about verdicts.
 BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
+# Rejected for what it computes, which takes no clock.
+WRONG = fenced("import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return 2 * torch.softmax(x, dim=1)")
 ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
 
 
@@ -84,40 +87,46 @@ DEFEATS = [
 ]
 
 
-def free_port():
+@contextlib.contextmanager
+def kept_port():
+    """A port where nobody listens. It stays bound, so that nobody else gets it before or between the servers of a test."""
     with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+        yield s.getsockname()[1]
 
 
 def defeats_survived(house):
     """a wrong key, and replies that stay bad: it is said, the run is kept, and resume goes on when the server behaves"""
-    port = free_port()
-    base = "http://127.0.0.1:%d" % port
-    for number, (scenario, status, words) in enumerate(DEFEATS):
-        with house.server("--port", port, "--default", scenario):
-            outcome = ask(house, base, "--out", house.folder / ("d%d" % number), *ONE_CALL, "-q")
-        outcome.expect(CANNOT, "hone resume", *words)
-        run = house.last()
-        require_equal((run.status, run.calls["seed0"]["status"]), ("failed", status), scenario)
-        check_secret(house, outcome)
-        check_listed(house, run)
-        with house.server("--port", port, "--replies", replies(house), "--key", KEY) as server:
-            house.run("resume", run.name, "-q", env={"HONE_API_KEY": KEY}).expect(REJECTED, "no candidate was right")
-            require_equal(len(server.log()), 1, "requests")
-        run = house.named(run.name)
-        require_equal((run.status, run.verdict("seed0")[1]), ("done", "import-failed"), "after resume")
-        check_secret(house)
+    with kept_port() as port:
+        for number, defeat in enumerate(DEFEATS):
+            defeat_survived(house, port, number, *defeat)
+
+
+def defeat_survived(house, port, number, scenario, status, words):
+    with house.server("--port", port, "--default", scenario):
+        outcome = ask(house, "http://127.0.0.1:%d" % port, "--out", house.folder / ("d%d" % number), *ONE_CALL, "-q")
+    outcome.expect(CANNOT, "hone resume", *words)
+    run = house.last()
+    require_equal((run.status, run.calls["seed0"]["status"]), ("failed", status), scenario)
+    check_secret(house, outcome)
+    check_listed(house, run)
+    with house.server("--port", port, "--replies", replies(house), "--key", KEY) as server:
+        house.run("resume", run.name, "-q", env={"HONE_API_KEY": KEY}).expect(REJECTED, "no candidate was right")
+        require_equal(len(server.log()), 1, "requests")
+    run = house.named(run.name)
+    require_equal((run.status, run.verdict("seed0")[1]), ("done", "import-failed"), "after resume")
+    check_secret(house)
 
 
 def nobody_there(house):
     """a server that is not there: said after a few attempts, and resume goes on once it is"""
-    port = free_port()
-    outcome = ask(house, "http://127.0.0.1:%d" % port, *ONE_CALL, "--out", house.folder / "run")
-    outcome.expect(CANNOT, "--api-base", "attempts", "hone resume")
-    require_equal(house.last().status, "failed", "status")
-    with house.server("--port", port, "--replies", replies(house)):
-        house.run("resume", "last", env={"HONE_API_KEY": KEY}).expect(REJECTED)
+    with kept_port() as port:
+        outcome = ask(house, "http://127.0.0.1:%d" % port, *ONE_CALL, "--out", house.folder / "run")
+        outcome.expect(CANNOT, "--api-base", "attempts", "hone resume")
+        require_equal(house.last().status, "failed", "status")
+        with house.server("--port", port, "--replies", replies(house)):
+            house.run("resume", "last", env={"HONE_API_KEY": KEY}).expect(REJECTED)
     require_equal(house.last().status, "done", "status")
     check_secret(house, outcome)
 
@@ -163,10 +172,11 @@ def budgets(house):
     """tokens, money and evaluations end a run with its best so far; usage.csv says what was used"""
     with house.server("--replies", HERE / "replays" / "tuning") as server:
         prices = house.write("prices.json", '{"fake": {"input": 1000000, "output": 0}}')
-        for flags, words, cost in [(("--max-tokens", "50"), "the budget of 50 tokens is spent", None),
-                                   (("--max-usd", "5", "--prices", prices), "the budget of $5 is spent", 11.0),
-                                   (("--max-evaluations", "1"), "the budget of 1 evaluations is spent", None)]:
-            outcome = ask(house, server.base("fine"), "--seeds", "1", "--repairs", "0", "--out", house.folder / flags[0], *flags, task=SLOW_ROWS)
+        for flags, words, cost in [(("--max-evaluations", "1"), "the budget of 1 evaluations is spent", None),
+                                   (("--max-tokens", "50"), "the budget of 50 tokens is spent", None),
+                                   (("--max-usd", "5", "--prices", prices), "the budget of $5 is spent", 11.0)]:
+            # The first run judges the candidate; the others find its verdict in the store.
+            outcome = ask(house, server.base("fine@" + flags[0][2:]), "--seeds", "1", "--repairs", "0", "--out", house.folder / flags[0], *flags, task=SLOW_ROWS, again=False)
             outcome.expect(ACCEPTED, words, "hone resume")
             run = house.last()
             require_equal((run.status, run.best_key), ("stopped", "seed0"), flags[0])
@@ -214,31 +224,28 @@ def estimated_usage(house):
     house.run("show", "last").expect(ACCEPTED, "partly estimated", "price not known")
 
 
-@timed
 def seeds_overlap(house):
-    """three seeds are asked for at the same time"""
+    """three seeds are asked for at the same time: a server that answers none of them before it has all three answers"""
     with house.server("--replies", replies(house)) as server:
-        ask(house, server.base("slow:12"), "--seeds", "3", "--repairs", "0", "--no-analysis", "--no-tuning", "--out", house.folder / "run").expect(REJECTED)
-        times = sorted(entry["time"] for entry in server.log())
+        ask(house, server.base("together:3"), "--seeds", "3", "--repairs", "0", "--no-analysis", "--no-tuning", "--out", house.folder / "run").expect(REJECTED)
+        require_equal(len(server.log()), 3, "requests")
     run = house.last()
-    require_equal(sorted(run.calls), ["seed0", "seed1", "seed2"], "calls")
-    took = min(call["seconds"] for call in run.calls.values())
-    require(took > 1, "the replies came too fast to tell: %.2f s" % took)
-    require(times[-1] - times[0] < 0.75 * took, "asked for at %s, while a reply takes %.2f s" % ([round(t - times[0], 2) for t in times], took))
+    require_equal({key: row["status"] for key, row in run.calls.items()}, dict.fromkeys(("seed0", "seed1", "seed2"), "answered"), "calls")
 
 
-@timed
 def killed_and_resumed(house):
     """kill -9 while a candidate is judged: resume does not ask the server again"""
-    with house.server("--replies", HERE / "replays" / "tuning") as server:
-        process = house.start("optimize", SLOW_ROWS, "--proposer", "llm", "--model", "fake", "--api-base", server.base("fine"), *QUICK,
+    house.write("wrong/001_seed.txt", WRONG)
+    with house.server("--replies", house.folder / "wrong") as server:
+        process = house.start("optimize", SMALL_SOFTMAX, "--proposer", "llm", "--model", "fake", "--api-base", server.base("fine"), *QUICK,
                               *ONE_CALL, "--out", house.folder / "run", env={"HONE_API_KEY": KEY})
         wait_for("candidate in the store", lambda: (house.folder / "run" / "code" / "seed0.py").exists(), process=process)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-        house.run("resume", "last", "-q", env={"HONE_API_KEY": KEY}).expect(ACCEPTED)
+        require_equal(house.last().verdict("seed0"), ("", ""), "the candidate when the run was killed")
+        house.run("resume", "last", "-q", env={"HONE_API_KEY": KEY}).expect(REJECTED)
         require_equal(len(server.log()), 1, "requests")
-    require_equal(house.last().best_key, "seed0", "the best")
+    require_equal(house.last().verdict("seed0"), ("rejected", "wrong-output"), "the candidate after resume")
 
 
 def thinking_apart(house):

@@ -136,9 +136,9 @@ class House:
     def run(self, *words, env=None, cwd=None, timeout=900):
         return self.finish(self.start(*words, env=env, cwd=cwd), timeout)
 
-    def optimize(self, task, proposer, *flags, **more):
-        """A run that takes no verdict from an earlier run of the same house."""
-        return self.run("optimize", task, "--proposer", proposer, "--again", *QUICK, *flags, **more)
+    def optimize(self, task, proposer, *flags, again=True, **more):
+        """A run that takes no verdict from an earlier run of the same house, unless `again` is false."""
+        return self.run("optimize", task, "--proposer", proposer, *(("--again",) if again else ()), *QUICK, *flags, **more)
 
     def rows(self, sql, *values):
         with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % (self.folder / "data" / "hone.db"), uri=True, timeout=20)) as store:
@@ -181,9 +181,11 @@ class House:
         return found
 
     def check_no_processes(self):
-        # A worker that is still importing torch ends when that is done; on a busy machine this takes a while.
-        deadline = time.monotonic() + 30
-        while self.processes() and time.monotonic() < deadline:
+        # A worker that is still importing torch ends when that is done; on a busy machine this takes a while. A process has no environment
+        # for a moment while it starts a program, so that one look in which there is none says nothing.
+        deadline, empty = time.monotonic() + 30, 0
+        while empty < 3 and time.monotonic() < deadline:
+            empty = 0 if self.processes() else empty + 1
             time.sleep(0.05)
         left = self.processes()
         require(not left, "left behind: %s" % left[:4])

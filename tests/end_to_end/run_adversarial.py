@@ -5,7 +5,8 @@ The folder of a candidate is its class (tests/adversarial/README.md). All candid
 candidate that is not in a file: a copy of its own source with the class renamed.
 
   run_adversarial.py --hone BINARY [--target cpu|cuda|triton] [--group GROUP] [--class A,B] [--only WORD,WORD]
-  run_adversarial.py --list-groups     names for CTest, ";" between them; ":timed" marks those that need a quiet machine
+  run_adversarial.py --list-groups     names for CTest, ";" between them; ":timed" marks those that need a quiet machine,
+                                       ":answers" those that need timed blocks but no quiet machine, ":unit" those that a unit test has
   run_adversarial.py --table           every candidate with class, task and expectation
 Exit code 0 when every verdict is as expected; 77 (skipped) when the target needs a GPU that is not there.
 """
@@ -23,11 +24,18 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "adversarial"
 
-# Candidates of these classes cheat with time. Beside other work they might be refused only because the machine is busy.
+# Candidates of these classes cheat with time, so that --check-only says nothing about them.
 TIMED_CLASSES = ("cached", "clock", "detects", "process", "reference")
 # Reasons that only a timed block shows, or that a busy machine can bring about. An attack of these classes that must be refused for other
-# reasons is refused before anything is timed, so that it needs no quiet machine.
+# reasons is refused before anything is timed.
 SHOWN_BY_TIMING = ("slower", "stale-result", "unsynchronised", "unwritten-output", "nondeterministic")
+# Attacks that any timed block shows by its answers, however busy the machine is and however few calls the block has.
+SHOWN_BY_ANY_BLOCK = ("by_caller", "by_poison", "computes_on_comparison", "late_thread", "lazy_after_warm_up", "many_replies_at_once", "writes_input_when_timed")
+# Attacks on the clock whose gate a unit test shuts: what is frozen stays so (src/process/freezer_test.cpp), delayed short blocks (src/verdict/verdict_test.cpp).
+# CTest leaves them out; it has others that come to the same gate from a worker.
+SHOWN_BY_UNIT_TESTS = ("child_wakes_the_stopped", "slow_short_blocks", "spins_in_a_child", "takes_all_threads")
+# Attacks of these classes that the trials refuse. With --check-only they must be; timed, `inconclusive` would do for some of them.
+REFUSED_IN_TRIALS = ("cache_by_data_ptr", "cache_by_version", "cache_first_answer", "coarse_after_warm_up", "fork_bomb", "kills_parent")
 # An attack that ends like this has never been tried: its own code is broken. Its header must name the reason if it is meant.
 BROKEN = ("crashed", "import-failed", "build-failed", "timeout", "out-of-memory", "weights-not-transferred")
 UNSURE = ("inconclusive",)
@@ -45,21 +53,30 @@ class Candidate:
         # What must be the same for candidates of one hone process.
         self.session = (self.task, headers.get("timeout", "8"), headers.get("build_timeout", "40"), headers.get("flags", "--compile never"))
 
-    def timed(self):
+    def is_timed(self):
+        """Whether anything has to be timed for the expected verdict."""
         if "timed" in self.headers:
             return self.headers["timed"] == "yes"
+        if self.name in REFUSED_IN_TRIALS:
+            return False
         if self.expect == "rejected" and self.reasons and not any(one in SHOWN_BY_TIMING for one in self.reasons):
             return False
         return self.kind in TIMED_CLASSES or self.expect == "accepted" or "slower" in self.reasons
 
+    def needs_quiet(self):
+        """Whether the expected verdict is about speed. Beside other work it might come about only because the machine is busy."""
+        return self.is_timed() and self.expect != "correct" and self.name not in SHOWN_BY_ANY_BLOCK
+
     def group(self):
         name = re.sub(r"^tests/adversarial/tasks/|^tasks/|\.py$", "", self.task).replace("/", "_")
-        return name + (":timed" if self.timed() else "")
+        if self.name in SHOWN_BY_UNIT_TESTS:
+            return name + ":unit"
+        return name + (":timed" if self.needs_quiet() else ":answers" if self.is_timed() else "")
 
     def problem(self, record):
         """None when the record is what the header asks for."""
         verdict, reason = record["verdict"], record["reason"]
-        if verdict == "inconclusive" and self.timed():
+        if verdict == "inconclusive" and self.needs_quiet():
             return None  # the machine was too busy to tell; nothing was accepted
         said = reason if verdict == "rejected" else "right" if reason == "speed-not-judged" else verdict
         if "kind" in self.headers and record.get("kind") and record["kind"] != self.headers["kind"]:
@@ -172,7 +189,7 @@ def select(found, arguments):
             return False
         if one.slow and not arguments.slow or classes and one.kind not in classes:
             return False
-        if arguments.group and one.group() not in (arguments.group, arguments.group + ":timed" if arguments.both else arguments.group):
+        if arguments.group and (one.group().split(":")[0] if arguments.all else one.group()) != arguments.group:
             return False
         return not words or any(word in one.name for word in words)
 
@@ -184,7 +201,7 @@ def main():
     parser.add_argument("--hone")
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--group", help="the candidates of one group of --list-groups")
-    parser.add_argument("--both", action="store_true", help="with --group: its timed candidates too")
+    parser.add_argument("--all", action="store_true", help="with --group: its timed candidates too")
     parser.add_argument("--class", dest="classes", help="only these classes, commas between them")
     parser.add_argument("--only", help="only candidates whose name contains one of these words, commas between them")
     parser.add_argument("--slow", action="store_true", help="include candidates marked slow")

@@ -17,8 +17,8 @@ import threading
 import time
 
 from kill_test import ANSWERS, ONE_BRANCH, without_figures
-from pipeline_house import (ACCEPTED, CANNOT, HERE, INTERRUPTED, QUICK, REJECTED, ROOT, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Failed, fenced, main,
-                            require, require_equal, timed, wait_for)
+from pipeline_house import (ACCEPTED, CANNOT, INTERRUPTED, QUICK, REJECTED, ROOT, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Failed, fenced, main,
+                            require, require_equal, wait_for)
 
 BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
 ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
@@ -186,15 +186,13 @@ def interrupted_in_a_call(house):
     require_equal(house.last().status, "done", "after resume")
 
 
-@timed
 def interrupted_in_judging(house):
     """Ctrl-C while a candidate is judged: exit code 130, the candidate stays unjudged and is judged on resume"""
-    process = house.start("optimize", SLOW_ROWS, "--proposer", "replay:%s" % (HERE / "replays" / "seeds_fine"), *QUICK, *ONE_CALL, "--out", house.folder / "run")
-    lines = []
+    house.write("wrong/001_seed.txt", fenced("import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return 2 * torch.softmax(x, dim=1)"))
+    process = house.start("optimize", SLOW_ROWS, "--proposer", "replay:%s" % (house.folder / "wrong"), *QUICK, *ONE_CALL, "--out", house.folder / "run")
 
     def listen():
         for line in process.stderr:
-            lines.append(line)
             if "seed0: checking" in line:
                 process.send_signal(signal.SIGINT)
     reader = threading.Thread(target=listen)
@@ -206,8 +204,8 @@ def interrupted_in_judging(house):
     run = house.last()
     require_equal((run.status, run.candidates["seed0"]["verdict"]), ("stopped", ""), "the run")
     require("hone resume" in run.outcome, "the outcome: " + run.outcome)
-    house.run("resume", "last").expect(ACCEPTED)
-    require_equal((house.last().status, house.last().best_key), ("done", "seed0"), "after resume")
+    house.run("resume", "last").expect(REJECTED)
+    require_equal((house.last().status, house.last().verdict("seed0")), ("done", ("rejected", "wrong-output")), "after resume")
 
 
 def folders_that_cannot_be_written(house):
@@ -277,7 +275,6 @@ def two_processes_one_store(house):
     print("     %d runs, %d rows by two processes in %.0f s" % (len(finished), total, seconds), flush=True)
 
 
-@timed
 def corrected_ceilings(house):
     """ceilings that were measured on a busy machine are measured again, a few times at most, and no floor is above PyTorch's time"""
     env = {"HONE_CACHE": str(house.folder / "cache")}

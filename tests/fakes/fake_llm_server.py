@@ -69,6 +69,7 @@ SCENARIOS = {
     "done-then-hang": "a whole reply, and then the connection stays open in silence",
     "early-refusal": "HTTP 413 and a reset before the request is read",
     "slow": "a good reply, N (2) tokens a second",
+    "together": "a good reply to each of N requests once all of them are there; HTTP 400 if they are not within a minute",
 }
 DEFAULT_N = {"500": 2, "huge": 10, "huge-document": 10, "slow": 2}
 PARTS = ["```python\nimport torch\nfirst = 1\n", "second = 2\n", "third = 3\n```\n"]
@@ -78,6 +79,7 @@ class State:
     def __init__(self, options):
         self.options = options
         self.lock = threading.Lock()
+        self.arrived = threading.Condition(self.lock)
         self.requests = []
         self.counts = collections.Counter()
         self.played = collections.Counter()
@@ -96,9 +98,14 @@ class State:
                     log.write(json.dumps(entry) + "\n")
 
     def next_count(self, key):
-        with self.lock:
+        with self.arrived:
             self.counts[key] += 1
+            self.arrived.notify_all()
             return self.counts[key]
+
+    def wait_for_count(self, key, wanted):
+        with self.arrived:
+            return self.arrived.wait_for(lambda: self.counts[key] >= wanted, 60)
 
     def next_reply(self, call_type):
         with self.lock:
@@ -211,7 +218,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if name not in SCENARIOS:
             self.api_error(400, "invalid_request_error", f"there is no scenario '{name}'")
             return
-        self.count = self.state.next_count((name, tag))
+        self.counted = (name, tag)
+        self.count = self.state.next_count(self.counted)
         try:
             getattr(self, "do_" + name.replace("-", "_"), self.fine)()
         except (BrokenPipeError, ConnectionResetError):
@@ -519,6 +527,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_slow(self):
         self.answer(self.state.next_reply(self.call_type), pause=1.0 / max(1, self.n))
+
+    def do_together(self):
+        if self.state.wait_for_count(self.counted, self.n):
+            self.fine()
+        else:
+            self.api_error(400, "invalid_request_error", f"{self.count} requests at the same time where {self.n} are expected")
 
 
 class Server(http.server.ThreadingHTTPServer):
