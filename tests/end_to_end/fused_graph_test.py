@@ -30,6 +30,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 import fused_house
+import fused_index_cases
 import random_graphs
 
 R = torch.randn
@@ -217,6 +218,7 @@ def cases():
     yield "global average pooling", Case(lambda s, x: F.adaptive_avg_pool2d(F.gelu(s.c(x)), 1).squeeze(-1).squeeze(-1), c=nn.Conv2d(3, 8, 3)), [R(2, 3, 12, 12)]
     yield "what a call made of a kernel's result", Case(lambda s, x: (lambda y: s.l(y) + y)(F.relu(x) * 2), l=nn.Linear(32, 32)), [R(6, 32)]
     yield "a whole network", nn.Sequential(nn.Linear(30, 50), nn.ReLU(), nn.LayerNorm(50), nn.Linear(50, 50), nn.ReLU(), nn.LayerNorm(50), nn.Linear(50, 5), nn.Softmax(1)), [R(8, 30)]
+    yield from fused_index_cases.cases()
 
 
 class Several(nn.Module):
@@ -241,7 +243,7 @@ def random_cases(count):
 
 
 # What may be a call of ATen: products and convolutions, and what only makes another view of memory.
-CALLS = re.compile(r"aten\.(linear|conv\dd|convolution|addmm|mm|t|transpose|permute|slice|select|narrow|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
+CALLS = re.compile(r"aten\.(linear|conv\dd|convolution|addmm|mm|bmm|matmul|t|transpose|permute|slice|select|narrow|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
                    r"flip|zeros_like|broadcast_tensors|contiguous|clone|alias|detach|flatten|unflatten)\.")  # fmt: skip
 
 

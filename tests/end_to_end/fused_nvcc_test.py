@@ -30,6 +30,8 @@ CASES = {
     "column": ("rms norm by hand over channels", "columns that divide by nothing"),
     "column, split": ("softmax of columns over all blocks",),
     "scan": ("scan of long rows", "scan of columns from the end"),
+    "elements chosen and moved": ("embedding", "embedding, then a layer norm", "cat", "cat along the innermost axis", "constant padding", "roll", "triangles"),
+    "column, windows as an axis": ("windows of several sizes", "indices of a pooling"),
     "pool": ("max pooling 1d, dilated", "max pooling 2d", "average pooling without padding", "average pooling 3d", "max pooling in half"),
 }
 

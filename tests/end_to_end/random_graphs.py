@@ -1,4 +1,5 @@
-"""Random modules for tests of the graph's way into kernels: chains of maps, reductions, norms, softmax, scans, views and broadcasts, by seed.
+"""Random modules for tests of the graph's way into kernels: chains of maps, reductions, norms, softmax, scans, views, broadcasts, slices, moved
+and chosen elements, by seed.
 Every operator keeps values of moderate size, so that float32 and float64 can be compared."""
 
 import math
@@ -40,7 +41,7 @@ class RandomModule(nn.Module):
 
     def _add(self, shape):
         """One more operator; returns the shape behind it."""
-        kind = self.draw.choice(("map", "map", "map", "join", "join", "keep", "reduce", "norm", "softmax", "scan", "view", "transpose", "twice"))
+        kind = self.draw.choice(("map", "map", "map", "join", "join", "keep", "reduce", "norm", "softmax", "scan", "view", "transpose", "twice", "slice", "glu", "cat", "move", "choose", "triangle"))
         axis = self.draw.randrange(len(shape)) if shape else 0
         if kind == "map" or not shape:
             self.steps.append(("map", self.draw.randrange(len(MAPS))))
@@ -65,6 +66,32 @@ class RandomModule(nn.Module):
             shape = list(shape)
             shape[-1], shape[-2] = shape[-2], shape[-1]
             self.steps.append(("transpose",))
+        elif kind == "slice" and shape[axis] > 2:
+            first, step = self.draw.randrange(shape[axis] // 2), self.draw.choice((1, 1, 2))
+            self.steps.append(("slice", axis, first, shape[axis] - self.draw.randrange(2), step))
+            shape = shape[:axis] + [len(range(*self.steps[-1][2:]))] + shape[axis + 1 :]
+        elif kind == "glu" and shape[axis] > 1 and shape[axis] % 2 == 0:
+            self.steps.append(("glu", axis, self.draw.random() < 0.5))
+            shape = shape[:axis] + [shape[axis] // 2] + shape[axis + 1 :]
+        elif kind == "cat" and math.prod(shape) < _MOST_ELEMENTS:
+            size = self.draw.choice((1, 2, 5))
+            self.steps.append(("cat", axis, self._weight(shape[:axis] + [size] + shape[axis + 1 :]), self.draw.randrange(len(MAPS))))
+            shape = shape[:axis] + [shape[axis] + size] + shape[axis + 1 :]
+        elif kind == "move" and math.prod(shape) < _MOST_ELEMENTS:
+            how = self.draw.choice(("flip", "roll", "pad"))
+            self.steps.append(("move", how, axis, self.draw.randint(1, 3)))
+            if how == "pad":
+                shape = shape[:-1] + [shape[-1] + self.steps[-1][3] + 1]
+        elif kind == "choose":
+            count = self.draw.choice((1, 3, 7))
+            if math.prod(shape) // shape[axis] * count <= _MOST_ELEMENTS:
+                name = "i%d" % self.parameters_made
+                self.parameters_made += 1
+                self.register_buffer(name, torch.tensor([self.draw.randrange(shape[axis]) for _ in range(count)]))
+                self.steps.append(("choose", axis, name))
+                shape = shape[:axis] + [count] + shape[axis + 1 :]
+        elif kind == "triangle" and len(shape) > 1:
+            self.steps.append(("triangle", self.draw.choice((torch.tril, torch.triu)), self.draw.randint(-2, 2)))
         elif kind == "twice":
             self.steps.append(("twice", self.draw.randrange(len(MAPS)), self.draw.randrange(len(MAPS))))
         return shape
@@ -92,6 +119,19 @@ class RandomModule(nn.Module):
                 x = x.reshape(how[0])
             elif kind == "transpose":
                 x = x.transpose(-1, -2)
+            elif kind == "slice":
+                x = x[(slice(None),) * how[0] + (slice(*how[1:]),)]
+            elif kind == "glu":
+                a, b = torch.chunk(x, 2, how[0])
+                x = F.glu(x, how[0]) if how[1] else a * torch.tanh(b)
+            elif kind == "cat":
+                x = torch.cat((x, MAPS[how[2]](getattr(self, how[1]))), how[0])
+            elif kind == "move":
+                x = x.flip(how[1]) if how[0] == "flip" else torch.roll(x, how[2], how[1]) if how[0] == "roll" else F.pad(x, (how[2], 1), value=0.5)
+            elif kind == "choose":
+                x = torch.index_select(x, how[0], getattr(self, how[1]))
+            elif kind == "triangle":
+                x = how[0](x, how[1])
             elif kind == "twice":
                 x = MAPS[how[0]](x) + MAPS[how[1]](x)
                 aside = x.sum()

@@ -13,7 +13,7 @@ import torch
 import fused_house
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-_SAME = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "erf", "erfc", "pow",
+_SAME = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2", "erf", "erfc", "pow",
          "fmod", "trunc", "floor", "ceil")  # fmt: skip
 
 

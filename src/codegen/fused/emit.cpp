@@ -32,6 +32,20 @@ Result<KernelText> Emitter::Run() {
   return std::move(out_);
 }
 
+// A gather reads no more elements than there are points.
+double Emitter::Bytes(const KernelOperand& operand) const {
+  const Item& it = program_.at(operand.item);
+  bool whole = operand.role != KernelOperand::Role::kInput;
+  for (const Instruction& read : kernel_.instructions) {
+    if (read.kind == ItemKind::kGather || read.source < 0) continue;
+    const Item& source = program_.at(read.source);
+    whole = whole || read.source == operand.item ||
+            (source.kind == ItemKind::kTensor && it.kind == ItemKind::kTensor && source.value == it.value);
+  }
+  const int64_t elements = whole ? it.elements() : std::min(it.elements(), graph::ElementsOf(kernel_.domain));
+  return static_cast<double>(elements * graph::BytesOf(it.dtype));
+}
+
 std::string Emitter::About() const {
   std::vector<std::string> words;
   for (const Instruction& it : kernel_.instructions) {

@@ -23,14 +23,28 @@ std::vector<Step1> CpuEmitter::Outer(const Strides& strides, bool reduced) const
 Json CpuEmitter::Operand(int i) {
   return {{"name", fmt::format("t{}", i)},
           {"ctype", ComputedType(item(i).dtype)},
-          {"type", StoredType(item(i).dtype)},
-          {"pointer", InputPointer(at(i).source)},
+          {"type", is_place(i) ? "long long" : StoredType(item(i).dtype)},
+          {"pointer", is_place(i) ? "count()" : InputPointer(at(i).source)},
           {"step", load(i).back()}};
+}
+
+void CpuEmitter::NameGathers(const std::string& row) {
+  for (size_t n = 0; n < kernel_.instructions.size(); ++n) {
+    const int i = static_cast<int>(n);
+    if (!gathers(i)) continue;
+    const int64_t step = load(i).back();
+    std::string place = Moved(fmt::format("w.t{}", i), step);
+    if (at(i).per_row) {
+      place = FromStart(i, Offset(column_ ? Outer(load(i), false) : Part(load(i), false), row));
+      if (column_) place = Moved(place, step);
+    }
+    printer_.GiveAddress(i, fmt::format("a.{} + ({})", InputPointer(at(i).source), place), step);
+  }
 }
 
 Json CpuEmitter::RowOperand(int i, const std::string& row) {
   Json operand = Operand(i);
-  operand["at"] = Offset(column_ ? Outer(load(i), false) : Part(load(i), false), row);
+  operand["at"] = FromStart(i, Offset(column_ ? Outer(load(i), false) : Part(load(i), false), row));
   return operand;
 }
 
@@ -54,6 +68,12 @@ Json CpuEmitter::PlaceOf(const std::string& name, const Strides& strides, const 
   return {{"name", name},
           {"at", Offset(column_ ? Outer(strides, false) : Part(strides, false), row)},
           {"outer", Offset(column_ ? Part(strides, true) : Outer(strides, true), q)}};
+}
+
+Json CpuEmitter::PlaceOfRead(int i, const std::string& row, const std::string& q) const {
+  Json place = PlaceOf(fmt::format("t{}", i), load(i), row, q);
+  place["at"] = FromStart(i, GetString(place, "at"));
+  return place;
 }
 
 double CpuEmitter::BytesOfElement(const std::set<int>& loads) const {
@@ -93,9 +113,11 @@ Status CpuEmitter::Pointwise() {
   for (const Output& output : kernel_.outputs) roots.push_back(output.instruction);
   const Printer::Closure closure = printer_.ElementClosure(roots);
   Json inputs = Json::array(), outputs = Json::array(), lines = Json::array(), places = Json::array();
-  for (const int i : closure.loads) {
-    inputs.push_back(Operand(i));
-    places.push_back({{"name", fmt::format("t{}", i)}, {"at", Offset(Outer(load(i), false), "o")}});
+  NameGathers("");
+  for (const int i : Reads(closure)) {
+    if (!gathers(i)) inputs.push_back(Operand(i));
+    places.push_back(
+        {{"name", fmt::format("t{}", i)}, {"at", FromStart(i, Offset(Outer(load(i), false), "o"))}});
   }
   for (const int i : closure.statements) lines.push_back(printer_.Statement(i));
   for (size_t i = 0; i < kernel_.outputs.size(); ++i) {

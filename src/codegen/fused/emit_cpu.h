@@ -25,6 +25,12 @@ class CpuEmitter : public Emitter {
   std::vector<Step1> Outer(const Strides& strides, bool reduced) const;
   // A load of neighbours along the innermost axis.
   Json Operand(int i);
+  // The place in an operand of reads that move along the innermost axis.
+  static std::string Moved(const std::string& place, int64_t step) {
+    return step == 0 ? place : fmt::format("{} + i * {}", place, step);
+  }
+  // Where gathers find their elements: `row` names the row, "" where no value is one of a row.
+  void NameGathers(const std::string& row);
   // A value that is the same along a row.
   Json RowOperand(int i, const std::string& row);
   // An output element by element; `named` is where it is written.
@@ -32,6 +38,7 @@ class CpuEmitter : public Emitter {
   // Where an operand lies for row `row` (an expression), and how far from there for reduced index `q`.
   Json PlaceOf(const std::string& name, const Strides& strides, const std::string& row,
                const std::string& q) const;
+  Json PlaceOfRead(int i, const std::string& row, const std::string& q) const;
   void AddStage(Json* stages, size_t number, const std::vector<int>& reductions,
                 const Printer::Closure& closure);
   // Loads, lines and values for the elements that are written.

@@ -31,13 +31,17 @@ Status CpuEmitter::Pool() {
     // Rows of the input must be whole rows of the collapsed domain.
     if (in_wide > 1 && inner.sizes_.back() % in_wide != 0)
       return Error{ErrorKind::kInternal, "maps before a pooling have other rows"};
-    for (const int i : maps.loads)
-      raw.push_back({{"name", fmt::format("t{}", i)},
-                     {"ctype", ComputedType(inner.item(i).dtype)},
-                     {"type", StoredType(inner.item(i).dtype)},
-                     {"pointer", InputPointer(inner.at(i).source)},
-                     {"step", in_wide == 1 ? 0 : inner.load(i).back()},
-                     {"at", Offset(inner.Part(inner.load(i), false), "e")}});
+    for (const int i : inner.Reads(maps)) {
+      const std::string pointer = inner.is_place(i) ? "count()" : InputPointer(inner.at(i).source);
+      const std::string place = inner.FromStart(i, Offset(inner.Part(inner.load(i), false), "e"));
+      const int64_t step = in_wide == 1 ? 0 : inner.load(i).back();
+      if (inner.gathers(i)) {
+        inner.printer_.GiveAddress(i, fmt::format("a.{} + ({})", pointer, Moved(place, step)), step);
+        continue;
+      }
+      raw.push_back(inner.Operand(i));
+      raw.back().update({{"pointer", pointer}, {"step", step}, {"at", place}});
+    }
     for (const int i : maps.statements) before.push_back(inner.printer_.Statement(i));
     value = inner.printer_.Name(root);
   } else {
@@ -55,12 +59,18 @@ Status CpuEmitter::Pool() {
   for (const Output& output : kernel_.outputs) roots.push_back(output.instruction);
   const Printer::Closure closure = printer_.ElementClosure(roots);
   Json inputs = Json::array(), outputs = Json::array(), lines = Json::array(), places = Json::array();
-  for (const int i : closure.loads) {
+  for (const int i : Reads(closure)) {
     if (i == pool) continue;
+    places.push_back(
+        {{"name", fmt::format("t{}", i)}, {"at", FromStart(i, Offset(Part(load(i), false), "i"))}});
+    if (gathers(i)) {
+      const std::string place = Moved(fmt::format("w.t{}", i), step(load(i)));
+      printer_.GiveAddress(i, fmt::format("a.{} + ({})", InputPointer(at(i).source), place), step(load(i)));
+      continue;
+    }
     Json input = Operand(i);
     input["step"] = step(load(i));
     inputs.push_back(input);
-    places.push_back({{"name", fmt::format("t{}", i)}, {"at", Offset(Part(load(i), false), "i")}});
   }
   for (const int i : closure.statements) lines.push_back(printer_.Statement(i));
   for (size_t i = 0; i < kernel_.outputs.size(); ++i) {

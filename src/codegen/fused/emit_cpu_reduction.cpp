@@ -40,7 +40,7 @@ Json CpuEmitter::LastStage(const std::vector<int>& outputs) {
   const Printer::Closure closure = printer_.ElementClosure(roots);
   Json inputs = Json::array(), lines = Json::array();
   for (const int i : closure.loads)
-    if (at(i).kind == ItemKind::kTensor) inputs.push_back(Operand(i));
+    if (at(i).kind == ItemKind::kTensor || is_place(i)) inputs.push_back(Operand(i));
   for (const int i : closure.statements) lines.push_back(printer_.Statement(i));
   return {{"inputs", inputs}, {"lines", lines}};
 }
@@ -53,25 +53,11 @@ std::vector<Json> CpuEmitter::RowValues(size_t stages, const std::string& row) {
     const Instruction& it = at(i);
     if (!it.per_row || it.kind == ItemKind::kNumber || it.kind == ItemKind::kReduce) continue;
     scalars.push_back({{"ctype", printer_.Type(i)}, {"name", fmt::format("t{}", i)}});
-    if (it.kind == ItemKind::kTensor) {
+    if (it.kind == ItemKind::kTensor || is_place(i)) {
       operands.push_back(RowOperand(i, row));
       continue;
     }
-    std::string line = printer_.Statement(i);
-    if (it.kind == ItemKind::kGather) {
-      const std::string types =
-          fmt::format("<{}, {}>", ComputedType(item(i).dtype), StoredType(item(i).dtype));
-      const std::string index = printer_.RowName(it.args[0]);
-      const Json place = RowOperand(i, row);
-      line = column_
-                 ? fmt::format("s.t{} = gather{}(a.{} + ({}), {}, {}, {}, SOME ? n : kLanes);", i, types,
-                               GetString(place, "pointer"),
-                               GetString(place, "at") + fmt::format(" + i * {}", load(i).back()), index,
-                               it.axis_stride, load(i).back())
-                 : fmt::format("s.t{} = widen{}(a.{}[{} + (long long){} * {}]);", i, types,
-                               GetString(place, "pointer"), GetString(place, "at"), index, it.axis_stride);
-    }
-    lines[static_cast<size_t>(it.ready)].push_back(line);
+    lines[static_cast<size_t>(it.ready)].push_back(printer_.Statement(i));
   }
   values_["scalars"] = scalars;
   values_["row_operands"] = operands;
@@ -107,6 +93,7 @@ Status CpuEmitter::Reduction() {
   Count();
   if (length_ >= kMostIndex) return Error{ErrorKind::kInternal, "a reduction is too long"};
   const std::string row = column_ ? "o" : "row", along = column_ ? "r" : "q";
+  NameGathers(row);
   const std::vector<std::vector<int>> stages = Stages();
   const auto kinds = OutputsByKind();
   const std::vector<int>&element_outputs = kinds.first, &row_outputs = kinds.second;
@@ -118,7 +105,7 @@ Status CpuEmitter::Reduction() {
     std::vector<int> roots;
     for (const int reduction : stages[k]) roots.push_back(at(reduction).args[0]);
     const Printer::Closure closure = printer_.ElementClosure(roots);
-    used.insert(closure.loads.begin(), closure.loads.end());
+    for (const int i : Reads(closure)) used.insert(i);
     statements = std::max(statements, closure.statements.size());
     AddStage(&stage_values, k, stages[k], closure);
     stage_values[k]["keeps"] = stages[k][0] == kept;
@@ -130,15 +117,14 @@ Status CpuEmitter::Reduction() {
   Json outputs = Json::array(), row_values = Json::array(), places = Json::array();
   for (const int i : element_outputs) {
     const Output& output = kernel_.outputs[static_cast<size_t>(i)];
-    const Printer::Closure closure = printer_.ElementClosure({output.instruction});
-    used.insert(closure.loads.begin(), closure.loads.end());
+    for (const int read : Reads(printer_.ElementClosure({output.instruction}))) used.insert(read);
     outputs.push_back(StoredOutput(static_cast<size_t>(i)));
     places.push_back(PlaceOf(fmt::format("y{}", i), stores_[static_cast<size_t>(i)], row, along));
   }
   for (const int i : used) {
-    if (at(i).kind != ItemKind::kTensor)
+    if (at(i).kind == ItemKind::kWindow)
       return Error{ErrorKind::kInternal, "a window inside a reduction has no emitter"};
-    places.push_back(PlaceOf(fmt::format("t{}", i), load(i), row, along));
+    places.push_back(PlaceOfRead(i, row, along));
   }
   for (const int i : row_outputs) {
     const Output& output = kernel_.outputs[static_cast<size_t>(i)];

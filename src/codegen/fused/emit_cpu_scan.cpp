@@ -9,6 +9,7 @@ Status CpuEmitter::Scan() {
   if (column_) printer_.RowsAreVectors();
   Count();
   const std::string row = "row", along = "r";
+  NameGathers(row);
   int scan = -1;
   for (size_t i = 0; i < kernel_.instructions.size(); ++i)
     if (kernel_.instructions[i].kind == ItemKind::kScan) scan = static_cast<int>(i);
@@ -21,16 +22,17 @@ Status CpuEmitter::Scan() {
   for (size_t i = 0; i < kernel_.outputs.size(); ++i) {
     written.push_back(static_cast<int>(i));
     const Printer::Closure closure = printer_.ElementClosure({kernel_.outputs[i].instruction});
-    used.insert(closure.loads.begin(), closure.loads.end());
+    for (const int read : Reads(closure)) used.insert(read);
     outputs.push_back(StoredOutput(i));
     places.push_back(PlaceOf(fmt::format("y{}", i), stores_[i], row, along));
   }
   const Printer::Closure before = printer_.ElementClosure({at(scan).args[0]});
-  used.insert(before.loads.begin(), before.loads.end());
+  for (const int read : Reads(before)) used.insert(read);
   used.erase(scan);
   for (const int i : used) {
-    if (at(i).kind != ItemKind::kTensor) return Error{ErrorKind::kInternal, "a scan reads what is no tensor"};
-    places.push_back(PlaceOf(fmt::format("t{}", i), load(i), row, along));
+    if (at(i).kind == ItemKind::kWindow || at(i).kind == ItemKind::kScan)
+      return Error{ErrorKind::kInternal, "a scan reads what is no tensor"};
+    places.push_back(PlaceOfRead(i, row, along));
   }
   AddStage(&stages, 0, {}, before);
   values_["keeps"] = stages[0]["reads_kept"] = false;

@@ -13,21 +13,54 @@ int64_t CudaEmitter::VectorAlong(size_t d, bool any_length) const {
     if (stores_[i][d] != 0)
       smallest = std::min(smallest, graph::BytesOf(program_.at(kernel_.outputs[i].item).dtype));
   int64_t vec = std::min<int64_t>(8, 16 / smallest);
-  const auto limit = [&](const Strides& strides) {
+  const auto limit = [&](const Strides& strides, int64_t start = 0) {
     if (strides[d] != 1) return;
+    while (start % vec != 0) vec /= 2;
     for (size_t other = 0; other < sizes_.size(); ++other)
       if (other != d)
         while (strides[other] % vec != 0) vec /= 2;
   };
   while (!any_length && sizes_[d] % vec != 0) vec /= 2;
   for (size_t i = 0; i < loads_.size(); ++i)
-    if (!loads_[i].empty() && Streams(static_cast<int>(i))) limit(loads_[i]);
+    if (!loads_[i].empty() && Streams(static_cast<int>(i))) limit(loads_[i], kernel_.instructions[i].start);
   for (const Strides& strides : stores_) limit(strides);
   return std::max<int64_t>(1, vec);
 }
 
+Json CudaEmitter::Operand(int i) {
+  const char* type = StoredType(item(i).dtype);
+  if (is_place(i))
+    return {{"name", fmt::format("t{}", i)},
+            {"ctype", ComputedType(item(i).dtype)},
+            {"type", "long long"},
+            {"pointer", "count()"}};
+  const std::string pointer = InputPointer(at(i).source);
+  if (gathers(i))
+    return {{"name", fmt::format("b{}", i)},
+            {"ctype", fmt::format("Address<{}>", type)},
+            {"type", fmt::format("Address<{}>", type)},
+            {"pointer", fmt::format("addresses(a.{})", pointer)}};
+  return {{"name", fmt::format("t{}", i)},
+          {"ctype", ComputedType(item(i).dtype)},
+          {"type", type},
+          {"pointer", pointer}};
+}
+
+void CudaEmitter::NameGathers() {
+  for (size_t n = 0; n < kernel_.instructions.size(); ++n) {
+    const int i = static_cast<int>(n);
+    if (!gathers(i)) continue;
+    if (at(i).per_row)
+      printer_.GiveAddress(i, fmt::format("a.{} + ({})", InputPointer(at(i).source),
+                                          FromStart(i, Offset(Part(load(i), false), "row"))));
+    else
+      printer_.GiveAddress(i, fmt::format("b{}", i));
+  }
+}
+
 Status CudaEmitter::Pointwise() {
   out_.layout = "pointwise";
+  NameGathers();
   const int64_t total = graph::ElementsOf(sizes_);
   const size_t inner = sizes_.size() - 1;
   const bool flat = sizes_.size() == 1;
@@ -38,20 +71,17 @@ Status CudaEmitter::Pointwise() {
   const Printer::Closure closure = printer_.ElementClosure(roots);
   Json inputs = Json::array(), outputs = Json::array(), lines = Json::array();
   int64_t streamed = 0;
-  for (const int i : closure.loads) {
+  for (const int i : Reads(closure)) {
     const Item& it = item(i);
-    const bool row = SideBySide(loads_[static_cast<size_t>(i)], inner, vec);
-    const std::string pointer = InputPointer(at(i).source);
-    if (row) NeedAlignment(pointer, std::min<int64_t>(16, vec * graph::BytesOf(it.dtype)));
-    if (loads_[static_cast<size_t>(i)][inner] != 0) streamed += graph::BytesOf(it.dtype);
-    Json input = {{"name", fmt::format("t{}", i)},
-                  {"ctype", ComputedType(it.dtype)},
-                  {"type", StoredType(it.dtype)},
-                  {"pointer", pointer},
-                  {"row", row},
-                  {"step", loads_[static_cast<size_t>(i)][inner]},
-                  {"at", Offset(Part(loads_[static_cast<size_t>(i)], false), "i")},
-                  {"window", ""}};
+    const bool row = InRow(i, inner, vec);
+    Json input = Operand(i);
+    if (row)
+      NeedAlignment(GetString(input, "pointer"), std::min<int64_t>(16, vec * graph::BytesOf(it.dtype)));
+    if (load(i)[inner] != 0 && !is_place(i)) streamed += graph::BytesOf(it.dtype);
+    input.update({{"row", row},
+                  {"step", load(i)[inner]},
+                  {"at", FromStart(i, Offset(Part(load(i), false), "i"))},
+                  {"window", ""}});
     inputs.push_back(input);
   }
   for (const int i : closure.statements) lines.push_back(printer_.Statement(i));

@@ -2,6 +2,7 @@
 // emit_cuda_layout.cpp, emit_cuda_scan.cpp, emit_cuda_pool.cpp.
 #pragma once
 
+#include "base/json_fwd.h"
 #include "codegen/fused/emitter.h"
 
 namespace hone::fused {
@@ -43,6 +44,16 @@ class CudaEmitter : public Emitter {
   static std::string IndexType(int64_t count) {
     return count < kMostIndex ? "unsigned int" : "unsigned long long";
   }
+
+  // The operand's part of a load: its name, types and pointer. For a gather it is the address that the index
+  // moves, for a place the number itself.
+  Json Operand(int i);
+  // Side by side along axis `d`, from a boundary of a vector on.
+  bool InRow(int i, size_t d, int64_t vec) const {
+    return at(i).kind == ItemKind::kTensor && at(i).start % vec == 0 && SideBySide(load(i), d, vec);
+  }
+  // What all elements of a row gather, and what each of them does.
+  void NameGathers();
 
   // emit_cuda_layout.cpp
   bool ChooseResident(int64_t held_bytes);

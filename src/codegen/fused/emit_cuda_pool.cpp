@@ -12,6 +12,7 @@ constexpr int64_t kMostRows = 24;        // input rows that a thread has on thei
 
 Status CudaEmitter::Pool() {
   out_.layout = "pool";
+  NameGathers();
   HONE_ASSIGN_OR_RETURN(const PoolWindow pooled, FindWindow());
   const int pool = pooled.instruction;
   const Item& it = *pooled.it;
@@ -52,12 +53,15 @@ Status CudaEmitter::Pool() {
     inner.Collapse();
     const int root = kernel_.before->outputs[0].instruction;
     const Printer::Closure maps = inner.printer_.ElementClosure({root});
-    for (const int i : maps.loads)
-      raw.push_back({{"name", fmt::format("t{}", i)},
-                     {"ctype", ComputedType(inner.item(i).dtype)},
-                     {"type", StoredType(inner.item(i).dtype)},
-                     {"pointer", InputPointer(inner.at(i).source)},
-                     {"at", Offset(inner.Part(inner.loads_[static_cast<size_t>(i)], false), "e")}});
+    inner.NameGathers();
+    for (const int i : inner.Reads(maps)) {
+      raw.push_back(inner.Operand(i));
+      if (!inner.is_place(i)) {
+        const std::string pointer = InputPointer(inner.at(i).source);
+        raw.back()["pointer"] = inner.gathers(i) ? fmt::format("addresses(a.{})", pointer) : pointer;
+      }
+      raw.back()["at"] = inner.FromStart(i, Offset(inner.Part(inner.load(i), false), "e"));
+    }
     for (const int i : maps.statements) before.push_back(inner.printer_.Statement(i));
     value = inner.printer_.Name(root);
   } else {
@@ -71,13 +75,10 @@ Status CudaEmitter::Pool() {
                               ? std::string("(long long)e")
                               : Offset(steps, "e")}});
   }
-  for (const int i : closure.loads) {
+  for (const int i : Reads(closure)) {
     if (i == pool) continue;
-    inputs.push_back({{"name", fmt::format("t{}", i)},
-                      {"ctype", ComputedType(item(i).dtype)},
-                      {"type", StoredType(item(i).dtype)},
-                      {"pointer", InputPointer(at(i).source)},
-                      {"at", Offset(Part(loads_[static_cast<size_t>(i)], false), "i")}});
+    inputs.push_back(Operand(i));
+    inputs.back()["at"] = FromStart(i, Offset(Part(load(i), false), "i"));
   }
   for (const int i : closure.statements) lines.push_back(printer_.Statement(i));
   for (size_t i = 0; i < kernel_.outputs.size(); ++i) {

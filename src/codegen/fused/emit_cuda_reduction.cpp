@@ -7,6 +7,7 @@ Status CudaEmitter::Reduction() {
   const size_t inner = sizes_.size() - 1;
   const bool column = !reduced_[inner];
   out_.layout = column ? "column" : "row";
+  NameGathers();
   Count();
   // Reductions by stage, and what is needed for the elements that are written.
   const std::vector<std::vector<int>> stages = Stages();
@@ -24,9 +25,10 @@ Status CudaEmitter::Reduction() {
   closures.push_back(printer_.ElementClosure(roots));
   int64_t held_bytes = 0;
   size_t states = 0;
-  for (const Printer::Closure& closure : closures) used.insert(closure.loads.begin(), closure.loads.end());
+  for (const Printer::Closure& closure : closures)
+    for (const int i : Reads(closure)) used.insert(i);
   for (const int i : used) {
-    if (at(i).kind != ItemKind::kTensor)
+    if (at(i).kind == ItemKind::kWindow)
       return Error{ErrorKind::kInternal, "a window inside a reduction has no emitter"};
     if (Streams(i)) held_bytes += graph::BytesOf(item(i).dtype);
   }
@@ -49,32 +51,33 @@ Status CudaEmitter::Reduction() {
   const bool several = !column && l.split && rows_ > 1 && !element_outputs.empty() &&
                        std::any_of(written_from.begin(), written_from.end(), same_for_rows);
   const int64_t rows_together = several ? std::min<int64_t>(4, rows_) : 1;
-  const auto keeps = [&](int i) { return Streams(i) || (several && same_for_rows(i)); };
+  const auto keeps = [&](int i) {
+    return Streams(i) || (several && same_for_rows(i) && at(i).kind == ItemKind::kTensor);
+  };
 
   const auto operand = [&](int i, const std::string& from) {
     const Strides& strides = loads_[static_cast<size_t>(i)];
-    const std::string pointer = InputPointer(at(i).source);
-    const bool row = SideBySide(strides, inner, l.vec);
-    if (row) NeedAlignment(pointer, std::min<int64_t>(16, l.vec * graph::BytesOf(item(i).dtype)));
-    return Json{{"name", fmt::format("t{}", i)},
-                {"ctype", ComputedType(item(i).dtype)},
-                {"type", StoredType(item(i).dtype)},
-                {"pointer", pointer},
-                {"row", row},
-                {"window", ""},
-                {"first_piece", 0},
-                {"step", strides[inner]},
-                {"at", Offset(Part(strides, true), "r")},
-                {"from", from}};
+    Json read = Operand(i);
+    const bool row = InRow(i, inner, l.vec);
+    if (row)
+      NeedAlignment(GetString(read, "pointer"), std::min<int64_t>(16, l.vec * graph::BytesOf(item(i).dtype)));
+    read.update({{"row", row},
+                 {"window", ""},
+                 {"first_piece", 0},
+                 {"step", strides[inner]},
+                 {"at", Offset(Part(strides, true), "r")},
+                 {"from", from}});
+    return read;
   };
   const auto held_name = [&](int i, const std::string& index) {
-    return keeps(i) ? fmt::format("held[{}].t{}", index, i) : fmt::format("f_t{}", i);
+    return keeps(i) ? fmt::format("held[{}].t{}", index, i)
+                    : fmt::format("f_{}{}", gathers(i) ? "b" : "t", i);
   };
   Json held = Json::array(), places = Json::array();
   int64_t pieces = 0;
   for (const int i : used) {
-    places.push_back({{"name", fmt::format("t{}", i)},
-                      {"at", Offset(Part(loads_[static_cast<size_t>(i)], false), "row")}});
+    places.push_back({{"name", fmt::format("{}{}", gathers(i) ? "b" : "t", i)},
+                      {"at", FromStart(i, Offset(Part(load(i), false), "row"))}});
     if (!keeps(i)) continue;
     held.push_back(operand(i, ""));
     held.back()["same"] = several && same_for_rows(i);
@@ -88,21 +91,12 @@ Status CudaEmitter::Reduction() {
     const Instruction& it = at(i);
     if (!it.per_row || it.kind == ItemKind::kNumber || it.kind == ItemKind::kReduce) continue;
     scalars.push_back({{"ctype", ComputedType(item(i).dtype)}, {"name", fmt::format("t{}", i)}});
-    std::string line;
-    if (it.kind == ItemKind::kTensor) {
-      row_operands.push_back({{"name", fmt::format("t{}", i)},
-                              {"ctype", ComputedType(item(i).dtype)},
-                              {"type", StoredType(item(i).dtype)},
-                              {"pointer", InputPointer(it.source)},
-                              {"at", Offset(Part(loads_[n], false), "row")}});
+    if (it.kind == ItemKind::kTensor || is_place(i)) {
+      row_operands.push_back(Operand(i));
+      row_operands.back()["at"] = FromStart(i, Offset(Part(load(i), false), "row"));
       continue;
     }
-    if (it.kind == ItemKind::kGather)
-      line = fmt::format("s.t{} = widen<{}, {}>(a.{}[{} + (long long){} * {}]);", i,
-                         ComputedType(item(i).dtype), StoredType(item(i).dtype), InputPointer(it.source),
-                         Offset(Part(loads_[n], false), "row"), printer_.Name(it.args[0]), it.axis_stride);
-    else
-      line = printer_.Statement(i);
+    const std::string line = printer_.Statement(i);
     (it.ready == 0 ? row_lines : conclusions[static_cast<size_t>(it.ready) - 1]).push_back(line);
   }
   const std::string in_take = column ? "u" : "u0 + g";
@@ -115,7 +109,7 @@ Status CudaEmitter::Reduction() {
   for (size_t k = 0; k < stages.size(); ++k) {
     Json inputs = Json::array(), fresh = Json::array(), reductions = Json::array(),
          lines = lines_of(closures[k]);
-    for (const int i : closures[k].loads) {
+    for (const int i : Reads(closures[k])) {
       inputs.push_back(operand(i, held_name(i, in_take)));
       if (!keeps(i)) fresh.push_back(inputs.back());
     }
@@ -137,7 +131,7 @@ Status CudaEmitter::Reduction() {
                             {"scratch", false}});
   }
   Json last = {{"inputs", Json::array()}, {"fresh", Json::array()}, {"lines", lines_of(closures.back())}};
-  for (const int i : closures.back().loads) {
+  for (const int i : Reads(closures.back())) {
     last["inputs"].push_back(operand(i, held_name(i, "u")));
     if (!keeps(i)) last["fresh"].push_back(last["inputs"].back());
   }

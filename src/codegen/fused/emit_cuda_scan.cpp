@@ -7,6 +7,7 @@ Status CudaEmitter::Scan() {
   const size_t inner = sizes_.size() - 1;
   const bool column = !reduced_[inner];
   out_.layout = "scan";
+  NameGathers();
   Count();
   int scan = -1;
   for (size_t i = 0; i < kernel_.instructions.size(); ++i)
@@ -18,36 +19,34 @@ Status CudaEmitter::Scan() {
   std::vector<int> roots;
   for (const Output& output : kernel_.outputs) roots.push_back(output.instruction);
   const Printer::Closure after = printer_.ElementClosure(roots);
-  std::set<int> used(before.loads.begin(), before.loads.end());
-  used.insert(after.loads.begin(), after.loads.end());
+  std::set<int> used;
+  for (const Printer::Closure* closure : {&before, &after})
+    for (const int i : Reads(*closure)) used.insert(i);
   used.erase(scan);
   Json held = Json::array(), places = Json::array();
   int64_t held_bytes = 0;
   const auto operand = [&](int i, const std::string& from) {
     const Strides& strides = loads_[static_cast<size_t>(i)];
-    const std::string pointer = InputPointer(at(i).source);
-    const bool row = SideBySide(strides, inner, vec);
-    if (row) NeedAlignment(pointer, std::min<int64_t>(16, vec * graph::BytesOf(item(i).dtype)));
-    return Json{{"name", fmt::format("t{}", i)},
-                {"ctype", ComputedType(item(i).dtype)},
-                {"type", StoredType(item(i).dtype)},
-                {"pointer", pointer},
-                {"row", row},
-                {"step", strides[inner]},
-                {"at", Offset(Part(strides, true), "r")},
-                {"from", from}};
+    Json read = Operand(i);
+    const bool row = InRow(i, inner, vec);
+    if (row)
+      NeedAlignment(GetString(read, "pointer"), std::min<int64_t>(16, vec * graph::BytesOf(item(i).dtype)));
+    read.update(
+        {{"row", row}, {"step", strides[inner]}, {"at", Offset(Part(strides, true), "r")}, {"from", from}});
+    return read;
   };
   for (const int i : used) {
-    if (at(i).kind != ItemKind::kTensor) return Error{ErrorKind::kInternal, "a scan reads what is no tensor"};
-    places.push_back({{"name", fmt::format("t{}", i)},
-                      {"at", Offset(Part(loads_[static_cast<size_t>(i)], false), "row")}});
+    if (at(i).kind == ItemKind::kWindow || at(i).kind == ItemKind::kScan)
+      return Error{ErrorKind::kInternal, "a scan reads what is no tensor"};
+    places.push_back({{"name", fmt::format("{}{}", gathers(i) ? "b" : "t", i)},
+                      {"at", FromStart(i, Offset(Part(load(i), false), "row"))}});
     if (!Streams(i)) continue;
     held.push_back(operand(i, ""));
     held_bytes += graph::BytesOf(item(i).dtype);
   }
   const auto part_of = [&](const Printer::Closure& closure) {
     Json inputs = Json::array(), fresh = Json::array(), lines = Json::array();
-    for (const int i : closure.loads) {
+    for (const int i : Reads(closure)) {
       if (i == scan) {
         const char* type = ComputedType(it.dtype);
         inputs.push_back(
@@ -55,8 +54,8 @@ Status CudaEmitter::Scan() {
         continue;
       }
       const bool streams = Streams(i);
-      inputs.push_back(
-          operand(i, streams ? fmt::format("held[u].t{}.v[j]", i) : fmt::format("f_t{}.v[0]", i)));
+      inputs.push_back(operand(i, streams ? fmt::format("held[u].t{}.v[j]", i)
+                                          : fmt::format("f_{}{}.v[0]", gathers(i) ? "b" : "t", i)));
       if (!streams) fresh.push_back(inputs.back());
     }
     for (const int i : closure.statements) lines.push_back(printer_.Statement(i));
@@ -90,14 +89,12 @@ Status CudaEmitter::Scan() {
     const int i = static_cast<int>(n);
     if (!at(i).per_row || at(i).kind == ItemKind::kNumber) continue;
     scalars.push_back({{"ctype", ComputedType(item(i).dtype)}, {"name", fmt::format("t{}", i)}});
-    if (at(i).kind == ItemKind::kTensor)
-      row_operands.push_back({{"name", fmt::format("t{}", i)},
-                              {"ctype", ComputedType(item(i).dtype)},
-                              {"type", StoredType(item(i).dtype)},
-                              {"pointer", InputPointer(at(i).source)},
-                              {"at", Offset(Part(loads_[n], false), "row")}});
-    else
+    if (at(i).kind == ItemKind::kTensor || is_place(i)) {
+      row_operands.push_back(Operand(i));
+      row_operands.back()["at"] = FromStart(i, Offset(Part(load(i), false), "row"));
+    } else {
       row_lines.push_back(printer_.Statement(i));
+    }
   }
   held_bytes = std::max<int64_t>(1, held_bytes);
   const int64_t threads = column ? 128 : std::clamp<int64_t>(PowerAtLeast(Up(length_ / vec, 4)), 32, 256);

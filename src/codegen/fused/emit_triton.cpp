@@ -124,10 +124,12 @@ std::string TritonEmitter::FieldText(int i) const {
                      Type(item(i).dtype));
 }
 
-Result<std::string> TritonEmitter::Line(int i) const {
+Result<std::string> TritonEmitter::Line(int i) {
   std::string value;
   if (at(i).kind == ItemKind::kField) {
     value = FieldText(i);
+  } else if (gathers(i)) {
+    value = GatherText(i);
   } else {
     HONE_ASSIGN_OR_RETURN(const Formula formula, ParseFormula(item(i).op));
     HONE_ASSIGN_OR_RETURN(value, Print(formula, i, false));
@@ -154,25 +156,54 @@ std::string TritonEmitter::At(const std::vector<Step1>& steps, const std::string
   return Join(terms, " + ");
 }
 
-Json TritonEmitter::LoadAt(int i, const std::string& at, const std::string& mask) {
+std::string TritonEmitter::Widened(int i) const {
   const DType dtype = item(i).dtype;
-  const bool half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-  return {{"name", fmt::format("t{}", i)},
-          {"pointer", InputPointer(this->at(i).source)},
-          {"at", at},
-          {"mask", at.empty() ? "" : mask},
-          {"widen", half ? ".to(tl.float32)" : ""}};
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? ".to(tl.float32)" : "";
 }
 
-Json TritonEmitter::Load(int i, const std::string& index, const std::string& mask) {
-  return LoadAt(i, At(Part(load(i), false), index), mask);
+Json TritonEmitter::LoadAt(int i, const std::string& at, const std::string& mask) {
+  const int64_t start = this->at(i).start;
+  const std::string from = start == 0   ? at
+                           : at.empty() ? std::to_string(start)
+                                        : fmt::format("{} + {}", at, start);
+  std::string value;
+  if (is_place(i))
+    value = at.empty() ? Number(static_cast<double>(start), item(i).dtype)
+                       : fmt::format("({}).to({})", from, Type(item(i).dtype));
+  else if (at.empty())
+    value = fmt::format("tl.load({}{}){}", PointerOf(i), from.empty() ? "" : " + " + from, Widened(i));
+  else
+    value = fmt::format("tl.load({} + ({}), mask={}, other=0){}", PointerOf(i), from, mask, Widened(i));
+  return {{"name", fmt::format("t{}", i)}, {"value", value}};
+}
+
+std::string TritonEmitter::TileAt(int i) const {
+  const std::string kept = At(Part(load(i), false), "row"), along = At(Part(load(i), true), "r");
+  if (kept.empty()) return along.empty() ? "" : "(" + along + ")[None, :]";
+  if (along.empty()) return "(" + kept + ")[:, None]";
+  return "(" + kept + ")[:, None] + (" + along + ")[None, :]";
 }
 
 Json TritonEmitter::TileLoad(int i) {
-  const std::string kept = At(Part(load(i), false), "row"), along = At(Part(load(i), true), "r");
-  if (kept.empty()) return LoadAt(i, along.empty() ? "" : "(" + along + ")[None, :]", "inside[None, :]");
-  if (along.empty()) return LoadAt(i, "(" + kept + ")[:, None]", "live[:, None]");
-  return LoadAt(i, "(" + kept + ")[:, None] + (" + along + ")[None, :]", "mask");
+  const bool kept = !At(Part(load(i), false), "row").empty(), along = !At(Part(load(i), true), "r").empty();
+  return LoadAt(i, TileAt(i), kept && along ? "mask" : kept ? "live[:, None]" : "inside[None, :]");
+}
+
+// The address has the shape of the tile, whatever shapes its parts have.
+std::string TritonEmitter::GatherText(int i) {
+  const Instruction& it = at(i);
+  const bool row = it.per_row, tiles = !row && tile_.index.empty();
+  const std::string shape = row     ? fmt::format("({},)", rows_each_)
+                            : tiles ? fmt::format("({}, {})", rows_each_, block_)
+                                    : tile_.shape;
+  std::string mask = row ? "live" : tile_.mask;
+  std::string place = fmt::format("tl.full({}, {}, tl.int64)", shape, it.start);
+  const std::string at = tiles ? TileAt(i) : At(Part(load(i), false), row ? "row" : tile_.index);
+  if (!at.empty()) place += " + " + at;
+  for (size_t k = 0; k < it.axis_strides.size(); ++k)
+    place += fmt::format(" + {}.to(tl.int64) * {}", Named(it.args[k], !row), it.axis_strides[k]);
+  if (it.args.size() > it.axis_strides.size()) mask += " & " + Named(it.args.back(), !row);
+  return fmt::format("tl.load({} + ({}), mask={}, other=0){}", PointerOf(i), place, mask, Widened(i));
 }
 
 // An output has an element for every index, so that an offset that is always 0 means an index that is.
@@ -201,7 +232,7 @@ Status TritonEmitter::AddElements(const Printer::Closure& closure, std::set<int>
                                   Json* lines) {
   for (const int i : closure.loads) {
     if (at(i).kind == ItemKind::kScan || !made->insert(i).second) continue;
-    if (at(i).kind != ItemKind::kTensor)
+    if (at(i).kind == ItemKind::kWindow)
       return Error{ErrorKind::kInternal, "a window inside a reduction has no emitter"};
     inputs->push_back(TileLoad(i));
   }
@@ -220,20 +251,11 @@ Result<std::vector<Json>> TritonEmitter::RowLines(size_t stages) {
     const int i = static_cast<int>(n);
     const Instruction& it = at(i);
     if (!it.per_row || it.kind == ItemKind::kNumber || it.kind == ItemKind::kReduce) continue;
-    if (it.kind == ItemKind::kTensor) {
+    if (it.kind == ItemKind::kTensor || is_place(i)) {
       operands.push_back(RowLoad(i));
       continue;
     }
-    std::string line;
-    if (it.kind == ItemKind::kGather) {
-      const std::string at = At(Part(load(i), false), "row");
-      const Json place = LoadAt(i, at, "live");
-      line = fmt::format("t{} = tl.load({} + ({}{}{}.to(tl.int64) * {}), mask=live, other=0){}", i,
-                         GetString(place, "pointer"), at, at.empty() ? "" : " + ", Named(it.args[0], false),
-                         it.axis_stride, GetString(place, "widen"));
-    } else {
-      HONE_ASSIGN_OR_RETURN(line, Line(i));
-    }
+    HONE_ASSIGN_OR_RETURN(const std::string line, Line(i));
     lines[static_cast<size_t>(it.ready)].push_back(line);
   }
   values_["row_operands"] = operands;
@@ -243,14 +265,13 @@ Result<std::vector<Json>> TritonEmitter::RowLines(size_t stages) {
 
 std::string TritonEmitter::Index() const {
   int64_t most = graph::ElementsOf(sizes_) + (int64_t{1} << 20);  // a last tile reaches beyond the end
-  const auto reach = [&](const Strides& strides) {
-    int64_t end = 0;
+  const auto reach = [&](const Strides& strides, int64_t end) {
     for (size_t d = 0; d < sizes_.size(); ++d) end += sizes_[d] * std::abs(strides[d]);
     most = std::max(most, end);
   };
-  for (const Strides& strides : loads_)
-    if (!strides.empty()) reach(strides);
-  for (const Strides& strides : stores_) reach(strides);
+  for (size_t i = 0; i < loads_.size(); ++i)
+    if (!loads_[i].empty()) reach(loads_[i], kernel_.instructions[i].start);
+  for (const Strides& strides : stores_) reach(strides, 0);
   return most < kMostIndex ? "tl.int32" : "tl.int64";
 }
 
@@ -270,11 +291,12 @@ Status TritonEmitter::Pointwise() {
   out_.layout = "pointwise";
   const int64_t total = graph::ElementsOf(sizes_);
   block_ = std::min(kPointwiseBlock, PowerAtLeast(total));
+  tile_ = {"i", "live", fmt::format("({},)", block_)};
   std::vector<int> roots;
   for (const Output& output : kernel_.outputs) roots.push_back(output.instruction);
   const Printer::Closure closure = printer_.ElementClosure(roots);
   Json inputs = Json::array(), outputs = Json::array(), lines = Json::array();
-  for (const int i : closure.loads) inputs.push_back(Load(i, "i", "live"));
+  for (const int i : closure.loads) inputs.push_back(Load(i));
   for (const int i : closure.statements) {
     HONE_ASSIGN_OR_RETURN(std::string line, Line(i));
     lines.push_back(std::move(line));
@@ -299,6 +321,7 @@ Status TritonEmitter::Pool() {
   const Strides& strides = pooled.strides;
   const int64_t total = it.elements();
   block_ = std::min(kPoolBlock, PowerAtLeast(total));
+  tile_ = {"i", "live", fmt::format("({},)", block_)};
   Json raw = Json::array(), before = Json::array();
   std::string value = "x", index = Index();
   if (kernel_.before) {
@@ -306,11 +329,9 @@ Status TritonEmitter::Pool() {
     inner.Collapse();
     const int root = kernel_.before->outputs[0].instruction;
     const Printer::Closure maps = inner.printer_.ElementClosure({root});
-    for (const int i : maps.loads) {
-      Json input = inner.Load(i, "e", "inside");
-      input["pointer"] = InputPointer(inner.at(i).source);
-      raw.push_back(input);
-    }
+    inner.outer_ = this;
+    inner.tile_ = {"e", "inside", tile_.shape};
+    for (const int i : maps.loads) raw.push_back(inner.Load(i));
     for (const int i : maps.statements) {
       HONE_ASSIGN_OR_RETURN(std::string line, inner.Line(i));
       before.push_back(std::move(line));
@@ -335,7 +356,7 @@ Status TritonEmitter::Pool() {
   const Printer::Closure closure = printer_.ElementClosure(roots);
   Json inputs = Json::array(), outputs = Json::array(), lines = Json::array();
   for (const int i : closure.loads)
-    if (i != pool) inputs.push_back(Load(i, "i", "live"));
+    if (i != pool) inputs.push_back(Load(i));
   for (const int i : closure.statements) {
     HONE_ASSIGN_OR_RETURN(std::string line, Line(i));
     lines.push_back(std::move(line));

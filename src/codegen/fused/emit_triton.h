@@ -35,17 +35,25 @@ class TritonEmitter : public Emitter {
   // What an instruction's value is called, where elements of rows are computed or where rows are.
   std::string Named(int i, bool elements) const;
   // "t7 = _relu(t6)".
-  Result<std::string> Line(int i) const;
+  Result<std::string> Line(int i);
   Result<std::string> Print(const Formula& formula, int i, bool grouped) const;
   std::string FieldText(int i) const;
 
   // Where point `index` of a part of the domain lies, or "" if it lies at the start for all of them.
   static std::string At(const std::vector<Step1>& steps, const std::string& index);
   // A load for a tile of elements, of rows, or of rows by elements.
-  Json Load(int i, const std::string& index, const std::string& mask);
+  Json Load(int i) { return LoadAt(i, At(Part(load(i), false), tile_.index), tile_.mask); }
   Json RowLoad(int i) { return LoadAt(i, At(Part(load(i), false), "row"), "live"); }
   Json TileLoad(int i);
+  // Of a tensor, or of the places along an axis, which are in no memory.
   Json LoadAt(int i, const std::string& at, const std::string& mask);
+  std::string TileAt(int i) const;
+  std::string GatherText(int i);
+  std::string Widened(int i) const;
+  // The pointer that the kernel has for what an instruction reads.
+  std::string PointerOf(int i) {
+    return outer_ != nullptr ? outer_->InputPointer(at(i).source) : InputPointer(at(i).source);
+  }
   Json Store(size_t output, const std::string& index);
   Json RowStore(size_t output);
   Json TileStore(size_t output);
@@ -62,6 +70,12 @@ class TritonEmitter : public Emitter {
   Json ReductionValues(int i, int* word) const;
 
   int64_t rows_each_ = 1, block_ = 1;
+  // Elements of a pointwise kernel or a pooling by one index; rows by elements where `index` is empty.
+  struct Tile {
+    std::string index, mask, shape;
+  };
+  Tile tile_;
+  TritonEmitter* outer_ = nullptr;  // of maps before a pooling: whoever has the pointers
 };
 
 // Warps for a tile of so many elements.

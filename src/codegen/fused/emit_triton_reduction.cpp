@@ -99,6 +99,7 @@ Status TritonEmitter::Reduction() {
   ChooseTile(true);
   const bool loops = block_ < length_;
   if (loops) ChooseTile(false);
+  tile_.mask = "mask";
   const int64_t tiles = Up(rows_, rows_each_), steps = Up(length_, block_);
   int64_t parts = 1;
   if (tiles < 2 * device_.processors && steps >= 8)

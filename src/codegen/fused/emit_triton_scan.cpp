@@ -27,6 +27,7 @@ Status TritonEmitter::Scan() {
     rows_each_ = std::min({rows, PowerAtLeast(sizes_.back()), kScanColumns});
     block_ = std::min(length, kScanElements / rows_each_);
   }
+  tile_.mask = "mask";
   HONE_ASSIGN_OR_RETURN(const std::vector<Json> none, RowLines(0));
   (void)none;
   std::vector<int> roots;

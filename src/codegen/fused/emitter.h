@@ -59,9 +59,20 @@ class Emitter {
   const Instruction& at(int i) const { return kernel_.instructions[static_cast<size_t>(i)]; }
   const Item& item(int i) const { return program_.at(at(i).item); }
   const Strides& load(int i) const { return loads_[static_cast<size_t>(i)]; }
-  double Bytes(const KernelOperand& operand) const {
-    const Item& it = program_.at(operand.item);
-    return static_cast<double>(it.elements() * graph::BytesOf(it.dtype));
+  double Bytes(const KernelOperand& operand) const;
+  bool gathers(int i) const { return at(i).kind == ItemKind::kGather; }
+  bool is_place(int i) const { return at(i).kind == ItemKind::kPlace; }
+  // An offset that begins where the instruction's operand does.
+  std::string FromStart(int i, const std::string& offset) const {
+    if (at(i).start == 0) return offset;
+    return offset == "0" ? std::to_string(at(i).start) : fmt::format("{} + {}", offset, at(i).start);
+  }
+  // What a closure reads: its loads, and the gathers among its statements.
+  std::vector<int> Reads(const Printer::Closure& closure) const {
+    std::vector<int> reads = closure.loads;
+    for (const int i : closure.statements)
+      if (gathers(i)) reads.push_back(i);
+    return reads;
   }
 
   Result<PoolWindow> FindWindow() const;

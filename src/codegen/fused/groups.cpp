@@ -1,16 +1,37 @@
 #include "codegen/fused/groups.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "codegen/fused/view.h"
 
 namespace hone::fused {
 
 namespace {
+
+// How a kernel's points find elements of an item: strides in the item's order, from `start` on, and what
+// indices add that the kernel computes.
+struct Moving {
+  int index = -1;  // an instruction
+  int64_t size = 1, stride = 0;
+  bool operator<(const Moving& o) const {
+    return std::tie(index, size, stride) < std::tie(o.index, o.size, o.stride);
+  }
+};
+struct Seen {
+  Strides strides;
+  int64_t start = 0;
+  std::vector<Moving> moving = {};
+  int guard = -1;  // an instruction: where it is false, nothing need be read
+  bool operator<(const Seen& o) const {
+    return std::tie(strides, start, moving, guard) < std::tie(o.strides, o.start, o.moving, o.guard);
+  }
+};
 
 // Builds the instructions of one kernel; fails if its items have no common domain.
 class Builder {
@@ -22,11 +43,11 @@ class Builder {
     if (!FindDomain()) return std::nullopt;
     for (const ItemId id : items_) {
       if (program_.at(id).kind == ItemKind::kReshape) continue;
-      const int made = Evaluate(id, OwnView(id));
+      const int made = Evaluate(id, {OwnView(id)});
       if (made < 0) return std::nullopt;
     }
     for (const ItemId id : outputs) {
-      const int made = Evaluate(id, OwnView(id));
+      const int made = Evaluate(id, {OwnView(id)});
       if (made < 0) return std::nullopt;
       kernel_.outputs.push_back({made, id, OwnView(id)});
     }
@@ -90,7 +111,7 @@ class Builder {
     return per_row && !kernel_.scans ? row_ : full_;
   }
 
-  int Add(Instruction instruction, const Strides& view) {
+  int Add(Instruction instruction, const Seen& view) {
     const Item& item = program_.at(instruction.item);
     bool per_row = true;
     int ready = 0;
@@ -112,24 +133,88 @@ class Builder {
     return made;
   }
 
-  int Load(ItemId id, const Strides& view) {
+  // The view of something whose axes have strides `target` behind the axes of `shape`.
+  std::optional<Seen> Pass(const Seen& view, const Shape& shape, const Strides& target) const {
+    Affine affine{view.strides, view.start};
+    Shape domain = kernel_.domain;
+    for (const Moving& moving : view.moving) {
+      affine.strides.push_back(moving.stride);
+      domain.push_back(moving.size);
+    }
+    const std::optional<Affine> through = AffineThrough(affine, domain, shape, target);
+    if (!through) return std::nullopt;
+    Seen out;
+    const size_t axes = kernel_.domain.size();
+    out.strides.assign(through->strides.begin(),
+                       through->strides.begin() + static_cast<std::ptrdiff_t>(axes));
+    out.start = through->start;
+    for (size_t i = 0; i < view.moving.size(); ++i)
+      if (through->strides[axes + i] != 0)
+        out.moving.push_back({view.moving[i].index, view.moving[i].size, through->strides[axes + i]});
+    if (!out.moving.empty()) out.guard = view.guard;
+    return out;
+  }
+
+  int Load(ItemId id, const Seen& view) {
     const Item& item = program_.at(id);
     const Strides memory =
         item.kind == ItemKind::kTensor ? item.strides : graph::ContiguousStrides(item.shape);
-    const std::optional<Strides> strides = Through(view, kernel_.domain, item.shape, memory);
-    if (!strides) return -1;
+    const std::optional<Seen> seen = Pass(view, item.shape, memory);
+    if (!seen) return -1;
     Instruction load;
     load.item = id;
-    load.kind = ItemKind::kTensor;
-    load.strides = *strides;
+    load.kind = seen->moving.empty() ? ItemKind::kTensor : ItemKind::kGather;
+    load.strides = seen->strides;
+    load.start = seen->start;
     load.source = item.kind == ItemKind::kTensor ? id : WithoutReshapes(program_, id);
+    for (const Moving& moving : seen->moving) {
+      load.args.push_back(moving.index);
+      load.axis_strides.push_back(moving.stride);
+    }
+    if (seen->guard >= 0) load.args.push_back(seen->guard);
     return Add(std::move(load), view);
   }
 
-  int Evaluate(ItemId id, const Strides& view) {
+  // Elements of the argument of a view, which the kernel need not have otherwise.
+  int EvaluateView(const Item& item, const Seen& view) {
+    std::optional<Seen> seen = Pass(view, item.shape, item.strides);
+    if (!seen) return -1;
+    seen->start += item.start;
+    const Shape& shape = program_.at(item.args[0]).shape;
+    const Strides linear = graph::ContiguousStrides(shape);
+    for (size_t i = 1; i < item.args.size(); ++i) {
+      const Shape& given = program_.at(item.args[i]).shape;
+      const std::optional<Seen> where =
+          Pass(view, item.shape, BroadcastStrides(given, graph::ContiguousStrides(given), item.shape));
+      const int made = where ? Evaluate(item.args[i], *where) : -1;
+      if (made < 0) return -1;
+      if (i > item.axes.size()) {
+        seen->guard = made;
+        continue;
+      }
+      const size_t axis = static_cast<size_t>(item.axes[i - 1]);
+      if (shape[axis] > 1) seen->moving.push_back({made, shape[axis], linear[axis]});
+    }
+    if (seen->moving.empty()) seen->guard = -1;
+    return Evaluate(item.args[0], *seen);
+  }
+
+  int Evaluate(ItemId id, const Seen& view) {
     if (const auto found = made_.find({id, view}); found != made_.end()) return found->second;
     const Item& item = program_.at(id);
     if (item.kind == ItemKind::kTensor) return Load(id, view);
+    if (item.kind == ItemKind::kPlace) {
+      Strides steps(item.shape.size(), 0);
+      steps[0] = 1;
+      const std::optional<Seen> seen = Pass(view, item.shape, steps);
+      if (!seen || !seen->moving.empty()) return -1;
+      Instruction place;
+      place.item = id;
+      place.kind = ItemKind::kPlace;
+      place.strides = seen->strides;
+      place.start = seen->start;
+      return Add(std::move(place), view);
+    }
     if (item.kind == ItemKind::kNumber) {
       Instruction number;
       number.item = id;
@@ -138,8 +223,9 @@ class Builder {
     }
     const bool own = own_.count(id) != 0;
     if (!own && inlined_.count(id) == 0) return Load(id, view);
-    if (own && view != OwnView(id)) return -1;
+    if (own && (view.strides != OwnView(id) || view.start != 0 || !view.moving.empty())) return -1;
     if (item.kind == ItemKind::kReshape) return Evaluate(item.args[0], view);
+    if (item.is_view()) return EvaluateView(item, view);
     Instruction instruction;
     instruction.item = id;
     instruction.kind = item.kind;
@@ -156,29 +242,14 @@ class Builder {
       instruction.strides = full_;
       return Add(std::move(instruction), view);
     }
-    if (item.kind == ItemKind::kGather) {
-      if (view != row_ || rows_ == elements_) return -1;
-      const Item& tensor = program_.at(item.args[0]);
-      Strides strides = tensor.strides;
-      instruction.axis_stride = strides[static_cast<size_t>(item.axes[0])];
-      strides[static_cast<size_t>(item.axes[0])] = 0;
-      const std::optional<Strides> memory = Through(view, kernel_.domain, item.shape, strides);
-      const int index = Evaluate(item.args[1], view);
-      if (!memory || index < 0) return -1;
-      instruction.args = {index};
-      instruction.strides = *memory;
-      instruction.source = item.args[0];
-      return Add(std::move(instruction), view);
-    }
     for (const ItemId arg : item.args) {
       const Item& read = program_.at(arg);
-      Strides seen = view;
+      Seen seen = view;
       if (item.kind == ItemKind::kReduce || item.kind == ItemKind::kScan) {
-        seen = full_;
+        seen = {full_};
       } else if (read.kind != ItemKind::kNumber && item.kind == ItemKind::kMap) {
-        const std::optional<Strides> through =
-            Through(view, kernel_.domain, item.shape,
-                    BroadcastStrides(read.shape, graph::ContiguousStrides(read.shape), item.shape));
+        const std::optional<Seen> through = Pass(
+            view, item.shape, BroadcastStrides(read.shape, graph::ContiguousStrides(read.shape), item.shape));
         if (!through) return -1;
         seen = *through;
       }
@@ -196,7 +267,7 @@ class Builder {
   Kernel kernel_;
   Strides full_, row_;
   int64_t elements_ = 1, rows_ = 1;
-  std::map<std::pair<ItemId, Strides>, int> made_;
+  std::map<std::pair<ItemId, Seen>, int> made_;
 };
 
 class Divider {
@@ -208,6 +279,10 @@ class Divider {
   Plan Run() {
     plan_.lowered = Lower(graph_, as_calls_);
     FindUsers();
+    // A view that somebody else reads is ATen's: it costs nothing there.
+    for (const ItemId id : left_)
+      if (plan_.lowered.program.at(id).is_view()) unfit.merge(NodesOf(plan_, {id}));
+    if (!unfit.empty()) return std::move(plan_);
     FindInlined();
     const Program& program = plan_.lowered.program;
     kernel_of_.assign(program.items().size(), -1);
@@ -258,20 +333,71 @@ class Divider {
   // Small maps of tensors alone, which whoever reads them computes for itself: the scale of a batch norm.
   void FindInlined() {
     int64_t largest = 1;
+    const std::set<ItemId> in_view = ReadByViews();
+    std::set<ItemId> placed;  // made of places alone
     for (const Item& item : program().items()) largest = std::max(largest, item.elements());
     for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id) {
       const Item& item = program().at(id);
+      if (item.is_view() || in_view.count(id) != 0 ||
+          (item.kind == ItemKind::kReshape && inlined_.count(item.args[0]) != 0))
+        inlined_.insert(id);
       if (item.kind != ItemKind::kMap || left_.count(id) != 0 || users_[id].empty()) continue;
-      bool leaf = true;
-      for (const ItemId arg : item.args)
-        leaf = leaf && (!program().at(arg).computes() || inlined_.count(arg) != 0);
+      bool leaf = true, reads = false;
+      for (const ItemId arg : item.args) {
+        leaf = leaf && (item.cheap || !program().at(arg).computes() || inlined_.count(arg) != 0);
+        reads = reads || program().at(arg).kind == ItemKind::kTensor ||
+                (program().at(arg).computes() && placed.count(arg) == 0);
+      }
       for (const ItemId user : users_[id]) {
         const Item& reader = program().at(user);
         leaf = leaf && (reader.kind == ItemKind::kMap || reader.kind == ItemKind::kGather) &&
-               (reader.elements() >= 4 * item.elements() || largest >= 8 * item.elements());
+               (!reads || item.cheap || reader.elements() >= 4 * item.elements() ||
+                largest >= 8 * item.elements());
       }
-      if (leaf) inlined_.insert(id);
+      if (!leaf) continue;
+      inlined_.insert(id);
+      if (!reads) placed.insert(id);
     }
+  }
+
+  // Whether neighbours of a view are neighbours in its argument.
+  static bool KeepsNeighbours(const Item& view) {
+    for (size_t i = view.shape.size(); i-- > 0;)
+      if (view.shape[i] > 1) return std::abs(view.strides[i]) <= 1;
+    return true;
+  }
+
+  // Maps and reshapes of which only views read: each view computes the elements that it needs, unless the
+  // views of a map are larger than the map. Places along an axis are known for whole tensors alone.
+  std::set<ItemId> ReadByViews() {
+    std::set<ItemId> out, scattered;
+    std::map<ItemId, int64_t> demand;
+    for (ItemId id = static_cast<ItemId>(program().items().size()); id-- > 0;) {
+      const Item& item = program().at(id);
+      if (item.is_view())  // a guarded one reads each element once
+        demand[id] =
+            item.guarded ? std::min(item.elements(), program().at(item.args[0]).elements()) : item.elements();
+      if ((item.kind != ItemKind::kMap && item.kind != ItemKind::kReshape) || left_.count(id) != 0) continue;
+      bool only = !users_[id].empty();
+      bool far = false;
+      int64_t wanted = 0, large = 0;
+      for (const ItemId user : users_[id]) {
+        const Item& reader = program().at(user);
+        only = only && (out.count(user) != 0 || (reader.is_view() && reader.args[0] == id));
+        far = far || scattered.count(user) != 0 || (reader.is_view() && !KeepsNeighbours(reader));
+        wanted += demand[user];
+      }
+      for (const ItemId arg : item.args) {
+        only = only && program().at(arg).kind != ItemKind::kPlace;
+        large += 2 * program().at(arg).elements() >= item.elements() ? 1 : 0;
+      }
+      // Elements that lie apart are slow to load: only one operand is.
+      if (!only || wanted > item.elements() || (far && large > 1)) continue;
+      if (far) scattered.insert(id);
+      demand[id] = wanted;
+      out.insert(id);
+    }
+    return out;
   }
 
   // Units are kernels and calls; `Reaches(a, b)`: b must wait for a.
@@ -282,14 +408,16 @@ class Divider {
     out.erase(kernel);
     return out;
   }
-  void AddSources(ItemId arg, std::set<int>* out) const {
+  void AddSources(ItemId arg, std::set<int>* out) const { AddSources(arg, out, out); }
+  // Those that compute what is read, and those on which calls depend that make what is read.
+  void AddSources(ItemId arg, std::set<int>* direct, std::set<int>* through_calls) const {
     const Item& item = program().at(arg);
     if (inlined_.count(arg) != 0) {
-      for (const ItemId deeper : item.args) AddSources(deeper, out);
+      for (const ItemId deeper : item.args) AddSources(deeper, direct, through_calls);
     } else if (item.computes()) {
-      if (kernel_of_[static_cast<size_t>(arg)] >= 0) out->insert(kernel_of_[static_cast<size_t>(arg)]);
+      if (kernel_of_[static_cast<size_t>(arg)] >= 0) direct->insert(kernel_of_[static_cast<size_t>(arg)]);
     } else if (item.kind == ItemKind::kTensor) {
-      AddCallSources(item.value, out);
+      AddCallSources(item.value, through_calls);
     }
   }
   // Kernels that a tensor made by calls depends on.
@@ -328,15 +456,13 @@ class Divider {
 
   bool Join(int target, ItemId id) {
     std::vector<ItemId> items = plan_.kernels[static_cast<size_t>(target)].items;
-    std::set<int> sources;
-    for (const ItemId arg : program().at(id).args) {
-      // What a call makes of the kernel's results cannot be read by the kernel itself.
-      const bool passed = program().at(arg).computes() && inlined_.count(arg) == 0;
-      sources.clear();
-      AddSources(arg, &sources);
-      for (const int source : sources)
-        if ((source != target || !passed) && DependsOn(source, target)) return false;
-    }
+    std::set<int> direct, through_calls;
+    for (const ItemId arg : program().at(id).args) AddSources(arg, &direct, &through_calls);
+    for (const int source : direct)
+      if (source != target && DependsOn(source, target)) return false;
+    // What a call makes of the kernel's results cannot be read by the kernel itself.
+    for (const int source : through_calls)
+      if (DependsOn(source, target)) return false;
     items.push_back(id);
     if (!Builder(program(), inlined_, items).Build({})) return false;
     plan_.kernels[static_cast<size_t>(target)].items = std::move(items);
@@ -346,19 +472,13 @@ class Divider {
 
   void Place(ItemId id) {
     const Item& item = program().at(id);
-    std::vector<int> targets;
-    for (const ItemId arg : item.args)
-      if (program().at(arg).computes() && inlined_.count(arg) == 0 &&
-          kernel_of_[static_cast<size_t>(arg)] >= 0)
-        targets.push_back(kernel_of_[static_cast<size_t>(arg)]);
-    std::sort(targets.rbegin(), targets.rend());
-    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-    const bool alone = item.kind == ItemKind::kWindow || item.kind == ItemKind::kGather;
-    if (!alone)
-      for (const int target : targets)
-        if (Join(target, id)) return;
+    std::set<int> targets, through_calls;
+    for (const ItemId arg : item.args) AddSources(arg, &targets, &through_calls);
+    if (item.kind != ItemKind::kWindow)
+      for (auto target = targets.rbegin(); target != targets.rend(); ++target)
+        if (Join(*target, id)) return;
     // A reduction of the same tensor that is computed already, or what is read with it.
-    if (item.kind == ItemKind::kReduce || item.kind == ItemKind::kMap || item.kind == ItemKind::kGather)
+    if (item.kind == ItemKind::kReduce || item.kind == ItemKind::kMap)
       for (int target = static_cast<int>(plan_.kernels.size()) - 1; target >= 0; --target)
         if (SharesReads(target, id) && Join(target, id)) return;
     plan_.kernels.emplace_back();
@@ -367,17 +487,10 @@ class Divider {
   }
 
   bool SharesReads(int target, ItemId id) const {
-    const int64_t least = 1024;                      // small tensors do not pay
-    if (program().at(id).kind == ItemKind::kGather)  // a class's weight, beside what is gathered at the class
-      for (const ItemId other : plan_.kernels[static_cast<size_t>(target)].items)
-        if (program().at(other).kind == ItemKind::kGather &&
-            program().at(other).args[1] == program().at(id).args[1])
-          return true;
+    const int64_t least = 1024;  // small tensors do not pay
     for (const ItemId arg : program().at(id).args) {
       const Item& read = program().at(arg);
-      if (read.kind != ItemKind::kTensor ||
-          (read.elements() < least && program().at(id).kind != ItemKind::kGather))
-        continue;
+      if (read.kind != ItemKind::kTensor || read.elements() < least) continue;
       for (const ItemId other : plan_.kernels[static_cast<size_t>(target)].items)
         for (const ItemId also : program().at(other).args)
           if (program().at(also).kind == ItemKind::kTensor && program().at(also).value == read.value)
@@ -419,16 +532,22 @@ class Divider {
     return into;
   }
 
+  // What a kernel reads and another one computes.
+  void Leave(ItemId arg, int kernel) {
+    const ItemId base = WithoutReshapes(program(), arg);
+    if (!program().at(base).computes()) return;
+    if (inlined_.count(base) != 0) {
+      for (const ItemId deeper : program().at(base).args) Leave(deeper, kernel);
+    } else if (kernel_of_[static_cast<size_t>(base)] != kernel) {
+      left_.insert(base);
+    }
+  }
+
   void Finish() {
     // What leaves its kernel.
     for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id) {
       if (kernel_of_[static_cast<size_t>(id)] < 0) continue;
-      for (const ItemId arg : program().at(id).args) {
-        const ItemId base = WithoutReshapes(program(), arg);
-        if (program().at(base).computes() && inlined_.count(base) == 0 &&
-            kernel_of_[static_cast<size_t>(base)] != kernel_of_[static_cast<size_t>(id)])
-          left_.insert(base);
-      }
+      for (const ItemId arg : program().at(id).args) Leave(arg, kernel_of_[static_cast<size_t>(id)]);
     }
     std::vector<Kernel> kernels;
     std::map<int, int> number;
@@ -506,11 +625,6 @@ class Divider {
 };
 
 }  // namespace
-
-ItemId WithoutReshapes(const Program& program, ItemId item) {
-  while (program.at(item).kind == ItemKind::kReshape) item = program.at(item).args[0];
-  return item;
-}
 
 std::set<graph::NodeId> NodesOf(const Plan& plan, const std::vector<ItemId>& items) {
   std::set<graph::NodeId> nodes;

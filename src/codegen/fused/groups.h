@@ -17,12 +17,14 @@ namespace hone::fused {
 struct Instruction {
   ItemId item = -1;
   ItemKind kind = ItemKind::kMap;
-  std::vector<int> args;    // instructions
-  Strides strides;          // of a load, a window, a gather: memory strides per axis of the domain
-  ItemId source = -1;       // of a load: the item it reads, a kTensor or one that another kernel has written
-  int64_t axis_stride = 0;  // of a gather
-  bool per_row = false;     // the same along all reduced axes
-  int ready = 0;            // how many stages of reductions must be done before
+  std::vector<int> args;  // instructions
+  Strides strides;        // of a load, a place, a window, a gather: strides per axis of the domain
+  int64_t start = 0;      // of a load, a place, a gather
+  ItemId source = -1;     // of a load: the item it reads, a kTensor or one that another kernel has written
+  // Of a gather: memory strides of the indices that args begin with. Another argument says where to read.
+  Strides axis_strides;
+  bool per_row = false;  // the same along all reduced axes
+  int ready = 0;         // how many stages of reductions must be done before
 };
 
 struct Output {
@@ -60,8 +62,5 @@ Plan DivideIntoKernels(const graph::Graph& graph, std::set<graph::NodeId> as_cal
 
 // The nodes of the graph that a kernel computes.
 std::set<graph::NodeId> NodesOf(const Plan& plan, const std::vector<ItemId>& items);
-
-// The item whose elements a reshape passes on.
-ItemId WithoutReshapes(const Program& program, ItemId item);
 
 }  // namespace hone::fused

@@ -58,6 +58,11 @@ class Case {
     return Node("aten.linear.default", {{"input", x}, {"weight", w}, {"bias", graph::None{}}},
                 {graph.type(x).shape[0], units});
   }
+  ValueId Slice(ValueId x, int64_t from, int64_t to) {
+    return Node("aten.slice.Tensor",
+                {{"self", x}, {"dim", int64_t{1}}, {"start", from}, {"end", to}, {"step", int64_t{1}}},
+                {graph.type(x).shape[0], to - from});
+  }
   void Return(ValueId value) {
     graph::ValueTree leaf;
     leaf.kind = graph::ValueTree::Kind::kValue;
@@ -148,6 +153,60 @@ TEST(Groups, AScanFromTheEndIsOneKernel) {
   c.Return(c.Node("aten.flip.default", {{"self", y}, {"dims", axis}}, shape));
   EXPECT_THAT(c.Steps(), ElementsAre("scan"));
   EXPECT_THAT(c.Emit(0).source, HasSubstr("#define REVERSED 1"));
+}
+
+TEST(Groups, SlicesOfWhatIsComputedAreReadWhereTheyAreUsed) {
+  Case c;
+  const ValueId x = c.Relu(c.Input({64, 48}));
+  const ValueId whole =
+      c.Node("aten.mul.Tensor", {{"self", c.Slice(x, 0, 24)}, {"other", c.Slice(x, 24, 48)}}, {64, 24});
+  c.Return(whole);
+  EXPECT_THAT(c.Steps(), ElementsAre("pointwise"));
+  EXPECT_THAT(c.Emit(0).source, HasSubstr(" + 24)"));
+  EXPECT_THAT(c.Emit(0).source, HasSubstr("#define VEC 4\n"));
+}
+
+TEST(Groups, ASliceOffABoundaryIsNotReadInVectors) {
+  Case c;
+  c.Return(c.Relu(c.Slice(c.Relu(c.Input({64, 48})), 7, 47)));
+  EXPECT_THAT(c.Steps(), ElementsAre("pointwise"));
+  EXPECT_THAT(c.Emit(0).source, HasSubstr("#define VEC 1\n"));
+}
+
+TEST(Groups, AViewThatACallReadsIsAtens) {
+  Case c;
+  c.Return(c.Linear(c.Slice(c.Relu(c.Input({64, 48})), 8, 48), 16));
+  EXPECT_THAT(c.Steps(), ElementsAre("pointwise", "aten.slice.Tensor", "aten.linear.default"));
+}
+
+TEST(Groups, PartsOfAConcatenationAreComputedAsItIsWritten) {
+  for (const bool maps : {true, false}) {
+    Case c;
+    const ValueId x = c.Input({64, 48});
+    const ValueId a = c.Linear(x, 16), b = c.Linear(x, 24);
+    graph::ValueList parts = {maps ? c.Relu(a) : a, maps ? c.Relu(b) : b};
+    c.Return(c.Node("aten.cat.default", {{"tensors", parts}, {"dim", int64_t{1}}}, {64, 40}));
+    const std::string last =
+        maps ? "pointwise" : "aten.cat.default";  // nothing joins it: ATen copies as well
+    EXPECT_THAT(c.Steps(), ElementsAre("aten.linear.default", "aten.linear.default", last));
+  }
+}
+
+TEST(Groups, AnIndexIsReadInTheKernelThatReducesWhatItChooses) {
+  Case c;
+  const ValueId index = c.Input({512}, DType::kInt64);
+  const ValueId rows = c.Node("aten.embedding.default",
+                              {{"weight", c.Weight("w", {100000, 768})}, {"indices", index}}, {512, 768});
+  c.Return(c.Softmax(rows, 1));
+  EXPECT_THAT(c.Steps(), ElementsAre("row"));
+  EXPECT_EQ(c.Emit(0).bytes, 2.0 * 512 * 768 * 4 + 512 * 8);  // not all of the table
+}
+
+TEST(Groups, ATriangleJoinsItsNeighbours) {
+  Case c;
+  const ValueId x = c.Relu(c.Input({8, 64, 64}));
+  c.Return(c.Softmax(c.Node("aten.tril.default", {{"self", x}, {"diagonal", int64_t{0}}}, {8, 64, 64}), 2));
+  EXPECT_THAT(c.Steps(), ElementsAre("row"));
 }
 
 TEST(Groups, WhatDependsOnWeightsAloneIsLeftToAten) {

@@ -47,6 +47,14 @@ const std::map<std::string, const char*>& UnaryOps() {
       {"arcsin", "Asin($0)"},
       {"arccos", "Acos($0)"},
       {"arctan", "Atan($0)"},
+      {"asinh", "Asinh($0)"},
+      {"acosh", "Acosh($0)"},
+      {"atanh", "Atanh($0)"},
+      {"arcsinh", "Asinh($0)"},
+      {"arccosh", "Acosh($0)"},
+      {"arctanh", "Atanh($0)"},
+      {"frac", "$0 - Trunc($0)"},
+      {"special_expit", "Sigmoid($0)"},
       {"absolute", "Abs($0)"},
       {"negative", "-$0"},
       {"sinh", "Sinh($0)"},
@@ -70,12 +78,21 @@ const std::map<std::string, const char*>& UnaryOps() {
 // Maps of two, both cast to the result's type.
 const std::map<std::string, const char*>& BinaryOps() {
   static const std::map<std::string, const char*> kOps = {
-      {"mul", "$0 * $1"},         {"div", "$0 / $1"},
-      {"maximum", "Max($0, $1)"}, {"minimum", "Min($0, $1)"},
-      {"fmod", "Fmod($0, $1)"},   {"remainder", "Remainder($0, $1)"},
-      {"atan2", "Atan2($0, $1)"}, {"xlogy", "Xlogy($0, $1)"},
-      {"multiply", "$0 * $1"},    {"floor_divide", "FloorDivide($0, $1)"},
-      {"divide", "$0 / $1"},      {"true_divide", "$0 / $1"},
+      {"mul", "$0 * $1"},
+      {"div", "$0 / $1"},
+      {"maximum", "Max($0, $1)"},
+      {"minimum", "Min($0, $1)"},
+      {"fmod", "Fmod($0, $1)"},
+      {"remainder", "Remainder($0, $1)"},
+      {"atan2", "Atan2($0, $1)"},
+      {"xlogy", "Xlogy($0, $1)"},
+      {"multiply", "$0 * $1"},
+      {"floor_divide", "FloorDivide($0, $1)"},
+      {"divide", "$0 / $1"},
+      {"true_divide", "$0 / $1"},
+      {"logaddexp", "LogAddExp($0, $1)"},
+      {"fmax", "Select($0 != $0, $1, Select($1 != $1, $0, Max($0, $1)))"},
+      {"fmin", "Select($0 != $0, $1, Select($1 != $1, $0, Min($0, $1)))"},
   };
   return kOps;
 }
@@ -212,12 +229,24 @@ std::vector<ItemId> Lowering::LowerNode(const graph::Node& node) {
   const std::string name = BaseName(node.target);
   if (name.empty()) return {};
   for (const auto lower :
-       {&Lowering::LowerMap, &Lowering::LowerView, &Lowering::LowerReduction, &Lowering::LowerNorm,
-        &Lowering::LowerLoss, &Lowering::LowerPool, &Lowering::LowerScan}) {
+       {&Lowering::LowerMap, &Lowering::LowerFill, &Lowering::LowerView, &Lowering::LowerReduction,
+        &Lowering::LowerNorm, &Lowering::LowerLoss, &Lowering::LowerPool, &Lowering::LowerTaps,
+        &Lowering::LowerSimilarity, &Lowering::LowerScan, &Lowering::LowerPermute, &Lowering::LowerSlice,
+        &Lowering::LowerIndex, &Lowering::LowerCat, &Lowering::LowerPad, &Lowering::LowerPlace}) {
     const Items items = (this->*lower)(node, name);
     if (!items.empty()) return items;
   }
   return {};
+}
+
+// Tensors of one number that have another tensor's shape.
+std::vector<ItemId> Lowering::LowerFill(const graph::Node& node, const std::string& name) {
+  const bool zeros = name == "zeros_like" || name == "new_zeros",
+             ones = name == "ones_like" || name == "new_ones";
+  const std::optional<double> given = node.NumberArg("fill_value");
+  const bool full = (name == "full_like" || name == "new_full") && given;
+  if ((!zeros && !ones && !full) || graph_.IsOutput(node.result())) return {};
+  return {out_.program.Filled(full ? *given : ones ? 1 : 0, graph_.type(node.result()).shape, TypeOf(node))};
 }
 
 std::vector<ItemId> Lowering::LowerMap(const graph::Node& node, const std::string& name) {
@@ -240,7 +269,9 @@ std::vector<ItemId> Lowering::LowerMap(const graph::Node& node, const std::strin
   if (name == "add" || name == "sub" || name == "rsub" || name == "subtract") {
     std::optional<ItemId> y = arg("other");
     const double alpha = node.NumberArg("alpha").value_or(1);
-    if (!x || !y || dtype == DType::kBool) return {};
+    if (!x || !y) return {};
+    if (dtype == DType::kBool)
+      return name == "add" && alpha == 1 ? one(p.Map("$0 || $1", {*x, *y}, dtype)) : Items{};
     if (name == "rsub") std::swap(x, y);
     if (alpha != 1) {
       std::optional<ItemId>& scaled = name == "rsub" ? x : y;
@@ -252,7 +283,9 @@ std::vector<ItemId> Lowering::LowerMap(const graph::Node& node, const std::strin
   if (const auto binary = BinaryOps().find(name); binary != BinaryOps().end()) {
     const std::optional<ItemId> y = arg("other");
     const bool divides = name == "div" || name == "divide" || name == "true_divide";
-    if (!x || !y || dtype == DType::kBool) return {};
+    if (!x || !y) return {};
+    if (dtype == DType::kBool)
+      return name == "mul" || name == "multiply" ? one(p.Map("$0 && $1", {*x, *y}, dtype)) : Items{};
     if (divides && !floating) return {};
     if (const auto* mode = std::get_if<std::string>(&node.Arg("rounding_mode")); divides && mode != nullptr)
       return one(p.Map(*mode == "floor" ? "FloorDivide($0, $1)" : "Trunc($0 / $1)", {*x, *y}, dtype));
@@ -343,6 +376,14 @@ std::vector<ItemId> Lowering::LowerMap(const graph::Node& node, const std::strin
                number(node.NumberArg("neginf").value_or(-most)), number(most)},
               dtype));
   }
+  if ((name == "logit" || name == "special_logit") && !node.NumberArg("eps"))
+    return one(p.Map("Log($0 / (($C)1 - $0))", {*x}, dtype));
+  if (name == "rrelu" && !node.BoolArg("training").value_or(false))
+    return one(p.Map(
+        "Select($0 > ($C)0, $0, $0 * $1)",
+        {*x,
+         number((node.NumberArg("lower").value_or(1.0 / 8) + node.NumberArg("upper").value_or(1.0 / 3)) / 2)},
+        dtype));
   if (name == "leaky_relu")
     return one(p.Map("Select($0 > ($C)0, $0, $0 * $1)",
                      {*x, number(node.NumberArg("negative_slope").value_or(0.01))}, dtype));
@@ -417,6 +458,10 @@ std::vector<ItemId> Lowering::LowerView(const graph::Node& node, const std::stri
   // A view of what is in memory costs nothing as it is. A clone that nobody writes to is the tensor itself,
   // unless it is an output.
   if (tensor && (reshapes || graph_.IsOutput(node.result()) || p.at(item).strides != type.strides)) return {};
+  // A copy of a view in an order of its own is written.
+  if ((name == "contiguous" || name == "clone") && p.at(WithoutReshapes(p, item)).is_view() &&
+      type.strides == graph::ContiguousStrides(type.shape))
+    return {Copied(item, type.shape)};
   return {p.Reshape(item, type.shape)};
 }
 

@@ -1,8 +1,8 @@
 // From a graph to a program: every node that Hone has kernels for becomes items, every other stays the ATen
 // call it is and its results are tensors that items read.
 //
-// To add an operator: one line in the tables of lower.cpp if it is a map; else a function in lower_reduce.cpp
-// or lower_loss.cpp and a row in its table.
+// To add an operator: one line in the tables of lower.cpp if it is a map; else a branch in lower_reduce.cpp,
+// lower_loss.cpp, lower_index.cpp (views, indices) or lower_place.cpp (what depends on where elements stand).
 #pragma once
 
 #include <map>
@@ -37,14 +37,44 @@ class Lowering {
 
   Items LowerNode(const graph::Node& node);
   Items LowerMap(const graph::Node& node, const std::string& name);
+  Items LowerFill(const graph::Node& node, const std::string& name);
   Items LowerView(const graph::Node& node, const std::string& name);
   Items LowerReduction(const graph::Node& node, const std::string& name);
   Items LowerNorm(const graph::Node& node, const std::string& name);
   Items LowerLoss(const graph::Node& node, const std::string& name);
   Items LowerDistanceLoss(const graph::Node& node, const std::string& name);
-  Items LowerCrossEntropy(const graph::Node& node);
+  Items LowerCrossEntropy(const graph::Node& node, bool of_logs);
+  Items LowerSoftCrossEntropy(const graph::Node& node);
   Items LowerPool(const graph::Node& node, const std::string& name);
+  // lower_window.cpp
+  Items LowerTaps(const graph::Node& node, const std::string& name);
+  struct PoolName {
+    size_t spatial = 0;
+    bool adaptive = false, maximum = false;
+  };
+  static std::optional<PoolName> NamedPool(const std::string& name);
+  static Window WindowOf(const graph::Node& node, size_t spatial);
+  struct WindowAxis {
+    ItemId begin = -1, end = -1;
+    int64_t taps = 0, step = 1;
+  };
+  std::optional<WindowAxis> AdaptiveAxis(int64_t from, int64_t to, int64_t behind);
+  WindowAxis StridedAxis(const Window& window, size_t which, int64_t from, int64_t to, int64_t behind);
+  Items LowerSimilarity(const graph::Node& node, const std::string& name);
   Items LowerScan(const graph::Node& node, const std::string& name);
+  // lower_index.cpp
+  Items LowerPermute(const graph::Node& node, const std::string& name);
+  Items LowerSlice(const graph::Node& node, const std::string& name);
+  Items LowerIndex(const graph::Node& node, const std::string& name);
+  ItemId Sliced(ItemId x, size_t axis, int64_t from, int64_t size, int64_t step);
+  ItemId Chosen(ItemId x, const Shape& shape, Strides strides, size_t axis, ItemId index);
+  // lower_place.cpp
+  Items LowerCat(const graph::Node& node, const std::string& name);
+  Items LowerPad(const graph::Node& node, const std::string& name);
+  Items LowerPlace(const graph::Node& node, const std::string& name);
+  ItemId Copied(ItemId view, const Shape& shape);
+  ItemId Moved(ItemId x, const Shape& shape, std::vector<int64_t> axes, Items indices,
+               std::optional<ItemId> inside);
 
   ItemId ItemOf(ValueId value);
   // A tensor or number among the arguments.

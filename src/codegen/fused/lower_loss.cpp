@@ -79,9 +79,37 @@ std::vector<ItemId> Lowering::LowerDistanceLoss(const graph::Node& node, const s
                    reduction)};
 }
 
-// The target's class is gathered out of x, per row of the reduction over classes. A class that does not exist
-// gives NaN, where PyTorch stops with an error.
-std::vector<ItemId> Lowering::LowerCrossEntropy(const graph::Node& node) {
+// Targets that are shares of every class.
+std::vector<ItemId> Lowering::LowerSoftCrossEntropy(const graph::Node& node) {
+  Program& p = out_.program;
+  const ValueId self = *node.ValueArg("self"), other = *node.ValueArg("target");
+  const graph::TensorType& in = graph_.type(self);
+  const DType dtype = TypeOf(node);
+  const std::optional<ValueId> weight = node.ValueArg("weight");
+  const double smoothing = node.NumberArg("label_smoothing").value_or(0);
+  if (in.rank() < 2 || graph_.type(other).shape != in.shape || graph_.type(other).dtype != dtype ||
+      in.shape[1] < 2 || (weight && graph_.type(*weight).dtype != dtype))
+    return {};
+  const double classes = static_cast<double>(in.shape[1]),
+               rows = static_cast<double>(in.elements()) / classes;
+  const ItemId x = ItemOf(self);
+  const ItemId whole = Reduced("ReduceExps", "log_sum()", x, {1}, dtype);
+  ItemId share = ItemOf(other);
+  if (smoothing > 0)
+    share = p.Map("$0 * $1 + $2",
+                  {share, p.Number(1 - smoothing, dtype), p.Number(smoothing / classes, dtype)}, dtype);
+  ItemId loss = p.Map("$0 * ($1 - $2)", {share, whole, x}, dtype);
+  if (weight) loss = p.Map("$0 * $1", {loss, Channels(*weight, 1, in.rank())}, dtype);
+  const ItemId sums = Reduced("ReduceSum", "value()", loss, {1}, dtype);
+  const int64_t reduction = node.IntArg("reduction").value_or(1);
+  if (reduction == 0) return {p.Reshape(sums, graph_.type(node.result()).shape)};
+  const ItemId sum = WithLoss(sums, 2);
+  return {reduction == 2 ? sum : p.Map("$0 / $1", {sum, p.Number(rows, dtype)}, dtype)};
+}
+
+// The target's class is gathered out of x, per row of the reduction over classes. `of_logs`: x is logarithms
+// already. A class that does not exist gives NaN, where PyTorch stops with an error.
+std::vector<ItemId> Lowering::LowerCrossEntropy(const graph::Node& node, bool of_logs) {
   Program& p = out_.program;
   const ValueId self = *node.ValueArg("self"), other = *node.ValueArg("target");
   const ItemId x = ItemOf(self), y = ItemOf(other);
@@ -92,25 +120,33 @@ std::vector<ItemId> Lowering::LowerCrossEntropy(const graph::Node& node) {
   const double smoothing = node.NumberArg("label_smoothing").value_or(0);
   const auto index = [&](int64_t value) { return p.Number(static_cast<double>(value), DType::kInt64); };
   const ItemId ignored = index(node.IntArg("ignore_index").value_or(-100));
-  if (graph_.type(other).dtype != DType::kInt64 || in.rank() < 2 || p.at(x).kind != ItemKind::kTensor ||
-      p.at(y).kind != ItemKind::kTensor || (weight && graph_.type(*weight).dtype != dtype))
+  if (graph_.type(other).dtype != DType::kInt64 || in.rank() < 2 ||
+      (weight && graph_.type(*weight).dtype != dtype))
     return {};
   const int64_t classes = in.shape[1];
   Shape targets = in.shape;
   targets[1] = 1;
   if (classes < 2 || p.at(y).elements() != graph::ElementsOf(targets)) return {};
-  Strides strides = p.at(y).strides;
-  strides.insert(strides.begin() + 1, 0);
-  const ItemId t = p.Seen(y, targets, strides);
-  const ItemId whole = Reduced("ReduceExps", "log_sum()", x, {1}, dtype);
-  const ItemId skip = p.Map("$0 == $1", {t, ignored}, DType::kBool);
-  const ItemId safe = p.Map("Select($0 < ($C)0 || $0 >= $1, ($C)0, $0)", {t, index(classes)}, DType::kInt64);
-  const ItemId exists = p.Map("$0 == $1 || $2", {safe, t, skip}, DType::kBool);
-  const ItemId picked = p.Gather(x, safe, 1);
+  ItemId t = p.Reshape(y, targets);
+  if (p.at(y).kind == ItemKind::kTensor) {
+    Strides strides = p.at(y).strides;
+    strides.insert(strides.begin() + 1, 0);
+    t = p.Seen(y, targets, strides);
+  }
+  const ItemId whole = of_logs ? p.Number(0, dtype) : Reduced("ReduceExps", "log_sum()", x, {1}, dtype);
+  const ItemId skip = p.CheapMap("$0 == $1", {t, ignored}, DType::kBool);
+  const ItemId safe =
+      p.CheapMap("Select($0 < ($C)0 || $0 >= $1, ($C)0, $0)", {t, index(classes)}, DType::kInt64);
+  const ItemId exists = p.CheapMap("$0 == $1 || $2", {safe, t, skip}, DType::kBool);
+  const auto at_class = [&](ItemId item, Strides steps) {
+    steps[1] = 0;
+    return p.Gather(item, targets, std::move(steps), {1}, {safe});
+  };
+  const ItemId picked = at_class(x, graph::ContiguousStrides(in.shape));
   ItemId loss = p.Map("$0 - $1", {whole, picked}, dtype), share = -1;
   if (weight) {
     const ItemId by_class = Channels(*weight, 1, in.rank());
-    share = p.Gather(by_class, safe, 1);
+    share = at_class(by_class, Strides(in.shape.size(), 0));
     loss = p.Map("$0 * $1", {loss, share}, dtype);
     if (smoothing > 0) {
       const ItemId sum = Reduced("ReduceSum", "value()", p.Map("$0 * $1", {x, by_class}, dtype), {1}, dtype);
@@ -150,7 +186,11 @@ std::vector<ItemId> Lowering::LowerLoss(const graph::Node& node, const std::stri
   const int64_t reduction = node.IntArg("reduction").value_or(1);
   const auto finish = [&](ItemId item) { return Items{WithLoss(item, reduction)}; };
   const auto number = [&](double value) { return p.Number(value, dtype); };
-  if (name == "cross_entropy_loss") return LowerCrossEntropy(node);
+  const bool shares = graph::IsFloating(graph_.type(*other).dtype);
+  if (name == "cross_entropy_loss")
+    return shares ? LowerSoftCrossEntropy(node) : LowerCrossEntropy(node, false);
+  if (name == "nll_loss" || name == "nll_loss_nd" || name == "nll_loss2d")
+    return node.results.size() == 1 ? LowerCrossEntropy(node, true) : Items{};
   const ItemId x = ItemOf(*self), y = p.Cast(ItemOf(*other), dtype);
   if (!graph::IsFloating(graph_.type(*other).dtype) || graph_.type(*other).dtype == DType::kFloat64)
     return {};

@@ -76,9 +76,10 @@ std::vector<ItemId> Lowering::LowerReduction(const graph::Node& node, const std:
     if (std::find(std::begin(kSame), std::end(kSame), name) == std::end(kSame)) return {};
     return done(p.Cast(ItemOf(*self), dtype));
   }
-  if (name == "sum" || name == "prod" || name == "mean") {
+  if (name == "sum" || name == "prod" || name == "mean" || name == "nansum") {
     if (name == "mean" && !graph::IsFloating(dtype)) return {};
-    const ItemId x = p.Cast(ItemOf(*self), Computing(dtype));
+    ItemId x = p.Cast(ItemOf(*self), Computing(dtype));
+    if (name == "nansum") x = p.Map("Select($0 != $0, ($C)0, $0)", {x}, Computing(dtype));
     const ItemId sum = Reduced(name == "prod" ? "ReduceProd" : "ReduceSum", "value()", x, axes, dtype);
     return done(name == "mean" ? p.Map("$0 / $1", {sum, number(static_cast<double>(count))}, dtype) : sum);
   }
@@ -99,6 +100,10 @@ std::vector<ItemId> Lowering::LowerReduction(const graph::Node& node, const std:
   if (name == "argmax" || name == "argmin")
     return done(p.Field(p.Reduce(name == "argmax" ? "ReduceArgMax" : "ReduceArgMin", ItemOf(*self), axes),
                         "index()", DType::kInt64));
+  if (name == "count_nonzero") {
+    const ItemId truth = p.Cast(p.Cast(ItemOf(*self), DType::kBool), DType::kInt64);
+    return done(Reduced("ReduceSum", "value()", truth, axes, DType::kInt64));
+  }
   if (name == "any" || name == "all") {
     if (dtype != DType::kBool) return {};
     return done(Reduced(name == "any" ? "ReduceAny" : "ReduceAll", "value()", ItemOf(*self), axes, dtype));
@@ -125,9 +130,15 @@ std::vector<ItemId> Lowering::LowerReduction(const graph::Node& node, const std:
           dtype));
     const ItemId size = p.Map("Abs($0)", {x}, Computing(dtype));
     if (order == 1) return done(Reduced("ReduceSum", "value()", size, axes, dtype));
-    if (order == std::numeric_limits<double>::infinity())
-      return done(Reduced("ReduceMax", "value()", size, axes, dtype));
-    return {};
+    const double infinite = std::numeric_limits<double>::infinity();
+    if (order == infinite || order == -infinite)
+      return done(Reduced(order > 0 ? "ReduceMax" : "ReduceMin", "value()", size, axes, dtype));
+    if (order == 0)
+      return done(Reduced("ReduceSum", "value()",
+                          p.Map("Select($0 == ($C)0, ($C)0, ($C)1)", {x}, Computing(dtype)), axes, dtype));
+    const ItemId powers = p.Map("Pow($0, $1)", {size, p.Number(order, Computing(dtype))}, Computing(dtype));
+    return done(p.Map("Pow($0, $1)",
+                      {Reduced("ReduceSum", "value()", powers, axes, dtype), number(1 / order)}, dtype));
   }
   if (name == "logsumexp")
     return done(Reduced("ReduceExps", "log_sum()", p.Cast(ItemOf(*self), Computing(dtype)), axes, dtype));
@@ -154,6 +165,41 @@ std::vector<ItemId> Lowering::LowerReduction(const graph::Node& node, const std:
         dtype)};
   }
   return {};
+}
+
+// Of two tensors along an axis.
+std::vector<ItemId> Lowering::LowerSimilarity(const graph::Node& node, const std::string& name) {
+  const bool cosine = name == "cosine_similarity";
+  if (!cosine && name != "pairwise_distance") return {};
+  Program& p = out_.program;
+  const std::optional<ValueId> first = node.ValueArg("x1"), second = node.ValueArg("x2");
+  const DType dtype = TypeOf(node), wide = Computing(dtype);
+  if (!first || !second || !graph::IsFloating(dtype) || graph_.type(*first).dtype != dtype ||
+      graph_.type(*second).dtype != dtype)
+    return {};
+  const std::optional<Shape> shape =
+      graph::BroadcastShapes(graph_.type(*first).shape, graph_.type(*second).shape);
+  if (!shape || shape->empty()) return {};
+  const int64_t rank = static_cast<int64_t>(shape->size());
+  const std::optional<int64_t> axis =
+      cosine ? graph::NormalizeAxis(node.IntArg("dim").value_or(1), rank) : rank - 1;
+  if (!axis || (*shape)[static_cast<size_t>(*axis)] < 2) return {};
+  const std::vector<int64_t> axes = {*axis};
+  const ItemId a = p.Broadcast(ItemOf(*first), *shape), b = p.Broadcast(ItemOf(*second), *shape),
+               eps = p.Number(node.NumberArg("eps").value_or(cosine ? 1e-8 : 1e-6), wide);
+  const auto sum = [&](const char* op, std::vector<ItemId> args) {
+    return Reduced("ReduceSum", "value()", p.Map(op, std::move(args), wide), axes, wide);
+  };
+  if (cosine)
+    return {WithoutAxes(p.Map("$0 / (AtLeast(Sqrt($1), $3) * AtLeast(Sqrt($2), $3))",
+                              {sum("$0 * $1", {a, b}), sum("$0 * $0", {a}), sum("$0 * $0", {b}), eps}, dtype),
+                        axes, false)};
+  const double order = node.NumberArg("p").value_or(2);
+  if (order != 1 && order != 2) return {};
+  const ItemId distance =
+      order == 1 ? sum("Abs($0 - $1 + $2)", {a, b, eps})
+                 : p.Map("Sqrt($0)", {sum("($0 - $1 + $2) * ($0 - $1 + $2)", {a, b, eps})}, dtype);
+  return {WithoutAxes(distance, axes, node.BoolArg("keepdim").value_or(false))};
 }
 
 // A vector over one axis of a tensor of `rank` axes.
@@ -263,22 +309,18 @@ std::vector<ItemId> Lowering::LowerNorm(const graph::Node& node, const std::stri
   return {};
 }
 
-std::vector<ItemId> Lowering::LowerPool(const graph::Node& node, const std::string& name) {
-  // "adaptive_avg_pool2d" and "max_pool2d_with_indices" are poolings as well; indices that somebody reads are
-  // ATen's.
+// "adaptive_avg_pool2d" and "max_pool2d_with_indices" are poolings as well.
+std::optional<Lowering::PoolName> Lowering::NamedPool(const std::string& name) {
   const size_t at = name.find("_pool");
-  if (at == std::string::npos || at + 6 >= name.size() || name[at + 6] != 'd') return {};
+  if (at == std::string::npos || at + 6 >= name.size() || name[at + 6] != 'd') return std::nullopt;
   const std::string kind = name.substr(0, at), rest = name.substr(at + 7);
-  const bool adaptive = StartsWith(kind, "adaptive_"), maximum = EndsWith(kind, "max");
-  if (kind != "max" && kind != "avg" && kind != "adaptive_max" && kind != "adaptive_avg") return {};
-  if (!rest.empty() && rest != "_with_indices") return {};
+  if (kind != "max" && kind != "avg" && kind != "adaptive_max" && kind != "adaptive_avg") return std::nullopt;
   const size_t spatial = static_cast<size_t>(name[at + 5] - '0');
-  const std::optional<ValueId> self = node.ValueArg("self");
-  if (!self || spatial < 1 || spatial > 3) return {};
-  for (size_t i = 1; i < node.results.size(); ++i)
-    if (!graph_.Users(node.results[i]).empty() || graph_.IsOutput(node.results[i])) return {};
-  const graph::TensorType& in = graph_.type(*self);
-  if (!graph::IsFloating(in.dtype) || in.dtype == DType::kFloat64 || in.shape.size() < spatial + 1) return {};
+  if ((!rest.empty() && rest != "_with_indices") || spatial < 1 || spatial > 3) return std::nullopt;
+  return PoolName{spatial, StartsWith(kind, "adaptive_"), EndsWith(kind, "max")};
+}
+
+Window Lowering::WindowOf(const graph::Node& node, size_t spatial) {
   const auto list = [&](std::string_view which, std::vector<int64_t> fallback) {
     std::vector<int64_t> given = node.IntsArg(which).value_or(std::vector<int64_t>{});
     if (given.empty()) given = fallback;
@@ -286,11 +328,25 @@ std::vector<ItemId> Lowering::LowerPool(const graph::Node& node, const std::stri
     return given;
   };
   Window window;
-  window.maximum = maximum;
   window.kernel = list("kernel_size", {1});
   window.stride = list("stride", window.kernel);
   window.padding = list("padding", {0});
   window.dilation = list("dilation", {1});
+  return window;
+}
+
+std::vector<ItemId> Lowering::LowerPool(const graph::Node& node, const std::string& name) {
+  const std::optional<PoolName> pool = NamedPool(name);
+  const std::optional<ValueId> self = node.ValueArg("self");
+  if (!pool || !self) return {};
+  const bool adaptive = pool->adaptive, maximum = pool->maximum;
+  const size_t spatial = pool->spatial;
+  for (size_t i = 1; i < node.results.size(); ++i)
+    if (!graph_.Users(node.results[i]).empty() || graph_.IsOutput(node.results[i])) return {};
+  const graph::TensorType& in = graph_.type(*self);
+  if (!graph::IsFloating(in.dtype) || in.dtype == DType::kFloat64 || in.shape.size() < spatial + 1) return {};
+  Window window = WindowOf(node, spatial);
+  window.maximum = maximum;
   window.count_padding = node.BoolArg("count_include_pad").value_or(true);
   window.divisor = node.IntArg("divisor_override").value_or(0);
   const Shape& made = graph_.type(node.result()).shape;
@@ -313,7 +369,11 @@ std::vector<ItemId> Lowering::LowerPool(const graph::Node& node, const std::stri
   for (size_t i = 0; i < spatial; ++i)  // what a block can hold
     if ((window.kernel[i] - 1) * window.dilation[i] >= 64 || window.stride[i] > 64) return {};
   Items items(node.results.size(), -1);
-  items[0] = out_.program.Pool(ItemOf(*self), window, made);
+  // A window moves over memory, or over what maps compute.
+  ItemId x = ItemOf(*self);
+  if (out_.program.at(WithoutReshapes(out_.program, x)).is_view())
+    x = out_.program.Map("$0", {x}, out_.program.at(x).dtype);
+  items[0] = out_.program.Pool(x, window, made);
   return items;
 }
 

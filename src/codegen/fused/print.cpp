@@ -62,12 +62,33 @@ std::string Printer::NameIn(int instruction, bool vectors) const {
   return vectors && !is_vector ? fmt::format("Lanes<{}>({})", ComputedType(item.dtype), name) : name;
 }
 
+std::string Printer::Gathered(int instruction) const {
+  const Instruction& it = at(instruction);
+  const DType dtype = program_.at(it.item).dtype;
+  const bool vectors = InVectors(it.per_row);
+  const auto address = addresses_.find(instruction);
+  std::vector<std::string> terms;
+  for (size_t i = 0; i < it.axis_strides.size(); ++i)
+    terms.push_back(vectors
+                        ? fmt::format("Lanes<long long>({}) * Lanes<long long>({}LL)",
+                                      NameIn(it.args[i], true), it.axis_strides[i])
+                        : fmt::format("(long long){} * {}", NameIn(it.args[i], false), it.axis_strides[i]));
+  std::string guard = vectors ? "Lanes<bool>(true)" : "true";
+  if (it.args.size() > it.axis_strides.size()) guard = NameIn(it.args.back(), vectors);
+  const std::string from = address == addresses_.end() ? "" : address->second.first;
+  const std::string types = fmt::format("<{}, {}>", ComputedType(dtype), StoredType(dtype));
+  if (!vectors) return fmt::format("fetch_at{}({}, {}, {})", types, from, Join(terms, " + "), guard);
+  return fmt::format("gather{}({}, {}, {}, SOME ? n : kLanes, {})", types, from, Join(terms, " + "),
+                     address == addresses_.end() ? 0 : address->second.second, guard);
+}
+
 std::string Printer::Expression(int instruction) const {
   const Instruction& it = at(instruction);
   const Item& item = program_.at(it.item);
   if (const auto given = given_.find(instruction); given != given_.end()) return given->second;
   const bool vectors = InVectors(it.per_row);
   const std::string type = TypeOf(item.dtype, it.per_row);
+  if (it.kind == ItemKind::kGather) return Gathered(instruction);
   if (it.kind == ItemKind::kField) {
     const std::string field = NameIn(it.args[0], false) + "." + item.op;
     return vectors ? fmt::format("{}({})", type, field) : field;
@@ -99,7 +120,8 @@ Printer::Closure Printer::ElementClosure(const std::vector<int>& roots) const {
     todo.pop_back();
     const Instruction& it = at(next);
     if (it.per_row || it.kind == ItemKind::kNumber || it.kind == ItemKind::kReduce) continue;
-    if (it.kind == ItemKind::kTensor || it.kind == ItemKind::kWindow || it.kind == ItemKind::kScan) {
+    if (it.kind == ItemKind::kTensor || it.kind == ItemKind::kPlace || it.kind == ItemKind::kWindow ||
+        it.kind == ItemKind::kScan) {
       loads.insert(next);
       continue;
     }

@@ -28,6 +28,10 @@ class Printer {
 
   // The instruction is this expression, whose parts are at hand: its arguments are not computed again.
   void Give(int instruction, std::string expression) { given_[instruction] = std::move(expression); }
+  // Where the elements of a gather lie before an index moves them; in vectors, `step` from lane to lane.
+  void GiveAddress(int instruction, std::string address, int64_t step = 0) {
+    addresses_[instruction] = {std::move(address), step};
+  }
   // Where rows lie side by side in a vector, what belongs to a row is a vector as well.
   void RowsAreVectors() { rows_are_vectors_ = true; }
 
@@ -45,7 +49,7 @@ class Printer {
   // them.
   struct Closure {
     std::vector<int> statements;
-    std::vector<int> loads;  // and windows
+    std::vector<int> loads;  // and windows and places
   };
   Closure ElementClosure(const std::vector<int>& roots) const;
 
@@ -57,12 +61,14 @@ class Printer {
     return language_ == Language::kCpp && (!per_row || rows_are_vectors_);
   }
   std::string NameIn(int instruction, bool vectors) const;
+  std::string Gathered(int instruction) const;
 
   const Language language_;
   const Program& program_;
   const Kernel& kernel_;
   bool rows_are_vectors_ = false;
   std::map<int, std::string> given_;
+  std::map<int, std::pair<std::string, int64_t>> addresses_;
 };
 
 // A number as a literal of the type: 0.5f, 3LL, true.

@@ -68,6 +68,15 @@ ItemId Program::Number(double number, DType dtype) {
   return Add(std::move(item));
 }
 
+ItemId Program::Filled(double number, Shape shape, DType dtype) {
+  Item item;
+  item.op = "$0";
+  item.args = {Number(number, dtype)};
+  item.dtype = dtype;
+  item.shape = std::move(shape);
+  return Add(std::move(item));
+}
+
 ItemId Program::Map(std::string op, std::vector<ItemId> args, DType dtype) {
   Item item;
   item.op = std::move(op);
@@ -121,13 +130,40 @@ ItemId Program::Broadcast(ItemId arg, Shape shape) {
   return Add(std::move(item));
 }
 
-ItemId Program::Gather(ItemId tensor, ItemId index, int64_t axis) {
+ItemId Program::Place(int64_t size, int64_t behind) {
+  Item item;
+  item.kind = ItemKind::kPlace;
+  item.dtype = DType::kInt32;
+  item.shape.assign(static_cast<size_t>(behind) + 1, 1);
+  item.shape[0] = size;
+  return Add(std::move(item));
+}
+
+ItemId Program::View(ItemId arg, Shape shape, Strides strides, int64_t start) {
+  if (at(arg).kind == ItemKind::kNumber) return arg;
+  Item item;
+  item.kind = ItemKind::kView;
+  item.args = {arg};
+  item.dtype = at(arg).dtype;
+  item.shape = std::move(shape);
+  item.strides = std::move(strides);
+  item.start = start;
+  return Add(std::move(item));
+}
+
+ItemId Program::Gather(ItemId arg, Shape shape, Strides strides, std::vector<int64_t> axes,
+                       std::vector<ItemId> indices, std::optional<ItemId> guard) {
+  if (at(arg).kind == ItemKind::kNumber) return arg;
   Item item;
   item.kind = ItemKind::kGather;
-  item.args = {tensor, index};
-  item.dtype = at(tensor).dtype;
-  item.shape = at(index).shape;
-  item.axes = {axis};
+  item.args = {arg};
+  item.args.insert(item.args.end(), indices.begin(), indices.end());
+  if (guard) item.args.push_back(*guard);
+  item.guarded = guard.has_value();
+  item.dtype = at(arg).dtype;
+  item.shape = std::move(shape);
+  item.strides = std::move(strides);
+  item.axes = std::move(axes);
   return Add(std::move(item));
 }
 
@@ -162,6 +198,11 @@ ItemId Program::Cast(ItemId arg, DType dtype) {
   if (dtype == DType::kBFloat16) return Map("RoundToBfloat($0)", {Cast(arg, DType::kFloat32)}, dtype);
   if (dtype == DType::kBool) return Map("$0 != 0", {arg}, dtype);
   return Map("($C)$0", {arg}, dtype);
+}
+
+ItemId WithoutReshapes(const Program& program, ItemId item) {
+  while (program.at(item).kind == ItemKind::kReshape) item = program.at(item).args[0];
+  return item;
 }
 
 }  // namespace hone::fused

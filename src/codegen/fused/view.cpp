@@ -1,22 +1,28 @@
 #include "codegen/fused/view.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 namespace hone::fused {
 
-std::optional<Strides> Through(const Strides& view, const Shape& domain, const Shape& shape,
-                               const Strides& target) {
+std::optional<Affine> AffineThrough(const Affine& view, const Shape& domain, const Shape& shape,
+                                    const Strides& target) {
   const Strides linear = graph::ContiguousStrides(shape);
-  Strides out(view.size(), 0);
-  for (size_t d = 0; d < view.size(); ++d) {
-    if (domain[d] == 1 || view[d] == 0) continue;
-    const int64_t reach = view[d] * (domain[d] - 1);
+  Affine out;
+  out.strides.assign(view.strides.size(), 0);
+  // Of each run of axes that a step crosses, by its innermost axis: how far the view reaches down and up.
+  std::vector<size_t> outermost(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) outermost[i] = i;
+  std::vector<int64_t> down(shape.size(), 0), up(shape.size(), 0);
+  for (size_t d = 0; d < view.strides.size(); ++d) {
+    const int64_t step = std::abs(view.strides[d]);
+    if (domain[d] == 1 || step == 0) continue;
+    const int64_t reach = step * (domain[d] - 1);
     // The innermost axis that the step falls on.
     size_t low = shape.size();
     for (size_t i = 0; i < shape.size(); ++i)
-      if (shape[i] > 1 && view[d] >= linear[i] && view[d] % linear[i] == 0 && view[d] < linear[i] * shape[i])
-        low = i;
+      if (shape[i] > 1 && step >= linear[i] && step % linear[i] == 0 && step < linear[i] * shape[i]) low = i;
     if (low == shape.size()) return std::nullopt;
     size_t high = low;
     int64_t covered = linear[low] * shape[low];
@@ -32,9 +38,29 @@ std::optional<Strides> Through(const Strides& view, const Shape& domain, const S
       if (target[i] != target[inner] * shape[inner]) return std::nullopt;
       inner = i;
     }
-    out[d] = target[low] * (view[d] / linear[low]);
+    outermost[low] = std::min(outermost[low], high);
+    (view.strides[d] < 0 ? down : up)[low] += reach;
+    out.strides[d] = target[low] * (view.strides[d] / linear[low]);
+  }
+  if (view.start < 0 || view.start >= std::max<int64_t>(1, graph::ElementsOf(shape))) return std::nullopt;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    // No step may carry into an axis beside its own.
+    int64_t at = 0, size = linear[i] * shape[i];
+    for (size_t j = outermost[i]; j <= i; ++j) {
+      at += view.start / linear[j] % shape[j] * linear[j];
+      if (shape[j] > 1) size = std::max(size, linear[j] * shape[j]);
+    }
+    if (at < down[i] || at + up[i] >= size) return std::nullopt;
+    out.start += view.start / linear[i] % shape[i] * target[i];
   }
   return out;
+}
+
+std::optional<Strides> Through(const Strides& view, const Shape& domain, const Shape& shape,
+                               const Strides& target) {
+  const std::optional<Affine> out = AffineThrough(Affine{view, 0}, domain, shape, target);
+  if (!out) return std::nullopt;
+  return out->strides;
 }
 
 Strides BroadcastStrides(const Shape& from, const Strides& strides, const Shape& to) {

@@ -15,6 +15,14 @@ namespace hone::fused {
 std::optional<Strides> Through(const Strides& view, const Shape& domain, const Shape& shape,
                                const Strides& target);
 
+// The same for a view that begins at `start` and may walk backwards.
+struct Affine {
+  Strides strides;
+  int64_t start = 0;
+};
+std::optional<Affine> AffineThrough(const Affine& view, const Shape& domain, const Shape& shape,
+                                    const Strides& target);
+
 // Strides of a contiguous tensor of shape `from`, as seen after it was broadcast to `to`: 0 where it is
 // repeated.
 Strides BroadcastStrides(const Shape& from, const Strides& strides, const Shape& to);

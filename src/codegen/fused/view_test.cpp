@@ -24,6 +24,21 @@ TEST(View, ABroadcastAxisHasStrideZero) {
             Opt(Strides{3, 1, 0}));
 }
 
+TEST(View, BeginsBehindTheStartAndMayWalkBackwards) {
+  // Columns 1 to 3 of {5, 4}, seen in a tensor that lies transposed.
+  const std::optional<Affine> part = AffineThrough({{4, 1}, 1}, {5, 3}, {5, 4}, {1, 5});
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->strides, (Strides{1, 5}));
+  EXPECT_EQ(part->start, 5);
+  const std::optional<Affine> flipped = AffineThrough({{4, -1}, 3}, {5, 4}, {5, 4}, {4, 1});
+  ASSERT_TRUE(flipped.has_value());
+  EXPECT_EQ(flipped->strides, (Strides{4, -1}));
+  EXPECT_EQ(flipped->start, 3);
+  // A step that would carry into the next row, and one that would leave the first row in front.
+  EXPECT_FALSE(AffineThrough({{4, 1}, 2}, {5, 3}, {5, 4}, {1, 5}).has_value());
+  EXPECT_FALSE(AffineThrough({{4, -1}, 1}, {5, 3}, {5, 4}, {4, 1}).has_value());
+}
+
 TEST(View, TheDomainIsAsFineAsItMustBe) {
   EXPECT_EQ(Refine({4, 6}, {2, 12}), std::optional<Shape>(Shape{2, 2, 6}));
   EXPECT_EQ(Refine({24}, {2, 1, 12}), std::optional<Shape>(Shape{2, 12}));

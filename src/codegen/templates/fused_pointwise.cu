@@ -6,7 +6,7 @@
 typedef @{index}@ Index;
 static const Index kTotal = @{total}@;
 
-struct Arguments {
+struct Arguments : Imagined {
 @for p in pointers@
   @{p.type}@* @{p.name}@;
 @end@

@@ -8,7 +8,7 @@
 typedef @{index}@ Index;
 typedef @{ctype}@ C;
 
-struct Arguments {
+struct Arguments : Imagined {
 @for p in pointers@
   @{p.type}@* @{p.name}@;
 @end@

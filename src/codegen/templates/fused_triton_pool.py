@@ -18,11 +18,7 @@ def @{entry}@(@for p in pointers@@{p.name}@@if not loop.last@, @end@@end@):
         inside = live & (w >= 0) & (w < @{in.w}@) & (h >= 0) & (h < @{in.h}@) & (d >= 0) & (d < @{in.d}@)
         e = ((plane * @{in.d}@ + d) * @{in.h}@ + h) * @{in.w}@ + w
 @for x in raw@
-@if x.mask@
-        @{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
-@else@
-        @{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
-@end@
+        @{x.name}@ = @{x.value}@
 @end@
 @for line in before@
         @{line}@
@@ -42,11 +38,7 @@ def @{entry}@(@for p in pointers@@{p.name}@@if not loop.last@, @end@@end@):
 @end@
     @{pooled}@ = pooled
 @for x in inputs@
-@if x.mask@
-    @{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
-@else@
-    @{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
-@end@
+    @{x.name}@ = @{x.value}@
 @end@
 @for line in lines@
     @{line}@

@@ -20,11 +20,7 @@ def @{entry}@@{phase.suffix}@(@for p in pointers@@{p.name}@@if not loop.last@, @
 @end@
     live = row < @{rows}@
 @for x in row_operands@
-@if x.mask@
-    @{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
-@else@
-    @{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
-@end@
+    @{x.name}@ = @{x.value}@
 @end@
 @for line in row_lines@
     @{line}@
@@ -66,11 +62,7 @@ def @{entry}@@{phase.suffix}@(@for p in pointers@@{p.name}@@if not loop.last@, @
         mask = live[:, None] & inside[None, :]
 @end@
 @for x in stage.inputs@
-@if x.mask@
-    @{deeper}@@{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
-@else@
-    @{deeper}@@{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
-@end@
+    @{deeper}@@{x.name}@ = @{x.value}@
 @end@
 @for line in stage.lines@
     @{deeper}@@{line}@
@@ -108,11 +100,7 @@ def @{entry}@@{phase.suffix}@(@for p in pointers@@{p.name}@@if not loop.last@, @
         mask = live[:, None] & inside[None, :]
 @end@
 @for x in last.inputs@
-@if x.mask@
-    @{deeper}@@{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
-@else@
-    @{deeper}@@{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
-@end@
+    @{deeper}@@{x.name}@ = @{x.value}@
 @end@
 @for line in last.lines@
     @{deeper}@@{line}@

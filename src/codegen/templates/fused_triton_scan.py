@@ -5,11 +5,7 @@ def @{entry}@(@for p in pointers@@{p.name}@@if not loop.last@, @end@@end@):
     row = tl.program_id(0).to(@{index}@) * @{rows_each}@ + tl.arange(0, @{rows_each}@)
     live = row < @{rows}@
 @for x in row_operands@
-@if x.mask@
-    @{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
-@else@
-    @{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
-@end@
+    @{x.name}@ = @{x.value}@
 @end@
 @for line in row_lines@
     @{line}@
@@ -27,11 +23,7 @@ def @{entry}@(@for p in pointers@@{p.name}@@if not loop.last@, @end@@end@):
 @end@
         mask = live[:, None] & inside[None, :]
 @for x in part.inputs@
-@if x.mask@
-        @{x.name}@ = tl.load(@{x.pointer}@ + (@{x.at}@), mask=@{x.mask}@, other=0)@{x.widen}@
-@else@
-        @{x.name}@ = tl.load(@{x.pointer}@)@{x.widen}@
-@end@
+        @{x.name}@ = @{x.value}@
 @end@
 @for line in part.lines@
         @{line}@

@@ -95,6 +95,28 @@ template <class T, int N, bool ROW> HONE_FN void store_vec(T* at, const Vec<T, N
   if (ROW) store_row<T, N>(at, v); else store_apart<T, N>(at, v, step, N);
 }
 
+// Arrays that are in no memory: the numbers 0, 1, 2, ..., and the addresses of a tensor's elements, which an index moves on.
+template <class B> struct Imaginary {
+  B at;
+  HONE_FN Imaginary operator+(long long n) const { return {at + n}; }
+  HONE_FN B operator[](long long n) const { return at + n; }
+};
+template <class T> using Address = const T*;
+struct Imagined {
+  HONE_FN Imaginary<long long> count() const { return {0}; }
+  template <class T> HONE_FN Imaginary<const T*> addresses(const T* at) const { return {at}; }
+};
+template <class V, int N, class B> HONE_FN Vec<V, N> load_apart(const Imaginary<B> at, long long stride, int n) {
+  Vec<V, N> v;
+#pragma unroll
+  for (int i = 0; i < N; ++i) v.v[i] = at[i < n ? i * stride : 0];
+  return v;
+}
+template <class V, int N, bool ROW, class B> HONE_FN Vec<V, N> load_vec(const Imaginary<B> at, long long step) { return load_apart<V, N>(at, step, N); }
+template <class V, int N, bool ROW, class B> HONE_FN Vec<V, N> load_vec_again(const Imaginary<B> at, long long step) { return load_apart<V, N>(at, step, N); }
+// The element at `index`, or 0 where nothing may be read.
+template <class C, class T> HONE_FN C fetch_at(const T* at, long long index, bool some) { return some ? widen<C, T>(at[index]) : (C)0; }
+
 #define HONE_MATH(name, single, both) \
   HONE_FN float name(float v) { return single(v); } \
   HONE_FN double name(double v) { return both(v); }
@@ -114,6 +136,9 @@ HONE_MATH(Tan, tanf, tan)
 HONE_MATH(Atan, atanf, atan)
 HONE_MATH(Asin, asinf, asin)
 HONE_MATH(Acos, acosf, acos)
+HONE_MATH(Asinh, asinhf, asinh)
+HONE_MATH(Acosh, acoshf, acosh)
+HONE_MATH(Atanh, atanhf, atanh)
 HONE_MATH(Erf, erff, erf)
 HONE_MATH(Erfc, erfcf, erfc)
 HONE_MATH(Sqrt, sqrtf, sqrt)

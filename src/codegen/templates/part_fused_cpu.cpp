@@ -220,12 +220,26 @@ template <class C, class T, long long STEP, bool SOME> HONE_FN void store(T* at,
   const int count = SOME ? n : kLanes;
   for (int i = 0; i < count; ++i) at[i * STEP] = v[i];
 }
-// The first n lanes each from at + lane * step + index * stride.
-template <class C, class T> HONE_FN Lanes<C> gather(const T* at, const Lanes<long long>& index, long long stride, long long step, int n) {
+// The first n lanes each from at + lane * step + index; 0 where nothing may be read.
+template <class C, class T> HONE_FN Lanes<C> gather(const T* at, const Lanes<long long>& index, long long step, int n, const Lanes<bool>& some) {
   T v[kLanes];
   __builtin_memset((void*)v, 0, sizeof(v));
-  for (int i = 0; i < n; ++i) v[i] = at[i * step + index[i] * stride];
+  for (int i = 0; i < n; ++i)
+    if (some[i]) v[i] = at[i * step + index[i]];
   return Memory<C, T>::load(v);
+}
+template <class C, class T> HONE_FN C fetch_at(const T* at, long long index, bool some) { return some ? widen<C, T>(at[index]) : (C)0; }
+// An array that is in no memory: the numbers 0, 1, 2, ...
+struct Counted {
+  long long at;
+  HONE_FN Counted operator+(long long n) const { return {at + n}; }
+  HONE_FN long long operator[](long long n) const { return at + n; }
+};
+struct Imagined {
+  HONE_FN Counted count() const { return {0}; }
+};
+template <class C, class T, long long STEP, bool SOME> HONE_FN Lanes<C> load(const Counted at, int) {
+  return Lanes<C>(Lanes<int>((int)at.at) + Numbered() * Lanes<int>((int)STEP));
 }
 
 // ---- Functions ----
@@ -265,6 +279,9 @@ HONE_RARE(Tan, __builtin_tanf, __builtin_tan)
 HONE_RARE(Atan, __builtin_atanf, __builtin_atan)
 HONE_RARE(Asin, __builtin_asinf, __builtin_asin)
 HONE_RARE(Acos, __builtin_acosf, __builtin_acos)
+HONE_RARE(Asinh, __builtin_asinhf, __builtin_asinh)
+HONE_RARE(Acosh, __builtin_acoshf, __builtin_acosh)
+HONE_RARE(Atanh, __builtin_atanhf, __builtin_atanh)
 HONE_RARE(Erfc, __builtin_erfcf, __builtin_erfc)
 HONE_RARE2(Pow, __builtin_powf, __builtin_pow)
 HONE_RARE2(Fmod, __builtin_fmodf, __builtin_fmod)

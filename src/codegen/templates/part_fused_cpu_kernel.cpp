@@ -1,4 +1,4 @@
-struct Arguments {
+struct Arguments : Imagined {
 @for p in pointers@
   @{p.type}@* @{p.name}@;
 @end@

@@ -20,6 +20,7 @@ template <class C> HONE_FN C Mish(C v) {
 }
 template <class C> HONE_FN C LogSigmoid(C v) { return AtMost(v, (C)0) - Log1p(Exp(-Abs(v))); }
 template <class C> HONE_FN C Elu(C v, C negative, C positive, C scale) { return Select(v <= (C)0, Expm1(v * scale) * negative, v * positive); }
+template <class C> HONE_FN C LogAddExp(C a, C b) { return Select(a == b, a + (C)0.69314718055994530942, Max(a, b) + Log1p(Exp(-Abs(a - b)))); }
 template <class C> HONE_FN C Xlogy(C a, C b) { return Select(b != b, b, Select(a == (C)0, (C)0, a * Log(b))); }
 template <class C> HONE_FN C Remainder(C a, C b) {
   const C m = Fmod(a, b);

@@ -3,7 +3,7 @@ typedef @{row_index}@ Row;    // along the kept ones
 static const Index kLength = @{length}@;
 static const Row kRows = @{rows}@;
 
-struct Arguments {
+struct Arguments : Imagined {
 @for p in pointers@
   @{p.type}@* @{p.name}@;
 @end@

@@ -117,6 +117,21 @@ def _asin(v):
 
 
 @triton.jit
+def _asinh(v):
+    return libdevice.asinh(v)
+
+
+@triton.jit
+def _acosh(v):
+    return libdevice.acosh(v)
+
+
+@triton.jit
+def _atanh(v):
+    return libdevice.atanh(v)
+
+
+@triton.jit
 def _acos(v):
     return libdevice.acos(v)
 
@@ -243,6 +258,11 @@ def _log_sigmoid(v):
 @triton.jit
 def _elu(v, negative, positive, scale):
     return tl.where(v <= 0, _expm1(v * scale) * negative, v * positive)
+
+
+@triton.jit
+def _log_add_exp(a, b):
+    return tl.where(a == b, a + 0.69314718055994530942, _max(a, b) + _log1p(_exp(_neg(tl.abs(a - b)))))
 
 
 @triton.jit
