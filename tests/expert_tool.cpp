@@ -26,8 +26,10 @@ Status Run(const fs::path& inputs_path, const fs::path& folder) {
     HONE_ASSIGN_OR_RETURN(graph::Graph graph, graph::GraphFromJson(GetMember(json, "graph")));
     inputs.graph = std::make_shared<const graph::Graph>(std::move(graph));
   }
+  inputs.why_no_graph = GetString(json, "why_no_graph");
   HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
-  HONE_ASSIGN_OR_RETURN(const RecurrentPlan plan, RecognizeRecurrent(inputs.task.source, inputs.facts));
+  HONE_ASSIGN_OR_RETURN(const RecurrentPlan plan, RecognizeRecurrent(inputs.task.source, inputs.facts,
+                                                                     inputs.graph.get(), WhyNoGraph(inputs)));
   HONE_RETURN_IF_ERROR(MakeFolders(folder));
   Json out = {{"recognised", answer.recognised}, {"plan", ToJson(plan)}};
   for (const Proposal& proposal : answer.proposals) {

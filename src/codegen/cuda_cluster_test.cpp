@@ -7,6 +7,7 @@
 #include "analysis/lint.h"
 #include "base/files.h"
 #include "codegen/expert.h"
+#include "codegen/recurrent_graph_fixture.h"
 #include "source/syntax_tree.h"
 
 namespace hone {
@@ -58,6 +59,7 @@ ExpertInputs InputsOf(const TaskCase& task) {
   inputs.facts["module_list"] = {
       {{"path", task.path}, {"type", task.kind}},
       {{"path", "fc"}, {"type", "Linear"}, {"in_features", fc_inputs}, {"out_features", 10}}};
+  inputs.graph = CapturedCase(fs::path(task.file).stem()).graph;
   return inputs;
 }
 

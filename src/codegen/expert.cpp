@@ -100,6 +100,15 @@ std::string ImportFromBeside(const TaskFile& task) {
   return found;
 }
 
+std::string WhyNoGraph(const ExpertInputs& inputs) {
+  if (!inputs.graph) return inputs.why_no_graph.empty() ? "the task has no graph" : inputs.why_no_graph;
+  if (!inputs.graph->verified) return "its graph was not run against the module: " + inputs.graph->note;
+  // The capture declines what assigns attributes, so only what a run showed counts here.
+  if (GetBool(inputs.facts, "stateful") || GetBool(inputs.machine, "stateful"))
+    return "forward changes the module's own state, which the graph does not show";
+  return "";
+}
+
 int64_t RecipeContext::cores() const {
   return std::max<int64_t>(1, GetInt(inputs.machine, "cores", 1));
 }
@@ -118,7 +127,8 @@ Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs) {
   RecipeContext context;
   context.inputs = inputs;
   HONE_ASSIGN_OR_RETURN(context.costs, LoadDeviceCosts());
-  HONE_ASSIGN_OR_RETURN(context.plan, RecognizeRecurrent(inputs.task.source, inputs.facts));
+  HONE_ASSIGN_OR_RETURN(context.plan, RecognizeRecurrent(inputs.task.source, inputs.facts, inputs.graph.get(),
+                                                         WhyNoGraph(inputs)));
   SplitTask(inputs.task.source, &context);
   ReadHabits(inputs.task.source, &context);
   context.convolutions = CountModules(inputs.card, {"Conv1d", "Conv2d", "Conv3d"});

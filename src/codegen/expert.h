@@ -50,6 +50,10 @@ struct ExpertAnswer {
   std::string recognised;  // one sentence on what the task is
 };
 
+// Why nothing may be concluded from the graph, or "": there is none, or it may not be what the module
+// computes.
+std::string WhyNoGraph(const ExpertInputs& inputs);
+
 Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs);
 
 // What the task imports from files beside it: its own package, or a module in the folder from which Python

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "codegen/candidate_text.h"
 #include "codegen/recipe.h"
+#include "codegen/recurrent_graph_fixture.h"
 #include "source/python_ast.h"
 #include "source/syntax_tree.h"
 
@@ -51,6 +52,7 @@ ExpertInputs Gru(const std::string& device) {
   inputs.facts = *ParseJson(R"({"recurrent_modules": [{"path": "gru", "kind": "GRU", "input_size": 128,
       "hidden_size": 256, "num_layers": 6, "calls": 1, "dtype": "float32", "input_shape": [512, 10, 128]}],
       "module_list": [{"path": "gru", "type": "GRU"}]})");
+  inputs.graph = CapturedCase("39_GRU").graph;
   return inputs;
 }
 
@@ -58,6 +60,7 @@ ExpertInputs BothDirections(const std::string& device) {
   ExpertInputs inputs = Gru(device);
   inputs.task.source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks/41_GRUBidirectional.py");
   inputs.facts["recurrent_modules"][0]["bidirectional"] = true;
+  inputs.graph = CapturedCase("41_GRUBidirectional").graph;
   return inputs;
 }
 
@@ -324,6 +327,31 @@ TEST(Expert, AsksTheKernelOnlyForWhatIsRead) {
   ASSERT_TRUE(answer.ok());
   EXPECT_THAT(ByRecipe(*answer)["cpu/persistent"].source, HasSubstr("\"gru\": (\"sequence\",),"));
   EXPECT_EQ(answer->recognised, "6-layer GRU, 128 -> 256, sequence first; only the output sequence is used");
+}
+
+TEST(Expert, LeavesOutputsOutOnlyInCallsLikeTheOneOfTheGraph) {
+  const std::string guard =
+      "    forward = like_captured(Model.forward, [(torch.float32, (16, 10, 128)), (torch.float32, (6, 10, "
+      "256))])\n";
+  ExpertInputs inputs = Gru("cpu");
+  EXPECT_THAT(ByRecipe(*ProposeExpert(inputs))["cpu/persistent"].source, HasSubstr(guard));
+  inputs.graph = nullptr;
+  inputs.why_no_graph = "forward reads a value on the host";
+  const std::string source = ByRecipe(*ProposeExpert(inputs))["cpu/persistent"].source;
+  EXPECT_THAT(source, HasSubstr("\"gru\": (\"sequence\", \"h_n\"),"));
+  EXPECT_THAT(source, HasSubstr("all of its outputs count as used, because"));
+  EXPECT_THAT(source, Not(HasSubstr("forward = like_captured")));
+}
+
+TEST(Expert, AGraphThatMayNotBeTheModuleIsNotRead) {
+  ExpertInputs stateful = Gru("cpu"), unverified = stateful;
+  stateful.facts["stateful"] = true;
+  graph::Graph graph = *unverified.graph;
+  graph.verified = false;
+  graph.note = "too large";
+  unverified.graph = std::make_shared<const graph::Graph>(std::move(graph));
+  EXPECT_THAT(ProposeExpert(stateful)->recognised, HasSubstr("which the graph does not show"));
+  EXPECT_THAT(ProposeExpert(unverified)->recognised, HasSubstr("was not run against the module: too large"));
 }
 
 TEST(Expert, ProjectionsRunInTheKernelForTheCpu) {

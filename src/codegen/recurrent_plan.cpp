@@ -5,7 +5,7 @@
 #include "analysis/scopes.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "codegen/forward_trace.h"
+#include "codegen/recurrent_graph.h"
 #include "codegen/time_loop.h"
 #include "source/python_ast.h"
 #include "source/syntax_tree.h"
@@ -76,7 +76,8 @@ std::string ModuleText(const RecurrentModule& module) {
     text += module.unbatched() ? ", no batch" : module.batch_first ? ", batch first" : ", sequence first";
   if (!module.bias) text += ", no bias";
   if (module.cell) return text;
-  if (!module.traced) return text + "; its outputs could not be followed, so all of them count as used";
+  if (!module.why_untraced.empty())
+    return text + "; all of its outputs count as used, because " + module.why_untraced;
   if (!module.used.any()) return text + "; none of its outputs is used";
   const int count = static_cast<int>(module.used.last_step) + static_cast<int>(module.used.h_n) +
                     static_cast<int>(module.used.c_n);
@@ -129,7 +130,8 @@ int64_t RecurrentModule::batch() const {
   return input_shape[cell || batch_first ? 0 : 1];
 }
 
-Result<RecurrentPlan> RecognizeRecurrent(const std::string& task_source, const Json& facts) {
+Result<RecurrentPlan> RecognizeRecurrent(const std::string& task_source, const Json& facts,
+                                         const graph::Graph* graph, const std::string& why_no_graph) {
   const SyntaxTree syntax = SyntaxTree::Parse(task_source, Language::kPython);
   if (syntax.gave_up()) return Error{ErrorKind::kInvalid, "the task's source could not be parsed"};
   const PyTree tree = BuildPythonTree(syntax);
@@ -137,7 +139,10 @@ Result<RecurrentPlan> RecognizeRecurrent(const std::string& task_source, const J
   RecurrentPlan plan;
   plan.modules = ModulesOf(facts);
   const LoopFacts known = LoopFactsOf(facts, plan.modules);
-  TraceForward(scopes, known.types, &plan.modules);
+  if (why_no_graph.empty())
+    ReadRecurrentGraph(*graph, &plan.modules);
+  else
+    CountAllOutputs(why_no_graph, &plan.modules);
   LoopAnswer answer = FindTimeLoop(scopes, known);
   plan.loop = std::move(answer.loop);
   plan.loop_why_not = std::move(answer.why_not);
@@ -183,7 +188,7 @@ Json ToJson(const RecurrentPlan& plan) {
                                {"batch_first", m.batch_first},
                                {"bidirectional", m.bidirectional},
                                {"proj_size", m.proj_size},
-                               {"traced", m.traced},
+                               {"traced", m.why_untraced.empty()},
                                {"used",
                                 {{"sequence", m.used.sequence},
                                  {"last_step", m.used.last_step},

@@ -1,10 +1,9 @@
 // What is recurrent in a task: nn.RNN, nn.GRU and nn.LSTM modules and their cells, and hand-written loops
 // over time. The shapes come from the reference worker's facts; what becomes of each module's outputs comes
-// from the data flow of `forward` in the source. A recipe that knows that only h_n is read need not write a
-// sequence.
+// from the task's graph (recurrent_graph.h); loops over time come from the source (time_loop.h). A recipe
+// that knows that only h_n is read need not write a sequence.
 //
-// The flow is followed through locals, tuples, methods and classes of the same file. Whatever cannot be
-// followed counts as used: a plan may ask a kernel for too much, never for too little.
+// Without a graph all outputs count as used: a plan may ask a kernel for too much, never for too little.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "graph/graph.h"
 
 namespace hone {
 
@@ -29,10 +29,10 @@ struct OutputsUsed {
 // "sequence", "last step and h_n", "nothing".
 std::string OutputsText(const OutputsUsed& used);
 
-// Where an initial state comes from; several when branches differ.
+// Where an initial state comes from; several when calls differ, or h and c.
 struct StateSource {
   bool zeros = false;      // not given, None, or torch.zeros
-  bool caller = false;     // a parameter of forward
+  bool caller = false;     // an argument of forward
   bool attribute = false;  // kept in the module
   bool drawn = false;      // torch.randn and the like
   bool other = false;
@@ -63,7 +63,7 @@ struct RecurrentModule {
   // What some operation looks at, whether or not its result is used (a head on an output that is then
   // dropped): it has to be there. `last_step` without `sequence`: one step is enough, whatever the length.
   OutputsUsed touched;
-  bool traced = false;  // every call was found in the source; otherwise `used` is everything
+  std::string why_untraced;  // the graph does not show every call: all outputs count as used
   StateSource state;
 
   bool unbatched() const { return input_shape.size() == (cell ? 1u : 2u); }
@@ -114,8 +114,10 @@ struct RecurrentPlan {
   std::string loop_why_not;  // there is a loop over time, and why it was not taken
 };
 
-// `facts` is what the reference worker reported: "recurrent_modules" and "module_list".
-Result<RecurrentPlan> RecognizeRecurrent(const std::string& task_source, const Json& facts);
+// `facts` is what the reference worker reported: "recurrent_modules" and "module_list". The
+// graph is read unless `why_no_graph` says why not.
+Result<RecurrentPlan> RecognizeRecurrent(const std::string& task_source, const Json& facts,
+                                         const graph::Graph* graph, const std::string& why_no_graph);
 
 Json ToJson(const RecurrentPlan& plan);
 

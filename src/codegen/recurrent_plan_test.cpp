@@ -1,10 +1,11 @@
-// Recognition over the tasks of the repository and over modules written in the ways people write them.
+// The plan of modules and of loops over time. What graphs say of modules is recurrent_graph_test.cpp's.
 #include "codegen/recurrent_plan.h"
 #include "base/json.h"
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "codegen/recurrent_graph_fixture.h"
 
 namespace hone {
 namespace {
@@ -38,379 +39,47 @@ RecurrentPlan Recognise(const std::string& source, const std::vector<Json>& recu
   for (const Json& fact : recurrent)
     list.push_back({{"path", fact["path"]},
                     {"type", fact["kind"].get<std::string>() + (fact["cell"].get<bool>() ? "Cell" : "")}});
-  Result<RecurrentPlan> plan =
-      RecognizeRecurrent(source, {{"recurrent_modules", recurrent}, {"module_list", list}});
+  Result<RecurrentPlan> plan = RecognizeRecurrent(
+      source, {{"recurrent_modules", recurrent}, {"module_list", list}}, nullptr, "it has none");
   EXPECT_TRUE(plan.ok());
   return plan.ok() ? *plan : RecurrentPlan{};
 }
 
-std::string Uses(const RecurrentModule& module) {
-  std::string text = OutputsText(module.used);
-  if (!module.traced) text += " (not traced)";
-  return text;
-}
-
-struct Recognition {
-  const char* file;
-  const char* path;
-  const char* kind;
-  bool batch_first;
-  bool bidirectional;
-  const char* uses;
-  const char* state;
-};
-
-class RecognisesTask : public testing::TestWithParam<Recognition> {};
-
-TEST_P(RecognisesTask, WithTheOutputsItUses) {
-  const Recognition& task = GetParam();
-  const std::string source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks" / task.file);
-  const std::vector<int64_t> shape =
-      task.batch_first ? std::vector<int64_t>{10, 512, 128} : std::vector<int64_t>{512, 10, 128};
-  const Json module = Module(task.path, task.kind, shape,
-                             {{"input_size", 128},
-                              {"hidden_size", 256},
-                              {"num_layers", 6},
-                              {"batch_first", task.batch_first},
-                              {"bidirectional", task.bidirectional}});
-  const RecurrentPlan plan = Recognise(source, {module}, {Linear("fc", 256, 10)});
-  ASSERT_TRUE(plan.recognised) << plan.why_not;
-  ASSERT_EQ(plan.modules.size(), 1u);
-  EXPECT_EQ(Uses(plan.modules[0]), task.uses);
-  EXPECT_EQ(plan.modules[0].state.Text(), task.state);
-  EXPECT_EQ(plan.modules[0].steps(), 512);
-  EXPECT_EQ(plan.modules[0].batch(), 10);
-  EXPECT_FALSE(plan.loop.has_value());
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Tasks, RecognisesTask,
-    testing::Values(
-        Recognition{"35_LSTM.py", "lstm", "LSTM", true, false, "last step of the output",
-                    "the caller or random numbers"},
-        Recognition{"36_LSTMHn.py", "lstm", "LSTM", true, false, "h_n", "the caller"},
-        Recognition{"37_LSTMCn.py", "lstm", "LSTM", true, false, "c_n", "the caller"},
-        Recognition{"38_LSTMBidirectional.py", "lstm", "LSTM", true, true, "last step of the output",
-                    "the caller"},
-        Recognition{"39_GRU.py", "gru", "GRU", false, false, "output sequence", "the caller"},
-        Recognition{"40_GRUHidden.py", "gru", "GRU", false, false, "h_n", "the caller"},
-        Recognition{"41_GRUBidirectional.py", "gru", "GRU", false, true, "output sequence", "the caller"},
-        Recognition{"42_GRUBidirectionalHidden.py", "gru", "GRU", false, true, "h_n", "the caller"},
-        Recognition{"small_gru.py", "gru", "GRU", false, false, "output sequence and h_n", "the caller"}));
-
 TEST(Recurrent, SaysWhatIsThereInOneSentence) {
-  const std::string source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks/39_GRU.py");
-  const Json module =
-      Module("gru", "GRU", {512, 10, 128}, {{"input_size", 128}, {"hidden_size", 256}, {"num_layers", 6}});
-  EXPECT_EQ(Recognise(source, {module}).sentence,
+  EXPECT_EQ(CapturedCase("39_GRU").Plan().sentence,
             "6-layer GRU, 128 -> 256, sequence first; only the output sequence is used");
+  EXPECT_EQ(CapturedCase("38_LSTMBidirectional").Plan().sentence,
+            "6-layer bidirectional LSTM, 128 -> 256, batch first; only the last step of the output is used");
+  EXPECT_EQ(CapturedCase("both_concatenated").Plan().sentence,
+            "1-layer LSTM, 8 -> 16, sequence first; only h_n and c_n are used");
+  EXPECT_EQ(CapturedCase("a_stack_in_a_list").Plan().sentence,
+            "1-layer GRU, 8 -> 16, sequence first; only the output sequence is used (rnn.0); "
+            "1-layer GRU, 16 -> 16, sequence first; only h_n is used (rnn.1)");
+  EXPECT_EQ(CapturedCase("last_step_unbatched").Plan().sentence,
+            "1-layer GRU, 8 -> 16, no batch; only the last step of the output is used");
 }
 
-TEST(Recurrent, KeepsWhatADroppedHeadLooksAt) {
-  const std::string source = *ReadFile(fs::path(HONE_SOURCE_DIR) / "tasks/36_LSTMHn.py");
-  const RecurrentPlan plan = Recognise(
-      source, {Module("lstm", "LSTM", {10, 512, 128}, {{"batch_first", true}})}, {Linear("fc", 256, 10)});
-  EXPECT_FALSE(plan.modules[0].used.last_step);
-  EXPECT_TRUE(plan.modules[0].touched.last_step);
-  EXPECT_FALSE(plan.modules[0].touched.sequence);
-  EXPECT_FALSE(plan.modules[0].touched.c_n);
+TEST(Recurrent, TakesShapesFromTheFacts) {
+  for (const char* name : {"35_LSTM", "39_GRU"}) {  // batch first, sequence first
+    const RecurrentPlan plan = CapturedCase(name).Plan();
+    ASSERT_EQ(plan.modules.size(), 1u);
+    EXPECT_EQ(plan.modules[0].steps(), 16);
+    EXPECT_EQ(plan.modules[0].batch(), 10);
+    EXPECT_FALSE(plan.loop.has_value());
+  }
 }
 
-// forward bodies around one module `rnn`, in a class that also has `fc`, `norm` and `head`.
-struct Body {
-  const char* name;
-  const char* text;
-  const char* kind;
-  const char* uses;
-  const char* state;
-  std::vector<int64_t> shape = {12, 4, 8};
-  bool batch_first = false;
-};
-
-std::ostream& operator<<(std::ostream& out, const Body& body) {
-  return out << body.name;
-}
-
-class FollowsOutputs : public testing::TestWithParam<Body> {};
-
-TEST_P(FollowsOutputs, ThroughForward) {
-  const Body& body = GetParam();
-  const std::string source =
-      std::string("import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n") + body.text;
-  const RecurrentPlan plan =
-      Recognise(source, {Module("rnn", body.kind, body.shape, {{"batch_first", body.batch_first}})},
-                {Linear("fc", 16, 3), Typed("norm", "LayerNorm"), Typed("head", "Sequential"),
-                 Typed("head.0", "Linear"), Typed("head.1", "ReLU")});
-  ASSERT_EQ(plan.modules.size(), 1u);
-  EXPECT_EQ(Uses(plan.modules[0]), body.uses);
-  EXPECT_EQ(plan.modules[0].state.Text(), body.state);
-}
-
-INSTANTIATE_TEST_SUITE_P(Recurrent, FollowsOutputs,
-                         testing::Values(Body{"unpacks_a_pair_of_states", R"(
-class Model(nn.Module):
-    def forward(self, x, h0, c0):
-        out, (h, c) = self.rnn(x, (h0, c0))
-        return out, c
-)",
-                                              "LSTM", "output sequence and c_n", "the caller"},
-                                         Body{"subscripts_the_result", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        return self.rnn(x)[0]
-)",
-                                              "GRU", "output sequence", "zeros"},
-                                         Body{"subscripts_the_result_for_the_state", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        return self.fc(self.rnn(x)[1][-1])
-)",
-                                              "GRU", "h_n", "zeros"},
-                                         Body{"cell_state_of_a_nested_subscript", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        return self.rnn(x)[1][1]
-)",
-                                              "LSTM", "c_n", "zeros"},
-                                         Body{"last_step_batch_first",
-                                              R"(
-class Model(nn.Module):
-    def forward(self, x):
-        out, _ = self.rnn(x)
-        return self.fc(out[:, -1, :])
-)",
-                                              "GRU",
-                                              "last step of the output",
-                                              "zeros",
-                                              {4, 12, 8},
-                                              true},
-                                         Body{"last_step_without_the_last_colon",
-                                              R"(
-class Model(nn.Module):
-    def forward(self, x):
-        out, _ = self.rnn(x)
-        out = self.norm(out[:, -1])
-        return self.head(out)
-)",
-                                              "GRU",
-                                              "last step of the output",
-                                              "zeros",
-                                              {4, 12, 8},
-                                              true},
-                                         Body{"last_of_the_batch_is_not_the_last_step", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        out, _ = self.rnn(x)
-        return out[:, -1, :]
-)",
-                                              "GRU", "output sequence", "zeros"},
-                                         Body{"last_step_sequence_first", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        output, hidden = self.rnn(x)
-        return self.fc(output[-1])
-)",
-                                              "GRU", "last step of the output", "zeros"},
-                                         Body{"last_step_by_ellipsis",
-                                              R"(
-class Model(nn.Module):
-    def forward(self, x):
-        y = self.rnn(x)[0]
-        return y[..., -1, :]
-)",
-                                              "GRU",
-                                              "last step of the output",
-                                              "zeros",
-                                              {4, 12, 8},
-                                              true},
-                                         Body{"last_step_by_select_after_contiguous",
-                                              R"(
-class Model(nn.Module):
-    def forward(self, x):
-        y, _ = self.rnn(x)
-        return y.contiguous().select(1, -1)
-)",
-                                              "GRU",
-                                              "last step of the output",
-                                              "zeros",
-                                              {4, 12, 8},
-                                              true},
-                                         Body{"last_step_unbatched",
-                                              R"(
-class Model(nn.Module):
-    def forward(self, x):
-        y, _ = self.rnn(x)
-        return y[-1]
-)",
-                                              "GRU",
-                                              "last step of the output",
-                                              "zeros",
-                                              {12, 8},
-                                              true},
-                                         Body{"mean_over_time_reads_all_of_it",
-                                              R"(
-class Model(nn.Module):
-    def forward(self, x):
-        out, _ = self.rnn(x)
-        return out.mean(dim=1)
-)",
-                                              "GRU",
-                                              "output sequence",
-                                              "zeros",
-                                              {4, 12, 8},
-                                              true},
-                                         Body{"zeros_as_state", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        h0 = torch.zeros(1, x.size(1), 16, device=x.device)
-        _, h = self.rnn(x, h0)
-        return h.squeeze(0)
-)",
-                                              "GRU", "h_n", "zeros"},
-                                         Body{"state_from_a_method", R"(
-class Model(nn.Module):
-    def init_hidden(self, batch):
-        return (torch.zeros(1, batch, 16), torch.zeros(1, batch, 16))
-
-    def forward(self, x):
-        out, state = self.rnn(x, self.init_hidden(x.size(1)))
-        return out
-)",
-                                              "LSTM", "output sequence", "zeros"},
-                                         Body{"state_kept_in_the_module", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        out, self.h = self.rnn(x, self.h)
-        return self.fc(out)
-)",
-                                              "GRU", "output sequence and h_n", "an attribute of the module"},
-                                         Body{"a_branch_on_the_given_state", R"(
-class Model(nn.Module):
-    def forward(self, x, state=None):
-        if state is None:
-            state = torch.zeros(1, x.size(1), 16)
-        out, h = self.rnn(x, hx=state)
-        return h if self.flag else h + 1
-)",
-                                              "GRU", "h_n", "the caller or zeros"},
-                                         Body{"both_concatenated", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        _, (h, c) = self.rnn(x)
-        return torch.cat([h[-1], c[-1]], dim=-1)
-)",
-                                              "LSTM", "h_n and c_n", "zeros"},
-                                         Body{"computed_and_dropped", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        out, h = self.rnn(x)
-        attention = torch.softmax(self.fc(out), dim=0)
-        return h
-)",
-                                              "GRU", "h_n", "zeros"},
-                                         Body{"collected_in_a_list", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        parts = []
-        for i in range(3):
-            out, h = self.rnn(x[i])
-            parts.append(out[-1])
-        return torch.stack(parts)
-)",
-                                              "GRU", "last step of the output", "zeros"},
-                                         Body{"handed_to_an_unknown_function", R"(
-class Model(nn.Module):
-    def forward(self, x):
-        return F.relu(apply_it(self.rnn, x))
-)",
-                                              "GRU", "output sequence and h_n (not traced)",
-                                              "a computed value"},
-                                         Body{"a_helper_method", R"(
-class Model(nn.Module):
-    def encode(self, x):
-        out, h = self.rnn(x)
-        return out, h
-
-    def forward(self, x):
-        out, h = self.encode(x)
-        return F.relu(h[-1])
-)",
-                                              "RNN", "h_n", "zeros"},
-                                         Body{"an_inherited_forward", R"(
-class Base(nn.Module):
-    def forward(self, x):
-        return self.rnn(x)[0]
-
-class Model(Base):
-    pass
-)",
-                                              "GRU", "output sequence", "zeros"}),
-                         [](const auto& info) { return info.param.name; });
-
-TEST(Recurrent, EntersWrappersAndSequentials) {
-  const RecurrentPlan plan =
-      Recognise(R"(
-import torch.nn as nn
-class Last(nn.Module):
-    def forward(self, pair):
-        out, state = pair
-        return out[:, -1]
-class Model(nn.Module):
-    def __init__(self):
-        self.net = nn.Sequential(nn.GRU(8, 16, batch_first=True), Last(), nn.Linear(16, 2))
-    def forward(self, x):
-        return self.net(x)
-)",
-                {Module("net.0", "GRU", {4, 12, 8}, {{"batch_first", true}})},
-                {Typed("net", "Sequential"), Typed("net.1", "Last"), Linear("net.2", 16, 2)});
-  EXPECT_EQ(Uses(plan.modules[0]), "last step of the output");
-}
-
-TEST(Recurrent, FollowsAStackThroughAModuleList) {
-  const std::vector<Json> modules = {Module("layers.0", "GRU", {12, 4, 8}),
-                                     Module("layers.1", "GRU", {12, 4, 8})};
-  const RecurrentPlan plan = Recognise(R"(
-class Model(nn.Module):
-    def forward(self, x):
-        for layer in self.layers:
-            x, h = layer(x)
-        return h
-)",
-                                       modules, {Typed("layers", "ModuleList")});
-  EXPECT_EQ(Uses(plan.modules[0]), "output sequence");
-  EXPECT_EQ(Uses(plan.modules[1]), "h_n");
-}
-
-TEST(Recurrent, FollowsAnEncoderIntoADecoder) {
-  const std::vector<Json> modules = {Module("encoder.rnn", "LSTM", {12, 4, 8}),
-                                     Module("decoder", "LSTM", {12, 4, 8})};
-  const RecurrentPlan plan = Recognise(R"(
-class Encoder(nn.Module):
-    def forward(self, x):
-        out, state = self.rnn(x)
-        return state
-class Model(nn.Module):
-    def forward(self, x, y):
-        state = self.encoder(x)
-        out, _ = self.decoder(y, state)
-        return self.fc(out)
-)",
-                                       modules, {Typed("encoder", "Encoder"), Linear("fc", 16, 3)});
-  EXPECT_EQ(Uses(plan.modules[0]), "h_n and c_n");
-  EXPECT_EQ(Uses(plan.modules[1]), "output sequence");
-  EXPECT_EQ(plan.modules[1].state.Text(), "a computed value");
-}
-
-TEST(Recurrent, MarksPackedSequences) {
-  const RecurrentPlan plan = Recognise(R"(
-class Model(nn.Module):
-    def forward(self, x, lengths):
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
-        _, h = self.rnn(packed)
-        return h
-)",
-                                       {Module("rnn", "GRU", {12, 4, 8})});
-  EXPECT_TRUE(plan.modules[0].packed_input);
+TEST(Recurrent, WithoutAGraphAllOutputsCountAndTheSentenceSaysWhy) {
+  CapturedTask task = CapturedCase("39_GRU");
+  task.why_no_graph = "forward keeps state between calls in self.h";
+  const RecurrentPlan plan = task.Plan();
+  EXPECT_TRUE(plan.recognised);
+  EXPECT_EQ(plan.modules[0].used, (OutputsUsed{true, true, true, false}));
+  EXPECT_EQ(plan.modules[0].touched, plan.modules[0].used);
+  EXPECT_EQ(
+      plan.sentence,
+      "6-layer GRU, 128 -> 256, sequence first; all of its outputs count as used, because forward keeps "
+      "state between calls in self.h");
 }
 
 // Loops

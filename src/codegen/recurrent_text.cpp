@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "codegen/candidate_text.h"
 #include "codegen/device_costs.h"
+#include "codegen/recurrent_graph.h"
 
 namespace hone {
 
@@ -21,6 +22,10 @@ Json WantedOutputs(const RecurrentModule& module) {
   if (module.used.h_n || module.touched.h_n) wanted.push_back("h_n");
   if (module.used.c_n || module.touched.c_n) wanted.push_back("c_n");
   return wanted;
+}
+
+bool LeavesOut(const RecurrentModule& module, const Json& wanted) {
+  return wanted.size() < (module.kind == "LSTM" ? 3u : 2u) || wanted[0] != "sequence";
 }
 
 // ["sequence", "h_n"] as a Python tuple.
@@ -119,6 +124,7 @@ Result<Takeover> PlanTakeover(const RecipeContext& context,
   if (!plan.recognised) return decline("not a recurrent network: " + plan.why_not);
   Json adopted = Json::array();
   std::string refused;
+  bool leaves_out = false;
   for (const RecurrentModule& module : plan.modules) {
     if (module.cell) continue;
     if (std::string why = refuse(module); !why.empty()) {
@@ -126,9 +132,12 @@ Result<Takeover> PlanTakeover(const RecipeContext& context,
       continue;
     }
     takeover.modules.push_back(&module);
-    adopted.push_back({{"path", module.path}, {"outputs", PythonTuple(WantedOutputs(module))}});
+    const Json wanted = WantedOutputs(module);
+    leaves_out |= LeavesOut(module, wanted);
+    adopted.push_back({{"path", module.path}, {"outputs", PythonTuple(wanted)}});
   }
   takeover.values["adopted"] = adopted;
+  takeover.values["captured"] = leaves_out ? CapturedArguments(*context.inputs.graph) : "";
   takeover.values["loop"] = false;
   const bool cell = plan.loop && plan.loop->form == "cell";
   takeover.values["cell"] = cell;

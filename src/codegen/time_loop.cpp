@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "analysis/inheritance.h"
 #include "base/text.h"
-#include "codegen/forward_trace.h"
 
 namespace hone {
 
@@ -41,14 +41,21 @@ bool IsFull(const PyNode* node) {
   return node->Is(PyKind::kSlice) && node->left == nullptr && node->right == nullptr;
 }
 
+// Of Model or of a base class in the same file.
+const PyNode* FindForward(const Scopes& scopes) {
+  for (const PyNode* type : LineageOf(scopes, scopes.ClassNamed("Model")).classes)
+    for (const PyNode* member : type->body)
+      if (member->Is(PyKind::kFunction) && member->name == "forward") return member;
+  return nullptr;
+}
+
 class Finder {
  public:
   Finder(const Scopes& scopes, const LoopFacts& facts) : scopes_(scopes), facts_(facts) {}
 
   LoopAnswer Find() {
     LoopAnswer answer;
-    const PyNode* model = scopes_.ClassNamed("Model");
-    forward_ = model != nullptr ? FindMethod(scopes_, model, "forward") : nullptr;
+    forward_ = FindForward(scopes_);
     if (forward_ == nullptr || forward_->params.empty()) return answer;
     self_ = forward_->params[0]->name;
     std::vector<const PyNode*> loops;

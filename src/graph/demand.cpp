@@ -113,7 +113,47 @@ class Walk {
     return std::move(demands_);
   }
 
+  std::vector<std::optional<Box>> RunReads(const std::function<bool(const Node&)>& ignored) {
+    for (const ValueId id : graph_.outputs().Leaves()) Demand(id, Whole(graph_.type(id).shape));
+    for (size_t i = graph_.order().size(); i-- > 0;) {
+      const Node& node = graph_.node(graph_.order()[i]);
+      const bool read = std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) {
+        return demands_[static_cast<size_t>(id)].has_value();
+      });
+      if (!TakesAnyStrides(node.op)) {
+        for (const Argument& argument : node.arguments)
+          ForEachValue(argument.value, [&](ValueId id) { Demand(id, Whole(ShapeOf(id))); });
+      } else if (read || !ignored(node)) {
+        if (!read)
+          for (const ValueId id : node.results) Demand(id, Whole(ShapeOf(id)));
+        Visit(node);
+      }
+    }
+    return std::move(demands_);
+  }
+
  private:
+  static bool TakesAnyStrides(Op op) {
+    switch (op) {
+      case Op::kSelect:
+      case Op::kSlice:
+      case Op::kNarrow:
+      case Op::kSplit:
+      case Op::kChunk:
+      case Op::kUnbind:
+      case Op::kTranspose:
+      case Op::kPermute:
+      case Op::kT:
+      case Op::kSqueeze:
+      case Op::kUnsqueeze:
+      case Op::kDetach:
+      case Op::kAlias:
+        return true;
+      default:
+        return false;
+    }
+  }
+
   void Demand(ValueId id, const Box& box) {
     if (IsEmpty(box)) return;
     std::optional<Box>& known = demands_[static_cast<size_t>(id)];
@@ -164,14 +204,13 @@ class Walk {
   std::optional<Box> Needed(const Node& node, const std::string& name, ValueId id, size_t result,
                             const Box& box) const {
     const Shape& shape = ShapeOf(id);
-    const Shape& out = ShapeOf(node.results[result]);
     const bool data = name == "self" || name == "input";
     switch (ClassOf(node.op)) {
       case OpClass::kPointwise:
         if (node.op == Op::kPrelu && !data) return std::nullopt;
         return Broadcast(box, shape);
       case OpClass::kView:
-        return data ? NeededOfView(node, shape, out, result, box) : std::nullopt;
+        return data ? NeededOfView(node, id, result, box) : std::nullopt;
       case OpClass::kSoftmax:
       case OpClass::kScan:
         return data ? WholeAlong(node.IntArg("dim"), shape, box) : std::nullopt;
@@ -261,8 +300,9 @@ class Walk {
     return box;
   }
 
-  static std::optional<Box> NeededOfView(const Node& node, const Shape& shape, const Shape& out,
-                                         size_t result, const Box& box) {
+  std::optional<Box> NeededOfView(const Node& node, ValueId id, size_t result, const Box& box) const {
+    const Shape& shape = ShapeOf(id);
+    const Shape& out = ShapeOf(node.results[result]);
     const auto rank = static_cast<int64_t>(shape.size());
     const auto axis_of = [&](const char* name) -> std::optional<size_t> {
       const std::optional<int64_t> axis = NormalizeAxis(node.IntArg(name).value_or(0), rank);
@@ -322,6 +362,20 @@ class Walk {
         needed[*axis] = {start + box[*axis].from * step, start + (box[*axis].to - 1) * step + 1};
         return needed;
       }
+      case Op::kNarrow: {
+        const auto axis = axis_of("dim");
+        const std::optional<int64_t> start = node.IntArg("start");
+        if (!axis || !start || box.size() != shape.size()) return std::nullopt;
+        return Moved(box, *axis, *start < 0 ? *start + shape[*axis] : *start);
+      }
+      case Op::kSplit:
+      case Op::kChunk: {
+        const auto axis = axis_of("dim");
+        if (!axis || box.size() != shape.size()) return std::nullopt;
+        int64_t start = 0;
+        for (size_t i = 0; i < result; ++i) start += ShapeOf(node.results[i])[*axis];
+        return Moved(box, *axis, start);
+      }
       case Op::kUnbind: {
         const auto axis = axis_of("dim");
         if (!axis || box.size() + 1 != shape.size()) return std::nullopt;
@@ -335,6 +389,12 @@ class Walk {
     }
   }
 
+  static Box Moved(Box box, size_t axis, int64_t by) {
+    box[axis].from += by;
+    box[axis].to += by;
+    return box;
+  }
+
   const Graph& graph_;
   std::vector<std::optional<Box>> demands_;
 };
@@ -343,6 +403,11 @@ class Walk {
 
 std::vector<std::optional<Box>> DemandedElements(const Graph& graph) {
   return Walk(graph).Run();
+}
+
+std::vector<std::optional<Box>> ReadElements(const Graph& graph,
+                                             const std::function<bool(const Node&)>& ignored) {
+  return Walk(graph).RunReads(ignored);
 }
 
 bool ReadsAnyInput(const Graph& graph) {

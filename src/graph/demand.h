@@ -4,6 +4,7 @@
 // are never too small: an operator that is not known here needs its operands whole.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,6 +22,12 @@ using Box = std::vector<IndexRange>;  // one range per axis; a scalar has none
 
 // For each value, by id: the elements that an output depends on; nothing if there are none.
 std::vector<std::optional<Box>> DemandedElements(const Graph& graph);
+
+// For each value, by id: the elements that operators read, whether or not an output depends on what they
+// compute. An operator reads its operands whole. Views that work with any strides (select, slice, transpose)
+// pass on what is read of their results; a view that nobody reads counts as read unless it is `ignored`.
+std::vector<std::optional<Box>> ReadElements(const Graph& graph,
+                                             const std::function<bool(const Node&)>& ignored);
 
 // Whether an output depends on an element of an input or on a random draw.
 bool ReadsAnyInput(const Graph& graph);

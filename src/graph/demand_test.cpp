@@ -100,5 +100,64 @@ TEST(Demand, OfARandomDrawCountsAsAnInput) {
   EXPECT_TRUE(ReadsAnyInput(graph));
 }
 
+// x[12, 4] -> split in parts of 5 rows, and narrow to rows 7 to 9.
+TEST(Demand, OfPartsIsWhereTheyLieInTheWhole) {
+  for (const char* target : {"aten.split.Tensor", "aten.chunk.default"}) {
+    Graph graph;
+    const ValueId x = graph.AddValue(ValueKind::kInput, "x", F32({12, 4}));
+    graph.AddInput(Leaf(x));
+    const Node& parts = graph.node(
+        graph.Append({target, {{"self", x}, {"dim", int64_t{0}}}, {F32({5, 4}), F32({5, 4}), F32({2, 4})}}));
+    graph.SetOutputs(Leaf(parts.results[2]));
+    EXPECT_EQ(DemandedElements(graph)[static_cast<size_t>(x)], (Box{{10, 12}, {0, 4}})) << target;
+  }
+  for (const int64_t start : {7, -5}) {
+    Graph graph;
+    const ValueId x = graph.AddValue(ValueKind::kInput, "x", F32({12, 4}));
+    graph.AddInput(Leaf(x));
+    graph.SetOutputs(
+        Leaf(Call(graph, "aten.narrow.default",
+                  {{"self", x}, {"dim", int64_t{0}}, {"start", start}, {"length", int64_t{2}}}, {2, 4})));
+    EXPECT_EQ(DemandedElements(graph)[static_cast<size_t>(x)], (Box{{7, 9}, {0, 4}})) << start;
+  }
+}
+
+// x[6, 4], of which `target` reads the row that `select` takes, and the output reads nothing.
+std::optional<Box> ReadBehindSelect(const char* target, bool ignored) {
+  Graph graph;
+  const ValueId x = graph.AddValue(ValueKind::kInput, "x", F32({6, 4}));
+  const ValueId y = graph.AddValue(ValueKind::kInput, "y", F32({4}));
+  graph.AddInput(Leaf(x));
+  graph.AddInput(Leaf(y));
+  ValueId row =
+      Call(graph, "aten.select.int", {{"self", x}, {"dim", int64_t{0}}, {"index", int64_t{-1}}}, {4});
+  if (target != nullptr) Call(graph, target, {{"self", row}}, {4});
+  graph.SetOutputs(Leaf(y));
+  EXPECT_EQ(DemandedElements(graph)[static_cast<size_t>(x)], std::nullopt);
+  return ReadElements(graph, [&](const Node&) { return ignored; })[static_cast<size_t>(x)];
+}
+
+TEST(Demand, OfWhatOperatorsReadKnowsNoOutputs) {
+  const Box last{{5, 6}, {0, 4}};
+  EXPECT_EQ(ReadBehindSelect("aten.tanh.default", false), last);
+  EXPECT_EQ(ReadBehindSelect("aten.tanh.default", true), last) << "only views are ignored";
+  EXPECT_EQ(ReadBehindSelect(nullptr, false), last);
+  EXPECT_EQ(ReadBehindSelect(nullptr, true), std::nullopt);
+}
+
+TEST(Demand, OfWhatOperatorsReadIsWholeWhereStridesMatter) {
+  Graph graph;
+  const ValueId x = graph.AddValue(ValueKind::kInput, "x", F32({6, 4}));
+  graph.AddInput(Leaf(x));
+  const ValueId flat =
+      Call(graph, "aten.view.default", {{"self", x}, {"size", std::vector<int64_t>{24}}}, {24});
+  graph.SetOutputs(
+      Leaf(Call(graph, "aten.slice.Tensor",
+                {{"self", flat}, {"dim", int64_t{0}}, {"start", int64_t{20}}, {"step", int64_t{1}}}, {4})));
+  EXPECT_EQ(DemandedElements(graph)[static_cast<size_t>(x)], (Box{{5, 6}, {0, 4}}));
+  EXPECT_EQ(ReadElements(graph, [](const Node&) { return false; })[static_cast<size_t>(x)],
+            (Box{{0, 6}, {0, 4}}));
+}
+
 }  // namespace
 }  // namespace hone::graph

@@ -61,13 +61,7 @@ struct Draft {
 // `products`: whether Hone's kernel for products runs on the device.
 std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused::Language language,
                                             const fused::EmitterDevice& device, bool products) {
-  if (!context.inputs.graph)
-    return context.inputs.why_no_graph.empty() ? "the task has no graph" : context.inputs.why_no_graph;
-  if (!context.inputs.graph->verified)
-    return "its graph was not run against the module: " + context.inputs.graph->note;
-  // The capture declines what assigns attributes, so only what a run showed counts here.
-  if (GetBool(context.inputs.facts, "stateful") || GetBool(context.inputs.machine, "stateful"))
-    return "forward changes the module's own state, which the graph does not show";
+  if (std::string why = WhyNoGraph(context.inputs); !why.empty()) return why;
   Draft draft;
   draft.graph = *context.inputs.graph;
   const Result<std::vector<graph::AppliedRewrite>> simplified = graph::ApplyRewrites(draft.graph);

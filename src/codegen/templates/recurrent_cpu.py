@@ -168,7 +168,7 @@ def _forward(module, x, state):
         if s is not None and tuple(s.shape) != (full if batched else (full[0], full[2])):
             return NotImplemented
     h0, c0 = (None if s is None else s.contiguous() for s in (h0, c0))
-    wanted = getattr(module, "hone_outputs", None) or ("sequence", "h_n", "c_n")
+    wanted = _outputs_of(module) or ("sequence", "h_n", "c_n")
     with torch.no_grad():
         net = _net_of(module, weights)
         y = h_n = c_n = None

@@ -575,7 +575,7 @@ def _forward(module, x, state):
 
 
 def _on_device(module, cell, weights, x, h0, c0, device):
-    directions = 2 if module.bidirectional else 1
+    directions, outputs = 2 if module.bidirectional else 1, _outputs_of(module)
 
     def group(tensors):
         per = 4 if module.bias else 2
@@ -586,7 +586,7 @@ def _on_device(module, cell, weights, x, h0, c0, device):
             raise _Unsupported("proj_size is not covered")
         batched = x.dim() == 3
         steps, batch = (x.size(0), 1) if not batched else (x.size(1), x.size(0)) if module.batch_first else (x.size(0), x.size(1))
-        wanted = module.hone_outputs or ("sequence", "h_n", "c_n")
+        wanted = outputs or ("sequence", "h_n", "c_n")
         by_batch = module.batch_first and batched
         return _make_plan(stack, steps, batch, x.size(-1), stream, by_batch, by_batch, wanted, batched)
 
@@ -599,7 +599,7 @@ def _on_device(module, cell, weights, x, h0, c0, device):
         stack = entry.stack(cell, directions, "half" if half else "tf32" if tf32 else "fp32", device)
         stack.hand_written = module.hone_cell
         stream = _raw_stream(device)
-        plan = stack.plan((x.shape, stream, module.batch_first, module.hone_outputs, tf32 or _linear_tf32()), make)
+        plan = stack.plan((x.shape, stream, module.batch_first, outputs, tf32 or _linear_tf32()), make)
         for s in (h0, c0):
             if s is not None and s.shape != plan.state_shape:
                 return NotImplemented

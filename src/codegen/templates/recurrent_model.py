@@ -74,3 +74,12 @@ class ModelNew(Model):
 
     @{loop.forward}@
 @end@
+@if captured@
+
+    # Outputs are left out in calls with arguments like these.
+@if loop@
+    forward = like_captured(forward, @{captured}@)
+@else@
+    forward = like_captured(Model.forward, @{captured}@)
+@end@
+@end@
