@@ -243,7 +243,7 @@ def random_cases(count):
 
 
 # What may be a call of ATen: products and convolutions, and what only makes another view of memory.
-CALLS = re.compile(r"aten\.(linear|conv\dd|convolution|addmm|mm|bmm|matmul|t|transpose|permute|slice|select|narrow|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
+CALLS = re.compile(r"aten\.(linear|conv\dd|convolution|addmm|mm|bmm|matmul|t|transpose|permute|slice|select|narrow|chunk|split|split_with_sizes|unbind|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
                    r"flip|zeros_like|broadcast_tensors|contiguous|clone|alias|detach|flatten|unflatten)\.")  # fmt: skip
 
 
