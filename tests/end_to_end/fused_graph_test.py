@@ -243,7 +243,7 @@ def random_cases(count):
 
 
 # What may be a call of ATen: products and convolutions, and what only makes another view of memory.
-CALLS = re.compile(r"aten\.(linear|conv\dd|convolution|addmm|mm|bmm|matmul|t|transpose|permute|slice|select|narrow|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
+CALLS = re.compile(r"aten\.(linear|conv\dd|convolution|addmm|mm|bmm|matmul|t|transpose|permute|slice|select|narrow|chunk|split|split_with_sizes|unbind|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
                    r"flip|zeros_like|broadcast_tensors|contiguous|clone|alias|detach|flatten|unflatten)\.")  # fmt: skip
 
 
@@ -463,6 +463,24 @@ def check_memory(options, folder):
     return None
 
 
+def check_index(options, folder, device):
+    """An index beyond the end, where PyTorch stops, gives NaN in its own place and nothing else."""
+    x, i = R(5, 6), torch.tensor([0, 4, 2, -1])
+    folder.mkdir()
+    module = of(lambda x, i: (F.embedding(i.clamp(min=0), x) + 1, x[i] * 2)).eval()
+    with torch.no_grad():
+        text, why = fused_house.candidate_text(options.tool, TASK, fused_house.graph_of(module, [x, i]), folder, device)
+        if text is None:
+            return "no kernels: " + why
+        candidate = fused_house.load(text, folder, device)
+        rows, wrapped = candidate._run_graph(module, [x, torch.tensor([0, 5, 2**40, -6])])
+    if not torch.equal(rows[[0, 3]], x[[0, 0]] + 1) or not rows[1:3].isnan().all():
+        return "an embedding is wrong"
+    if not torch.equal(wrapped[0], x[0] * 2) or not wrapped[1:].isnan().all():
+        return "an index is wrong"
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", required=True)
@@ -499,6 +517,7 @@ def main():
             except Exception:
                 wrong += check(group, options, root / (folder.name + " apart"))
         others = [("the file", device, check_file) for device in options.devices]
+        others += [("an index beyond the end", device, check_index) for device in options.devices]
         others += [("memory", "cpu", lambda options, folder, device: check_memory(options, folder))] if "cpu" in options.devices else []
         for name, device, test in others:
             if options.only in name:

@@ -88,6 +88,7 @@ def cases():
     yield "other paddings", of(lambda x: (F.pad(x, (2, 3), mode="reflect") * 2, F.pad(x, (3, 1, 0, 2), mode="replicate") + 1, F.pad(torch.tanh(x), (2, 1), mode="circular").sum(-1))), [odd(2, 3, 5, 6)[0]]
     yield "padding in front of a pooling", of(lambda x: F.max_pool2d(F.pad(torch.relu(x), (1, 0, 2, 1)), 2)), [R(2, 3, 7, 9)]
     yield "roll", of(lambda x: (torch.roll(x, 2, 1) * x, torch.roll(torch.tanh(x), (-1, 3), (0, 2)).sum(1), torch.roll(x, 12, 1) + 1)), [odd(4, 5, 6)]
+    yield "chosen of what was moved", of(lambda x, i: (torch.index_select(torch.roll(x, 2, 1) * 2, 1, i), torch.cat((torch.tril(x[:, :, 0]), F.pad(x, (1, 2))[:, :, 3]), 0)[i], torch.tril(x[0])[:, 1:4] + 1)), [R(4, 5, 6), index(4, 7)]
     yield "flip", of(lambda x: (x.flip(1) - x, torch.tanh(x).flip(0, 2), (x * 2).flip(-1).softmax(-1))), [odd(4, 5, 6)]
     yield "flip of a transposed tensor", of(lambda x: x.transpose(0, 1).flip(0) + 1), [R(4, 5)]
     yield "pixel shuffle", of(lambda x: (torch.relu(F.pixel_shuffle(x, 2)), F.pixel_unshuffle(F.pixel_shuffle(x * 2, 2), 2) + x, torch.channel_shuffle(x, 4) * 2)), [R(2, 12, 3, 5)]

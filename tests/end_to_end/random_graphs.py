@@ -32,6 +32,7 @@ class RandomModule(nn.Module):
         shape = list(self.shape)
         for _ in range(self.draw.randint(3, 9)):
             shape = self._add(shape)
+        self.steps.append(("map", self.draw.randrange(len(MAPS))))  # what follows views alone has no kernel
 
     def _weight(self, shape):
         name = "w%d" % self.parameters_made
@@ -125,7 +126,7 @@ class RandomModule(nn.Module):
                 a, b = torch.chunk(x, 2, how[0])
                 x = F.glu(x, how[0]) if how[1] else a * torch.tanh(b)
             elif kind == "cat":
-                x = torch.cat((x, MAPS[how[2]](getattr(self, how[1]))), how[0])
+                x = torch.cat((x, MAPS[how[2]](getattr(self, how[1]))), how[0]) - 0.3
             elif kind == "move":
                 x = x.flip(how[1]) if how[0] == "flip" else torch.roll(x, how[2], how[1]) if how[0] == "roll" else F.pad(x, (how[2], 1), value=0.5)
             elif kind == "choose":

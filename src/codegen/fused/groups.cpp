@@ -342,7 +342,7 @@ class Divider {
           (item.kind == ItemKind::kReshape && inlined_.count(item.args[0]) != 0))
         inlined_.insert(id);
       if (item.kind != ItemKind::kMap || left_.count(id) != 0 || users_[id].empty()) continue;
-      bool leaf = true, reads = false;
+      bool leaf = !CountsWhereMoved(id), reads = false;
       for (const ItemId arg : item.args) {
         leaf = leaf && (item.cheap || !program().at(arg).computes() || inlined_.count(arg) != 0);
         reads = reads || program().at(arg).kind == ItemKind::kTensor ||
@@ -360,6 +360,9 @@ class Divider {
     }
   }
 
+  // Whether an index would move what asks for places: those are known along axes of the kernel alone.
+  bool CountsWhereMoved(ItemId id) const { return of_places_.count(id) != 0 && moved_.count(id) != 0; }
+
   // Whether neighbours of a view are neighbours in its argument.
   static bool KeepsNeighbours(const Item& view) {
     for (size_t i = view.shape.size(); i-- > 0;)
@@ -368,12 +371,21 @@ class Divider {
   }
 
   // Maps and reshapes of which only views read: each view computes the elements that it needs, unless the
-  // views of a map are larger than the map. Places along an axis are known for whole tensors alone.
+  // views of a map are larger than the map.
   std::set<ItemId> ReadByViews() {
     std::set<ItemId> out, scattered;
     std::map<ItemId, int64_t> demand;
+    for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id)
+      for (const ItemId arg : program().at(id).args)
+        if (program().at(arg).kind == ItemKind::kPlace || of_places_.count(arg) != 0) of_places_.insert(id);
     for (ItemId id = static_cast<ItemId>(program().items().size()); id-- > 0;) {
       const Item& item = program().at(id);
+      for (const ItemId user : users_[id]) {
+        const Item& reader = program().at(user);
+        if ((reader.kind == ItemKind::kGather && reader.args[0] == id) ||
+            (moved_.count(user) != 0 && (reader.is_view() || out.count(user) != 0)))
+          moved_.insert(id);
+      }
       if (item.is_view())  // a guarded one reads each element once
         demand[id] =
             item.guarded ? std::min(item.elements(), program().at(item.args[0]).elements()) : item.elements();
@@ -387,12 +399,9 @@ class Divider {
         far = far || scattered.count(user) != 0 || (reader.is_view() && !KeepsNeighbours(reader));
         wanted += demand[user];
       }
-      for (const ItemId arg : item.args) {
-        only = only && program().at(arg).kind != ItemKind::kPlace;
-        large += 2 * program().at(arg).elements() >= item.elements() ? 1 : 0;
-      }
+      for (const ItemId arg : item.args) large += 2 * program().at(arg).elements() >= item.elements() ? 1 : 0;
       // Elements that lie apart are slow to load: only one operand is.
-      if (!only || wanted > item.elements() || (far && large > 1)) continue;
+      if (!only || CountsWhereMoved(id) || wanted > item.elements() || (far && large > 1)) continue;
       if (far) scattered.insert(id);
       demand[id] = wanted;
       out.insert(id);
@@ -618,6 +627,8 @@ class Divider {
   const std::set<graph::NodeId>& as_calls_;
   Plan plan_;
   std::set<ItemId> wanted_, inlined_, left_;
+  std::set<ItemId> of_places_,
+      moved_;  // what depends on places; what a gather reads, or a view or map for it
   std::map<ItemId, std::set<ItemId>> users_;
   std::vector<int> kernel_of_;
   mutable std::map<ValueId, std::set<int>> call_sources_;
