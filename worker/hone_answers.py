@@ -26,7 +26,7 @@ class Form:
 def _matcher(node):
     kind = node["kind"]
     if kind == "tensor":
-        return _tensor(torch.Size(node["shape"]), DTYPES[node["dtype"]], bool(node.get("stride")))
+        return _tensor(torch.Size(node["shape"]), DTYPES[node["dtype"]])
     if kind in ("tuple", "list", "dict"):
         items = [_matcher(item) for item in node["items"]]
         return _dict(node["keys"], items) if kind == "dict" else _sequence(items, node.get("type"))
@@ -35,9 +35,9 @@ def _matcher(node):
     return _same(node)
 
 
-def _tensor(shape, dtype, strided):
+def _tensor(shape, dtype):
     def match(out, tensors, numbers):
-        if not isinstance(out, torch.Tensor) or out.shape != shape or out.dtype != dtype or (strided and out.layout != torch.strided):
+        if not isinstance(out, torch.Tensor) or out.shape != shape or out.dtype != dtype or out.layout != torch.strided:
             return False
         tensors.append(out)
         return True

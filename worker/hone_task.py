@@ -230,6 +230,8 @@ def check_output(source, out):
     strange = [str(tensor.dtype)[len("torch."):] for tensor in tensors if str(tensor.dtype)[len("torch."):] not in hone_wire.DTYPES]
     if strange:
         raise source.problem(line, "forward returns a tensor of dtype %s, which Hone cannot compare" % strange[0], "convert it, to float32 or int64 say")
+    if any(tensor.layout != torch.strided for tensor in tensors):
+        raise source.problem(line, "forward returns a sparse tensor, which Hone cannot time", "return its to_dense()")
     if len(tensors) > _MOST_TENSORS:
         raise source.problem(line, "forward returns %d tensors, and Hone compares at most %d" % (len(tensors), _MOST_TENSORS), "stack them")
     if not tensors:

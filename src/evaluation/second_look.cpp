@@ -17,10 +17,10 @@ constexpr double kChance = 256;
 constexpr double kLaterChance = 16;
 constexpr size_t kFewLooks = 4;
 constexpr size_t kMostLooks = 32;
-constexpr double kMostSeconds = 20;
+constexpr double kLookSeconds = 20;
 
 // The largest of a trial's errors relative to their limits.
-double Over(const Trial& trial) {
+double TimesOver(const Trial& trial) {
   double most = 0;
   for (const LeafTrial& leaf : trial.leaves)
     if (leaf.OverLimit())
@@ -42,14 +42,14 @@ bool IsNearlyRight(const Trial& trial) {
                        return leaf.distance.non_finite == 0 && leaf.distance.poisoned == 0 &&
                               !leaf.by_tolerance;
                      }) &&
-         Over(trial) <= kChance;
+         TimesOver(trial) <= kChance;
 }
 
 Result<int> LookAgain(const Truth& truth, const Case& one, const DrawError& draw, Trial* trial) {
   OwnErrors looks;
   const Stopwatch watch;
-  while (IsNearlyRight(*trial) && looks.size() < kMostLooks && watch.seconds() < kMostSeconds) {
-    if (looks.size() >= kFewLooks && Over(*trial) > kLaterChance) break;
+  while (IsNearlyRight(*trial) && looks.size() < kMostLooks && watch.seconds() < kLookSeconds) {
+    if (looks.size() >= kFewLooks && TimesOver(*trial) > kLaterChance) break;
     HONE_ASSIGN_OR_RETURN(std::optional<std::vector<Distance>> drawn, draw());
     if (!drawn || drawn->size() != trial->leaves.size()) break;
     looks.push_back(std::move(*drawn));

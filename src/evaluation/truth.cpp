@@ -42,7 +42,7 @@ void Widen(const Distance& own, double factor, double cap, Limit* limit) {
 }
 
 // How much larger than a typical element the largest is. Its last place is that much larger too.
-double Peak(const Distance& own) {
+double PeakShare(const Distance& own) {
   return own.typical > 0 ? own.largest / own.typical : 1;
 }
 
@@ -80,7 +80,7 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
     typical = std::max(typical, one.reference_error[leaf].typical);
     // Variants have other sizes and so other errors, but share the weights. The widest limit is used for all.
     const Distance& own = one.reference_error[leaf];
-    peak = std::max(peak, Peak(own));
+    peak = std::max(peak, PeakShare(own));
     const double cap = epsilon > 0 ? kLargestError * std::max(1.0, rule.error_factor / 2) : 1;
     Widen(own, rule.error_factor * NormShare(instance, leaf, own), cap, &limit);
   }
@@ -113,7 +113,7 @@ Limit Truth::LimitOf(const Case& one, size_t leaf, const OwnErrors& looks) const
   const Distance& first = one.reference_error[leaf];
   if (!one.change.empty()) {
     Widen(first, factor * share(first), cap, &limit);
-    limit.worst = std::max(limit.worst, kFloorUlp * Peak(first) * epsilon * rule.error_factor / 2);
+    limit.worst = std::max(limit.worst, kFloorUlp * PeakShare(first) * epsilon * rule.error_factor / 2);
   }
   std::vector<double> relative = {share(first) * first.relative}, worst = {share(first) * first.worst},
                       scaled = {share(first) * first.scaled};

@@ -54,6 +54,7 @@ BAD = {
     "too many inputs": (change("[torch.randn(4, 8)]", "[torch.randn(4, 8), 3]"), 12, ["returns 2 values, but forward takes 1 argument (x)"]),
     "strange dtype out": (change("torch.relu(self.linear(x))", "self.linear(x).to(torch.uint16)"), 9, ["dtype uint16", "cannot compare", "float32"]),
     "strange dtype in": (change("[torch.randn(4, 8)]", "[torch.randn(4, 8).to(torch.float8_e5m2)]"), 12, ["float8_e5m2", "in forward"]),
+    "sparse output": (change("torch.relu(self.linear(x))", "torch.relu(self.linear(x)).to_sparse()"), 9, ["a sparse tensor", "to_dense()"]),
     "too many tensors": (change("torch.relu(self.linear(x))", "[x[0]] * 5000"), 9, ["5000 tensors", "stack them"]),
     "dataclass output": (
         "import dataclasses\n" + change("class Model(", "@dataclasses.dataclass\nclass Pair:\n    a: object\n    b: object\n\nclass Model(").replace(
