@@ -151,7 +151,7 @@ Result<bool> CandidateCheck::Profile() {
   progress_("counting launches", 0, 0);
   HONE_RETURN_IF_ERROR(session_.CountLaunches());
   const Case& one = session_.cases()[0];
-  HONE_ASSIGN_OR_RETURN(const CaseLease lease, session_.Hold(one));
+  HONE_ASSIGN_OR_RETURN(const CaseLease lease, session_.Hold(one, CaseValues::kInputs));
   HONE_ASSIGN_OR_RETURN(const bool put, Put(one, "profile", false));
   if (!put) return false;
   HONE_ASSIGN_OR_RETURN(auto reply, Ask(Phase::kProfile, ProfileRequest{"default", "profile"}, {}, 300));

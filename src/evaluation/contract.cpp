@@ -330,17 +330,25 @@ Result<std::vector<ContractEntry>> ContractCheck::Run(const Progress& progress) 
   HONE_ASSIGN_OR_RETURN(const ContractSizes sizes, Sizes());
   // Where not even the inputs have room, no entry is tried.
   const bool has_room = WhyNotTried("global_state", sizes).empty();
-  std::optional<CaseLease> own_values, stress_values;
+  std::vector<CaseLease> leases;
+  std::string no_memory;
+  const auto hold = [&](const Case& one, const std::string& name) -> Result<bool> {
+    Result<CaseLease> lease = session_.Hold(one);
+    if (!lease.ok() &&
+        lease.error().kind == ErrorKind::kUnavailable) {  // other processes have taken the memory
+      no_memory = lease.error().message;
+      return true;
+    }
+    if (!lease.ok()) return lease.error();
+    leases.push_back(std::move(*lease));
+    return PutInputs(one, name);
+  };
   if (has_room) {
-    HONE_ASSIGN_OR_RETURN(CaseLease lease, session_.Hold(*own_));
-    own_values.emplace(std::move(lease));
-    HONE_ASSIGN_OR_RETURN(const bool put_own, PutInputs(*own_, "contract"));
+    HONE_ASSIGN_OR_RETURN(const bool put_own, hold(*own_, "contract"));
     if (!put_own) return entries;
   }
-  if (has_room && stress_ != nullptr) {
-    HONE_ASSIGN_OR_RETURN(CaseLease lease, session_.Hold(*stress_));
-    stress_values.emplace(std::move(lease));
-    HONE_ASSIGN_OR_RETURN(const bool put_stress, PutInputs(*stress_, "contract_stress"));
+  if (has_room && stress_ != nullptr && no_memory.empty()) {
+    HONE_ASSIGN_OR_RETURN(const bool put_stress, hold(*stress_, "contract_stress"));
     if (!put_stress) return entries;
   }
 
@@ -366,7 +374,8 @@ Result<std::vector<ContractEntry>> ContractCheck::Run(const Progress& progress) 
       entries.push_back(NotApplicable(check.name, "the module has no weights"));
       continue;
     }
-    if (const std::string why = WhyNotTried(check.name, sizes); !why.empty()) {
+    const std::string why = no_memory.empty() ? WhyNotTried(check.name, sizes) : no_memory;
+    if (!why.empty()) {
       entries.push_back(NotApplicable(check.name, why));
       continue;
     }

@@ -164,7 +164,7 @@ Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::v
   HONE_RETURN_IF_ERROR(fresh->Require(TakeWeightsRequest{own.slot, own.weight_names, own.weights.description},
                                       {own.weights.blob.fd()}));
   const Case& one = cases()[0];
-  HONE_ASSIGN_OR_RETURN(const CaseLease lease, Hold(one));
+  HONE_ASSIGN_OR_RETURN(const CaseLease lease, Hold(one, CaseValues::kInputs));
   HONE_ASSIGN_OR_RETURN(const auto put, PutTree(*fresh, one.id, one.inputs, false, 600, nullptr));
   if (!put.ok()) return Error{ErrorKind::kInvalid, put.failure->message};
   if (stateful()) HONE_RETURN_IF_ERROR(fresh->Require(SnapshotRequest{own.slot}));

@@ -62,7 +62,9 @@ class ReferenceSession {
   // The parent's own door to the device; null on a CPU and where memory cannot be shared.
   DevicePlane* device_plane() { return plane_.get(); }
   // The values of a case, for as long as the lease lives (truth_builder.h).
-  Result<CaseLease> Hold(const Case& one) { return builder_->Hold(one); }
+  Result<CaseLease> Hold(const Case& one, CaseValues wanted = CaseValues::kAll) {
+    return builder_->Hold(one, wanted);
+  }
   // Whether an answer to the inputs of a timed call passes as in a trial, with a float64 result for those
   // inputs. False where that cannot be told: with state or random draws, calls depend on those before.
   Result<bool> IsRightAnswer(uint64_t input_seed, const TensorTree& answer);

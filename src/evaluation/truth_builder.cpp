@@ -423,19 +423,28 @@ void TruthBuilder::Forget(Case* made) {
   if (made->id != kFirstCase) (void)worker_.Call(DropRequest{{}, {made->id}}, 60);
 }
 
-Result<CaseLease> TruthBuilder::Hold(const Case& one) {
+Result<CaseLease> TruthBuilder::Hold(const Case& one, CaseValues wanted) {
   if (!one.transient) return CaseLease();
   std::unique_lock alone(lease_mutex_);
   Case& made = truth_.cases[static_cast<size_t>(&one - truth_.cases.data())];
-  if (leases_[&one] == 0) {
+  if (leases_[&one] == 0 || (wanted == CaseValues::kAll && inputs_alone_.contains(&one))) {
     worker_.Thaw();
-    HONE_RETURN_IF_ERROR(MakeValues(&made, false));
+    if (wanted == CaseValues::kAll) {
+      HONE_RETURN_IF_ERROR(MakeValues(&made, false));
+      inputs_alone_.erase(&one);
+    } else {
+      HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> inputs, Ask(draws_.at(made.id), "input", false));
+      made.inputs = std::move(*inputs);
+      inputs_alone_.insert(&one);
+    }
   }
   ++leases_[&one];
   alone.release();  // until the lease ends, in the same thread
   return CaseLease([this, &made] {
     const std::unique_lock held(lease_mutex_, std::adopt_lock);
-    if (--leases_[&made] == 0) Forget(&made);
+    if (--leases_[&made] > 0) return;
+    inputs_alone_.erase(&made);
+    Forget(&made);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "evaluation/progress.h"
@@ -33,6 +34,8 @@ class CaseLease {
   std::function<void()> release_;
 };
 
+enum class CaseValues { kInputs, kAll };
+
 class TruthBuilder {
  public:
   // `plane` null: values travel through the host.
@@ -57,8 +60,9 @@ class TruthBuilder {
   // be moved, on another draw. Nothing if the reference refuses them. The values of the case must be there.
   Result<std::optional<std::vector<Distance>>> DrawOwnError(const Case& one);
 
-  // The values of a case. Those of a transient one are made again, and forgotten with the lease.
-  Result<CaseLease> Hold(const Case& one);
+  // The values of a case. Those of a transient one are made again, and forgotten with the lease. Where the
+  // inputs are enough, the rest takes no memory.
+  Result<CaseLease> Hold(const Case& one, CaseValues wanted = CaseValues::kAll);
   WorkerProcess& worker() { return worker_; }
   // While it is held, no other thread asks the reference for values.
   std::unique_lock<std::recursive_mutex> Alone() { return std::unique_lock(lease_mutex_); }
@@ -118,9 +122,10 @@ class TruthBuilder {
   size_t kept_bytes_ = 0;                           // by cases that stay
   std::vector<uint64_t> fixed_, telling_;           // inputs that are the same in all draws (MakeInputsReply)
   std::map<const Case*, int> leases_;
-  std::recursive_mutex lease_mutex_;  // a transient case is in the hands of one thread at a time
-  bool lean_ = false;                 // weights too large to keep several copies
-  double call_s_ = 0;                 // one call of the reference, with its transfer
+  std::set<const Case*> inputs_alone_;  // leased without answers
+  std::recursive_mutex lease_mutex_;    // a transient case is in the hands of one thread at a time
+  bool lean_ = false;                   // weights too large to keep several copies
+  double call_s_ = 0;                   // one call of the reference, with its transfer
 };
 
 }  // namespace hone

@@ -24,11 +24,14 @@ import fused_graph_test
 import fused_house
 
 
+def to_device(x):
+    return x.cuda() if x.is_contiguous() else torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cuda").copy_(x)
+
+
 def on_device(bundle, device):
     """What is wrong with each case of a bundle."""
-    text, folder = bundle.files[device]
-    candidate = fused_house._import(text, folder)
-    model, inputs = bundle.model.cuda(), [x.cuda() if x.is_contiguous() else torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cuda").copy_(x) for x in bundle.inputs]
+    model, inputs = bundle.model, bundle.inputs
+    candidate = fused_house._import(*bundle.files[device])
     before = [x.clone() for x in inputs]
     with torch.no_grad():
         answers = [candidate._run_graph(model, inputs) for _ in range(2)]
@@ -37,7 +40,7 @@ def on_device(bundle, device):
     torch.cuda.synchronize()
     changed = [not torch.equal(a, b) and not bool(a.isnan().any()) for a, b in zip(before, inputs)]
     said = []
-    for (name, _, _), got, again, p, w, own in zip(bundle.cases, *answers, plain, wide, bundle.model.split(changed)):
+    for (name, _, _), got, again, p, w, own in zip(bundle.cases, *answers, plain, wide, model.split(changed)):
         differs = any(not torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)) for a, b in zip(fused_graph_test.flat(got), fused_graph_test.flat(again)))
         what = "two runs differ" if differs else "an input was changed" if any(own) else fused_graph_test.complaint(got, p, w)
         if what:
@@ -49,7 +52,10 @@ def check(cases, options, device, folder):
     """What is wrong with some cases; one after the other if that cannot be said of all together."""
     options.devices = [device]
     try:
-        return on_device(fused_graph_test.Bundle(cases, options, folder).write(), device)
+        bundle = fused_graph_test.Bundle(copy.deepcopy(cases), options, folder)
+        bundle.model, bundle.inputs = bundle.model.cuda(), [to_device(x) for x in bundle.inputs]
+        with torch.device("cuda"):  # what forward makes by itself
+            return on_device(bundle.write(), device)
     except Exception as error:
         if len(cases) == 1:
             return ["%s, %s: %s: %s" % (device, cases[0][0], type(error).__name__, str(error)[-600:])]

@@ -294,11 +294,13 @@ class Writer {
       if (last_use_.count(fmt::format("v{}", static_cast<int>(value))) != 0)
         kept.push_back(fmt::format("v{}", static_cast<int>(value)));
     kept.insert(kept.end(), packed_.begin(), packed_.end());
-    out_.values["fixed"] = kept.empty()
-                               ? Json(false)
-                               : Json{{"lines", fixed_lines_},
-                                      {"reads", Join({fixed_reads_.begin(), fixed_reads_.end()}, ", ")},
-                                      {"makes", Join(kept, ", ") + ","}};
+    out_.values["fixed"] =
+        kept.empty()
+            ? Json(false)
+            : Json{{"lines", fixed_lines_},
+                   {"reads",
+                    fixed_reads_.empty() ? "" : Join({fixed_reads_.begin(), fixed_reads_.end()}, ", ") + ","},
+                   {"makes", Join(kept, ", ") + ","}};
     fixed_names_ = kept;
     Json lines = Json::array();
     for (size_t i = 0; i < steps_.size(); ++i) {

@@ -46,7 +46,7 @@ def _run_graph(model, inputs):
 @end@
     device = _check_call((@{checked}@))
 @if fixed@
-    @{fixed.makes}@ = _fixed_values(model, device, _make_fixed, (@{fixed.reads}@,))
+    @{fixed.makes}@ = _fixed_values(model, device, _make_fixed, (@{fixed.reads}@))
 @end@
     return _run_on(device, _run_steps, @{names}@)
 
