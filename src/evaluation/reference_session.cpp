@@ -156,6 +156,9 @@ Status ReferenceSession::CountLaunches() {
 
 Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::vector<std::string>& rungs) {
   worker_->Thaw();
+  // Float64 answers of a large task leave tens of gigabytes in this worker's allocator, which the fresh ones
+  // need.
+  if (options_.device == "cuda") HONE_RETURN_IF_ERROR(worker_->Call(DropRequest{}, 60));
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> fresh, WorkerProcess::Start(worker_->shared_zygote()));
   HONE_RETURN_IF_ERROR(fresh->Require(HelloRequest{}, {}, 180));
   HONE_RETURN_IF_ERROR(fresh->Require(LoadOf(task_)));

@@ -33,7 +33,7 @@ PRELUDE = """
 #include <algorithm>
 using std::max; using std::min;
 #define __align__(n) __attribute__((aligned(n)))
-static HoneIndex gridDim, blockDim;
+static HoneIndex blockDim;
 struct float2 { float x, y; };
 struct float4 { float x, y, z, w; };
 struct uint4 { unsigned x, y, z, w; };
@@ -50,7 +50,6 @@ static inline unsigned __reduce_max_sync(unsigned, unsigned v) {
   for (int step = 16; step > 0; step /= 2) v = max(v, hone_exchange(v, threadIdx.x % 32 ^ step));
   return v;
 }
-static inline unsigned __shfl_xor_sync(unsigned, unsigned v, int step) { return hone_exchange(v, threadIdx.x % 32 ^ step); }
 static int hone_any;
 static inline int __syncthreads_or(int v) {
   if (threadIdx.x == 0) hone_any = 0;

@@ -240,7 +240,7 @@ TEST(Emit, FewLongRowsAreSplitAndManyShareAChipInClusters) {
     int64_t shared;
   };
   for (const Row& row : {Row{{16, 4194304}, 2, 1, 0}, Row{{4096, 393216}, 1, 8, 196608},
-                         Row{{4096, 32768}, 1, 2, 0}, Row{{4096, 4096}, 1, 1, 0}}) {
+                         Row{{4096, 32768}, 1, 2, 65536}, Row{{4096, 4096}, 1, 1, 0}}) {
     Case c;
     c.Return(c.Softmax(c.Input(row.shape), 1));
     c.Steps();
