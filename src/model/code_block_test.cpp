@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "base/text.h"
 
@@ -94,18 +94,19 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CodeBlock, HostileRepliesEndSoon) {
+  const size_t kSize = 2u << 20;  // with its square nothing would end soon
   std::string fences = "ModelNew\n";
-  while (fences.size() < 10u << 20) fences += "```\n~~~ModelNew\n";
-  std::string unclosed = "```python\n# ModelNew\n" + std::string(10u << 20, 'a');
+  while (fences.size() < kSize) fences += "```\n~~~ModelNew\n";
+  std::string unclosed = "```python\n# ModelNew\n" + std::string(kSize, 'a');
   std::string strings = "```python\nModelNew = '''\n";
-  while (strings.size() < 10u << 20) strings += "```\n(((((((((('ModelNew\n";
-  for (const std::string& reply : {fences, unclosed, strings, std::string(10u << 20, '`') + "ModelNew",
-                                   std::string(10u << 20, '\0') + "ModelNew"}) {
-    const auto start = std::chrono::steady_clock::now();
+  while (strings.size() < kSize) strings += "```\n(((((((((('ModelNew\n";
+  for (const std::string& reply : {fences, unclosed, strings, std::string(kSize, '`') + "ModelNew",
+                                   std::string(kSize, '\0') + "ModelNew"}) {
+    const std::clock_t start = std::clock();  // processor time: other load does not matter
     ExtractCandidate(reply);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+    EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
   }
-  EXPECT_EQ(ExtractCandidate(std::string(10u << 20, 'x') + "\n" + Fenced(kFile)), kFile);
+  EXPECT_EQ(ExtractCandidate(std::string(kSize, 'x') + "\n" + Fenced(kFile)), kFile);
 }
 
 }  // namespace
