@@ -1,5 +1,7 @@
 #include "codegen/device_costs.h"
 
+#include <fmt/format.h>
+
 #include "codegen/candidate_text.h"
 
 namespace hone {
