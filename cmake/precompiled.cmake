@@ -16,14 +16,9 @@ option(HONE_PCH "Precompile the headers of the standard library" ${default})
 # code itself. So names in a room's unnamed namespaces are distinct; scripts/run_tidy.py --alone sees to it that each file still
 # compiles by itself. Off with ccache, which then knows every file by itself.
 option(HONE_UNITY "Compile several sources of a room together" ${default})
-# Thirty together take half of the processor time of twelve together, and the largest then takes half a minute: where many processors wait for it, twelve
-# are done earlier.
-cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
-set(default 30)
-if(processors GREATER 4)
-  set(default 12)
-endif()
-set(HONE_TOGETHER ${default} CACHE STRING "How many sources of a room are compiled together at most")
+# Twelve together: an edit of one source compiles the others of its part again, and more would take longer than twenty seconds. The sanitizer build, which
+# nobody edits against, takes thirty (CMakePresets.json): less processor time in all.
+set(HONE_TOGETHER 12 CACHE STRING "How many sources of a room are compiled together at most")
 # hone_unity(TARGET SOURCES...): in parts of about the same size.
 function(hone_unity target)
   list(LENGTH ARGN count)

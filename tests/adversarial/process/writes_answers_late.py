@@ -1,7 +1,8 @@
-"""Answers at once and lets a thread write the right numbers into the same memory a moment later, again and again."""
+"""Answers at once and lets a thread write the right numbers into the same memory a moment later, again and again. For its first calls it waits for the
+thread, which is slow: it may be refused for that before it is late."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: expect = rejected
-# hone-test: reason = wrong-output|stale-result|unwritten-output|unsynchronised|nondeterministic
+# hone-test: reason = wrong-output|stale-result|unwritten-output|unsynchronised|nondeterministic|slower
 import threading
 
 import torch
