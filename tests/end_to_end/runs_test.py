@@ -188,7 +188,7 @@ def interrupted_in_a_call(house):
 
 def interrupted_in_judging(house):
     """Ctrl-C while a candidate is judged: exit code 130, the candidate stays unjudged and is judged on resume"""
-    house.write("wrong/001_seed.txt", fenced("import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return 2 * torch.softmax(x, dim=1)"))
+    house.write("wrong/001_seed.txt", fenced("import time\n\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        time.sleep(5)  # longer than the signal takes\n        return 2 * torch.softmax(x, dim=1)"))
     process = house.start("optimize", SLOW_ROWS, "--proposer", "replay:%s" % (house.folder / "wrong"), *QUICK, *ONE_CALL, "--out", house.folder / "run")
 
     def listen():
