@@ -1,10 +1,14 @@
 // Runs the embedded expert alone, for tests: expert_tool INPUTS.json FOLDER reads what ProposeExpert takes
-// and writes every proposal as a file and answer.json beside them.
+// and writes every proposal as a file and answer.json beside them. expert_tool --expand-attention reads a
+// graph and prints it with attention as products.
 #include <cstdio>
+#include <iostream>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "codegen/expert.h"
+#include "codegen/fused/attention.h"
 #include "codegen/recurrent_plan.h"
 #include "graph/graph_json.h"
 
@@ -46,10 +50,25 @@ Status Run(const fs::path& inputs_path, const fs::path& folder) {
   return WriteFileAtomic(folder / "answer.json", DumpJson(out, 2));
 }
 
+Status ExpandAttention() {
+  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  HONE_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
+  HONE_ASSIGN_OR_RETURN(graph::Graph graph, graph::GraphFromJson(json));
+  const int times = fused::ExpandAllAttention(graph);
+  HONE_RETURN_IF_ERROR(graph.Verify());
+  std::cout << DumpJson(Json{{"times", times}, {"graph", graph::ToJson(graph)}}) << "\n";
+  return Ok();
+}
+
 }  // namespace
 }  // namespace hone
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--expand-attention") {
+    const hone::Status done = hone::ExpandAttention();
+    if (!done.ok()) std::fprintf(stderr, "%s\n", done.error().message.c_str());
+    return done.ok() ? 0 : 3;
+  }
   if (argc != 3) return 2;
   const hone::Status done = hone::Run(argv[1], argv[2]);
   if (!done.ok()) std::fprintf(stderr, "%s\n", done.error().message.c_str());

@@ -153,6 +153,22 @@ SplitGemmCosts ReadSplitGemm(const Figures& at) {
   return costs;
 }
 
+ConvolutionCosts ReadConvolution(const Figures& at) {
+  ConvolutionCosts costs;
+  costs.product_flops_per_us = at.Number("product_flops_per_us");
+  costs.bytes_per_us = at.Number("bytes_per_us");
+  costs.depthwise_bytes_per_us = at.Number("depthwise_bytes_per_us");
+  costs.call_us = at.Number("call_us");
+  costs.overlap = at.Number("overlap");
+  costs.few_waste = at.Number("few_waste");
+  costs.of_pytorch = at.Number("of_pytorch");
+  costs.pytorch_flops_per_us = at.Number("pytorch_flops_per_us");
+  costs.pytorch_passes = at.Number("pytorch_passes");
+  costs.pytorch_depthwise_bytes_per_us = at.Number("pytorch_depthwise_bytes_per_us");
+  costs.pytorch_depthwise_flops_per_us = at.Number("pytorch_depthwise_flops_per_us");
+  return costs;
+}
+
 Result<Json> DeviceFile(const std::string& name) {
   HONE_ASSIGN_OR_RETURN(const std::string_view text, EmbeddedText("devices/" + name));
   return ParseJson(text).WithContext(name);
@@ -167,6 +183,15 @@ Json WithoutRemarks(const Json& json) {
 }
 
 }  // namespace
+
+double FusedGpuCosts::Us(const std::map<std::string, double>& bytes_by_layout) const {
+  double us = 0;
+  for (const auto& [layout, bytes] : bytes_by_layout) {
+    const auto found = share.find(layout);
+    us += bytes / (copy_bytes_per_us * (found == share.end() ? share.at("pointwise") : found->second));
+  }
+  return us;
+}
 
 Result<DeviceCosts> LoadDeviceCosts() {
   HONE_ASSIGN_OR_RETURN(const Json gpu_file, DeviceFile("h200.json"));
@@ -190,6 +215,11 @@ Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file) 
   costs.gpu.cudnn = ReadCudnn(gpu.Section("cudnn"));
   costs.gpu.of_pytorch = gpu.Section("choice").Number("of_pytorch");
   costs.gpu.split_gemm = ReadSplitGemm(gpu.Section("split_gemm"));
+  const Figures fused = gpu.Section("fused");
+  costs.gpu.fused.copy_bytes_per_us = fused.Number("copy_bytes_per_us");
+  for (const char* layout : {"pointwise", "row", "resident", "split", "column", "scan", "pool"})
+    costs.gpu.fused.share[layout] = fused.Number(layout);
+  costs.gpu.convolution = ReadConvolution(gpu.Section("convolution"));
   costs.gpu.triton.wavefront_step_us = gpu.Section("triton").Number("wavefront_step_us");
   costs.gpu.triton.layer_step_us = gpu.Section("triton").Number("layer_step_us");
   costs.gpu.triton.most_hidden = gpu.Section("triton").Int("most_hidden");

@@ -65,6 +65,21 @@ struct SplitGemmCosts {
   int64_t most_parts = 0, blocks_per_part = 0, few_rows = 0, filled_rows = 0;
 };
 
+// Fused kernels: the rate of a copy, and the share of it that kernels of each layout reach.
+struct FusedGpuCosts {
+  double copy_bytes_per_us = 0;
+  std::map<std::string, double> share;
+  double Us(const std::map<std::string, double>& bytes_by_layout) const;
+};
+
+// Convolutions on the tensor cores and depthwise ones (templates/conv_product.cu, conv_depthwise.cu).
+struct ConvolutionCosts {
+  double product_flops_per_us = 0, bytes_per_us = 0, depthwise_bytes_per_us = 0, call_us = 0;
+  double overlap = 0, few_waste = 0, of_pytorch = 0;
+  double pytorch_flops_per_us = 0, pytorch_passes = 0;
+  double pytorch_depthwise_bytes_per_us = 0, pytorch_depthwise_flops_per_us = 0;
+};
+
 struct TritonCosts {
   double wavefront_step_us = 0, layer_step_us = 0;
   int64_t most_hidden = 0;
@@ -88,6 +103,8 @@ struct GpuCosts {
   double generous_step_us = 0;  // a dependent step of a recurrence that takes longer can be made faster
   double of_pytorch = 0;  // the share of PyTorch's time that a recurrent kernel may be predicted to take
   SplitGemmCosts split_gemm;
+  FusedGpuCosts fused;
+  ConvolutionCosts convolution;
   TritonCosts triton;
   LibraryCosts library;
 };

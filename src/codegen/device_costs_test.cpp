@@ -129,5 +129,22 @@ TEST(DeviceCosts, LeaveNoCopyInTheSources) {
   EXPECT_GT(files, 40);
 }
 
+// Bytes and microseconds of KernelBench's tasks on an H200 (bench/README.md).
+TEST(DeviceCosts, FusedKernelsArePredictedAsTheyWereMeasured) {
+  const FusedGpuCosts fused = LoadDeviceCosts()->gpu.fused;
+  struct Row {
+    const char *task, *layout;
+    double bytes, us;
+  };
+  for (const Row& row :
+       {Row{"26 GELU", "pointwise", 12.88e9, 3120}, Row{"23 Softmax", "resident", 12.88e9, 3760},
+        Row{"34 InstanceNorm", "resident", 15.03e9, 4180}, Row{"40 LayerNorm", "split", 570e6, 248},
+        Row{"41 Max Pooling 1D", "pool", 6.44e9, 1704}, Row{"42 Max Pooling 2D", "pool", 4.29e9, 1228},
+        Row{"98 KLDivLoss", "row", 1.07e9 * 2, 672}, Row{"47 Sum", "column", 8.59e9, 2250}}) {
+    const double predicted = fused.Us({{row.layout, row.bytes}});
+    EXPECT_NEAR(predicted / row.us, 1, 0.12) << row.task << ": " << predicted;
+  }
+}
+
 }  // namespace
 }  // namespace hone

@@ -1,6 +1,7 @@
 #include "codegen/expert.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "analysis/scopes.h"
@@ -22,6 +23,29 @@ bool RootedInSelf(const PyNode* node) {
   return false;
 }
 
+// Methods that a constructor names and no other function does, directly or through each other
+// (`_make_layer`). They run before forward and are no part of it. A name counts whatever it is looked up in.
+std::set<std::string_view> HelpersOfConstructors(const Scopes& scopes) {
+  std::map<std::string_view, std::set<std::string_view>> callers;  // functions with `.NAME`, by NAME
+  for (const PyNode* function : scopes.functions())
+    WalkPython(function, [&](const PyNode* node) {
+      if (node->Is(PyKind::kAttribute)) callers[node->name].insert(function->name);
+      return true;
+    });
+  callers.erase("forward");
+  std::set<std::string_view> helpers;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const auto& [name, by] : callers) {
+      const bool early = std::all_of(by.begin(), by.end(), [&, name = name](std::string_view caller) {
+        return caller == "__init__" || caller == name || helpers.count(caller) != 0;
+      });
+      if (early && by != std::set<std::string_view>{name}) grew |= helpers.insert(name).second;
+    }
+  }
+  return helpers;
+}
+
 // The worker found out by running it; the source says so too when a run could not show it (a state that
 // changes no answer, a draw behind a branch).
 void ReadHabits(const std::string& source, RecipeContext* context) {
@@ -34,11 +58,11 @@ void ReadHabits(const std::string& source, RecipeContext* context) {
   static const std::set<std::string_view> kDraws = {"rand",       "randn",   "randint",    "rand_like",
                                                     "randn_like", "normal",  "bernoulli",  "multinomial",
                                                     "randperm",   "normal_", "bernoulli_", "uniform_"};
+  const std::set<std::string_view> of_constructors = HelpersOfConstructors(scopes);
   for (const PyNode* function : scopes.functions()) {
     if (EnclosingClass(function) == nullptr || StartsWith(function->name, "__")) continue;
-    // Helpers that only a constructor calls also look like this; the price is a recipe not offered.
     const bool initialises = Contains(function->name, "init") || Contains(function->name, "reset");
-    if (initialises) continue;
+    if (initialises || of_constructors.count(function->name) != 0) continue;
     WalkPython(function, [&](const PyNode* node) {
       if (node->Is(PyKind::kAssign))
         for (const PyNode* target : node->args) context->keeps_state |= RootedInSelf(target);

@@ -63,6 +63,7 @@ Result<RecipeAnswer> ProposeCudaClusterBidirectionalFp32(const RecipeContext& co
 Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context);
 Result<RecipeAnswer> ProposeFusedGraph(const RecipeContext& context);
 Result<RecipeAnswer> ProposeFusedGraphCaptured(const RecipeContext& context);
+Result<RecipeAnswer> ProposeHalfNetwork(const RecipeContext& context);
 Result<RecipeAnswer> ProposeTritonFusedGraph(const RecipeContext& context);
 Result<RecipeAnswer> ProposeCpuFusedGraph(const RecipeContext& context);
 Result<RecipeAnswer> ProposeTritonPersistent(const RecipeContext& context);

@@ -11,6 +11,7 @@ const std::vector<Recipe>& AllRecipes() {
       {"cuda/split_gemm", ProposeSplitGemm, RecipeDevice::kGpu},
       {"cuda/fused_graph", ProposeFusedGraph, RecipeDevice::kGpu},
       {"cuda/fused_graph_captured", ProposeFusedGraphCaptured, RecipeDevice::kGpu},
+      {"cuda/half_network", ProposeHalfNetwork, RecipeDevice::kGpu},
       {"triton/fused_graph", ProposeTritonFusedGraph, RecipeDevice::kGpu},
       {"triton/persistent", ProposeTritonPersistent, RecipeDevice::kGpu},
       {"cuda/cooperative_grid", ProposeCudaCooperativeGrid, RecipeDevice::kGpu},

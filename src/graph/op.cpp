@@ -185,6 +185,7 @@ constexpr OpRow kOps[] = {
     {Op::kVarMean, "var_mean", OpClass::kReduction},
     {Op::kNorm, "norm", OpClass::kReduction},
     {Op::kNorm, "linalg_vector_norm", OpClass::kReduction},
+    {Op::kNorm, "linalg_norm", OpClass::kReduction},
     {Op::kNorm, "frobenius_norm", OpClass::kReduction},
     {Op::kLogsumexp, "logsumexp", OpClass::kReduction},
     {Op::kTopk, "topk", OpClass::kReduction},

@@ -170,9 +170,8 @@ static void hone_enter() {
   hone_switch(&b->fibers[b->current].context, &b->scheduler);
 }
 
-template <class Body>
-static void hone_run_block(Body& body, unsigned block, unsigned threads, size_t shared,
-                           std::barrier<>* cluster, std::vector<char*>* bases, unsigned rank) {
+static void hone_run_block(void (*body)(void*), void* argument, unsigned block, unsigned threads,
+                           size_t shared, std::barrier<>* cluster, std::vector<char*>* bases, unsigned rank) {
   constexpr size_t kStack = 128 * 1024;
   static thread_local HoneBlock b;
   b.fibers = std::vector<HoneBlock::Fiber>(threads);
@@ -184,8 +183,8 @@ static void hone_run_block(Body& body, unsigned block, unsigned threads, size_t 
   b.shared.assign(shared + 64, 0x7f);
   b.cluster = cluster;
   b.bases = bases;
-  b.body = [](void* at) { (*(Body*)at)(); };
-  b.argument = &body;
+  b.body = body;
+  b.argument = argument;
   hone_block = &b;
   blockIdx.x = block;
   if (cluster) {
@@ -213,11 +212,12 @@ static void hone_launch_apart(Body body, unsigned blocks, unsigned threads, unsi
   }
 }
 
-template <class Body>
-static void hone_launch(Body body, unsigned blocks, unsigned threads, unsigned cluster, size_t shared) {
+static void hone_launch_body(void (*body)(void*), void* argument, unsigned blocks, unsigned threads,
+                             unsigned cluster, size_t shared) {
   gridDim.x = blocks;
   if (cluster <= 1) {
-    for (unsigned i = 0; i < blocks; ++i) hone_run_block(body, i, threads, shared, nullptr, nullptr, 0);
+    for (unsigned i = 0; i < blocks; ++i)
+      hone_run_block(body, argument, i, threads, shared, nullptr, nullptr, 0);
     return;
   }
   for (unsigned i = 0; i < blocks; i += cluster) {
@@ -225,7 +225,14 @@ static void hone_launch(Body body, unsigned blocks, unsigned threads, unsigned c
     std::vector<char*> bases(cluster);
     std::vector<std::thread> hosts;
     for (unsigned r = 0; r < cluster; ++r)
-      hosts.emplace_back([&, r] { hone_run_block(body, i + r, threads, shared, &together, &bases, r); });
+      hosts.emplace_back(
+          [&, r] { hone_run_block(body, argument, i + r, threads, shared, &together, &bases, r); });
     for (std::thread& host : hosts) host.join();
   }
+}
+
+// All kernels share the code above: a copy for each of them would take most of the compile time.
+template <class Body>
+static void hone_launch(Body body, unsigned blocks, unsigned threads, unsigned cluster, size_t shared) {
+  hone_launch_body([](void* at) { (*(Body*)at)(); }, &body, blocks, threads, cluster, shared);
 }

@@ -19,7 +19,7 @@ import torch_python
 NVCC = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
 # cell, hidden, layers that run at once (or directions), chained, sequences per cluster
 STACKS = [("GRU", 256, 6, True, 5), ("LSTM", 256, 6, True, 5), ("GRU", 256, 2, False, 4), ("LSTM", 256, 2, False, 4), ("RNN_TANH", 256, 1, False, 4)]
-HOPPER_ONLY = {"split_gemm"}  # its wgmma exists on sm_90a alone
+HOPPER_ONLY = {"split_gemm", "conv_product", "conv_pack"}  # wgmma exists on sm_90a alone
 
 # cell, hidden, layers, directions, batch, terms per operand; on 132 processors
 GRIDS = [("GRU", 1024, 1, 1, 32, 1), ("GRU", 512, 4, 1, 32, 1), ("LSTM", 1536, 1, 1, 32, 1), ("GRU", 640, 2, 2, 12, 2)]
@@ -47,6 +47,12 @@ def configurations(runtime, split):
             yield "product_tf32", dict(PRODUCTS=products, VECTOR=vector)
     for rows, units in ((128, 256), (256, 128), (128, 128)):  # each kind of cluster
         yield "split_gemm", split._Launch(rows, units, 1024, 132).macros()
+    tile = dict(ROWS=128, WIDE=256, VECTOR=2, CTAS=1, DIRECT=0, PRECISE=0, SPREAD=1)
+    for change in (dict(), dict(ROWS=64, VECTOR=4), dict(VECTOR=1, SPREAD=2), dict(VECTOR=1, SPREAD=4), dict(DIRECT=1), dict(PRECISE=1, WIDE=128), dict(PRECISE=1, WIDE=128, VECTOR=1, SPREAD=2)):
+        yield "conv_product", {**tile, **change}
+    yield "conv_pack", {}
+    yield "conv_depthwise", dict(KY=3, KX=3, SY=1, SX=1, PY=1, PX=1, DY=1, DX=1, ROWS=4, COLUMNS=4, TIMES=1)
+    yield "conv_depthwise", dict(KY=5, KX=5, SY=2, SX=2, PY=2, PX=2, DY=1, DX=1, ROWS=2, COLUMNS=4, TIMES=1)
 
 
 def compile_one(source, name, macros, arch):
@@ -83,7 +89,9 @@ def main():
     runtime = recurrent_cuda_test.load_runtime(recurrent_cuda_test.WHOLE_RUNTIME)
     split = split_gemm_test.load_runtime()
     split._SOURCES["split_gemm"] += runtime_text.included("split_plain.cu")
-    sources = {**runtime._SOURCES, **split._SOURCES}
+    convolutions = {}
+    exec(compile(runtime_text.runtime_text(runtime_text.CONVOLUTION), "convolution_runtime.py", "exec"), convolutions)
+    sources = {**runtime._SOURCES, **split._SOURCES, **convolutions["_SOURCES"]}
     jobs = [(sources[c[0]], *c, arch) for c in configurations(runtime, split) for arch in architectures(c[0])]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         problems = [p for p in pool.map(lambda job: compile_one(*job), jobs) if p]

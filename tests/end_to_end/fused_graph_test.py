@@ -16,6 +16,7 @@ import pathlib
 import pickle
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -31,6 +32,7 @@ import torch.nn.functional as F
 
 import fused_house
 import fused_index_cases
+import fused_tail_cases
 import random_graphs
 
 R = torch.randn
@@ -219,6 +221,7 @@ def cases():
     yield "what a call made of a kernel's result", Case(lambda s, x: (lambda y: s.l(y) + y)(F.relu(x) * 2), l=nn.Linear(32, 32)), [R(6, 32)]
     yield "a whole network", nn.Sequential(nn.Linear(30, 50), nn.ReLU(), nn.LayerNorm(50), nn.Linear(50, 50), nn.ReLU(), nn.LayerNorm(50), nn.Linear(50, 5), nn.Softmax(1)), [R(8, 30)]
     yield from fused_index_cases.cases()
+    yield from fused_tail_cases.cases()
 
 
 class Several(nn.Module):
@@ -243,7 +246,7 @@ def random_cases(count):
 
 
 # What may be a call of ATen: products and convolutions, and what only makes another view of memory.
-CALLS = re.compile(r"aten\.(linear|conv\dd|convolution|addmm|mm|bmm|matmul|t|transpose|permute|slice|select|narrow|chunk|split|split_with_sizes|unbind|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
+CALLS = re.compile(r"aten\.(linear|conv\dd|conv_transpose\dd|convolution|addmm|mm|bmm|matmul|t|transpose|permute|slice|select|narrow|chunk|split|split_with_sizes|unbind|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
                    r"flip|zeros_like|broadcast_tensors|contiguous|clone|alias|detach|flatten|unflatten)\.")  # fmt: skip
 
 
@@ -440,6 +443,23 @@ def check_file(options, folder, device):
     return None
 
 
+def check_imports(options, folder, device):
+    """Importing the file takes milliseconds beside torch: nothing of torch.compile comes with it, which takes seconds."""
+    folder.mkdir()
+    x = R(8, 32)
+    spaces = {}
+    exec(FILE_TASK, spaces)
+    with torch.no_grad():
+        graph = fused_house.graph_of(spaces["Model"](32).eval(), [x])
+    text, why = fused_house.candidate_text(options.tool, FILE_TASK, graph, folder, device)
+    if text is None:
+        return "no kernels: " + why
+    (folder / "file.py").write_text(text)
+    command = "import sys, torch; before = set(sys.modules); import file; print([m for m in set(sys.modules) - before if m.split('.')[0] in ('torch', 'triton')])"
+    done = subprocess.run([sys.executable, "-c", command], cwd=folder, capture_output=True, text=True)
+    return None if done.stdout.strip() == "[]" else "it imports " + (done.stdout.strip() or done.stderr[-300:])
+
+
 def check_memory(options, folder):
     """Memory of large answers is used again, but never while somebody holds the answer or a view of it."""
     x = R(700, 600)
@@ -502,6 +522,9 @@ def main():
     wrong = []
     with tempfile.TemporaryDirectory(prefix="hone-fused-") as root, concurrent.futures.ThreadPoolExecutor(2) as compilers:
         root, begun = pathlib.Path(root), time.time()
+        # One folder for all files: the precompiled header takes as long as two of them.
+        os.environ.setdefault("HONE_HOST_KERNELS", str(root / "kernels"))
+        (root / "kernels").mkdir()
         waiting = []
         for first in range(0, len(listed), options.together):
             group = listed[first : first + options.together]
@@ -518,6 +541,7 @@ def main():
                 wrong += check(group, options, root / (folder.name + " apart"))
         others = [("the file", device, check_file) for device in options.devices]
         others += [("an index beyond the end", device, check_index) for device in options.devices]
+        others += [("imports", device, check_imports) for device in options.devices]
         others += [("memory", "cpu", lambda options, folder, device: check_memory(options, folder))] if "cpu" in options.devices else []
         for name, device, test in others:
             if options.only in name:

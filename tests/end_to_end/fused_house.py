@@ -31,8 +31,8 @@ def graph_of(model, inputs):
     return {**hone_graph.capture(model, inputs), "verified": True}
 
 
-def candidate_text(tool, source, graph, folder, device="cuda"):
-    """The file that the recipe writes for a task, or the sentence that says why not."""
+def candidate_text(tool, source, graph, folder, device="cuda", recipe=None):
+    """The file that the recipe (the fused graph of the device) writes for a task, or the sentence that says why not."""
     folder = pathlib.Path(folder)
     task = folder / "task.py"
     task.write_text(source)
@@ -46,7 +46,7 @@ def candidate_text(tool, source, graph, folder, device="cuda"):
     if done.returncode:
         raise RuntimeError(done.stderr)
     answer = json.loads((folder / "out" / "answer.json").read_text())
-    recipe = language + "/fused_graph"
+    recipe = recipe or language + "/fused_graph"
     for proposal in answer.get("proposals", []):
         if proposal["recipe"] == recipe:
             return (folder / "out" / proposal["file"]).read_text(), None

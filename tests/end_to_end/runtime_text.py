@@ -12,6 +12,7 @@ CLUSTER = (*COMMON, "part_cuda_driver.py", "recurrent_cuda.py")
 WHOLE = (*CLUSTER, "recurrent_grid.py", "recurrent_step.py")
 SPLIT_GEMM = ("part_runtime.py", "part_cuda_driver.py", "split_gemm.py")
 SPLIT_PRODUCT = ("part_runtime.py", "part_cuda_driver.py", "part_fused_graph.py", "fused_cuda.py", "split_product.py")
+CONVOLUTION = ("part_runtime.py", "part_cuda_driver.py", "part_fused_graph.py", "fused_cuda.py", "conv_convolution.py", "conv_depthwise.py")
 TRITON = (*COMMON, "recurrent_triton.py")
 CPU = (*COMMON, "part_cpu_build.py", "recurrent_cpu.py")
 

@@ -34,6 +34,23 @@ def _stand_in(function):
     return call
 
 
+class _Patched:
+    """Triton's interpreter replaces the functions of the language, all of them, whenever a kernel or one of its functions is called: a third of
+    the time. Here a launch does it, for both modules that its functions may see, and puts them back at its end."""
+
+    def __init__(self, interpreter, language):
+        self.patch, self.scope = interpreter._patch_lang, None
+        self.seen = types.SimpleNamespace(__globals__={"language": language, "core": language.core})
+
+    def __call__(self, function):
+        self.scope = self.scope or self.patch(self.seen)
+        return self
+
+    def restore(self):
+        self.scope, scope = None, self.scope
+        scope.restore()
+
+
 def mend_interpreter():
     """Triton 3.6 turns arrays of one element into numbers in a way that NumPy 2.4 no longer takes; and its interpreter cuts the digits off that a
     bfloat16 has no room for, where the compiler rounds."""
@@ -54,6 +71,7 @@ def mend_interpreter():
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
     interpreter._patch_lang_tensor, interpreter._convert_float = patch, round_to
+    interpreter._patch_lang = _Patched(interpreter, tl)
 
 
 def load(text, folder):

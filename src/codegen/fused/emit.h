@@ -37,6 +37,9 @@ struct KernelText {
   std::vector<KernelOperand> operands;
   std::vector<Launch> launches;
   double bytes = 0;  // through memory, each operand once
+  // Of a map with one float32 result in CUDA: the same as a function of an element (conv_chain.cu), for what
+  // computes one of its operands.
+  std::string chain;
 };
 
 struct EmitterDevice {

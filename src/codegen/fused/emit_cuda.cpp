@@ -1,6 +1,8 @@
 #include "codegen/fused/emit_cuda.h"
 
 #include "base/json.h"
+#include "base/template.h"
+#include "codegen/candidate_text.h"
 
 namespace hone::fused {
 
@@ -69,6 +71,8 @@ Status CudaEmitter::Pointwise() {
   std::vector<int> roots;
   for (const Output& output : kernel_.outputs) roots.push_back(output.instruction);
   const Printer::Closure closure = printer_.ElementClosure(roots);
+  if (const std::optional<size_t> far = FarAxis(Reads(closure)))
+    return Tiled(*far, Reads(closure), closure.statements);
   Json inputs = Json::array(), outputs = Json::array(), lines = Json::array();
   int64_t streamed = 0;
   for (const int i : Reads(closure)) {
@@ -81,6 +85,7 @@ Status CudaEmitter::Pointwise() {
     input.update({{"row", row},
                   {"step", load(i)[inner]},
                   {"at", FromStart(i, Offset(Part(load(i), false), "i"))},
+                  {"whole", at(i).start == 0 && load(i) == graph::ContiguousStrides(sizes_)},
                   {"window", ""}});
     inputs.push_back(input);
   }
@@ -118,7 +123,15 @@ Status CudaEmitter::Pointwise() {
   launch.threads = threads;
   launch.blocks = Up(total, threads * unroll * vec);
   out_.launches = {launch};
-  return Render("fused_pointwise.cu", {});
+  HONE_RETURN_IF_ERROR(Render("fused_pointwise.cu", {}));
+  for (const int i : Reads(closure))
+    if (gathers(i) || is_place(i)) return Ok();
+  if (kernel_.outputs.size() != 1 || program_.at(kernel_.outputs[0].item).dtype != DType::kFloat32 ||
+      stores_[0] != graph::ContiguousStrides(sizes_))
+    return Ok();
+  HONE_ASSIGN_OR_RETURN(const std::string_view chain, TemplateText("conv_chain.cu"));
+  HONE_ASSIGN_OR_RETURN(out_.chain, RenderTemplate(chain, values_).WithContext("conv_chain.cu"));
+  return Ok();
 }
 
 }  // namespace hone::fused

@@ -1,6 +1,8 @@
-// Kernels as CUDA C++. One file per layout: emit_cuda.cpp (pointwise), emit_cuda_reduction.cpp with
-// emit_cuda_layout.cpp, emit_cuda_scan.cpp, emit_cuda_pool.cpp.
+// Kernels as CUDA C++. One file per layout: emit_cuda.cpp (pointwise), emit_cuda_tiled.cpp,
+// emit_cuda_reduction.cpp with emit_cuda_layout.cpp, emit_cuda_scan.cpp, emit_cuda_pool.cpp.
 #pragma once
+
+#include <optional>
 
 #include "base/json_fwd.h"
 #include "codegen/fused/emitter.h"
@@ -54,6 +56,10 @@ class CudaEmitter : public Emitter {
   }
   // What all elements of a row gather, and what each of them does.
   void NameGathers();
+
+  // emit_cuda_tiled.cpp
+  std::optional<size_t> FarAxis(const std::vector<int>& reads) const;
+  Status Tiled(size_t p, const std::vector<int>& reads, const std::vector<int>& statements);
 
   // emit_cuda_layout.cpp
   bool ChooseResident(int64_t held_bytes);

@@ -7,6 +7,8 @@ namespace {
 
 constexpr int64_t kColumnBytes = 32768;  // of shared memory, for what was reduced down the windows
 constexpr int64_t kMostRows = 24;        // input rows that a thread has on their way
+constexpr int64_t kMostRegisters = 80;   // that vectors of rows and what becomes of them may take
+constexpr int64_t kTilesOfABlock = 4;    // of one row, where tiles are copied ahead
 
 }  // namespace
 
@@ -31,14 +33,24 @@ Status CudaEmitter::Pool() {
   // A tile of 1 axis has no rows beside each other that would keep loads on their way, so it is longer.
   const bool copies = spatial == 1 && !kernel_.before && seen.dtype == it.dtype &&
                       strides == graph::ContiguousStrides(seen.shape);
+  // Windows that overlap are read several times, out of the first cache: fewer and wider loads. A row must
+  // have whole vectors.
+  const int64_t pack = 16 / graph::BytesOf(seen.dtype), in_w = pooled.Tail(seen.shape).back();
+  bool overlaps = false;
+  for (const char* axis : {"d", "h", "w"})
+    overlaps = overlaps || of(stride, axis) < (of(kernel, axis) - 1) * of(dilation, axis) + 1;
+  const bool vectors = spatial > 1 && !kernel_.before && overlaps && pack <= 4 && in_w % pack == 0 &&
+                       strides == graph::ContiguousStrides(seen.shape);
+  const int64_t vecw = vectors ? pack : 1;
   int64_t tile_h = 1, tile_w = std::min<int64_t>(of(size, "w"), copies ? 2048 : 1024);
   while (tile_w > 32 && span("w", tile_w) > (copies ? 4608 : 2304)) tile_w = Up(tile_w, 2);
   while (tile_h * 2 <= of(size, "h") && span("h", tile_h * 2) <= kMostRows && tile_h < 8 &&
-         tile_h * 2 * span("w", tile_w) * 4 <= kColumnBytes)
+         tile_h * 2 * span("w", tile_w) * 4 <= kColumnBytes &&
+         (!vectors || (span("h", tile_h * 2) + tile_h * 2) * vecw <= kMostRegisters))
     tile_h *= 2;
   if (tile_h * span("w", tile_w) * 4 > 49152)
     return Error{ErrorKind::kInternal, "a window is too wide for a block"};
-  const int64_t wide = span("w", tile_w);
+  const int64_t wide = Up(span("w", tile_w) + vecw - 1, vecw);
   const int64_t threads = std::clamp<int64_t>(Up(Up(wide, Up(wide, 288)), 32) * 32, 64, 288);
   std::vector<int> roots;
   for (const Output& output : kernel_.outputs) roots.push_back(output.instruction);
@@ -91,7 +103,7 @@ Status CudaEmitter::Pool() {
                        {"at", Offset(Part(stores_[i], false), "i")}});
     lines.push_back(fmt::format("y{} = {};", i, printer_.Name(output.instruction)));
   }
-  if (copies) NeedAlignment(GetString(raw.front(), "pointer"), 16);
+  if (copies || vectors) NeedAlignment(GetString(raw.front(), "pointer"), 16);
   int64_t planes = of(size, "d");
   for (size_t i = 0; i < lead; ++i) {
     planes *= seen.shape[i];
@@ -101,6 +113,9 @@ Status CudaEmitter::Pool() {
   values_.update({{"threads", threads},
                   {"tile_h", tile_h},
                   {"tile_w", tile_w},
+                  {"vecw", vecw},
+                  {"vectors", vectors},
+                  {"tiles", copies ? kTilesOfABlock : 1},
                   {"index", IndexType(std::max(it.elements(), seen.elements()))},
                   {"ctype", ComputedType(it.dtype)},
                   {"kernel", kernel},
@@ -126,6 +141,7 @@ Status CudaEmitter::Pool() {
   launch.entry = kKernelName;
   launch.threads = threads;
   launch.blocks = planes * Up(of(size, "h"), tile_h) * Up(of(size, "w"), tile_w);
+  if (copies) launch.blocks = planes * Up(Up(of(size, "w"), tile_w), kTilesOfABlock);
   out_.launches = {launch};
   return Render("fused_pool.cu", {});
 }

@@ -36,11 +36,23 @@ std::string PythonString(const std::string& text) {
   return DumpJson(Json(text));
 }
 
+// What is called for an operator: ATen's, or one of templates/half_network.py ("hone.half_pool.default").
+std::string FunctionText(const std::string& target) {
+  if (!StartsWith(target, "hone.")) return fmt::format("_AtenCall({})", PythonString(target));
+  return fmt::format("_HoneCall(_{})", Split(target, '.')[1]);
+}
+
 class Writer {
  public:
   Writer(const graph::Graph& graph, const Plan& plan, Language language, const EmitterDevice& device,
-         const std::map<graph::NodeId, Product>& products)
-      : graph_(graph), plan_(plan), language_(language), device_(device), products_(products) {}
+         const std::map<graph::NodeId, Product>& products,
+         const std::map<graph::NodeId, Convolution>& convolutions)
+      : graph_(graph),
+        plan_(plan),
+        language_(language),
+        device_(device),
+        products_(products),
+        convolutions_(convolutions) {}
 
   Result<GraphText> Run() {
     HONE_RETURN_IF_ERROR(WriteKernels());
@@ -66,6 +78,7 @@ class Writer {
         return Ok();
       }
       const KernelText text = std::move(*emitted);
+      chains_[k] = {text.chain, text.operands};
       const auto [found, is_new] = names.try_emplace(text.source, fmt::format("fused{}", names.size()));
       if (is_new && language_ == Language::kTriton) {
         source += "\n\n" + ReplaceAll(text.source, kKernelName, found->second);
@@ -129,6 +142,10 @@ class Writer {
                          {"launches", Join(launches, ", ")}});
       out_.launches += static_cast<int>(text.launches.size());
       out_.kernel_bytes += text.bytes;
+      // Rows in parts are read again by the last launch, unless that only merges the parts.
+      const bool again = text.launches.size() > 1 && text.launches.back().blocks > 1;
+      const bool resident = !text.launches.empty() && text.launches[0].resident;
+      out_.bytes_by_layout[resident ? "resident" : again ? "split" : text.layout] += text.bytes;
       out_.about.push_back(text.layout + ": " + text.about);
     }
     out_.kernels = static_cast<int>(names.size());
@@ -167,14 +184,19 @@ class Writer {
   }
   void Use(const std::string& name) { last_use_[name] = steps_.size(); }
 
+  // Whether a fused kernel computes the value, in every call.
+  bool IsComputed(ValueId value) const {
+    const auto found = plan_.lowered.item_of.find(value);
+    return found != plan_.lowered.item_of.end() && program().at(found->second).computes();
+  }
+
   // The call of Hone's kernel for a product; `call` is what PyTorch would run. An operand that follows from
   // weights is packed with the other values that do.
   std::string ProductLine(const Product& product, ValueId result, const std::string& call) {
     const size_t number = product_values_.size();
     std::string packed = "None", of = product.of;
     const ValueId weight = of == "x" ? product.x : product.w;
-    const auto found = plan_.lowered.item_of.find(weight);
-    if (found != plan_.lowered.item_of.end() && program().at(found->second).computes()) of = "";
+    if (IsComputed(weight)) of = "";
     if (!of.empty()) {
       packed = fmt::format("p{}", number);
       collect_ = &fixed_reads_;
@@ -198,6 +220,116 @@ class Writer {
     out_.about.push_back("product: " + product.About());
     return fmt::format("_product{}(device, stream, {}, {}, {}, {}, lambda: {})", number, Variable(product.x),
                        Variable(product.w), product.bias ? Variable(*product.bias) : "None", packed, call);
+  }
+
+  // The same for a convolution. `chain`: the kernel that follows in its epilogue, or -1; then `call` runs
+  // both.
+  std::string ConvolutionLine(const Convolution& made, const std::string& call, int chain = -1) {
+    const size_t number = convolution_values_.size();
+    std::string sizes =
+        fmt::format("x={}, out={}, kernel={}, stride={}, padding={}, dilation={}", PythonShape(made.in),
+                    PythonShape(made.out), PythonShape(made.kernel), PythonShape(made.stride),
+                    PythonShape(made.padding), PythonShape(made.dilation));
+    if (!made.depthwise)
+      sizes += fmt::format(", groups={}, transposed={}", made.groups, made.transposed ? "True" : "False");
+    std::string behind;
+    if (chain >= 0) {
+      const auto& [text, operands] = chains_[static_cast<size_t>(chain)];
+      std::string reads, expected;
+      std::vector<std::string> given;
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const Item& item = program().at(operands[i].item);
+        const bool result = item.kind == ItemKind::kTensor && item.value == chained_.at(chain).value;
+        reads += fmt::format("#define HONE_READ_p{}(x) {}\n", i, result ? "v" : "(x)");
+        if (operands[i].role == KernelOperand::Role::kOutput)
+          sizes += fmt::format(", made={}", PythonShape(item.shape));
+        if (result || operands[i].role != KernelOperand::Role::kInput) {
+          expected += "None, ";
+          continue;
+        }
+        const bool tensor = item.kind == ItemKind::kTensor;
+        const Shape& shape = tensor ? graph_.type(item.value).shape : item.shape;
+        const Strides strides =
+            tensor ? graph_.type(item.value).strides : graph::ContiguousStrides(item.shape);
+        expected +=
+            fmt::format("({}, {}, {}), ", PythonShape(shape), PythonShape(strides), operands[i].align);
+        given.push_back(tensor ? Variable(item.value) : fmt::format("t{}", operands[i].item));
+      }
+      sizes += fmt::format(", operands=({})", expected);
+      behind = ", " + PythonTuple(given);
+      convolution_values_.push_back({{"chain", reads + text}});
+    } else {
+      convolution_values_.push_back({{"chain", ""}});
+    }
+    convolution_values_.back().update({{"number", number},
+                                       {"about", made.About()},
+                                       {"kind", made.depthwise ? "_Depthwise" : "_Convolution"},
+                                       {"sizes", sizes}});
+    std::string packed;
+    if (!made.depthwise) {
+      collect_ = &fixed_reads_;
+      fixed_lines_.push_back(fmt::format("c{} = _conv{}.pack(device, {})", number, number, Variable(made.w)));
+      collect_ = nullptr;
+      packed_.push_back(fmt::format("c{}", number));
+      packed = packed_.back() + ", ";
+    }
+    out_.convolutions += 1;
+    out_.products_us += made.us;
+    out_.replaced_us += made.pytorch_us;
+    out_.about.push_back("convolution: " + made.About());
+    return fmt::format("_conv{}(device, stream, {}, {}, {}, {}lambda: {})", number, Variable(made.x),
+                       Variable(made.w), made.bias ? Variable(*made.bias) : "None", packed, call + behind);
+  }
+
+  // The memory that a value of the graph is: its own, or that of the value it is a view of.
+  ValueId MemoryOf(ValueId value) const {
+    const auto found = plan_.lowered.item_of.find(value);
+    const bool tensor =
+        found != plan_.lowered.item_of.end() && program().at(found->second).kind == ItemKind::kTensor;
+    return tensor ? program().at(found->second).value : value;
+  }
+
+  // Maps that read the result of a convolution, which nothing else reads, run in its epilogue.
+  void ChainConvolutions() {
+    std::map<ValueId, int> reads;  // -1: more than one kernel's, or a call's
+    const auto add = [&](ValueId value, int reader) {
+      const auto [found, is_new] = reads.try_emplace(MemoryOf(value), reader);
+      if (!is_new) found->second = -1;
+    };
+    for (const ValueId value : graph_.outputs().Leaves()) add(value, -1);
+    for (const Step& step : plan_.steps) {
+      if (!step.is_call) {
+        for (const ItemId item : read_[static_cast<size_t>(step.kernel)])
+          if (program().at(item).kind == ItemKind::kTensor) add(program().at(item).value, step.kernel);
+        continue;
+      }
+      for (const graph::Argument& argument : graph_.node(step.node).arguments) {
+        if (const auto* id = std::get_if<ValueId>(&argument.value)) add(*id, -1);
+        if (const auto* list = std::get_if<graph::ValueList>(&argument.value))
+          for (const std::optional<ValueId>& item : *list)
+            if (item) add(*item, -1);
+      }
+    }
+    for (const auto& [node, made] : convolutions_) {
+      const ValueId result = graph_.node(node).result();
+      const auto reader = reads.find(result);
+      if (made.depthwise || IsComputed(made.w) || reader == reads.end() || reader->second < 0) continue;
+      const auto k = static_cast<size_t>(reader->second);
+      const auto& [text, operands] = chains_[k];
+      if (text.empty() || chained_.count(reader->second) != 0 ||
+          graph::ElementsOf(plan_.kernels[k].domain) != graph_.type(result).elements())
+        continue;
+      bool whole = true;
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const Item& item = program().at(operands[i].item);
+        if (item.kind == ItemKind::kTensor && item.value == result)
+          whole = whole && !Contains(text, fmt::format("a.p{} + (", i));
+      }
+      if (!whole) continue;
+      chained_[reader->second] = {node, result, ""};
+      out_.launches -= 1;
+      out_.kernel_bytes -= 8 * static_cast<double>(graph_.type(result).elements());
+    }
   }
 
   Result<std::string> PythonArgument(const graph::ArgumentValue& value) {
@@ -228,6 +360,7 @@ class Writer {
   }
 
   Status WriteSteps() {
+    ChainConvolutions();
     const std::vector<bool> fixed = graph::FixedValues(graph_);
     Json operators = Json::array();
     std::map<std::string, size_t> numbers;
@@ -235,9 +368,12 @@ class Writer {
       if (!step.is_call) {
         const size_t k = static_cast<size_t>(step.kernel);
         std::vector<std::string> results, arguments = {"device", "stream"};
+        const auto chain = chained_.find(step.kernel);
         for (const ItemId item : read_[k]) {
           const Item& it = program().at(item);
-          if (it.kind == ItemKind::kTensor) {
+          if (chain != chained_.end() && it.kind == ItemKind::kTensor && it.value == chain->second.value) {
+            arguments.push_back(chain->second.call);
+          } else if (it.kind == ItemKind::kTensor) {
             arguments.push_back(Variable(it.value));
           } else {
             arguments.push_back(fmt::format("t{}", item));
@@ -248,6 +384,15 @@ class Writer {
           results.push_back(fmt::format("t{}", item));
           Use(results.back());
         }
+        if (chain != chained_.end()) {
+          for (const graph::Argument& argument : graph_.node(chain->second.node).arguments)
+            HONE_RETURN_IF_ERROR(PythonArgument(argument.value));  // they are read here
+          const std::string both = fmt::format("_kernel{}({})[0]", k, Join(arguments, ", "));
+          steps_.push_back(
+              fmt::format("{} = {}", results[0],
+                          ConvolutionLine(convolutions_.at(chain->second.node), both, step.kernel)));
+          continue;
+        }
         steps_.push_back(fmt::format("{} = _kernel{}({})",
                                      Join(results, ", ") + (results.size() == 1 ? "," : ""), k,
                                      Join(arguments, ", ")));
@@ -255,7 +400,7 @@ class Writer {
       }
       const graph::Node& node = graph_.node(step.node);
       const auto [found, is_new] = numbers.try_emplace(node.target, numbers.size());
-      if (is_new) operators.push_back({{"number", found->second}, {"target", node.target}});
+      if (is_new) operators.push_back({{"number", found->second}, {"function", FunctionText(node.target)}});
       std::vector<std::string> arguments, results;
       const bool once = fixed[static_cast<size_t>(node.result())];
       collect_ = once ? &fixed_reads_ : nullptr;
@@ -264,6 +409,12 @@ class Writer {
         arguments.push_back(std::move(text));
       }
       collect_ = nullptr;
+      const auto chain = std::find_if(chained_.begin(), chained_.end(),
+                                      [&](const auto& one) { return one.second.node == step.node; });
+      if (chain != chained_.end()) {
+        chain->second.call = fmt::format("_aten{}.one({})", found->second, Join(arguments, ", "));
+        continue;
+      }
       for (const ValueId result : node.results) {
         results.push_back(fmt::format("v{}", static_cast<int>(result)));
         if (once)
@@ -275,13 +426,17 @@ class Writer {
                                      Join(arguments, ", "));
       const auto product = products_.find(step.node);
       if (product != products_.end()) call = ProductLine(product->second, node.result(), call);
+      const auto convolution = convolutions_.find(step.node);
+      const bool convolved = convolution != convolutions_.end() && !IsComputed(convolution->second.w);
+      if (convolved) call = ConvolutionLine(convolution->second, call);
       const std::string line = Join(results, ", ") + " = " + call;
       if (once) {
         fixed_lines_.push_back(line);
         continue;
       }
       const graph::OpClass kind = graph::ClassOf(node.op);
-      if (kind != graph::OpClass::kView && kind != graph::OpClass::kCreate && product == products_.end())
+      if (kind != graph::OpClass::kView && kind != graph::OpClass::kCreate && product == products_.end() &&
+          !convolved)
         out_.calls += 1;
       steps_.push_back(line);
     }
@@ -310,6 +465,7 @@ class Writer {
     out_.values["steps"] = lines;
     out_.values["operators"] = operators;
     out_.values["products"] = product_values_;
+    out_.values["convolutions"] = convolution_values_;
     out_.values["result"] = result;
     return Ok();
   }
@@ -398,9 +554,17 @@ class Writer {
   const Language language_;
   const EmitterDevice& device_;
   const std::map<graph::NodeId, Product>& products_;
+  const std::map<graph::NodeId, Convolution>& convolutions_;
   GraphText out_;
-  Json product_values_ = Json::array();
+  Json product_values_ = Json::array(), convolution_values_ = Json::array();
   std::map<size_t, std::vector<ItemId>> read_, written_;
+  std::map<size_t, std::pair<std::string, std::vector<KernelOperand>>> chains_;  // of kernels that are maps
+  struct Chained {
+    graph::NodeId node{-1};
+    ValueId value{-1};  // its result
+    std::string call;   // what PyTorch would run
+  };
+  std::map<int, Chained> chained_;  // by kernel: the convolution it is part of
   std::vector<std::string> steps_;
   std::map<std::string, size_t> last_use_;
   std::set<ValueId> outside_, bound_;
@@ -414,8 +578,9 @@ class Writer {
 }  // namespace
 
 Result<GraphText> WriteGraph(const graph::Graph& graph, const Plan& plan, Language language,
-                             const EmitterDevice& device, const std::map<graph::NodeId, Product>& products) {
-  return Writer(graph, plan, language, device, products).Run();
+                             const EmitterDevice& device, const std::map<graph::NodeId, Product>& products,
+                             const std::map<graph::NodeId, Convolution>& convolutions) {
+  return Writer(graph, plan, language, device, products, convolutions).Run();
 }
 
 }  // namespace hone::fused

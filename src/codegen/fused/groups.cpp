@@ -14,6 +14,8 @@ namespace hone::fused {
 
 namespace {
 
+constexpr int64_t kSmallReduction = 1 << 16;  // elements: a launch costs more than they do
+
 // How a kernel's points find elements of an item: strides in the item's order, from `start` on, and what
 // indices add that the kernel computes.
 struct Moving {
@@ -38,6 +40,13 @@ class Builder {
  public:
   Builder(const Program& program, const std::set<ItemId>& inlined, const std::vector<ItemId>& items)
       : program_(program), inlined_(inlined), items_(items), own_(items.begin(), items.end()) {}
+
+  // Also divides axes as what the kernel reads through views has them. It needs that where a view cannot be
+  // passed otherwise: a transposed tensor whose first axes are one now.
+  Builder& Finer() {
+    finer_ = true;
+    return *this;
+  }
 
   std::optional<Kernel> Build(const std::vector<ItemId>& outputs) {
     if (!FindDomain()) return std::nullopt;
@@ -72,6 +81,8 @@ class Builder {
       if (!finer) return false;
       domain = *finer;
     }
+    if (finer_)
+      for (const ItemId id : items_) RefineByInlined(id, most, &domain);
     if (domain.empty()) domain = {1};
     kernel_.domain = domain;
     kernel_.reduced.assign(domain.size(), false);
@@ -101,6 +112,15 @@ class Builder {
       if (!per_row && item.elements() != most && (item.elements() != rows_ || kernel_.scans)) return false;
     }
     return true;
+  }
+
+  void RefineByInlined(ItemId id, int64_t most, Shape* domain) const {
+    for (const ItemId arg : program_.at(id).args) {
+      const Item& item = program_.at(arg);
+      if (inlined_.count(arg) == 0 || item.elements() != most) continue;
+      if (const std::optional<Shape> finer = Refine(*domain, item.shape)) *domain = *finer;
+      RefineByInlined(arg, most, domain);
+    }
   }
 
   // Every item of the kernel is seen either element by element or row by row.
@@ -264,6 +284,7 @@ class Builder {
   const std::set<ItemId>& inlined_;
   const std::vector<ItemId>& items_;
   const std::set<ItemId> own_;
+  bool finer_ = false;
   Kernel kernel_;
   Strides full_, row_;
   int64_t elements_ = 1, rows_ = 1;
@@ -272,10 +293,12 @@ class Builder {
 
 class Divider {
  public:
-  Divider(const graph::Graph& graph, const std::set<graph::NodeId>& as_calls)
-      : graph_(graph), as_calls_(as_calls) {}
+  // `written`: maps that no reader may compute for itself.
+  Divider(const graph::Graph& graph, const std::set<graph::NodeId>& as_calls, const std::set<ItemId>& written)
+      : graph_(graph), as_calls_(as_calls), written_(written) {}
 
-  // Without kernels if an item fits none; `unfit` names its nodes then.
+  // Without kernels if an item fits none. Then `in_the_way` has maps that should be written for once, or
+  // `unfit` names the item's nodes.
   Plan Run() {
     plan_.lowered = Lower(graph_, as_calls_);
     FindUsers();
@@ -293,6 +316,7 @@ class Divider {
   }
 
   std::set<graph::NodeId> unfit;
+  std::set<ItemId> in_the_way;
 
  private:
   const Program& program() const { return plan_.lowered.program; }
@@ -341,7 +365,9 @@ class Divider {
       if (item.is_view() || in_view.count(id) != 0 ||
           (item.kind == ItemKind::kReshape && inlined_.count(item.args[0]) != 0))
         inlined_.insert(id);
-      if (item.kind != ItemKind::kMap || left_.count(id) != 0 || users_[id].empty()) continue;
+      if (item.kind != ItemKind::kMap || left_.count(id) != 0 || users_[id].empty() ||
+          written_.count(id) != 0)
+        continue;
       bool leaf = !CountsWhereMoved(id), reads = false;
       for (const ItemId arg : item.args) {
         leaf = leaf && (item.cheap || !program().at(arg).computes() || inlined_.count(arg) != 0);
@@ -401,7 +427,9 @@ class Divider {
       }
       for (const ItemId arg : item.args) large += 2 * program().at(arg).elements() >= item.elements() ? 1 : 0;
       // Elements that lie apart are slow to load: only one operand is.
-      if (!only || CountsWhereMoved(id) || wanted > item.elements() || (far && large > 1)) continue;
+      if (!only || written_.count(id) != 0 || CountsWhereMoved(id) || wanted > item.elements() ||
+          (far && large > 1))
+        continue;
       if (far) scattered.insert(id);
       demand[id] = wanted;
       out.insert(id);
@@ -490,9 +518,22 @@ class Divider {
     if (item.kind == ItemKind::kReduce || item.kind == ItemKind::kMap)
       for (int target = static_cast<int>(plan_.kernels.size()) - 1; target >= 0; --target)
         if (SharesReads(target, id) && Join(target, id)) return;
+    // Small reductions side by side cost one launch instead of two: the sum and the count of a mean.
+    if (item.kind == ItemKind::kReduce && program().at(item.args[0]).elements() <= kSmallReduction)
+      for (int target = static_cast<int>(plan_.kernels.size()) - 1; target >= 0; --target)
+        if (ReducesAsMany(target, id) && Join(target, id)) return;
     plan_.kernels.emplace_back();
     plan_.kernels.back().items = {id};
     kernel_of_[static_cast<size_t>(id)] = static_cast<int>(plan_.kernels.size()) - 1;
+  }
+
+  bool ReducesAsMany(int target, ItemId id) const {
+    const int64_t elements = program().at(program().at(id).args[0]).elements();
+    for (const ItemId other : plan_.kernels[static_cast<size_t>(target)].items)
+      if (program().at(other).kind == ItemKind::kReduce &&
+          program().at(program().at(other).args[0]).elements() == elements)
+        return true;
+    return false;
   }
 
   bool SharesReads(int target, ItemId id) const {
@@ -552,6 +593,16 @@ class Divider {
     }
   }
 
+  // Maps that `id` computes for itself. A view may ask for elements of which no strides tell where they are
+  // in the map's operands: every second one of rows that a mean belongs to.
+  void FindMapsOf(ItemId id) {
+    for (const ItemId arg : program().at(id).args) {
+      if (inlined_.count(arg) == 0) continue;
+      if (program().at(arg).kind == ItemKind::kMap) in_the_way.insert(arg);
+      FindMapsOf(arg);
+    }
+  }
+
   void Finish() {
     // What leaves its kernel.
     for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id) {
@@ -568,8 +619,10 @@ class Divider {
         if (left_.count(id) != 0) outputs.push_back(id);
       std::optional<Kernel> built = Builder(program(), inlined_, plan_.kernels[k].items).Build(outputs);
       if (outputs.empty()) continue;  // reshapes alone
+      if (!built) built = Builder(program(), inlined_, plan_.kernels[k].items).Finer().Build(outputs);
       if (!built) {
-        unfit = NodesOf(plan_, plan_.kernels[k].items);
+        for (const ItemId id : plan_.kernels[k].items) FindMapsOf(id);
+        if (in_the_way.empty()) unfit = NodesOf(plan_, plan_.kernels[k].items);
         return;
       }
       if (const auto found = into.find(static_cast<int>(k)); found != into.end()) {
@@ -625,6 +678,7 @@ class Divider {
 
   const graph::Graph& graph_;
   const std::set<graph::NodeId>& as_calls_;
+  const std::set<ItemId>& written_;
   Plan plan_;
   std::set<ItemId> wanted_, inlined_, left_;
   std::set<ItemId> of_places_,
@@ -645,10 +699,15 @@ std::set<graph::NodeId> NodesOf(const Plan& plan, const std::vector<ItemId>& ite
 }
 
 Plan DivideIntoKernels(const graph::Graph& graph, std::set<graph::NodeId> as_calls) {
-  while (true) {  // ends, because a node that is a call has no items
-    Divider divider(graph, as_calls);
+  // Ends, because a node that is a call has no items, and a map that is written is computed by nobody else.
+  std::set<ItemId> written;
+  while (true) {
+    Divider divider(graph, as_calls, written);
     Plan plan = divider.Run();
-    if (divider.unfit.empty()) return plan;
+    if (divider.unfit.empty() && divider.in_the_way.empty()) return plan;
+    written.merge(divider.in_the_way);
+    if (divider.unfit.empty()) continue;
+    written.clear();  // items have other numbers now
     as_calls.merge(divider.unfit);
   }
 }

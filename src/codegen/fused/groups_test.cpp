@@ -173,6 +173,38 @@ TEST(Groups, ASliceOffABoundaryIsNotReadInVectors) {
   EXPECT_THAT(c.Emit(0).source, HasSubstr("#define VEC 1\n"));
 }
 
+TEST(Groups, AViewAcrossTheRowsOfAMeanReadsWhatWasWritten) {
+  Case c;
+  const ValueId x = c.Input({4, 18});
+  const ValueId mean =
+      c.Node("aten.mean.dim", {{"self", x}, {"dim", std::vector<int64_t>{1}}, {"keepdim", true}}, {4, 1});
+  const ValueId less =
+      c.Node("aten.sub.Tensor", {{"self", x}, {"other", mean}, {"alpha", int64_t{1}}}, {4, 18});
+  const ValueId flat =
+      c.Node("aten.reshape.default", {{"self", less}, {"shape", std::vector<int64_t>{72}}}, {72});
+  const ValueId some = c.Node("aten.slice.Tensor",
+                              {{"self", flat},
+                               {"dim", int64_t{0}},
+                               {"start", int64_t{11}},
+                               {"end", int64_t{71}},
+                               {"step", int64_t{2}}},
+                              {30});
+  c.Return(c.Relu(some));
+  EXPECT_THAT(c.Steps(), ElementsAre("row", "pointwise"));
+}
+
+TEST(Groups, ATransposedScanWhoseAxesAreMergedIsReadByItsOwnAxes) {
+  Case c;
+  const ValueId scan =
+      c.Node("aten.cumsum.default", {{"self", c.Input({8, 8, 33})}, {"dim", int64_t{1}}}, {8, 8, 33});
+  const ValueId turned =
+      c.Node("aten.transpose.int", {{"self", scan}, {"dim0", int64_t{1}}, {"dim1", int64_t{2}}}, {8, 33, 8});
+  const ValueId flat =
+      c.Node("aten.reshape.default", {{"self", turned}, {"shape", std::vector<int64_t>{264, 8}}}, {264, 8});
+  c.Return(c.Relu(flat));
+  EXPECT_THAT(c.Steps(), ElementsAre("scan", "pointwise"));
+}
+
 TEST(Groups, AViewThatACallReadsIsAtens) {
   Case c;
   c.Return(c.Linear(c.Slice(c.Relu(c.Input({64, 48})), 8, 48), 16));

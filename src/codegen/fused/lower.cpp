@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "codegen/fused/half_graph.h"
 
 namespace hone::fused {
 
@@ -226,6 +227,7 @@ std::optional<ItemId> Lowering::OperandAs(const graph::Node& node, std::string_v
 }
 
 std::vector<ItemId> Lowering::LowerNode(const graph::Node& node) {
+  if (node.target == kGuarded) return LowerGuarded(node);
   const std::string name = BaseName(node.target);
   if (name.empty()) return {};
   for (const auto lower :
@@ -237,6 +239,20 @@ std::vector<ItemId> Lowering::LowerNode(const graph::Node& node) {
     if (!items.empty()) return items;
   }
   return {};
+}
+
+// The value itself. Some 2000 elements of a tensor say how large they are.
+std::vector<ItemId> Lowering::LowerGuarded(const graph::Node& node) {
+  const std::optional<ItemId> x = OperandAs(node, "self", DType::kFloat32);
+  if (!x) return {};
+  constexpr int64_t kAsked = 2048;
+  const int64_t every = std::max<int64_t>(1, graph_.type(node.result()).elements() / kAsked);
+  int64_t threads = 1;
+  while (threads < 32 && 2 * threads <= every) threads *= 2;
+  return {out_.program.Map("Guarded<" + std::to_string(*node.IntArg("word")) + ", " +
+                               std::to_string(threads) + ", " +
+                               std::to_string(std::max<int64_t>(1, every / threads)) + ">($0)",
+                           {*x}, DType::kFloat32)};
 }
 
 // Tensors of one number that have another tensor's shape.

@@ -37,6 +37,7 @@ class Lowering {
 
   Items LowerNode(const graph::Node& node);
   Items LowerMap(const graph::Node& node, const std::string& name);
+  Items LowerGuarded(const graph::Node& node);
   Items LowerFill(const graph::Node& node, const std::string& name);
   Items LowerView(const graph::Node& node, const std::string& name);
   Items LowerReduction(const graph::Node& node, const std::string& name);

@@ -163,11 +163,47 @@ std::vector<ItemId> Lowering::LowerIndex(const graph::Node& node, const std::str
   }
   if (name == "index") {
     const auto* indices = std::get_if<graph::ValueList>(&node.Arg("indices"));
-    size_t axis = 0, count = 0;
+    std::vector<size_t> axes;
     for (size_t i = 0; indices != nullptr && i < indices->size(); ++i)
-      if ((*indices)[i]) axis = i, ++count;
-    if (count != 1 || !index_type(*(*indices)[axis])) return {};
-    return in_place_of(axis, *(*indices)[axis], true);
+      if ((*indices)[i]) axes.push_back(i);
+    for (const size_t axis : axes)
+      if (!index_type(*(*indices)[axis])) return {};
+    if (axes.empty()) return {};
+    if (axes.size() == 1) return in_place_of(axes[0], *(*indices)[axes[0]], true);
+    // Several side by side: what they have in common stands in their place.
+    const size_t first = axes.front(), behind = axes.back() + 1;
+    if (behind - first != axes.size()) return {};
+    Shape common;
+    for (const size_t axis : axes) {
+      const std::optional<Shape> wider = graph::BroadcastShapes(common, graph_.type(*(*indices)[axis]).shape);
+      if (!wider) return {};
+      common = *wider;
+    }
+    Strides strides(linear.begin(), linear.begin() + static_cast<std::ptrdiff_t>(first));
+    strides.insert(strides.end(), common.size(), 0);
+    strides.insert(strides.end(), linear.begin() + static_cast<std::ptrdiff_t>(behind), linear.end());
+    if (strides.size() != made.size()) return {};
+    std::vector<int64_t> moved;
+    Items safe;
+    ItemId exists = -1;
+    for (const size_t axis : axes) {
+      Shape spread = graph_.type(*(*indices)[axis]).shape;
+      spread.insert(spread.end(), shape.size() - behind, 1);
+      ItemId at = p.Reshape(ItemOf(*(*indices)[axis]), spread);
+      const DType counted = p.at(at).dtype;
+      const ItemId end = p.Number(static_cast<double>(shape[axis]), counted);
+      at = p.CheapMap("Select($0 < ($C)0, $0 + $1, $0)", {at, end}, counted);
+      const ItemId inside = p.CheapMap("$0 >= $2 && $0 < $1", {at, end, p.Number(0, counted)}, DType::kBool);
+      exists = exists < 0 ? inside : p.CheapMap("$0 && $1", {exists, inside}, DType::kBool);
+      safe.push_back(p.CheapMap("Select($0 < ($C)0 || $0 >= $1, ($C)0, $0)", {at, end}, counted));
+      moved.push_back(static_cast<int64_t>(axis));
+    }
+    const DType dtype = graph_.type(*self).dtype;
+    const ItemId nothing =
+        p.Number(graph::IsFloating(dtype) ? std::numeric_limits<double>::quiet_NaN() : 0, dtype);
+    const ItemId picked =
+        p.Gather(ItemOf(*self), made, std::move(strides), std::move(moved), std::move(safe));
+    return {p.Map("Select($0, $1, $2)", {exists, picked, nothing}, dtype)};
   }
   if (name == "gather" || name == "take_along_dim") {
     const std::optional<ValueId> index = node.ValueArg(name == "gather" ? "index" : "indices");

@@ -121,8 +121,13 @@ std::vector<ItemId> Lowering::LowerReduction(const graph::Node& node, const std:
     if (node.results.size() == 1) return done(spread);
     return {WithoutAxes(spread, axes, keep), WithoutAxes(p.Field(moments, "mean()", dtype), axes, keep)};
   }
-  if (name == "norm" || name == "linalg_vector_norm" || name == "frobenius_norm") {
-    const double order = node.NumberArg(name == "linalg_vector_norm" ? "ord" : "p").value_or(2);
+  if (name == "norm" || name == "linalg_vector_norm" || name == "linalg_norm" || name == "frobenius_norm") {
+    const std::optional<double> given = node.NumberArg(StartsWith(name, "linalg_") ? "ord" : "p");
+    // Of two axes an order means a norm of matrices.
+    if (name == "linalg_norm" && (given || std::holds_alternative<std::string>(node.Arg("ord"))) &&
+        axes.size() != 1)
+      return {};
+    const double order = given.value_or(2);
     const ItemId x = p.Cast(ItemOf(*self), Computing(dtype));
     if (order == 2)
       return done(p.Map(

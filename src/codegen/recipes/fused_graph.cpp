@@ -1,6 +1,7 @@
 // The task's graph with everything that is bound by memory in fused kernels: maps, reductions, norms,
-// softmax, losses. On Hopper, products of float32 matrices run on the fp16 tensor cores (fused/product.h).
-// Convolutions and whatever else has no emitter stay ATen's calls.
+// softmax, losses. On Hopper, products of float32 matrices and convolutions run on the fp16 tensor cores
+// (fused/product.h, fused/convolution.h). Whatever else has no emitter stays ATen's calls. cuda/half_network
+// keeps cuDNN's convolutions and stores what they read as fp16 in channels-last order (fused/half_graph.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +9,11 @@
 
 #include "base/text.h"
 #include "codegen/candidate_text.h"
+#include "codegen/fused/attention.h"
 #include "codegen/fused/graph_text.h"
+#include "codegen/fused/half_graph.h"
 #include "codegen/recurrent_text.h"
+#include "graph/cost.h"
 #include "graph/rewrites/rewrite.h"
 
 namespace hone {
@@ -18,6 +22,7 @@ namespace {
 
 // A graph's replay copies inputs and outputs; beyond this they cost more than launches do.
 constexpr double kMostCopiedBytes = 64e6;
+constexpr size_t kMostGuarded = 1024;  // words of templates/part_half_guard.cu
 
 // The graph as kernels and calls, or one sentence why not.
 struct Draft {
@@ -25,6 +30,12 @@ struct Draft {
   fused::Plan plan;
   fused::GraphText text;
   std::vector<std::string> rules;  // that simplified the graph
+  bool simpler = false;            // operators or FLOPs went with them, so that the calls alone are worth it
+  fused::HalfGraph half;           // of cuda/half_network
+  fused::FusedAttention attention;
+  std::vector<bool> fixed;  // graph::FixedValues
+  std::map<graph::NodeId, fused::Product> chosen;
+  std::map<graph::NodeId, fused::Convolution> convolutions;
 
   std::string RulesText(const std::string& lead) const {
     return rules.empty() ? "" : lead + Join(rules, ", ");
@@ -37,48 +48,88 @@ struct Draft {
     if (!plan.kernels.empty()) parts.push_back(count(plan.kernels.size(), "fused kernel"));
     if (text.products > 0)
       parts.push_back(count(static_cast<size_t>(text.products), "product") + " on the tensor cores");
-    parts.push_back(count(static_cast<size_t>(text.calls), "call") + " of ATen");
+    if (half.convolutions > 0)
+      parts.push_back(count(static_cast<size_t>(half.convolutions), "convolution") + " in fp16");
+    if (text.convolutions > 0)
+      parts.push_back(count(static_cast<size_t>(text.convolutions), "convolution") + " by Hone");
+    if (attention.count > 0) parts.push_back(count(static_cast<size_t>(attention.count), "attention kernel"));
+    parts.push_back(count(static_cast<size_t>(text.calls - half.convolutions - attention.count), "call") +
+                    " of ATen");
+    if (parts.size() == 1) return "The simplified graph in " + parts[0];
     return "The graph in " + Join({parts.begin(), parts.end() - 1}, ", ") + " and " + parts.back();
   }
   // What the docstring of the file says; `compiled` and `uncovered` belong to the device.
   std::string About(const std::string& compiled, const std::string& uncovered) const {
-    return "Kernels: " + Join(text.about, "; ") + RulesText(". The graph was simplified first by ") +
-           ". They are compiled on first use (" + compiled +
+    return (text.about.empty() ? "Kernels: none" : "Kernels: " + Join(text.about, "; ")) +
+           RulesText(". The graph was simplified first by ") + ". They are compiled on first use (" +
+           compiled +
            "), kept, and written for the task's shapes. Weights are read where they lie; what follows from "
            "weights alone is computed once, and again when they change. What the kernels do not cover "
            "(gradients, other shapes or dtypes, train mode, autocast, " +
            uncovered + ") runs in PyTorch as before.";
   }
   std::string Why() const {
+    if (text.about.empty()) return "the graph is simpler than the module" + RulesText(": ");
     std::string why = "operators that only move memory run together: ";
-    if (text.products > 0)
+    if (half.convolutions > 0)
+      return "convolutions round what they read to 11 bits, which fp16 in channels-last order holds: " +
+             Join(text.about, "; ") + RulesText("; simplified by ");
+    if (text.products > 0 || attention.count > 0)
       why = "PyTorch multiplies float32 outside of the tensor cores" +
             std::string(plan.kernels.empty() ? ": " : ", and " + why);
+    if (text.convolutions > 0) why = "convolutions have kernels of Hone's own, and " + why;
     return why + Join(text.about, "; ") + RulesText("; simplified by ");
   }
 };
 
-// `products`: whether Hone's kernel for products runs on the device.
+// `products`: whether Hone's kernel for products runs on the device. `half`: convolutions in fp16.
 std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused::Language language,
-                                            const fused::EmitterDevice& device, bool products) {
+                                            const fused::EmitterDevice& device, bool products,
+                                            bool half = false) {
   if (std::string why = WhyNoGraph(context.inputs); !why.empty()) return why;
   Draft draft;
   draft.graph = *context.inputs.graph;
   const Result<std::vector<graph::AppliedRewrite>> simplified = graph::ApplyRewrites(draft.graph);
   if (!simplified.ok()) return "the graph could not be simplified: " + simplified.error().message;
-  for (const graph::AppliedRewrite& rewrite : *simplified) draft.rules.push_back(rewrite.name);
+  for (const graph::AppliedRewrite& rewrite : *simplified) {
+    draft.rules.push_back(rewrite.name);
+    // What does nothing takes no time in PyTorch either.
+    const bool counts =
+        rewrite.name != "drop_no_ops" && rewrite.name != "merge_views" && rewrite.name != "dead_code";
+    draft.simpler = draft.simpler || rewrite.flops_removed > 0 || (counts && rewrite.nodes_removed > 0);
+  }
+  // A recurrent network is simplified by its own recipes.
+  if (context.plan.recognised) draft.simpler = false;
+  if (products) draft.attention = fused::FuseAttention(draft.graph, context.costs.gpu);
+  if (products && fused::ExpandAttention(draft.graph, context.costs.gpu) > 0)
+    draft.rules.emplace_back("attention as products");
+  if (half) {
+    draft.half = fused::StoreHalf(draft.graph, context.costs.gpu);
+    if (draft.half.convolutions == 0)
+      return "there is no convolution of float32 that sums over 16 channels or more, with weights of its own";
+    if (draft.half.groups.size() > kMostGuarded)
+      return "it would store more tensors than the guard has words for";
+    if (const Status good = draft.graph.Verify(); !good.ok()) return good.error().message;
+  }
   std::set<graph::NodeId> as_calls;
-  std::map<graph::NodeId, fused::Product> chosen;
-  if (products) chosen = fused::ChooseProducts(draft.graph, context.costs.gpu);
+  draft.fixed = graph::FixedValues(draft.graph);
+  if (products) draft.chosen = fused::ChooseProducts(draft.graph, context.costs.gpu);
+  if (products && !half) draft.convolutions = fused::ChooseConvolutions(draft.graph, context.costs.gpu);
   while (true) {
     draft.plan = fused::DivideIntoKernels(draft.graph, as_calls);
-    if (draft.plan.kernels.empty() && chosen.empty()) return "no operator of the graph has an emitter";
-    Result<fused::GraphText> text = fused::WriteGraph(draft.graph, draft.plan, language, device, chosen);
+    if (draft.plan.kernels.empty() && draft.chosen.empty() && draft.convolutions.empty() &&
+        draft.attention.count == 0 && !draft.simpler)
+      return "no operator of the graph has an emitter";
+    Result<fused::GraphText> text =
+        fused::WriteGraph(draft.graph, draft.plan, language, device, draft.chosen, draft.convolutions);
     if (!text.ok()) return text.error().message;
     draft.text = std::move(*text);
     if (draft.text.uncovered.empty()) break;
     as_calls.merge(draft.text.uncovered);
   }
+  for (const fused::Step& step : draft.plan.steps)
+    if (step.is_call && draft.graph.node(step.node).target == fused::kGuarded)
+      return "what a convolution reads has no kernel that could watch its range";
   size_t covered = 0;
   for (const graph::NodeId id : draft.graph.order())
     covered += graph::ClassOf(draft.graph.node(id).op) == graph::OpClass::kView ? 0 : 1;
@@ -87,7 +138,9 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   for (const fused::Kernel& kernel : draft.plan.kernels)
     maps_alone =
         maps_alone && std::find(kernel.reduced.begin(), kernel.reduced.end(), true) == kernel.reduced.end();
-  if (draft.text.calls > 0 && draft.text.products == 0 && maps_alone && covered <= draft.plan.kernels.size())
+  const int own = draft.text.products + draft.text.convolutions + draft.attention.count;
+  if (!draft.simpler && draft.text.calls > 0 && own == 0 && !half && maps_alone &&
+      covered <= draft.plan.kernels.size())
     return "every operator it has kernels for stands alone between others, so there is nothing to fuse";
   return draft;
 }
@@ -96,7 +149,7 @@ RecipeAnswer Decline(std::string why) {
   return Declined{"", std::move(why)};
 }
 
-enum class GpuForm { kCuda, kCaptured, kTriton };
+enum class GpuForm { kCuda, kCaptured, kTriton, kHalf };
 
 // Why kernels of this form are not for this machine, or "".
 std::string WhyNotHere(const RecipeContext& context, GpuForm form) {
@@ -112,17 +165,39 @@ std::string WhyNotHere(const RecipeContext& context, GpuForm form) {
   return "";
 }
 
+// What PyTorch's own operators take that are left in the graph, at the highest rates.
+double OtherCallsUs(const Draft& draft, const GpuCosts& gpu) {
+  double us = 0;
+  for (const fused::Step& step : draft.plan.steps) {
+    if (!step.is_call) continue;
+    const graph::Node& node = draft.graph.node(step.node);
+    if (draft.fixed[static_cast<size_t>(node.result())] || node.target == fused::kHalfConvolution) continue;
+    if (graph::ClassOf(node.op) == graph::OpClass::kView || draft.chosen.count(step.node) != 0 ||
+        draft.convolutions.count(step.node) != 0)
+      continue;
+    double bytes = static_cast<double>(draft.graph.type(node.result()).bytes());
+    for (const graph::Argument& argument : node.arguments)
+      graph::ForEachValue(argument.value, [&](graph::ValueId read) {
+        bytes += static_cast<double>(draft.graph.type(read).bytes());
+      });
+    us += std::max(bytes / gpu.split_gemm.bytes_per_us,
+                   graph::FlopsOf(draft.graph, node) / gpu.split_gemm.pytorch_flops_per_us);
+  }
+  return us;
+}
+
 Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
-  const bool captured = form == GpuForm::kCaptured, in_triton = form == GpuForm::kTriton;
+  const bool in_triton = form == GpuForm::kTriton, half = form == GpuForm::kHalf;
+  bool captured = form == GpuForm::kCaptured;
   if (!context.on_gpu()) return Decline("it needs a GPU");
-  if (captured && context.draws)
+  if ((captured || half) && context.draws)
     return Decline("forward draws random numbers, and a replay would repeat them");
   if (std::string why = WhyNotHere(context, form); !why.empty()) return Decline(std::move(why));
   const GpuCosts& gpu = context.costs.gpu;
   const std::variant<Draft, std::string> drafted =
       DraftGraph(context, in_triton ? fused::Language::kTriton : fused::Language::kCuda,
                  {gpu.processors, gpu.shared_bytes, gpu.cluster_processors},
-                 !in_triton && GetInt(context.inputs.machine, "sm") == 90);
+                 !in_triton && GetInt(context.inputs.machine, "sm") == 90, half);
   if (const auto* why = std::get_if<std::string>(&drafted)) return Decline(*why);
   const Draft& draft = std::get<Draft>(drafted);
   const fused::GraphText& text = draft.text;
@@ -131,25 +206,32 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
   std::vector<std::string> runtime = {"part_runtime.py", "part_cuda_driver.py", "part_fused_graph.py",
                                       "fused_cuda.py"};
   if (text.products > 0) runtime.push_back("split_product.py");
+  if (text.convolutions > 0) runtime.insert(runtime.end(), {"conv_convolution.py", "conv_depthwise.py"});
+  if (draft.attention.count > 0) runtime.push_back("part_attention.py");
+  if (half) runtime.push_back("half_network.py");
   if (in_triton) runtime = {"part_runtime.py", "part_fused_graph.py", "fused_triton.py"};
   HONE_ASSIGN_OR_RETURN(parts.values["runtime"], RuntimeText(runtime));
   const auto eager = gpu.library.find("eager"), replayed = gpu.library.find("cuda_graph");
   const OperatorCosts others = eager == gpu.library.end() ? OperatorCosts{0, 1} : eager->second;
   const double kernels_us = text.kernel_bytes / gpu.split_gemm.bytes_per_us;
-  const double rest_us =
-      std::max(0.0, context.inputs.card.floor_us - kernels_us - text.replaced_us) / others.share +
-      text.products_us;
+  const double rest_us = (half ? OtherCallsUs(draft, gpu)
+                               : std::max(0.0, context.inputs.card.floor_us - kernels_us - text.replaced_us -
+                                                   draft.attention.pytorch_us)) /
+                             others.share +
+                         text.products_us + draft.half.us + draft.attention.us;
   const double launches = static_cast<double>(text.launches + text.calls);
   double copied = 0;
   for (const graph::ValueId value : draft.graph.ValuesOf(graph::ValueKind::kInput))
     copied += static_cast<double>(draft.graph.type(value).bytes());
   for (const graph::ValueId value : draft.graph.outputs().Leaves())
     copied += static_cast<double>(draft.graph.type(value).bytes());
+  if (half) captured = copied <= kMostCopiedBytes;
   if (captured && copied > kMostCopiedBytes)
     return Decline("its inputs and outputs are large, and a replayed CUDA graph would copy them");
-  if (captured && launches * others.operator_us < (kernels_us + rest_us) / 4)
+  if (captured && !half && launches * others.operator_us < (kernels_us + rest_us) / 4)
     return Decline("launches are a small part of its time, so a CUDA graph around them gains nothing");
   parts.recipe = in_triton  ? "triton/fused_graph"
+                 : half     ? "cuda/half_network"
                  : captured ? "cuda/fused_graph_captured"
                             : "cuda/fused_graph";
   parts.title = draft.Title();
@@ -162,11 +244,28 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
                    "cuda_graph.py",  "part_compiling.py", "part_prepared.py"};
     parts.values.update({{"graph", true}, {"tf32", false}, {"folded", true}});
   }
+  if (half) {
+    std::vector<std::string> groups;
+    for (const int64_t group : draft.half.groups) groups.push_back(std::to_string(group));
+    parts.values.update(
+        {{"recipe", parts.recipe}, {"groups", Join(groups, ", ")}, {"scales", draft.half.scales}});
+    parts.about +=
+        " What convolutions read is stored as fp16 in channels-last order: as many bits as TF32, to which "
+        "PyTorch's own convolutions round. Where a call has values that fp16 does not hold well, or TF32 is "
+        "off, the module runs as it is; to know, every call waits for its own end.";
+    parts.files = {"fused_model.py", "half_words.py", "part_kept.py"};
+    if (captured)
+      parts.files.insert(parts.files.end(), {"half_captured.py", "cuda_graph.py"});
+    else
+      parts.files.push_back("half_direct.py");
+    parts.files.insert(parts.files.end(), {"part_compiling.py", "half_forward.py"});
+  }
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = draft.Why();
   const OperatorCosts& around = captured && replayed != gpu.library.end() ? replayed->second : others;
-  proposal.predicted_us = std::max(1.0, kernels_us + rest_us + launches * around.operator_us);
+  proposal.predicted_us =
+      std::max(1.0, gpu.fused.Us(text.bytes_by_layout) + rest_us + launches * around.operator_us);
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));
 }
@@ -179,6 +278,10 @@ Result<RecipeAnswer> ProposeFusedGraph(const RecipeContext& context) {
 
 Result<RecipeAnswer> ProposeFusedGraphCaptured(const RecipeContext& context) {
   return ProposeForGpu(context, GpuForm::kCaptured);
+}
+
+Result<RecipeAnswer> ProposeHalfNetwork(const RecipeContext& context) {
+  return ProposeForGpu(context, GpuForm::kHalf);
 }
 
 Result<RecipeAnswer> ProposeTritonFusedGraph(const RecipeContext& context) {

@@ -1,6 +1,8 @@
 # Fused kernels on a GPU.
 _KERNEL_DEVICE = "cuda"
 _FUSED_PRELUDE = r"""@@part_fused.cu@@"""
+_thread = threading.get_ident
+_entered = threading.local()  # the device whose context this thread has made current
 
 
 class _FusedKernel:
@@ -10,7 +12,9 @@ class _FusedKernel:
         self.inputs, self.outputs, self.scratch, self.order, self.launches = inputs, outputs, scratch, order, launches
         self.plans = {}
 
-    def _plan(self, device, stream):
+    def _plan(self, key):
+        """What a launch needs besides addresses; of one thread alone, because a launch reads the addresses while other threads run."""
+        device, stream, _ = key
         plan = []
         for entry, blocks, threads, cluster, shared, resident in self.launches:
             function = _function(device, "fused", {}, entry)
@@ -28,24 +32,30 @@ class _FusedKernel:
                 _driver()("cuOccupancyMaxActiveClusters", ctypes.byref(clusters), function, ctypes.byref(config))
                 config.gx = min(blocks, cluster * max(1, clusters.value))
             plan.append((ctypes.byref(config), function))
+        addresses = (ctypes.c_uint64 * len(self.order))()
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(addresses))
+        plan = (torch.device("cuda", device), addresses, [(config, function, arguments, None) for config, function in plan])
         with _lock:
             while len(self.plans) >= _PLANS_KEPT:
                 self.plans.pop(next(iter(self.plans)))
-            self.plans[device, stream] = plan
+            self.plans[key] = plan
         return plan
 
     def __call__(self, device, stream, *tensors):
-        plan = self.plans.get((device, stream)) or self._plan(device, stream)
-        where = tensors[0].device
-        held = [_as_expected(tensor, *expected) for tensor, expected in zip(tensors, self.inputs)]
+        key = device, stream, _thread()
+        where, addresses, launches = self.plans.get(key) or self._plan(key)
+        held = [
+            tensor if tensor.stride() == expected[1] and not tensor.data_ptr() % expected[2] else _as_expected(tensor, *expected)
+            for tensor, expected in zip(tensors, self.inputs)
+        ]
         made = [torch.empty(shape, dtype=dtype, device=where) for shape, dtype in self.outputs]
         held += made
-        held += [torch.empty(size, dtype=torch.uint8, device=where) for size in self.scratch]
-        addresses = (ctypes.c_uint64 * len(held))(*[held[i].data_ptr() for i in self.order])
-        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(addresses))
-        driver = _driver()
-        for config, function in plan:
-            driver.launch((config, function, arguments, None))
+        if self.scratch:
+            held += [torch.empty(size, dtype=torch.uint8, device=where) for size in self.scratch]
+        addresses[:] = [held[i].data_ptr() for i in self.order]
+        launch = _driver().launch
+        for call in launches:
+            launch(call)
         return made
 
 
@@ -69,13 +79,18 @@ def _fixed_values(model, device, make, weights):
 
 
 def _enter(device):
-    _driver().enter(device)
+    if getattr(_entered, "device", None) != device:
+        _driver().enter(device)
+        _entered.device = device
     return _raw_stream(device)
 
 
 def _run_on(device, steps, *values):
     if device != torch.cuda.current_device():
         with torch.cuda.device(device), torch.no_grad():
+            _entered.device = None
             return steps(device, *values)
+    if not torch.is_grad_enabled():
+        return steps(device, *values)
     with torch.no_grad():
         return steps(device, *values)

@@ -20,11 +20,22 @@ _kernel@{k.number}@ = _FusedKernel(
 )
 @end@
 @for o in operators@
-_aten@{o.number}@ = _AtenCall("@{o.target}@")
+_aten@{o.number}@ = @{o.function}@
 @end@
 @for p in products@
 # @{p.about}@
 _product@{p.number}@ = _SplitProduct(x=@{p.x}@, w=@{p.w}@, sizes=@{p.sizes}@, batch=@{p.batch}@, shape=@{p.shape}@, of=@{p.of}@)
+@end@
+@for c in convolutions@
+# @{c.about}@
+@if c.chain@
+_chain@{c.number}@ = r"""
+@{c.chain}@
+"""
+_conv@{c.number}@ = @{c.kind}@(@{c.sizes}@, chain=_chain@{c.number}@)
+@else@
+_conv@{c.number}@ = @{c.kind}@(@{c.sizes}@)
+@end@
 @end@
 @for w in weights@
 _weight@{w.number}@ = operator.attrgetter("@{w.name}@")

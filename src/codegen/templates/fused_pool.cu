@@ -1,8 +1,10 @@
 // @{about}@
-// Pooling. A block has a tile of output rows and columns of one plane. First each thread takes input columns and reduces down the window for
-// every row of the tile, with coalesced loads and each input row read once; then across, out of shared memory. Where nothing is reduced
-// downwards (1 axis), the tile is copied, 16 bytes at a time.
+// Pooling. A block has a tile of output rows and columns of one plane. First each thread takes VECW input columns and reduces down the window
+// for every row of the tile, with coalesced loads and each input row read once; then across, out of shared memory. Where nothing is reduced
+// downwards (1 axis), a block has TILES tiles of a row and copies the next one, 16 bytes at a time, while it pools the present one.
 #define THREADS @{threads}@
+#define VECW @{vecw}@
+#define TILES @{tiles}@
 #define TILE_H @{tile_h}@
 #define TILE_W @{tile_w}@
 typedef @{index}@ Index;
@@ -21,6 +23,7 @@ static const int kID = @{in.d}@, kIH = @{in.h}@, kIW = @{in.w}@;
 static const int kOD = @{size.d}@, kOH = @{size.h}@, kOW = @{size.w}@;
 static const long long kTotal = @{total}@;  // elements of the input
 static const int kSpanH = (TILE_H - 1) * kSH + (kKH - 1) * kDH + 1, kSpanW = (TILE_W - 1) * kSW + (kKW - 1) * kDW + 1;
+static const int kWide = (kSpanW + VECW - 1 + VECW - 1) / VECW * VECW;  // of shared memory: from the last boundary before the tile on
 static const int kTilesH = (kOH + TILE_H - 1) / TILE_H, kTilesW = (kOW + TILE_W - 1) / TILE_W;
 
 HONE_FN C join(const C a, const C b) {
@@ -88,42 +91,126 @@ HONE_FN void compute(const C pooled@for x in inputs@, const @{x.ctype}@ @{x.name
 @end@
 }
 
+@if copies@
+typedef @{source.type}@ Kept;
+HONE_FN C at_column(const Kept* columns, const int c) { return widen<C, Kept>(columns[c]); }
+@else@
+typedef C Kept;
+HONE_FN C at_column(const Kept* columns, const int c) { return columns[c]; }
+@end@
+// One output: across the window, from `columns` on.
+HONE_FN void finish(const Arguments& a, const Kept* columns, const Index plane, const int depth, const int oh, const int ow) {
+  C pooled = at_column(columns, 0);
+#pragma unroll
+  for (int k = 1; k < kKW; ++k) pooled = join(pooled, at_column(columns, k * kDW));
+@if not maximum@
+@if divisor@
+  pooled = pooled * (C)(1.0 / @{divisor}@);
+@else@
+  pooled = pooled / (C)(inside(depth, kKD, kDD, kID) * inside(ow * kSW - kPW, kKW, kDW, kIW) * inside(oh * kSH - kPH, kKH, kDH, kIH));
+@end@
+@end@
+  const Index i = (plane * kOH + oh) * kOW + ow;
+@for y in outputs@
+  @{y.ctype}@ @{y.name}@;
+@end@
+  compute(pooled@for x in inputs@, widen<@{x.ctype}@, @{x.type}@>(a.@{x.pointer}@[@{x.at}@])@end@@for y in outputs@, @{y.name}@@end@);
+@for y in outputs@
+  a.@{y.pointer}@[@{y.at}@] = narrow<@{y.type}@, @{y.ctype}@>(@{y.name}@);
+@end@
+}
+@if copies@
+
+static const int kPack = 16 / (int)sizeof(Kept);
+static const int kRoom = (kSpanW + 2 * kPack - 2) / kPack * kPack + kPack;
+static const int kGroups = (kTilesW + TILES - 1) / TILES;
+HONE_FN int shift_of(const long long first) { return (int)((first % kPack + kPack) % kPack); }
+// Tile `tile` of a row, on its way to shared memory: from the last 16-byte boundary before it on.
+HONE_FN void copy_tile(const Arguments& a, const Index plane, const int tile, Kept* room) {
+  const long long first = (long long)plane * kIW + (tile * TILE_W * kSW - kPW), begin = first - shift_of(first);
+#pragma unroll
+  for (int u = 0; u < (kSpanW + 2 * kPack - 2 + THREADS * kPack - 1) / (THREADS * kPack); ++u) {
+    const int at = (u * THREADS + (int)threadIdx.x) * kPack;
+    const long long e = begin + at;
+    if (e - first >= kSpanW) continue;
+    if (e >= 0 && e + kPack <= kTotal) {
+#ifdef HONE_HOST
+      *(Words4*)(room + at) = *(const Words4*)(a.@{source.pointer}@ + e);
+#else
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((word)__cvta_generic_to_shared(room + at)), "l"(a.@{source.pointer}@ + e) : "memory");
+#endif
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPack; ++i)
+        if (e + i >= 0 && e + i < kTotal) room[at + i] = a.@{source.pointer}@[e + i];
+    }
+  }
+#ifndef HONE_HOST
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments a) {
-  __shared__ C columns[TILE_H][kSpanW];
+  alignas(16) __shared__ Kept columns[2][kRoom];
+  const Index plane = blockIdx.x / kGroups;
+  const int first_tile = (int)(blockIdx.x % kGroups) * TILES;
+  copy_tile(a, plane, first_tile, columns[0]);
+  for (int n = 0; n < TILES && first_tile + n < kTilesW; ++n) {
+    const int tile = first_tile + n, w0 = tile * TILE_W, left = w0 * kSW - kPW;
+    Kept* const room = columns[n & 1];
+    const bool more = n + 1 < TILES && tile + 1 < kTilesW;
+    if (more) copy_tile(a, plane, tile + 1, columns[(n + 1) & 1]);
+#ifndef HONE_HOST
+    if (more) asm volatile("cp.async.wait_group 1;" ::: "memory");
+    else asm volatile("cp.async.wait_group 0;" ::: "memory");
+#endif
+    __syncthreads();
+    const int shift = shift_of((long long)plane * kIW + left);
+    if (left < 0 || left + kSpanW > kIW) {  // what is in the padding
+      for (int c = threadIdx.x; c < kSpanW; c += THREADS)
+        if (left + c < 0 || left + c >= kIW) room[shift + c] = narrow<Kept, C>(@{identity}@);
+      __syncthreads();
+    }
+#pragma unroll 4
+    for (int x = threadIdx.x; x < TILE_W; x += THREADS)
+      if (w0 + x < kOW) finish(a, room + shift + x * kSW, plane, 0, 0, w0 + x);
+    __syncthreads();  // the next but one tile takes this one's place
+  }
+}
+@else@
+
+extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments a) {
+  alignas(16) __shared__ C columns[TILE_H][kWide];
   const int tile_w = blockIdx.x % kTilesW, tile_h = blockIdx.x / kTilesW % kTilesH;
   const Index plane = blockIdx.x / (kTilesW * kTilesH), outer = plane / kOD;
   const int depth = (int)(plane % kOD) * kSD - kPD;
   const int h0 = tile_h * TILE_H, w0 = tile_w * TILE_W, top = h0 * kSH - kPH, left = w0 * kSW - kPW;
-@if copies@
-  // From the last 16-byte boundary before the tile on: what lies in front of it or behind it is not written to shared memory.
-  const int kPack = 16 / (int)sizeof(@{source.type}@);
-  const long long row = (long long)plane * kIW, first = row + left, begin = first - (first % kPack + kPack) % kPack;
+  const int shift = (left % VECW + VECW) % VECW, begin = left - shift;
+  for (int c = threadIdx.x * VECW; c < kSpanW + shift; c += THREADS * VECW) {
+    C down[VECW][TILE_H];
 #pragma unroll
-  for (int u = 0; u < (kSpanW + 2 * kPack - 2 + THREADS * kPack - 1) / (THREADS * kPack); ++u) {
-    const long long e = begin + ((long long)u * THREADS + threadIdx.x) * kPack;
-    const int c = (int)(e - first);
-    if (c >= kSpanW) continue;
-    Vec<@{source.type}@, kPack> raw;
-    if (e >= 0 && e + kPack <= kTotal) raw = load_near<@{source.type}@, kPack>(a.@{source.pointer}@ + e);
-    else
+    for (int j = 0; j < VECW; ++j)
 #pragma unroll
-      for (int i = 0; i < kPack; ++i)
-        if (e + i >= 0 && e + i < kTotal) raw.v[i] = a.@{source.pointer}@[e + i];
-#pragma unroll
-    for (int i = 0; i < kPack; ++i)
-      if (c + i >= 0 && c + i < kSpanW) columns[0][c + i] = left + c + i >= 0 && left + c + i < kIW ? widen<C, @{source.type}@>(raw.v[i]) : @{identity}@;
-  }
-@else@
-  for (int c = threadIdx.x; c < kSpanW; c += THREADS) {
-    C down[TILE_H];
-#pragma unroll
-    for (int t = 0; t < TILE_H; ++t) down[t] = @{identity}@;
-    const int column = left + c;
+      for (int t = 0; t < TILE_H; ++t) down[j][t] = @{identity}@;
+    const int column = begin + c;  // a row has whole vectors, so all of one is inside or none
     if (column >= 0 && column < kIW) {
       for (int d = 0; d < kKD; ++d) {
         const int slice = depth + d * kDD;
         if (slice < 0 || slice >= kID) continue;
         const Index at = (outer * kID + slice) * kIH;
+@if vectors@
+        Vec<@{source.type}@, VECW> raw[kSpanH];
+#pragma unroll
+        for (int r = 0; r < kSpanH; ++r)
+          if (taken(r) && top + r >= 0 && top + r < kIH) raw[r] = load_near<@{source.type}@, VECW>(a.@{source.pointer}@ + ((long long)(at + (top + r)) * kIW + column));
+#pragma unroll
+        for (int j = 0; j < VECW; ++j) {
+          C v[kSpanH];
+#pragma unroll
+          for (int r = 0; r < kSpanH; ++r) v[r] = taken(r) && top + r >= 0 && top + r < kIH ? widen<C, @{source.type}@>(raw[r].v[j]) : @{identity}@;
+          join_windows<kKH, kDH, kSH, TILE_H>(v, down[j]);
+        }
+@else@
         Raw raw[kSpanH];
         C v[kSpanH];
 #pragma unroll
@@ -131,44 +218,27 @@ extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments 
           if (taken(r) && top + r >= 0 && top + r < kIH) raw[r] = load(a, (at + (top + r)) * kIW + column);
 #pragma unroll
         for (int r = 0; r < kSpanH; ++r) v[r] = taken(r) && top + r >= 0 && top + r < kIH ? before(raw[r]) : @{identity}@;
-        join_windows<kKH, kDH, kSH, TILE_H>(v, down);
+        join_windows<kKH, kDH, kSH, TILE_H>(v, down[0]);
+@end@
       }
     }
 #pragma unroll
-    for (int t = 0; t < TILE_H; ++t) columns[t][c] = down[t];
+    for (int t = 0; t < TILE_H; ++t) {
+      Vec<C, VECW> row;
+#pragma unroll
+      for (int j = 0; j < VECW; ++j) row.v[j] = down[j][t];
+      typedef Piece<PieceOf<sizeof(C) * VECW>::size>::type P;
+#pragma unroll
+      for (int i = 0; i < (int)(sizeof(C) * VECW / sizeof(P)); ++i) ((P*)&columns[t][c])[i] = ((const P*)&row)[i];
+    }
   }
-@end@
   __syncthreads();
   for (int x = threadIdx.x; x < TILE_W; x += THREADS) {
     const int ow = w0 + x;
     if (ow >= kOW) break;
-@if not maximum@
-@if not divisor@
-    const int across = inside(depth, kKD, kDD, kID) * inside(ow * kSW - kPW, kKW, kDW, kIW);
-@end@
-@end@
 #pragma unroll
-    for (int t = 0; t < TILE_H; ++t) {
-      const int oh = h0 + t;
-      if (oh >= kOH) break;
-      C pooled = columns[t][x * kSW];
-#pragma unroll
-      for (int k = 1; k < kKW; ++k) pooled = join(pooled, columns[t][x * kSW + k * kDW]);
-@if not maximum@
-@if divisor@
-      pooled = pooled * (C)(1.0 / @{divisor}@);
-@else@
-      pooled = pooled / (C)(across * inside(oh * kSH - kPH, kKH, kDH, kIH));
-@end@
-@end@
-      const Index i = (plane * kOH + oh) * kOW + ow;
-@for y in outputs@
-      @{y.ctype}@ @{y.name}@;
-@end@
-      compute(pooled@for x in inputs@, widen<@{x.ctype}@, @{x.type}@>(a.@{x.pointer}@[@{x.at}@])@end@@for y in outputs@, @{y.name}@@end@);
-@for y in outputs@
-      a.@{y.pointer}@[@{y.at}@] = narrow<@{y.type}@, @{y.ctype}@>(@{y.name}@);
-@end@
-    }
+    for (int t = 0; t < TILE_H; ++t)
+      if (h0 + t < kOH) finish(a, &columns[t][shift + x * kSW], plane, depth, h0 + t, ow);
   }
 }
+@end@

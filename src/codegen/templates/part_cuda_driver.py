@@ -12,6 +12,10 @@ def _up(value, to):
     return -(-value // to) * to
 
 
+def _pointer(tensor=None):
+    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
+
+
 def _nvrtc():
     major = (torch.version.cuda or "").split(".")[0]
     wheels = os.path.join(os.path.dirname(os.path.dirname(torch.__file__)), "nvidia", "*", "lib", "libnvrtc.so*")

@@ -52,6 +52,15 @@ template <> HONE_FN Words4 read_piece<Words4>(const Words4* at) {
 template <> HONE_FN void write_piece<Words4>(Words4* at, Words4 v) {
   asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3]) : "memory");
 }
+// Without this the two words are stored apart, and every sector is written in halves.
+template <> HONE_FN Words2 read_piece<Words2>(const Words2* at) {
+  Words2 v;
+  asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(v.w[0]), "=r"(v.w[1]) : "l"(at));
+  return v;
+}
+template <> HONE_FN void write_piece<Words2>(Words2* at, Words2 v) {
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(at), "r"(v.w[0]), "r"(v.w[1]) : "memory");
+}
 #endif
 
 // Side by side in memory and aligned; read once, so it passes the first cache by.

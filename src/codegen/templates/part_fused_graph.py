@@ -3,6 +3,7 @@
 import operator
 
 _KERNEL_NAME = "fused kernels"
+_STRIDED = torch.strided
 
 
 def _misaligned(tensor, align):
@@ -52,7 +53,7 @@ def _constant(number, data, shape, dtype, device):
 def _check_input(value, shape, dtype):
     if type(value) not in _PLAIN:
         raise _Unsupported("an input is not a plain tensor")
-    if tuple(value.shape) != shape or value.dtype is not dtype:
+    if value.shape != shape or value.dtype is not dtype:
         raise _Unsupported("they are written for the task's own shapes and dtypes, here %s %s" % (dtype, list(shape)))
     if value.device.type != _KERNEL_DEVICE:
         raise _Unsupported("an input is not on the %s" % _KERNEL_DEVICE.upper())
@@ -62,8 +63,9 @@ def _check_input(value, shape, dtype):
 def _check_call(tensors):
     """The device of a call that the kernels can do."""
     device = tensors[0].get_device()
-    if any(type(t) not in _PLAIN or t.get_device() != device or t.layout is not torch.strided for t in tensors):
-        raise _Unsupported("the tensors are not all plain ones on one device")
+    for t in tensors:
+        if type(t) not in _PLAIN or t.get_device() != device or t.layout is not _STRIDED:
+            raise _Unsupported("the tensors are not all plain ones on one device")
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         raise _Unsupported("gradients are needed (run under torch.no_grad() for the kernels)")
     if torch._C._get_tracing_state() is not None:

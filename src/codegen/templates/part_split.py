@@ -71,10 +71,6 @@ def _split_rows_call(device, stream, macros, matrix, batches, terms, unscale, co
     return _Call(device, stream, macros, "split_rows", (_up(matrix.rows, _TILE), batches, 1), threads, (matrix, terms, unscale, columns, columns_step, largest, odd))
 
 
-def _pointer(tensor=None):
-    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
-
-
 def _product_call(device, stream, launch, batches, arguments, w_tiles=0, x_tiles=0):
     """arguments: the pointers of split_product, then rows and units. *_tiles: from one matrix of a batch to the next, 0 for one matrix."""
     across, down = launch.cluster

@@ -1,0 +1,20 @@
+// @{about}@, behind a convolution: element i of what the convolution would have written is v. HONE_READ_pN is v where operand N is that.
+typedef @{index}@ Index;
+
+struct Chain : Imagined {
+@for p in pointers@
+  @{p.type}@* @{p.name}@;
+@end@
+};
+
+HONE_FN void compute(@for x in inputs@@if not loop.first@, @end@const @{x.ctype}@ @{x.name}@@end@@for y in outputs@@if y.comma@, @end@@{y.ctype}@& @{y.name}@@end@) {
+@for line in lines@
+  @{line}@
+@end@
+}
+
+HONE_FN float chained(const Chain& a, const Index i, const float v) {
+  float y;
+  compute(@for x in inputs@@if x.whole@HONE_READ_@{x.pointer}@((widen<@{x.ctype}@, @{x.type}@>(a.@{x.pointer}@[i])))@else@widen<@{x.ctype}@, @{x.type}@>(*(a.@{x.pointer}@ + (@{x.at}@)))@end@, @end@y);
+  return y;
+}

@@ -1,0 +1,86 @@
+// What the kernels of a convolution share: the grid that its input is laid on, and barriers.
+//
+// A convolution is a sum over taps of products W_tap x[pixel + shift]. The input is laid on a *grid* with the padding around it (one row of the grid
+// after the other, image after image, so that a pixel is one number), in *planes* of eight fp16 values per pixel: eight channels; where the
+// convolution has a stride, one set of planes for each phase of the input; with fewer than eight channels several phases, or
+// neighbours along x, side by side. On the grid a tap is one offset for all pixels. Pixels of the grid that are no output are computed, too, and dropped.
+// A transposed convolution has one set of taps (a *phase*) for each of its stride's remainders, and each phase writes every stride-th output.
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned short u16;
+
+#define INFINITE 0x7f800000u   // absolute values compare like integers, and NaN is the largest
+#define ABSOLUTE 0x7fffffffu
+
+// n / d for n < 2^31 by a multiplication.
+struct Divider {
+    u32 by, factor, shift;
+};
+
+__device__ __forceinline__ u32 divided(u32 n, const Divider& d) {
+    return d.by == 1 ? n : (u32)(((u64)n * d.factor) >> 32 >> d.shift);
+}
+
+// The grid, axes z, y, x: its pitch, and the position of the input at its pixel 0; the next pixel is `step` further.
+struct Grid {
+    Divider pitch[3];
+    int low[3], step[3];
+    int batches;
+};
+
+// x, float32.
+struct PackInput {
+    const float* at;
+    long long batch_step, channel_step, axis_step[3];
+    int size[3];
+};
+
+struct Output {
+    float* at;
+    u64 batch_step, channel_step;
+    int size[3], step[3], many[3];   // many: pixels of the grid that are outputs of a phase
+};
+
+struct Pixel {
+    u32 batch, at[3];
+};
+
+__device__ __forceinline__ Pixel pixel_at(const Grid& grid, u32 number) {
+    Pixel p;
+#pragma unroll
+    for (int a = 2; a >= 0; --a) {
+        const u32 rest = divided(number, grid.pitch[a]);
+        p.at[a] = number - rest * grid.pitch[a].by;
+        number = rest;
+    }
+    p.batch = number;
+    return p;
+}
+
+// The power of two that x is multiplied with before it is rounded to fp16. The preset one holds for a largest value in [low, high).
+struct Preset {
+    float scale;
+    u32 low, high;
+};
+__device__ __forceinline__ bool preset_holds(const Preset& preset, u32 largest) {
+    return largest == 0 || (largest >= preset.low && largest < preset.high);
+}
+__device__ __forceinline__ float scale_of(const Preset& preset, u32 largest) {
+    if (preset_holds(preset, largest) || largest >= INFINITE) return preset.scale;
+    const int exponent = (int)(largest >> 23) - 127;
+    return __uint_as_float((u32)(127 + min(126, 13 - exponent)) << 23);
+}
+
+#ifndef HONE_HOST
+__device__ __forceinline__ u32 pack_halves(float first, float second) {
+    u32 packed;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
+    return packed;
+}
+
+__device__ __forceinline__ float2 unpack_halves(u32 packed) {
+    float2 v;
+    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.f16 %0, low;\ncvt.f32.f16 %1, high;\n}" : "=f"(v.x), "=f"(v.y) : "r"(packed));
+    return v;
+}
+#endif

@@ -1,0 +1,22 @@
+// The range of fp16. Word n is the largest magnitude of tensor n, as the bits of a float: infinity if any of its elements is beyond the range or not
+// finite, else the largest that every THREADS-th thread of every BLOCKS-th block has seen.
+extern "C" {
+__device__ unsigned hone_guard[1024];
+}
+#ifdef HONE_HOST
+HONE_FN void raise_guard(unsigned* word, float size, bool asked) {
+  const unsigned bits = !(size <= 65504.f) ? 0x7f800000u : asked ? (unsigned)__float_as_int(size) : 0u;
+  if (bits > *word) *word = bits;
+}
+#else
+HONE_FN void raise_guard(unsigned* word, float size, bool asked) {  // no branch
+  asm volatile(
+      "{ .reg .pred beyond, some; setp.gtu.f32 beyond, %1, 0f477FE000; setp.ne.u32 some, %2, 0;\n"
+      "@beyond red.global.max.u32 [%0], 0x7f800000;\n"
+      "@some red.global.max.u32 [%0], %3; }" ::"l"(word), "f"(size), "r"((int)asked), "r"(__float_as_int(size)));
+}
+#endif
+template <int WORD, int THREADS, int BLOCKS> HONE_FN float Guarded(float v) {
+  raise_guard(hone_guard + WORD, Abs(v), threadIdx.x % THREADS == 0 && blockIdx.x % BLOCKS == 0);
+  return v;
+}
