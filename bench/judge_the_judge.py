@@ -4,8 +4,14 @@ spread of vs_best is what the judge cannot see.
   bench/judge_the_judge.py --hone build/release/hone --task tasks/small_gru.py --times 40 [--target cpu|cuda]
   bench/judge_the_judge.py --load 2                     two processes spin beside it: a busy machine
   bench/judge_the_judge.py --compile-against-itself     the candidate is torch.compile of the reference
-Each sitting is a fresh hone process, so differences between processes count as well. Exit code 1 when a sitting accepted or
-accused the candidate, or when fewer than 95% came out as no_difference or inconclusive.
+  bench/judge_the_judge.py --series quiet,loaded --log judge.jsonl [--minutes 15]
+      PyTorch and torch.compile against themselves, on a quiet machine and with every core busy: 40 sittings of each, then a table. Every verdict is
+      added to the log at once; the same command goes on where an earlier one was stopped.
+
+A sitting is one verdict on a candidate in processes of its own. `--per-process` sittings share a hone process, which saves the preparation of the reference. They share
+the inputs of the trials and the interpreter that the reference's processes are forked from, and therefore its layout in memory; candidates have interpreters of their own. Verdicts
+of one hone process are thus alike by a little (bench/README.md has an example): eight hone processes of five say less about the reference's side than forty. Exit code 1 when a sitting accepted or accused the
+candidate, or when fewer than 95% came out as no_difference or inconclusive.
 """
 
 import argparse
@@ -17,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from time_to_verdict import ROOT, copy_of
@@ -63,15 +70,22 @@ GRAPH = '''        key = tuple(value.shape for value in inputs)
         graph.replay()
         return out'''
 
+SHARED_CACHE = '''
+import os
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = {folder!r}
+'''
+
 COMPILED = '''        if "run" not in self.prepared:
             self.prepared["run"] = torch.compile(self.model)
         return self.prepared["run"](*inputs)'''
 
 
-def wrapped(what, forward):
+def wrapped(what, forward, cache=None):
+    """`cache`: a folder in which all copies keep what they compile, so that only the first takes long."""
     def make(task, folder, number):
         path = pathlib.Path(folder) / ("%s_%d_of_%s.py" % (what.replace(" ", "_").replace(".", "_"), number, task.stem))
-        path.write_text(task.read_text() + WRAPPED.format(what=what, forward=forward) + "\n# copy %d\n" % number)
+        head = SHARED_CACHE.format(folder=str(cache)) if cache else ""
+        path.write_text(head + task.read_text() + WRAPPED.format(what=what, forward=forward) + "\n# copy %d\n" % number)
         return path
 
     return make
@@ -91,6 +105,81 @@ def said(record):
     return record["reason"] if record["verdict"] == "rejected" else record["verdict"]
 
 
+def tell(record):
+    """One line for one verdict, and what the log keeps of it."""
+    speed = record["speedup"] or {"vs_best": float("nan"), "vs_eager": float("nan"), "ci95": [0, 0]}
+    print("%-14s vs_eager %.4f  vs_best %.4f of %-10s interval %.3f to %.3f  %.1f s  %s" % (
+        said(record), speed["vs_eager"], speed["vs_best"], speed.get("best_baseline"), *speed["ci95"],
+        record["provenance"]["seconds"], record["detail"][:100].replace("\n", " ")), flush=True)
+    return {"said": said(record), "vs_best": speed["vs_best"], "ci95": speed["ci95"], "best": speed.get("best_baseline"),
+            "seconds": record["provenance"]["seconds"], "detail": record["detail"][:300]}
+
+
+# Ends with its parent, however that ends.
+SPIN = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(1000000):
+        pass
+"""
+
+
+class Spinners:
+    """Processes that keep cores busy while it is entered."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __enter__(self):
+        self.running = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(self.count)]
+
+    def __exit__(self, *_):
+        for one in self.running:
+            one.kill()
+            one.wait()
+
+
+# Task, kind of candidate, flags. What torch.compile writes lies in a folder that all copies share, which a sandbox would not let them see.
+SERIES = {
+    "eager": ("tasks/small_gru.py", None, ["--compile", "never"]),
+    "compile": ("tasks/small_layer_norm.py", "torch.compile", ["--compile", "always", "--sandbox", "none"]),
+}
+
+
+def run_series(arguments):
+    """All series that are asked for, and a table. Goes on where the log ends."""
+    log, until = pathlib.Path(arguments.log), time.monotonic() + 60 * arguments.minutes
+    done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    wanted = [(kind, machine) for machine in arguments.series.split(",") for kind in SERIES]
+    for kind, machine in wanted:
+        task, compiled, flags = SERIES[kind]
+        task, cache = ROOT / task, pathlib.Path(tempfile.gettempdir()) / "hone-judge-the-judge"
+        cache.mkdir(exist_ok=True)
+        make = wrapped(compiled, COMPILED, cache) if compiled else copy_of
+        name = "%s, %s" % (kind, machine)
+        with tempfile.TemporaryDirectory() as folder, Spinners(os.cpu_count() if machine == "loaded" else 0):
+            while (have := sum(one["series"] == name for one in done)) < arguments.times and time.monotonic() < until:
+                some = min(arguments.per_process, arguments.times - have)
+                for record in sit(arguments.hone, task, [make(task, folder, have + i) for i in range(some)], ["--target", "cpu", *flags]):
+                    done.append({"series": name, **tell(record)})
+                    with log.open("a") as file:
+                        file.write(json.dumps(done[-1]) + "\n")
+    print("| candidate, machine | sittings | no_difference | inconclusive | slower | accepted | accused | vs_best: median, range | seconds: median |\n|---|---|---|---|---|---|---|---|---|")
+    bad = False
+    for kind, machine in wanted:
+        rows = [one for one in done if one["series"] == "%s, %s" % (kind, machine)]
+        counts = collections.Counter(one["said"] for one in rows)
+        fair, accepted = counts["no_difference"] + counts["inconclusive"], counts["accepted"]
+        accused = len(rows) - fair - accepted - counts["slower"]
+        ratios = [one["vs_best"] for one in rows if one["vs_best"] == one["vs_best"]] or [float("nan")]
+        print("| %s, %s | %d | %d | %d | %d | %d | %d | %.3f, %.3f to %.3f | %.1f |" % (
+            kind, machine, len(rows), counts["no_difference"], counts["inconclusive"], counts["slower"], accepted, accused,
+            statistics.median(ratios), min(ratios), max(ratios), statistics.median([one["seconds"] for one in rows] or [0])))
+        bad = bad or accepted or accused or fair < 0.95 * len(rows) or len(rows) < arguments.times
+    return 1 if bad else 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hone", default=str(ROOT / "build/release/hone"))
@@ -101,8 +190,13 @@ def main():
     parser.add_argument("--load", type=int, default=0, help="processes that spin beside the judge")
     parser.add_argument("--graph", action="store_true", help="the candidate is a CUDA graph of the reference")
     parser.add_argument("--compile-against-itself", action="store_true", help="the candidate is torch.compile of the reference, and so is a baseline")
+    parser.add_argument("--series", help="quiet, loaded or both with a comma between them: the whole table")
+    parser.add_argument("--log", default="judge_the_judge.jsonl", help="of --series: one line per verdict")
+    parser.add_argument("--minutes", type=float, default=600, help="of --series: begin no further hone process after so many")
     parser.add_argument("--extra", nargs="*", default=[], help="more flags for hone bench, without their dashes: sandbox=none")
     arguments = parser.parse_args()
+    if arguments.series:
+        return run_series(arguments)
     make = copy_of
     flags = ["--target", arguments.target, "--compile", "never"]
     if arguments.graph:
@@ -113,21 +207,12 @@ def main():
     flags += ["--" + flag for flag in arguments.extra]
     task = ROOT / arguments.task
     records = []
-    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.load)]
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            while len(records) < arguments.times:
-                some = min(arguments.per_process, arguments.times - len(records))
-                for record in sit(arguments.hone, task, [make(task, folder, len(records) + i) for i in range(some)], flags):
-                    records.append(record)
-                    speed = record["speedup"] or {"vs_best": float("nan"), "vs_eager": float("nan"), "ci95": [0, 0]}
-                    print("%-14s vs_eager %.4f  vs_best %.4f of %-10s interval %.3f to %.3f  %.1f s  %s" % (
-                        said(record), speed["vs_eager"], speed["vs_best"], speed.get("best_baseline"), *speed["ci95"],
-                        record["provenance"]["seconds"], record["detail"][:100].replace("\n", " ")), flush=True)
-    finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()
+    with tempfile.TemporaryDirectory() as folder, Spinners(arguments.load):
+        while len(records) < arguments.times:
+            some = min(arguments.per_process, arguments.times - len(records))
+            for record in sit(arguments.hone, task, [make(task, folder, len(records) + i) for i in range(some)], flags):
+                records.append(record)
+                tell(record)
     counts = collections.Counter(map(said, records))
     speeds = [record["speedup"] for record in records if record["speedup"]]
     print("%s on %s, %d sittings, %d processes spinning on %d cores" % (task.stem, arguments.target, len(records), arguments.load, os.cpu_count()))

@@ -303,6 +303,42 @@ def shrink(tensor):
     return tensor / 1000 if _free_floats(tensor) else tensor
 
 
+def enlarge(tensor):
+    return tensor * 1e6 if _free_floats(tensor) else tensor
+
+
+def with_zeros(tensor):
+    """A tenth of the numbers is zero, and so is a whole row: what a guard against a division by zero or a logarithm of it is for. Rows of
+    probabilities keep their sum."""
+    kind = nature(tensor)
+    if not tensor.is_floating_point() or tensor.numel() < 2 or kind not in ("free", "perhaps sorted", "probabilities"):
+        return tensor
+    made = tensor.detach().clone(memory_format=torch.contiguous_format)
+    made.view(-1)[::10] = 0
+    if kind == "probabilities":
+        made = made / made.sum(-1, keepdim=True)
+    elif made.dim() > 1:
+        made[made.shape[0] // 2] = 0
+    return _like(made, tensor)
+
+
+def with_nan(tensor):
+    return _with_special(tensor, (math.nan,))
+
+
+def with_infinity(tensor):
+    return _with_special(tensor, (math.inf, -math.inf))
+
+
+def _with_special(tensor, values):
+    if not _free_floats(tensor):
+        return tensor
+    made = tensor.detach().clone(memory_format=torch.contiguous_format)
+    for at, value in enumerate(values):
+        made.view(-1)[3 + 50 * at:: 97] = value
+    return _like(made, tensor)
+
+
 def near(tensor, generator):
     """The same numbers, moved by a few units in the last place: what is computed from them is rounded otherwise. Zeros stay. All numbers of a
     tensor with a structure (symmetric, sorted, rows of probabilities) move by the same factor, which keeps it."""

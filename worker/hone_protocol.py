@@ -67,7 +67,7 @@ WORKER = {
         {"launches": "int~", "own_us": "number~", "library_us": "number~", "kernels": "json~"}
     ],
     "ceilings": [{}, {"rates": "json"}],
-    "tampering": [{}, {"changed": "strings"}],
+    "tampering": [{}, {"changed": "strings", "libraries": "strings~"}],
     "canary": [{}, {"right": "bool"}],
     "contract": [
         {
@@ -103,7 +103,8 @@ CLOCK = {
 # What the zygote understands (hone_worker.py, main).
 ZYGOTE = {
     "fork": [{}, {}],
-    "status": [{"fork": "int"}, {"running": "bool~", "code": "int~", "signal": "int~"}]
+    "status": [{"fork": "int"}, {"running": "bool~", "code": "int~", "signal": "int~"}],
+    "import": [{"libraries": "strings"}, {}]
 }
 
 # What every reply of a worker carries besides, and its member `error`.

@@ -27,17 +27,34 @@ CHANGES = {
     "scale": hone_nature.scale,
     "shrink": hone_nature.shrink,
     "strides": hone_nature.permute_memory,
+    "enlarge": hone_nature.enlarge,
+    "zeros": hone_nature.with_zeros,
+    "nan": hone_nature.with_nan,
+    "infinity": hone_nature.with_infinity,
 }
+
+# A task says what it makes of such inputs if all its answers stay finite. If not, nothing is asked of a candidate.
+RARE = ("enlarge", "zeros", "nan", "infinity")
+
+
+def stays_finite(model, inputs):
+    """Whether every answer to these inputs is a finite number. Indices and masks do not count: which of two equal numbers is the larger
+    is nobody's promise."""
+    with torch.no_grad():
+        outputs = tensors_of([model(*inputs)])
+    return all(one.is_floating_point() and bool(torch.isfinite(one).all()) for one in outputs)
 
 
 def change_inputs(inputs, generator, how="wide", regime="stress", more=(), fixed=()):
-    """Draws other inputs of the same nature. Python numbers with a fraction move a little; whole ones are sizes and stay. `more`: further
+    """Draws other inputs of the same nature. Python floats move a little; integers are sizes and stay. `more`: further
     draws of get_inputs; `fixed`: which tensors are the same in all of them."""
 
     def number(value):
-        if isinstance(value, float) and how in ("wide", "positive") and value == value and value not in (float("inf"), float("-inf")) and value != round(value):
-            return value * 0.75
-        return value
+        if not isinstance(value, float) or how not in ("wide", "positive") or not math.isfinite(value):
+            return value
+        if value == round(value) and regime.endswith(_KEPT):
+            return value
+        return value * 0.75 if value else 0.125
 
     draws = [tensors_of(list(draw)) for draw in [inputs, *more]]
     draws = [draw for draw in draws if [tensor.shape for tensor in draw] == [tensor.shape for tensor in draws[0]]]
@@ -200,7 +217,7 @@ def mutants(model, inputs, defaults=None):
                 for dim in _time_dims(model, index, value):
                     others.append("input-%d-dim-%d-shuffled" % (index, dim))
                     others.append("input-%d-dim-%d-early-half-ignored" % (index, dim))
-        elif isinstance(value, float) and value != round(value):
+        elif isinstance(value, float) and math.isfinite(value):
             ignored.append("input-%d-ignored" % index)
     return ignored + others + ["parameter:" + name for name in (defaults or ())]
 
@@ -226,7 +243,7 @@ def sensitivities(model, inputs, defaults, generator):
     if not parameters:
         return {}
     try:
-        with torch.enable_grad():
+        with torch.enable_grad(), _differentiable(model):
             inputs = map_tensors(inputs, lambda t: t.detach())
             outputs = [t for t in tensors_of([model(*inputs)]) if t.is_floating_point() and t.requires_grad]
             norm = math.sqrt(sum(float(t.detach().double().pow(2).sum()) for t in outputs))
@@ -242,6 +259,19 @@ def sensitivities(model, inputs, defaults, generator):
             if math.isfinite(moved):
                 found[name] = moved
     return found
+
+
+@contextlib.contextmanager
+def _differentiable(model):
+    """cuDNN differentiates a recurrent layer in training mode only. While entered such layers are in it, without dropout; all others stay."""
+    layers = [(one, one.training, one.dropout) for one in model.modules() if isinstance(one, nn.RNNBase)]
+    try:
+        for one, _, _ in layers:
+            one.training, one.dropout = True, 0.0
+        yield
+    finally:
+        for one, training, dropout in layers:
+            one.training, one.dropout = training, dropout
 
 
 @contextlib.contextmanager
@@ -278,7 +308,9 @@ def mutate(name, inputs, generator, defaults=None, fixed=()):
     value = inputs[index]
     if words[2] == "ignored":
         own = defaults[index] if defaults is not None and index < len(defaults) else None
-        if index in fixed and isinstance(own, torch.Tensor) and own.shape == value.shape:
+        if isinstance(value, float) and isinstance(own, float) and own != value:
+            changed[index] = own
+        elif index in fixed and isinstance(own, torch.Tensor) and own.shape == value.shape:
             changed[index] = own.detach().clone()
         elif isinstance(own, torch.Tensor) and isinstance(value, torch.Tensor) and not own.is_complex() and hone_nature.is_constant(own):
             changed[index] = own.detach().flatten()[:1].to(value).expand(value.numel()).reshape(value.shape).clone()
@@ -304,7 +336,7 @@ def mutate(name, inputs, generator, defaults=None, fixed=()):
 def _replaced(value):
     """Another value in the place of this one: its mean, a full or an empty mask, its first index."""
     if not isinstance(value, torch.Tensor):
-        return value * 0.5
+        return value * 0.5 if value else 0.5
     if value.is_floating_point() or value.is_complex():
         mean = value.detach().to(torch.complex128 if value.is_complex() else torch.float64).mean().item()
         made = torch.full_like(value, mean)

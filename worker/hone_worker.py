@@ -11,6 +11,7 @@ gc.disable()  # torch's import makes nothing but live objects; looking through t
 
 import ctypes
 import glob
+import hashlib
 import importlib.metadata
 import importlib.util
 import os
@@ -22,6 +23,7 @@ import traceback
 import torch
 
 import hone_clock
+import hone_libraries
 import hone_protocol
 import hone_regions
 import hone_settings
@@ -31,6 +33,8 @@ from hone_wire import Wire, map_tensors, read_tree, tensors_of, write_tree
 
 _M_PERTURB = -6
 _SMALL_DRAW = 1 << 26  # bytes
+_SMALL_SET = 1 << 20
+_DRAWS_LOOKED_AT = 24
 _POISON = 0x7F  # every byte of memory that was never written; the parent looks for it
 
 
@@ -116,6 +120,7 @@ class Worker:
         self.thread_count = 0  # as the parent set it; 0: not yet
         self.writes_inputs = False  # a call was seen to change its inputs
         self.first_draw, self.fixed = None, None  # tensors of get_inputs; which of them are the same in every draw
+        self.few_draws = False  # draws of get_inputs come again
         self.held, self.placed = hone_regions.Held(), {}  # answers on their way to the parent; inputs in its memory
         self.draws_on_device = self.device.type == "cuda"  # until get_inputs turns out to refuse it
         self.clock = hone_clock.Clock(self)
@@ -140,9 +145,22 @@ class Worker:
         """Touches the device, which takes a while; the reference also collects facts about it."""
         try:
             torch.zeros(1, device=self.device)
+            self._load_libraries()
             self.facts = self._facts() if self.role == "reference" else {}
         except Exception as error:
             self.facts = error
+
+    def _load_libraries(self):
+        """cuBLAS and cuDNN take a tenth of a second to load. Here that costs nobody: the parent does something else meanwhile."""
+        if self.device.type != "cuda":
+            return
+        try:
+            image = torch.zeros(1, 1, 8, 8, device=self.device)
+            torch.nn.functional.conv2d(image, image[..., :3, :3])
+            torch.mm(image[0, 0], image[0, 0])
+            self.synchronize()
+        except Exception:  # whoever needs them says so
+            pass
 
     def _facts(self):
         facts = {
@@ -347,20 +365,30 @@ class Worker:
             else:
                 more = self._further_draws(message, made)
                 made = hone_stress.change_inputs(made, generator, message.get("draw", "wide"), message["regime"], more, self.fixed or ())
+        rare = False
         if message.get("change"):
             import hone_stress
 
             made = hone_stress.transform_inputs(message["change"], made, message.get("output_shapes", []), self.models[message["slot"]])
             if made is None:
                 return {}
+            rare = message["change"] in hone_stress.RARE
         if message.get("near"):
             import hone_nature
 
             generator = torch.Generator().manual_seed(message["near"])
             made = map_tensors(made, lambda tensor: hone_nature.near(tensor, generator))
-        inputs = self.inputs[message["inputs"]] = map_tensors(made, lambda t: t.to(self.device))
+        inputs = map_tensors(made, lambda t: t.to(self.device))
+        if rare:
+            self.restore(message["slot"])
+            self.seed(message["seed"])
+            if not hone_stress.stays_finite(self.models[message["slot"]], map_tensors(inputs, torch.clone)):
+                return {}
+        self.inputs[message["inputs"]] = inputs
         if message["inputs"].startswith("default#"):
             self._note_fixed(tensors_of(list(inputs)))
+        if message["inputs"] == "default#2":
+            self.few_draws = self._has_few_draws(message, inputs)
         return {**self._fixed_leaves(), "tree": self.hold().add(inputs) if message.get("hold") else write_tree(made, descriptors[0])}
 
     def _note_fixed(self, tensors):
@@ -376,9 +404,25 @@ class Worker:
         """What the parent is told of them: all, and those whose values are worth work ahead of the clock."""
         import hone_nature
 
+        if self.few_draws:
+            everything = list(range(len(self.first_draw)))
+            return {"fixed": everything, "telling": everything}
         if not self.fixed:
             return {}
         return {"fixed": sorted(self.fixed), "telling": [at for at in sorted(self.fixed) if hone_nature.is_telling(self.first_draw[at])]}
+
+    def _has_few_draws(self, message, inputs):
+        """Whether get_inputs makes so few different inputs that two of some draws are equal: answers could then be remembered by content."""
+        if sum(t.numel() * t.element_size() for t in tensors_of(list(inputs))) > _SMALL_SET:
+            return False
+        seen = set()
+        for more in range(_DRAWS_LOOKED_AT):
+            drawn = self.draw_inputs((message["seed"] + 1000 + more) % (1 << 63), slot=message["slot"])
+            content = hashlib.sha1()
+            for tensor in tensors_of(drawn):
+                content.update(hone_wire.raw_bytes(hone_wire.to_host(tensor)))
+            seen.add(content.digest())
+        return len(seen) < _DRAWS_LOOKED_AT and any(tensor.numel() for tensor in tensors_of(list(inputs)))
 
     def _further_draws(self, message, made):
         """More draws of get_inputs, where they are small: what a tensor is shows in several draws better than in one."""
@@ -620,7 +664,7 @@ class Worker:
             for (owner, name), original in self.watched.items()
             if getattr(owner, name, None) is not original
         ]
-        return {"changed": changed}
+        return {"changed": changed, "libraries": hone_libraries.imported()}
 
     def contract(self, message, descriptors):
         """One step of the contract for later use."""
@@ -682,6 +726,18 @@ def serve(descriptor, role, device):
         wire.send(reply)
 
 
+def reap(ended):
+    """Takes note of the workers that have ended. Nobody else waits for them, and each would stay in the process table."""
+    try:
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            ended[pid] = status
+    except ChildProcessError:
+        pass
+
+
 def status_of(pid, ended):
     """How a forked worker ended. It may need a moment to go after its channel has closed."""
     until = time.monotonic() + 2
@@ -698,7 +754,7 @@ def status_of(pid, ended):
 
 
 def main():
-    """The zygote: forks a worker whenever the parent asks. It has imported torch and touches no device and no foreign code."""
+    """The zygote: forks a worker whenever the parent asks. It has imported torch, perhaps some of hone_libraries, and touches no device and no foreign code."""
     descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     die_with_parent()
     hone_settings.settle_allocator()
@@ -711,13 +767,17 @@ def main():
         if message is None:
             os._exit(0)
         hone_protocol.check(message)
+        reap(ended)
         if message["verb"] == "fork":
             pid = os.fork()
             if pid == 0:
                 control.close()
                 serve(descriptors[0], role, device)
             forks.append(pid)
+            ended.pop(pid, None)  # a number that was used before
             os.close(descriptors[0])
+        elif message["verb"] == "import":
+            hone_libraries.import_libraries(message["libraries"], device)
         else:
             control.send(status_of(forks[message["fork"]], ended))
 

@@ -14,13 +14,13 @@ namespace hone {
 
 namespace {
 
-constexpr double kMutantMargin = 10;       // told apart: ten times over the limit
-constexpr double kSurelySensitive = 1000;  // by its gradient alone: far over the limit
-constexpr double kUnmoved = 1e-9;          // float64 rounding, and nothing a float32 answer could show
-constexpr int kAtLeastMutants = 8;         // per instance, however long they take
-constexpr double kBudgetCalls = 30;        // in calls of the reference
-constexpr double kBudgetSeconds = 0.4;     // at least
-constexpr int kGradientFrom = 8;           // parameters; from here on one backward pass is cheaper
+constexpr double kMutantMargin = 10;      // told apart: ten times over the limit
+constexpr double kSurelySensitive = 100;  // by its gradient alone: ten times over what tells a mutant apart
+constexpr double kUnmoved = 1e-9;         // float64 rounding, and nothing a float32 answer could show
+constexpr int kAtLeastMutants = 8;        // per instance, however long they take
+constexpr double kBudgetCalls = 30;       // in calls of the reference
+constexpr double kBudgetSeconds = 0.4;    // at least
+constexpr int kGradientFrom = 8;          // parameters; from here on one backward pass is cheaper
 constexpr char kAnotherAnswer[] = "another input's answer";
 constexpr char kParameter[] = "parameter:";
 

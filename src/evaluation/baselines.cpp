@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "evaluation/alone_timing.h"
+#include "evaluation/device_lock.h"
 #include "evaluation/run_messages.h"
 #include "evaluation/setup_messages.h"
 #include "evaluation/timing_messages.h"
@@ -46,6 +47,11 @@ Result<double> Baselines::TimeAlone(const std::string& rung) {
   size_t bytes = 0;
   for (const TensorTree* tree : {&one.inputs, &one.expected})
     for (const TensorLeaf& leaf : tree->leaves) bytes += leaf.bytes;
+  std::optional<DeviceLock> alone;
+  if (options_.device == "cuda") {
+    const auto silent = [](const std::string&, int, int) {};
+    HONE_ASSIGN_OR_RETURN(alone, DeviceLock::Take(options_.device, options_.end, silent));
+  }
   return TimeRungAlone(worker_, TimedMemory(builder_.plane()), one.expected, {rung, about_us, bytes});
 }
 
@@ -223,6 +229,10 @@ void Baselines::RememberCompile(const Timing& timing) const {
 Status Baselines::LearnCeilings(Card* card, const Progress& progress) {
   ceilings_ = ReadCeilings(options_.device, facts_);
   if (ceilings_.times == 0) {
+    std::optional<DeviceLock> alone;
+    if (options_.device == "cuda") {
+      HONE_ASSIGN_OR_RETURN(alone, DeviceLock::Take(options_.device, options_.end, progress));
+    }
     progress("measuring the peak rates of this device (once per device)", 0, 0);
     HONE_RETURN_IF_ERROR(MeasureCeilings(options_.device, facts_, worker_, &ceilings_));
   }

@@ -137,6 +137,7 @@ Result<bool> CandidateCheck::Inspect() {
   HONE_ASSIGN_OR_RETURN(const auto told, Ask(Phase::kProfile, TamperingRequest{}, {}, 60));
   if (!told) return false;
   m_.tampering = ShownNames(told->changed);
+  libraries_ = told->libraries;
   m_.attempts = worker_.zygote().Attempts();
   return m_.tampering.empty() && m_.attempts.empty();
 }

@@ -33,6 +33,10 @@ class CandidateCheck {
         progress_(progress),
         most_cases_(most_cases) {}
 
+  // An accepted candidate on other cases: with one fresh pair of processes if that is ahead, and without
+  // profile and contract.
+  void JudgeOnceMore() { once_more_ = true; }
+
   Result<bool> Lint();
   Result<bool> Import();
   Result<bool> Build();
@@ -89,9 +93,12 @@ class CandidateCheck {
   Result<bool> DropPlaced();
   double CallSeconds(const Case& one);
   bool Forgive(const Case& one);
+  Status NoteRepeat(TensorTree answer);
 
   Result<bool> Profile();
   Result<bool> AddCompiled();
+  Result<bool> AddFreshPairs(bool timed);
+  void ImportAhead();
   Result<bool> AddFreshPair();
   Result<bool> TakeInspection(CandidateCheck& fresh);
   Status CheckContract(double call_s);
@@ -102,10 +109,17 @@ class CandidateCheck {
   fs::path folder_;
   const Progress& progress_;
   size_t most_cases_;
+  bool once_more_ = false;
   bool sandbox_was_used_ = false;  // by an earlier process of this candidate
   fs::path placed_source_;         // empty: not yet
   Measurement m_;
   std::optional<Contest> contest_;
+  std::vector<std::string> libraries_;  // that it has imported and its zygote may
+  // The answer of the first trial, and what the second call on the same inputs says of it.
+  std::optional<TensorTree> first_answer_;
+  Repeats repeats_;
+  static constexpr double kNeverCalled = 1e9;
+  double least_call_s_ = kNeverCalled;  // of the repeats
   std::vector<uint64_t> answer_bytes_;
   size_t most_answer_bytes_ = 0;
   std::map<std::string, PlacedInputs> placed_;       // on the device, by name

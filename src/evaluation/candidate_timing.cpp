@@ -1,5 +1,7 @@
 // How a candidate is timed: beside the baselines, torch.compile where it could still change the verdict, cold
 // calls, the contract for later use, and fresh pairs of processes. contest.h times a pair.
+#include <future>
+
 #include "base/clock.h"
 #include "evaluation/candidate_check.h"
 #include "evaluation/contract.h"
@@ -20,6 +22,7 @@ Result<bool> CandidateCheck::Time() {
   }
   contest_.emplace(session_);
   contest_->Screen();  // these processes have been through trials
+  contest_->ExpectCall(least_call_s_ < kNeverCalled ? least_call_s_ * 1e6 : 0);
   if (m_.draws) contest_->HoldToRanges(m_.draws->ranges[0]);
   HONE_ASSIGN_OR_RETURN(bool timed, contest_->AddPair(session_.worker(), worker_, progress_, &m_.stop));
   if (timed && contest_->timing().answers_wrong == 0) {
@@ -32,6 +35,11 @@ Result<bool> CandidateCheck::Time() {
     }
   }
   if (timed && contest_->Ahead() && contest_->timing().answers_wrong == 0) {
+    if (once_more_) {
+      HONE_ASSIGN_OR_RETURN(timed, AddFreshPairs(true));
+      if (timed) m_.timing = contest_->timing();
+      return timed;
+    }
     if (!m_.profile) {
       HONE_ASSIGN_OR_RETURN(timed, Profile());
       if (!timed) return false;
@@ -39,15 +47,26 @@ Result<bool> CandidateCheck::Time() {
     HONE_ASSIGN_OR_RETURN(timed, contest_->TimeColdCalls(session_.worker(), worker_, &m_.stop));
     const double call_us = contest_->timing().MedianUs(contest_->timing().contestants[0]);
     if (timed) {
+      ImportAhead();
       HONE_RETURN_IF_ERROR(CheckContract(call_us * 1e-6));
     }
-    for (int pair = 0; timed && pair < kFreshPairs; ++pair) {
-      progress_("timing fresh processes", pair + 1, kFreshPairs);
-      HONE_ASSIGN_OR_RETURN(timed, AddFreshPair());
-      if (contest_->timing().answers_wrong > 0) break;
-    }
+    HONE_ASSIGN_OR_RETURN(timed, AddFreshPairs(timed));
   }
   if (timed) m_.timing = contest_->timing();
+  return timed;
+}
+
+// Where the candidate was accepted before and nothing was chosen by that, one pair that is ahead is enough.
+Result<bool> CandidateCheck::AddFreshPairs(bool timed) {
+  const Stopwatch watch;
+  for (int pair = 0; timed && pair < kFreshPairs; ++pair) {
+    progress_("timing fresh processes", pair + 1, once_more_ && pair == 0 ? 1 : kFreshPairs);
+    HONE_ASSIGN_OR_RETURN(timed, AddFreshPair());
+    if (contest_->timing().answers_wrong > 0) break;
+    m_.ahead_once_more = once_more_ && timed && contest_->Ahead();
+    if (m_.ahead_once_more) break;
+  }
+  m_.phases.emplace_back(Phase::kFresh, watch.seconds());
   return timed;
 }
 
@@ -78,15 +97,25 @@ Result<bool> CandidateCheck::AddCompiled() {
   if (policy == "never" || (policy == "auto" && !contest_->Ahead())) return false;
   if (contest_->timing().Find("compile") != nullptr) return false;
   worker_.Freeze();
+  const Stopwatch watch;
   HONE_RETURN_IF_ERROR(session_.PrepareCompile(progress_));
+  m_.phases.emplace_back(Phase::kCompile, watch.seconds());
   worker_.Thaw();
   const std::optional<Rung> compiled = session_.ladder().Find("compile");
   return compiled && compiled->available;
 }
 
+// Fresh processes on both sides need the libraries that the first ones have imported by now. Their zygotes
+// import them once, for all.
+void CandidateCheck::ImportAhead() {
+  worker_.zygote().Import(libraries_);
+  session_.ImportAhead(contest_->later_rungs());
+}
+
 // One more pair of processes that have done nothing before: what one process owes to luck shows here.
 Result<bool> CandidateCheck::AddFreshPair() {
   if (worker_.alive()) worker_.Kill();
+  ImportAhead();
   // Nothing of the candidate's runs while the parent writes where it could put links in the way. What it left
   // in its folder is not used again.
   worker_.Freeze();
@@ -98,17 +127,20 @@ Result<bool> CandidateCheck::AddFreshPair() {
   fresh.sandbox_was_used_ = true;
   if (Status placed = fresh.PlaceSources(); !placed.ok()) return BlameSandbox(placed.error());
   worker_.Thaw();
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> reference,
-                        session_.StartFresh(contest_->later_rungs()));
   fresh.m_.draws = m_.draws;
-  for (Result<bool> (CandidateCheck::*phase)() : {&CandidateCheck::Import, &CandidateCheck::BuildFirst}) {
-    HONE_ASSIGN_OR_RETURN(const bool go_on, (fresh.*phase)());
-    if (go_on) continue;
+  // Both sides prepare at the same time; nothing is timed yet.
+  auto starting =
+      std::async(std::launch::async, [&] { return session_.StartFresh(contest_->later_rungs()); });
+  Result<bool> built = fresh.Import();
+  if (built.ok() && *built) built = fresh.BuildFirst();
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> reference, starting.get());
+  HONE_RETURN_IF_ERROR(built);
+  if (!*built) {
     m_.stop = fresh.m_.stop;
     return false;
   }
   HONE_ASSIGN_OR_RETURN(const bool timed, contest_->AddPair(*reference, **own, progress_, &m_.stop));
-  const bool inspect = timed && m_.contract.empty() && contest_->timing().answers_wrong == 0;
+  const bool inspect = timed && !once_more_ && m_.contract.empty() && contest_->timing().answers_wrong == 0;
   return inspect && contest_->Ahead() ? TakeInspection(fresh) : Result<bool>(timed);
 }
 

@@ -26,6 +26,9 @@ constexpr int kMostSets = 512;
 constexpr double kHopeless = 1.3;
 // A call of this length has a block to itself: what a message costs does not matter beside it.
 constexpr double kLongCallUs = 5e4;
+// A call that is longer than this is the only one of its block on every device, so it need not be looked at
+// before the rounds.
+constexpr double kAloneInBlockUs = 3e4;
 // A block of a screening run that takes less than this is looked at three times, a longer one more often.
 constexpr double kShortCallS = 0.02;
 // What drawing the inputs of a round may take.
@@ -99,9 +102,10 @@ Result<std::vector<InputSet>> Contest::Draw(WorkerProcess& reference, int count)
 
 // A few calls alone: the first one may compile. The least of several says most on a busy machine.
 Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
-  const int count = std::min(2, MaxSets());
+  const bool is_long = known_call_us_ > kAloneInBlockUs;
+  const int count = is_long ? 1 : std::min(2, MaxSets());
   std::vector<InputSet> sets;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < (is_long ? 1 : 3); ++i) {
     const Stopwatch drawing;
     HONE_ASSIGN_OR_RETURN(sets, Draw(session_.worker(), count));
     const double us = drawing.seconds() * 1e6 / count;
@@ -117,9 +121,11 @@ Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
   for (int i = 0; i < 8 && (i < 3 || spent.seconds() < 0.2); ++i) {
     if (i >= 3 && least[1] < kShortCallS) break;
     for (const bool empty : {true, false}) {
+      if (empty && is_long) continue;
       HONE_ASSIGN_OR_RETURN(const std::optional<Span> span,
                             candidate.Run({revealed, empty ? 0 : count, "", "run", RandomSeed(), 0}));
       if (!span) return std::optional<double>();
+      if (is_long) return std::optional<double>(known_call_us_);
       if (i > 0) least[empty ? 0 : 1] = std::min(least[empty ? 0 : 1], span->seconds);
     }
     if (i > 0 && least[1] > 0.05) break;
@@ -130,7 +136,7 @@ Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
 ContestPlan Contest::MakePlan(double candidate_us) const {
   ContestPlan plan;
   const bool gpu = session_.options().device == "cuda";
-  const double block_us = gpu ? 3e4 : 7e3;
+  const double block_us = gpu ? kAloneInBlockUs : 7e3;
   double best_us = 1e30;
   const std::vector<Rung> rungs = session_.ladder().All();
   for (const Rung& rung : rungs)

@@ -52,6 +52,8 @@ class Contest {
   // The candidate's random draws differ from the baselines': its answers are held to these ranges, and it
   // gets seeds of its own, so that no two draws depend on each other.
   void HoldToRanges(std::vector<std::optional<DrawRange>> ranges) { ranges_ = std::move(ranges); }
+  // What a call of the candidate took before. A long one is not looked at again before it is timed.
+  void ExpectCall(double us) { known_call_us_ = us; }
   // Forgets all rounds; the next pair is the first one.
   void Restart() { timing_ = Timing(); }
   // The next pair runs in processes that have done something before.
@@ -88,6 +90,7 @@ class Contest {
   Random random_;
   ContestPlan plan_;
   double draw_us_ = 0;  // for one set of inputs
+  double known_call_us_ = 0;
   int second_looks_ = 0;
   std::vector<std::optional<DrawRange>> ranges_;
   Timing timing_;

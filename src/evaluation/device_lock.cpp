@@ -6,12 +6,35 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
+#include <mutex>
 
 #include "base/interrupt.h"
 
 namespace hone {
 
 namespace {
+
+// What this process holds of a device. `file` is locked in common while somebody here uses the device and
+// nobody here times.
+struct DeviceHold {
+  std::mutex mutex;
+  int uses = 0, timings = 0;
+  UniqueFd file;
+};
+
+constexpr char kWaits[] = "waiting for another Hone process to finish timing";
+constexpr char kWaitsForUses[] = "waiting for another Hone process to leave the device alone";
+constexpr double kPollS = 0.01;
+
+std::shared_ptr<DeviceHold> HoldOf(const fs::path& path) {
+  static std::mutex mutex;
+  static std::map<fs::path, std::shared_ptr<DeviceHold>> holds;
+  const std::scoped_lock lock(mutex);
+  std::shared_ptr<DeviceHold>& hold = holds[path];
+  if (hold == nullptr) hold = std::make_shared<DeviceHold>();
+  return hold;
+}
 
 // Opens without O_CREAT first: in a sticky folder Linux refuses O_CREAT for a file that somebody else owns
 // (fs.protected_regular), whatever its mode says.
@@ -27,30 +50,85 @@ UniqueFd OpenOrMake(const fs::path& path, mode_t mode) {
   return UniqueFd();
 }
 
+// The file for all users, else one of this user's own.
+Result<UniqueFd> OpenLockFile(const fs::path& folder, const std::string& name, const std::string& ending,
+                              const Progress& progress) {
+  const fs::path shared = folder / (name + ending);
+  UniqueFd file = OpenOrMake(shared, 0644);
+  if (file.valid()) return file;
+  const Error why = ErrnoError("cannot open " + shared.string());
+  const fs::path own = folder / (name + "-" + std::to_string(geteuid()) + ending);
+  file = OpenOrMake(own, 0600);
+  if (!file.valid())
+    return Error{ErrorKind::kIo, "cannot keep other processes from timing at the same time: " + why.message +
+                                     "; " + ErrnoError("nor " + own.string()).message};
+  progress(why.message + ": Hone will not wait for timings of other users", 0, 0);
+  return file;
+}
+
+Status Lock(int file, int how, const char* waits, Deadline end, const Progress& progress) {
+  while (flock(file, how | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoError("cannot lock the device");
+    progress(waits, 0, 0);
+    if (end.passed()) return OutOfTimeError();
+    if (!SleepUnlessInterrupted(kPollS)) return InterruptedError();
+  }
+  return Ok();
+}
+
+// Through the gate to the device, in common with others (LOCK_SH) or alone (LOCK_EX).
+Result<UniqueFd> LockDevice(const fs::path& folder, const std::string& name, int how, Deadline end,
+                            const Progress& progress) {
+  HONE_ASSIGN_OR_RETURN(const UniqueFd gate, OpenLockFile(folder, name, ".gate", progress));
+  HONE_RETURN_IF_ERROR(Lock(gate.get(), how, kWaits, end, progress));
+  HONE_ASSIGN_OR_RETURN(UniqueFd file, OpenLockFile(folder, name, ".lock", progress));
+  HONE_RETURN_IF_ERROR(Lock(file.get(), how, how == LOCK_EX ? kWaitsForUses : kWaits, end, progress));
+  return file;
+}
+
+std::string NameOf(const std::string& device) {
+  return "hone-" + device;
+}
+
 }  // namespace
 
 Result<DeviceLock> DeviceLock::Take(const std::string& device, Deadline end, const Progress& progress,
                                     const fs::path& folder) {
+  const std::string name = NameOf(device);
+  const std::shared_ptr<DeviceHold> hold = HoldOf(folder / name);
   DeviceLock lock;
-  // Shared by all users of the machine, so not in anybody's home.
-  const fs::path shared = folder / ("hone-" + device + ".lock");
-  lock.file_ = OpenOrMake(shared, 0644);
-  if (!lock.file_.valid()) {
-    const Error why = ErrnoError("cannot open " + shared.string());
-    const fs::path own = folder / ("hone-" + device + "-" + std::to_string(geteuid()) + ".lock");
-    lock.file_ = OpenOrMake(own, 0600);
-    if (!lock.file_.valid())
-      return Error{ErrorKind::kIo, "cannot keep other processes from timing at the same time: " +
-                                       why.message + "; " + ErrnoError("nor " + own.string()).message};
-    progress(why.message + ": Hone will not wait for timings of other users", 0, 0);
+  {
+    const std::scoped_lock guard(hold->mutex);
+    if (++hold->timings == 1) hold->file.Close();
   }
-  while (flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoError("cannot lock the device " + device);
-    progress("waiting for another Hone process to finish timing", 0, 0);
-    if (end.passed()) return OutOfTimeError();
-    if (!SleepUnlessInterrupted(0.05)) return InterruptedError();
-  }
+  lock.ended_ = std::shared_ptr<void>(nullptr, [hold, folder, name](void*) {
+    const std::scoped_lock guard(hold->mutex);
+    if (--hold->timings > 0 || hold->uses == 0) return;
+    // Nobody is to blame if this fails: the run is ending, and what follows only disturbs others.
+    Result<UniqueFd> again =
+        LockDevice(folder, name, LOCK_SH, Deadline::Never(), [](const std::string&, int, int) {});
+    if (again.ok()) hold->file = std::move(*again);
+  });
+  HONE_ASSIGN_OR_RETURN(lock.file_, LockDevice(folder, name, LOCK_EX, end, progress));
   return lock;
+}
+
+Result<DeviceUse> DeviceUse::Begin(const std::string& device, Deadline end, const Progress& progress,
+                                   const fs::path& folder) {
+  DeviceUse use;
+  if (device != "cuda") return use;
+  const std::string name = NameOf(device);
+  const std::shared_ptr<DeviceHold> hold = HoldOf(folder / name);
+  const std::scoped_lock guard(hold->mutex);
+  if (hold->uses == 0 && hold->timings == 0) {
+    HONE_ASSIGN_OR_RETURN(hold->file, LockDevice(folder, name, LOCK_SH, end, progress));
+  }
+  ++hold->uses;
+  use.ended_ = std::shared_ptr<void>(nullptr, [hold](void*) {
+    const std::scoped_lock ending(hold->mutex);
+    if (--hold->uses == 0) hold->file.Close();
+  });
+  return use;
 }
 
 }  // namespace hone

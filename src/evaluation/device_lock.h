@@ -1,11 +1,16 @@
 // Only one timing at a time on a device, across all Hone processes of this machine: two contests side by
-// side would measure each other.
+// side would measure each other. Whatever else uses a GPU (truth, trials, preparing baselines) would disturb
+// a timing as well: it holds the device in common with others (DeviceUse), and a timing (DeviceLock) waits
+// until nobody does.
 //
 // The lock is one file for all users. Locking needs no right to write it, so a file that another user made
 // serves as well. Where even reading it is forbidden, a file of this user's own is locked, and the person who
-// waits is told that other users' timings may disturb this one.
+// waits is told that other users' timings may disturb this one. A second file, the gate, is held by whoever
+// waits for a timing and passed by whoever begins a use, so that many uses never keep a timing waiting for
+// ever.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/clock.h"
@@ -18,12 +23,25 @@ namespace hone {
 
 class DeviceLock {
  public:
-  // Waits for its turn. An Error on Ctrl-C, past `end`, and where no file can be locked at all.
+  // Waits for its turn. What this process holds as DeviceUse is given up until the lock goes. An Error on
+  // Ctrl-C, past `end`, and where no file can be locked at all.
   static Result<DeviceLock> Take(const std::string& device, Deadline end, const Progress& progress,
                                  const fs::path& folder = "/tmp");
 
  private:
+  std::shared_ptr<void> ended_;  // destroyed after the file is closed: takes back what was given up
   UniqueFd file_;
+};
+
+// While one of these lives, no other process times anything on the GPU. On a CPU it does nothing. Within a
+// process they may overlap.
+class DeviceUse {
+ public:
+  static Result<DeviceUse> Begin(const std::string& device, Deadline end, const Progress& progress,
+                                 const fs::path& folder = "/tmp");
+
+ private:
+  std::shared_ptr<void> ended_;
 };
 
 }  // namespace hone

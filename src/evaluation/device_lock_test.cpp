@@ -66,6 +66,104 @@ TEST_F(DeviceLockTest, KeepsASecondOneWaitingAndLetsItGoOnAfterwards) {
   EXPECT_EQ(Take(5), "");
 }
 
+// A process of its own, made before anything is locked: what it inherited would stay locked. It uses the GPU
+// from Begin to End.
+class Neighbour {
+ public:
+  explicit Neighbour(const fs::path& folder) {
+    int told[2], done[2];
+    EXPECT_EQ(pipe(told), 0);
+    EXPECT_EQ(pipe(done), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      close(done[1]);
+      char word = 0;
+      if (read(done[0], &word, 1) != 1) _exit(0);
+      const auto silent = [](const std::string&, int, int) {};
+      const Result<DeviceUse> use = DeviceUse::Begin("cuda", Deadline::After(20), silent, folder);
+      word = use.ok() ? 'y' : 'n';
+      (void)!write(told[1], &word, 1);
+      (void)!read(done[0], &word, 1);
+      _exit(0);
+    }
+    close(told[1]);
+    close(done[0]);
+    told_ = UniqueFd(told[0]);
+    done_ = UniqueFd(done[1]);
+  }
+  ~Neighbour() { End(); }
+  void Begin() { EXPECT_EQ(write(done_.get(), "b", 1), 1); }
+  bool Uses() {
+    char word = 'n';
+    return read(told_.get(), &word, 1) == 1 && word == 'y';
+  }
+  void End() {
+    done_.Close();
+    if (child_ > 0) waitpid(std::exchange(child_, 0), nullptr, 0);
+  }
+
+ private:
+  pid_t child_ = 0;
+  UniqueFd told_, done_;
+};
+
+class DeviceUseTest : public testing::Test {
+ protected:
+  Result<DeviceLock> Take(double seconds) {
+    return DeviceLock::Take(
+        "cuda", Deadline::After(seconds), [](const std::string&, int, int) {}, folder_.path());
+  }
+  Result<DeviceUse> Use(double seconds) {
+    return DeviceUse::Begin(
+        "cuda", Deadline::After(seconds), [](const std::string&, int, int) {}, folder_.path());
+  }
+  TempFolder folder_ = *TempFolder::Make("hone-lock-");
+};
+
+TEST_F(DeviceUseTest, ATimingWaitsForUsesOfOtherProcesses) {
+  Neighbour neighbour(folder_.path());
+  neighbour.Begin();
+  ASSERT_TRUE(neighbour.Uses());
+  ASSERT_TRUE(Use(5).ok()) << "two processes may use a device at once";
+  EXPECT_FALSE(Take(0.2).ok());
+  neighbour.End();
+  EXPECT_TRUE(Take(5).ok());
+}
+
+TEST_F(DeviceUseTest, AProcessThatUsesTheDeviceMayTimeOnIt) {
+  Neighbour neighbour(folder_.path());
+  const Result<DeviceUse> outer = Use(5), inner = Use(5);
+  ASSERT_TRUE(outer.ok() && inner.ok());
+  {
+    const Result<DeviceLock> alone = Take(5);
+    ASSERT_TRUE(alone.ok());
+    EXPECT_TRUE(Use(5).ok()) << "a use within a timing waits for nobody";
+    neighbour.Begin();  // waits until the timing is over
+  }
+  ASSERT_TRUE(neighbour.Uses());
+  EXPECT_FALSE(Take(0.2).ok());
+  neighbour.End();
+  EXPECT_TRUE(Take(5).ok());
+}
+
+TEST_F(DeviceUseTest, AUseGivenUpForATimingIsTakenBack) {
+  const Result<DeviceUse> use = Use(5);
+  ASSERT_TRUE(use.ok());
+  ASSERT_TRUE(Take(5).ok());
+  const UniqueFd file(open((folder_.path() / "hone-cuda.lock").c_str(), O_RDONLY));
+  EXPECT_NE(flock(file.get(), LOCK_EX | LOCK_NB), 0) << "another process need not wait";
+}
+
+TEST_F(DeviceUseTest, WhoWaitsForATimingGoesBeforeLaterUses) {
+  ASSERT_TRUE(Use(5).ok());  // makes the files
+  UniqueFd gate(open((folder_.path() / "hone-cuda.gate").c_str(), O_RDONLY));
+  ASSERT_TRUE(gate.valid());
+  ASSERT_EQ(flock(gate.get(), LOCK_EX), 0) << "as a process does that waits for a timing";
+  EXPECT_FALSE(Use(0.2).ok());
+  gate.Close();
+  EXPECT_TRUE(Use(5).ok());
+}
+
 TEST_F(DeviceLockTest, IsReadableForOthersWhateverTheUmask) {
   const mode_t before = umask(0077);
   Take(1);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "evaluation/candidate_check.h"
 #include "evaluation/contest.h"
+#include "evaluation/device_lock.h"
 #include "evaluation/run_messages.h"
 #include "evaluation/run_phase.h"
 #include "evaluation/setup_messages.h"
@@ -88,10 +89,11 @@ Status Evaluator::TimeAfter(CandidateSeat& seat, Measurement* m) {
 }
 
 Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool another_follows,
-                                        const Progress& progress, const IsUnsure& is_unsure) {
+                                        const Progress& progress, const IsUnsure& is_unsure, bool once_more) {
   Stopwatch watch;
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
   CandidateCheck check(session_, candidate, *seat->worker, seat->folder.path(), progress);
+  if (once_more) check.JudgeOnceMore();
   Measurement& m = check.measurement();
   double reference_before = 0;
   using Check = CandidateCheck;
@@ -104,6 +106,9 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
                              {Phase::kRepeat, &Check::Repeat},       {Phase::kInspect, &Check::Inspect},
                              {Phase::kProfile, &Check::ProfileCall}, {Phase::kTiming, &Check::Time}};
   std::shared_lock checking(device_);
+  // Given up while this process times (DeviceLock).
+  HONE_ASSIGN_OR_RETURN(const DeviceUse in_common,
+                        DeviceUse::Begin(session_.options().device, session_.options().end, progress));
   // The next worker imports torch while this one does, on another core.
   Status prewarmed = another_follows ? Prewarm() : Ok();
   seat->worker->Thaw();  // it may have waited while another one was timed
@@ -126,7 +131,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
     HONE_RETURN_IF_ERROR(check.LookAlone());
     int again = 0;
     const Stopwatch retrying;
-    for (bool more = true; more && again < kFreshPairs && is_unsure(m); ++again) {
+    for (bool more = true; more && again < kFreshPairs && !m.ahead_once_more && is_unsure(m); ++again) {
       if (again > 0 && retrying.seconds() > kRetryS) break;
       progress("the machine was busy: timing fresh processes", again + 1, kFreshPairs);
       HONE_ASSIGN_OR_RETURN(more, RunPhase(step.phase, [&] { return check.TimeAgain(); }));
@@ -168,6 +173,8 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
   Measurement& m = check.measurement();
   QuickLook look;
   std::shared_lock checking(device_);
+  HONE_ASSIGN_OR_RETURN(const DeviceUse in_common,
+                        DeviceUse::Begin(session_.options().device, session_.options().end, progress));
   seat->worker->Thaw();  // it may have waited while another one was timed
   bool prewarmed = !another_follows;
   for (Result<bool> (Check::*phase)() : {&Check::Lint, &Check::Import, &Check::Build, &Check::Trials}) {

@@ -37,8 +37,9 @@ class Evaluator {
   // `another_follows`: start the next worker while this candidate is checked. `is_unsure`: whether the timing
   // does not tell; then fresh pairs of processes are timed in addition, as often as an acceptance takes.
   using IsUnsure = std::function<bool(const Measurement&)>;
+  // `once_more`: CandidateCheck::JudgeOnceMore.
   Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows, const Progress& progress,
-                               const IsUnsure& is_unsure);
+                               const IsUnsure& is_unsure, bool once_more = false);
   Result<QuickLook> Look(const CandidateFile& candidate, bool another_follows, const Progress& progress);
 
  private:

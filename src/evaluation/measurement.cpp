@@ -91,6 +91,12 @@ Json ToJson(const Distance& distance) {
           {"scaled", distance.scaled},         {"scaled_at", distance.scaled_at}};
 }
 
+Json PhaseSeconds(const Measurement& m) {
+  Json json = Json::object();
+  for (const auto& [phase, seconds] : m.phases) json[StepNameOf(phase)] = seconds;
+  return json;
+}
+
 Json ToJson(const Measurement& m) {
   Json json;
   json["stop"] =
@@ -119,8 +125,7 @@ Json ToJson(const Measurement& m) {
   json["tampering"] = m.tampering;
   json["attempts"] = m.attempts;
   json["notes"] = m.notes;
-  json["phases"] = Json::object();
-  for (const auto& [phase, seconds] : m.phases) json["phases"][StepNameOf(phase)] = seconds;
+  json["phases"] = PhaseSeconds(m);
   json["seconds"] = m.seconds;
   json["reference_seconds"] = m.reference_seconds;
   json["candidate_seconds"] = m.candidate_seconds;

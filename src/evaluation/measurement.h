@@ -105,6 +105,7 @@ struct Measurement {
   std::vector<ContractEntry> contract;  // empty when it was not checked
   std::string speed_not_judged;         // why there is no timing although everything else passed
   std::vector<std::string> notes;
+  bool ahead_once_more = false;  // accepted before, and ahead in one more pair of fresh processes
   std::vector<std::pair<Phase, double>> phases;  // seconds per phase, in order
   double seconds = 0;
   double reference_seconds = 0;  // spent in the reference's own compute
@@ -115,5 +116,7 @@ struct Measurement {
 // Everything, for `--verbose`, the store and the reports.
 Json ToJson(const Measurement& measurement);
 Json ToJson(const Distance& distance);
+// Seconds by the name of the phase.
+Json PhaseSeconds(const Measurement& measurement);
 
 }  // namespace hone

@@ -25,12 +25,14 @@ constexpr PhaseRow kPhases[] = {
     {Phase::kProfile, "profile", "profile"},
     {Phase::kTiming, "timing", "timing"},
     {Phase::kContract, "contract", "contract"},
+    {Phase::kCompile, "compile", "compile"},
+    {Phase::kFresh, "fresh", "fresh"},
 };
 
 constexpr bool IsInOrderOfPhases() {
   for (size_t i = 0; i < std::size(kPhases); ++i)
     if (static_cast<size_t>(kPhases[i].phase) != i) return false;
-  return std::size(kPhases) == static_cast<size_t>(Phase::kContract) + 1;
+  return std::size(kPhases) == static_cast<size_t>(Phase::kFresh) + 1;
 }
 static_assert(IsInOrderOfPhases());
 

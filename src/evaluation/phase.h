@@ -15,6 +15,8 @@ enum class Phase {
   kProfile,
   kTiming,
   kContract,
+  kCompile,  // torch.compile as a baseline, and what follows are parts of timing
+  kFresh,
 };
 
 // Of the phase in which an evaluation ended: "trial".

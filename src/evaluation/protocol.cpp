@@ -56,12 +56,13 @@ constexpr VerbRow kVerbs[] = {
     RowOf<KeepSampleRequest>("keep_sample"),
     RowOf<ForkRequest>("fork"),
     RowOf<StatusRequest>("status"),
+    RowOf<ImportRequest>("import"),
 };
 
 constexpr bool IsInOrderOfVerbs() {
   for (size_t i = 0; i < std::size(kVerbs); ++i)
     if (static_cast<size_t>(kVerbs[i].verb) != i) return false;
-  return std::size(kVerbs) == static_cast<size_t>(Verb::kStatus) + 1;
+  return std::size(kVerbs) == static_cast<size_t>(Verb::kImport) + 1;
 }
 static_assert(IsInOrderOfVerbs());
 

@@ -49,6 +49,7 @@ enum class Verb {
   kKeepSample,
   kFork,
   kStatus,
+  kImport,
 };
 const char* NameOf(Verb verb);
 

@@ -1,10 +1,12 @@
 #include "evaluation/reference_session.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/audit.h"
+#include "evaluation/device_lock.h"
 #include "evaluation/graph_facts.h"
 #include "evaluation/reference_worker.h"
 #include "evaluation/run_messages.h"
@@ -64,6 +66,7 @@ Status ReferenceSession::Start(const Progress& progress) {
   step_ = Stopwatch();
   HONE_RETURN_IF_ERROR(StartWorker(progress));
   EndStep("start");
+  HONE_ASSIGN_OR_RETURN(const DeviceUse in_common, DeviceUse::Begin(options_.device, options_.end, progress));
   progress("loading the task", 0, 0);
   HONE_ASSIGN_OR_RETURN(const LoadReply loaded, worker_->Require(LoadOf(task_)));
 
@@ -126,6 +129,7 @@ Status ReferenceSession::LearnGraph(const Progress& progress) {
 
 Status ReferenceSession::DrawAnew(const Progress& progress) {
   worker_->Thaw();
+  HONE_ASSIGN_OR_RETURN(const DeviceUse in_common, DeviceUse::Begin(options_.device, options_.end, progress));
   return builder_->DrawAnew(has_stress_, variants_, progress);
 }
 
@@ -152,6 +156,12 @@ Status ReferenceSession::CountLaunches() {
   launches_ = profile.launches;
   if (options_.device == "cuda") card_.launches = launches_;
   return Ok();
+}
+
+void ReferenceSession::ImportAhead(const std::vector<std::string>& rungs) {
+  if (std::find(rungs.begin(), rungs.end(), "compile") == rungs.end()) return;
+  worker_->Thaw();
+  worker_->zygote().Import({"torch._dynamo", "torch._inductor.compile_fx", "triton"});
 }
 
 Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::vector<std::string>& rungs) {

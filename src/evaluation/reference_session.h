@@ -80,6 +80,8 @@ class ReferenceSession {
   const std::string& memory_note() const { return memory_note_; }
   // A process that has done nothing yet, with the first instance and these baselines.
   Result<std::unique_ptr<WorkerProcess>> StartFresh(const std::vector<std::string>& rungs);
+  // Has later processes begin with what these baselines import.
+  void ImportAhead(const std::vector<std::string>& rungs);
   // What the preparation took, step by step, in seconds.
   const std::vector<std::pair<std::string, double>>& preparation() const { return preparation_; }
   // The deadline for one call of a candidate, in seconds.

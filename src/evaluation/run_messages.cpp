@@ -188,6 +188,7 @@ FieldList CeilingsRequest::Fields() {
 FieldList TamperingReply::Fields() {
   static constexpr MessageField kFields[] = {
       FieldFor<&TamperingReply::changed>("changed"),
+      FieldFor<&TamperingReply::libraries>("libraries", kHint),
   };
   return kFields;
 }

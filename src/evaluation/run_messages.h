@@ -188,6 +188,7 @@ struct CeilingsRequest {
 
 struct TamperingReply {
   std::vector<std::string> changed;
+  std::vector<std::string> libraries;  // that its workers import and its zygote may
   static FieldList Fields();
 };
 struct TamperingRequest {

@@ -124,4 +124,11 @@ FieldList StatusRequest::Fields() {
   return kFields;
 }
 
+FieldList ImportRequest::Fields() {
+  static constexpr MessageField kFields[] = {
+      FieldFor<&ImportRequest::libraries>("libraries"),
+  };
+  return kFields;
+}
+
 }  // namespace hone

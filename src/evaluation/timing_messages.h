@@ -121,4 +121,13 @@ struct StatusRequest {
   static FieldList Fields();
 };
 
+// To the zygote: import these libraries, which later workers are going to need. It knows a list of them and
+// ignores other names. There is no reply.
+struct ImportRequest {
+  static constexpr Verb kVerb = Verb::kImport;
+  using Reply = Nothing;
+  std::vector<std::string> libraries;
+  static FieldList Fields();
+};
+
 }  // namespace hone

@@ -249,6 +249,15 @@ bool IsBad(const Trial& trial) {
   });
 }
 
+bool Overflows(const Trial& trial) {
+  if (!trial.shape_problem.empty() || !trial.dtype_problem.empty() || !trial.value_problem.empty() ||
+      !trial.stale_of.empty() || trial.input_modified)
+    return false;
+  return IsBad(trial) && std::all_of(trial.leaves.begin(), trial.leaves.end(), [](const LeafTrial& leaf) {
+           return leaf.distance.poisoned == 0 && (leaf.distance.non_finite > 0 || !leaf.OverLimit());
+         });
+}
+
 std::string StrideRemark(const Case& one, const TensorTree& answer) {
   for (size_t i = 0; i < answer.leaves.size() && i < one.expected.leaves.size(); ++i) {
     const TensorLeaf& got = answer.leaves[i];

@@ -16,6 +16,10 @@ double NumberLimit(const Truth& truth, size_t number, double want, bool whole);
 
 // Whether the trial ends the evaluation.
 bool IsBad(const Trial& trial);
+// A change of the inputs (Case::change): times a million. Kernels that compute in float16 may overflow there.
+inline constexpr char kEnlarged[] = "enlarge";
+// Whether all that is wrong is that numbers came out infinite or NaN.
+bool Overflows(const Trial& trial);
 
 // What differs from PyTorch's outputs and is no mistake: another order of memory. Empty if nothing does.
 std::string StrideRemark(const Case& one, const TensorTree& answer);

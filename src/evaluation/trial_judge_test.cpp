@@ -195,5 +195,21 @@ TEST(TrialJudge, RefusesMemoryOfOthersAndOtherLayouts) {
   EXPECT_FALSE(IsBad(*JudgeTrial(passes_on, passes_on.cases[0], made({1}, "input"), Inputs(1))));
 }
 
+TEST(TrialJudge, AnOverflowIsToldFromOtherMistakes) {
+  Trial trial;
+  trial.leaves.resize(2);
+  EXPECT_FALSE(Overflows(trial)) << "nothing is wrong";
+  trial.leaves[1].distance.non_finite = 3;
+  EXPECT_TRUE(Overflows(trial));
+  trial.leaves[0].distance.relative = 1;  // finite and wrong
+  EXPECT_FALSE(Overflows(trial));
+  trial.leaves[0].distance.relative = 0;
+  trial.leaves[1].distance.poisoned = 1;
+  EXPECT_FALSE(Overflows(trial));
+  trial.leaves[1].distance.poisoned = 0;
+  trial.input_modified = true;
+  EXPECT_FALSE(Overflows(trial));
+}
+
 }  // namespace
 }  // namespace hone

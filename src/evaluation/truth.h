@@ -56,7 +56,7 @@ struct Case {
   std::string id;  // "default#1", "stress#2", "variant one_step"
   size_t instance = 0;
   std::string variant;
-  std::string change;  // of the drawn inputs: "shift", "scale", "shrink", "strides", "fewer" or "more"
+  std::string change;  // of the drawn inputs: hone_stress.py has their names
   uint64_t input_seed = 0;
   uint64_t call_seed = 0;
   TensorTree inputs;

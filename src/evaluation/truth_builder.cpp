@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/run_messages.h"
+#include "evaluation/trial_judge.h"
 
 namespace hone {
 
@@ -27,6 +28,8 @@ constexpr size_t kKeptShare = 8;
 constexpr size_t kKeptOnHost = size_t{1} << 31;
 // A case with rows of several regimes says more than any other change, so it is tried with longer calls too.
 constexpr double kMixedCall = 2.0;
+// Rare values are tried where a call is short: there are several such cases.
+constexpr double kRareCall = 0.05;
 // How often a stress case is drawn again if PyTorch is inaccurate on the first draw.
 constexpr int kStressDraws = 4;
 // Random draws that PyTorch makes otherwise in float64 put the two this far apart.
@@ -266,7 +269,7 @@ Result<bool> TruthBuilder::MakeValues(Case* made, bool may_fail) {
     made->inputs_after = std::move(*after);
   }
   if (made->id == kFirstCase) HONE_RETURN_IF_ERROR(PlanMemory(*made));
-  if (made->change.empty()) call_s_ = watch.seconds();
+  if (made->change.empty()) call_s_ = std::min(call_s_, watch.seconds());
   HONE_RETURN_IF_ERROR(AddTruth(made));
   return true;
 }
@@ -565,6 +568,21 @@ Status TruthBuilder::AddChangedCases(const Progress& progress) {
       if (!follows) continue;
     }
     truth_.cases.push_back(std::move(*made));
+  }
+  return call_s_ <= kRareCall ? AddRareCases(progress) : Ok();
+}
+
+// Values that get_inputs hardly ever draws and that a task may have a branch for. The worker leaves out what
+// PyTorch gives no finite answer to.
+Status TruthBuilder::AddRareCases(const Progress& progress) {
+  for (const char* change : {kEnlarged, "zeros", "nan", "infinity"}) {
+    progress("changing the inputs", 0, 0);
+    HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
+                          MakeCase(0, fmt::format("changed by {}", change), "", change, true));
+    if (made && truth_.IsAccurate(*made))
+      truth_.cases.push_back(std::move(*made));
+    else
+      Discard(made);
   }
   return Ok();
 }

@@ -82,6 +82,7 @@ class TruthBuilder {
   Status AddStressCases(bool task_has_stress, const Progress& progress);
   // Inputs that are shifted, scaled, in another memory order, or fewer.
   Status AddChangedCases(const Progress& progress);
+  Status AddRareCases(const Progress& progress);
   // Rows of several regimes in one input.
   Status AddMixedCase(const Progress& progress);
   Status AddVariant(const std::string& variant);
@@ -125,7 +126,7 @@ class TruthBuilder {
   std::set<const Case*> inputs_alone_;  // leased without answers
   std::recursive_mutex lease_mutex_;    // a transient case is in the hands of one thread at a time
   bool lean_ = false;                   // weights too large to keep several copies
-  double call_s_ = 0;                   // one call of the reference, with its transfer
+  double call_s_ = 1e9;                 // the shortest call of the reference so far
 };
 
 }  // namespace hone

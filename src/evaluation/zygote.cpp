@@ -141,6 +141,10 @@ Result<Zygote::Fork> Zygote::Ask() {
   return Fork{std::move(pair.ours), forks_++};
 }
 
+void Zygote::Import(const std::vector<std::string>& libraries) {
+  if (!libraries.empty()) (void)control_.Send(EncodeRequest(ImportRequest{libraries}));
+}
+
 Zygote::End Zygote::HowEnded(int number) {
   End end;
   if (!running() || !control_.Send(EncodeRequest(StatusRequest{number})).ok()) return end;

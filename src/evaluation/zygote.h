@@ -56,6 +56,10 @@ class Zygote {
   // Asks for one more worker. It speaks first, on its own channel, when it is there.
   Result<Fork> Ask();
 
+  // Has it import libraries before it forks again; those that it does not know are left alone. Returns at
+  // once. Nothing is lost if it does not: a worker then imports them itself.
+  void Import(const std::vector<std::string>& libraries);
+
   // How worker `number` ended, as far as is known within two seconds.
   struct End {
     bool running = false;

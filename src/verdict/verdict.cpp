@@ -305,7 +305,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   for (const Doubt& doubt : context.doubts)
     if (IsAllowed(doubt, context)) v.notes.push_back("not checked: " + doubt.detail);
   const std::string fixed = context.fixed_inputs +
-                            " is the same under every seed, so what depends on it can be "
+                            " is the same under every seed, or one of a few, so what depends on it can be "
                             "computed once and remembered";
   if (!context.fixed_inputs.empty()) v.notes.push_back(fixed);
   for (const MutantResult& mutant : context.mutants)

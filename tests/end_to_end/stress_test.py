@@ -181,6 +181,17 @@ class Weights(unittest.TestCase):
             self.assertGreater(found[name], 1e-4, name)
 
 
+class RecurrentGradients(unittest.TestCase):
+    def test_a_recurrent_layer_is_differentiated_and_stays_as_it_was(self):
+        model, other = (nn.GRU(6, 5, 2, dropout=0.5).eval() for _ in range(2))
+        seen = []
+        model.register_forward_hook(lambda layer, *_: seen.append((layer.training, layer.dropout)))
+        found = hone_stress.sensitivities(model, [torch.randn(7, 3, 6, generator=seeded())], hone_stress.tunable(other), seeded())
+        self.assertEqual(seen, [(True, 0.0)])  # the only mode in which cuDNN differentiates it
+        self.assertEqual((model.training, model.dropout), (False, 0.5))
+        self.assertEqual(set(found), {name for name, _ in model.named_parameters()})
+
+
 class Mutants(unittest.TestCase):
     def test_an_ignored_input_always_differs(self):
         for value in (torch.rand(5), torch.zeros(3), torch.ones(()), torch.ones(4, dtype=torch.bool), 0.5):
@@ -303,6 +314,40 @@ class Fixed(unittest.TestCase):
         off = model[0].weight.detach() * (1 - torch.eye(6))
         self.assertGreater(float(off.abs().max()), 0.01)
         self.assertTrue(torch.equal(model[1].weight, drawn))
+
+
+class RareValues(unittest.TestCase):
+    def test_zeros_nan_and_infinity_are_put_in_and_the_rest_stays(self):
+        x = torch.randn(8, 64, generator=seeded())
+        zeros = hone_nature.with_zeros(x)
+        self.assertTrue(bool((zeros[4] == 0).all()))
+        self.assertEqual(int((zeros[0] == 0).sum()), 7)
+        self.assertTrue(torch.equal(zeros[zeros != 0], x[zeros != 0]))
+        self.assertTrue(bool(hone_nature.with_nan(x).isnan().any()))
+        infinite = hone_nature.with_infinity(x)
+        self.assertEqual({float(v) for v in infinite[infinite.isinf()]}, {float("inf"), float("-inf")})
+        self.assertEqual(float(hone_nature.enlarge(x)[0, 0]), float(x[0, 0] * 1e6))
+
+    def test_probabilities_stay_probabilities_and_indices_stay(self):
+        p = torch.softmax(torch.randn(6, 40, generator=seeded()), -1)
+        made = hone_nature.with_zeros(p)
+        self.assertEqual(hone_nature.nature(made), "probabilities")
+        self.assertTrue(bool((made == 0).any()))
+        indices = torch.arange(8).view(4, 2)
+        for change in hone_stress.RARE:
+            self.assertIsNone(hone_stress.transform_inputs(change, [indices], []))
+
+    def test_only_finite_floating_answers_count(self):
+        nan = [torch.tensor([1.0, float("nan")])]
+        self.assertTrue(hone_stress.stays_finite(torch.nan_to_num, nan))
+        self.assertFalse(hone_stress.stays_finite(torch.relu, nan))
+        self.assertFalse(hone_stress.stays_finite(torch.argmax, nan))
+
+    def test_whole_floats_move_and_integers_stay(self):
+        x = torch.randn(4, 4, generator=seeded())
+        self.assertEqual(hone_stress.change_inputs([x, 1.0, 0.0, 3, True], seeded())[1:], [0.75, 0.125, 3, True])
+        self.assertEqual(hone_stress.change_inputs([x, 1.0, 0.5], seeded(), regime="stress-kept")[1:], [1.0, 0.375])
+        self.assertEqual(hone_stress.mutate("input-1-ignored", [x, 0.75], seeded(), [x, 1.0])[1], 1.0)
 
 
 class Mixed(unittest.TestCase):
