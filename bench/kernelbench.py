@@ -1,9 +1,12 @@
 """Runs a folder of tasks (KernelBench's levels) through `hone optimize`, in pieces of limited time, and keeps a scoreboard.
 
-    bench/kernelbench.py FOLDER --out DIR [--minutes 60] [--task-minutes 5] [--only level1] [--target cuda] [--table]
+    bench/kernelbench.py FOLDER --out DIR [--minutes 60] [--task-minutes 5] [--only level1] [--names FILE] [--target cuda] [--side-by-side N] [--table]
 
 A task that is finished has an archive in DIR (`hone archive`) and is skipped, so the same command goes on where an earlier one stopped, also on another
 machine that was given DIR. A run that was interrupted is resumed. --table runs nothing and writes the scoreboard anew. The scoreboard is DIR/scoreboard.md.
+
+--side-by-side N runs up to N tasks at once: imports, captures and compilers overlap, and a timing waits until no other task uses the GPU (Hone's own lock).
+A task counts with --memory-factor times the bytes of its inputs, and only as many run at once as the device's memory holds. The time of a task includes its waiting.
 
 Means are over all tasks of a level. A task for which PyTorch is kept, that failed or that was not run yet counts as 1.0, so that giving up does not raise
 a mean; how many were not run is printed beside it.
@@ -61,34 +64,99 @@ def stop(process):
             return
 
 
-def run_task(task, options, seconds):
-    """Whether the run is finished."""
-    log = task.run.with_suffix(".log")
-    log.parent.mkdir(parents=True, exist_ok=True)
-    fresh = [options.hone, "optimize", str(task.path), "--out", str(task.run), "--quiet", "--target", options.target, "--max-minutes", "%.2f" % (seconds / 60), *options.flags.split()]
-    command = [options.hone, "resume", str(task.run), "--quiet", "--max-minutes", "%.2f" % options.task_minutes] if (task.run / "run.json").exists() else fresh
-    with open(log, "a") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
-        try:
-            code = process.wait(seconds + GRACE_S)
-        except subprocess.TimeoutExpired:
-            stop(process)
+class Running:
+    """One task under way. `finished()` is None until it ended, then whether it is done for good."""
+
+    def __init__(self, task, options, seconds):
+        self.task, self.options = task, options
+        self.end = time.time() + seconds + GRACE_S
+        self.started = time.time()
+        self.log = task.run.with_suffix(".log")
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        fresh = [options.hone, "optimize", str(task.path), "--out", str(task.run), "--quiet", "--target", options.target, "--max-minutes", "%.2f" % (seconds / 60), *options.flags.split()]
+        self.resumed = (task.run / "run.json").exists()
+        command = [options.hone, "resume", str(task.run), "--quiet", "--max-minutes", "%.2f" % options.task_minutes] if self.resumed else fresh
+        with open(self.log, "a") as out:
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+
+    def finished(self):
+        code = self.process.poll()
+        if code is None:
+            if time.time() < self.end:
+                return None
+            stop(self.process)
             return False
-        except KeyboardInterrupt:
-            stop(process)
-            raise
-    if code not in (0, 1):
-        print("%s: exit code %d, see %s" % (task.path.name, code, log))
-        if command is not fresh:  # the store does not know the run: next time it begins anew
-            shutil.rmtree(task.run)
-        return False
-    if not (task.run / "run.json").exists():
-        return False
-    # A run that has used the time of a task is finished with what it found.
-    run = json.loads((task.run / "run.json").read_text())
-    if run["status"] not in ("done", "failed") and run["seconds"] < 57 * options.task_minutes:
-        return False
-    return subprocess.run([options.hone, "archive", str(task.run), str(task.archive), "--force"], stdout=subprocess.DEVNULL).returncode == 0
+        task = self.task
+        if code not in (0, 1):
+            print("%s: exit code %d, see %s" % (task.path.name, code, self.log))
+            if self.resumed:  # the store does not know the run: next time it begins anew
+                shutil.rmtree(task.run)
+            return False
+        if not (task.run / "run.json").exists():
+            return False
+        # A run that has used the time of a task is finished with what it found.
+        run = json.loads((task.run / "run.json").read_text())
+        if run["status"] not in ("done", "failed") and run["seconds"] < 57 * self.options.task_minutes:
+            return False
+        return subprocess.run([self.options.hone, "archive", str(task.run), str(task.archive), "--force"], stdout=subprocess.DEVNULL).returncode == 0
+
+
+BYTES_OF_INPUTS = """
+import json, sys, torch
+sizes = {}
+for path in json.load(sys.stdin):
+    try:
+        with torch.device("meta"):
+            task = {"__name__": "task"}
+            exec(compile(open(path).read(), path, "exec"), task)
+            sizes[path] = sum(t.numel() * t.element_size() for t in task["get_inputs"]() if isinstance(t, torch.Tensor))
+    except Exception:
+        sizes[path] = None
+print(json.dumps(sizes))
+"""
+
+
+def needs(tasks, options):
+    """(bytes of device memory by task, bytes of the device); nothing is known of a task whose inputs do not come out of factories."""
+    total = subprocess.run(["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"], capture_output=True, text=True).stdout.split() if shutil.which("nvidia-smi") else []
+    if not total:
+        return {}, 1
+    found = subprocess.run([options.python, "-c", BYTES_OF_INPUTS], input=json.dumps([str(task.path) for task in tasks]), capture_output=True, text=True)
+    sizes = json.loads(found.stdout.splitlines()[-1]) if found.returncode == 0 else {}
+    device = 0.95e6 * 1.048576 * int(total[0])
+    unknown = 1e9
+    return {task: min(device, options.memory_factor * (sizes.get(str(task.path)) or unknown) + 3e9) for task in tasks}, device
+
+
+def run_tasks(tasks, options, end):
+    """Starts tasks while there is room and time; those with the largest inputs first, so that small ones run beside them."""
+    need, device = needs(tasks, options) if options.side_by_side > 1 else ({}, 1)
+    waiting = sorted(tasks, key=lambda task: -need.get(task, 0))
+    running, done = [], 0
+    try:
+        while waiting or running:
+            left = end - time.time()
+            if waiting and left < 30:
+                print("the time of this piece is over; the same command goes on")
+                waiting = []
+            while len(running) < options.side_by_side:
+                taken = sum(need.get(one.task, 0) for one in running)
+                fits = next((task for task in waiting if taken + need.get(task, 0) <= device), None)
+                if fits is None:
+                    break
+                waiting.remove(fits)
+                running.append(Running(fits, options, min(60 * options.task_minutes, left)))
+            for one in list(running):
+                finished = one.finished()
+                if finished is None:
+                    continue
+                running.remove(one)
+                done += 1
+                print("%d of %d  %s  %.0f s  %s" % (done, len(tasks), one.task.path.stem, time.time() - one.started, one.task.record()[0]["outcome"] if finished else "not finished"), flush=True)
+            time.sleep(0.1)
+    finally:
+        for one in running:
+            stop(one.process)
 
 
 def geomean(values):
@@ -144,26 +212,25 @@ def main():
     parser.add_argument("--task-minutes", type=float, default=5)
     parser.add_argument("--target", default="auto")
     parser.add_argument("--only", default="", help="tasks whose path has this word")
+    parser.add_argument("--names", type=pathlib.Path, help="a file with the names of tasks, one a line, without .py")
+    parser.add_argument("--side-by-side", type=int, default=1, help="tasks at once")
+    parser.add_argument("--memory-factor", type=float, default=20, help="device memory of a task, in bytes of its inputs")
+    parser.add_argument("--python", default=sys.executable, help="that has torch, to know the sizes of inputs")
     parser.add_argument("--flags", default="", help="more options of hone optimize, as one word")
     parser.add_argument("--table", action="store_true", help="run nothing")
     options = parser.parse_args()
     options.folder, options.out = options.folder.resolve(), options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
     paths = [p for p in options.folder.rglob("*.py") if options.out not in p.parents and options.only in str(p.relative_to(options.folder)) and "class Model" in p.read_text()]
+    if options.names:
+        named = set(options.names.read_text().split())
+        paths = [p for p in paths if p.stem in named]
     tasks = [Task(path, options.folder, options.out) for path in sorted(paths, key=lambda p: order(str(p)))]
     if not tasks:
         print("%s has no tasks" % options.folder)
         return 2
-    end = time.time() + 60 * options.minutes
-    for number, task in enumerate(tasks, 1):
-        left = end - time.time()
-        if options.table or task.archive.exists():
-            continue
-        if left < 30:
-            print("the time of this piece is over; the same command goes on")
-            break
-        finished = run_task(task, options, min(60 * options.task_minutes, left))
-        print("%d of %d  %s  %s" % (number, len(tasks), task.path.stem, task.record()[0]["outcome"] if finished else "not finished"), flush=True)
+    if not options.table:
+        run_tasks([task for task in tasks if not task.archive.exists()], options, time.time() + 60 * options.minutes)
     text, summary = scoreboard(tasks)
     (options.out / "scoreboard.md").write_text(text)
     print(summary)

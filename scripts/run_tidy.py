@@ -23,6 +23,9 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SHARED_FLAG = re.compile(r"-(I|isystem|D|std=)")
 # Small rooms that are read as one: each by itself would cost more for the headers of the standard library than for its own code.
 TOGETHER = [("base", "process", "task", "candidate", "source", "verdict", "graph"), ("store", "pipeline")]
+# For sources by themselves: templates that every source would make again are made in the precompiled header, and fmt leaves it to the real builds to
+# check format strings while it compiles. Both take a third of the time off.
+ALONE = ["-fpch-instantiate-templates", "-DFMT_CONSTEVAL="]
 UNINITIALISED = ["-Wno-everything", "-Werror", "-Wuninitialized", "-Wsometimes-uninitialized", "-Wconditional-uninitialized"]
 
 
@@ -87,7 +90,7 @@ def precompile(folder, flags):
     names = re.search(r"set\(HONE_PRECOMPILED (.*?)\)", (ROOT / "cmake" / "precompiled.cmake").read_text(), re.DOTALL).group(1).split()
     header, made = folder / "precompiled.h", folder / "precompiled.pch"
     header.write_text("".join("#include %s\n" % name for name in names))
-    subprocess.run(["clang++", *flags, "-w", "-x", "c++-header", str(header), "-o", str(made)], check=True)
+    subprocess.run(["clang++", *flags, *ALONE, "-w", "-x", "c++-header", str(header), "-o", str(made)], check=True)
     return made
 
 
@@ -106,7 +109,7 @@ def main():
     if "--alone" in sys.argv:
         precompiled = ["-include-pch", str(precompile(folder, flags))]
         for path in (path for paths in sources.values() for path in paths):
-            command = ["clang++", *flags, *UNINITIALISED, *precompiled, "-fsyntax-only", str(path)]
+            command = ["clang++", *flags, *ALONE, *UNINITIALISED, *precompiled, "-fsyntax-only", str(path)]
             jobs["alone: %s" % path] = (state_of([path], base), run, (command,), path.stat().st_size)
     # The longest first, so that none of them is left over at the end.
     todo = sorted((name for name, job in jobs.items() if clean.get(name) != job[0]), key=lambda name: (name.startswith("alone"), -jobs[name][3]))

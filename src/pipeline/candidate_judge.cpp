@@ -87,6 +87,7 @@ Json ToJson(const TaskContext& context) {
                {"best_us", context.best_us}};
   if (!context.graph.is_null()) json["graph"] = context.graph;
   if (!context.why_no_graph.empty()) json["why_no_graph"] = context.why_no_graph;
+  if (!context.preparation.is_null()) json["preparation"] = context.preparation;
   return json;
 }
 
@@ -101,6 +102,7 @@ TaskContext TaskContextFromJson(const Json& json) {
   context.best_us = GetNumber(json, "best_us");
   context.graph = GetMember(json, "graph");
   context.why_no_graph = GetString(json, "why_no_graph");
+  context.preparation = GetMember(json, "preparation");
   return context;
 }
 
@@ -163,6 +165,8 @@ Result<ReferenceSession*> SessionJudge::Session(const Progress& progress) {
 Result<TaskContext> SessionJudge::Context(const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(ReferenceSession * session, Session(progress));
   TaskContext context = ContextOfTask(*session);
+  context.preparation = {{"seconds", prepared_s_}, {"steps", Json::object()}};
+  for (const auto& [step, seconds] : session->preparation()) context.preparation["steps"][step] = seconds;
   if (const TaskGraph& captured = session->graph(); captured.graph)
     context.graph = graph::ToJson(*captured.graph);
   else
@@ -212,6 +216,11 @@ Result<std::optional<Judged>> SessionJudge::Known(const CandidateFile& candidate
 }
 
 Result<Judged> SessionJudge::Judge(const CandidateFile& candidate, const Progress& progress) {
+  return JudgeIn(candidate, false, progress);
+}
+
+Result<Judged> SessionJudge::JudgeIn(const CandidateFile& candidate, bool once_more,
+                                     const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(ReferenceSession * session, Session(progress));
   const SlotTaken slot(slots_);
   Judged judged;
@@ -224,7 +233,7 @@ Result<Judged> SessionJudge::Judge(const CandidateFile& candidate, const Progres
     return verdict.verdict == NameOf(Decision::kInconclusive) && worth_a_pair;
   };
   HONE_ASSIGN_OR_RETURN(judged.measurement,
-                        evaluator_->Evaluate(candidate, another_follows_, progress, is_unsure));
+                        evaluator_->Evaluate(candidate, another_follows_, progress, is_unsure, once_more));
   judged.verdict = hone::Judge(judged.measurement, ContextOf(*session));
   judged.record = ToJson(judged.verdict);
   judged.record["card"] = ToJson(session->card());
@@ -235,12 +244,12 @@ Result<Judged> SessionJudge::Judge(const CandidateFile& candidate, const Progres
   return judged;
 }
 
-Result<std::optional<Judged>> SessionJudge::JudgeAnew(const CandidateFile& candidate,
+Result<std::optional<Judged>> SessionJudge::JudgeAnew(const CandidateFile& candidate, bool chosen,
                                                       const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(ReferenceSession * session, Session(progress));
   HONE_RETURN_IF_ERROR(session->DrawAnew(progress));
   SetAnotherFollows(false);
-  HONE_ASSIGN_OR_RETURN(Judged judged, Judge(candidate, progress));
+  HONE_ASSIGN_OR_RETURN(Judged judged, JudgeIn(candidate, !chosen, progress));
   return std::optional<Judged>(std::move(judged));
 }
 

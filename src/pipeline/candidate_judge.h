@@ -39,6 +39,7 @@ struct TaskContext {
   Json machine;  // for the expert
   Json graph;    // graph/graph_json.h; null if it could not be captured, and why_no_graph says why
   std::string why_no_graph;
+  Json preparation;  // seconds, and steps by name
   std::string device_name;
   std::string best_rung;  // the best baseline, by a short timing
   double best_us = 0;
@@ -58,8 +59,10 @@ class CandidateJudge {
   // A settled verdict on the same bytes under the same conditions, which costs no evaluation.
   virtual Result<std::optional<Judged>> Known(const CandidateFile&) { return std::optional<Judged>(); }
   virtual Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) = 0;
-  // Judges a candidate on cases that nobody has seen yet. Nothing: this judge has no others.
-  virtual Result<std::optional<Judged>> JudgeAnew(const CandidateFile&, const Progress&) {
+  // Judges an accepted candidate on cases that nobody has seen yet. Nothing: this judge has no others.
+  // `chosen`: it is the best of several, so its figure may owe something to luck; otherwise one more pair of
+  // processes that is ahead is enough.
+  virtual Result<std::optional<Judged>> JudgeAnew(const CandidateFile&, bool /*chosen*/, const Progress&) {
     return std::optional<Judged>();
   }
   virtual Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) = 0;
@@ -75,7 +78,8 @@ class SessionJudge : public CandidateJudge {
   Result<TaskContext> Context(const Progress& progress) override;
   Result<std::optional<Judged>> Known(const CandidateFile& candidate) override;
   Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) override;
-  Result<std::optional<Judged>> JudgeAnew(const CandidateFile& candidate, const Progress& progress) override;
+  Result<std::optional<Judged>> JudgeAnew(const CandidateFile& candidate, bool chosen,
+                                          const Progress& progress) override;
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress& progress) override;
   Result<KernelProfile> Profile(const CandidateFile& candidate) override;
 
@@ -86,6 +90,7 @@ class SessionJudge : public CandidateJudge {
   void SetAnotherFollows(bool follows) { another_follows_ = follows; }
 
  private:
+  Result<Judged> JudgeIn(const CandidateFile& candidate, bool once_more, const Progress& progress);
   std::string Conditions(const CandidateFile& candidate);
 
   TaskFile task_;

@@ -16,6 +16,8 @@ namespace {
 
 // A look this much slower than PyTorch's best at first sight is not judged: no judge will call it faster.
 constexpr double kHopeless = 1.15;
+// Nor one that is this much slower than an accepted candidate was.
+constexpr double kBehindAccepted = 1.05;
 
 }  // namespace
 
@@ -108,7 +110,23 @@ Status Spine::Expert() {
     }
     entries.push_back(std::move(entry));
   }
-  const bool all = static_cast<int>(entries.size()) <= options_.judge_at_most;
+  // What is a baseline itself cannot be faster than the best of them, so it is tried only if nothing else is
+  // there.
+  std::stable_partition(entries.begin(), entries.end(), [](const Entry& e) { return !e.is_baseline; });
+  const auto first_baseline =
+      std::find_if(entries.begin(), entries.end(), [](const Entry& e) { return e.is_baseline; });
+  if (first_baseline != entries.begin()) {
+    for (auto entry = first_baseline; entry != entries.end(); ++entry)
+      HONE_RETURN_IF_ERROR(recorder_.Decide(
+          "left_out:" + entry->candidate.key, "expert",
+          fmt::format("{}: not judged: it is one of the baselines that others are measured against",
+                      entry->candidate.key)));
+    entries.erase(first_baseline, entries.end());
+  }
+  // On a GPU a verdict takes several times as long as a screening run.
+  const bool on_gpu = inputs.device == "cuda";
+  const bool all =
+      static_cast<int>(entries.size()) <= options_.judge_at_most && (!on_gpu || entries.size() < 2);
   for (Entry& entry : entries) {
     if (all) break;
     HONE_ASSIGN_OR_RETURN(entry.look, Look(entry.candidate.key, entry.candidate.source));
@@ -118,32 +136,25 @@ Status Spine::Expert() {
       if (a.look.right != b.look.right) return a.look.right;
       return a.look.right && a.look.call_us < b.look.call_us;
     });
-  // What is a baseline itself cannot be faster than the best of them, so it is judged only if nothing else
-  // is.
-  std::stable_partition(entries.begin(), entries.end(), [](const Entry& e) { return !e.is_baseline; });
   int judged = 0;
-  bool accepted = false;
+  double accepted_us = 0;  // of the fastest that was accepted, in the screening run
   for (Entry& entry : entries) {
-    if (entry.is_baseline && accepted) {
-      HONE_RETURN_IF_ERROR(recorder_.Decide(
-          "left_out:" + entry.candidate.key, "expert",
-          fmt::format("{}: not judged: it is one of the baselines, and an accepted candidate is faster",
-                      entry.candidate.key)));
-      continue;
-    }
+    const bool behind = accepted_us > 0 && entry.look.call_us > kBehindAccepted * accepted_us;
     const bool hopeless =
         !all && entry.look.right && entry.look.call_us > kHopeless * context_.best_us && judged > 0;
-    if (!all && (hopeless || judged >= options_.judge_at_most)) {
+    const bool wrong = !all && on_gpu && !entry.look.right && judged > 0;
+    if (!all && (hopeless || behind || wrong || judged >= options_.judge_at_most)) {
       HONE_RETURN_IF_ERROR(
           recorder_.Decide("left_out:" + entry.candidate.key, "expert",
                            fmt::format("{}: not judged: {}", entry.candidate.key,
                                        !entry.look.right ? "it failed the screening run"
                                        : hopeless ? "slower than the best baseline in the screening run"
+                                       : behind   ? "slower than an accepted candidate in the screening run"
                                                   : "others were faster in the screening run")));
       continue;
     }
     HONE_ASSIGN_OR_RETURN(const CandidateRecord record, Judge(entry.candidate));
-    accepted = accepted || record.accepted();
+    if (record.accepted() && !all && accepted_us == 0) accepted_us = entry.look.call_us;
     ++judged;
   }
   return Ok();

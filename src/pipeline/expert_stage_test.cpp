@@ -18,11 +18,12 @@ class SlowerJudge : public CandidateJudge {
     context.card = {
         {"modules", {{"Linear", 1}}}, {"operators", {{"addmm", 1}}}, {"flops", 1e6}, {"floor_us", 1.0}};
     context.facts = Json::object();
-    context.machine = {{"device", "cpu"}, {"cores", 2}, {"threads", 1}};
+    context.machine = {{"device", "cpu"}, {"cores", 2}, {"threads", 1}, {"has_compile", true}, {"gxx", true}};
     context.best_us = 100;
     return context;
   }
-  Result<Judged> Judge(const CandidateFile&, const Progress&) override {
+  Result<Judged> Judge(const CandidateFile& candidate, const Progress&) override {
+    judged_.push_back(candidate.name);
     Judged judged;
     judged.verdict.verdict = "rejected";
     judged.verdict.reason = "slower";
@@ -31,6 +32,8 @@ class SlowerJudge : public CandidateJudge {
   }
   Result<QuickLook> Look(const CandidateFile&, const Progress&) override { return QuickLook{true, "", 100}; }
   Result<KernelProfile> Profile(const CandidateFile&) override { return KernelProfile{"no profiler", {}}; }
+
+  std::vector<std::string> judged_;
 };
 
 TEST(ExpertStage, RecipesForAnotherDeviceAreOneLine) {
@@ -67,6 +70,11 @@ TEST(ExpertStage, RecipesForAnotherDeviceAreOneLine) {
   int about_gpus = 0;
   for (const std::string& one : said) about_gpus += Contains(one, "GPU") ? 1 : 0;
   EXPECT_EQ(about_gpus, 1) << Join(said, "\n");
+  // torch.compile is one of the judge's own baselines, so a copy of it is not judged beside others.
+  EXPECT_THAT(judge.judged_, testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(judge.judged_, testing::Not(testing::Contains("library.compile")));
+  EXPECT_THAT(
+      said, testing::Contains(testing::HasSubstr("library.compile: not judged: it is one of the baselines")));
   // Nothing that explains a loss by a missing device: reports quote decisions called "declined:".
   const std::vector<DecisionRecord> decisions = *store->Decisions(run.id);
   for (const DecisionRecord& one : decisions) {

@@ -57,6 +57,7 @@ Result<RunEnd> Spine::Run() {
   };
   Status went = stages();
   if (went.ok()) went = ConfirmBest();
+  if (went.ok()) went = SayWhereTimeWent();
   return Conclude(went);
 }
 
@@ -167,7 +168,11 @@ Status Spine::ConfirmBest() {
     if (deadline_.passed())
       return recorder_.Decide(decision, "confirm", best->key + " was not judged again: no time was left");
     const auto doing = [&](const std::string& phase, int, int) { recorder_.Doing(best->key, phase); };
-    Result<std::optional<Judged>> judged = judge_.JudgeAnew(FileOf(*best), doing);
+    const bool chosen = std::any_of(all.begin(), all.end(), [&](const CandidateRecord& one) {
+      return one.key != "zero" && one.key != best->key && one.judged();
+    });
+    const Stopwatch watch;
+    Result<std::optional<Judged>> judged = judge_.JudgeAnew(FileOf(*best), chosen, doing);
     recorder_.Doing(best->key, "");
     if (!judged.ok() && judged.error().kind == ErrorKind::kInterrupted && !Interrupted() &&
         deadline_.passed())
@@ -175,14 +180,18 @@ Status Spine::ConfirmBest() {
     if (!judged.ok()) return std::move(judged).error();
     if (!judged->has_value()) return Ok();
     const Verdict& again = (*judged)->verdict;
-    const std::string came_to = again.vs_best.estimate > 0
-                                    ? fmt::format("{}, {:.2f}x", again.verdict, again.vs_best.estimate)
-                                    : fmt::format("{}, {}", again.verdict, again.reason);
+    const bool ahead = (*judged)->measurement.ahead_once_more;
+    const std::string came_to =
+        ahead ? fmt::format("right, {:.2f}x in one more pair of processes", again.vs_best.estimate)
+        : again.vs_best.estimate > 0 ? fmt::format("{}, {:.2f}x", again.verdict, again.vs_best.estimate)
+                                     : fmt::format("{}, {}", again.verdict, again.reason);
     HONE_RETURN_IF_ERROR(
         recorder_.Decide(decision, "confirm",
                          fmt::format("{} was accepted at {:.2f}x and judged again with other seeds: {}",
-                                     best->key, best->vs_best, came_to)));
-    if (again.verdict == NameOf(Decision::kAccepted) || again.verdict == NameOf(Decision::kInconclusive))
+                                     best->key, best->vs_best, came_to),
+                         {{"seconds", watch.seconds()}, {"phases", PhaseSeconds((*judged)->measurement)}}));
+    if (again.verdict == NameOf(Decision::kAccepted) || again.verdict == NameOf(Decision::kInconclusive) ||
+        (ahead && again.verdict == NameOf(Decision::kNoDifference)))
       return Ok();
     const double first = best->vs_best;
     TakeVerdict(**judged, &*best);
@@ -190,6 +199,50 @@ Status Spine::ConfirmBest() {
         fmt::format("accepted at {:.2f}x first; judged again with other seeds: {}", first, again.detail);
     HONE_RETURN_IF_ERROR(recorder_.Keep(*best));
   }
+}
+
+namespace {
+
+// "import 0.31 s, trials 1.2 s", without what took less than 50 ms.
+std::string StepsText(const Json& steps) {
+  std::vector<std::string> parts;
+  for (const auto& [name, seconds] : steps.items())
+    if (seconds.is_number() && seconds.get<double>() >= 0.05)
+      parts.push_back(fmt::format("{} {:.1f} s", name, seconds.get<double>()));
+  return Join(parts, ", ");
+}
+
+}  // namespace
+
+// One line for whoever waits: preparation, every judgement, the winner's second one, each with its phases.
+// Where the judge answers from a recording, nothing was timed.
+Status Spine::SayWhereTimeWent() {
+  if (GetNumber(context_.preparation, "seconds") <= 0) return Ok();
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
+                        recorder_.store().Candidates(recorder_.run().id));
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
+                        recorder_.store().Decisions(recorder_.run().id));
+  Json json = Json::array();
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& what, double seconds, const Json& steps) {
+    if (seconds <= 0) return;
+    const std::string text = StepsText(steps);
+    parts.push_back(fmt::format("{} {:.1f} s{}", what, seconds, text.empty() ? "" : " (" + text + ")"));
+    json.push_back({{"what", what}, {"seconds", seconds}, {"steps", steps}});
+  };
+  add("preparation", GetNumber(context_.preparation, "seconds"), GetMember(context_.preparation, "steps"));
+  for (const CandidateRecord& one : all) {
+    const Result<Json> record = ParseJson(one.json);
+    if (record.ok() && record->is_object())
+      add(one.key, one.seconds, GetMember(GetMember(*record, "measurement"), "phases"));
+  }
+  for (const DecisionRecord& one : decisions) {
+    const Result<Json> record = ParseJson(one.json);
+    if (StartsWith(one.key, "confirm:") && record.ok() && record->is_object())
+      add("judged again", GetNumber(*record, "seconds"), GetMember(*record, "phases"));
+  }
+  return recorder_.Decide("seconds", "time", "time: " + Join(parts, "; "),
+                          {{"total", recorder_.seconds()}, {"parts", json}});
 }
 
 Result<RunEnd> Spine::Conclude(const Status& went) {

@@ -72,6 +72,7 @@ class Spine {
                                                  const PromptInputs& inputs);
   Result<CandidateRecord> Judge(CandidateRecord candidate);
   Status ConfirmBest();
+  Status SayWhereTimeWent();
   CandidateFile FileOf(const CandidateRecord& candidate) const;
   Result<QuickLook> Look(const std::string& key, const std::string& source);
   Result<KernelProfile> Profile(const CandidateRecord& candidate);

@@ -62,6 +62,7 @@ class FakeJudge : public CandidateJudge {
     context.device = {{"name", "a machine"}};
     context.machine = {{"device", device}};
     context.device_name = "a machine";
+    context.preparation = {{"seconds", 1.5}};
     context.best_us = 100;
     return context;
   }
@@ -104,10 +105,12 @@ class FakeJudge : public CandidateJudge {
   }
 
   // What it says the second time is in the source as well; without that there is no second time.
-  Result<std::optional<Judged>> JudgeAnew(const CandidateFile& candidate, const Progress& progress) override {
+  Result<std::optional<Judged>> JudgeAnew(const CandidateFile& candidate, bool of_several,
+                                          const Progress& progress) override {
     const std::string later = After(candidate.source, "# later: ");
     if (later.empty()) return std::optional<Judged>();
     confirmed.push_back(candidate.name);
+    chosen.push_back(of_several);
     CandidateFile second = candidate;
     second.source = "# fate: " + later + "\n";
     HONE_ASSIGN_OR_RETURN(Judged judged, Judge(second, progress));
@@ -130,6 +133,7 @@ class FakeJudge : public CandidateJudge {
   }
 
   std::vector<std::string> confirmed;
+  std::vector<bool> chosen;
   Deadline end = Deadline::Never();
   std::string hangs_in;
   int pause_ms = 0;
@@ -248,6 +252,7 @@ TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {
   EXPECT_EQ(end.best->key, "seed2");
   EXPECT_EQ(end.best->vs_best, 2.0);
   EXPECT_THAT(judge_.confirmed, ElementsAre("seed0", "seed1", "seed2"));
+  EXPECT_THAT(judge_.chosen, testing::Each(true)) << "each was the best of several";
   EXPECT_THAT(Keys(), ElementsAre("seed0:wrong-output", "seed1:no_difference", "seed2:faster"));
   EXPECT_THAT(Decisions(),
               testing::HasSubstr("seed2 was accepted at 2.00x and judged again with other seeds"));
@@ -255,6 +260,15 @@ TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {
   const RunEnd again = Run();
   EXPECT_EQ(again.best->key, "seed2");
   EXPECT_EQ(judge_.confirmed.size(), 3u);
+}
+
+TEST_F(SpineTest, AWinnerWithoutRivalsWasNotChosen) {
+  options_.seeds = 1;
+  options_.tuning = false;
+  Reply("seed", Candidate("accepted 3.0\n# later: accepted 2.9"));
+  EXPECT_EQ(Run().best->key, "seed0");
+  EXPECT_THAT(judge_.chosen, ElementsAre(false));
+  EXPECT_THAT(Decisions(), testing::HasSubstr("time: "));
 }
 
 TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {

@@ -19,7 +19,7 @@ import urllib.parse
 import urllib.request
 
 import webdriver
-from pipeline_house import HERE, QUICK, SLOW_ROWS, Failed, Skipped, main, require, require_equal, wait_for
+from pipeline_house import HERE, QUICK, SLOW_ROWS, Failed, Skipped, main, patience, require, require_equal, wait_for
 
 EVIL = ("</pre></code></script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
         "<svg onload=window.hacked=3>\" onmouseover=\"window.hacked=4\x1b]0;owned\x07\x1b[31m'&amp;{{7*7}}\u202e")
@@ -37,17 +37,17 @@ def serving(house, *flags):
     finally:
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
-        outcome = house.finish(process, timeout=60)
+        outcome = house.finish(process)
         took = time.monotonic() - begin
     require_equal(outcome.code, 0, "exit code of serve (%s)" % outcome.err[-300:])
-    require(took < 20, "Ctrl-C took %.1f s" % took)
+    require(took < patience(20), "Ctrl-C took %.1f s" % took)
     require("a bug in hone" not in outcome.err, outcome.err[-500:])
 
 
 def get(address, **headers):
     request = urllib.request.Request(address, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as reply:
+        with urllib.request.urlopen(request, timeout=300) as reply:
             return reply.status, reply.read().decode(), reply.headers
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode(), error.headers
@@ -217,7 +217,7 @@ def live(house):
             ended = house.finish(process)
         # Which of the two is faster, and whether, is for a quiet machine to say; that the page says the same as the store is not.
         require(ended.code in (0, 1), ended.err[-600:])
-        told = house.finish(tail, timeout=120).expect(0, "seed0", run.candidates["seed0"]["verdict"].replace("_", " "), run.outcome)
+        told = house.finish(tail).expect(0, "seed0", run.candidates["seed0"]["verdict"].replace("_", " "), run.outcome)
         require("\x1b" not in told.out, "tail coloured what goes into a pipe")
         again = house.run("tail", "R1").expect(0, "seed1", run.outcome)
         require_equal(again.out.count(lines[0]), 1, "first line in tail of an ended run")
@@ -459,11 +459,11 @@ def guarded(house):
         require_equal(get(base + "/metrics?token=" + token)[0], 200, "with the right one")
         require_equal(get(base + "/api/runs", Authorization="Bearer " + token)[0], 200, "as a header")
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with opener.open(base + "/runs?token=" + token, timeout=20) as reply:
+        with opener.open(base + "/runs?token=" + token, timeout=300) as reply:
             require("token" not in reply.geturl() and reply.status == 200, "the token stays in the address: " + reply.geturl())
-        with opener.open(base + "/leaderboard", timeout=20) as reply:
+        with opener.open(base + "/leaderboard", timeout=300) as reply:
             require_equal(reply.status, 200, "with the cookie")
-        with opener.open(base + "/runs/R1", timeout=20) as reply:
+        with opener.open(base + "/runs/R1", timeout=300) as reply:
             require("<textarea" not in reply.read().decode(), "notes can be edited from elsewhere")
 
     def post(base, path, **form):
@@ -478,7 +478,7 @@ def guarded(house):
         require_equal(post(base, "/runs/R2/resume", csrf="x")[0], 403, "an action that is not allowed")
         require_equal(post(base, "/runs/R2/note", csrf="x", text="evil")[0], 403, "a note without the form")
         require_equal(house.rows("SELECT * FROM run_note"), [], "notes")
-        busy = house.run("serve", "--port", base.rpartition(":")[2], timeout=20)
+        busy = house.run("serve", "--port", base.rpartition(":")[2])
         busy.expect(3, "is in use")
         require_equal(len(busy.err.strip().splitlines()), 1, "lines about a port in use")
     with serving(house, "--allow-actions") as base:
@@ -493,7 +493,7 @@ def guarded(house):
         started = house.last()
         wait_for("its worker", lambda: '/stop"' in get(base + "/runs/R%d" % started.id)[1], seconds=30)
         require_equal(post(base, "/runs/R%d/stop" % started.id, csrf=csrf)[0], 200, "stopping it")
-        wait_for("its end", lambda: house.last().status in ("stopped", "done"), seconds=60)
+        wait_for("its end", lambda: house.last().status in ("stopped", "done"))
         require(not (house.folder / "owned").exists(), "a form ran a command")
 
 
@@ -513,7 +513,7 @@ def hostile_clients(house):
                 held.append(client)
         begin = time.monotonic()
         require_equal(get(base + "/runs")[0], 200, "with %d clients that misbehave" % len(held))
-        require(time.monotonic() - begin < 14, "slow beside clients that misbehave")
+        require(time.monotonic() - begin < patience(14), "slow beside clients that misbehave")
         for client in held:
             client.close()
         require_equal(get(base + "/api/runs")[0], 200, "afterwards")

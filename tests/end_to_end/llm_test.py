@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from pipeline_house import (ACCEPTED, CANNOT, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Skipped, fenced, main, require,
+from pipeline_house import (ACCEPTED, CANNOT, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Skipped, fenced, main, patience, require,
                             require_equal, timed, wait_for)
 
 KEY = "sk-e2e-5f3c9a17d2b84e60"
@@ -211,7 +211,8 @@ def minutes(house):
         begin = time.monotonic()
         outcome = ask(house, server.base("silent"), *ONE_CALL, "--max-minutes", "0.2", "--out", house.folder / "run")
         outcome.expect(REJECTED, "the budget of 0.2 minutes is spent", "nothing tried")
-        require(time.monotonic() - begin < 60, "it took %.0f s" % (time.monotonic() - begin))
+        seconds = time.monotonic() - begin
+        require(seconds < 12 + patience(48), "it took %.0f s" % seconds)
     require_equal(house.last().status, "stopped", "status")
 
 

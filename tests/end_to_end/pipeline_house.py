@@ -235,6 +235,14 @@ def wait_for(what, condition, seconds=600, process=None):
     raise Failed("no %s within %d s" % (what, seconds))
 
 
+def patience(seconds):
+    """So many seconds where a processor is free. On a busy machine it is as much more as this process now waits for one."""
+    begin, used = time.monotonic(), time.process_time()
+    while time.process_time() - used < 0.2:
+        pass
+    return seconds * max(1, (time.monotonic() - begin) / 0.2)
+
+
 def fenced(source):
     return "```python\n%s\n```\n" % source.strip()
 
