@@ -1,4 +1,4 @@
-"""The answers of timed calls: which have the form that is expected, and what the others are instead.
+"""The answers of timed calls: which have the expected form, and a description of the others.
 
 A form is the description of a tree (hone_wire.lay_out) without its values. Tensors and numbers are listed in the order of that description,
 so that the parent and the worker speak of the same leaf. Nothing here compares values.

@@ -28,7 +28,7 @@ class Clock:
         self.worker = worker
         self.sets, self.outputs, self.lying = [], [], []  # of the block under way
         self.regions = {}  # memory of the parent, by what it is for
-        self.reuses = {}  # by slot and baseline: whether calls hand out memory that an earlier answer lies in
+        self.reuses = {}  # by slot and baseline: whether calls return memory that still holds an earlier answer
         self.sample, self.small_sample = None, None
         self.flush_buffer = None
 
@@ -139,7 +139,7 @@ class Clock:
         return reply
 
     def clear(self, message, descriptors):
-        """Lets go of the block's inputs and answers; what is freed here costs no timed block anything. Tells whether answers shared
+        """Frees the block's inputs and answers; freeing them here adds nothing to a timed block. Tells whether answers shared
         memory while all of them were alive."""
         key, reply = (message["slot"], message["rung"]), {}
         if message["mode"] == "run" and len(self.outputs) > 1:
@@ -164,7 +164,7 @@ class Clock:
         return self.regions[name]
 
     def _flush(self, message):
-        """A buffer larger than the caches, for calls that are to find them cold."""
+        """A buffer larger than the caches, for calls that must start with cold caches."""
         if not message["flush"]:
             return None
         if self.flush_buffer is None:

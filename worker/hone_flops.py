@@ -1,4 +1,4 @@
-"""FLOPs of one operator call: a multiplication and an addition count as two. Products alone count; everything else is bound by bytes.
+"""FLOPs of one operator call: a multiplication and an addition count as two. Only products count; everything else is bound by memory traffic.
 
 PyTorch's own formulas (torch.utils.flop_counter) are taken where this torch has them and they hold; the ones below are for older
 versions and for what PyTorch does not count: attention on a CPU, causal attention, recurrent layers, products with a vector.

@@ -31,7 +31,7 @@ class Leaf:
 
 @contextlib.contextmanager
 def _no_custom_autograd():
-    """A custom autograd function may compute its forward anywhere, so that its trace shows what one call did and not what it means."""
+    """A custom autograd function may compute its forward anywhere, so its trace shows what one call did and not what it does in general."""
     original = torch.autograd.Function.__dict__["apply"]
 
     def refuse(cls, *_, **__):

@@ -1,4 +1,4 @@
-"""Calls that write in place, as calls that do not: `relu_` becomes `relu`, and whoever reads the tensor afterwards reads the new one.
+"""Calls that write in place, as calls that do not: `relu_` becomes `relu`, and later readers of the tensor read the new one.
 
 That is right only if nobody reads the old memory under another name. Names of one memory are found by the storage of the fake tensors
 that export computed with, and by operators that may return their argument itself. Where another name is read later, the graph

@@ -28,13 +28,13 @@ def _is_sorted(values):
 
 
 def _sorted_by_chance(values):
-    """Whether few enough numbers were seen that they may be in order without being meant to: a chance of more than one in 20,000."""
+    """Whether so few numbers were seen that they may be sorted by chance: a probability of more than one in 20,000."""
     rows = values.numel() // values.shape[-1]
     return rows * math.lgamma(values.shape[-1] + 1) < 10
 
 
 def _rows(tensor):
-    """The leading part of a tensor, as whole slices along its first dimension."""
+    """The first part of a tensor, as whole slices along its first dimension."""
     value = tensor.detach()
     if value.dim() > 1 and value.numel() > _SAMPLE:
         value = value[: max(1, _SAMPLE // max(1, value[0].numel()))]
@@ -340,7 +340,7 @@ def _with_special(tensor, values):
 
 
 def near(tensor, generator):
-    """The same numbers, moved by a few units in the last place: what is computed from them is rounded otherwise. Zeros stay. All numbers of a
+    """The same numbers, changed by a few units in the last place, so that results are rounded differently. Zeros stay. All numbers of a
     tensor with a structure (symmetric, sorted, rows of probabilities) move by the same factor, which keeps it."""
     if not tensor.is_floating_point() and not tensor.is_complex():
         return tensor

@@ -135,7 +135,7 @@ _RULES = {verb: _rules(messages[0]) for table in (WORKER, CLOCK, ZYGOTE) for ver
 
 
 def check(message):
-    """Holds a request to the table. Messages of timed blocks come through here as well: this takes a microsecond or two."""
+    """Checks a request against the table. Messages of timed blocks come through here as well: this takes a microsecond or two."""
     try:
         needed, types = _RULES[message["verb"]]
         if needed <= message.keys():

@@ -30,7 +30,7 @@ class Tf32(Eager):
 
 
 class FlushDenormals(Eager):
-    """Eager with denormal numbers taken for zero. On a CPU a task whose values come near zero may run many times faster so."""
+    """Eager with denormal numbers flushed to zero. On a CPU a task whose values come near zero may run many times faster this way."""
 
     def enter(self):
         torch.set_flush_denormal(True)

@@ -33,7 +33,7 @@ CHANGES = {
     "infinity": hone_nature.with_infinity,
 }
 
-# A task says what it makes of such inputs if all its answers stay finite. If not, nothing is asked of a candidate.
+# A task defines a result for such inputs if all its answers stay finite. If not, candidates are not checked on them.
 RARE = ("enlarge", "zeros", "nan", "infinity")
 
 
@@ -207,7 +207,7 @@ def _feed_forward(module, strength):
 
 
 def mutants(model, inputs, defaults=None):
-    """Names of the mutants that make sense for this task, the most telling first. `defaults`: the parameters of the task's own
+    """Names of the mutants that make sense for this task, the most informative first. `defaults`: the parameters of the task's own
     instance by name; a mutant of a parameter computes with those, as a candidate with fixed weights would."""
     ignored, others = [], []
     for index, value in enumerate(inputs):

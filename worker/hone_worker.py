@@ -151,7 +151,7 @@ class Worker:
             self.facts = error
 
     def _load_libraries(self):
-        """cuBLAS and cuDNN take a tenth of a second to load. Here that costs nobody: the parent does something else meanwhile."""
+        """cuBLAS and cuDNN take a tenth of a second to load. Here that costs no time: the parent does something else meanwhile."""
         if self.device.type != "cuda":
             return
         try:
@@ -335,7 +335,7 @@ class Worker:
             try:
                 with self.device:
                     made = self._draw(seed, variant)
-            except Exception:  # numpy, a generator of the host's, too little memory: whatever it is, the host decides
+            except Exception:  # numpy, a generator on the host, too little memory: in all these cases draw on the host
                 self.draws_on_device = False
         if made is None:
             made = self._draw(seed, variant)
@@ -401,7 +401,7 @@ class Worker:
         self.fixed = alike if self.fixed is None else self.fixed & alike
 
     def _fixed_leaves(self):
-        """What the parent is told of them: all, and those whose values are worth work ahead of the clock."""
+        """What the parent is told about them: all, and those whose values are worth preparing before the clock starts."""
         import hone_nature
 
         if self.few_draws:
@@ -412,7 +412,7 @@ class Worker:
         return {"fixed": sorted(self.fixed), "telling": [at for at in sorted(self.fixed) if hone_nature.is_telling(self.first_draw[at])]}
 
     def _has_few_draws(self, message, inputs):
-        """Whether get_inputs makes so few different inputs that two of some draws are equal: answers could then be remembered by content."""
+        """Whether get_inputs makes so few different inputs that two of several draws are equal: answers could then be cached by content."""
         if sum(t.numel() * t.element_size() for t in tensors_of(list(inputs))) > _SMALL_SET:
             return False
         seen = set()
@@ -425,7 +425,7 @@ class Worker:
         return len(seen) < _DRAWS_LOOKED_AT and any(tensor.numel() for tensor in tensors_of(list(inputs)))
 
     def _further_draws(self, message, made):
-        """More draws of get_inputs, where they are small: what a tensor is shows in several draws better than in one."""
+        """More draws of get_inputs, where they are small: several draws show better than one what kind of tensor it is."""
         if sum(t.numel() * t.element_size() for t in tensors_of(list(made))) > _SMALL_DRAW:
             return []
         return [self.draw_inputs(message["seed"] + more, message.get("variant"), message["slot"]) for more in (1, 2)]

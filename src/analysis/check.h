@@ -17,11 +17,11 @@ namespace hone {
 class FindingSink;
 using CheckFunction = void (*)(const Candidate&, FindingSink*);
 
-// What an error-level finding does to a run. Lint predicts; the judge judges.
+// What an error-level finding does to a run. Lint predicts; the judge decides.
 enum class Force {
-  kReport,   // stands beside the verdict. The rule has accused files that ran
+  kReport,   // is reported with the verdict. The rule has reported files that ran
   kPredict,  // the pipeline may leave out the run of a proposal; `hone bench` runs it
-  kRefuse,   // nobody runs it: certain, and a run that happens to pass would prove nothing
+  kRefuse,   // never run: certain, and a run that happens to pass would show nothing
 };
 
 struct CheckInfo {

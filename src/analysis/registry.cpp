@@ -9,8 +9,8 @@ std::span<const EmbeddedFile> EmbeddedFiles_hone_analysis();
 
 namespace {
 
-// Rules with kReport accused 42 of 911 model-written files that ran (tensor-indexing 14, host-called-from-jit
-// 10, unsupported-statement 7, arange-not-constexpr 6, unknown-triton-op 5).
+// Rules with kReport reported errors in 42 of 911 model-written files that ran (tensor-indexing 14,
+// host-called-from-jit 10, unsupported-statement 7, arange-not-constexpr 6, unknown-triton-op 5).
 constexpr CheckInfo kChecks[] = {
     {"syntax", Severity::kError, "the file does not parse", CheckSyntax, Force::kRefuse},
     {"missing-modelnew", Severity::kError, "there is no class ModelNew", CheckMissingModelNew},

@@ -1,4 +1,4 @@
-// Reports: JSON as the design fixes it, SARIF 2.1.0 for editors and code hosts, text for people.
+// Reports: JSON for programs, SARIF 2.1.0 for editors and code hosts, text for people.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

@@ -31,7 +31,7 @@ struct BenchFlags : JudgeFlags {
   bool check_only = false;
 };
 
-// Saving is a service to the user; failing to must not cost the verdict.
+// If saving fails, the verdict is still printed.
 void Save(const OrderedJson& record, const Verdict& verdict, const ReferenceSession& session,
           const CandidateFile& candidate) {
   VerdictRecord row;

@@ -23,7 +23,7 @@ struct ResumeFlags {
   Budget budget;
 };
 
-// What may differ from the sitting before: how to reach the model, and how much may be spent in all.
+// What may differ from the session before: how to reach the model, and how much may be spent in all.
 constexpr struct {
   const char* flag;
   const char* part;

@@ -232,7 +232,7 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
   if (StartsWith(options.proposer, "replay:"))
     options.proposer = "replay:" + fs::absolute(options.proposer.substr(7), ignored).string();
   options.model = ToJson(model_flags);
-  // A proposer that cannot be used is said now, before anything is written.
+  // A proposer that cannot be used is reported now, before anything is written.
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   RunRecord run;
   run.created = UtcTimestamp();

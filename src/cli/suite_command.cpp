@@ -45,7 +45,7 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool
     std::unique_ptr<Child> child;
   };
   std::vector<Job> running;
-  // Lines for a log; on a terminal also one that lives.
+  // Lines for a log; on a terminal also one that is redrawn in place.
   LiveLine line(quiet || !IsTerminal(stderr) ? LiveLine::Mode::kSilent : LiveLine::Mode::kTerminal);
   const auto say = [&](const std::string& text) {
     line.Clear();

@@ -1,6 +1,6 @@
 // The embedded expert: from a task it writes candidates, each one self-contained Python file with ModelNew,
-// with no network and no model. It only proposes; the judge decides. What a recipe cannot do for a task it
-// says.
+// with no network and no model. It only proposes; the judge decides. A recipe that does not cover a task says
+// why.
 #pragma once
 
 #include <memory>

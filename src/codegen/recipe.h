@@ -12,7 +12,7 @@
 
 namespace hone {
 
-// Everything recipes ask about a task, found out once.
+// Everything recipes need to know about a task, found out once.
 struct RecipeContext {
   ExpertInputs inputs;
   RecurrentPlan plan;

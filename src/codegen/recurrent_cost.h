@@ -1,7 +1,7 @@
-// How long a recurrent module is predicted to take, by the way it is run. The figures come from the device's
-// file (device_costs.h). The runtime in a candidate file (templates/recurrent_grid.py, recurrent_step.py)
-// predicts with the same formulas and figures and takes the fastest way; tests/golden/recurrent_costs.json
-// holds both to the same answers.
+// How long a recurrent module is predicted to take, with each of Hone's kernels and with cuDNN. The figures
+// come from the device's file (device_costs.h). The runtime in a candidate file (templates/recurrent_grid.py,
+// recurrent_step.py) predicts with the same formulas and figures and runs the fastest; tests check both
+// against tests/golden/recurrent_costs.json.
 #pragma once
 
 #include <optional>

@@ -22,7 +22,7 @@ std::string IntervalText(double low, double high);
 // Class of colour: "ok", "bad", "same", "live", "idle".
 std::string ToneOfVerdict(const std::string& verdict);
 std::string ToneOfStatus(const std::string& status);
-// Of what a run came to (store/run_result.h). Only an accepted candidate is "ok".
+// Of a run's result (store/run_result.h). Only an accepted candidate is "ok".
 std::string ToneOfResult(const std::string& result);
 // "done", or "killed" for a run that no process works on any more.
 std::string StatusOf(const RunRecord& run, bool abandoned);

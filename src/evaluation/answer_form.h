@@ -1,6 +1,6 @@
 // The form of a timed answer: what a worker tells about it beside the values of its tensors. Most answers
-// have the form of the first case's; then only their Python numbers are told. Another one is described in
-// full. All of it comes from a process that may be hostile.
+// have the form of the first case's answer; then the worker sends only their Python numbers. An answer of
+// another form is described in full. All of it comes from a process that may be hostile.
 #pragma once
 
 #include <memory>

@@ -14,8 +14,8 @@ namespace hone {
 
 namespace {
 
-constexpr double kMutantMargin = 10;      // told apart: ten times over the limit
-constexpr double kSurelySensitive = 100;  // by its gradient alone: ten times over what tells a mutant apart
+constexpr double kMutantMargin = 10;      // detected: ten times over the limit
+constexpr double kSurelySensitive = 100;  // detected by its gradient alone: ten times what detects a mutant
 constexpr double kUnmoved = 1e-9;         // float64 rounding, and nothing a float32 answer could show
 constexpr int kAtLeastMutants = 8;        // per instance, however long they take
 constexpr double kBudgetCalls = 30;       // in calls of the reference
@@ -38,7 +38,7 @@ class Auditor {
   Status Run() {
     leaf_ratio_.assign(truth_.cases[0].truth.leaves.size(), 0);
     HONE_RETURN_IF_ERROR(CompareConstants());
-    // The stress instance first: what it tells apart need not be tried again.
+    // The stress instance first: mutants that it detects need not be tried again.
     for (size_t instance = truth_.instances.size(); instance-- > 0;)
       HONE_RETURN_IF_ERROR(RunMutants(instance));
     for (const std::string& name : order_) truth_.mutants.push_back(found_[name]);

@@ -1,6 +1,6 @@
-// Runs known wrong computations (mutants) through the reference and asks whether the cases tell them apart.
-// What they do not tell apart, a candidate could get wrong unnoticed: an input, a parameter or an output that
-// is ignored.
+// Runs known wrong computations (mutants) through the reference and checks whether the cases detect them.
+// Where a mutant goes undetected, a candidate could make the same mistake: an input, a parameter or an output
+// that is ignored.
 #pragma once
 
 #include "evaluation/progress.h"

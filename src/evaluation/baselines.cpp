@@ -88,8 +88,8 @@ Status Baselines::Prepare(const Progress& progress) {
   return Ok();
 }
 
-// Few tasks have denormal numbers. A look at the same inputs tells; only where flushing gains something is it
-// a baseline.
+// Few tasks have denormal numbers. A short timing on the same inputs shows whether flushing gains anything;
+// only then is it a baseline.
 Status Baselines::PrepareFlushed() {
   Rung rung;
   rung.name = "flush_denormals";
@@ -218,7 +218,7 @@ void Baselines::RememberCompile(const Timing& timing) const {
   const Result<std::string> text = ReadFile(compile_record_);
   const Result<Json> seen = text.ok() ? ParseJson(*text) : Result<Json>(Json::object());
   const double before = seen.ok() ? GetNumber(*seen, "over_best") : 0;
-  // One that contradicts what was seen before begins anew.
+  // A timing that contradicts the earlier ones replaces them.
   const bool agrees = before > kCompileBehind && *behind > kCompileBehind;
   KeepInCache(compile_record_, DumpJson(Json{{"over_best", agrees ? std::min(before, *behind) : *behind},
                                              {"rounds", timing.Find("compile")->rounds.size()},

@@ -21,7 +21,7 @@ std::optional<double> CompileBehind(const Timing& timing);
 
 class Baselines {
  public:
-  // `compile_record`: the file that remembers what torch.compile came to.
+  // `compile_record`: the file that keeps earlier timings of torch.compile.
   Baselines(TruthBuilder& builder, const SessionOptions& options, const Truth& truth, const Json& facts,
             fs::path compile_record)
       : builder_(builder),

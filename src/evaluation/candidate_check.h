@@ -44,11 +44,11 @@ class CandidateCheck {
   Result<bool> Trials();
   Result<bool> Repeat();
   Result<bool> Inspect();
-  // Where the profiler takes seconds to start, on a GPU, only for those that are ahead (Time asks again) or
-  // for everybody if the session wants it.
+  // On a GPU the profiler takes seconds to start. It then runs only for candidates that are ahead (Time asks
+  // again), or for all if the session wants it.
   Result<bool> ProfileCall();
   Result<bool> Time();
-  // One more pair of fresh processes, for a timing that came out unsure. What was timed before stays.
+  // One more pair of fresh processes, for a timing that did not decide. Earlier timings are kept.
   Result<bool> TimeAgain();
   // Where PyTorch ran slower beside the candidate: whether the machine is slower now. The candidate is frozen
   // meanwhile, not gone, so this decides about further pairs alone.
@@ -72,7 +72,8 @@ class CandidateCheck {
   // The candidate's file, and the task's where it is needed, into the folder that the candidate reads.
   Status PlaceSources();
   Result<bool> BuildInstance(const Instance& instance);
-  // The candidate has run in this sandbox before and can have brought the error about: it counts against it.
+  // The candidate has run in this sandbox before and may have caused the error, so the error counts against
+  // the candidate.
   Result<bool> BlameSandbox(const Error& error);
 
   Result<bool> Put(const Case& one, const std::string& name, bool in_place);
@@ -114,7 +115,7 @@ class CandidateCheck {
   fs::path placed_source_;         // empty: not yet
   Measurement m_;
   std::optional<Contest> contest_;
-  std::vector<std::string> libraries_;  // that it has imported and its zygote may
+  std::vector<std::string> libraries_;  // that it has imported and that its zygote may import
   // The answer of the first trial, and what the second call on the same inputs says of it.
   std::optional<TensorTree> first_answer_;
   Repeats repeats_;

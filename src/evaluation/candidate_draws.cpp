@@ -26,7 +26,7 @@ constexpr size_t kMostBytes = size_t{1} << 26;  // of an answer: all draws go th
 constexpr size_t kMomentElements = size_t{1} << 18;
 constexpr double kElementSlack = 4;  // times the limit of a single element
 
-// The wrong answer may come of other random draws: everything else about it is right.
+// The wrong answer may be due to other random draws: everything else about it is right.
 bool OnlyValuesDiffer(const Trial& trial) {
   if (!trial.shape_problem.empty() || !trial.dtype_problem.empty() || !trial.value_problem.empty() ||
       !trial.stale_of.empty() || trial.input_modified)

@@ -56,7 +56,7 @@ Result<bool> CandidateCheck::Time() {
   return timed;
 }
 
-// Where the candidate was accepted before and nothing was chosen by that, one pair that is ahead is enough.
+// Where the candidate was accepted before and was not chosen among several, one pair that is ahead is enough.
 Result<bool> CandidateCheck::AddFreshPairs(bool timed) {
   const Stopwatch watch;
   for (int pair = 0; timed && pair < kFreshPairs; ++pair) {
@@ -90,8 +90,8 @@ Status CandidateCheck::LookAlone() {
   return Ok();
 }
 
-// Prepares torch.compile where it could still change the verdict. True: it is there and the contest has to
-// be held again.
+// Prepares torch.compile where it could still change the verdict. True: it is ready and the rounds have to be
+// timed again with it.
 Result<bool> CandidateCheck::AddCompiled() {
   const std::string& policy = session_.options().compile_rung;
   if (policy == "never" || (policy == "auto" && !contest_->Ahead())) return false;
@@ -112,7 +112,8 @@ void CandidateCheck::ImportAhead() {
   session_.ImportAhead(contest_->later_rungs());
 }
 
-// One more pair of processes that have done nothing before: what one process owes to luck shows here.
+// One more pair of processes that have done nothing before: it shows how much of a result is one process's
+// chance.
 Result<bool> CandidateCheck::AddFreshPair() {
   if (worker_.alive()) worker_.Kill();
   ImportAhead();
@@ -144,8 +145,8 @@ Result<bool> CandidateCheck::AddFreshPair() {
   return inspect && contest_->Ahead() ? TakeInspection(fresh) : Result<bool>(timed);
 }
 
-// The screening pair did not show that the candidate is ahead, and this process does: what is asked of those
-// that are ahead is asked here.
+// The screening pair did not show that the candidate is ahead, and this pair does: the checks for candidates
+// that are ahead run here.
 Result<bool> CandidateCheck::TakeInspection(CandidateCheck& fresh) {
   HONE_ASSIGN_OR_RETURN(bool done, fresh.Build());
   if (done && !m_.profile) {

@@ -32,7 +32,7 @@ class ContractCheck {
   Result<std::vector<ContractEntry>> Run(const Progress& progress);
 
  private:
-  // What one step came to: an entry that is decided, or nothing yet.
+  // The result of one step: an entry that is decided, or nothing yet.
   using Decided = std::optional<ContractEntry>;
 
   Result<ContractReply> Step(WorkerProcess& worker, const ContractRequest& request,

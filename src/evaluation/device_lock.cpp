@@ -15,8 +15,8 @@ namespace hone {
 
 namespace {
 
-// What this process holds of a device. `file` is locked in common while somebody here uses the device and
-// nobody here times.
+// What this process holds of a device. `file` holds a shared lock while this process uses the device and does
+// not time anything.
 struct DeviceHold {
   std::mutex mutex;
   int uses = 0, timings = 0;
@@ -76,7 +76,7 @@ Status Lock(int file, int how, const char* waits, Deadline end, const Progress& 
   return Ok();
 }
 
-// Through the gate to the device, in common with others (LOCK_SH) or alone (LOCK_EX).
+// Through the gate to the device: shared with others (LOCK_SH) or exclusive (LOCK_EX).
 Result<UniqueFd> LockDevice(const fs::path& folder, const std::string& name, int how, Deadline end,
                             const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(const UniqueFd gate, OpenLockFile(folder, name, ".gate", progress));

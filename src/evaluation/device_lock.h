@@ -1,13 +1,13 @@
-// Only one timing at a time on a device, across all Hone processes of this machine: two contests side by
-// side would measure each other. Whatever else uses a GPU (truth, trials, preparing baselines) would disturb
-// a timing as well: it holds the device in common with others (DeviceUse), and a timing (DeviceLock) waits
-// until nobody does.
+// Only one timing at a time on a device, across all Hone processes of this machine: two contests side by side
+// would measure each other. Other work on a GPU (float64 results, trials, preparing baselines) would disturb
+// a timing as well. It holds a shared lock (DeviceUse), and a timing (DeviceLock) waits until no process
+// holds one.
 //
 // The lock is one file for all users. Locking needs no right to write it, so a file that another user made
 // serves as well. Where even reading it is forbidden, a file of this user's own is locked, and the person who
-// waits is told that other users' timings may disturb this one. A second file, the gate, is held by whoever
-// waits for a timing and passed by whoever begins a use, so that many uses never keep a timing waiting for
-// ever.
+// waits is told that other users' timings may disturb this one. A second file, the gate, is held by a process
+// that waits for a timing. A process that begins a use must pass it first, so that a stream of uses cannot
+// keep a timing waiting for ever.
 #pragma once
 
 #include <memory>

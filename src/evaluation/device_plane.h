@@ -1,5 +1,5 @@
-// The GPU half of the data plane: the parent's own door to the device, on which it keeps inputs, answers and
-// truth.
+// The GPU half of the data plane: the parent's own access to the device, on which it keeps inputs, answers
+// and float64 results.
 //
 // The parent allocates and hands a worker the descriptor of a buffer (worker/hone_device.py maps it); the
 // worker's kernels read inputs there and write answers there; the parent compares and digests them in place.

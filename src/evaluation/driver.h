@@ -1,6 +1,6 @@
 // The CUDA driver, libcuda, opened at run time. Hone builds without CUDA and runs on machines without a GPU,
 // so the few types and functions it needs are declared here and looked up when they are wanted.
-// driver_test.cpp holds the declarations to cuda.h where there is one.
+// driver_test.cpp checks the declarations against cuda.h where it is installed.
 //
 // A Driver is a plain table of function pointers: tests fill one with functions of their own.
 #pragma once

@@ -17,7 +17,7 @@ namespace hone {
 namespace {
 
 constexpr unsigned kManyCores = 8;
-constexpr double kRetryS = 6;  // after this no further pair is begun for a timing that does not tell
+constexpr double kRetryS = 6;  // after this no further pair is started for a timing that does not decide
 
 // Whether a process that imports torch leaves those that are timed alone.
 bool HasSpareCores(const SessionOptions& options) {

@@ -23,7 +23,7 @@ namespace hone {
 // ranks candidates; it gives no verdict.
 struct QuickLook {
   bool right = false;
-  std::string why;  // what stopped it, in one sentence; of `refused` the judge's
+  std::string why;  // what stopped it, in one sentence; if `refused`, the judge's sentence
   double call_us = 0;
   std::optional<Measurement> refused = {};  // what was seen of one that is not right
 };
@@ -35,7 +35,8 @@ class Evaluator {
       : session_(session), seats_(std::move(seats)) {}
 
   // `another_follows`: start the next worker while this candidate is checked. `is_unsure`: whether the timing
-  // does not tell; then fresh pairs of processes are timed in addition, as often as an acceptance takes.
+  // does not decide; then fresh pairs of processes are timed in addition, up to the number that an acceptance
+  // needs.
   using IsUnsure = std::function<bool(const Measurement&)>;
   // `once_more`: CandidateCheck::JudgeOnceMore.
   Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows, const Progress& progress,
@@ -47,8 +48,8 @@ class Evaluator {
   Status Prewarm();
   // Times PyTorch again without the candidate, to see whether the candidate or the machine slowed it down.
   Status TimeAfter(CandidateSeat& seat, Measurement* m);
-  // Ends a candidate's processes and deletes its folder, beside what follows. Whoever is timed next waits for
-  // it.
+  // Ends a candidate's processes and deletes its folder, in parallel with what follows. The next timing waits
+  // for it.
   void Retire(std::unique_ptr<CandidateSeat> seat);
   void AwaitRetired();
   Result<std::unique_ptr<CandidateSeat>> TakeSeat();
@@ -56,9 +57,9 @@ class Evaluator {
   ReferenceSession& session_;
   std::mutex seats_mutex_;
   std::deque<std::unique_ptr<CandidateSeat>> seats_;
-  std::shared_mutex device_;  // shared by those who check, exclusive for whoever is timed
+  std::shared_mutex device_;  // shared by checks, exclusive for a timing
   std::mutex retired_mutex_;
-  std::jthread retired_;  // the last member: it ends before what it may look at
+  std::jthread retired_;  // the last member: it ends before the members that it uses
 };
 
 }  // namespace hone

@@ -1,7 +1,7 @@
 // What a task's graph adds to its card: FLOPs and bytes, as written and after rewrites, and whether the task
-// is degenerate (graph/degenerate.h). Of the last, two things must agree: the answers to several draws of
-// inputs differ by no more than PyTorch's own rounding, and rewrites leave no path from an input to an
-// output.
+// is degenerate (graph/degenerate.h). For a task to be degenerate, two facts must agree: the answers to
+// several draws of inputs differ by no more than PyTorch's own rounding, and rewrites leave no path from an
+// input to an output.
 #pragma once
 
 #include "evaluation/truth_builder.h"

@@ -1,6 +1,6 @@
 // PyTorch's own ways to run the task, each a rung of the baseline ladder. Rungs that take long to prepare
-// join late, while other threads still write verdicts about earlier candidates; so nobody sees the list
-// itself, and reading it means taking a copy.
+// join late, while other threads still write verdicts about earlier candidates; so the list itself is never
+// handed out, and readers take a copy.
 #pragma once
 
 #include <mutex>

@@ -58,7 +58,7 @@ struct DrawComparison {
 struct Repeats {
   int count = 0;
   int busy = 0;       // of these, with the device or the cores kept busy
-  int distinct = 0;   // different answers, bit by bit, beside the first
+  int distinct = 0;   // answers that differ bitwise from the first
   double spread = 0;  // largest relative distance from the first answer
   double spread_limit = 0;
 };
@@ -87,7 +87,7 @@ struct ContractEntry {
 };
 
 struct Measurement {
-  std::vector<Finding> findings;      // what hone lint says of the file
+  std::vector<Finding> findings;      // what hone lint reports about the file
   std::optional<Finding> refused_by;  // the one because of which the file was not run
   std::optional<Stop> stop;
   bool has_class = true;

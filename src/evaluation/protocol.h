@@ -1,7 +1,7 @@
 // The protocol between Hone and its Python workers: one struct for what a verb asks and one for what its
 // reply carries. The .cpp beside it lists the fields of each, worker/hone_protocol.py has the same table for
-// the Python side, and a test holds the two to each other. This file has the verbs and what all messages
-// share; the messages are in setup_messages.h, run_messages.h and timing_messages.h.
+// the Python side, and a test checks that the two agree. This file has the verbs and what all messages share;
+// the messages are in setup_messages.h, run_messages.h and timing_messages.h.
 //
 // A frame (process/channel.h) carries the JSON of a request and its descriptors, then the JSON of the reply.
 // Trees of tensors are described in JSON, and their bytes lie in memory files (tensor_tree.h).
@@ -73,7 +73,7 @@ Json DescribeProtocol();
 // What every reply to a worker carries beside the members of its verb.
 struct ReplyHeader {
   bool ok = false;
-  double compute_s = 0;    // the worker's own word, for statistics
+  double compute_s = 0;    // reported by the worker, not verified; for statistics
   Json error;              // what was raised, an ErrorReply
   std::string unreadable;  // an output whose bytes cannot be read
   static FieldList Fields();

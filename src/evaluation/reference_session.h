@@ -59,7 +59,7 @@ class ReferenceSession {
   int64_t reference_launches() const { return launches_; }
   Status CountLaunches();
   WorkerProcess& worker() { return *worker_; }
-  // The parent's own door to the device; null on a CPU and where memory cannot be shared.
+  // The parent's own access to the device; null on a CPU and where memory cannot be shared.
   DevicePlane* device_plane() { return plane_.get(); }
   // The values of a case, for as long as the lease lives (truth_builder.h).
   Result<CaseLease> Hold(const Case& one, CaseValues wanted = CaseValues::kAll) {
@@ -68,10 +68,10 @@ class ReferenceSession {
   // Whether an answer to the inputs of a timed call passes as in a trial, with a float64 result for those
   // inputs. False where that cannot be told: with state or random draws, calls depend on those before.
   Result<bool> IsRightAnswer(uint64_t input_seed, const TensorTree& answer);
-  // Holds a trial that is nearly right against more of PyTorch's own errors (second_look.h). Returns how
+  // Compares a trial that is nearly right with more of PyTorch's own errors (second_look.h). Returns how
   // many.
   Result<int> LookAgain(const Case& one, Trial* trial);
-  // For whoever asks the reference's worker while candidates are checked side by side.
+  // For callers that use the reference's worker while several candidates are checked at once.
   std::unique_lock<std::recursive_mutex> Alone() { return builder_->Alone(); }
   // Other cases under other seeds: inputs, stress weights and what PyTorch and float64 make of them. No
   // candidate may be under way.

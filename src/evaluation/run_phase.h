@@ -1,4 +1,4 @@
-// One phase of an evaluation, with whose fault an exception is decided in one place.
+// One phase of an evaluation, in the one place that decides whose fault an exception is.
 //
 // The candidate's process chooses what its replies say, so whatever reads a reply (protocol_codec.h,
 // tensor_tree.h, timed_side.cpp) checks its form without throwing and reports a WorkerFailure. What is thrown

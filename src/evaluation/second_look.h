@@ -1,10 +1,11 @@
-// PyTorch's own error, from which limits follow, is a draw. Where few elements decide it (an output of one
-// number, a softmax with one large entry, a saturated gate near its threshold), another rounding of the same
-// computation errs several times as much, by chance. So an answer that is a little over its limit is not
-// refused at once: PyTorch answers the case again and again, on inputs that differ by a few units in the last
-// place, each time with a float64 result of its own. What it errs there counts as what it errs on the case.
+// PyTorch's own error, from which limits follow, is a random sample. Where few elements decide it (an output
+// of one number, a softmax with one large entry, a saturated gate near its threshold), another rounding of
+// the same computation can have an error several times as large, by chance. So an answer that is a little
+// over its limit is not refused at once: PyTorch computes the case several more times, on inputs that differ
+// by a few units in the last place, each time with its own float64 result. Its errors there count as its
+// errors on the case.
 //
-// An answer that is far over its limit is not looked at again, and one that is within it costs nothing.
+// An answer that is far over its limit gets no second look. An answer within its limit costs no time here.
 #pragma once
 
 #include <functional>

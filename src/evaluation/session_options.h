@@ -26,7 +26,7 @@ struct SessionOptions {
   double build_timeout_s = 300;       // import, compile, constructor
   std::string compile_rung = "auto";  // "auto", "always" or "never"
   std::vector<std::string> ladder;    // rungs to measure; empty: all that apply
-  bool lint = true;                   // static analysis; what it is certain of and dangerous is not run
+  bool lint = true;                   // static analysis; files that it refuses are not run
   bool check_only = false;            // --check-only: nothing is timed
   bool profile_all = false;           // on a GPU, also candidates that are not ahead
   bool capture_graph = false;         // also where nothing but the card needs the graph

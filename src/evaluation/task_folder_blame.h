@@ -1,6 +1,6 @@
 // Whose fault a missing file is. A candidate made from a task fails where the task needs a file of its own
-// folder: the sandbox holds the candidate alone. That says something about the task's folder and nothing
-// about the candidate, so the failure's message says it, in words that others recognise.
+// folder: the sandbox holds the candidate alone. That is a fact about the task's folder and not about the
+// candidate. The failure's message says so, in words that other code recognises.
 #pragma once
 
 #include <string>

@@ -56,8 +56,8 @@ class TimedMemory {
   Status Put(TimedRegion& region, size_t offset, const TimedRegion& from, size_t base, size_t bytes);
   Result<bool> Holds(const TimedRegion& region, size_t offset, const TimedRegion& other, size_t base,
                      size_t bytes);
-  // To be called when a span ends: takes hold of what is in the region at this moment. On the host its writer
-  // must be frozen.
+  // To be called when a span ends: keeps what is in the region at this moment. On the host its writer must be
+  // frozen.
   Result<KeptAnswers> Keep(std::shared_ptr<TimedRegion> region);
   // Whether the answers are still those that were kept.
   Result<bool> Unchanged(const KeptAnswers& kept);
@@ -66,7 +66,7 @@ class TimedMemory {
   // As CountFar (compare.h).
   Result<size_t> CountFar(Dtype dtype, AnswerPart got, AnswerPart want, size_t bytes, double atol,
                           double rtol);
-  // A copy of an answer whose layout is `form`, for whoever compares trees.
+  // A copy of an answer whose layout is `form`, for code that compares trees.
   Result<TensorTree> TreeOf(AnswerPart answer, TensorTree form);
 
  private:

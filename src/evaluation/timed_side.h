@@ -5,8 +5,9 @@
 // side has said where its answers lie and is frozen; the parent then reads them there, so that collecting
 // costs nothing and nothing can be computed meanwhile. On a GPU mapping takes milliseconds, so a side keeps
 // its regions: the span begins before the parent writes the inputs into one, and ends when the answers were
-// copied into another and the parent has taken hold of them. Both happen alike in an empty block, which is
-// subtracted. Where a process's memory must not be read, answers are collected on the host as well.
+// copied into another one and the parent has computed their digest. An empty block takes the same steps, and
+// its time is subtracted. Where a process's memory must not be read, answers are collected on the host as
+// well.
 #pragma once
 
 #include <optional>
@@ -50,7 +51,7 @@ constexpr int kPlaces = 3;
 struct Span {
   double seconds = 0;
   double event_us = 0;            // the worker's word
-  std::vector<AnswerForm> forms;  // per call, by the worker's word
+  std::vector<AnswerForm> forms;  // per call, as the worker reports it (not verified)
 };
 
 class TimedSide {
@@ -70,7 +71,7 @@ class TimedSide {
   // Has the worker keep one answer to inputs that it holds, for blocks that only collect. False: the
   // candidate failed.
   Result<bool> KeepSample(const std::string& inputs);
-  // Has the worker let go of its memory of blocks. A worker that is gone has done so.
+  // Has the worker free its memory of blocks. A worker that has ended has done so.
   void Finish();
 
   // What the last block answered.
@@ -82,13 +83,13 @@ class TimedSide {
   const TensorTree& form() const { return form_; }
   // Whether the last block left its inputs as they were revealed.
   bool inputs_intact() const { return inputs_intact_; }
-  // Whether calls handed out memory of earlier answers, by the worker's word. Known once the next block is
-  // run.
+  // Whether calls returned memory of earlier answers. Reported by the worker, not verified; known once the
+  // next block is run.
   bool reuses_memory() const { return reuses_memory_; }
   bool is_candidate() const { return is_candidate_; }
   WorkerProcess& worker() { return worker_; }
   const std::optional<Stop>& stop() const { return stop_; }
-  // What letting go of inputs and answers has taken so far, over all blocks.
+  // Time to free inputs and answers so far, over all blocks.
   double clear_seconds() const { return clear_s_; }
   // Lets go of the last block's now.
   Result<bool> Clear();

@@ -17,7 +17,7 @@ struct Round {
   double short_s = 0;
   double long_s = 0;
   double empty_s = 0;            // the same block without a call
-  double clear_s = 0;            // letting go of inputs and answers, after the blocks of this round
+  double clear_s = 0;            // freeing inputs and answers, after the blocks of this round
   double event_us_per_call = 0;  // device events, reported by the worker
   bool copied = false;           // its answers were copied at every call, because it hands out one buffer
 

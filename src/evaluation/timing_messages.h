@@ -22,9 +22,8 @@ struct DrawRequest {
   static FieldList Fields();
 };
 
-// All of it is the worker's own word; the answers are compared in any case.
-// A descriptor comes with memory that the worker has not mapped yet; without one, that of the block before
-// serves again.
+// All of it is reported by the worker and not verified; the answers are compared in any case. A descriptor
+// comes with memory that the worker has not mapped yet; without one, that of the block before serves again.
 struct BlockReply {
   double event_us = 0;
   Json answers;  // per call and leaf the address of an answer
@@ -69,7 +68,7 @@ struct CollectRequest {
 };
 
 struct ClearReply {
-  bool reused = false;  // calls handed out memory of earlier answers
+  bool reused = false;  // calls returned memory of earlier answers
   static FieldList Fields();
 };
 struct ClearRequest {
@@ -78,7 +77,7 @@ struct ClearRequest {
   std::string slot = "default";
   std::string rung = {};
   std::string mode = {};
-  bool end = false;  // no block follows: let go of all memory
+  bool end = false;  // no block follows: free all memory
   static FieldList Fields();
 };
 

@@ -39,7 +39,7 @@ Result<bool> SameValues(const TensorTree& a, const TensorTree& b, size_t leaf);
 // As CountFar (compare.h).
 Result<size_t> CountFarValues(const TensorTree& answer, const TensorTree& truth, size_t leaf, double atol,
                               double rtol);
-// The values of one leaf, wherever they lie, for whoever looks at single elements.
+// The values of one leaf, wherever they lie, for code that looks at single elements.
 Result<std::vector<std::byte>> CopyToHost(const TensorTree& tree, size_t leaf);
 // The same layout, all bytes zero, in the same place.
 Result<TensorTree> ZerosLike(const TensorTree& tree);

@@ -34,7 +34,8 @@ double PrecisionFloor(const std::string& precision) {
 
 namespace {
 
-// `cap`: what PyTorch's own error must not exceed, no limit that follows from it exceeds either.
+// `cap`: the largest error that PyTorch itself may have. No limit that follows from PyTorch's error exceeds
+// it.
 void Widen(const Distance& own, double factor, double cap, Limit* limit) {
   limit->relative = std::max(limit->relative, std::min(factor * own.relative, cap));
   limit->worst = std::max(limit->worst, factor * own.worst);
@@ -96,7 +97,7 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
   limit.worst =
       std::max({limit.worst, std::max(kWorstFloorUlp, kFloorUlp * peak) * epsilon * own, floor * 16});
   limit.scaled = std::max({limit.scaled, kScaledFloorUlp * epsilon * own, floor * 32});
-  // The elements are compared with atol and rtol themselves; this is for whoever compares norms.
+  // The elements are compared with atol and rtol themselves; this is for code that compares norms.
   if (rule.by_tolerance() && typical > 0)
     limit.relative = std::max(limit.relative, rule.rtol + rule.atol / typical);
   return limit;

@@ -108,9 +108,9 @@ struct Truth {
   // The same for the regime of one case: changed inputs have errors of their own. `looks`: what else is known
   // of PyTorch's error on this case (second_look.h).
   Limit LimitOf(const Case& one, size_t leaf, const OwnErrors& looks = {}) const;
-  // What a distance of an output with few elements is to be multiplied by. Sums that nearly cancel are small
-  // by chance, and an error relative to such a sum says nothing: the norm that is usual for the instance
-  // counts.
+  // The factor for a distance of an output with few elements. Sums that nearly cancel are small by chance,
+  // and an error relative to such a sum means little. The norm that is usual for the instance is used
+  // instead.
   double NormShare(size_t instance, size_t leaf, const Distance& distance) const;
   // The largest relative limit in use, for the summary.
   double WidestLimit() const;

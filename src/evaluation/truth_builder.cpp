@@ -22,7 +22,7 @@ constexpr size_t kLeanWeights = size_t{1} << 30;
 constexpr double kCheapCall = 0.25;
 constexpr size_t kCheapBytes = size_t{1} << 26;
 constexpr size_t kCheapDeviceBytes = size_t{1} << 30;
-// The part of the device's memory that the values of cases may fill while nobody looks at them; on the host
+// The part of the device's memory that the values of cases may fill while they are not in use; on the host
 // this many bytes.
 constexpr size_t kKeptShare = 8;
 constexpr size_t kKeptOnHost = size_t{1} << 31;
@@ -469,7 +469,7 @@ Status TruthBuilder::AddNearby(Case* made) {
     if (!tree || tree->leaves.size() != made->truth.leaves.size()) continue;
     made->nearby.push_back(std::move(*tree));
   }
-  // The share of elements that rounding decides, for whoever compares shares.
+  // The share of elements that rounding decides, for code that compares shares.
   for (size_t k = 0; k < made->truth.leaves.size(); ++k) {
     if (!whole(made->truth.leaves[k])) continue;
     for (const TensorTree& near : made->nearby)
@@ -516,7 +516,8 @@ Status TruthBuilder::AddStressCases(bool task_has_stress, const Progress& progre
   const int wanted = std::max(2, options_.trials - static_cast<int>(before));
   for (int i = 1; i < wanted; ++i) {
     const std::string id = fmt::format("stress#{}", i + 1);
-    // The regime is sound; a single draw of it may be badly conditioned all the same. It blames nobody.
+    // The regime is sound; a single draw of it may be badly conditioned all the same. No candidate is
+    // rejected for it.
     for (int draw = 0; draw < kStressDraws; ++draw) {
       HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
                             MakeCase(truth_.instances.size() - 1, id, "", "", draw + 1 < kStressDraws));

@@ -1,6 +1,6 @@
 // Asks the reference worker for what a right answer is: builds the instances, draws the cases, and runs each
 // in PyTorch and in float64. The reference goes first: a regime that it refuses, or in which it is
-// inaccurate, is left out and blames nobody.
+// inaccurate, is left out, and no candidate is rejected for it.
 #pragma once
 
 #include <functional>
@@ -98,7 +98,7 @@ class TruthBuilder {
   Status AddNearby(Case* made);
   // An Error with a sentence where the task is too large for the device, or for this machine.
   Status PlanMemory(const Case& first) const;
-  // What the values of cases may fill while nobody looks at them.
+  // What the values of cases may fill while they are not in use.
   Result<size_t> KeptRoom() const;
   // Says which inputs are the same in all draws.
   void NoteFixedInputs(const Case& last);

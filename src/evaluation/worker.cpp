@@ -69,7 +69,7 @@ WorkerFailure WorkerProcess::Died() {
 
 namespace {
 
-// For whoever wonders where the time goes: HONE_TRACE=1 prints every message and how long its reply took.
+// Shows where the time goes: HONE_TRACE=1 prints every message and how long its reply took.
 void TraceMessage(const Zygote& zygote, Verb verb, const Exchange& exchange) {
   static const bool wanted = getenv("HONE_TRACE") != nullptr;
   if (wanted)

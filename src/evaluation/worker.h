@@ -104,7 +104,7 @@ class WorkerProcess {
   std::shared_ptr<Zygote> zygote_;
   Channel channel_;
   int number_ = 0;
-  pid_t pid_ = 0;  // by the kernel's word, with the first message
+  pid_t pid_ = 0;  // as the kernel reports it with the first message
   double compute_s_ = 0;
   bool ready_ = false;
   bool killed_ = false;

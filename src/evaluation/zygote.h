@@ -1,7 +1,7 @@
 // The process that workers are forked from: a Python interpreter that has imported torch and touched neither
 // a device nor foreign code. A fresh worker then costs a fork instead of two seconds of imports. A
-// candidate's zygote runs inside its sandbox, so it is trusted no more than the candidate: what it says can
-// only count against it.
+// candidate's zygote runs inside its sandbox, so it is trusted no more than the candidate: what it reports
+// can only count against the candidate.
 #pragma once
 
 #include <atomic>

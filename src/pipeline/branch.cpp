@@ -1,5 +1,5 @@
-// One seed's way: ask, judge, repair with the history of what was tried; where it failed or lost, an analysis
-// and the candidate that follows from it, judged and repaired in turn.
+// The steps of one seed: ask, judge, and repair with the history of what was tried. If the seed failed or is
+// slower, an analysis follows, and a candidate that the analysis proposes, judged and repaired in turn.
 #include <fmt/format.h>
 
 #include "base/text.h"

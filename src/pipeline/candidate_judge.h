@@ -1,6 +1,6 @@
-// The pipeline's edge to the judge: what the spine needs of it, the real one over a reference session, and
-// room for a fake in tests. The session is opened at the first question that needs it, so that resuming a run
-// whose verdicts are all in the store costs no import of torch.
+// The pipeline's interface to the judge: what the spine needs of it, the real judge over a reference session,
+// and a fake for tests. The session is opened by the first call that needs it, so that resuming a run whose
+// verdicts are all in the store costs no import of torch.
 #pragma once
 
 #include <deque>
@@ -56,11 +56,11 @@ class CandidateJudge {
   virtual CandidateRecord Describe(const std::string& key, const std::string& phase,
                                    const std::string& source, const std::string& task_source);
   virtual Result<TaskContext> Context(const Progress& progress) = 0;
-  // A settled verdict on the same bytes under the same conditions, which costs no evaluation.
+  // A settled verdict on the same bytes under the same conditions, which does not count as an evaluation.
   virtual Result<std::optional<Judged>> Known(const CandidateFile&) { return std::optional<Judged>(); }
   virtual Result<Judged> Judge(const CandidateFile& candidate, const Progress& progress) = 0;
-  // Judges an accepted candidate on cases that nobody has seen yet. Nothing: this judge has no others.
-  // `chosen`: it is the best of several, so its figure may owe something to luck; otherwise one more pair of
+  // Judges an accepted candidate on cases that nobody has seen yet. Nothing: this judge has no other cases.
+  // `chosen`: it is the best of several, so part of its lead may be chance; otherwise one more pair of
   // processes that is ahead is enough.
   virtual Result<std::optional<Judged>> JudgeAnew(const CandidateFile&, bool /*chosen*/, const Progress&) {
     return std::optional<Judged>();

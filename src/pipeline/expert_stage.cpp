@@ -14,9 +14,9 @@ namespace hone {
 
 namespace {
 
-// A look this much slower than PyTorch's best at first sight is not judged: no judge will call it faster.
+// A candidate that is this much slower than PyTorch's best in the screening run is not judged.
 constexpr double kHopeless = 1.15;
-// Nor one that is this much slower than an accepted candidate was.
+// Nor is one that is this much slower than an accepted candidate was in its screening run.
 constexpr double kBehindAccepted = 1.05;
 
 }  // namespace
@@ -110,8 +110,8 @@ Status Spine::Expert() {
     }
     entries.push_back(std::move(entry));
   }
-  // What is a baseline itself cannot be faster than the best of them, so it is tried only if nothing else is
-  // there.
+  // A copy of a baseline cannot be faster than the best baseline, so it is tried only if there is nothing
+  // else.
   std::stable_partition(entries.begin(), entries.end(), [](const Entry& e) { return !e.is_baseline; });
   const auto first_baseline =
       std::find_if(entries.begin(), entries.end(), [](const Entry& e) { return e.is_baseline; });

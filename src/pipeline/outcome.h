@@ -1,5 +1,5 @@
-// What a run came to, as one sentence: the same for the terminal, the store, best.py and reports. Which of
-// the few results it is, the store says (store/run_result.h); this says why.
+// The outcome of a run as one sentence: the same for the terminal, the store, best.py and reports. The store
+// derives the result (store/run_result.h); this file states the reason.
 #pragma once
 
 #include <string>

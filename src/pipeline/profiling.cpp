@@ -1,6 +1,5 @@
-// What a profiler says of a candidate, asked once and kept under its key: for prompts, and as a reason to
-// leave a kernel alone. Only on a GPU; where the profiler does not work, the record says why and the run goes
-// on.
+// The profile of a candidate, taken once and stored under its key. Prompts use it, and tuning skips a kernel
+// because of it. Only on a GPU; where the profiler does not work, the record says why and the run goes on.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 // What happens in a run, written down as it happens: into the store, and into the run's folder for people and
-// other tools. The store is what counts; a file that cannot be written is said once and costs nothing else.
+// other tools. The store is what counts; a file that cannot be written is reported once, and the run goes on.
 //
 // A run without a folder has no files.
 //
@@ -48,7 +48,7 @@ class Recorder {
   Status SaveRun();
   // What run.json holds.
   Result<std::string> SummaryText();
-  // run.json, usage.csv and best.py, from the store; and whatever a killed sitting left out of the folder.
+  // run.json, usage.csv and best.py, from the store; and whatever a killed session left out of the folder.
   Status WriteSummary(const std::string& best_source);
   double seconds() {
     const std::scoped_lock lock(mutex_);

@@ -10,7 +10,7 @@ namespace hone {
 
 namespace {
 
-// A stage must beat the best by more than two figures of a judge differ anyway.
+// A stage must beat the best by more than two verdicts on the same file usually differ.
 constexpr double kBetter = 1.01;
 // This close to the least time the device could need, no block size is worth an evaluation.
 constexpr double kNearTheFloor = 1.25;

@@ -26,7 +26,7 @@ struct RunOptions {
   bool class_check = true;  // an algorithm candidate must be what the analysis asked for
   bool tuning = true;
   int tune_trials = 24;            // configurations a search may look at, per stage
-  bool again = false;              // judge anew what the store has a verdict on
+  bool again = false;              // ignore stored verdicts
   int judge_at_most = 4;           // of the expert's proposals, after a screening run of all of them
   std::vector<std::string> files;  // of the proposer "import": judged as they are
   uint64_t search_seed = 0;

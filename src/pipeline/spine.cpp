@@ -152,8 +152,9 @@ Result<std::string> Spine::WhyNoCandidateCame() {
   return "no candidate came: " + (calls.empty() ? "nothing was asked" : calls.back().error);
 }
 
-// The winner is judged once more, on cases that nothing was chosen by, before it is called best. If it is
-// found wrong or no faster then, the next one is asked. A machine that is too busy to tell changes nothing.
+// The winner is judged once more before it is called best, on cases that played no part in choosing it. If it
+// is then wrong or not faster, the next candidate is judged this way. A machine that is too busy to tell
+// changes nothing.
 Status Spine::ConfirmBest() {
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
@@ -214,8 +215,8 @@ std::string StepsText(const Json& steps) {
 
 }  // namespace
 
-// One line for whoever waits: preparation, every judgement, the winner's second one, each with its phases.
-// Where the judge answers from a recording, nothing was timed.
+// One line for the user: preparation, every judgement, the winner's second one, each with its phases. Where
+// the judge answers from a recording, nothing was timed.
 Status Spine::SayWhereTimeWent() {
   if (GetNumber(context_.preparation, "seconds") <= 0) return Ok();
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
@@ -278,7 +279,7 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   const std::string came_to = ResultSentence(run, all, decisions);
   end.outcome = end.outcome.empty() ? came_to : fmt::format("{}; so far: {}", end.outcome, came_to);
   run.outcome = end.outcome;
-  // Said before the run is over: who follows it stops reading then.
+  // Printed before the run is marked as ended: a follower stops reading then.
   recorder_.Say(run.outcome);
   HONE_RETURN_IF_ERROR(recorder_.SaveRun());
   HONE_RETURN_IF_ERROR(

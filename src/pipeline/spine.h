@@ -101,7 +101,7 @@ class Spine {
   const RunOptions options_;
   TaskContext context_;
   Deadline deadline_ = Deadline::Never();
-  std::atomic<int> evaluations_{0};  // made in all sittings, or reserved by a thread that is at it
+  std::atomic<int> evaluations_{0};  // made in all sessions, or reserved by a thread that works on one
   // What a call will use is not known before it ends. With a budget of tokens or money calls therefore take
   // turns, so that only the one that crosses the budget can exceed it, however many seeds go side by side.
   std::mutex model_turn_;

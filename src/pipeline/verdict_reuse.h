@@ -1,5 +1,5 @@
 // When a stored verdict answers the question again: the hash of everything a verdict depends on, and finding
-// a stored verdict by it. With `--again` nobody asks.
+// a stored verdict by it. With `--again` no stored verdict is used.
 #pragma once
 
 #include <optional>

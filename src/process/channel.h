@@ -17,7 +17,7 @@ namespace hone {
 struct Message {
   Json body;
   int64_t received_ns = 0;  // the host's clock at the moment the header arrived
-  pid_t sender = 0;         // the process that sent it, by the kernel's word
+  pid_t sender = 0;         // the process that sent it, as the kernel reports it
 };
 
 class Channel {

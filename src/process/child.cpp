@@ -177,7 +177,7 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
     lifted.emplace_back(fcntl(here, F_DUPFD_CLOEXEC, 64));
     posix_spawn_file_actions_adddup2(&actions, lifted.back().get(), there);
   }
-  // Nothing else is handed on, not even what whoever started Hone left open.
+  // No other descriptor is handed on, not even one that Hone itself inherited.
   int next = STDERR_FILENO + 1;
   std::set<int> targets;
   for (const auto& [here, there] : spec.descriptors) targets.insert(there);

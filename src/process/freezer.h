@@ -1,4 +1,5 @@
-// Stops everything below a process while somebody else is timed, and tells how much processor time it used.
+// Stops a process and everything below it while another process is timed, and reports how much processor time
+// they used.
 //
 // Where a cgroup of version 2 can be made, the kernel's freezer does it: it takes 0.2 ms, nothing below can
 // escape it, and the group counts the time of processes that have ended. Elsewhere every process gets SIGSTOP

@@ -139,7 +139,7 @@ std::string LastLine(std::string_view text) {
   return lines.empty() ? "" : std::string(Trim(lines.back()));
 }
 
-// The user's word: a failure is theirs to know about, never a reason to take another interpreter.
+// The user's explicit choice: a failure is reported and never a reason to take another interpreter.
 Result<PythonInfo> MustHaveTorch(const std::string& program, const std::string& rule) {
   Result<PythonInfo> info = InspectPython(program);
   if (!info.ok()) return std::move(info).WithContext(rule);

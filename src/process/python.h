@@ -1,6 +1,6 @@
 // Which Python runs the reference: --python, else $HONE_PYTHON, else an active virtual environment, else
-// python3, else the environment that Hone's set-up makes. The first two are the user's word and must have
-// torch; the others are taken only when they do.
+// python3, else the environment that Hone's set-up makes. The first two are the user's explicit choice and
+// must have torch; the others are taken only when they do.
 #pragma once
 
 #include <string>

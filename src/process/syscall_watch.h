@@ -49,8 +49,8 @@ class SyscallWatch {
   std::thread thread_;
 };
 
-// Whether changing this file is nobody's business: it lies in the private folder, is a device, belongs to the
-// process `own_id` itself, lies in a private /tmp, or is a byte-code cache that a read-only file system
+// Whether an attempt to change this file is harmless: it lies in the private folder, is a device, belongs to
+// the process `own_id` itself, lies in a private /tmp, or is a byte-code cache that a read-only file system
 // refuses anyway. The path has no links (traced_path.h).
 bool HarmlessWrite(const fs::path& path, const fs::path& private_folder, pid_t own_id);
 

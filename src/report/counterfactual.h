@@ -1,7 +1,7 @@
 // What each part of the pipeline was worth: the run is walked again over its own record (record_walk.h) with
 // that part switched off. A run is a function of its options and of what models and the judge answered, and
 // each answer is in the store under a key; so where the walk meets only known keys, asked with the same
-// prompt, its end is exact. Where it would have gone where the run never was, what is certain is a bound: the
+// prompt, its end is exact. Where the walk needs an answer that is not recorded, only a bound is certain: the
 // best never gets worse on the way.
 #pragma once
 

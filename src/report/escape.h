@@ -1,6 +1,6 @@
 // Escaping of untrusted text for HTML, XML, Markdown and CSV. Candidates, models and compilers may write
 // tags, quotes, terminal escapes, NUL, broken UTF-8 or characters that change the writing direction. All of
-// it becomes readable, inert text: control characters are shown as their pictures and never dropped.
+// it becomes readable, inert text: control characters are shown as visible symbols and never dropped.
 #pragma once
 
 #include <string>

@@ -29,7 +29,7 @@ struct Outcome {
   // "nothing_tried", "nothing_judged" (it ended before anything was), "empty" (nothing at all).
   std::string id;
   std::string result;  // of the run (store/run_result.h)
-  std::string why;     // it came to that, in one English sentence (pipeline/outcome.h)
+  std::string why;     // the reason for the result, in one English sentence (pipeline/outcome.h)
   std::string status;  // of the run; "killed" for a run that is "running" and that nobody works on
   std::string task;
   std::string device;

@@ -40,7 +40,7 @@ std::string Section(std::string_view id, std::string_view title, std::string_vie
 std::string Badge(std::string_view text, std::string_view tone);
 // The verdict of a candidate as a badge.
 std::string VerdictBadge(const std::string& verdict, const std::string& reason, bool best = false);
-// What a run came to (store/run_result.h) as a badge, and its tone. Only an accepted candidate is "ok".
+// A run's result (store/run_result.h) as a badge, and its tone. Only an accepted candidate is "ok".
 std::string ResultBadge(const std::string& result);
 const char* ResultTone(const std::string& result);
 // Terms and values; empty values are left out.

@@ -1,5 +1,5 @@
-// Every word of its own that Hone says in an explanation or a comparison, in English and in Chinese. What the
-// store holds (verdicts' details, findings, a model's words) is quoted as it was recorded.
+// All texts of explanations and comparisons that are Hone's own, in English and in Chinese. Texts from the
+// store (verdicts' details, findings, replies of a model) are quoted as recorded.
 #pragma once
 
 #include <initializer_list>

@@ -30,10 +30,10 @@ bool IsSettled(const Json& record) {
   const std::string verdict = GetString(record, "verdict");
   if (verdict == NameOf(Decision::kAccepted)) return true;
   if (verdict == NameOf(Decision::kNoDifference)) return IsPrecise(record);
-  // Left out is what time or luck had a part in: timeout, crashed, out-of-memory, unsynchronised, too-fast
-  // and slower (the machine may be the cause), nondeterministic and stale-result (another sitting may not
-  // show it), escaped (what is allowed depends on the machine), import-failed (a package may have been
-  // installed since).
+  // Not listed are reasons that depend on time or chance: timeout, crashed, out-of-memory, unsynchronised,
+  // too-fast and slower (the machine may be the cause), nondeterministic and stale-result (another evaluation
+  // may not show it), escaped (what is allowed depends on the machine), import-failed (a package may have
+  // been installed since).
   static const std::set<std::string> kRepeatable = {
       NameOf(Reason::kBuildFailed),   NameOf(Reason::kWrongOutput),
       NameOf(Reason::kWrongShape),    NameOf(Reason::kWrongDtype),

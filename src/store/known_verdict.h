@@ -1,8 +1,8 @@
 // Verdicts that need not be reached twice. A verdict carries a hash of everything it depends on
 // (provenance.conditions); the same hash again means the same question, and the stored answer can be given.
 //
-// Only settled answers are given again. A time-out, a crash or a lack of memory may be the machine's doing,
-// and the next attempt may end differently.
+// Only settled verdicts are reused. A time-out, a crash or a lack of memory may be due to the machine, and
+// the next attempt may end differently.
 #pragma once
 
 #include <optional>

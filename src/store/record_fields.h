@@ -1,9 +1,9 @@
 // The fields of the store's records: one line each in record_fields.cpp, and everything that reads or writes
-// a record goes by that list. A row of SQL, a line of run.json, an export and an answer of the dashboard can
-// therefore not differ in what they know.
+// a record goes by that list. A row of SQL, a line of run.json, an export and a reply of the dashboard
+// therefore always have the same fields.
 //
-// A record is told under public names, which are a contract and may differ from the columns'. A public name
-// with a slash is the element of an array: "ci95/0".
+// A record is published under public names, which are a contract and may differ from the column names. A
+// public name with a slash is the element of an array: "ci95/0".
 #pragma once
 
 #include <span>

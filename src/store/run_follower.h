@@ -1,6 +1,6 @@
 // What is new in a run since the last look: the one way in which `hone tail` and the live page follow a run
-// that another process works on. Reading costs the writer nothing (WAL), and while nobody writes a look is
-// one pragma.
+// that another process works on. Reading costs the writer nothing (WAL), and while nothing is written, a look
+// costs one pragma.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a run came to, in one word. The store derives it from the run's status, its best candidate and the
-// verdicts whenever it saves a run, so that every list, mean and page tells the same.
+// The result of a run, in one word. The store derives it from the run's status, its best candidate and the
+// verdicts whenever it saves a run, so that every list, mean and page shows the same result.
 //
 // "PyTorch is kept" is a finding about candidates that were right. A run in which nothing could be tried, or
 // which failed, found nothing, and must not be shown or counted as if it had.

@@ -32,8 +32,8 @@ Result<RunRows> ReadRunRows(RunStore& store, int64_t run_id);
 // agree with the sources, JSON that can be read, a name that can be a folder's.
 Status CheckRunRows(RunStore& store, const RunRows& rows);
 
-// A run from elsewhere is marked in its options: what it would start, and whom it would ask, was chosen by
-// somebody else, so nobody may go on with it. The mark does not leave the store.
+// A run from elsewhere is marked in its options: its command and its model were chosen on another machine, so
+// it cannot be resumed. The mark does not leave the store.
 bool IsFromArchive(const Json& options);
 
 // All of it or nothing. `before_commit` runs with the rows in place and can still refuse.

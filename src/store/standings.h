@@ -45,7 +45,7 @@ struct StandingGroup {
   std::vector<Standing> runs;  // accepted ones
 };
 
-// A task on a device without an accepted candidate: how many runs came to what.
+// A task on a device without an accepted candidate: how many runs had which result.
 struct UnsolvedTask {
   std::string task;
   std::string device;

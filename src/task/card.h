@@ -61,8 +61,8 @@ Json ToJson(const Card& card);
 // Sets the floor, what bounds it and the ceilings it rests on. Counts arithmetic at the fastest rate the
 // precision limit allows: TF32 when the reference itself may use it.
 void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed);
-// Below this no honest call can be, whatever the algorithm: every input and output byte at cache speed, with
-// a margin of two, because a library copy does not reach the cache's best.
+// No honest call can be faster than this, whatever the algorithm: every input and output byte at cache speed,
+// with a margin of two, because a library copy does not reach the cache's best.
 double ImpossibleBelowUs(const Card& card, const Ceilings& ceilings);
 
 // For `hone show TASK`.

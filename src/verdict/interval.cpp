@@ -49,9 +49,9 @@ double Resolution(std::vector<double> us) {
   return us.empty() ? 0 : RobustDeviation(us) / std::sqrt(static_cast<double>(us.size()));
 }
 
-// log(baseline / candidate) of every round, in order. A candidate that takes less than the clock can tell, as
-// one of 1000x may, counts with what the clock can tell. A baseline whose time is not positive makes the
-// ratio zero. Rounds that say nothing are left out.
+// log(baseline / candidate) of every round, in order. A candidate that takes less than the clock can measure,
+// as one of 1000x may, counts as the shortest time that the clock can measure. A baseline whose time is not
+// positive makes the ratio zero. Rounds without information are left out.
 std::vector<double> LogRatios(const PairTimes& pair) {
   std::vector<double> found;
   const size_t rounds = std::min(pair.candidate_us.size(), pair.baseline_us.size());

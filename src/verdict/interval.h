@@ -6,8 +6,9 @@
 // Each pair gives one number: the median over its rounds of log(baseline / candidate). Both sides of a round
 // ran side by side, so what slows both cancels. With K >= 3 pairs the interval is Student's t over these
 // numbers; drift, autocorrelation and wild rounds are then part of what the pairs show. Three processes may
-// agree by luck, above all where each of them is either fast or slow, so the interval is never narrower than
-// processes with the spread `process_spread` make it. tests/statistics/ holds the coverage to 95%.
+// agree by chance, above all where each of them is either fast or slow. The interval is therefore never
+// narrower than it would be for processes with the spread `process_spread`. tests/statistics/ checks by
+// simulation that the coverage is 95%.
 #pragma once
 
 #include <vector>
@@ -40,8 +41,8 @@ struct PairTimes {
 };
 
 // Bounds lie in [0, kLargestRatio]; a bound at the end of that range means that the rounds do not bound the
-// ratio. A round in which the candidate's time is below what the clock can tell, zero or negative even,
-// counts with the least time that it can tell.
+// ratio. A round in which the candidate's time is below what the clock can measure, or even zero or negative,
+// counts as the shortest time that the clock can measure.
 constexpr double kLargestRatio = 1e6;
 
 // `process_spread`: standard deviation of log(ratio) between pairs of processes on a quiet machine.

@@ -209,8 +209,8 @@ Reason ReasonOf(DoubtKind kind) {
   return Reason::kBlindTask;
 }
 
-// --allow-blind vouches for one input, parameter or output. Nobody can vouch for a task that tells nothing
-// apart.
+// --allow-blind vouches for one input, parameter or output. No flag overrides a task that cannot tell any
+// wrong answer from a right one.
 bool IsAllowed(const Doubt& doubt, const JudgeContext& context) {
   return context.allow_blind && doubt.kind != DoubtKind::kInaccurateReference &&
          doubt.kind != DoubtKind::kBlindTask;
@@ -323,7 +323,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     bool reached;
     std::function<GateResult()> check;
   };
-  // On a busy machine the times of blocks accuse nobody. What was computed in them does.
+  // On a busy machine the times of blocks reject nothing. Wrong answers in them still do.
   const bool clock_tells = m.timing && !unsure;
   // Where most rounds come to no time at all there is no ratio. The floor says what that means.
   const bool floor_tells = clock_tells || (m.timing && v.vs_best.estimate == 0);

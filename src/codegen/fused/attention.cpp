@@ -101,7 +101,7 @@ void Expand(graph::Graph& graph, graph::NodeId id, const Attention& a) {
   shape.back() = a.value_width;
   ValueId made = build.Matmul(shares, a.value, shape);
   const std::vector<int64_t> memory = OrderOf(graph.type(result));
-  if (!std::is_sorted(memory.begin(), memory.end())) {  // whoever reads it counts on where its elements are
+  if (!std::is_sorted(memory.begin(), memory.end())) {  // readers rely on where its elements are
     std::vector<int64_t> back(memory.size());
     for (size_t i = 0; i < memory.size(); ++i) back[static_cast<size_t>(memory[i])] = static_cast<int64_t>(i);
     made = build.Permute(made, memory);
@@ -127,7 +127,7 @@ int ExpandWhere(graph::Graph& graph, Pays pays) {
 }
 
 constexpr int64_t kMostWidth = 128;       // of a head: accumulators in registers
-constexpr double kLeastScores = 1 << 22;  // fewer are soon done, whoever does it
+constexpr double kLeastScores = 1 << 22;  // with fewer there is little to gain
 
 // What is left of a product with a number, a division by one.
 struct Scaled {

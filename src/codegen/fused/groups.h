@@ -1,7 +1,7 @@
 // Divides a program into kernels. Each has one domain: the points it computes something at, with some of the
 // axes reduced. A kernel grows by what follows it as long as it still has one domain: maps before a
-// reduction, the reduction, others along the same axes, and maps behind them, back over all elements or over
-// the rows that are left. What no kernel covers is a call of ATen's operator.
+// reduction, the reduction, others along the same axes, and maps behind them, over all elements again or over
+// the rows that are left. What no kernel covers stays an ATen call.
 #pragma once
 
 #include <memory>

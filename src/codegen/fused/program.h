@@ -1,4 +1,4 @@
-// What fused kernels compute, operator by operator but smaller than ATen's: maps over elements, reductions,
+// What fused kernels compute, in operators that are smaller than ATen's: maps over elements, reductions,
 // reshapes, windows, scans. A softmax is here a reduction and two maps, a layer norm a reduction and five.
 // lower.h makes a program of a graph, groups.h divides it into kernels, emit.h writes them.
 //
