@@ -27,6 +27,9 @@ constexpr double kSkewed = 2.3;
 // With fewer rounds not even their smallest and largest bound the median with 95%.
 constexpr size_t kLeastRounds = 6;
 
+// How often rounds that are as likely ahead as behind agree as well as these do: a sign test.
+constexpr double kAgreeByChance = 0.02;  // six of six rounds (one in 64), eight of nine, ten of twelve
+
 // The value that Student's t exceeds in absolute terms with probability 5%.
 double Student95(size_t degrees) {
   constexpr double kTable[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060,
@@ -47,6 +50,19 @@ double RobustDeviation(std::vector<double> values) {
 double Resolution(std::vector<double> us) {
   std::erase_if(us, [](double value) { return !std::isfinite(value); });
   return us.empty() ? 0 : RobustDeviation(us) / std::sqrt(static_cast<double>(us.size()));
+}
+
+// The probability that at most as many of the rounds are not ahead as here, if each is so by the toss of a
+// coin.
+double ChanceToAgree(const std::vector<double>& leads) {
+  const auto rounds = static_cast<double>(leads.size());
+  const auto behind = std::count_if(leads.begin(), leads.end(), [](double lead) { return !(lead > 0); });
+  double ways = 1, probability = 0;
+  for (int i = 0; i <= behind; ++i) {
+    probability += ways * std::exp2(-rounds);
+    ways *= (rounds - i) / (i + 1);
+  }
+  return probability;
 }
 
 // log(baseline / candidate) of every round, in order. A candidate that takes less than the clock can measure,
@@ -236,9 +252,9 @@ bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {
     if (far_ahead)
       for (double& lead : leads) lead = -std::expm1(-lead);
     std::sort(leads.begin(), leads.end());
-    // Rounds that all agree are no scatter, however much they differ: by chance six of them do so in one pair
-    // of 64, and every pair must.
-    if (leads.size() >= kLeastRounds && leads.front() > 0) continue;
+    // Rounds that agree on the winner are no scatter, however much they differ. One freak round of many does
+    // not change that: an empty block that was interrupted makes its round's time negative.
+    if (ChanceToAgree(leads) <= kAgreeByChance) continue;
     const double middle = MedianOf(leads), towards_one = middle - leads[leads.size() / 4];
     if (!std::isfinite(middle) || !std::isfinite(towards_one)) return false;
     // Either of the two may be small by chance. The scatter of a median is that of the rounds over the root

@@ -219,6 +219,17 @@ TEST(StandsOut, RoundsThatAllAgreeAreEnoughHoweverMuchTheyDiffer) {
       << "too few rounds to agree by more than luck";
 }
 
+TEST(StandsOut, OneFreakRoundOfNineChangesNothing) {
+  // A call of 16 ms that takes twice as long when its threads share a core, and a baseline's empty block that
+  // was interrupted.
+  const std::vector<double> candidate = {27, 15, 48, 33, 16, 22, 17, 45, 16};
+  const std::vector<double> baseline = {51, 52, 51, 118, 52, -2.4, 51, 52, 52};
+  EXPECT_TRUE(StandsOut({Pair(candidate, baseline)}, 2.2));
+  std::vector<double> two = baseline;
+  two[0] = 20;
+  EXPECT_FALSE(StandsOut({Pair(candidate, two)}, 2.2)) << "two of nine rounds say otherwise";
+}
+
 TEST(StandsOut, IsNotWeakenedByRoundsThatWereTooFastToTell) {
   Values candidate = Rounds(200, 0.4, 20);
   for (const size_t i : {3, 7, 11, 15, 19}) candidate[i] = -40;
