@@ -8,7 +8,6 @@
 #include "evaluation/provenance.h"
 #include "graph/graph_json.h"
 #include "pipeline/recorder.h"
-#include "store/known_verdict.h"
 #include "verdict/reasons.h"
 
 namespace hone {
@@ -199,16 +198,15 @@ fs::path KeptLook(const ReferenceSession& session, const CandidateFile& candidat
 
 }  // namespace
 
-std::string SessionJudge::Conditions(const CandidateFile& candidate) {
+const JudgingMachine& SessionJudge::Machine() {
   std::call_once(identified_, [&] { machine_ = IdentifyMachine(options_); });
-  return ConditionsOf(task_, candidate, options_, machine_);
+  return machine_;
 }
 
 Result<std::optional<Judged>> SessionJudge::Known(const CandidateFile& candidate) {
   if (known_ == nullptr) return std::optional<Judged>();
-  HONE_ASSIGN_OR_RETURN(
-      const std::optional<KnownVerdict> known,
-      FindKnownAnywhere(known_->store(), task_.name, candidate.sha256, Conditions(candidate)));
+  HONE_ASSIGN_OR_RETURN(const std::optional<KnownVerdict> known,
+                        FindKnown(*known_, task_, candidate, options_, Machine()));
   if (!known) return std::optional<Judged>();
   Judged judged = JudgedFromRecord(known->record);
   judged.record["from_store"] = {{"id", known->where}, {"created", known->created}};
@@ -238,7 +236,7 @@ Result<Judged> SessionJudge::JudgeIn(const CandidateFile& candidate, bool once_m
   judged.record = ToJson(judged.verdict);
   judged.record["card"] = ToJson(session->card());
   judged.record["provenance"] = Provenance(*session, candidate, judged.measurement);
-  judged.record["provenance"]["conditions"] = Conditions(candidate);
+  judged.record["provenance"]["conditions"] = ConditionsOf(task_, candidate, options_, Machine());
   judged.record["provenance"]["prepare_seconds"] = prepared_s_;
   judged.record["provenance"]["prepare_reference_seconds"] = prepared_reference_s_;
   return judged;
