@@ -650,6 +650,15 @@ TEST(Rules, OnlyARecurrenceIsToldToPutItsTimeLoopIntoTheKernel) {
            {"other", "Persistent kernel with the loop inside", recurrent, true},
            {"gemm", "a persistent GEMM for the input product", recurrent, false},
            {"persistent_gemm", "persistent tiles", recurrent, false},
+           // another kind of kernel, named in prose alone
+           {"", "a persistent GEMM for the input product", recurrent, false},
+           {"other", "persistent matmul over all inputs, then cuDNN", recurrent, false},
+           {"", "compute the input products in one persistent kernel", recurrent, false},
+           {"persistent", "persistent tiles of an element-wise and reduction kernel", recurrent, false},
+           // and with the time loop
+           {"", "a persistent kernel: the time loop inside it, one product a step", recurrent, true},
+           {"gemm", "Persistent kernel; the time-loop moves into it around the GEMM", recurrent, true},
+           {"", "a persistent recurrence whose matmul stays in registers", recurrent, true},
            {"reduction", "tiles", recurrent, false},
            {"persistent_recurrent", "one launch", product, false},
            {"gemm", "a persistent GEMM", product, false},
