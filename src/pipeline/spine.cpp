@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "model/code_block.h"
 #include "pipeline/best_file.h"
-#include "pipeline/call_usage.h"
 #include "pipeline/outcome.h"
 #include "store/run_result.h"
 #include "verdict/reasons.h"
@@ -322,7 +321,7 @@ Status Spine::SpendOnModel() {
   const Budget& budget = options_.budget;
   if (budget.tokens == 0 && budget.usd == 0) return Ok();
   HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
-  if (budget.tokens > 0 && usage.prompt_tokens + usage.completion_tokens >= budget.tokens)
+  if (budget.tokens > 0 && usage.total() >= budget.tokens)
     return StopRun("stopped", fmt::format("the budget of {} tokens is spent", budget.tokens));
   if (budget.usd > 0 && usage.cost_usd >= budget.usd)
     return StopRun("stopped", fmt::format("the budget of ${:g} is spent", budget.usd));
@@ -403,7 +402,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   call.thinking = reply.thinking;
   call.finish_reason = reply.finish_reason;
   call.error = reply.message;
-  SetUsage(reply.usage, &call);
+  static_cast<Usage&>(call) = reply.usage;
   call.seconds = reply.seconds;
   call.attempts = reply.attempts;
   // What Ctrl-C cut off was not answered: nothing of it is kept.

@@ -5,7 +5,6 @@
 
 #include "base/ids.h"
 #include "base/text.h"
-#include "pipeline/call_usage.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -99,7 +98,7 @@ class RecordModel : public Model {
     reply.thinking = call->thinking;
     reply.finish_reason = call->finish_reason;
     reply.message = call->error;
-    reply.usage = UsageOf(*call);
+    reply.usage = *call;
     reply.seconds = call->seconds;
     reply.attempts = call->attempts;
     // A failure that stopped the run then would stop other branches at any point now; here it ends its own.
