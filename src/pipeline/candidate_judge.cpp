@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "evaluation/provenance.h"
 #include "graph/graph_json.h"
+#include "pipeline/kept_verdict.h"
 #include "pipeline/recorder.h"
 #include "verdict/reasons.h"
 
@@ -107,23 +108,8 @@ TaskContext TaskContextFromJson(const Json& json) {
 
 Judged JudgedFromRecord(const Json& record) {
   Judged judged;
+  judged.verdict = VerdictFromJson(record);
   judged.record = record;
-  Verdict& verdict = judged.verdict;
-  verdict.verdict = GetString(record, "verdict");
-  verdict.reason = GetString(record, "reason");
-  verdict.detail = GetString(record, "detail");
-  verdict.kind = GetString(record, "kind");
-  const Json& speedup = GetMember(record, "speedup");
-  const Json& ends = GetMember(speedup, "ci95");
-  verdict.vs_best.estimate = GetNumber(speedup, "vs_best");
-  if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number()) {
-    verdict.vs_best.low = ends[0].get<double>();
-    verdict.vs_best.high = ends[1].get<double>();
-  }
-  verdict.vs_eager.estimate = GetNumber(speedup, "vs_eager");
-  verdict.candidate_us = GetNumber(speedup, "candidate_us");
-  verdict.error = GetNumber(GetMember(record, "error"), "candidate");
-  verdict.error_limit = GetNumber(GetMember(record, "error"), "limit");
   return judged;
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "model/code_block.h"
 #include "pipeline/best_file.h"
+#include "pipeline/kept_verdict.h"
 #include "pipeline/outcome.h"
 #include "store/run_result.h"
 #include "verdict/reasons.h"
@@ -18,18 +19,7 @@ namespace hone {
 namespace {
 
 void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
-  const Verdict& verdict = judged.verdict;
-  candidate->verdict = verdict.verdict;
-  candidate->reason = verdict.reason;
-  candidate->detail = verdict.detail;
-  candidate->kind = verdict.kind;
-  candidate->vs_best = verdict.vs_best.estimate;
-  candidate->ci_low = verdict.vs_best.low;
-  candidate->ci_high = verdict.vs_best.high;
-  candidate->vs_eager = verdict.vs_eager.estimate;
-  candidate->candidate_us = verdict.candidate_us;
-  candidate->error = verdict.error;
-  candidate->error_limit = verdict.error_limit;
+  KeepVerdict(judged.verdict, candidate);
   OrderedJson record = judged.record;
   if (!IsFromStore(record)) record["measurement"] = ToJson(judged.measurement);
   candidate->json = DumpJson(record);
