@@ -13,7 +13,7 @@
 #include "pipeline/candidate_judge.h"
 #include "pipeline/verdict_reuse.h"
 #include "report/verdict_report.h"
-#include "store/known_verdict.h"
+#include "store/run_store.h"
 #include "verdict/verdict.h"
 
 namespace hone {
@@ -73,13 +73,11 @@ class Bench {
 
  private:
   Status One(const CandidateFile& candidate, bool another_follows) {
-    const std::string conditions = ConditionsOf(task_, candidate, options_, machine_);
-    if (const std::optional<VerdictRecord> known = Known(conditions)) return ShowKnown(*known);
+    if (const std::optional<KnownVerdict> known = Known(candidate)) return ShowKnown(*known);
     HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, judge_->Session(line_.AsProgress(task_.name)));
     judge_->SetAnotherFollows(another_follows);
     HONE_ASSIGN_OR_RETURN(const Judged judged, judge_->Judge(candidate, line_.AsProgress(candidate.name)));
     OrderedJson record = judged.record;
-    record["provenance"]["conditions"] = conditions;
     if (flags_.verbose || !flags_.json) record["measurement"] = ToJson(judged.measurement);
     if (!flags_.no_save) Save(record, judged.verdict, *session, candidate);
     record["from_store"] = nullptr;
@@ -87,22 +85,21 @@ class Bench {
   }
 
   // A stored verdict under the same conditions. A store that cannot be read holds none; saving says why.
-  std::optional<VerdictRecord> Known(const std::string& conditions) {
-    if (flags_.again || conditions.empty()) return {};
-    Result<Store> store = Store::Open();
+  std::optional<KnownVerdict> Known(const CandidateFile& candidate) {
+    if (flags_.again) return {};
+    const Result<std::unique_ptr<RunStore>> store = RunStore::Open();
     if (!store.ok()) return {};
-    Result<std::optional<VerdictRecord>> known = FindKnownVerdict(*store, task_.name, conditions);
+    Result<std::optional<KnownVerdict>> known = FindKnown(**store, task_, candidate, options_, machine_);
     return known.ok() ? std::move(*known) : std::nullopt;
   }
 
-  Status ShowKnown(const VerdictRecord& known) {
-    HONE_ASSIGN_OR_RETURN(Json record, ParseJson(known.json));
-    const std::string id = fmt::format("V{}", known.id);
-    record["from_store"] = {{"id", id}, {"created", known.created}};
+  Status ShowKnown(const KnownVerdict& known) {
+    Json record = known.record;
+    record["from_store"] = {{"id", known.where}, {"created", known.created}};
     if (flags_.json && !flags_.verbose && record.contains("measurement")) record.erase("measurement");
     if (!flags_.json) {
       line_.Clear();
-      fmt::print("taken from the store: {} of {}; --again judges anew\n", id, known.created);
+      fmt::print("taken from the store: {} of {}; --again judges anew\n", known.where, known.created);
     }
     return Print(record);
   }

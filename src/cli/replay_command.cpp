@@ -7,7 +7,6 @@
 #include "model/prompt.h"
 #include "model/replay.h"
 #include "model/usage.h"
-#include "pipeline/call_usage.h"
 #include "pipeline/candidate_judge.h"
 #include "store/run_store.h"
 
@@ -33,7 +32,7 @@ Result<int> ExportReplay(const std::string& what, const std::string& folder) {
     one.reply.model = call.model;
     one.reply.failure = call.status == "answered" ? ModelFailure::kNone : FailureFromName(call.status);
     one.reply.message = call.error;
-    one.reply.usage = UsageOf(call);
+    one.reply.usage = call;
     recorded.push_back(std::move(one));
   }
   HONE_RETURN_IF_ERROR(WriteReplay(folder, recorded));

@@ -69,7 +69,11 @@ void AddBudgetFlags(Command& command, Budget* budget) {
       .Group(group)
       .AtLeast(0)
       .Placeholder("MINUTES");
-  command.Add("--max-evaluations", &budget->evaluations, "Most candidates to judge").Group(group).AtLeast(0);
+  command
+      .Add("--max-evaluations", &budget->evaluations,
+           "Most candidates to judge; confirming the winner is not counted")
+      .Group(group)
+      .AtLeast(0);
 }
 
 namespace {

@@ -219,13 +219,9 @@ void ExpectSound(const Proposal& proposal, const ExpertInputs& inputs) {
   LintOptions options;
   options.task_text = inputs.task.source;
   const LintReport report = LintSource("candidate.py", proposal.source, options);
-  // cuda/half_network does store fp16 and does wait for each call, and docs/RECIPES.md says why.
-  const bool half = proposal.recipe == "cuda/half_network";
-  for (const Finding& finding : report.findings) {
-    if (half && (finding.rule == "precision-downgrade" || finding.rule == "host-sync-in-forward")) continue;
+  for (const Finding& finding : report.findings)
     EXPECT_EQ(finding.severity, Severity::kNote)
         << finding.rule << " " << finding.line << ": " << finding.message;
-  }
   EXPECT_THAT(proposal.source, HasSubstr("class ModelNew(Model)"));
   EXPECT_THAT(proposal.source, HasSubstr("Recipe " + proposal.recipe));
   EXPECT_THAT(proposal.source, Not(HasSubstr("@{")));

@@ -11,21 +11,12 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "model/usage.h"
 
 namespace hone {
 
 // What the pipeline asks for. Recordings and the HTTP header X-Hone-Call-Type use these names.
 const std::vector<std::string>& CallTypes();
-
-struct Usage {
-  int64_t prompt_tokens = 0;
-  int64_t completion_tokens = 0;  // thinking included
-  bool estimated = false;         // at least a part was not told by the server
-  double cost_usd = 0;
-  bool price_known = false;
-
-  int64_t total() const { return prompt_tokens + completion_tokens; }
-};
 
 struct ModelRequest {
   std::string call_type;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "base/json.h"
 
@@ -105,25 +106,41 @@ int64_t EstimateTokens(std::string_view text) {
 }
 
 OrderedJson ToJson(const Usage& usage) {
-  return {{"prompt_tokens", usage.prompt_tokens},
-          {"completion_tokens", usage.completion_tokens},
-          {"estimated", usage.estimated},
-          {"cost_usd", usage.cost_usd},
-          {"price_known", usage.price_known}};
+  OrderedJson json = OrderedJson::object();
+  for (const UsageField& field : kUsageFields)
+    std::visit([&](auto member) { json[field.name] = usage.*member; }, field.member);
+  return json;
 }
 
 Usage UsageFromJson(const Json& json) {
-  return {GetInt(json, "prompt_tokens"), GetInt(json, "completion_tokens"), GetBool(json, "estimated"),
-          GetNumber(json, "cost_usd"), GetBool(json, "price_known")};
+  Usage usage;
+  for (const UsageField& field : kUsageFields)
+    std::visit(
+        [&](auto member) {
+          using T = std::decay_t<decltype(usage.*member)>;
+          if constexpr (std::is_same_v<T, bool>)
+            usage.*member = GetBool(json, field.name);
+          else if constexpr (std::is_same_v<T, double>)
+            usage.*member = GetNumber(json, field.name);
+          else
+            usage.*member = GetInt(json, field.name);
+        },
+        field.member);
+  return usage;
 }
 
 Usage operator+(const Usage& a, const Usage& b) {
   Usage sum;
-  sum.prompt_tokens = a.prompt_tokens + b.prompt_tokens;
-  sum.completion_tokens = a.completion_tokens + b.completion_tokens;
-  sum.estimated = a.estimated || b.estimated;
-  sum.cost_usd = a.cost_usd + b.cost_usd;
-  sum.price_known = a.price_known && b.price_known;
+  for (const UsageField& field : kUsageFields)
+    std::visit(
+        [&](auto member) {
+          if constexpr (std::is_same_v<decltype(member), bool Usage::*>)
+            sum.*member =
+                field.adds == UsageField::Adds::kIfAny ? a.*member || b.*member : a.*member && b.*member;
+          else
+            sum.*member = a.*member + b.*member;
+        },
+        field.member);
   return sum;
 }
 

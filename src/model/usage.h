@@ -1,14 +1,45 @@
-// Estimates tokens without a model's vocabulary. Used where a server does not report usage, for the live
-// count, and to keep prompts short. A number from here is always marked as estimated.
+// What calls of a model use, and how calls add up; and an estimate of tokens without the model's vocabulary.
+// The estimate is used where a server does not report usage, for the live count, and to keep prompts short. A
+// number from it is always marked as estimated.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <variant>
 
 #include "base/json_fwd.h"
-#include "model/model.h"
 
 namespace hone {
+
+struct Usage {
+  int64_t prompt_tokens = 0;
+  int64_t completion_tokens = 0;  // thinking included
+  bool estimated = false;         // at least a part was not told by the server
+  double cost_usd = 0;
+  bool price_known = false;
+
+  int64_t total() const { return prompt_tokens + completion_tokens; }
+};
+
+// One line per member. JSON, the columns of the store, sums here and sums in SQL all follow this list.
+struct UsageField {
+  enum class Adds { kUp, kIfAny, kIfAll };  // numbers: the sum; truth values: true if any is, or if all are
+  const char* name;                         // in JSON, and of the column
+  std::variant<int64_t Usage::*, double Usage::*, bool Usage::*> member;
+  Adds adds;
+};
+inline constexpr UsageField kUsageFields[] = {
+    {"prompt_tokens", &Usage::prompt_tokens, UsageField::Adds::kUp},
+    {"completion_tokens", &Usage::completion_tokens, UsageField::Adds::kUp},
+    {"estimated", &Usage::estimated, UsageField::Adds::kIfAny},
+    {"cost_usd", &Usage::cost_usd, UsageField::Adds::kUp},
+    {"price_known", &Usage::price_known, UsageField::Adds::kIfAll},
+};
+
+OrderedJson ToJson(const Usage& usage);
+// Members that are missing, or of another type, stay as a fresh Usage has them.
+Usage UsageFromJson(const Json& json);
+Usage operator+(const Usage& a, const Usage& b);
 
 // Cuts text as byte-pair tokenizers do (words, parts of camelCase, digits by three, line ends with their
 // indentation, runs of punctuation) and charges long pieces by length. Text may come in pieces.
@@ -31,12 +62,5 @@ class TokenCounter {
 };
 
 int64_t EstimateTokens(std::string_view text);
-
-// Under the names that the store gives them.
-OrderedJson ToJson(const Usage& usage);
-Usage UsageFromJson(const Json& json);
-
-// Adds tokens and cost. The price counts as known only if it is known for both.
-Usage operator+(const Usage& a, const Usage& b);
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace hone {
@@ -50,6 +51,15 @@ TEST(TokenCounter, CountsTheSameHoweverTextIsCut) {
     for (size_t at = 0; at < text.size(); at += size) counter.Add(std::string_view(text).substr(at, size));
     EXPECT_EQ(counter.count(), EstimateTokens(text)) << "pieces of " << size;
   }
+}
+
+TEST(Usage, IsToldUnderTheNamesOfTheStoreAndReadBack) {
+  const OrderedJson json = ToJson(Usage{11, 22, true, 0.5, true});
+  EXPECT_EQ(
+      DumpJson(json),
+      R"({"prompt_tokens":11,"completion_tokens":22,"estimated":true,"cost_usd":0.5,"price_known":true})");
+  EXPECT_EQ(ToJson(UsageFromJson(Json(json))), json);
+  EXPECT_EQ(ToJson(UsageFromJson(Json{{"prompt_tokens", "many"}})), ToJson(Usage()));
 }
 
 TEST(Usage, OfTwoExchangesHasAKnownPriceOnlyWhenBothHave) {

@@ -102,6 +102,22 @@ std::string BestFile(const RunRecord& run, const CandidateRecord& best) {
   return Comment(header) + SelfContained(best.source);
 }
 
+std::optional<CandidateRecord> CandidateOfBestFile(RunStore& store, const std::string& text) {
+  constexpr std::string_view kRun = "# Run ", kCandidate = ", candidate ", kJudged = ", judged ";
+  for (const std::string& line : Lines(text)) {
+    if (!StartsWith(line, "#")) break;
+    const size_t candidate = line.find(kCandidate);
+    const size_t judged = line.find(kJudged, candidate);
+    if (!StartsWith(line, kRun) || judged == std::string::npos) continue;
+    const Result<RunRecord> run = store.FindRun(line.substr(kRun.size(), candidate - kRun.size()));
+    if (!run.ok()) continue;
+    const size_t key = candidate + kCandidate.size();
+    Result<std::optional<CandidateRecord>> best = store.Candidate(run->id, line.substr(key, judged - key));
+    if (best.ok() && *best && BestFile(*run, **best) == text) return std::move(*best);
+  }
+  return std::nullopt;
+}
+
 std::string UnchangedFile(const std::string& task_source, const std::string& why) {
   return Comment(why + "\nModelNew is the task's own Model.\n") + task_source +
          (EndsWith(task_source, "\n") ? "" : "\n") + "\n\nModelNew = Model\n";

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "evaluation/provenance.h"
 #include "graph/graph_json.h"
+#include "pipeline/kept_verdict.h"
 #include "pipeline/recorder.h"
-#include "store/known_verdict.h"
 #include "verdict/reasons.h"
 
 namespace hone {
@@ -108,23 +108,8 @@ TaskContext TaskContextFromJson(const Json& json) {
 
 Judged JudgedFromRecord(const Json& record) {
   Judged judged;
+  judged.verdict = VerdictFromJson(record);
   judged.record = record;
-  Verdict& verdict = judged.verdict;
-  verdict.verdict = GetString(record, "verdict");
-  verdict.reason = GetString(record, "reason");
-  verdict.detail = GetString(record, "detail");
-  verdict.kind = GetString(record, "kind");
-  const Json& speedup = GetMember(record, "speedup");
-  const Json& ends = GetMember(speedup, "ci95");
-  verdict.vs_best.estimate = GetNumber(speedup, "vs_best");
-  if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number()) {
-    verdict.vs_best.low = ends[0].get<double>();
-    verdict.vs_best.high = ends[1].get<double>();
-  }
-  verdict.vs_eager.estimate = GetNumber(speedup, "vs_eager");
-  verdict.candidate_us = GetNumber(speedup, "candidate_us");
-  verdict.error = GetNumber(GetMember(record, "error"), "candidate");
-  verdict.error_limit = GetNumber(GetMember(record, "error"), "limit");
   return judged;
 }
 
@@ -199,16 +184,15 @@ fs::path KeptLook(const ReferenceSession& session, const CandidateFile& candidat
 
 }  // namespace
 
-std::string SessionJudge::Conditions(const CandidateFile& candidate) {
+const JudgingMachine& SessionJudge::Machine() {
   std::call_once(identified_, [&] { machine_ = IdentifyMachine(options_); });
-  return ConditionsOf(task_, candidate, options_, machine_);
+  return machine_;
 }
 
 Result<std::optional<Judged>> SessionJudge::Known(const CandidateFile& candidate) {
   if (known_ == nullptr) return std::optional<Judged>();
-  HONE_ASSIGN_OR_RETURN(
-      const std::optional<KnownVerdict> known,
-      FindKnownAnywhere(known_->store(), task_.name, candidate.sha256, Conditions(candidate)));
+  HONE_ASSIGN_OR_RETURN(const std::optional<KnownVerdict> known,
+                        FindKnown(*known_, task_, candidate, options_, Machine()));
   if (!known) return std::optional<Judged>();
   Judged judged = JudgedFromRecord(known->record);
   judged.record["from_store"] = {{"id", known->where}, {"created", known->created}};
@@ -238,7 +222,7 @@ Result<Judged> SessionJudge::JudgeIn(const CandidateFile& candidate, bool once_m
   judged.record = ToJson(judged.verdict);
   judged.record["card"] = ToJson(session->card());
   judged.record["provenance"] = Provenance(*session, candidate, judged.measurement);
-  judged.record["provenance"]["conditions"] = Conditions(candidate);
+  judged.record["provenance"]["conditions"] = ConditionsOf(task_, candidate, options_, Machine());
   judged.record["provenance"]["prepare_seconds"] = prepared_s_;
   judged.record["provenance"]["prepare_reference_seconds"] = prepared_reference_s_;
   return judged;

@@ -91,7 +91,7 @@ class SessionJudge : public CandidateJudge {
 
  private:
   Result<Judged> JudgeIn(const CandidateFile& candidate, bool once_more, const Progress& progress);
-  std::string Conditions(const CandidateFile& candidate);
+  const JudgingMachine& Machine();
 
   TaskFile task_;
   SessionOptions options_;

@@ -48,6 +48,14 @@ std::string WhyDeclined(const std::vector<DecisionRecord>& decisions) {
                      declined > 1 ? fmt::format(" ({} more declined)", declined - 1) : "");
 }
 
+// A run that ended early did not come to judging its winner once more.
+bool IsUnconfirmed(const RunRecord& run, const std::string& best,
+                   const std::vector<DecisionRecord>& decisions) {
+  return (run.status == "stopped" || run.status == "failed") &&
+         std::none_of(decisions.begin(), decisions.end(),
+                      [&](const DecisionRecord& one) { return one.key == "confirm:" + best; });
+}
+
 }  // namespace
 
 TimedCounts CountTimed(const std::vector<CandidateRecord>& candidates) {
@@ -78,8 +86,10 @@ std::string ResultSentence(const RunRecord& run, const std::vector<CandidateReco
   if (run.result == kAccepted) {
     const std::optional<CandidateRecord> best =
         Fastest(candidates, [](const CandidateRecord& one) { return one.accepted(); });
-    return fmt::format("{} is {:.2f}x as fast as the best PyTorch baseline ({:.2f}x eager)", best->key,
-                       best->vs_best, best->vs_eager);
+    return fmt::format(
+        "{} is {:.2f}x as fast as the best PyTorch baseline ({:.2f}x eager){}", best->key, best->vs_best,
+        best->vs_eager,
+        IsUnconfirmed(run, best->key, decisions) ? "; it is not confirmed by a second judgement" : "");
   }
   if (run.result == kKeptPyTorch) {
     const Result<Json> context = ParseJson(run.card);

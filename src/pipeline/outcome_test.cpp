@@ -35,6 +35,18 @@ TEST(ResultSentence, NamesTheBestAcceptedOne) {
             "b is 2.50x as fast as the best PyTorch baseline (5.00x eager)");
 }
 
+TEST(ResultSentence, SaysThatTheBestOfARunThatEndedEarlyIsNotConfirmed) {
+  const CandidateRecord best = JudgedCandidate("b", "accepted", "faster", 2.5);
+  const std::string confirmed = "b is 2.50x as fast as the best PyTorch baseline (5.00x eager)";
+  for (const char* status : {"stopped", "failed"}) {
+    EXPECT_EQ(Sentence({best}, {}, status), confirmed + "; it is not confirmed by a second judgement");
+    EXPECT_EQ(Sentence({best}, {{"confirm:a", "", "confirm", "", ""}}, status),
+              confirmed + "; it is not confirmed by a second judgement");
+    EXPECT_EQ(Sentence({best}, {{"confirm:b", "", "confirm", "", ""}}, status), confirmed);
+  }
+  EXPECT_EQ(Sentence({best}, {}, "done"), confirmed);
+}
+
 TEST(ResultSentence, KeepsPyTorchOnlyWhereSomethingWasRight) {
   EXPECT_EQ(Sentence({JudgedCandidate("a", "rejected", "slower", 0.5)}),
             "keep PyTorch: no correct candidate was faster than cudagraph");

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "base/text.h"
 #include "evaluation/kernel_profile.h"
 #include "model/knowledge.h"
@@ -15,18 +18,25 @@ constexpr double kBetter = 1.01;
 // This close to the least time the device could need, no block size is worth an evaluation.
 constexpr double kNearTheFloor = 1.25;
 
+bool MentionsAny(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
+}
+
 // A persistent kernel with the time loop inside it makes sense for a recurrence only: a persistent GEMM has
-// no steps. So the card decides first, then the class that the record names, and its prose last; prose that
-// names a persistent kernel to say that there will be none does not ask for one.
+// no steps. So the card decides first, then the class that the record names, and its prose last. Prose that
+// names a persistent kernel to say that there will be none does not ask for one, and prose that names another
+// kind of kernel asks for one only if it names the time loop too.
 bool AsksForPersistentRecurrence(const AnalysisRecord& record, const Json& card) {
   const std::string type = ToLower(record.kernel_type);
-  if (!IsRecurrent(card) || !Contains(type + " " + ToLower(record.optimisation_method), "persistent") ||
-      WhereTheLoopIs(record) != LoopPlace::kInside)
+  std::string text = type + " " + ToLower(record.optimisation_method);
+  for (const char* joint : {"-", "_", "\n"}) text = ReplaceAll(text, joint, " ");
+  if (!IsRecurrent(card) || !Contains(text, "persistent") || WhereTheLoopIs(record) != LoopPlace::kInside)
     return false;
   if (Contains(type, "recurrent")) return true;
-  for (const char* other : {"gemm", "conv", "elementwise", "reduction", "attention", "scan"})
-    if (Contains(type, other)) return false;
-  return true;
+  const bool names_another = MentionsAny(text, {"gemm", "matmul", "product", "conv", "elementwise",
+                                                "element wise", "reduction", "attention", "scan"});
+  return !names_another || MentionsAny(text, {"time loop", "loop over time", "loop inside", "recurren",
+                                              "all time steps", "all steps", "whole sequence"});
 }
 
 // Static analysis gives Triton and CUDA kernels a class, and C++ none; but it sees what gets compiled.

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "model/code_block.h"
 #include "pipeline/best_file.h"
-#include "pipeline/call_usage.h"
+#include "pipeline/kept_verdict.h"
 #include "pipeline/outcome.h"
 #include "store/run_result.h"
 #include "verdict/reasons.h"
@@ -19,18 +19,7 @@ namespace hone {
 namespace {
 
 void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
-  const Verdict& verdict = judged.verdict;
-  candidate->verdict = verdict.verdict;
-  candidate->reason = verdict.reason;
-  candidate->detail = verdict.detail;
-  candidate->kind = verdict.kind;
-  candidate->vs_best = verdict.vs_best.estimate;
-  candidate->ci_low = verdict.vs_best.low;
-  candidate->ci_high = verdict.vs_best.high;
-  candidate->vs_eager = verdict.vs_eager.estimate;
-  candidate->candidate_us = verdict.candidate_us;
-  candidate->error = verdict.error;
-  candidate->error_limit = verdict.error_limit;
+  KeepVerdict(judged.verdict, candidate);
   OrderedJson record = judged.record;
   if (!IsFromStore(record)) record["measurement"] = ToJson(judged.measurement);
   candidate->json = DumpJson(record);
@@ -154,7 +143,8 @@ Result<std::string> Spine::WhyNoCandidateCame() {
 
 // The winner is judged once more before it is called best, on cases that played no part in choosing it. If it
 // is then wrong or not faster, the next candidate is judged this way. A machine that is too busy to tell
-// changes nothing.
+// changes nothing. These judgements count against no budget but that of minutes; a run that a budget stops
+// does not come here, and its outcome says so.
 Status Spine::ConfirmBest() {
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
@@ -166,18 +156,14 @@ Status Spine::ConfirmBest() {
     HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> taken,
                           recorder_.store().Decision(recorder_.run().id, decision));
     if (taken) return Ok();
-    if (deadline_.passed())
-      return recorder_.Decide(decision, "confirm", best->key + " was not judged again: no time was left");
+    HONE_RETURN_IF_ERROR(MayGoOn());
     const auto doing = [&](const std::string& phase, int, int) { recorder_.Doing(best->key, phase); };
     const bool chosen = std::any_of(all.begin(), all.end(), [&](const CandidateRecord& one) {
       return one.key != "zero" && one.key != best->key && one.judged();
     });
     const Stopwatch watch;
-    Result<std::optional<Judged>> judged = judge_.JudgeAnew(FileOf(*best), chosen, doing);
+    Result<std::optional<Judged>> judged = Answer(judge_.JudgeAnew(FileOf(*best), chosen, doing));
     recorder_.Doing(best->key, "");
-    if (!judged.ok() && judged.error().kind == ErrorKind::kInterrupted && !Interrupted() &&
-        deadline_.passed())
-      return recorder_.Decide(decision, "confirm", best->key + " was not judged again: no time was left");
     if (!judged.ok()) return std::move(judged).error();
     if (!judged->has_value()) return Ok();
     const Verdict& again = (*judged)->verdict;
@@ -303,7 +289,8 @@ Status Spine::StopRun(const std::string& status, const std::string& why) {
 }
 
 Error Spine::StopOutOfTime() {
-  return StopRun("stopped", fmt::format("the budget of {:g} minutes is spent", options_.budget.minutes))
+  return StopRun("stopped", fmt::format("the budget of {:g} minute{} is spent", options_.budget.minutes,
+                                        options_.budget.minutes == 1 ? "" : "s"))
       .error();
 }
 
@@ -322,8 +309,9 @@ Status Spine::SpendOnModel() {
   const Budget& budget = options_.budget;
   if (budget.tokens == 0 && budget.usd == 0) return Ok();
   HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
-  if (budget.tokens > 0 && usage.prompt_tokens + usage.completion_tokens >= budget.tokens)
-    return StopRun("stopped", fmt::format("the budget of {} tokens is spent", budget.tokens));
+  if (budget.tokens > 0 && usage.total() >= budget.tokens)
+    return StopRun("stopped", fmt::format("the budget of {} token{} is spent", budget.tokens,
+                                          budget.tokens == 1 ? "" : "s"));
   if (budget.usd > 0 && usage.cost_usd >= budget.usd)
     return StopRun("stopped", fmt::format("the budget of ${:g} is spent", budget.usd));
   return Ok();
@@ -347,7 +335,8 @@ Status Spine::ReserveEvaluation() {
   int made = evaluations_.load();
   do {
     if (most > 0 && made >= most)
-      return StopRun("stopped", fmt::format("the budget of {} evaluations is spent", most));
+      return StopRun("stopped",
+                     fmt::format("the budget of {} evaluation{} is spent", most, most == 1 ? "" : "s"));
   } while (!evaluations_.compare_exchange_weak(made, made + 1));
   return Ok();
 }
@@ -403,7 +392,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   call.thinking = reply.thinking;
   call.finish_reason = reply.finish_reason;
   call.error = reply.message;
-  SetUsage(reply.usage, &call);
+  static_cast<Usage&>(call) = reply.usage;
   call.seconds = reply.seconds;
   call.attempts = reply.attempts;
   // What Ctrl-C cut off was not answered: nothing of it is kept.

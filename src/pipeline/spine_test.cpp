@@ -110,6 +110,7 @@ class FakeJudge : public CandidateJudge {
     const std::string later = After(candidate.source, "# later: ");
     if (later.empty()) return std::optional<Judged>();
     confirmed.push_back(candidate.name);
+    if (hangs_in == "confirm") return Hang();
     chosen.push_back(of_several);
     CandidateFile second = candidate;
     second.source = "# fate: " + later + "\n";
@@ -433,12 +434,29 @@ TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {
   options_.seeds = 3;
   options_.budget.evaluations = 2;
   Reply("seed", Candidate("accepted 1.5"));
-  Reply("seed", Candidate("accepted 1.8"));
+  Reply("seed", Candidate("accepted 1.8", "# later: accepted 1.7\n"));
   Reply("seed", Candidate("accepted 9"));
   const RunEnd end = Run();
   EXPECT_EQ(end.status, "stopped");
   EXPECT_EQ(end.best->key, "seed1");
-  EXPECT_THAT(end.outcome, testing::HasSubstr("2 evaluations is spent"));
+  EXPECT_EQ(
+      end.outcome,
+      "the budget of 2 evaluations is spent; so far: seed1 is 1.80x as fast as the best PyTorch baseline "
+      "(1.80x eager); it is not confirmed by a second judgement");
+  EXPECT_TRUE(judge_.confirmed.empty());
+}
+
+TEST_F(SpineTest, OneEvaluationIsSingularAndConfirmingTheWinnerIsNotCounted) {
+  options_.tuning = false;
+  options_.budget.evaluations = 1;
+  Reply("seed", Candidate("accepted 1.5", "# later: accepted 1.4\n"));
+  Reply("seed", Candidate("accepted 1.8"));
+  const RunEnd end = Run();
+  EXPECT_EQ(end.status, "done");
+  EXPECT_THAT(judge_.confirmed, ElementsAre("seed0"));
+  EXPECT_THAT(end.outcome, testing::Not(testing::HasSubstr("not confirmed")));
+  options_.seeds = 2;
+  EXPECT_THAT(Run().outcome, testing::StartsWith("the budget of 1 evaluation is spent; so far: seed0 is "));
 }
 
 // Answers every seed at once, as a server does, so that seeds go side by side.
@@ -544,8 +562,8 @@ TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
   options_.budget.minutes = 2;
   judge_.device = "cuda";
   Reply("seed", Candidate("accepted 2", kTunable));
-  Reply("stage_grid", Candidate("accepted 3", kTunable));
-  for (const char* where : {"context", "judge", "profile", "look"}) {
+  Reply("stage_grid", Candidate("accepted 3", kTunable + std::string("# later: accepted 3\n")));
+  for (const char* where : {"context", "judge", "profile", "look", "confirm"}) {
     ASSERT_TRUE(store_->DeleteRun(run_.id).ok());
     run_.seconds = 119.8;
     run_.id = *store_->AddRun(run_);
@@ -555,12 +573,14 @@ TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
     EXPECT_LT(watch.seconds(), 30) << where;
     EXPECT_EQ(end.status, "stopped") << where;
     EXPECT_THAT(end.outcome, testing::StartsWith("the budget of 2 minutes is spent; so far: ")) << where;
-    EXPECT_EQ(end.best.has_value(), std::string(where) == "profile" || std::string(where) == "look");
+    EXPECT_EQ(end.best.has_value(), std::string(where) != "context" && std::string(where) != "judge");
   }
+  EXPECT_THAT(store_->FindRun("run")->outcome, testing::HasSubstr("not confirmed"));
   // What was cut off is not on record: with more time the run goes on there.
   judge_.hangs_in.clear();
   options_.budget.minutes = 10;
   EXPECT_EQ(Run().best->vs_best, 3);
+  EXPECT_EQ(judge_.confirmed.back(), "tune.grid");
 }
 
 TEST_F(SpineTest, AResumedRunAsksAndJudgesNothingAgain) {
@@ -650,6 +670,15 @@ TEST(Rules, OnlyARecurrenceIsToldToPutItsTimeLoopIntoTheKernel) {
            {"other", "Persistent kernel with the loop inside", recurrent, true},
            {"gemm", "a persistent GEMM for the input product", recurrent, false},
            {"persistent_gemm", "persistent tiles", recurrent, false},
+           // another kind of kernel, named in prose alone
+           {"", "a persistent GEMM for the input product", recurrent, false},
+           {"other", "persistent matmul over all inputs, then cuDNN", recurrent, false},
+           {"", "compute the input products in one persistent kernel", recurrent, false},
+           {"persistent", "persistent tiles of an element-wise and reduction kernel", recurrent, false},
+           // and with the time loop
+           {"", "a persistent kernel: the time loop inside it, one product a step", recurrent, true},
+           {"gemm", "Persistent kernel; the time-loop moves into it around the GEMM", recurrent, true},
+           {"", "a persistent recurrence whose matmul stays in registers", recurrent, true},
            {"reduction", "tiles", recurrent, false},
            {"persistent_recurrent", "one launch", product, false},
            {"gemm", "a persistent GEMM", product, false},

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <thread>
 
 #include "base/ids.h"
 #include "base/text.h"
 #include "codegen/expert.h"
 #include "evaluation/provenance.h"
+#include "pipeline/best_file.h"
 #include "process/child.h"
 
 namespace hone {
@@ -88,10 +90,30 @@ std::string ConditionsOf(const TaskFile& task, const CandidateFile& candidate, c
                               {"compile", options.compile_rung},
                               {"ladder", options.ladder},
                               {"lint", options.lint},
-                              {"lint_predicts", options.lint_predicts},
-                              // A run with a language model tells it how many launches were counted.
-                              {"profile_all", options.profile_all},
+                              // A run with a language model tells it how many launches were counted. On
+                              // a CPU they always are.
+                              {"profile_all", options.profile_all && options.device == "cuda"},
                               {"check_only", options.check_only}}));
+}
+
+Result<std::optional<KnownVerdict>> FindKnown(RunStore& store, const TaskFile& task,
+                                              const CandidateFile& candidate, const SessionOptions& options,
+                                              const JudgingMachine& machine) {
+  std::vector<CandidateFile> files = {candidate};
+  if (const std::optional<CandidateRecord> best = CandidateOfBestFile(store, candidate.source))
+    files.push_back({candidate.path, candidate.name, best->source, best->sha256});
+  SessionOptions profiled = options;  // a verdict with more counted is an answer as well
+  profiled.profile_all = true;
+  for (const CandidateFile& file : files)
+    for (const std::string& conditions : std::set<std::string>{ConditionsOf(task, file, options, machine),
+                                                               ConditionsOf(task, file, profiled, machine)}) {
+      HONE_ASSIGN_OR_RETURN(
+          std::optional<KnownVerdict> known,
+          FindKnownAnywhere(store.store(), task.name, file.sha256, conditions,
+                            options.lint_predicts ? LintOnly::kCounts : LintOnly::kDoesNot));
+      if (known) return known;
+    }
+  return std::optional<KnownVerdict>();
 }
 
 }  // namespace hone

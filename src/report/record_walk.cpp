@@ -5,7 +5,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
-#include "pipeline/call_usage.h"
+#include "pipeline/kept_verdict.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -99,7 +99,7 @@ class RecordModel : public Model {
     reply.thinking = call->thinking;
     reply.finish_reason = call->finish_reason;
     reply.message = call->error;
-    reply.usage = UsageOf(*call);
+    reply.usage = *call;
     reply.seconds = call->seconds;
     reply.attempts = call->attempts;
     // A failure that stopped the run then would stop other branches at any point now; here it ends its own.
@@ -133,15 +133,7 @@ class RecordModel : public Model {
 
 Judged JudgedAsKept(const CandidateRecord& kept) {
   Judged judged;
-  judged.verdict.verdict = kept.verdict;
-  judged.verdict.reason = kept.reason;
-  judged.verdict.detail = kept.detail;
-  judged.verdict.kind = kept.kind;
-  judged.verdict.vs_best = {kept.vs_best, kept.ci_low, kept.ci_high};
-  judged.verdict.vs_eager.estimate = kept.vs_eager;
-  judged.verdict.candidate_us = kept.candidate_us;
-  judged.verdict.error = kept.error;
-  judged.verdict.error_limit = kept.error_limit;
+  judged.verdict = VerdictOf(kept);
   const Result<Json> json = ParseJson(kept.json);
   if (json.ok() && json->is_object()) judged.record = *json;
   return judged;

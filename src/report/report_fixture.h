@@ -138,7 +138,8 @@ inline RunData FixtureRun() {
       FixtureCandidate("seed1.repair1", "seed1", "seed_repair", "accepted", "faster", 1.25),
       unjudged};
   data.story.decisions = {{"tuning", "2026-01-31T10:01:00Z", "tuning", "no tuning: " + kHostile, "null"}};
-  data.story.usage = {3, 3000, 900, 0.0123, false, true};
+  data.story.usage.calls = 3;
+  static_cast<Usage&>(data.story.usage) = {3000, 900, false, 0.0123, true};
   for (int i = 0; i < 3; ++i) {
     CallRecord call;
     call.key = i == 0 ? "seed0" : i == 1 ? "seed0.repair1" : "seed1";

@@ -151,9 +151,7 @@ RunFigures FiguresOf(const RunStory& story, const std::vector<CallRecord>& calls
   const std::optional<double> start = SecondsOf(story.run.created);
   for (const CallRecord& call : calls) {
     const std::optional<double> at = SecondsOf(call.created);
-    run.calls.push_back({call.key, call.call_type, start && at ? std::max(0.0, *at - *start) : 0,
-                         call.prompt_tokens, call.completion_tokens, call.cost_usd, call.price_known,
-                         call.estimated});
+    run.calls.push_back({call.key, call.call_type, start && at ? std::max(0.0, *at - *start) : 0, call});
   }
   std::stable_sort(run.calls.begin(), run.calls.end(),
                    [](const CallFigure& a, const CallFigure& b) { return a.at_s < b.at_s; });

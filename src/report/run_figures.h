@@ -69,11 +69,7 @@ struct CallFigure {
   std::string key;
   std::string call_type;
   double at_s = 0;  // since the run was made
-  int64_t prompt_tokens = 0;
-  int64_t completion_tokens = 0;
-  double cost_usd = 0;
-  bool price_known = false;
-  bool estimated = false;
+  Usage usage;
 };
 
 struct RunFigures {

@@ -43,9 +43,14 @@ bool IsSettled(const Json& record) {
   return verdict == NameOf(Decision::kRejected) && kRepeatable.count(GetString(record, "reason")) != 0;
 }
 
-Result<std::optional<VerdictRecord>> FindKnownVerdict(Store& store, const std::string& task,
-                                                      const std::string& conditions) {
-  if (conditions.empty()) return std::optional<VerdictRecord>();
+namespace {
+
+bool IsByLintAlone(const Json& record) {
+  return GetString(GetMember(record, "gates"), "lint") == "fail";
+}
+
+Result<std::optional<KnownVerdict>> FindOfBench(Store& store, const std::string& task,
+                                                const std::string& conditions) {
   std::vector<int64_t> ids;
   {
     Statement rows(store.handle(),
@@ -55,17 +60,20 @@ Result<std::optional<VerdictRecord>> FindKnownVerdict(Store& store, const std::s
     while (rows.Step() == SQLITE_ROW) ids.push_back(rows.Integer(0));
   }
   for (const int64_t id : ids) {
-    HONE_ASSIGN_OR_RETURN(VerdictRecord record, store.Verdict(id));
-    const Result<Json> json = ParseJson(record.json);
-    if (!json.ok() || GetString(GetMember(*json, "provenance"), "conditions") != conditions) continue;
-    if (IsSettled(*json)) return std::optional(std::move(record));
+    HONE_ASSIGN_OR_RETURN(const VerdictRecord kept, store.Verdict(id));
+    Result<Json> record = ParseJson(kept.json);
+    if (!record.ok() || GetString(GetMember(*record, "provenance"), "conditions") != conditions) continue;
+    if (IsSettled(*record))
+      return std::optional(KnownVerdict{fmt::format("V{}", id), kept.created, std::move(*record)});
   }
-  return std::optional<VerdictRecord>();
+  return std::optional<KnownVerdict>();
 }
+
+}  // namespace
 
 Result<std::optional<KnownVerdict>> FindKnownAnywhere(Store& store, const std::string& task,
                                                       const std::string& candidate_sha256,
-                                                      const std::string& conditions) {
+                                                      const std::string& conditions, LintOnly lint_only) {
   if (conditions.empty()) return std::optional<KnownVerdict>();
   {
     Statement rows(store.handle(),
@@ -76,7 +84,7 @@ Result<std::optional<KnownVerdict>> FindKnownAnywhere(Store& store, const std::s
     while (rows.Step() == SQLITE_ROW) {
       Result<Json> record = ParseJson(rows.Text(3));
       if (!record.ok() || GetString(GetMember(*record, "provenance"), "conditions") != conditions ||
-          !IsSettled(*record))
+          !IsSettled(*record) || (lint_only == LintOnly::kDoesNot && IsByLintAlone(*record)))
         continue;
       // A verdict that was itself taken from the store names where it was reached.
       const Json& origin = GetMember(*record, "from_store");
@@ -85,10 +93,7 @@ Result<std::optional<KnownVerdict>> FindKnownAnywhere(Store& store, const std::s
                        GetString(origin, "created", rows.Text(2)), std::move(*record)});
     }
   }
-  HONE_ASSIGN_OR_RETURN(const std::optional<VerdictRecord> bench, FindKnownVerdict(store, task, conditions));
-  if (!bench) return std::optional<KnownVerdict>();
-  HONE_ASSIGN_OR_RETURN(Json record, ParseJson(bench->json));
-  return std::optional(KnownVerdict{fmt::format("V{}", bench->id), bench->created, std::move(record)});
+  return FindOfBench(store, task, conditions);
 }
 
 }  // namespace hone

@@ -17,18 +17,20 @@ namespace hone {
 // would repeat. `record` is the whole verdict as JSON.
 bool IsSettled(const Json& record);
 
-// The newest settled verdict on `task` under these conditions; nothing when there is none.
-Result<std::optional<VerdictRecord>> FindKnownVerdict(Store& store, const std::string& task,
-                                                      const std::string& conditions);
-
-// The newest settled verdict under these conditions, of a candidate of any run or else of `hone bench`.
 struct KnownVerdict {
   std::string where;  // "R3 seed0" or "V12"
   std::string created;
   Json record;
 };
+
+// Whether a run's verdict that static analysis alone reached is an answer. A run does not start files that
+// lint predicts to fail; `hone bench` does.
+enum class LintOnly { kCounts, kDoesNot };
+
+// The newest settled verdict on the candidate under these conditions: of any run, or else of `hone bench`.
 Result<std::optional<KnownVerdict>> FindKnownAnywhere(Store& store, const std::string& task,
                                                       const std::string& candidate_sha256,
-                                                      const std::string& conditions);
+                                                      const std::string& conditions,
+                                                      LintOnly lint_only = LintOnly::kCounts);
 
 }  // namespace hone

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
+#include "base/text.h"
 #include "store/run_store.h"
 #include "verdict/verdict.h"
 
@@ -30,11 +32,11 @@ class KnownVerdictTest : public testing::Test {
                                 {"provenance", provenance}});
     return *store_.Save(record);
   }
-  // The id of what is found; 0: nothing.
-  int64_t Found(const std::string& task, const std::string& key) {
-    const Result<std::optional<VerdictRecord>> known = FindKnownVerdict(store_, task, key);
-    EXPECT_TRUE(known.ok()) << known.error().message;
-    return *known ? (*known)->id : 0;
+  // "V" and the id of what is found.
+  std::string Found(const std::string& task, const std::string& key) {
+    const Result<std::optional<KnownVerdict>> known = FindKnownAnywhere(store_, task, "bytes", key);
+    EXPECT_TRUE(known.ok());
+    return known.ok() && *known ? (*known)->where : "nothing";
   }
 
   TempFolder folder_;
@@ -42,27 +44,27 @@ class KnownVerdictTest : public testing::Test {
 };
 
 TEST_F(KnownVerdictTest, FindsTheNewestOfTheSameConditionsAndTask) {
-  EXPECT_EQ(Found("gru", kKey), 0);
+  EXPECT_EQ(Found("gru", kKey), "nothing");
   Save("gru", "accepted", "faster", {{"conditions", kKey}});
   const int64_t newest = Save("gru", "no_difference", "no-difference", {{"conditions", kKey}});
   Save("gru", "accepted", "faster", {{"conditions", kOtherKey}});
-  EXPECT_EQ(Found("gru", kKey), newest);
-  EXPECT_EQ(Found("lstm", kKey), 0);
-  EXPECT_EQ(Found("gru", std::string(64, 'c')), 0);
-  EXPECT_EQ(Found("gru", ""), 0);
+  EXPECT_EQ(Found("gru", kKey), fmt::format("V{}", newest));
+  EXPECT_EQ(Found("lstm", kKey), "nothing");
+  EXPECT_EQ(Found("gru", std::string(64, 'c')), "nothing");
+  EXPECT_EQ(Found("gru", ""), "nothing");
 }
 
 TEST_F(KnownVerdictTest, PassesOverWhatAnotherAttemptMayChange) {
   const int64_t settled = Save("gru", "rejected", "wrong-output", {{"conditions", kKey}});
   Save("gru", "rejected", "timeout", {{"conditions", kKey}});
   Save("gru", "inconclusive", "noisy", {{"conditions", kKey}});
-  EXPECT_EQ(Found("gru", kKey), settled);
+  EXPECT_EQ(Found("gru", kKey), fmt::format("V{}", settled));
 }
 
 TEST_F(KnownVerdictTest, AHashInAnotherFieldIsNotTheConditions) {
   Save("gru", "accepted", "faster", {{"note", kKey}});
   Save("gru", "accepted", "faster", {});
-  EXPECT_EQ(Found("gru", kKey), 0);
+  EXPECT_EQ(Found("gru", kKey), "nothing");
 }
 
 bool Settled(const std::string& verdict, const std::string& reason, const Json& speedup = nullptr) {
@@ -80,6 +82,17 @@ TEST(IsSettled, OnlyWhatTheNextAttemptWouldRepeat) {
   int settled = 0;
   for (const std::string& reason : RejectReasons()) settled += Settled("rejected", reason) ? 1 : 0;
   EXPECT_EQ(settled, 9) << "a reason was renamed or added; decide whether it may be reused";
+}
+
+TEST(IsSettled, TheDocsNameEveryRejectionThatIsNotReused) {
+  const Result<std::string> page = ReadFile(fs::path(HONE_SOURCE_DIR) / "docs" / "COMMANDS.md");
+  ASSERT_TRUE(page.ok());
+  const size_t begin = page->find("## Stored verdicts");
+  const std::string section = page->substr(begin, page->find("\n## ", begin) - begin);
+  for (const std::string& reason : RejectReasons())
+    EXPECT_EQ(Contains(section, "`" + reason + "`"), !Settled("rejected", reason)) << reason;
+  for (const char* verdict : {"inconclusive", "cannot_judge"})
+    EXPECT_TRUE(Contains(section, std::string("`") + verdict + "`")) << verdict;
 }
 
 TEST(IsSettled, NoDifferenceCountsWhereItWasMeasuredPrecisely) {
@@ -118,6 +131,11 @@ TEST_F(KnownVerdictTest, ARunsVerdictIsFoundByBytesAndConditionsAndNamesItsOrigi
   EXPECT_EQ(found("other bytes", kKey), "");
   EXPECT_EQ(found("bytes", kOtherKey), "");
   EXPECT_EQ(found("bytes", ""), "");
+  keep("predicted", "rejected", {{"reason", "build-failed"}, {"gates", {{"lint", "fail"}}}});
+  EXPECT_EQ(found("bytes", kKey), fmt::format("R{} predicted", id));
+  const auto judged = FindKnownAnywhere(store_, "gru", "bytes", kKey, LintOnly::kDoesNot);
+  ASSERT_TRUE(judged.ok() && *judged);
+  EXPECT_EQ((*judged)->where, fmt::format("R{} seed0", id)) << "a prediction is no answer to `hone bench`";
   keep("seed1", "accepted", {{"from_store", {{"id", "R1 seed7"}, {"created", "then"}}}});
   EXPECT_EQ(found("bytes", kKey), "R1 seed7");
   const int64_t bench = Save("gru", "accepted", "faster", {{"conditions", kOtherKey}});

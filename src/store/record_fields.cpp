@@ -1,5 +1,11 @@
 #include "store/record_fields.h"
 
+#include <fmt/format.h>
+
+#include <deque>
+#include <iterator>
+#include <vector>
+
 namespace hone {
 
 namespace {
@@ -32,7 +38,7 @@ constexpr Field<RunRecord> kRunFields[] = {
     {"card", &RunRecord::card, "context", kLong | kHoldsJson},
 };
 
-constexpr Field<CallRecord> kCallFields[] = {
+constexpr Field<CallRecord> kCallBeforeUsage[] = {
     {"id", &CallRecord::id, nullptr, kRowId | kLocal},
     {"run_id", &CallRecord::run_id, nullptr, kFixed | kLocal},
     {"key", &CallRecord::key, "key", kFixed},
@@ -46,11 +52,8 @@ constexpr Field<CallRecord> kCallFields[] = {
     {"thinking", &CallRecord::thinking, "thinking", kLong},
     {"finish_reason", &CallRecord::finish_reason, "finish_reason"},
     {"error", &CallRecord::error, "error"},
-    {"prompt_tokens", &CallRecord::prompt_tokens, "prompt_tokens"},
-    {"completion_tokens", &CallRecord::completion_tokens, "completion_tokens"},
-    {"estimated", &CallRecord::estimated, "estimated"},
-    {"cost_usd", &CallRecord::cost_usd, "cost_usd"},
-    {"price_known", &CallRecord::price_known, "price_known"},
+};
+constexpr Field<CallRecord> kCallAfterUsage[] = {
     {"seconds", &CallRecord::seconds, "seconds"},
     {"attempts", &CallRecord::attempts, "attempts"},
 };
@@ -85,15 +88,43 @@ constexpr Field<CandidateRecord> kCandidateFields[] = {
     {"source", &CandidateRecord::source, "source", kLong},
 };
 
+template <class Record>
+Field<Record> FieldOf(const UsageField& usage, const char* column, unsigned traits) {
+  return std::visit(
+      [&](auto member) {
+        return Field<Record>{column, member, usage.name, traits};
+      },
+      usage.member);
+}
+
+std::vector<Field<CallRecord>> CallFields() {
+  std::vector<Field<CallRecord>> fields(std::begin(kCallBeforeUsage), std::end(kCallBeforeUsage));
+  for (const UsageField& usage : kUsageFields)
+    fields.push_back(FieldOf<CallRecord>(usage, usage.name, kPlain));
+  fields.insert(fields.end(), std::begin(kCallAfterUsage), std::end(kCallAfterUsage));
+  return fields;
+}
+
+std::string SumInSql(const UsageField& usage) {
+  switch (usage.adds) {
+    case UsageField::Adds::kUp:
+      return fmt::format("total({})", usage.name);
+    case UsageField::Adds::kIfAny:
+      return fmt::format("max({})", usage.name);
+    case UsageField::Adds::kIfAll:
+      break;
+  }
+  return fmt::format("coalesce(min({}), 1)", usage.name);
+}
+
 // Sums over calls: no rows of their own.
-constexpr Field<UsageTotals> kUsageFields[] = {
-    {"count(*)", &UsageTotals::calls, "calls", kDerived},
-    {"total(prompt_tokens)", &UsageTotals::prompt_tokens, "prompt_tokens", kDerived},
-    {"total(completion_tokens)", &UsageTotals::completion_tokens, "completion_tokens", kDerived},
-    {"max(estimated)", &UsageTotals::estimated, "estimated", kDerived},
-    {"total(cost_usd)", &UsageTotals::cost_usd, "cost_usd", kDerived},
-    {"coalesce(min(price_known), 1)", &UsageTotals::price_known, "price_known", kDerived},
-};
+std::vector<Field<UsageTotals>> TotalsFields() {
+  static std::deque<std::string> sums;
+  std::vector<Field<UsageTotals>> fields = {{"count(*)", &UsageTotals::calls, "calls", kDerived}};
+  for (const UsageField& usage : kUsageFields)
+    fields.push_back(FieldOf<UsageTotals>(usage, sums.emplace_back(SumInSql(usage)).c_str(), kDerived));
+  return fields;
+}
 
 }  // namespace
 
@@ -103,7 +134,8 @@ std::span<const Field<RunRecord>> FieldsOf() {
 }
 template <>
 std::span<const Field<CallRecord>> FieldsOf() {
-  return kCallFields;
+  static const std::vector<Field<CallRecord>> fields = CallFields();
+  return fields;
 }
 template <>
 std::span<const Field<CandidateRecord>> FieldsOf() {
@@ -111,7 +143,8 @@ std::span<const Field<CandidateRecord>> FieldsOf() {
 }
 template <>
 std::span<const Field<UsageTotals>> FieldsOf() {
-  return kUsageFields;
+  static const std::vector<Field<UsageTotals>> fields = TotalsFields();
+  return fields;
 }
 
 }  // namespace hone

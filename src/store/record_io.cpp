@@ -294,13 +294,9 @@ HONE_INSTANTIATE(CallRecord)
 HONE_INSTANTIATE(CandidateRecord)
 HONE_INSTANTIATE(UsageTotals)
 
-void AddCall(const CallRecord& call, UsageTotals* totals) {
+void AddCall(const Usage& call, UsageTotals* totals) {
   ++totals->calls;
-  totals->prompt_tokens += call.prompt_tokens;
-  totals->completion_tokens += call.completion_tokens;
-  totals->cost_usd += call.cost_usd;
-  totals->estimated = totals->estimated || call.estimated;
-  totals->price_known = totals->price_known && call.price_known;
+  static_cast<Usage&>(*totals) = *totals + call;
 }
 
 }  // namespace hone

@@ -57,6 +57,6 @@ template <class Record>
 Record RecordFromJson(const Json& json, Names names = Names::kPublic);
 
 // Adds one call to the sum.
-void AddCall(const CallRecord& call, UsageTotals* totals);
+void AddCall(const Usage& call, UsageTotals* totals);
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "base/files.h"
@@ -36,6 +37,12 @@ constexpr size_t MemberCount() {
     return kMost;
   else
     return MemberCount<Record, kMost - 1>();
+}
+
+// The lines that the record's members need; a base class, which holds what was used, takes one initialiser.
+template <class Record>
+constexpr size_t LineCount() {
+  return MemberCount<Record>() + (std::is_base_of_v<Usage, Record> ? MemberCount<Usage>() - 1 : 0);
 }
 
 template <class Record, class T>
@@ -76,7 +83,7 @@ using Records = testing::Types<RunRecord, CallRecord, CandidateRecord, UsageTota
 TYPED_TEST_SUITE(RecordIoTest, Records);
 
 TYPED_TEST(RecordIoTest, EveryMemberHasOneLineInTheList) {
-  EXPECT_EQ(FieldsOf<TypeParam>().size(), MemberCount<TypeParam>());
+  EXPECT_EQ(FieldsOf<TypeParam>().size(), LineCount<TypeParam>());
   std::set<std::string> columns, names;
   std::set<const void*> members;
   const TypeParam record;
@@ -88,6 +95,22 @@ TYPED_TEST(RecordIoTest, EveryMemberHasOneLineInTheList) {
     std::visit([&](auto member) { EXPECT_TRUE(members.insert(&(record.*member)).second) << field.column; },
                field.member);
   }
+}
+
+TEST(RecordFields, OfUsageAreThoseOfTheModel) {
+  const OrderedJson used = ToJson(Usage{11, 22, true, 0.5, true});
+  EXPECT_EQ(used.size(), MemberCount<Usage>());
+  CallRecord call;
+  static_cast<Usage&>(call) = UsageFromJson(Json(used));
+  const OrderedJson row = RecordToJson(call, Extent::kList);
+  const OrderedJson totals = RecordToJson(UsageTotals(), Extent::kWhole);
+  for (const auto& [name, value] : used.items()) {
+    EXPECT_EQ(row.at(name), value) << name;
+    EXPECT_TRUE(totals.contains(name)) << name;
+  }
+  EXPECT_EQ(SelectList<UsageTotals>(Extent::kWhole),
+            "count(*), total(prompt_tokens), total(completion_tokens), max(estimated), total(cost_usd), "
+            "coalesce(min(price_known), 1)");
 }
 
 TYPED_TEST(RecordIoTest, ComesBackFromJsonUnderEitherNames) {

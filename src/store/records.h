@@ -1,11 +1,12 @@
 // What the store keeps of a run, as plain values. Each member of RunRecord, CallRecord, CandidateRecord and
-// UsageTotals has one line in record_fields.cpp, from which SQL and JSON are made; docs/ADDING.md says how to
-// add one.
+// UsageTotals has one line in record_fields.cpp (those of Usage in model/usage.h), from which SQL and JSON
+// are made; docs/ADDING.md says how to add one.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "model/usage.h"
 #include "verdict/reasons.h"
 
 namespace hone {
@@ -37,7 +38,7 @@ struct RunRecord {
   std::string degenerate;  // one sentence if the task's output does not depend on its inputs
 };
 
-struct CallRecord {
+struct CallRecord : Usage {
   int64_t id = 0;
   int64_t run_id = 0;
   std::string key;
@@ -51,11 +52,6 @@ struct CallRecord {
   std::string thinking;
   std::string finish_reason;
   std::string error;
-  int64_t prompt_tokens = 0;
-  int64_t completion_tokens = 0;
-  bool estimated = false;
-  double cost_usd = 0;
-  bool price_known = false;
   double seconds = 0;
   int attempts = 0;
 };
@@ -116,13 +112,11 @@ struct SuiteRecord {
 };
 
 // What the calls of a run add up to.
-struct UsageTotals {
+struct NoUsage : Usage {
+  NoUsage() { price_known = true; }  // no price is missing
+};
+struct UsageTotals : NoUsage {
   int64_t calls = 0;
-  int64_t prompt_tokens = 0;
-  int64_t completion_tokens = 0;
-  double cost_usd = 0;
-  bool estimated = false;
-  bool price_known = true;
 };
 
 }  // namespace hone

@@ -172,7 +172,7 @@ def budgets(house):
     """tokens, money and evaluations end a run with its best so far; usage.csv says what was used"""
     with house.server("--replies", HERE / "replays" / "tuning") as server:
         prices = house.write("prices.json", '{"fake": {"input": 1000000, "output": 0}}')
-        for flags, words, cost in [(("--max-evaluations", "1"), "the budget of 1 evaluations is spent", None),
+        for flags, words, cost in [(("--max-evaluations", "1"), "the budget of 1 evaluation is spent", None),
                                    (("--max-tokens", "50"), "the budget of 50 tokens is spent", None),
                                    (("--max-usd", "5", "--prices", prices), "the budget of $5 is spent", 11.0)]:
             # The first run judges the candidate; the others find its verdict in the store.
@@ -190,6 +190,9 @@ def budgets(house):
             else:
                 require_equal(rows[0]["price_known"], "false", "usage.csv")
             check_secret(house, outcome)
+        # `hone bench` knows the file that the run left behind.
+        known = house.run("bench", SLOW_ROWS, pathlib.Path(run.folder, "best.py"), *QUICK).expect(ACCEPTED)
+        require(known.out.startswith("taken from the store: R1 seed0 of "), known.out[:200])
 
 
 def changed_on_resume(house):

@@ -26,6 +26,7 @@ def _half_weight(weight, transposed, of_input, of_result):
     rows = weight.abs().amax([axis for axis in range(weight.dim()) if axis != int(transposed)])
     if not _calibrating and not bool(((rows <= 2.0**15).all() & (rows.max() >= 2.0**-10)) | (rows.max() == 0)):
         raise _Unsupported("weights of a convolution are beyond the range of fp16")
+    # cuDNN would round it to TF32, which has as many bits. hone: allow precision-downgrade
     half = weight.half()
     if half.dim() == 3:
         half = half[:, :, None]
@@ -79,6 +80,7 @@ class _Guard:
 
     def read(self):
         """Waits for the call."""
+        # An answer is returned only once its magnitudes are known to be in range. hone: allow host-sync-in-forward
         torch.cuda.current_stream().synchronize()
         return list(self.words)
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/plots/row_canvas.h"
+#include "store/record_io.h"
 
 namespace hone {
 
@@ -25,8 +26,8 @@ std::vector<Spent> Running(const std::vector<CallFigure>& calls) {
   for (const CallFigure& call : calls) {
     Spent next = spent.back();
     next.at_s = std::max(next.at_s, call.at_s);
-    next.prompt += static_cast<double>(call.prompt_tokens);
-    next.total += static_cast<double>(call.prompt_tokens + call.completion_tokens);
+    next.prompt += static_cast<double>(call.usage.prompt_tokens);
+    next.total += static_cast<double>(call.usage.total());
     spent.push_back(next);
   }
   return spent;
@@ -66,44 +67,31 @@ Svg Draw(const Plot& plot, const RunFigures& run, PlotWidth width) {
   svg.Path(total, "stroke ok");
   for (size_t i = 1; i < spent.size() && run.calls.size() <= 100; ++i)
     svg.Mark(MarkShape::kDot, x.At(spent[i].at_s / unit), y.At(spent[i].total), 2.6, "ok",
-             fmt::format("{}: {} + {} tokens", run.calls[i - 1].key, run.calls[i - 1].prompt_tokens,
-                         run.calls[i - 1].completion_tokens));
+             fmt::format("{}: {} + {} tokens", run.calls[i - 1].key, run.calls[i - 1].usage.prompt_tokens,
+                         run.calls[i - 1].usage.completion_tokens));
   return svg;
 }
-
-struct Sum {
-  int64_t calls = 0, prompt = 0, completion = 0;
-  double usd = 0;
-  bool price_known = true;
-};
 
 }  // namespace
 
 std::optional<Plot> TokensPlot(const RunFigures& run) {
-  Sum all;
-  std::map<std::string, Sum> by_type;
-  bool estimated = false;
+  UsageTotals all;
+  std::map<std::string, UsageTotals> by_type;
   for (const CallFigure& call : run.calls)
-    for (Sum* sum : {&all, &by_type[call.call_type]}) {
-      ++sum->calls;
-      sum->prompt += call.prompt_tokens;
-      sum->completion += call.completion_tokens;
-      sum->usd += call.cost_usd;
-      sum->price_known = sum->price_known && call.price_known;
-      estimated = estimated || call.estimated;
-    }
-  if (all.prompt + all.completion == 0) return std::nullopt;
+    for (UsageTotals* sum : {&all, &by_type[call.call_type]}) AddCall(call.usage, sum);
+  if (all.total() == 0) return std::nullopt;
   Plot plot;
   plot.id = "tokens";
   plot.title = "Tokens over time";
-  plot.description = fmt::format("Tokens of all model calls up to each moment of the run, {} in total{}.",
-                                 all.prompt + all.completion,
-                                 estimated ? "; where a server did not count them, they are estimated" : "");
+  plot.description =
+      fmt::format("Tokens of all model calls up to each moment of the run, {} in total{}.", all.total(),
+                  all.estimated ? "; where a server did not count them, they are estimated" : "");
   plot.legend = {{"prompts", "prompts"}, {"replies", "replies"}};
   plot.columns = {"kind of call", "calls", "prompt tokens", "reply tokens", "cost"};
-  const auto row = [](const std::string& name, const Sum& sum) -> std::vector<std::string> {
-    return {name, std::to_string(sum.calls), std::to_string(sum.prompt), std::to_string(sum.completion),
-            sum.price_known ? fmt::format("${:.4f}", sum.usd) : "not known"};
+  const auto row = [](const std::string& name, const UsageTotals& sum) -> std::vector<std::string> {
+    return {name, std::to_string(sum.calls), std::to_string(sum.prompt_tokens),
+            std::to_string(sum.completion_tokens),
+            sum.price_known ? fmt::format("${:.4f}", sum.cost_usd) : "not known"};
   };
   for (const auto& [type, sum] : by_type) plot.rows.push_back(row(type, sum));
   plot.rows.push_back(row("all", all));
