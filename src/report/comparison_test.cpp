@@ -113,6 +113,8 @@ TEST(Comparison, MembersOfASuiteWithoutAnAnswerHaveNone) {
   kept.run.result = "kept_pytorch";
   const SuiteComparison compared = CompareSuites("monday", {failed}, "tuesday", {kept});
   EXPECT_EQ(DumpJson(ToJson(compared, ReportLanguage::kEnglish)["tasks"][0]["best"]), R"([null,"pytorch"])");
+  EXPECT_TRUE(ToJson(compared, ReportLanguage::kEnglish)["geomean_vs_best"].is_null())
+      << "no task is in both";
 }
 
 TEST(Comparison, SuitesAreTalliedOverCommonTasks) {
