@@ -154,8 +154,7 @@ std::string SuiteText(const SuiteSummary& summary, const Style& style) {
       fmt::format("{}; {} tokens, {}", MeanWords(summary), summary.tokens,
                   summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known")};
   if (summary.degenerate > 0) sentences.push_back(DegenerateWords(summary));
-  for (const std::string& sentence : sentences)
-    text += (style.wraps_sentences() ? WrapIndented(sentence, 0, style.width()) : sentence) + "\n";
+  for (const std::string& sentence : sentences) text += WrapIndented(sentence, 0, style.width()) + "\n";
   return text;
 }
 
