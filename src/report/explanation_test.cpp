@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "model/analysis_record.h"
 #include "pipeline/run_options.h"
 #include "report/causes.h"
@@ -322,6 +323,21 @@ TEST(Explain, ABudgetThatIsSpentLeadsToTheResumeThatRaisesIt) {
   EXPECT_EQ(told.next.front().command, "hone resume 20260131-235959_39_GRU_llm --max-tokens 200");
   EXPECT_THAT(OutcomeSentence(told, ReportLanguage::kEnglish),
               HasSubstr("The run was stopped early: the budget of 100 tokens is spent."));
+}
+
+TEST(Explain, AFailedRunIsOverAndItsErrorEndsWithOnePeriod) {
+  for (const auto& [status, unfinished] :
+       {std::pair("failed", false), {"stopped", true}, {"running", true}}) {
+    Story story(Options(1, 1));
+    story.Add("seed0", "", "slower", 0.5);
+    story.story().run.status = status;
+    story.story().run.outcome = "name the buffers and parameters.";
+    const Explanation told = Explain(story.Done());
+    const std::string text = ExplanationDocument(told, ReportLanguage::kEnglish).Text(kOneLine);
+    EXPECT_EQ(hone::Contains(text, "The run is not finished"), unfinished) << status;
+    EXPECT_THAT(text, Not(HasSubstr(".."))) << status;
+    EXPECT_EQ(hone::Contains(text, "name the buffers and parameters."), std::string(status) != "running");
+  }
 }
 
 TEST(Explain, NothingOfAnEmptyRunIsMadeUp) {
