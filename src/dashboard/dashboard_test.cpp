@@ -257,6 +257,23 @@ TEST_F(DashboardTest, ASuiteInWhichNoTaskCountsHasNoMean) {
   EXPECT_TRUE((*ParseJson(Get("/api/suites/nothing").body))["geomean_vs_best"].is_null());
 }
 
+TEST_F(DashboardTest, TheLeaderboardDoesNotRankTasksAgainstEachOther) {
+  const auto add = [&](const std::string& task, double speed) {
+    RunRecord run = run_;
+    run.name = run.task = task;
+    run.device = "a device";
+    run.id = run_.id = *store_->AddRun(run);
+    Judge("seed0", "", "accepted", speed);
+  };
+  add("10_fast", 9);
+  add("2_slow", 2);
+  const std::string body = Get("/leaderboard?q=device").body;
+  EXPECT_THAT(body, Not(HasSubstr("rank\">")));
+  EXPECT_THAT(body, Not(HasSubstr(">#<")));
+  ASSERT_THAT(body, HasSubstr("10_fast"));
+  EXPECT_LT(body.find("2_slow"), body.find("10_fast")) << "by number and name, not by speed";
+}
+
 TEST_F(DashboardTest, TagsAndNotesAreSavedByTheOwnFormOnly) {
   const AccessRules rules = RulesFor("127.0.0.1", {}, false);
   Dashboard dashboard(path(), rules);

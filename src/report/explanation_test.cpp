@@ -325,6 +325,18 @@ TEST(Explain, ABudgetThatIsSpentLeadsToTheResumeThatRaisesIt) {
               HasSubstr("The run was stopped early: the budget of 100 tokens is spent."));
 }
 
+TEST(Explain, OneJudgedCandidateIsSingular) {
+  for (const auto& [verdict, speed] : {std::pair("faster", 2.0), {"slower", 0.5}, {"wrong-output", 0.0}})
+    for (const char* status : {"done", "stopped"}) {
+      Story story(Options(1, 1));
+      story.Add("seed0", "", verdict, speed);
+      story.story().run.status = status;
+      const std::string text = OutcomeSentence(Explain(story.Done()), ReportLanguage::kEnglish);
+      EXPECT_THAT(text, HasSubstr("only judged candidate")) << verdict << " " << status;
+      EXPECT_THAT(text, Not(HasSubstr("1 judged candidates"))) << verdict << " " << status;
+    }
+}
+
 TEST(Explain, AFailedRunIsOverAndItsErrorEndsWithOnePeriod) {
   for (const auto& [status, unfinished] :
        {std::pair("failed", false), {"stopped", true}, {"running", true}}) {
