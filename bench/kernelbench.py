@@ -160,7 +160,7 @@ def run_tasks(tasks, options, end):
 
 
 def geomean(values):
-    return math.exp(sum(math.log(max(v, 1e-9)) for v in values) / len(values)) if values else 1.0
+    return math.exp(sum(math.log(max(v, 1e-9)) for v in values) / len(values)) if values else None
 
 
 def speeds(run):
@@ -193,7 +193,7 @@ def scoreboard(tasks):
         sound = [speeds(record[0]) if record else (1.0, 1.0) for _, record in own if not record or not record[0]["degenerate"]]
         done = [record for _, record in own if record]
         means = [geomean([pair[i] for pair in pairs]) for pairs in (every, sound) for i in (0, 1)]
-        summary.append("| %s | %d | %d | %d | %s |" % (level, len(own), len(done), sum(r[0]["result"] == "accepted" for r in done), " | ".join("%.3f" % m for m in means)))
+        summary.append("| %s | %d | %d | %d | %s |" % (level, len(own), len(done), sum(r[0]["result"] == "accepted" for r in done), " | ".join("-" if m is None else "%.3f" % m for m in means)))
         tables += ["", "## " + level, "| task | answer | vs_best (95% interval) | vs_eager | time | floor | error and limit | degenerate |", "|---|---|---|---|---|---|---|---|"]
         tables += [row(task, record) for task, record in own]
     notes = ["", "Geometric means over all tasks of a level. Where PyTorch is kept, and where nothing was run, a task counts as 1.0."]

@@ -222,8 +222,9 @@ def check_output(source, out):
     if odd:
         kind = type(odd[0]).__name__
         if dataclasses.is_dataclass(odd[0]):
-            names = ", ".join("out." + field.name for field in dataclasses.fields(odd[0]))
-            raise source.problem(line, "forward returns the dataclass %s, which Hone cannot compare" % kind, "return its fields as a tuple: (%s)" % names)
+            names = ["out." + field.name for field in dataclasses.fields(odd[0])]
+            fields = "(%s,)" % names[0] if len(names) == 1 else "(%s)" % ", ".join(names)
+            raise source.problem(line, "forward returns the dataclass %s, which Hone cannot compare" % kind, "return its fields as a tuple: %s" % fields)
         raise source.problem(
             line, "forward returns %s, which Hone cannot compare" % _kind(odd[0]), "return tensors, or tuples, lists and dicts of tensors"
         )

@@ -27,10 +27,10 @@ class Style {
       : colour_(UseColour(stream)), width_(PrintWidth(stream)), terminal_(IsTerminal(stream)) {}
 
   bool colour() const { return colour_; }
-  // How wide tables may be.
+  // How wide tables may be, and where sentences are wrapped: in a pipe and in a file as on a terminal.
   int width() const { return width_; }
-  // Sentences are wrapped for a terminal only. In a pipe each stays on its line, so that grep finds it.
-  bool wraps_sentences() const { return terminal_; }
+  // A line of progress is cut at the width of a terminal. In a log it is whole.
+  bool terminal() const { return terminal_; }
   std::string Bold(std::string_view text) const { return Wrap("1", text); }
   std::string Dim(std::string_view text) const { return Wrap("2", text); }
   std::string Red(std::string_view text) const { return Wrap("31", text); }

@@ -26,7 +26,8 @@ TEST(Terminal, WithoutATerminalTheWidthIs120UnlessColumnsSaysOtherwise) {
   ASSERT_NE(file, nullptr);
   unsetenv("COLUMNS");
   EXPECT_EQ(PrintWidth(file), 120);
-  EXPECT_FALSE(Style(file).wraps_sentences());
+  EXPECT_EQ(Style(file).width(), 120);
+  EXPECT_FALSE(Style(file).terminal());
   setenv("COLUMNS", "60", 1);
   EXPECT_EQ(Style(file).width(), 60);
   setenv("COLUMNS", "3", 1);

@@ -43,6 +43,12 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
+std::string_view TrimPeriods(std::string_view text) {
+  text = Trim(text);
+  while (EndsWith(text, ".")) text = Trim(text.substr(0, text.size() - 1));
+  return text;
+}
+
 std::string ToLower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -13,6 +13,8 @@ std::vector<std::string> Split(std::string_view text, char separator);
 std::vector<std::string> Lines(std::string_view text);
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view Trim(std::string_view text);
+// Without the periods at its end, for a text that becomes part of a sentence.
+std::string_view TrimPeriods(std::string_view text);
 std::string ToLower(std::string_view text);
 bool StartsWith(std::string_view text, std::string_view prefix);
 bool EndsWith(std::string_view text, std::string_view suffix);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "base/text_wrap.h"
 #include "report/run_report.h"
 #include "store/run_result.h"
 
@@ -13,6 +14,11 @@ namespace hone {
 
 std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style) {
   std::string text;
+  const auto sentence = [&](const char* label, const std::string& words) {
+    constexpr int kIndent = 16;
+    text += fmt::format("  {:<{}}{}\n", label, kIndent - 2,
+                        WrapIndented(SafeForTerminal(words), kIndent, style.width()));
+  };
   if (end.best) {
     text += fmt::format("{}  {} {}\n", style.Bold(run.task), style.Green("accepted"),
                         SafeForTerminal(end.best->key));
@@ -27,14 +33,12 @@ std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style)
     text += fmt::format("{}  {}\n", style.Bold(run.task), style.Yellow("keep PyTorch"));
     constexpr char kMark[] = "keep PyTorch: ";
     const size_t at = end.outcome.find(kMark);
-    text += fmt::format(
-        "  why           {}\n",
-        SafeForTerminal(at == std::string::npos ? end.outcome : end.outcome.substr(at + sizeof kMark - 1)));
+    sentence("why", at == std::string::npos ? end.outcome : end.outcome.substr(at + sizeof kMark - 1));
   } else {
     text += fmt::format("{}  {}\n", style.Bold(run.task), style.Red(ResultWords(end.result)));
-    if (end.status == "done") text += fmt::format("  why           {}\n", SafeForTerminal(end.outcome));
+    if (end.status == "done") sentence("why", end.outcome);
   }
-  if (end.status != "done") text += fmt::format("  ended early   {}\n", SafeForTerminal(end.outcome));
+  if (end.status != "done") sentence("ended early", end.outcome);
   text += fmt::format("  took          {}\n", HumanSeconds(run.seconds));
   text += fmt::format("  file          {}\n", (fs::path(run.folder) / "best.py").string());
   text += fmt::format("  next          hone {} {}\n", end.status == "done" ? "show" : "resume", run.name);

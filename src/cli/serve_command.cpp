@@ -60,7 +60,10 @@ void AddServeCommand(CommandTable& table) {
            "Host name that browsers may use to reach the server, such as a proxy's; may be repeated")
       .Placeholder("NAME");
   command.Add("--allow-actions", &flags->allow_actions, "Allow the page to start, stop and resume runs");
-  command.Note("The URL is printed on standard output. The server only reads the store. Ctrl-C ends it.");
+  command.Note("The URL is printed on standard output. Ctrl-C ends the server.");
+  command.Note(
+      "Pages read the store and can change the tags and notes of runs. With --allow-actions they can also "
+      "start, stop and resume runs.");
   command.Example("hone serve");
   command.Example("hone serve --port 0 --allow-actions");
   command.Example("hone serve --bind 0.0.0.0");

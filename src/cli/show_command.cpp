@@ -7,6 +7,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "base/text_wrap.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
@@ -189,18 +190,21 @@ Result<int> ShowTask(const ShowFlags& flags) {
   const Style style(stdout);
   fmt::print("{}  on {}\n{}", style.Bold(session->task().name),
              options.device == "cuda" ? GetString(session->facts(), "device_name") : CpuName(),
-             CardText(session->card()));
-  fmt::print("  {:<14}{}\n", "PyTorch",
-             options.device == "cuda"
-                 ? fmt::format("{} per call", HumanSeconds(session->eager_us() * 1e-6))
-                 : fmt::format("{} per call with {} threads", HumanSeconds(session->eager_us() * 1e-6),
-                               session->threads()));
-  fmt::print("  {:<14}{} (PyTorch's own error against {}: {})\n", "error limit",
-             HumanNumber(session->WidestLimit()), session->truth_note(),
-             HumanNumber(session->WidestReferenceError()));
-  fmt::print("  {:<14}{}\n", "graph", GraphLine(graph_facts));
-  if (session->stateful()) fmt::print("  {:<14}keeps state between calls\n", "module");
-  if (session->random_in_forward()) fmt::print("  {:<14}draws random numbers in forward\n", "module");
+             CardText(session->card(), style.width()));
+  const auto fact = [&](const char* label, const std::string& value) {
+    constexpr int kIndent = 16;
+    fmt::print("  {:<{}}{}\n", label, kIndent - 2, WrapIndented(value, kIndent, style.width()));
+  };
+  fact("PyTorch", options.device == "cuda"
+                      ? fmt::format("{} per call", HumanSeconds(session->eager_us() * 1e-6))
+                      : fmt::format("{} per call with {} thread{}", HumanSeconds(session->eager_us() * 1e-6),
+                                    session->threads(), session->threads() == 1 ? "" : "s"));
+  fact("error limit",
+       fmt::format("{} (PyTorch's own error against {}: {})", HumanNumber(session->WidestLimit()),
+                   session->truth_note(), HumanNumber(session->WidestReferenceError())));
+  fact("graph", GraphLine(graph_facts));
+  if (session->stateful()) fact("module", "keeps state between calls");
+  if (session->random_in_forward()) fact("module", "draws random numbers in forward");
   TextTable audit;
   audit.columns = {
       {"wrong variant of the task", 0, 20, false}, {"error / limit", 0, 0, true}, {"judge", 0, 14, false}};

@@ -124,8 +124,8 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, int jobs, bool
 Result<int> StartSuite(SuiteFlags flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   HONE_ASSIGN_OR_RETURN(const FoundTasks found, FindTasks(flags.where, flags.range));
-  for (const fs::path& path : found.skipped)
-    fmt::print(stderr, "hone: skipped {}: it defines no class Model\n", SafeForTerminal(path.string()));
+  for (const SkippedFile& one : found.skipped)
+    fmt::print(stderr, "hone: skipped {}: {}\n", SafeForTerminal(one.path.string()), one.why);
   SuiteRecord suite;
   suite.created = UtcTimestamp();
   suite.name = flags.name;

@@ -45,14 +45,26 @@ Result<std::vector<fs::path>> PythonFiles(const std::string& where) {
   return found;
 }
 
+// `class Model` as two words: not `class ModelNew`.
+bool NamesClassModel(const std::string& source) {
+  static constexpr std::string_view kWords = "class Model";
+  for (size_t at = source.find(kWords); at != std::string::npos; at = source.find(kWords, at + 1)) {
+    const char next = at + kWords.size() < source.size() ? source[at + kWords.size()] : ' ';
+    if (next != '_' && std::isalnum(static_cast<unsigned char>(next)) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-bool DefinesModel(const std::string& source) {
+std::string WhyNoTask(const std::string& source) {
   const SyntaxTree syntax = SyntaxTree::Parse(source, Language::kPython);
-  if (syntax.gave_up() || syntax.first_error() != nullptr) return true;
+  if (syntax.gave_up() || syntax.first_error() != nullptr)
+    return NamesClassModel(source) ? "" : "it does not parse as Python and has no class Model in its text";
   const PyTree tree = BuildPythonTree(syntax);
   const Scopes scopes(tree);
-  return scopes.has_star_import() || scopes.NamesIn(scopes.module()).count("Model") != 0;
+  const bool defines = scopes.has_star_import() || scopes.NamesIn(scopes.module()).count("Model") != 0;
+  return defines ? "" : "it defines no class Model";
 }
 
 Result<FoundTasks> FindTasks(const std::vector<std::string>& where, const std::string& range) {
@@ -69,7 +81,11 @@ Result<FoundTasks> FindTasks(const std::vector<std::string>& where, const std::s
   for (const fs::path& file : files) {
     // One that cannot be read is a task that fails, not one to pass over.
     const Result<std::string> source = ReadPythonFile(file, "task");
-    (!source.ok() || DefinesModel(*source) ? found.tasks : found.skipped).push_back(file);
+    const std::string why = source.ok() ? WhyNoTask(*source) : "";
+    if (why.empty())
+      found.tasks.push_back(file);
+    else
+      found.skipped.push_back({file, why});
   }
   if (!found.tasks.empty()) return found;
   std::string why = "no task files there";

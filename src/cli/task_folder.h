@@ -9,17 +9,23 @@
 
 namespace hone {
 
+struct SkippedFile {
+  fs::path path;
+  std::string why;  // "it defines no class Model"
+};
+
 struct FoundTasks {
-  std::vector<fs::path> tasks;    // in the order of `where`; inside a folder by name
-  std::vector<fs::path> skipped;  // Python files that define no Model: helpers, candidates, scripts
+  std::vector<fs::path> tasks;       // in the order of `where`; inside a folder by name
+  std::vector<SkippedFile> skipped;  // Python files that define no Model: helpers, candidates, scripts
 };
 
 // `range` is empty, "39" or "33-42": only files whose names begin with such a number. An Error when no task
 // is left.
 Result<FoundTasks> FindTasks(const std::vector<std::string>& where, const std::string& range);
 
-// True when the source binds the name Model at its top level, as the parser sees it. A file that does not
-// parse, or imports everything from elsewhere (*), counts as one: running it tells.
-bool DefinesModel(const std::string& source);
+// Why the source is no task; empty when it is one: it binds the name Model at its top level, as the parser
+// sees it, or imports everything from elsewhere (*). A file that does not parse is a task if it has `class
+// Model` in its text: running it tells where it is broken.
+std::string WhyNoTask(const std::string& source);
 
 }  // namespace hone

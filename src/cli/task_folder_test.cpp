@@ -10,18 +10,25 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(DefinesModel, IsTheParsersWordNotASubstring) {
-  EXPECT_TRUE(DefinesModel("class Model(torch.nn.Module):\n  pass\n"));
-  EXPECT_TRUE(DefinesModel("class Net: pass\nModel = Net\n"));
-  EXPECT_TRUE(DefinesModel("from layers import Model\n"));
-  EXPECT_TRUE(DefinesModel("from layers import *\n"));
-  EXPECT_TRUE(DefinesModel("if True:\n  class Model: pass\n"));
-  EXPECT_TRUE(DefinesModel("class Broken(:\n"));
-  EXPECT_FALSE(DefinesModel("class ModelNew: pass\n"));
-  EXPECT_FALSE(DefinesModel("# class Model:\ntext = '''\nclass Model: pass\n'''\n"));
-  EXPECT_FALSE(DefinesModel("def f():\n  class Model: pass\n"));
-  EXPECT_FALSE(DefinesModel("print(1)\n"));
-  EXPECT_FALSE(DefinesModel(""));
+TEST(WhyNoTask, IsTheParsersWordNotASubstring) {
+  const std::string kNone = "it defines no class Model";
+  EXPECT_EQ(WhyNoTask("class Model(torch.nn.Module):\n  pass\n"), "");
+  EXPECT_EQ(WhyNoTask("class Net: pass\nModel = Net\n"), "");
+  EXPECT_EQ(WhyNoTask("from layers import Model\n"), "");
+  EXPECT_EQ(WhyNoTask("from layers import *\n"), "");
+  EXPECT_EQ(WhyNoTask("if True:\n  class Model: pass\n"), "");
+  EXPECT_EQ(WhyNoTask("class ModelNew: pass\n"), kNone);
+  EXPECT_EQ(WhyNoTask("# class Model:\ntext = '''\nclass Model: pass\n'''\n"), kNone);
+  EXPECT_EQ(WhyNoTask("def f():\n  class Model: pass\n"), kNone);
+  EXPECT_EQ(WhyNoTask("print(1)\n"), kNone);
+  EXPECT_EQ(WhyNoTask(""), kNone);
+}
+
+TEST(WhyNoTask, AFileThatDoesNotParseIsATaskIfItsTextNamesAClassModel) {
+  EXPECT_EQ(WhyNoTask("class Model(:\n"), "");
+  EXPECT_EQ(WhyNoTask("def f(:\n  pass\nclass Model(torch.nn.Module):\n  pass\n"), "");
+  for (const char* source : {"class Broken(:\n", "class ModelNew(:\n", "class Model_2(:\n", "def f(:\n"})
+    EXPECT_THAT(WhyNoTask(source), HasSubstr("does not parse")) << source;
 }
 
 class FindTasksTest : public testing::Test {
@@ -37,6 +44,12 @@ class FindTasksTest : public testing::Test {
     return names;
   }
 
+  static std::vector<std::string> Names(const std::vector<SkippedFile>& files) {
+    std::vector<std::string> names;
+    for (const SkippedFile& one : files) names.push_back(one.path.filename().string() + ": " + one.why);
+    return names;
+  }
+
   TempFolder folder_ = *TempFolder::Make("task_folder_test");
 };
 
@@ -44,12 +57,14 @@ TEST_F(FindTasksTest, SkipsFilesWithoutAModelAndSaysWhich) {
   Write("40_b.py", "class Model: pass\n");
   Write("39_a.py", "class Model: pass\n");
   Write("helper.py", "def f(): pass\n");
+  Write("typo.py", "def f(:\n");
   Write("__init__.py", "class Model: pass\n");
   Write("notes.txt", "class Model: pass\n");
   const Result<FoundTasks> all = FindTasks({folder_.path().string()}, "");
   ASSERT_TRUE(all.ok()) << all.error().message;
   EXPECT_THAT(Names(all->tasks), ElementsAre("39_a.py", "40_b.py"));
-  EXPECT_THAT(Names(all->skipped), ElementsAre("helper.py"));
+  EXPECT_THAT(Names(all->skipped),
+              ElementsAre("helper.py: it defines no class Model", HasSubstr("typo.py: it does not parse")));
   const Result<FoundTasks> one = FindTasks({folder_.path().string()}, "40-50");
   ASSERT_TRUE(one.ok()) << one.error().message;
   EXPECT_THAT(Names(one->tasks), ElementsAre("40_b.py"));

@@ -59,7 +59,7 @@ TEST(SplitGemm, TakesBothLayersOfTheHugeStep) {
   EXPECT_THAT(proposal.source, HasSubstr("split_product(const char* w"));
   EXPECT_THAT(proposal.source, Not(HasSubstr("@@")));
   EXPECT_THAT(proposal.why, HasSubstr("i2h (256 x 32768 -> 16384)"));
-  // 1.03 PFLOP in three products; PyTorch takes 6900 us.
+  // 1.03 TFLOP in three products; PyTorch takes 6900 us.
   EXPECT_GT(proposal.predicted_us, 1300);
   EXPECT_LT(proposal.predicted_us, 2500);
 }

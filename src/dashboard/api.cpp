@@ -105,15 +105,16 @@ HttpReply SuitesJson(const PageContext& page) {
   if (!suites.ok()) return JsonError(suites.error());
   OrderedJson json = {{"suites", OrderedJson::array()}};
   for (const SuiteLine& each : *suites)
-    json["suites"].push_back({{"name", each.suite.name},
-                              {"created", each.suite.created},
-                              {"tasks", each.tasks},
-                              {"done", each.done},
-                              {"running", each.running},
-                              {"faster", each.faster},
-                              {"geomean_vs_best", each.geomean_vs_best},
-                              {"degenerate", each.degenerate},
-                              {"geomean_vs_best_without_degenerate", each.geomean_without_degenerate}});
+    json["suites"].push_back(
+        {{"name", each.suite.name},
+         {"created", each.suite.created},
+         {"tasks", each.tasks},
+         {"done", each.done},
+         {"running", each.running},
+         {"faster", each.faster},
+         {"geomean_vs_best", MeanJson(each.geomean_vs_best)},
+         {"degenerate", each.degenerate},
+         {"geomean_vs_best_without_degenerate", MeanJson(each.geomean_without_degenerate)}});
   return JsonReply(json);
 }
 

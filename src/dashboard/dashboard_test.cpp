@@ -238,6 +238,42 @@ TEST_F(DashboardTest, ARunThatFailedIsNowhereShownAsPyTorchKept) {
   EXPECT_THAT(Get(suite).body, HasSubstr("over 1 of 2 tasks"));
 }
 
+TEST_F(DashboardTest, ASuiteInWhichNoTaskCountsHasNoMean) {
+  RunRecord failed = run_;
+  failed.name = failed.task = "broken";
+  failed.status = "failed";
+  failed.best_key = "";
+  failed.suite_id = *store_->AddSuite({0, "nothing", "2026-02-01T00:00:00Z", "{}"});
+  failed.id = *store_->AddRun(failed);
+  const std::string page = Get("/suites/nothing").body;
+  EXPECT_THAT(page, HasSubstr("<dt>Geometric mean</dt><dd>-<small>no task counts in the mean</small>"));
+  EXPECT_THAT(page, HasSubstr("1 failed"));
+  EXPECT_THAT(page, Not(HasSubstr("1.00x")));
+  EXPECT_THAT(Get("/suites").body,
+              HasSubstr("<td data-label=\"Geometric mean\" class=\"number\"><strong>-</strong>"));
+  const Json suites = *ParseJson(Get("/api/suites").body);
+  EXPECT_TRUE(suites["suites"][0]["geomean_vs_best"].is_null());
+  EXPECT_TRUE(suites["suites"][0]["geomean_vs_best_without_degenerate"].is_null());
+  EXPECT_TRUE((*ParseJson(Get("/api/suites/nothing").body))["geomean_vs_best"].is_null());
+}
+
+TEST_F(DashboardTest, TheLeaderboardDoesNotRankTasksAgainstEachOther) {
+  const auto add = [&](const std::string& task, double speed) {
+    RunRecord run = run_;
+    run.name = run.task = task;
+    run.device = "a device";
+    run.id = run_.id = *store_->AddRun(run);
+    Judge("seed0", "", "accepted", speed);
+  };
+  add("10_fast", 9);
+  add("2_slow", 2);
+  const std::string body = Get("/leaderboard?q=device").body;
+  EXPECT_THAT(body, Not(HasSubstr("rank\">")));
+  EXPECT_THAT(body, Not(HasSubstr(">#<")));
+  ASSERT_THAT(body, HasSubstr("10_fast"));
+  EXPECT_LT(body.find("2_slow"), body.find("10_fast")) << "by number and name, not by speed";
+}
+
 TEST_F(DashboardTest, TagsAndNotesAreSavedByTheOwnFormOnly) {
   const AccessRules rules = RulesFor("127.0.0.1", {}, false);
   Dashboard dashboard(path(), rules);

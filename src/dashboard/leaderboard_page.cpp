@@ -1,9 +1,12 @@
-// The leaderboard: the best accepted result of every task, ranked by the lower end of its 95% interval.
-// Results on different devices, versions or baselines stand in tables of their own, because they may not be
-// compared.
+// The leaderboard: the best accepted result of every task. Results of one task rank by the lower end of their
+// 95% interval; speed-ups of different tasks may not be compared, so tasks stand in the order of their names.
+// Results on different devices, versions or baselines stand in tables of their own for the same reason.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <tuple>
 
 #include "base/text.h"
 #include "dashboard/pages.h"
@@ -36,9 +39,18 @@ Json EntryValues(const StandingGroup& group) {
           {"runs", group.runs.size()}};
 }
 
-// One table per device and setting, in the order of their best entries. A task whose text changed appears
-// once for each text, and then says which.
-Json SettingTables(const std::vector<StandingGroup>& groups) {
+// One table per device and setting, in the order of their best entries, and inside it by task: by number,
+// then by name. A task whose text changed appears once for each text, and then says which.
+Json SettingTables(std::vector<StandingGroup> groups) {
+  std::map<std::pair<std::string, std::string>, size_t> places;
+  for (const StandingGroup& group : groups)
+    places.emplace(std::pair(group.device, group.setting), places.size());
+  std::stable_sort(groups.begin(), groups.end(), [&](const StandingGroup& a, const StandingGroup& b) {
+    const auto order = [&](const StandingGroup& one) {
+      return std::tuple(places[{one.device, one.setting}], std::atoi(one.task.c_str()), one.task);
+    };
+    return order(a) < order(b);
+  });
   Json tables = Json::array();
   for (const StandingGroup& group : groups) {
     Json* table = nullptr;

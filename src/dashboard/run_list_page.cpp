@@ -158,7 +158,7 @@ HttpReply SuitesPage(const PageContext& page) {
                     {"running", each.running},
                     {"faster", each.faster},
                     {"failed", each.failed},
-                    {"geomean", SpeedText(each.geomean_vs_best)}});
+                    {"geomean", SpeedText(each.geomean_vs_best.value_or(0))}});
   return RenderPage("suites", "Suites", "suites", {{"rows", rows}});
 }
 
@@ -192,11 +192,11 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
        {"correct", percent(summary->correct)},
        {"fast_1", percent(summary->fast_1)},
        {"fast_2", percent(summary->fast_2)},
-       {"geomean", SpeedText(summary->geomean_vs_best)},
-       {"geomean_eager", SpeedText(summary->geomean_vs_eager)},
+       {"geomean", SpeedText(summary->geomean_vs_best.value_or(0))},
+       {"geomean_eager", SpeedText(summary->geomean_vs_eager.value_or(0))},
        {"degenerate", summary->degenerate},
        {"degenerate_words", DegenerateWords(*summary)},
-       {"geomean_without", SpeedText(summary->geomean_vs_best_without_degenerate)},
+       {"geomean_without", SpeedText(summary->geomean_vs_best_without_degenerate.value_or(0))},
        {"tokens", summary->tokens},
        {"cost", summary->price_known ? fmt::format("${:.4f}", summary->cost_usd) : "price not known"}},
       live);

@@ -113,6 +113,12 @@ void Recorder::Write(const fs::path& name, const std::string& content) {
 }
 
 void Recorder::Say(const std::string& line) {
+  Log(line);
+  const std::scoped_lock lock(mutex_);
+  if (watcher_.said) watcher_.said(line);
+}
+
+void Recorder::Log(const std::string& line) {
   (void)store_.AddConsole(run_.id, line).ok();
   const std::scoped_lock lock(mutex_);
   std::FILE* log = run_.folder.empty() ? nullptr : std::fopen((folder() / "console.log").c_str(), "a");
@@ -120,7 +126,6 @@ void Recorder::Say(const std::string& line) {
     fmt::print(log, "{}  {}\n", UtcTimestamp(), line);
     std::fclose(log);
   }
-  if (watcher_.said) watcher_.said(line);
 }
 
 void Recorder::Doing(const std::string& key, const std::string& what) {

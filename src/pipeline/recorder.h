@@ -36,6 +36,8 @@ class Recorder {
 
   // One line for people: store, console.log, watcher.
   void Say(const std::string& line);
+  // The same without the watcher.
+  void Log(const std::string& line);
   void Doing(const std::string& key, const std::string& what);
   void Tokens(const std::string& key, int64_t tokens);
   Status Keep(const CallRecord& call);

@@ -246,6 +246,7 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   }
   const bool broken = !went.ok() && end.outcome.empty() && went.error().kind != ErrorKind::kInterrupted;
   if (broken) end.outcome = went.error().message;
+  end.outcome = TrimPeriods(end.outcome);
   if (!went.ok() && end.outcome.empty()) {
     end.status = "stopped";
     end.outcome = InterruptedWords();
@@ -263,10 +264,20 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   run.vs_best = end.best ? end.best->vs_best : CountsInMeans(run.result) ? 1 : 0;
   run.vs_eager = end.best ? end.best->vs_eager : 0;
   const std::string came_to = ResultSentence(run, all, decisions);
-  end.outcome = end.outcome.empty() ? came_to : fmt::format("{}; so far: {}", end.outcome, came_to);
-  run.outcome = end.outcome;
-  // Printed before the run is marked as ended: a follower stops reading then.
-  recorder_.Say(run.outcome);
+  // That a failed run accepted nothing goes without saying.
+  const bool nothing = run.result == kRunFailed;
+  run.outcome = end.outcome.empty() ? came_to
+                : nothing           ? end.outcome
+                                    : fmt::format("{}; so far: {}", end.outcome, came_to);
+  // Printed before the run is marked as ended: a follower stops reading then. What broke is returned below,
+  // and whoever called prints that.
+  if (!broken) {
+    recorder_.Say(run.outcome);
+  } else {
+    recorder_.Log(end.outcome);
+    if (!nothing) recorder_.Say("so far: " + came_to);
+  }
+  end.outcome = run.outcome;
   HONE_RETURN_IF_ERROR(recorder_.SaveRun());
   HONE_RETURN_IF_ERROR(
       recorder_.WriteSummary(end.best ? BestFile(run, *end.best) : UnchangedFile(task_.source, came_to)));

@@ -89,7 +89,7 @@ class FakeJudge : public CandidateJudge {
     if (hangs_in == "judge") return Hang();
     if (pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     if (fail_after >= 0 && static_cast<int>(judged.size()) > fail_after)
-      return Error{ErrorKind::kIo, "the machine is on fire"};
+      return Error{ErrorKind::kIo, "the machine is on fire."};
     Judged out;
     const std::vector<std::string> fate = Split(After(candidate.source, "# fate: "), ' ');
     const std::string& word = fate[0];
@@ -241,6 +241,25 @@ TEST_F(SpineTest, EverythingIsSaidBeforeTheRunIsOver) {
   EXPECT_EQ(over.status, "done");
   EXPECT_EQ(over.outcome, end->outcome);
   EXPECT_EQ(over.result, "accepted");
+}
+
+TEST_F(SpineTest, WhatBrokeIsReturnedAndLoggedAndNotSaidASecondTime) {
+  Reply("seed", Candidate("accepted 2.5"));
+  judge_.fail_after = 0;
+  std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
+  std::string said;
+  RunWatcher watcher;
+  watcher.said = [&](const std::string& line) { said += line + "\n"; };
+  Recorder recorder(*store_, *store_->FindRun("run"), watcher);
+  const Result<RunEnd> end = Spine(recorder, judge_, model.get(), task_, options_).Run();
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().message, "the machine is on fire.");
+  EXPECT_THAT(said, testing::Not(testing::HasSubstr("on fire")));
+  EXPECT_THAT(*ReadFile(folder_.path() / "run" / "console.log"),
+              testing::HasSubstr("the machine is on fire\n"));
+  const RunRecord run = *store_->FindRun("run");
+  EXPECT_EQ(run.result, "failed");
+  EXPECT_EQ(run.outcome, "the machine is on fire") << "no period, and nothing about what goes without saying";
 }
 
 TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {

@@ -84,7 +84,7 @@ struct SuiteComparison {
   int not_told_apart = 0;
   int only_one = 0;
   int common = 0;
-  double geomean_a = 1;  // over the common tasks
+  double geomean_a = 1;  // over the common tasks; says nothing if there are none
   double geomean_b = 1;
   bool same_device = true;
 };

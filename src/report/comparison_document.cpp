@@ -212,14 +212,16 @@ OrderedJson ToJson(const CandidateComparison& compared, ReportLanguage language)
 }
 
 OrderedJson ToJson(const SuiteComparison& compared, ReportLanguage language) {
-  OrderedJson json = {{"kind", "suites"},
-                      {"names", compared.names},
-                      {"same_device", compared.same_device},
-                      {"wins", {compared.wins_a, compared.wins_b}},
-                      {"not_told_apart", compared.not_told_apart},
-                      {"only_one", compared.only_one},
-                      {"common", compared.common},
-                      {"geomean_vs_best", {compared.geomean_a, compared.geomean_b}}};
+  OrderedJson json = {
+      {"kind", "suites"},
+      {"names", compared.names},
+      {"same_device", compared.same_device},
+      {"wins", {compared.wins_a, compared.wins_b}},
+      {"not_told_apart", compared.not_told_apart},
+      {"only_one", compared.only_one},
+      {"common", compared.common},
+      {"geomean_vs_best",
+       compared.common > 0 ? OrderedJson{compared.geomean_a, compared.geomean_b} : OrderedJson()}};
   json["tasks"] = OrderedJson::array();
   for (const ComparedTask& row : compared.tasks) {
     OrderedJson one = {{"task", row.task},

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "pipeline/run_options.h"
+#include "report/report_fixture.h"
 
 namespace hone {
 namespace {
@@ -57,9 +58,9 @@ TEST(Comparison, WhatDiffersBetweenRunsComesFirst) {
   EXPECT_FALSE(compared.fields.back().differs);
   ASSERT_EQ(compared.contests.size(), 1U);
   EXPECT_EQ(compared.contests[0].result, "real");
-  EXPECT_THAT(ComparisonDocument(compared, ReportLanguage::kEnglish).Text(Style(false)),
+  EXPECT_THAT(ComparisonDocument(compared, ReportLanguage::kEnglish).Text(kOneLine),
               HasSubstr("significant: R4 is faster"));
-  EXPECT_THAT(ComparisonDocument(compared, ReportLanguage::kChinese).Text(Style(false)),
+  EXPECT_THAT(ComparisonDocument(compared, ReportLanguage::kChinese).Text(kOneLine),
               HasSubstr("显著：R4 更快"));
 }
 
@@ -101,7 +102,7 @@ TEST(Comparison, ARunWithoutAnAnswerIsNotShownAsPyTorch) {
     }
   }
   const std::string text =
-      ComparisonDocument(CompareRuns({failed, failed}), ReportLanguage::kEnglish).Text(Style(false));
+      ComparisonDocument(CompareRuns({failed, failed}), ReportLanguage::kEnglish).Text(kOneLine);
   EXPECT_THAT(text, HasSubstr("failed"));
   EXPECT_THAT(text, testing::Not(HasSubstr("PyTorch")));
 }
@@ -113,6 +114,8 @@ TEST(Comparison, MembersOfASuiteWithoutAnAnswerHaveNone) {
   kept.run.result = "kept_pytorch";
   const SuiteComparison compared = CompareSuites("monday", {failed}, "tuesday", {kept});
   EXPECT_EQ(DumpJson(ToJson(compared, ReportLanguage::kEnglish)["tasks"][0]["best"]), R"([null,"pytorch"])");
+  EXPECT_TRUE(ToJson(compared, ReportLanguage::kEnglish)["geomean_vs_best"].is_null())
+      << "no task is in both";
 }
 
 TEST(Comparison, SuitesAreTalliedOverCommonTasks) {

@@ -78,9 +78,7 @@ std::string PrintedTable(const Document::Block& block, const std::string& note, 
 
 // A sentence behind `mark`, with its further lines below its first.
 std::string Sentence(const std::string& mark, const std::string& text, const Style& style) {
-  const std::string line = OneLine(text);
-  const int indent = static_cast<int>(mark.size());
-  return mark + (style.wraps_sentences() ? WrapIndented(line, indent, style.width()) : line) + "\n";
+  return mark + WrapIndented(OneLine(text), static_cast<int>(mark.size()), style.width()) + "\n";
 }
 
 std::string TextCode(const Document::Block& block, const Style& style) {

@@ -66,10 +66,17 @@ TEST(Document, ATableFitsTheWidthOfItsStreamAndSaysWhatItLeftOut) {
             "  left out: tokens\n");
 }
 
-TEST(Document, ASentenceStaysOnItsLineInAPipe) {
+TEST(Document, ASentenceIsWrappedInAPipeAndNotInMarkdownAndACommandNowhere) {
   Document document;
-  document.Paragraph(std::string(300, 'x') + " end");
-  EXPECT_EQ(document.Text(Style(false, 60)), "  " + std::string(300, 'x') + " end\n");
+  const std::string words = std::string(15, 'x') + " " + std::string(15, 'y');
+  document.Paragraph(words);
+  document.Bullet(words, "hone " + words, {words});
+  const std::string x(15, 'x'), y(15, 'y');
+  EXPECT_EQ(document.Text(Style(false, 24)), "  " + x + "\n  " + y + "\n  - " + x + "\n    " + y +
+                                                 "\n      " + x + "\n      " + y + "\n      hone " + words +
+                                                 "\n");
+  EXPECT_EQ(document.Markdown(),
+            words + "\n\n- " + words + "\n  - " + words + "\n  - `hone " + words + "`\n");
 }
 
 }  // namespace

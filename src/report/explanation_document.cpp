@@ -122,7 +122,9 @@ void AddCounterfactuals(const Explanation& told, ReportLanguage language, Docume
     document->Bullet(CounterfactualSentence(one, told, language));
   }
   if (any_exact) document->Paragraph(Words(language, "effect.exact"));
-  if (told.outcome.status != "done") document->Paragraph(Words(language, "effect.unfinished"));
+  // What failed is over, until somebody resumes it.
+  if (told.outcome.status != "done" && told.outcome.status != "failed")
+    document->Paragraph(Words(language, "effect.unfinished"));
 }
 
 void AddCosts(const Explanation& told, ReportLanguage language, Document* document) {

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "model/analysis_record.h"
 #include "pipeline/run_options.h"
 #include "report/causes.h"
 #include "report/counterfactual.h"
 #include "report/explanation_words.h"
+#include "report/report_fixture.h"
 
 namespace hone {
 namespace {
@@ -323,6 +325,33 @@ TEST(Explain, ABudgetThatIsSpentLeadsToTheResumeThatRaisesIt) {
               HasSubstr("The run was stopped early: the budget of 100 tokens is spent."));
 }
 
+TEST(Explain, OneJudgedCandidateIsSingular) {
+  for (const auto& [verdict, speed] : {std::pair("faster", 2.0), {"slower", 0.5}, {"wrong-output", 0.0}})
+    for (const char* status : {"done", "stopped"}) {
+      Story story(Options(1, 1));
+      story.Add("seed0", "", verdict, speed);
+      story.story().run.status = status;
+      const std::string text = OutcomeSentence(Explain(story.Done()), ReportLanguage::kEnglish);
+      EXPECT_THAT(text, HasSubstr("only judged candidate")) << verdict << " " << status;
+      EXPECT_THAT(text, Not(HasSubstr("1 judged candidates"))) << verdict << " " << status;
+    }
+}
+
+TEST(Explain, AFailedRunIsOverAndItsErrorEndsWithOnePeriod) {
+  for (const auto& [status, unfinished] :
+       {std::pair("failed", false), {"stopped", true}, {"running", true}}) {
+    Story story(Options(1, 1));
+    story.Add("seed0", "", "slower", 0.5);
+    story.story().run.status = status;
+    story.story().run.outcome = "name the buffers and parameters.";
+    const Explanation told = Explain(story.Done());
+    const std::string text = ExplanationDocument(told, ReportLanguage::kEnglish).Text(kOneLine);
+    EXPECT_EQ(hone::Contains(text, "The run is not finished"), unfinished) << status;
+    EXPECT_THAT(text, Not(HasSubstr(".."))) << status;
+    EXPECT_EQ(hone::Contains(text, "name the buffers and parameters."), std::string(status) != "running");
+  }
+}
+
 TEST(Explain, NothingOfAnEmptyRunIsMadeUp) {
   RunStory story;
   story.run.status = "running";
@@ -333,7 +362,7 @@ TEST(Explain, NothingOfAnEmptyRunIsMadeUp) {
   EXPECT_THAT(told.causes, IsEmpty());
   EXPECT_FALSE(told.difference.has_value());
   EXPECT_EQ(told.next.front().id, "resume");
-  const std::string text = ExplanationDocument(told, ReportLanguage::kEnglish).Text(Style(false));
+  const std::string text = ExplanationDocument(told, ReportLanguage::kEnglish).Text(kOneLine);
   EXPECT_THAT(text, HasSubstr("no process works on it any more"));
   EXPECT_THAT(text, Not(HasSubstr("?")));
 }
@@ -367,7 +396,7 @@ TEST(Explain, BrokenRecordsDoNotBreakIt) {
   one.json = one.facts = one.findings = "{broken";
   story.story().run.card = "[";
   const Explanation told = Explain(story.Done());
-  const std::string text = ExplanationDocument(told, ReportLanguage::kChinese).Text(Style(false));
+  const std::string text = ExplanationDocument(told, ReportLanguage::kChinese).Text(kOneLine);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_FALSE(DumpJson(ToJson(told, ReportLanguage::kEnglish)).empty());
 }
@@ -376,7 +405,7 @@ TEST(Explain, NamesTheRewritesAndWhatEachSaved) {
   RunStory story;
   story.run.id = 3;
   story.run.task = "80_Gemm";
-  EXPECT_THAT(ExplanationDocument(Explain(story), ReportLanguage::kEnglish).Text(Style(false)),
+  EXPECT_THAT(ExplanationDocument(Explain(story), ReportLanguage::kEnglish).Text(kOneLine),
               Not(HasSubstr("rewrites")));
   DecisionRecord decision;
   decision.key = "rewrites";
@@ -386,7 +415,7 @@ TEST(Explain, NamesTheRewritesAndWhatEachSaved) {
   const Explanation told = Explain(story);
   ASSERT_EQ(told.rewrites.size(), 1u);
   EXPECT_EQ(told.rewrites[0].rule, "sum_product_columns");
-  const std::string text = ExplanationDocument(told, ReportLanguage::kEnglish).Text(Style(false));
+  const std::string text = ExplanationDocument(told, ReportLanguage::kEnglish).Text(kOneLine);
   EXPECT_THAT(text, HasSubstr("What rewrites of the graph saved, per call"));
   EXPECT_THAT(text, testing::ContainsRegex("sum_product_columns +2 +1 +3 +5 +sums the weights"));
   EXPECT_EQ(ToJson(told, ReportLanguage::kEnglish)["rewrites"][0]["flops"], 3e9);
@@ -395,14 +424,14 @@ TEST(Explain, NamesTheRewritesAndWhatEachSaved) {
 TEST(Explain, SaysHowLongTheExpertTook) {
   RunStory story;
   story.run.id = 3;
-  EXPECT_THAT(ExplanationDocument(Explain(story), ReportLanguage::kEnglish).Text(Style(false)),
+  EXPECT_THAT(ExplanationDocument(Explain(story), ReportLanguage::kEnglish).Text(kOneLine),
               Not(HasSubstr("The expert read")));
   DecisionRecord decision;
   decision.key = "expert_time";
   decision.json = R"({"seconds": 0.25, "candidates": 4})";
   story.decisions.push_back(decision);
   const Explanation told = Explain(story);
-  EXPECT_THAT(ExplanationDocument(told, ReportLanguage::kEnglish).Text(Style(false)),
+  EXPECT_THAT(ExplanationDocument(told, ReportLanguage::kEnglish).Text(kOneLine),
               HasSubstr("The expert read the graph and wrote its candidates in 250 ms."));
   EXPECT_EQ(ToJson(told, ReportLanguage::kEnglish)["expert_seconds"], 0.25);
 }

@@ -54,20 +54,24 @@ std::string PhaseWords(const std::string& phase, ReportLanguage language) {
 
 std::string OutcomeSentence(const Explanation& told, ReportLanguage language) {
   const Outcome& outcome = told.outcome;
+  // Some messages about `count` candidates have a singular.
+  const auto say = [&](const std::string& id, int count, const std::vector<std::string>& values) {
+    const std::string one = "outcome." + id + ".one";
+    return Words(language, count == 1 && HasMessage(one) ? one : "outcome." + id, values);
+  };
   std::string text =
       outcome.id == "won"
-          ? Words(language, "outcome.won",
-                  {outcome.best_key, fmt::format("{:.2f}", outcome.speed.vs_best), outcome.best_baseline,
-                   fmt::format("{:.2f}", outcome.speed.ci_low), fmt::format("{:.2f}", outcome.speed.ci_high),
-                   fmt::format("{:.2f}", outcome.vs_eager), fmt::format("{}", outcome.accepted),
-                   fmt::format("{}", outcome.judged)})
+          ? say("won", outcome.judged,
+                {outcome.best_key, fmt::format("{:.2f}", outcome.speed.vs_best), outcome.best_baseline,
+                 fmt::format("{:.2f}", outcome.speed.ci_low), fmt::format("{:.2f}", outcome.speed.ci_high),
+                 fmt::format("{:.2f}", outcome.vs_eager), fmt::format("{}", outcome.accepted),
+                 fmt::format("{}", outcome.judged)})
       : outcome.id == "nothing_tried" ? Words(language, "outcome.nothing_tried", {outcome.why})
       : outcome.id == "kept_pytorch" && outcome.timed == 0
-          ? Words(language, "outcome.too_busy", {outcome.best_baseline, fmt::format("{}", outcome.too_busy)})
+          ? say("too_busy", outcome.too_busy, {outcome.best_baseline, fmt::format("{}", outcome.too_busy)})
       : outcome.id == "kept_pytorch" || outcome.id == "nothing_yet" || outcome.id == "none_right" ||
               outcome.id == "cannot_judge"
-          ? Words(language, "outcome." + outcome.id,
-                  {outcome.best_baseline, fmt::format("{}", outcome.judged)})
+          ? say(outcome.id, outcome.judged, {outcome.best_baseline, fmt::format("{}", outcome.judged)})
           : Words(language, "outcome." + outcome.id,
                   {fmt::format("{}", outcome.candidates), fmt::format("{}", told.usage.calls)});
   if (outcome.status != "done")

@@ -73,11 +73,13 @@ std::string SuiteHead(const SuiteSummary& summary) {
                         EscapeHtml(small));
   };
   figure("geometric mean", TimesSign(summary.geomean_vs_best),
-         fmt::format("against the best PyTorch baseline; {} against eager{}",
-                     TimesSign(summary.geomean_vs_eager),
-                     summary.counted == static_cast<int>(summary.rows.size())
-                         ? ""
-                         : fmt::format("; over {} of {} tasks", summary.counted, summary.rows.size())));
+         summary.geomean_vs_best
+             ? fmt::format("against the best PyTorch baseline; {} against eager{}",
+                           TimesSign(summary.geomean_vs_eager),
+                           summary.counted == static_cast<int>(summary.rows.size())
+                               ? ""
+                               : fmt::format("; over {} of {} tasks", summary.counted, summary.rows.size()))
+             : "no task counts in the mean");
   if (summary.degenerate > 0)
     figure("without degenerate tasks", TimesSign(summary.geomean_vs_best_without_degenerate),
            DegenerateWords(summary));

@@ -148,12 +148,15 @@ TEST(HtmlReport, ASuiteLinksEveryTaskWithItsOwnSection) {
     data.summary.rows.push_back(row);
     data.runs.push_back(run);
   }
+  data.summary.counted = 2;
   data.summary.geomean_vs_best = 4;
+  data.summary.geomean_vs_eager = 5;
   data.summary.fast_1 = 1;
   EXPECT_THAT(SuiteHtml(data), testing::Not(HasSubstr("degenerate")));
   data.summary.rows[1].run.degenerate = data.runs[1].story.run.degenerate = "the output <is> constant";
   data.summary.degenerate = 1;
   data.summary.geomean_vs_best_without_degenerate = 3;
+  data.summary.geomean_vs_eager_without_degenerate = 3.5;
   const std::string html = SuiteHtml(data);
   EXPECT_THAT(html, HasSubstr("<h1>night &lt;1&gt;</h1>"));
   EXPECT_THAT(html, HasSubstr("href=\"#run-2\""));

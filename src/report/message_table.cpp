@@ -19,27 +19,51 @@ const std::vector<MessageText>& AllMessages() {
        "{4}. It is {5}x as fast as eager. {6} of {7} judged candidates were accepted.",
        "{0} 的速度是最佳 PyTorch 基线（{2}）的 {1} 倍，95% 置信区间为 {3} 至 {4}；相对 eager 为 {5} "
        "倍。共评判 {7} 个候选，通过 {6} 个。"},
+      {"outcome.won.one",
+       "{0} is {1}x as fast as the best PyTorch baseline ({2}), with a 95% confidence interval of {3} to "
+       "{4}. It is {5}x as fast as eager. It is the only judged candidate.",
+       "{0} 的速度是最佳 PyTorch 基线（{2}）的 {1} 倍，95% 置信区间为 {3} 至 {4}；相对 eager 为 {5} "
+       "倍。它是唯一评判过的候选。"},
       {"outcome.kept_pytorch",
        "Keep PyTorch ({0} is its fastest baseline here): none of the {1} judged candidates is both correct "
        "and faster.",
        "保留 PyTorch（此处最快的基线为 {0}）：评判过的 {1} 个候选中，没有一个既正确又更快。"},
+      {"outcome.kept_pytorch.one",
+       "Keep PyTorch ({0} is its fastest baseline here): the only judged candidate is not both correct and "
+       "faster.",
+       "保留 PyTorch（此处最快的基线为 {0}）：唯一评判过的候选并非既正确又更快。"},
       {"outcome.too_busy",
        "Keep PyTorch ({0} is its fastest baseline here): the machine was too busy to tell whether any of the "
        "{1} correct candidates is faster.",
        "保留 PyTorch（此处最快的基线为 {0}）：机器过于繁忙，无法判断 {1} 个正确的候选是否更快。"},
+      {"outcome.too_busy.one",
+       "Keep PyTorch ({0} is its fastest baseline here): the machine was too busy to tell whether the only "
+       "correct candidate is faster.",
+       "保留 PyTorch（此处最快的基线为 {0}）：机器过于繁忙，无法判断唯一正确的候选是否更快。"},
       {"outcome.none_right",
        "No candidate is correct: none of the {1} judged candidates computes what PyTorch computes.",
        "没有正确的候选：评判过的 {1} 个候选都没有得到与 PyTorch 相同的结果。"},
+      {"outcome.none_right.one",
+       "No candidate is correct: the only judged candidate does not compute what PyTorch computes.",
+       "没有正确的候选：唯一评判过的候选没有得到与 PyTorch 相同的结果。"},
       {"outcome.cannot_judge",
        "The task cannot tell a correct answer from a wrong one, so there is no result for the {1} judged "
        "candidates.",
        "该任务无法区分正确与错误的结果，因此对评判过的 {1} 个候选不作结论。"},
+      {"outcome.cannot_judge.one",
+       "The task cannot tell a correct answer from a wrong one, so there is no result for the only judged "
+       "candidate.",
+       "该任务无法区分正确与错误的结果，因此对唯一评判过的候选不作结论。"},
       {"outcome.nothing_tried", "Nothing could be tried: {0}.", "没有可尝试的候选：{0}。"},
       {"outcome.nothing_yet",
        "So far, none of the {1} judged candidates is both correct and faster than PyTorch ({0} is its "
        "fastest baseline here).",
        "目前评判过的 {1} 个候选中，没有一个既正确又快于 PyTorch（此处最快的基线为 {0}）。"},
-      {"outcome.nothing_judged", "No candidate was judged: {0} were proposed, and {1} model calls were made.",
+      {"outcome.nothing_yet.one",
+       "So far, the only judged candidate is not both correct and faster than PyTorch ({0} is its fastest "
+       "baseline here).",
+       "目前唯一评判过的候选并非既正确又快于 PyTorch（此处最快的基线为 {0}）。"},
+      {"outcome.nothing_judged", "No candidate was judged. Candidates proposed: {0}. Model calls: {1}.",
        "没有评判任何候选：提出 {0} 个，调用模型 {1} 次。"},
       {"outcome.empty", "This run has recorded no candidate and no model call.",
        "这次运行没有任何记录：没有候选，也没有模型调用。"},

@@ -62,7 +62,7 @@ CandidateFacts FactsOf(const CandidateRecord& candidate) {
 }
 
 std::string WhyItEnded(const RunRecord& run) {
-  const std::string why = run.outcome.substr(0, run.outcome.find("; so far: "));
+  const std::string why(TrimPeriods(run.outcome.substr(0, run.outcome.find("; so far: "))));
   return why.empty() ? "?" : why;
 }
 

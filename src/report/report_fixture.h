@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "base/terminal.h"
 #include "report/html_report.h"
 
 namespace hone {
@@ -12,6 +13,9 @@ namespace hone {
 // What hostile candidates and models put wherever they can.
 inline const std::string kHostile = std::string("<script>alert('1')</script>\" onload=\"x\" \x1b[31m\xff") +
                                     "&amp;" + std::string(1, '\0') + "</textarea></style>end";
+
+// Wide enough for every sentence, so that a test finds it whole.
+inline const Style kOneLine(false, 1000);
 
 inline CandidateRecord FixtureCandidate(const std::string& key, const std::string& parent,
                                         const std::string& phase, const std::string& verdict,

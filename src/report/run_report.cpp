@@ -91,8 +91,8 @@ std::string CandidateLine(const CandidateRecord& candidate, const Style& style) 
   } else if (!candidate.title.empty()) {
     line += SafeForTerminal(candidate.title);
   }
-  // One line of a terminal; in a pipe all of it, so that grep finds it.
-  if (style.wraps_sentences()) {
+  // One line of a terminal; in a log all of it.
+  if (style.terminal()) {
     const int room = style.width() - DisplayWidth(key) - DisplayWidth(verdict) - 1;
     if (room < 4)
       line.clear();
@@ -130,14 +130,12 @@ std::string CandidateTable(const RunStory& story, const Style& style) {
   return PrintTable(table, style);
 }
 
-// "label  text", with further lines below the text on a terminal.
+// "label  text", with further lines below the text.
 std::string LabelledLine(const std::string& label, size_t width, const std::string& text,
                          const Style& style) {
   const std::string head = fmt::format("  {:<{}} ", label, width);
   const std::string line = SafeForTerminal(ReplaceAll(text, "\n", " "));
-  return head +
-         (style.wraps_sentences() ? WrapIndented(line, static_cast<int>(head.size()), style.width()) : line) +
-         "\n";
+  return head + WrapIndented(line, static_cast<int>(head.size()), style.width()) + "\n";
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(RunReport, ARejectedOneSaysWhyInOneLine) {
   EXPECT_THAT(line, Not(HasSubstr("and more")));
 }
 
-TEST(RunReport, ALineFitsTheTerminalAndIsWholeInAPipe) {
+TEST(RunReport, ALineFitsTheTerminalAndIsWholeInALog) {
   CandidateRecord rejected = JudgedCandidate("seed0.algorithm.repair1.stage_grid", "rejected", 0);
   rejected.detail = std::string(100, 'x') + " " + std::string(40, 'y');
   for (const CandidateRecord& one : {rejected, JudgedCandidate("expert:cuda/cluster", "accepted", 2)}) {
@@ -84,11 +84,13 @@ TEST(RunReport, AStoryShowsLineageBestAndDecisions) {
   EXPECT_THAT(RunText(story, Style(false), true), HasSubstr("in the screening run"));
 }
 
-TEST(RunReport, TheTableOfCandidatesFitsTheWidthOfTheTerminal) {
+TEST(RunReport, TablesAndSentencesFitTheWidthOfAPipe) {
   RunStory story;
   story.candidates = {JudgedCandidate("seed0.algorithm.repair1.stage_grid", "rejected", 0),
                       JudgedCandidate("expert:cuda/persistent_recurrent", "accepted", 2)};
   story.candidates[0].detail = std::string(40, 'x') + " " + std::string(40, 'y');
+  story.run.outcome = "the task does not load: " + std::string(40, 'x') + " " + std::string(80, 'y');
+  story.decisions = {{"d", "now", "tuning", story.run.outcome, "null"}};
   for (const int width : {60, 80, 120})
     for (const std::string& line : Lines(RunText(story, Style(false, width), false)))
       if (!hone::Contains(line, "  run ")) {

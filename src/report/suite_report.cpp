@@ -13,6 +13,28 @@
 
 namespace hone {
 
+namespace {
+
+std::optional<double> MeanOf(double sum_of_logs, int count) {
+  if (count == 0) return std::nullopt;
+  return std::exp(sum_of_logs / count);
+}
+
+// "geometric mean 2.00x the best PyTorch baseline, 3.00x eager over 2 of 3 tasks (1 failed)".
+std::string MeanWords(const SuiteSummary& summary) {
+  const std::string others = NotCountedWords(summary);
+  if (!summary.geomean_vs_best || !summary.geomean_vs_eager)
+    return "no task counts in the geometric mean" + (others.empty() ? "" : fmt::format(" ({})", others));
+  return fmt::format(
+      "geometric mean {:.2f}x the best PyTorch baseline, {:.2f}x eager{}", *summary.geomean_vs_best,
+      *summary.geomean_vs_eager,
+      summary.counted == static_cast<int>(summary.rows.size())
+          ? ""
+          : fmt::format(" over {} of {} tasks ({})", summary.counted, summary.rows.size(), others));
+}
+
+}  // namespace
+
 Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
   SuiteSummary summary;
   summary.suite = suite;
@@ -69,11 +91,11 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
   for (double* share :
        {&summary.correct, &summary.fast_1, &summary.fast_2, &summary.fast_1_eager, &summary.fast_2_eager})
     *share /= count;
-  summary.geomean_vs_best = std::exp(log_best / std::max(1, summary.counted));
-  summary.geomean_vs_eager = std::exp(log_eager / std::max(1, summary.counted));
-  const int others = std::max(1, summary.counted - summary.degenerate);
-  summary.geomean_vs_best_without_degenerate = std::exp((log_best - log_best_degenerate) / others);
-  summary.geomean_vs_eager_without_degenerate = std::exp((log_eager - log_eager_degenerate) / others);
+  summary.geomean_vs_best = MeanOf(log_best, summary.counted);
+  summary.geomean_vs_eager = MeanOf(log_eager, summary.counted);
+  const int others = summary.counted - summary.degenerate;
+  summary.geomean_vs_best_without_degenerate = MeanOf(log_best - log_best_degenerate, others);
+  summary.geomean_vs_eager_without_degenerate = MeanOf(log_eager - log_eager_degenerate, others);
   return summary;
 }
 
@@ -93,12 +115,14 @@ std::string NotCountedWords(const SuiteSummary& summary) {
 
 std::string DegenerateWords(const SuiteSummary& summary) {
   if (summary.degenerate == 0) return "";
-  return fmt::format(
-      "{}: the output does not depend on the inputs; without {} {:.2f}x the best "
-      "PyTorch baseline, {:.2f}x eager",
-      summary.degenerate == 1 ? "1 degenerate task" : fmt::format("{} degenerate tasks", summary.degenerate),
-      summary.degenerate == 1 ? "it" : "them", summary.geomean_vs_best_without_degenerate,
-      summary.geomean_vs_eager_without_degenerate);
+  const std::string head = fmt::format(
+      "{}: the output does not depend on the inputs; ",
+      summary.degenerate == 1 ? "1 degenerate task" : fmt::format("{} degenerate tasks", summary.degenerate));
+  if (!summary.geomean_vs_best_without_degenerate || !summary.geomean_vs_eager_without_degenerate)
+    return head + "no other task counts in the geometric mean";
+  return fmt::format("{}without {} {:.2f}x the best PyTorch baseline, {:.2f}x eager", head,
+                     summary.degenerate == 1 ? "it" : "them", *summary.geomean_vs_best_without_degenerate,
+                     *summary.geomean_vs_eager_without_degenerate);
 }
 
 std::string SuiteText(const SuiteSummary& summary, const Style& style) {
@@ -122,21 +146,15 @@ std::string SuiteText(const SuiteSummary& summary, const Style& style) {
          row.run.seconds > 0 ? HumanSeconds(row.run.seconds) : ""});
   }
   std::string text = PrintTable(table, style);
-  const std::string apart = summary.counted == static_cast<int>(summary.rows.size())
-                                ? ""
-                                : fmt::format(" over {} of {} tasks ({})", summary.counted,
-                                              summary.rows.size(), NotCountedWords(summary));
   std::vector<std::string> sentences = {
       fmt::format("{} tasks: correct {:.0f}%, fast_1 {:.0f}%, fast_2 {:.0f}% (against the best PyTorch "
                   "baseline; against eager {:.0f}% and {:.0f}%)",
                   summary.rows.size(), 100 * summary.correct, 100 * summary.fast_1, 100 * summary.fast_2,
                   100 * summary.fast_1_eager, 100 * summary.fast_2_eager),
-      fmt::format("geometric mean {:.2f}x the best PyTorch baseline, {:.2f}x eager{}; {} tokens, {}",
-                  summary.geomean_vs_best, summary.geomean_vs_eager, apart, summary.tokens,
+      fmt::format("{}; {} tokens, {}", MeanWords(summary), summary.tokens,
                   summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known")};
   if (summary.degenerate > 0) sentences.push_back(DegenerateWords(summary));
-  for (const std::string& sentence : sentences)
-    text += (style.wraps_sentences() ? WrapIndented(sentence, 0, style.width()) : sentence) + "\n";
+  for (const std::string& sentence : sentences) text += WrapIndented(sentence, 0, style.width()) + "\n";
   return text;
 }
 
@@ -160,27 +178,32 @@ std::string SuiteCsv(const SuiteSummary& summary) {
   return csv;
 }
 
+OrderedJson MeanJson(const std::optional<double>& mean) {
+  return mean ? OrderedJson(*mean) : OrderedJson();
+}
+
 OrderedJson SuiteToJson(const SuiteSummary& summary) {
-  OrderedJson json = {{"suite", summary.suite.name},
-                      {"tasks", summary.rows.size()},
-                      {"counted", summary.counted},
-                      {"failed", summary.failed},
-                      {"nothing_tried", summary.nothing_tried},
-                      {"cannot_judge", summary.cannot_judge},
-                      {"unfinished", summary.unfinished},
-                      {"correct", summary.correct},
-                      {"fast_1", summary.fast_1},
-                      {"fast_2", summary.fast_2},
-                      {"fast_1_eager", summary.fast_1_eager},
-                      {"fast_2_eager", summary.fast_2_eager},
-                      {"geomean_vs_best", summary.geomean_vs_best},
-                      {"geomean_vs_eager", summary.geomean_vs_eager},
-                      {"degenerate", summary.degenerate},
-                      {"geomean_vs_best_without_degenerate", summary.geomean_vs_best_without_degenerate},
-                      {"geomean_vs_eager_without_degenerate", summary.geomean_vs_eager_without_degenerate},
-                      {"tokens", summary.tokens},
-                      {"cost_usd", summary.cost_usd},
-                      {"price_known", summary.price_known}};
+  OrderedJson json = {
+      {"suite", summary.suite.name},
+      {"tasks", summary.rows.size()},
+      {"counted", summary.counted},
+      {"failed", summary.failed},
+      {"nothing_tried", summary.nothing_tried},
+      {"cannot_judge", summary.cannot_judge},
+      {"unfinished", summary.unfinished},
+      {"correct", summary.correct},
+      {"fast_1", summary.fast_1},
+      {"fast_2", summary.fast_2},
+      {"fast_1_eager", summary.fast_1_eager},
+      {"fast_2_eager", summary.fast_2_eager},
+      {"geomean_vs_best", MeanJson(summary.geomean_vs_best)},
+      {"geomean_vs_eager", MeanJson(summary.geomean_vs_eager)},
+      {"degenerate", summary.degenerate},
+      {"geomean_vs_best_without_degenerate", MeanJson(summary.geomean_vs_best_without_degenerate)},
+      {"geomean_vs_eager_without_degenerate", MeanJson(summary.geomean_vs_eager_without_degenerate)},
+      {"tokens", summary.tokens},
+      {"cost_usd", summary.cost_usd},
+      {"price_known", summary.price_known}};
   json["rows"] = OrderedJson::array();
   for (const SuiteRow& row : summary.rows) {
     const bool won = row.run.result == kAccepted;

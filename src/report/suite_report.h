@@ -2,9 +2,10 @@
 // they cost. A task without an accepted candidate counts as 1x, so that a geometric mean cannot be raised by
 // giving up. Tasks that failed, where nothing could be tried or that cannot tell right from wrong are counted
 // beside the means and not in them. A degenerate task (graph/degenerate.h) is in the means; a second pair of
-// means leaves it out.
+// means leaves it out. A mean over no task does not exist: it is not 1x.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,11 @@ struct SuiteSummary {
   double fast_2 = 0;
   double fast_1_eager = 0;  // the same against eager
   double fast_2_eager = 0;
-  double geomean_vs_best = 1;
-  double geomean_vs_eager = 1;
+  std::optional<double> geomean_vs_best;  // none: no task counts
+  std::optional<double> geomean_vs_eager;
   int degenerate = 0;  // of the counted tasks: the output does not depend on the inputs
-  double geomean_vs_best_without_degenerate = 1;
-  double geomean_vs_eager_without_degenerate = 1;
+  std::optional<double> geomean_vs_best_without_degenerate;  // none: all that count are degenerate
+  std::optional<double> geomean_vs_eager_without_degenerate;
   int64_t tokens = 0;
   double cost_usd = 0;
   bool price_known = true;
@@ -51,10 +52,13 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite);
 std::string RowWords(const RunRecord& run);
 // Why tasks are not in the means: "1 failed, 2 with nothing to try"; empty if all are.
 std::string NotCountedWords(const SuiteSummary& summary);
-// "2 degenerate tasks; without them 1.30x the best PyTorch baseline, 1.50x eager"; empty if there are none.
+// "2 degenerate tasks; without them 1.30x the best PyTorch baseline, 1.50x eager", or that no other task
+// counts; empty if there are none.
 std::string DegenerateWords(const SuiteSummary& summary);
 std::string SuiteText(const SuiteSummary& summary, const Style& style);
 std::string SuiteCsv(const SuiteSummary& summary);
+// A number, or null if there is no mean.
+OrderedJson MeanJson(const std::optional<double>& mean);
 OrderedJson SuiteToJson(const SuiteSummary& summary);
 
 }  // namespace hone

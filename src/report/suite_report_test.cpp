@@ -1,10 +1,14 @@
 #include "report/suite_report.h"
 #include "base/json.h"
+#include "base/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "report/html_report.h"
+#include "report/report_fixture.h"
 
 namespace hone {
 namespace {
@@ -60,8 +64,8 @@ TEST_F(SuiteReportTest, SharesAndMeansCountEveryTask) {
   EXPECT_DOUBLE_EQ(summary.fast_1, 0.5);
   EXPECT_DOUBLE_EQ(summary.fast_2, 0.25);
   EXPECT_DOUBLE_EQ(summary.fast_2_eager, 0.5);
-  EXPECT_NEAR(summary.geomean_vs_best, std::pow(6.0, 0.25), 1e-12) << "PyTorch kept counts as 1";
-  EXPECT_THAT(SuiteText(summary, Style(false)), testing::HasSubstr("4 tasks: correct 75%, fast_1 50%"));
+  EXPECT_NEAR(*summary.geomean_vs_best, std::pow(6.0, 0.25), 1e-12) << "PyTorch kept counts as 1";
+  EXPECT_THAT(SuiteText(summary, kOneLine), testing::HasSubstr("4 tasks: correct 75%, fast_1 50%"));
   EXPECT_THAT(SuiteCsv(summary), testing::HasSubstr("9_b,done,4,8,true,1,"));
   EXPECT_EQ(SuiteToJson(summary)["rows"].size(), 4u);
 }
@@ -71,17 +75,17 @@ TEST_F(SuiteReportTest, DegenerateTasksAreNamedAndASecondMeanLeavesThemOut) {
   Add("2_b", 8, 27, "accepted");
   const SuiteSummary before = *Summarise(*store_, suite_);
   EXPECT_EQ(before.degenerate, 0);
-  EXPECT_DOUBLE_EQ(before.geomean_vs_best_without_degenerate, before.geomean_vs_best);
-  EXPECT_THAT(SuiteText(before, Style(false)), testing::Not(testing::HasSubstr("degenerate")));
+  EXPECT_EQ(before.geomean_vs_best_without_degenerate, before.geomean_vs_best);
+  EXPECT_THAT(SuiteText(before, kOneLine), testing::Not(testing::HasSubstr("degenerate")));
   RunRecord run = *store_->FindRun("2_b");
   run.degenerate = "the output does not depend on the inputs (cancel_self: x - x is 0)";
   ASSERT_TRUE(store_->UpdateRun(run).ok());
   const SuiteSummary summary = *Summarise(*store_, suite_);
   EXPECT_EQ(summary.degenerate, 1);
-  EXPECT_DOUBLE_EQ(summary.geomean_vs_best, 4) << "it still counts in the first mean";
-  EXPECT_DOUBLE_EQ(summary.geomean_vs_best_without_degenerate, 2);
-  EXPECT_DOUBLE_EQ(summary.geomean_vs_eager_without_degenerate, 3);
-  const std::string text = SuiteText(summary, Style(false));
+  EXPECT_DOUBLE_EQ(*summary.geomean_vs_best, 4) << "it still counts in the first mean";
+  EXPECT_DOUBLE_EQ(*summary.geomean_vs_best_without_degenerate, 2);
+  EXPECT_DOUBLE_EQ(*summary.geomean_vs_eager_without_degenerate, 3);
+  const std::string text = SuiteText(summary, kOneLine);
   EXPECT_THAT(text, testing::HasSubstr("accepted, degenerate"));
   EXPECT_THAT(text, testing::HasSubstr("1 degenerate task"));
   EXPECT_THAT(text, testing::HasSubstr("without it 2.00x the best PyTorch baseline, 3.00x eager"));
@@ -112,9 +116,9 @@ TEST_F(SuiteReportTest, FailuresAreCountedBesideTheMeansAndNotShownAsPyTorchKept
             static_cast<int>(summary.rows.size()) - summary.counted)
       << "each task that is left out is told";
   EXPECT_EQ(SuiteToJson(summary)["cannot_judge"], 1);
-  EXPECT_DOUBLE_EQ(summary.geomean_vs_best, 2);
+  EXPECT_DOUBLE_EQ(*summary.geomean_vs_best, 2);
   EXPECT_DOUBLE_EQ(summary.fast_1, 0.2) << "shares are of all tasks";
-  const std::string text = SuiteText(summary, Style(false));
+  const std::string text = SuiteText(summary, kOneLine);
   EXPECT_THAT(text, testing::HasSubstr(
                         "over 2 of 5 tasks (1 failed, 1 with nothing to try, 1 that cannot be judged)"));
   EXPECT_THAT(text, testing::HasSubstr("nothing tried"));
@@ -125,8 +129,62 @@ TEST_F(SuiteReportTest, FailuresAreCountedBesideTheMeansAndNotShownAsPyTorchKept
   EXPECT_EQ(rows[3]["result"], "failed");
 }
 
+TEST_F(SuiteReportTest, WithoutACountedTaskThereIsNoMean) {
+  Add("1_a", 1, 0, "");
+  Add("2_b", 1, 0, "");
+  RunRecord failed = *store_->FindRun("2_b");
+  failed.status = "failed";
+  ASSERT_TRUE(store_->UpdateRun(failed).ok());
+  SuiteData data;
+  data.summary = *Summarise(*store_, suite_);
+  EXPECT_EQ(data.summary.counted, 0);
+  const std::string text = SuiteText(data.summary, kOneLine);
+  EXPECT_THAT(
+      text, testing::HasSubstr("no task counts in the geometric mean (1 failed, 1 with nothing to try); 0"));
+  const std::string markdown = SuiteMarkdown(data);
+  EXPECT_THAT(markdown, testing::HasSubstr("| geometric mean | - | - |"));
+  EXPECT_THAT(markdown, testing::HasSubstr("No task counts in the geometric mean: 1 failed, 1 with nothing"));
+  const std::string html = SuiteHtml(data);
+  EXPECT_THAT(html, testing::HasSubstr("<dd>-<small>no task counts in the mean</small>"));
+  for (const std::string& one : {text, markdown, SuiteCsv(data.summary)}) {
+    EXPECT_THAT(one, testing::Not(testing::HasSubstr("1.00")));
+    EXPECT_THAT(one, testing::Not(testing::HasSubstr("0.00x")));
+  }
+  const OrderedJson json = SuiteToJson(data.summary);
+  for (const char* name : {"geomean_vs_best", "geomean_vs_eager", "geomean_vs_best_without_degenerate",
+                           "geomean_vs_eager_without_degenerate"})
+    EXPECT_TRUE(json[name].is_null()) << name;
+}
+
+TEST_F(SuiteReportTest, WhereEveryCountedTaskIsDegenerateThereIsNoMeanWithoutThem) {
+  Add("1_a", 2, 3, "accepted");
+  RunRecord run = *store_->FindRun("1_a");
+  run.degenerate = "the output does not depend on the inputs";
+  ASSERT_TRUE(store_->UpdateRun(run).ok());
+  SuiteData data;
+  data.summary = *Summarise(*store_, suite_);
+  const std::string words =
+      "1 degenerate task: the output does not depend on the inputs; no other task counts in the geometric "
+      "mean";
+  EXPECT_THAT(SuiteText(data.summary, kOneLine), testing::HasSubstr(words));
+  EXPECT_THAT(SuiteMarkdown(data), testing::HasSubstr(words));
+  EXPECT_THAT(SuiteHtml(data), testing::HasSubstr("<dt>without degenerate tasks</dt><dd>-<small>" + words));
+  EXPECT_EQ(SuiteToJson(data.summary)["geomean_vs_best"], 2.0);
+  EXPECT_TRUE(SuiteToJson(data.summary)["geomean_vs_best_without_degenerate"].is_null());
+}
+
+TEST_F(SuiteReportTest, SentencesFitTheWidthOfAPipeAndCsvIsNotWrapped) {
+  Add("1_a", 4, 8, "accepted");
+  Add(std::string(150, 'b'), 1, 0, "rejected");
+  const SuiteSummary summary = *Summarise(*store_, suite_);
+  EXPECT_THAT(Lines(SuiteText(summary, Style(false, 80))), testing::Each(testing::SizeIs(testing::Le(80U))));
+  EXPECT_EQ(Lines(SuiteCsv(summary)).size(), 3U);
+}
+
 TEST_F(SuiteReportTest, AnEmptySuiteIsATableWithoutRows) {
-  EXPECT_THAT(SuiteText(*Summarise(*store_, suite_), Style(false)), testing::HasSubstr("0 tasks"));
+  const std::string text = SuiteText(*Summarise(*store_, suite_), kOneLine);
+  EXPECT_THAT(text, testing::HasSubstr("0 tasks"));
+  EXPECT_THAT(text, testing::HasSubstr("no task counts in the geometric mean; 0 tokens"));
 }
 
 }  // namespace

@@ -64,7 +64,9 @@ std::string SuiteMarkdown(const SuiteData& data) {
                {"fast_2", percent(summary.fast_2), percent(summary.fast_2_eager)},
                {"correct", percent(summary.correct), ""}}) +
           "\n";
-  if (summary.counted < static_cast<int>(summary.rows.size()))
+  if (summary.counted == 0 && !summary.rows.empty())
+    text += fmt::format("No task counts in the geometric mean: {}.\n\n", NotCountedWords(summary));
+  else if (summary.counted < static_cast<int>(summary.rows.size()))
     text += fmt::format("The geometric mean is over {} of {} tasks; not counted: {}.\n\n", summary.counted,
                         summary.rows.size(), NotCountedWords(summary));
   if (summary.degenerate > 0) text += EscapeMarkdown(DegenerateWords(summary)) + ".\n\n";

@@ -155,7 +155,7 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
     for (const std::string& each : Lines(value)) {
       if (!shown.empty()) shown += "\n" + std::string(kIndent, ' ');
       // Escapes of colours count as columns here: such a line is wrapped a little early, never too late.
-      shown += style.wraps_sentences() ? WrapIndented(each, kIndent, style.width()) : each;
+      shown += WrapIndented(each, kIndent, style.width());
     }
     text += fmt::format("  {} {}\n", style.Dim(fmt::format("{:<10}", label)), shown);
   };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "report/report_fixture.h"
 #include "verdict/verdict.h"
 
 namespace hone {
@@ -30,7 +31,7 @@ Json Record() {
 }
 
 std::string Plain(const Json& record, bool verbose = false) {
-  return VerdictText(record, Style(false), verbose);
+  return VerdictText(record, kOneLine, verbose);
 }
 
 TEST(VerdictText, PutsTheAnswerFirstAndTheNextStepLast) {
@@ -49,6 +50,15 @@ TEST(VerdictText, HoldsTheNumbersOfTheRecord) {
                            "not detected: state ignored", "H200, torch 2.11, sandbox bubblewrap", "a note"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(text, Not(HasSubstr("warning")));
+}
+
+TEST(VerdictText, FitsTheWidthOfAPipe) {
+  Json record = Record();
+  record["notes"] = {"a note of many words, " + std::string(60, 'x') + " and of long ones " +
+                     std::string(60, 'y')};
+  for (const int width : {60, 120})
+    EXPECT_THAT(Lines(VerdictText(record, Style(false, width), false)),
+                testing::Each(testing::SizeIs(testing::Le(static_cast<size_t>(width)))));
 }
 
 TEST(VerdictText, NamesBaselinesThatWereLeftOutAndHowDataTravelled) {

@@ -159,14 +159,15 @@ Result<std::vector<SuiteLine>> ListSuites(RunStore& store) {
       "SELECT suite.id, suite.name, suite.created, run.status, run.result, run.vs_best, run.degenerate "
       "FROM suite LEFT JOIN run ON run.suite_id = suite.id ORDER BY suite.id DESC");
   std::vector<SuiteLine> suites;
-  std::vector<double> counted;
+  std::vector<int64_t> counted;
+  std::vector<double> logs;
   std::vector<double> logs_of_degenerate;
   HONE_RETURN_IF_ERROR(Each(store, query, [&](Statement& row) {
     if (suites.empty() || suites.back().suite.id != row.Integer(0)) {
       suites.emplace_back();
       suites.back().suite = SuiteRecord{row.Integer(0), row.Text(1), row.Text(2), ""};
-      suites.back().geomean_vs_best = 0;  // the sum of logarithms until all rows are in
       counted.push_back(0);
+      logs.push_back(0);
       logs_of_degenerate.push_back(0);
     }
     const std::string status = row.Text(3);
@@ -184,14 +185,15 @@ Result<std::vector<SuiteLine>> ListSuites(RunStore& store) {
     if (result != kAccepted) return;
     ++suite.faster;
     const double log = std::log(std::max(row.Number(5), 1e-9));
-    suite.geomean_vs_best += log;
+    logs.back() += log;
     if (degenerate) logs_of_degenerate.back() += log;
   }));
   for (size_t i = 0; i < suites.size(); ++i) {
-    const double others = counted[i] - static_cast<double>(suites[i].degenerate);
-    suites[i].geomean_without_degenerate =
-        std::exp((suites[i].geomean_vs_best - logs_of_degenerate[i]) / std::max(1.0, others));
-    suites[i].geomean_vs_best = std::exp(suites[i].geomean_vs_best / std::max(1.0, counted[i]));
+    const int64_t others = counted[i] - suites[i].degenerate;
+    if (counted[i] > 0) suites[i].geomean_vs_best = std::exp(logs[i] / static_cast<double>(counted[i]));
+    if (others > 0)
+      suites[i].geomean_without_degenerate =
+          std::exp((logs[i] - logs_of_degenerate[i]) / static_cast<double>(others));
   }
   return suites;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,10 @@ struct SuiteLine {
   int64_t faster = 0;
   int64_t failed = 0;
   int64_t nothing_tried = 0;
-  double geomean_vs_best = 1;  // over the runs that CountsInMeans; 1x for those without an accepted one
-  int64_t degenerate = 0;      // of these, tasks whose output does not depend on their inputs
-  double geomean_without_degenerate = 1;
+  // Over the runs that CountsInMeans; 1x for those without an accepted one; none if there are no such runs.
+  std::optional<double> geomean_vs_best;
+  int64_t degenerate = 0;  // of these, tasks whose output does not depend on their inputs
+  std::optional<double> geomean_without_degenerate;
 };
 
 struct DeviceLine {

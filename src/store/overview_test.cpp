@@ -126,9 +126,9 @@ TEST_F(OverviewTest, ASuiteHasAMeanWithoutDegenerateTasks) {
   constant.degenerate = "the output does not depend on the inputs";
   ASSERT_TRUE(store_->UpdateRun(constant).ok());
   const std::vector<SuiteLine> suites = *ListSuites(*store_);
-  EXPECT_NEAR(suites[0].geomean_vs_best, 4, 1e-9);
+  EXPECT_NEAR(*suites[0].geomean_vs_best, 4, 1e-9);
   EXPECT_EQ(suites[0].degenerate, 1);
-  EXPECT_NEAR(suites[0].geomean_without_degenerate, 2, 1e-9);
+  EXPECT_NEAR(*suites[0].geomean_without_degenerate, 2, 1e-9);
 }
 
 TEST_F(OverviewTest, ASuiteKeepsPyTorchAsOneAndCountsFailuresBesideTheMean) {
@@ -145,7 +145,20 @@ TEST_F(OverviewTest, ASuiteKeepsPyTorchAsOneAndCountsFailuresBesideTheMean) {
   EXPECT_EQ(suites[0].faster, 1);
   EXPECT_EQ(suites[0].failed, 1);
   EXPECT_EQ(suites[0].nothing_tried, 1);
-  EXPECT_NEAR(suites[0].geomean_vs_best, 2, 1e-9);
+  EXPECT_NEAR(*suites[0].geomean_vs_best, 2, 1e-9);
+}
+
+TEST_F(OverviewTest, ASuiteInWhichNoTaskCountsHasNoMean) {
+  const int64_t suite = *store_->AddSuite({0, "s", "now", "{}"});
+  RunRecord run = Add("failed", 0, "H200", suite);
+  run.status = "failed";
+  ASSERT_TRUE(store_->UpdateRun(run).ok());
+  EXPECT_FALSE((*ListSuites(*store_))[0].geomean_vs_best.has_value());
+  run = Add("constant", 2, "H200", suite);
+  run.degenerate = "the output does not depend on the inputs";
+  ASSERT_TRUE(store_->UpdateRun(run).ok());
+  EXPECT_TRUE((*ListSuites(*store_))[0].geomean_vs_best.has_value());
+  EXPECT_FALSE((*ListSuites(*store_))[0].geomean_without_degenerate.has_value());
 }
 
 TEST_F(OverviewTest, TotalsAndDevicesAddUp) {

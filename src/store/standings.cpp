@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -23,9 +24,11 @@ constexpr char kSelect[] =
     "CASE WHEN json_valid(candidate.json) THEN json_extract(candidate.json, '$.provenance.torch', "
     "'$.provenance.facts.cuda', '$.provenance.triton', '$.provenance.target', '$.provenance.threads', "
     "'$.provenance.precision', '$.provenance.ladder', '$.provenance.limit_rule', '$.provenance.allow_blind', "
-    "'$.provenance.hone') ELSE '' END "
+    "'$.provenance.hone', '$.from_store.id') ELSE '' END "
     "FROM run LEFT JOIN candidate ON run.best_key <> '' AND candidate.run_id = run.id AND "
     "candidate.key = run.best_key ";
+
+constexpr size_t kOrigin = 10;  // the place of from_store in kSelect
 
 std::string TextAt(const Json& array, size_t index) {
   if (!array.is_array() || index >= array.size() || array[index].is_null()) return "";
@@ -33,30 +36,28 @@ std::string TextAt(const Json& array, size_t index) {
 }
 
 // What the verdict's own provenance says of versions, baselines and what counted as right.
-std::string SettingOf(const std::string& provenance) {
-  const Result<Json> parsed = ParseJson(provenance);
-  if (!parsed.ok()) return "";
+std::string SettingOf(const Json& provenance) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, const std::string& version) {
     if (!version.empty()) parts.push_back(fmt::format("{} {}", name, version));
   };
-  const std::string target = TextAt(*parsed, 3);
-  add("torch", TextAt(*parsed, 0));
+  const std::string target = TextAt(provenance, 3);
+  add("torch", TextAt(provenance, 0));
   if (target != "cpu") {
-    add("CUDA", TextAt(*parsed, 1));
-    add("Triton", TextAt(*parsed, 2));
-  } else if (!TextAt(*parsed, 4).empty()) {
-    parts.push_back(TextAt(*parsed, 4) + " threads");
+    add("CUDA", TextAt(provenance, 1));
+    add("Triton", TextAt(provenance, 2));
+  } else if (const std::string threads = TextAt(provenance, 4); !threads.empty()) {
+    parts.push_back(threads + (threads == "1" ? " thread" : " threads"));
   }
-  const std::string precision = TextAt(*parsed, 5);
+  const std::string precision = TextAt(provenance, 5);
   if (!precision.empty() && !StartsWith(precision, "as PyTorch")) parts.push_back(precision);
-  add("Hone", TextAt(*parsed, 9));
+  add("Hone", TextAt(provenance, 9));
   // A looser rule is another claim; the usual one needs no words.
-  if (const std::string rule = TextAt(*parsed, 7); rule != DescribeRule(LimitRule())) add("limit", rule);
-  if (TextAt(*parsed, 8) == "true") parts.push_back("blind spots allowed");
+  if (const std::string rule = TextAt(provenance, 7); rule != DescribeRule(LimitRule())) add("limit", rule);
+  if (TextAt(provenance, 8) == "true") parts.push_back("blind spots allowed");
   std::vector<std::string> rungs;
-  if (parsed->is_array() && parsed->size() > 6)
-    for (const Json& rung : (*parsed)[6])
+  if (provenance.is_array() && provenance.size() > 6)
+    for (const Json& rung : provenance[6])
       if (GetBool(rung, "available")) rungs.push_back(GetString(rung, "name"));
   std::string setting = Join(parts, ", ");
   if (!rungs.empty()) setting += (setting.empty() ? "baselines " : "; baselines ") + Join(rungs, ", ");
@@ -72,7 +73,11 @@ Standing ReadStanding(Statement& row) {
     *field = row.Text(column++);
   for (double* field : {&one.vs_best, &one.ci_low, &one.ci_high, &one.vs_eager})
     *field = row.Number(column++);
-  if (one.accepted()) one.setting = SettingOf(row.Text(column));
+  if (!one.accepted()) return one;
+  const Result<Json> provenance = ParseJson(row.Text(column));
+  if (!provenance.ok()) return one;
+  one.setting = SettingOf(*provenance);
+  one.origin = TextAt(*provenance, kOrigin);
   return one;
 }
 
@@ -88,6 +93,15 @@ bool HasWords(const Standing& one, const std::vector<std::string>& words) {
   const std::string text = ToLower(one.task + " " + one.device);
   return std::all_of(words.begin(), words.end(),
                      [&](const std::string& word) { return Contains(text, ToLower(word)); });
+}
+
+// Of runs with the same verdict, the one that reached it stays; where that run is not here, the first.
+void KeepEachVerdictOnce(std::vector<Standing>* runs) {
+  std::set<std::string> seen;
+  for (const Standing& one : *runs)
+    if (one.origin.empty()) seen.insert(fmt::format("R{} {}", one.run_id, one.best_key));
+  std::erase_if(*runs,
+                [&](const Standing& one) { return !one.origin.empty() && !seen.insert(one.origin).second; });
 }
 
 }  // namespace
@@ -109,6 +123,7 @@ std::vector<StandingGroup> GroupComparable(const std::vector<Standing>& runs) {
   }
   std::vector<StandingGroup> ranked;
   for (auto& [key, group] : groups) {
+    KeepEachVerdictOnce(&group.runs);
     std::stable_sort(group.runs.begin(), group.runs.end(),
                      [](const Standing& a, const Standing& b) { return a.ci_low > b.ci_low; });
     ranked.push_back(std::move(group));

@@ -1,7 +1,8 @@
 // Which results of a task may be compared, and how they rank. Two speed-ups are comparable when they were
 // measured on the same task text, the same device, by the same versions of Hone and the libraries, against
 // the same baselines and with the same rule for what is right. Results rank by the lower end of their 95%
-// interval, so that a wide interval does not win by luck.
+// interval, so that a wide interval does not win by luck. A verdict that a run took from the store is not a
+// second result: it counts once, where it was reached.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,8 @@ struct Standing {
   // Versions, rule and baselines of the verdict: "torch 2.11.0, Triton 3.5.0, Hone 1.0; baselines eager". The
   // usual rule is not named.
   std::string setting;
+  // Where the verdict was taken from, "R1 seed0" or "V12"; empty: it was reached in this run.
+  std::string origin;
 
   bool accepted() const { return !best_key.empty(); }
 };
@@ -42,7 +45,7 @@ struct StandingGroup {
   std::string task_sha256;
   std::string device;
   std::string setting;
-  std::vector<Standing> runs;  // accepted ones
+  std::vector<Standing> runs;  // accepted ones, each verdict once
 };
 
 // A task on a device without an accepted candidate: how many runs had which result.

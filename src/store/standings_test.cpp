@@ -125,6 +125,42 @@ TEST_F(StandingsTest, AnotherRuleOrAnotherHoneIsAnotherCompetition) {
                             HasSubstr(", Hone 1.0, blind spots allowed; baselines")));
 }
 
+TEST_F(StandingsTest, AVerdictTakenFromTheStoreIsNoSecondResult) {
+  const auto take = [&](const std::string& from) {
+    const int64_t id = Add("a", {1.9, 2.0, 2.1});
+    CandidateRecord one = **store_->Candidate(id, "seed0");
+    Json record = *ParseJson(one.json);
+    record["from_store"] = {{"id", from}, {"created", "then"}};
+    one.json = DumpJson(record);
+    EXPECT_TRUE(store_->SaveCandidate(one).ok());
+    return id;
+  };
+  const int64_t first = Add("a", {1.8, 2.0, 2.2});
+  take("R1 seed0");
+  take("R1 seed0");
+  const int64_t of_bench = take("V7");
+  take("V7");
+  const int64_t again = Add("a", {1.7, 2.0, 2.3});
+  std::vector<int64_t> runs;
+  const Leaderboard board = *RankTasks(*store_, "", "");
+  ASSERT_EQ(board.groups.size(), 1u);
+  for (const Standing& one : board.groups[0].runs) runs.push_back(one.run_id);
+  EXPECT_THAT(runs, ElementsAre(of_bench, first, again));
+  EXPECT_EQ(TaskHistory(*store_, "a", 10)->size(), 6u) << "every run is in the history";
+}
+
+TEST_F(StandingsTest, OneThreadIsSingular) {
+  for (const int threads : {1, 2}) {
+    CandidateRecord one = **store_->Candidate(Add("a", {1.9, 2.0, 2.1}), "seed0");
+    one.json = DumpJson(Json{{"provenance", {{"target", "cpu"}, {"threads", threads}}}});
+    ASSERT_TRUE(store_->SaveCandidate(one).ok());
+  }
+  std::vector<std::string> settings;
+  const Leaderboard board = *RankTasks(*store_, "", "");
+  for (const StandingGroup& group : board.groups) settings.push_back(group.setting);
+  EXPECT_THAT(settings, testing::UnorderedElementsAre("1 thread", "2 threads"));
+}
+
 TEST_F(StandingsTest, AFailedTaskIsNotPyTorchKept) {
   const int64_t failed = Add("broken", {});
   RunRecord run = *store_->FindRun("R" + std::to_string(failed));

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/text_wrap.h"
 
 namespace hone {
 
@@ -165,10 +166,12 @@ double ImpossibleBelowUs(const Card& card, const Ceilings& ceilings) {
   return static_cast<double>(card.input_bytes + card.output_bytes) / (2 * rate) * 1e6;
 }
 
-std::string CardText(const Card& card) {
+std::string CardText(const Card& card, int width) {
   std::string text;
   auto line = [&](const char* label, const std::string& value) {
-    text += fmt::format("  {:<14}{}\n", label, value);
+    constexpr int kIndent = 16;
+    text += fmt::format("  {:<{}}{}\n", label, kIndent - 2,
+                        width > 0 ? WrapIndented(value, kIndent, width) : value);
   };
   line("inputs", ShapeText(card.inputs));
   line("outputs", ShapeText(card.outputs));

@@ -65,7 +65,7 @@ void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed);
 // with a margin of two, because a library copy does not reach the cache's best.
 double ImpossibleBelowUs(const Card& card, const Ceilings& ceilings);
 
-// For `hone show TASK`.
-std::string CardText(const Card& card);
+// For `hone show TASK`: a line per fact, wrapped at `width` columns; 0: not wrapped.
+std::string CardText(const Card& card, int width = 0);
 
 }  // namespace hone

@@ -131,6 +131,13 @@ TEST(Card, TextShortensLongListsAndSaysSo) {
   EXPECT_THAT(text, Not(HasSubstr("aten::op0 x1")));
 }
 
+TEST(Card, TextIsWrappedAtAWidth) {
+  Card card;
+  for (int i = 0; i < 20; ++i) card.operators["aten::op" + std::to_string(i)] = i + 1;
+  EXPECT_THAT(Lines(CardText(card)), testing::Contains(testing::SizeIs(testing::Gt(80U))));
+  EXPECT_THAT(Lines(CardText(card, 60)), testing::Each(testing::SizeIs(testing::Le(60U))));
+}
+
 TEST(Ceilings, KeepTheLargerOfWhatWasSeen) {
   Ceilings busy, quiet;
   busy.memory_bytes_per_s = 7e9;

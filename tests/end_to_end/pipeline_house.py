@@ -59,11 +59,12 @@ class Outcome:
         self.code, self.out, self.err = code, out, err
 
     def expect(self, code, *words):
-        """The exit code, and every word somewhere in what was printed."""
+        """The exit code, and every word somewhere in what was printed, where sentences may go on in the next line."""
         require(self.code == code, "exit code %s where %s is expected:\n%s" % (self.code, code, (self.out + self.err)[-1500:]))
         require("a bug in hone" not in self.err, self.err[-600:])
+        said = self.out + self.err
         for word in words:
-            require(word in self.out + self.err, "it does not say %r:\n%s" % (word, (self.out + self.err)[-1500:]))
+            require(word in said or word in " ".join(said.split()), "it does not say %r:\n%s" % (word, said[-1500:]))
         return self
 
     def json(self):

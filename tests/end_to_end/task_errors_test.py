@@ -59,6 +59,9 @@ BAD = {
     "dataclass output": (
         "import dataclasses\n" + change("class Model(", "@dataclasses.dataclass\nclass Pair:\n    a: object\n    b: object\n\nclass Model(").replace(
             "return torch.relu(self.linear(x))", "return Pair(self.linear(x), x)"), 15, ["the dataclass Pair", "(out.a, out.b)"]),
+    "dataclass of one field": (
+        "import dataclasses\n" + change("class Model(", "@dataclasses.dataclass\nclass Single:\n    y: object\n\nclass Model(").replace(
+            "return torch.relu(self.linear(x))", "return Single(self.linear(x))"), 14, ["the dataclass Single", "as a tuple: (out.y,)"]),
     "dataclass inside a tuple": (
         "import dataclasses\n" + change("class Model(", "@dataclasses.dataclass\nclass Pair:\n    a: object\n\nclass Model(").replace(
             "return torch.relu(self.linear(x))", "return x, Pair(self.linear(x))"), 14, ["the dataclass Pair", "cannot compare"]),

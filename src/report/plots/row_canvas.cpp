@@ -99,6 +99,10 @@ std::string TimesSign(double ratio) {
   return ratio >= 100 ? fmt::format("{:.0f}\u00d7", ratio) : fmt::format("{:.2f}\u00d7", ratio);
 }
 
+std::string TimesSign(const std::optional<double>& ratio) {
+  return ratio ? TimesSign(*ratio) : "-";
+}
+
 std::string Microseconds(double us) {
   return ReplaceAll(HumanSeconds(us * 1e-6), " us", " \u00b5s");
 }

@@ -3,6 +3,7 @@
 // grows downwards, so that it also fits a phone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ constexpr double kBottom = 46;
 constexpr double kLeft = 52;
 // "2.31x" for humans.
 std::string TimesSign(double ratio);
+// The same of a mean; "-" if there is none.
+std::string TimesSign(const std::optional<double>& ratio);
 // "3.2 us".
 std::string Microseconds(double us);
 

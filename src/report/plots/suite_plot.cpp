@@ -99,7 +99,8 @@ std::optional<Plot> SuitePlot(const SuiteSummary& suite) {
         fmt::format(" The first {} of {} are drawn; the table has all.", kMostRows, bars.size());
     bars.resize(kMostRows);
   }
-  DrawBoth(&plot, [&](PlotWidth width) { return Draw(plot, bars, suite.geomean_vs_best, width); });
+  DrawBoth(&plot,
+           [&](PlotWidth width) { return Draw(plot, bars, suite.geomean_vs_best.value_or(1), width); });
   return plot;
 }
 
