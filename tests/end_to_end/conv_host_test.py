@@ -8,12 +8,8 @@ Exit code 1 when an answer is wrong, 77 without torch or g++.
 
 import argparse
 import ctypes
-import hashlib
 import os
-import pathlib
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import types
@@ -26,55 +22,7 @@ import torch
 import conv_cases
 import fused_house
 import runtime_text
-
-HERE = pathlib.Path(__file__).resolve().parent
-PRELUDE = """
-#include "cuda_on_host.h"
-#include <algorithm>
-using std::max; using std::min;
-#define __align__(n) __attribute__((aligned(n)))
-static HoneIndex blockDim;
-struct uint4 { unsigned x, y, z, w; };
-static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-static inline unsigned __float_as_uint(float v) { return (unsigned)__float_as_int(v); }
-static inline float __uint_as_float(unsigned v) { return __int_as_float((int)v); }
-static inline unsigned atomicMax(unsigned* at, unsigned v) { const unsigned had = *at; *at = max(had, v); return had; }
-static inline float __ldg(const float* at) { return *at; }
-static inline unsigned __reduce_max_sync(unsigned, unsigned v) {
-  for (int step = 16; step > 0; step /= 2) v = max(v, hone_exchange(v, threadIdx.x % 32 ^ step));
-  return v;
-}
-struct float2 { float x, y; };
-static inline float2 unpack_halves(unsigned v) { return {half_to_float(v & 0xffff), half_to_float(v >> 16)}; }
-static inline unsigned pack_halves(float a, float b) { return float_to_half(a) | (unsigned)float_to_half(b) << 16; }
-"""
-
-
-def wrapped(source):
-    """The kernels as functions that take a launch."""
-    wrappers = []
-    for name, parameters in re.findall(r'extern "C" __global__ void __launch_bounds__\(\d+\)\n(\w+)\((.*?)\) \{', source, re.S):
-        kinds = [re.sub(r"\s*\w+$", "", p.strip()) for p in parameters.split(",")]
-        given = ", ".join("*(%s*)a[%d]" % (kind, i) for i, kind in enumerate(kinds))
-        wrappers.append(
-            'extern "C" void run_%s(void** a, unsigned x, unsigned y, unsigned z, unsigned t) {\n  gridDim = {x, y, z}; blockDim = {t, 1, 1};\n'
-            "  for (blockIdx.z = 0; blockIdx.z < z; ++blockIdx.z) for (blockIdx.y = 0; blockIdx.y < y; ++blockIdx.y)\n"
-            "    hone_launch([&] { %s(%s); }, x, t, 1, 0);\n}\n" % (name, name, given)
-        )
-    return PRELUDE + source + "\n".join(wrappers)
-
-
-def library_of(text, folder, defines=()):
-    cache = pathlib.Path(os.environ.get("HONE_HOST_KERNELS") or folder)
-    cache.mkdir(parents=True, exist_ok=True)
-    identity = text + (HERE / "cuda_on_host.h").read_text() + " ".join(defines)
-    library = cache / ("conv-" + hashlib.sha256(identity.encode()).hexdigest()[:20] + ".so")
-    if not library.exists():
-        library.with_suffix(".cpp").write_text(text)
-        flags = ["-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-DHONE_HOST", "-fno-strict-aliasing", "-I", str(HERE), *defines]
-        subprocess.run(["g++", *flags, str(library.with_suffix(".cpp")), "-o", str(library) + ".tmp", "-lpthread"], check=True)
-        os.replace(str(library) + ".tmp", library)
-    return ctypes.CDLL(str(library))
+from host_kernels import library_of, memory, wrapped
 
 
 def host_source():
@@ -83,16 +31,11 @@ def host_source():
     return wrapped(source)
 
 
-def memory(at, count, dtype):
-    size = count * torch.empty(0, dtype=dtype).element_size()
-    return torch.frombuffer((ctypes.c_char * size).from_address(at), dtype=dtype)
-
-
 class HostDriver:
     """Takes launches as the CUDA driver does."""
 
     def __init__(self, folder, runtime):
-        self.library, self.entries, self.launched, self.runtime, self.folder, self.chains = library_of(host_source(), folder), [], [], runtime, folder, {}
+        self.library, self.entries, self.launched, self.runtime, self.folder, self.chains = library_of(host_source(), folder, optimised=True), [], [], runtime, folder, {}
 
     def function(self, device, name, macros, entry=None):
         own = self._chain(name) if name.startswith("conv_product_") else None
@@ -109,7 +52,7 @@ class HostDriver:
             text = '#include "cuda_on_host.h"\n' + self.runtime._FUSED_PRELUDE + chain + (
                 'extern "C" void run_chain(float* v, unsigned long n, void* a) {\n  in_chain::Chain c;\n  std::memcpy((void*)&c, a, sizeof(c));\n'
                 "  for (unsigned long i = 0; i < n; ++i) v[i] = in_chain::chained(c, i, v[i]);\n}\n")  # fmt: skip
-            self.chains[name] = library_of(text, self.folder).run_chain
+            self.chains[name] = library_of(text, self.folder, optimised=True).run_chain
         return self.chains[name]
 
     def enter(self, device):
@@ -145,39 +88,46 @@ def multiply(runtime, macros, addresses, shared_bytes):
         return
     direct = macros["DIRECT"]
     scale = preset.scale if holds or direct and not again else 2.0 ** min(126, 13 - ((largest >> 23) - 127))
-    ints = lambda at, count: memory(at, count, torch.int32).tolist()
     channels = shape.channels * shape.groups.by
     size = grid.batches * out.batch_step
     made = memory(out.at, size, torch.float32)
     factor = memory(unscale, channels, torch.float32) / scale
     added = memory(bias, channels, torch.float32) if bias else torch.zeros(channels)
     pitch = [grid.pitch[a].by for a in range(3)]
+    table = lambda at, count, width: memory(at, count * width, torch.int32).view(count, width).tolist()
+    phase_table = table(phases, shape.phases.by, 7)
+    stage_table = table(stages, max(first + count for first, count, *_ in phase_table), 6)
+    window_table = table(windows, max(first + many for first, many, *_ in stage_table), 8)
+    starts = []  # per stage: the first pixels of the windows that its steps multiply
+    for first_window, many, first_step, stage_steps, window_bytes, step_number in stage_table:
+        assert window_bytes + stage_steps * step_bytes <= shape.stage_bytes and shape.stage_bytes * shape.ring + 8 * shape.table_steps <= shared_bytes
+        word = memory(steps, first_step + stage_steps, torch.int64)[first_step:]
+        base, apart, eight = word & 0xFFFF, word >> 16 & 0xFFFF, word >> 32
+        assert bool((eight == 8).all()) and bool(((base + apart + pixels) * 16 <= window_bytes).all())
+        starts.append(torch.stack((base, base + apart), 1).flatten())
+    factors = {}  # of a stage, as its matrix product takes them
     for tile in range(shape.tiles):
         above, phase_number = divmod(tile, shape.phases.by)
         row_and_group, row_tile = divmod(above, shape.row_tiles.by)
         pixel_tile, group = divmod(row_and_group, shape.groups.by)
-        first_stage, count, phase_steps, weights, *start = ints(phases + 28 * phase_number, 7)
+        first_stage, count, phase_steps, weights, *start = phase_table[phase_number]
         sums = torch.zeros(rows, pixels)
         for s in range(first_stage, first_stage + count):
-            first_window, many, first_step, stage_steps, window_bytes, step_number = ints(stages + 24 * s, 6)
-            assert window_bytes + stage_steps * step_bytes <= shape.stage_bytes and shape.stage_bytes * shape.ring + 8 * shape.table_steps <= shared_bytes
-            stage = torch.full((shape.stage_bytes // 16, 8), float("nan"), dtype=torch.float16)
-            for i in range(first_window, first_window + many):
-                plane, offset, length, at, alike, channel, held, moves = ints(windows + 32 * i, 8)
+            first_window, many, first_step, stage_steps, window_bytes, step_number = stage_table[s]
+            stage = torch.full((8, shape.stage_bytes // 16), float("nan"))
+            for plane, offset, length, at, alike, channel, held, moves in window_table[first_window : first_window + many]:
                 if direct:
-                    stage[at // 16 : at // 16 + length] = gathered(source, grid, group * shape.input_channels + channel, held, moves, pixel_tile * pixels + offset, length, largest_at, scale)
-                    continue
-                from_x = x + ((group * shape.planes + plane) * shape.plane_pixels + pixel_tile * pixels + offset) * 16
-                stage[at // 16 : at // 16 + length] = memory(from_x, length * 8, torch.float16).view(length, 8)
+                    seen = gathered(source, grid, group * shape.input_channels + channel, held, moves, pixel_tile * pixels + offset, length, largest_at, scale)
+                else:
+                    from_x = x + ((group * shape.planes + plane) * shape.plane_pixels + pixel_tile * pixels + offset) * 16
+                    seen = memory(from_x, length * 8, torch.float16).view(length, 8)
+                stage[:, at // 16 : at // 16 + length] = seen.T
             from_w = w + (weights + (group * shape.row_tiles.by + row_tile) * phase_steps + step_number) * step_bytes
-            packed = memory(from_w, stage_steps * step_bytes // 2, torch.float16).view(stage_steps, 2, rows, 8).float()
-            for i, word in enumerate(memory(steps, first_step + stage_steps, torch.int64)[first_step:].tolist()):
-                base, apart, eight = word & 0xFFFF, word >> 16 & 0xFFFF, word >> 32
-                assert eight == 8 and (base + apart + pixels) * 16 <= window_bytes
-                for chunk in range(2):
-                    seen = stage[base + chunk * apart : base + chunk * apart + pixels].float()
-                    # What a pixel beyond the grid holds is no number; it must not reach the others.
-                    sums += packed[i, chunk] @ seen.T
+            if from_w not in factors:
+                packed = memory(from_w, stage_steps * step_bytes // 2, torch.float16).view(stage_steps, 2, rows, 8)
+                factors[from_w] = packed.permute(2, 3, 0, 1).reshape(rows, -1).float()
+            # What a pixel beyond the grid holds is no number; it must not reach the others.
+            sums += factors[from_w] @ stage.unfold(1, pixels, 1)[:, starts[s]].view(-1, pixels)
         number = torch.arange(pixel_tile * pixels, (pixel_tile + 1) * pixels)
         inside, at, step = torch.ones(pixels, dtype=torch.bool), torch.zeros(pixels, dtype=torch.int64), 1
         for a in (2, 1, 0):
@@ -193,13 +143,18 @@ def multiply(runtime, macros, addresses, shared_bytes):
             step *= out.size[a]
         inside &= number < grid.batches
         at += number * out.batch_step
-        for row in range(min(rows, shape.channels * macros["SPREAD"] - row_tile * rows)):
-            channel, part = divmod(row_tile * rows + row, macros["SPREAD"])
-            channel += group * shape.channels
+        spread, vector_size = macros["SPREAD"], macros["VECTOR"]
+        own_rows = torch.arange(min(rows, shape.channels * spread - row_tile * rows))
+        of_channel, of_part = (row_tile * rows + own_rows) // spread + group * shape.channels, (row_tile * rows + own_rows) % spread
+        for part in range(spread):
+            row, channel = own_rows[of_part == part], of_channel[of_part == part]
+            if not len(row):
+                continue
             some = inside & near & (along + part >= 0) & (along + part < out.size[2])
-            vector = some.view(-1, macros["VECTOR"])
-            assert bool((vector.all(1) == vector.any(1)).all()) and bool(((at + along)[some].view(-1, macros["VECTOR"])[:, 0] % macros["VECTOR"] == 0).all())
-            made[(at + along)[some] + part + channel * out.channel_step] = sums[row, some] * factor[channel] + added[channel]
+            vector, place = some.view(-1, vector_size), (at + along)[some]
+            assert bool((vector.all(1) == vector.any(1)).all()) and bool((place.view(-1, vector_size)[:, 0] % vector_size == 0).all())
+            answers = sums[row][:, some] * factor[channel, None] + added[channel, None]
+            made[place + part + channel[:, None] * out.channel_step] = answers
     return made
 
 
@@ -399,7 +354,9 @@ def main():
     if shutil.which("g++") is None:
         print("there is no g++")
         return 77
+    torch.set_num_threads(1)  # more of them wait for each other: the tensors are small
     with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("HONE_HOST_KERNELS", folder)  # every section has the same kernels
         module, driver = load_runtime(folder)
         for name, section in sorted(globals().items()):
             if name.startswith("section_") and OPTIONS.only in name:

@@ -19,6 +19,7 @@ import types
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
+HOST_FLAGS = ["-std=c++20", "-O0", "-w", "-fPIC", "-ffp-contract=fast", "-DHONE_HOST", "-fno-strict-aliasing"]
 CPU_FLAGS = []  # more for the compiler: narrower vectors, say
 ROOT = HERE.parents[1]
 sys.path.insert(0, os.environ.get("HONE_WORKER") or str(ROOT / "worker"))
@@ -87,9 +88,8 @@ class HostDriver:
         if not library.exists():
             file = cache / (name + ".cpp")
             file.write_text(text)
-            flags = ["-std=c++20", "-O0", "-w", "-fPIC", "-ffp-contract=fast", "-DHONE_HOST", "-fno-strict-aliasing"]
-            _compile_header(cache, flags)
-            subprocess.run(["g++", *flags, "-shared", "-I", str(cache), "-I", str(HERE), str(file), "-o", str(library) + ".tmp", "-lpthread"], check=True)
+            _compile_header(cache, HOST_FLAGS)
+            subprocess.run(["g++", *HOST_FLAGS, "-shared", "-I", str(cache), "-I", str(HERE), str(file), "-o", str(library) + ".tmp", "-lpthread"], check=True)
             os.replace(str(library) + ".tmp", library)
         self.library, self.entries = ctypes.CDLL(str(library)), []
 
