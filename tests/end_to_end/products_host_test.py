@@ -7,12 +7,8 @@ Exit code 1 when an answer is wrong, 77 without torch or g++.
 
 import argparse
 import ctypes
-import hashlib
 import os
-import pathlib
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import types
@@ -24,77 +20,25 @@ import torch
 
 import fused_house
 import runtime_text
+from host_kernels import library_of, memory, wrapped
 
-HERE = pathlib.Path(__file__).resolve().parent
 TILE, DEPTH = 128, 64
 ULP = 2.0**-23
-PRELUDE = """
-#include "cuda_on_host.h"
-#include <algorithm>
-using std::max; using std::min;
-#define __align__(n) __attribute__((aligned(n)))
-static HoneIndex blockDim;
-struct float2 { float x, y; };
-struct float4 { float x, y, z, w; };
-struct uint4 { unsigned x, y, z, w; };
-static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-static inline unsigned __float_as_uint(float v) { return (unsigned)__float_as_int(v); }
-static inline float __uint_as_float(unsigned v) { return __int_as_float((int)v); }
-static inline unsigned atomicMax(unsigned* at, unsigned v) { const unsigned had = *at; *at = max(had, v); return had; }
-static inline unsigned atomicMin(unsigned* at, unsigned v) { const unsigned had = *at; *at = min(had, v); return had; }
-static inline unsigned atomicOr(unsigned* at, unsigned v) { const unsigned had = *at; *at |= v; return had; }
-static inline unsigned atomicAdd(unsigned* at, unsigned v) { const unsigned had = *at; *at += v; return had; }
-static inline void __threadfence() {}
-static inline unsigned __ldcg(const unsigned* at) { return *at; }
-static inline unsigned __reduce_max_sync(unsigned, unsigned v) {
-  for (int step = 16; step > 0; step /= 2) v = max(v, hone_exchange(v, threadIdx.x % 32 ^ step));
-  return v;
-}
-static int hone_any;
-static inline int __syncthreads_or(int v) {
-  if (threadIdx.x == 0) hone_any = 0;
-  __syncthreads();
-  if (v) hone_any = 1;
-  __syncthreads();
-  const int any = hone_any;
-  __syncthreads();
-  return any;
-}
-static inline unsigned pack_halves(float a, float b) { return float_to_half(a) | (unsigned)float_to_half(b) << 16; }
-static inline float2 unpack_halves(unsigned v) { return {half_to_float(v & 0xffff), half_to_float(v >> 16)}; }
-"""
 
 
 def host_source():
     product = runtime_text.included("split_gemm.cu")
     sums = product[product.index('extern "C" __global__ void __launch_bounds__(256)\nsplit_sum') : product.index("// A row of x that holds")]
     source = runtime_text.included("part_split_operand.cu") + sums + runtime_text.included("split_plain.cu")
-    wrappers = []
-    for name, parameters in re.findall(r'extern "C" __global__ void __launch_bounds__\(\d+\)\n(\w+)\((.*?)\) \{', source, re.S):
-        kinds = [re.sub(r"\s*\w+$", "", p.strip()) for p in parameters.split(",")]
-        given = ", ".join("*(%s*)a[%d]" % (kind, i) for i, kind in enumerate(kinds))
-        wrappers.append(
-            'extern "C" void run_%s(void** a, unsigned x, unsigned y, unsigned z, unsigned t) {\n  gridDim = {x, y, z}; blockDim = {t, 1, 1};\n'
-            "  for (blockIdx.z = 0; blockIdx.z < z; ++blockIdx.z) for (blockIdx.y = 0; blockIdx.y < y; ++blockIdx.y)\n"
-            "    hone_launch([&] { %s(%s); }, x, t, 1, 0);\n}\n" % (name, name, given)
-        )
-    return PRELUDE + source + "\n".join(wrappers)
+    return wrapped(source)
 
 
 class HostDriver:
     """Takes launches as the CUDA driver does."""
 
     def __init__(self, folder):
-        cache = pathlib.Path(os.environ.get("HONE_HOST_KERNELS") or folder)
-        cache.mkdir(parents=True, exist_ok=True)
-        text = host_source()
-        library = cache / ("split-" + hashlib.sha256((text + (HERE / "cuda_on_host.h").read_text()).encode()).hexdigest()[:20] + ".so")
-        if not library.exists():
-            library.with_suffix(".cpp").write_text(text)
-            flags = ["-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-DHONE_HOST", "-fno-strict-aliasing", "-DTILE=128", "-DDEPTH=64", "-DCOLUMN_BITS=15", "-I", str(HERE)]
-            subprocess.run(["g++", *flags, str(library.with_suffix(".cpp")), "-o", str(library) + ".tmp", "-lpthread"], check=True)
-            os.replace(str(library) + ".tmp", library)
-        self.library, self.entries, self.launched = ctypes.CDLL(str(library)), [], []
+        library = library_of(host_source(), folder, ["-DTILE=128", "-DDEPTH=64", "-DCOLUMN_BITS=15"], optimised=True)
+        self.library, self.entries, self.launched = library, [], []
 
     def function(self, device, name, macros, entry=None):
         self.entries.append(entry or name)
@@ -113,11 +57,6 @@ class HostDriver:
         if name == "split_product":
             return multiply(addresses)
         getattr(self.library, "run_" + name)(addresses, config.gx, config.gy, config.gz, config.bx)
-
-
-def memory(at, count, dtype):
-    size = count * torch.empty(0, dtype=dtype).element_size()
-    return torch.frombuffer((ctypes.c_char * size).from_address(at), dtype=dtype)
 
 
 def terms_of(at, tiles, blocks):
@@ -330,6 +269,7 @@ def main():
     if not shutil.which("g++"):
         print("skipped: no g++")
         return 77
+    torch.set_num_threads(1)  # more of them wait for each other: most tensors are small
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("HONE_HOST_KERNELS", folder)  # every section has the same kernels
         for name, section in sorted(globals().items()):
