@@ -25,7 +25,6 @@ import runtime_text
 HERE = pathlib.Path(__file__).resolve().parent
 PRELUDE = """
 #include "cuda_on_host.h"
-#include <algorithm>
 using std::max; using std::min;
 static unsigned* host_shared() { return (unsigned*)hone_block->shared.data(); }
 static unsigned __cvta_generic_to_shared(const void* at) { return (unsigned)((const char*)at - hone_block->shared.data()); }
@@ -35,32 +34,44 @@ static void copy16(unsigned to, const void* from) { std::memcpy(hone_block->shar
 static void end_copies() {}
 static void wait_copies() {}
 static unsigned short half_at(unsigned at) { unsigned short v; std::memcpy(&v, hone_block->shared.data() + at, 2); return v; }
+// What each lane of a warp holds, for all lanes of it to read: one exchange instead of one per word.
+static unsigned host_words[256][6];
+static unsigned (*shown())[6] { hone_syncwarp(); return host_words + threadIdx.x / 32 * 32; }
 // Lane 8 m + r has the address of row r of matrix m. A lane gets two neighbours of row lane / 4.
 static void load4(unsigned (&r)[4], unsigned at) {
   const unsigned lane = threadIdx.x % 32;
+  host_words[threadIdx.x][0] = at;
+  const auto held = shown();
   for (unsigned m = 0; m < 4; ++m) {
-    const unsigned row = hone_exchange(at, m * 8 + lane / 4) + lane % 4 * 4;
+    const unsigned row = held[m * 8 + lane / 4][0] + lane % 4 * 4;
     r[m] = half_at(row) | (unsigned)half_at(row + 2) << 16;
   }
+  hone_syncwarp();
 }
 static void load4_across(unsigned (&r)[4], unsigned at) {
   const unsigned lane = threadIdx.x % 32;
+  host_words[threadIdx.x][0] = at;
+  const auto held = shown();
   for (unsigned m = 0; m < 4; ++m) {
-    const unsigned one = hone_exchange(at, m * 8 + lane % 4 * 2), two = hone_exchange(at, m * 8 + lane % 4 * 2 + 1);
+    const unsigned one = held[m * 8 + lane % 4 * 2][0], two = held[m * 8 + lane % 4 * 2 + 1][0];
     r[m] = half_at(one + lane / 4 * 2) | (unsigned)half_at(two + lane / 4 * 2) << 16;
   }
+  hone_syncwarp();
 }
 static void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   const unsigned lane = threadIdx.x % 32;
-  const unsigned b[2] = {b0, b1};
+  const unsigned own[6] = {a[0], a[1], a[2], a[3], b0, b1};
+  std::memcpy(host_words[threadIdx.x], own, sizeof(own));
+  const auto held = shown();
   double sums[4] = {c[0], c[1], c[2], c[3]};
   for (unsigned k = 0; k < 8; ++k) {  // pairs of neighbours
     unsigned left[2], right[2];
-    for (unsigned r = 0; r < 2; ++r) left[r] = hone_exchange(a[r + k / 4 * 2], lane / 4 * 4 + k % 4);
-    for (unsigned n = 0; n < 2; ++n) right[n] = hone_exchange(b[k / 4], (lane % 4 * 2 + n) * 4 + k % 4);
+    for (unsigned r = 0; r < 2; ++r) left[r] = held[lane / 4 * 4 + k % 4][r + k / 4 * 2];
+    for (unsigned n = 0; n < 2; ++n) right[n] = held[(lane % 4 * 2 + n) * 4 + k % 4][4 + k / 4];
     for (unsigned i = 0; i < 4; ++i)
       for (int j = 0; j < 2; ++j) sums[i] += (double)half_of(left[i / 2], j) * half_of(right[i % 2], j);
   }
+  hone_syncwarp();
   for (unsigned i = 0; i < 4; ++i) c[i] = (float)sums[i];
 }
 static float __shfl_xor_sync(unsigned, float v, int lanes) { return __int_as_float((int)hone_exchange((unsigned)__float_as_int(v), threadIdx.x % 32 ^ lanes)); }
@@ -142,6 +153,7 @@ def main():
     if not shutil.which("g++"):
         print("there is no g++")
         return 77
+    torch.set_num_threads(1)  # more of them wait for each other: the tensors are small
     torch.manual_seed(3)
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
