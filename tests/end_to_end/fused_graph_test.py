@@ -509,7 +509,7 @@ def main():
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--random", "--count", type=int, default=60, help="how many random modules, from seed 0 on")
     parser.add_argument("--flags", default="", help="for the compiler of CPU kernels: -mno-avx has vectors of four; CXX names another compiler")
-    parser.add_argument("--together", type=int, default=12, help="modules in one file")
+    parser.add_argument("--together", type=int, default=36, help="modules in one file")
     options = parser.parse_args()
     fused_house.CPU_FLAGS += options.flags.split()
     options.devices = [options.device] if options.device else ["cuda", "cpu"]

@@ -152,7 +152,8 @@ def compile_apart(bundles, root):
         (folder / ("file%d.py" % number)).write_text(bundle.files["triton"][0])
         state = {name: tensor for pairs in (bundle.model.named_parameters(), bundle.model.named_buffers()) for name, tensor in pairs}
         torch.save({"inputs": bundle.inputs, "model": state}, folder / ("file%d.pt" % number))
-    environment = {**os.environ, "TRITON_CACHE_DIR": str(root / "cache")}
+    # Line numbers are for debuggers, and LLVM carries them through all its passes.
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(root / "cache"), "TRITON_DISABLE_LINE_INFO": "1"}
     environment.pop("TRITON_INTERPRET")
     return subprocess.run([sys.executable, "-B", __file__, "--tool", "none", "--compile", str(folder)], env=environment).returncode
 
