@@ -252,9 +252,12 @@ bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {
     if (far_ahead)
       for (double& lead : leads) lead = -std::expm1(-lead);
     std::sort(leads.begin(), leads.end());
-    // Rounds that agree on the winner are no scatter, however much they differ. One freak round of many does
-    // not change that: an empty block that was interrupted makes its round's time negative.
-    if (ChanceToAgree(leads) <= kAgreeByChance) continue;
+    // Rounds that agree on the winner are no scatter, however much they differ. Where three pairs do, one
+    // freak round of many changes nothing: an empty block that was interrupted makes its round's time
+    // negative. One pair alone must agree in all rounds, because neighbouring rounds are slow together.
+    if (leads.front() > 0 ? leads.size() >= kLeastRounds
+                          : pairs.size() >= kPairsToAccept && ChanceToAgree(leads) <= kAgreeByChance)
+      continue;
     const double middle = MedianOf(leads), towards_one = middle - leads[leads.size() / 4];
     if (!std::isfinite(middle) || !std::isfinite(towards_one)) return false;
     // Either of the two may be small by chance. The scatter of a median is that of the rounds over the root

@@ -224,10 +224,14 @@ TEST(StandsOut, OneFreakRoundOfNineChangesNothing) {
   // was interrupted.
   const std::vector<double> candidate = {27, 15, 48, 33, 16, 22, 17, 45, 16};
   const std::vector<double> baseline = {51, 52, 51, 118, 52, -2.4, 51, 52, 52};
-  EXPECT_TRUE(StandsOut({Pair(candidate, baseline)}, 2.2));
+  const auto pairs = [&](const std::vector<double>& us, size_t count) {
+    return std::vector<PairTimes>(count, Pair(candidate, us));
+  };
+  EXPECT_TRUE(StandsOut(pairs(baseline, 3), 2.2));
+  EXPECT_FALSE(StandsOut(pairs(baseline, 1), 2.2)) << "neighbouring rounds are slow together";
   std::vector<double> two = baseline;
   two[0] = 20;
-  EXPECT_FALSE(StandsOut({Pair(candidate, two)}, 2.2)) << "two of nine rounds say otherwise";
+  EXPECT_FALSE(StandsOut(pairs(two, 3), 2.2)) << "two of nine rounds say otherwise";
 }
 
 TEST(StandsOut, IsNotWeakenedByRoundsThatWereTooFastToTell) {
