@@ -60,6 +60,17 @@ void CudaEmitter::NameGathers() {
   }
 }
 
+Json CudaEmitter::MapOutput(size_t i, bool has_inputs, Json* lines) {
+  const Output& output = kernel_.outputs[i];
+  const DType dtype = program_.at(output.item).dtype;
+  lines->push_back(fmt::format("y{} = {};", i, printer_.Name(output.instruction)));
+  return {{"name", fmt::format("y{}", i)},
+          {"ctype", ComputedType(dtype)},
+          {"type", StoredType(dtype)},
+          {"pointer", Pointer(output.item, KernelOperand::Role::kOutput)},
+          {"comma", has_inputs || i > 0}};
+}
+
 Status CudaEmitter::Pointwise() {
   out_.layout = "pointwise";
   NameGathers();
@@ -91,18 +102,11 @@ Status CudaEmitter::Pointwise() {
   }
   for (const int i : closure.statements) lines.push_back(printer_.Statement(i));
   for (size_t i = 0; i < kernel_.outputs.size(); ++i) {
-    const Output& output = kernel_.outputs[i];
-    const Item& it = program_.at(output.item);
-    const std::string pointer = Pointer(output.item, KernelOperand::Role::kOutput);
-    outputs.push_back({{"name", fmt::format("y{}", i)},
-                       {"ctype", ComputedType(it.dtype)},
-                       {"type", StoredType(it.dtype)},
-                       {"pointer", pointer},
-                       {"comma", !inputs.empty() || i > 0},
-                       {"row", SideBySide(stores_[i], inner, vec)},
-                       {"step", stores_[i][inner]},
-                       {"at", Offset(Part(stores_[i], false), "i")}});
-    lines.push_back(fmt::format("y{} = {};", i, printer_.Name(output.instruction)));
+    Json output = MapOutput(i, !inputs.empty(), &lines);
+    output.update({{"row", SideBySide(stores_[i], inner, vec)},
+                   {"step", stores_[i][inner]},
+                   {"at", Offset(Part(stores_[i], false), "i")}});
+    outputs.push_back(output);
   }
   // One vector of a thread is on its way at a time: the block scheduler keeps memory busier than unrolling
   // does.
@@ -123,7 +127,7 @@ Status CudaEmitter::Pointwise() {
   launch.threads = threads;
   launch.blocks = Up(total, threads * unroll * vec);
   out_.launches = {launch};
-  HONE_RETURN_IF_ERROR(Render("fused_pointwise.cu", {}));
+  HONE_RETURN_IF_ERROR(Render("fused_pointwise.cu", {{"compute_text", "part_fused_compute.cu"}}));
   for (const int i : Reads(closure))
     if (gathers(i) || is_place(i)) return Ok();
   if (kernel_.outputs.size() != 1 || program_.at(kernel_.outputs[0].item).dtype != DType::kFloat32 ||

@@ -50,6 +50,8 @@ class CudaEmitter : public Emitter {
   // The operand's part of a load: its name, types and pointer. For a gather it is the address that the index
   // moves, for a place the number itself.
   Json Operand(int i);
+  // The result's part of a store in a map, and the line of the map that computes it.
+  Json MapOutput(size_t i, bool has_inputs, Json* lines);
   // Side by side along axis `d`, from a boundary of a vector on.
   bool InRow(int i, size_t d, int64_t vec) const {
     return at(i).kind == ItemKind::kTensor && at(i).start % vec == 0 && SideBySide(load(i), d, vec);

@@ -70,18 +70,10 @@ Status CudaEmitter::Tiled(size_t p, const std::vector<int>& reads, const std::ve
   }
   for (const int i : statements) lines.push_back(printer_.Statement(i));
   for (size_t i = 0; i < kernel_.outputs.size(); ++i) {
-    const Output& output = kernel_.outputs[i];
-    const Item& it = program_.at(output.item);
-    const std::string pointer = Pointer(output.item, KernelOperand::Role::kOutput);
-    outputs.push_back({{"name", fmt::format("y{}", i)},
-                       {"ctype", ComputedType(it.dtype)},
-                       {"type", StoredType(it.dtype)},
-                       {"pointer", pointer},
-                       {"comma", !inputs.empty() || i > 0},
-                       {"pairs", pairs(stores_[i], q, 0)},
-                       {"step_p", stores_[i][p]},
-                       {"at", around(stores_[i])}});
-    lines.push_back(fmt::format("y{} = {};", i, printer_.Name(output.instruction)));
+    Json output = MapOutput(i, !inputs.empty(), &lines);
+    output.update(
+        {{"pairs", pairs(stores_[i], q, 0)}, {"step_p", stores_[i][p]}, {"at", around(stores_[i])}});
+    outputs.push_back(output);
   }
   const int64_t tiles_p = Up(sizes_[p], kSide), tiles_q = Up(sizes_[q], kSide);
   values_.update({{"size_p", sizes_[p]},
@@ -98,7 +90,7 @@ Status CudaEmitter::Tiled(size_t p, const std::vector<int>& reads, const std::ve
   launch.threads = 256;
   launch.blocks = tiles_p * tiles_q * outside;
   out_.launches = {launch};
-  return Render("fused_tiled.cu", {});
+  return Render("fused_tiled.cu", {{"compute_text", "part_fused_compute.cu"}});
 }
 
 }  // namespace hone::fused

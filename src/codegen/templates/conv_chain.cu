@@ -7,12 +7,7 @@ struct Chain : Imagined {
 @end@
 };
 
-HONE_FN void compute(@for x in inputs@@if not loop.first@, @end@const @{x.ctype}@ @{x.name}@@end@@for y in outputs@@if y.comma@, @end@@{y.ctype}@& @{y.name}@@end@) {
-@for line in lines@
-  @{line}@
-@end@
-}
-
+@{compute_text}@
 HONE_FN float chained(const Chain& a, const Index i, const float v) {
   float y;
   compute(@for x in inputs@@if x.whole@HONE_READ_@{x.pointer}@((widen<@{x.ctype}@, @{x.type}@>(a.@{x.pointer}@[i])))@else@widen<@{x.ctype}@, @{x.type}@>(*(a.@{x.pointer}@ + (@{x.at}@)))@end@, @end@y);

@@ -12,12 +12,7 @@ struct Arguments : Imagined {
 @end@
 };
 
-HONE_FN void compute(@for x in inputs@@if not loop.first@, @end@const @{x.ctype}@ @{x.name}@@end@@for y in outputs@@if y.comma@, @end@@{y.ctype}@& @{y.name}@@end@) {
-@for line in lines@
-  @{line}@
-@end@
-}
-
+@{compute_text}@
 extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments a) {
   const Index first = ((Index)blockIdx.x * (THREADS * UNROLL) + threadIdx.x) * VEC;
 @for x in inputs@

@@ -57,6 +57,8 @@ __device__ __forceinline__ Pixel pixel_at(const Grid& grid, u32 number) {
     return p;
 }
 
+@@part_halves.cu@@
+
 // The power of two that x is multiplied with before it is rounded to fp16. The preset one holds for a largest value in [low, high).
 struct Preset {
     float scale;
@@ -67,20 +69,5 @@ __device__ __forceinline__ bool preset_holds(const Preset& preset, u32 largest) 
 }
 __device__ __forceinline__ float scale_of(const Preset& preset, u32 largest) {
     if (preset_holds(preset, largest) || largest >= INFINITE) return preset.scale;
-    const int exponent = (int)(largest >> 23) - 127;
-    return __uint_as_float((u32)(127 + min(126, 13 - exponent)) << 23);
+    return upper_end_scale(largest);
 }
-
-#ifndef HONE_HOST
-__device__ __forceinline__ u32 pack_halves(float first, float second) {
-    u32 packed;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
-    return packed;
-}
-
-__device__ __forceinline__ float2 unpack_halves(u32 packed) {
-    float2 v;
-    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.f16 %0, low;\ncvt.f32.f16 %1, high;\n}" : "=f"(v.x), "=f"(v.y) : "r"(packed));
-    return v;
-}
-#endif
