@@ -7,6 +7,7 @@
 #   scripts/setup.sh build      only what a build needs
 #   scripts/setup.sh test       what a build and the tests need
 #   scripts/setup.sh python     only a Python with torch
+#   scripts/setup.sh package    a Python with what the tests of the Python package need, beside the one with torch
 set -euo pipefail
 
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -19,6 +20,8 @@ test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format cla
   chromium chromium-driver)
 
 torch_spec=(torch==2.11.0 numpy)
+# For tests of the Python package: the builder of the wheel, and the libraries that its extras name.
+package_spec=(scikit-build-core==1.1.1 mcp==2.3.0 "ray[default]==2.60.0" ipython==9.18.1)
 uv_spec=uv==0.13.7
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -169,6 +172,33 @@ make_python() {
   say "made $data/python in $((SECONDS - began)) s ($(du -sh "$data/python" | cut -f1))"
 }
 
+# An interpreter of the same version that sees the torch of Hone's own Python and has package_spec in a folder of its own.
+need_package_python() {
+  local env=$data/package-python temporary torch_folder
+  local interpreter=${HONE_PYTHON:-$data/python/bin/python3}
+  [[ $(cat "$env/hone-made" 2>/dev/null) != "${package_spec[*]}" ]] || return 0
+  torch_folder=$("$interpreter" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))') ||
+    fail "$interpreter has no torch; run scripts/setup.sh python first"
+  exec 8>"$data/.setup.lock"
+  flock 8
+  if [[ $(cat "$env/hone-made" 2>/dev/null) != "${package_spec[*]}" ]]; then
+    say "making a Python with ${package_spec[*]} in $env"
+    rm -rf "$env" "$data"/.setup-package.*
+    temporary=$(mktemp -d "$data/.setup-package.XXXXXX")
+    # shellcheck disable=SC2064  # the folder of this very call
+    trap "rm -rf '$temporary'" EXIT
+    trap 'exit 130' INT TERM HUP
+    # Environments do not move: it is made in its place and named in hone-made when complete.
+    "$interpreter" -m venv "$env"
+    "$env/bin/python3" -m pip install -q --disable-pip-version-check --no-cache-dir "$uv_spec"
+    printf '%s\n' "$torch_folder" >"$("$env/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/hone-torch.pth"
+    uv_install "$env" "$temporary/cache" "${package_spec[@]}"
+    rm -rf "$temporary"
+    printf '%s\n' "${package_spec[*]}" >"$env/hone-made"
+  fi
+  exec 8>&-
+}
+
 need_grammars() {
   [[ ! -x $root/scripts/fetch_grammars.sh ]] || "$root/scripts/fetch_grammars.sh"
 }
@@ -188,6 +218,7 @@ case ${1:-all} in
     need_grammars
     ;;
   python) need_python ;;
+  package) need_package_python ;;
   -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" ;;
   *) fail "unknown request '$1'; see scripts/setup.sh --help" ;;
 esac

@@ -15,4 +15,5 @@ set_tests_properties(house.ptx PROPERTIES TIMEOUT 300)
 # The sanitizers bring their own runtime libraries.
 if(TARGET hone AND NOT HONE_SANITIZE)
   hone_house_test(self_contained self_contained_test.sh $<TARGET_FILE:hone>)
+  hone_house_test(version version_test.sh ${CMAKE_SOURCE_DIR} $<TARGET_FILE:hone>)
 endif()

@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
+#include "cli/module_task.h"
 #include "pipeline/candidate_judge.h"
 #include "pipeline/verdict_reuse.h"
 #include "report/verdict_report.h"
@@ -22,6 +25,7 @@ namespace {
 
 struct BenchFlags : JudgeFlags {
   std::string task;
+  ModuleFlags module;
   std::vector<std::string> candidates;
   bool json = false;
   bool verbose = false;
@@ -29,6 +33,7 @@ struct BenchFlags : JudgeFlags {
   bool again = false;
   bool from_stdin = false;
   bool check_only = false;
+  bool progress = false;
 };
 
 // If saving fails, the verdict is still printed.
@@ -52,10 +57,12 @@ void Save(const OrderedJson& record, const Verdict& verdict, const ReferenceSess
 
 class Bench {
  public:
-  explicit Bench(const BenchFlags& flags) : flags_(flags), line_(LiveLine::Choose(flags.json)) {}
+  explicit Bench(const BenchFlags& flags)
+      : flags_(flags), line_(LiveLine::Choose(flags.json && !flags.progress)) {}
 
   Result<int> Run() {
-    HONE_ASSIGN_OR_RETURN(task_, LoadTaskFile(flags_.task));
+    HONE_ASSIGN_OR_RETURN(const fs::path path, TaskFileFor(flags_.task, flags_.module, flags_.python));
+    HONE_ASSIGN_OR_RETURN(task_, LoadTaskFile(path));
     std::vector<CandidateFile> candidates;
     for (const std::string& path : flags_.candidates) {
       HONE_ASSIGN_OR_RETURN(CandidateFile candidate, LoadCandidateFile(path));
@@ -75,7 +82,7 @@ class Bench {
   Status One(const CandidateFile& candidate, bool another_follows) {
     if (const std::optional<KnownVerdict> known = Known(candidate)) return ShowKnown(*known);
     HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, judge_->Session(line_.AsProgress(task_.name)));
-    judge_->SetAnotherFollows(another_follows);
+    judge_->SetNext(another_follows ? NextCandidate::kComes : NextCandidate::kNone);
     HONE_ASSIGN_OR_RETURN(const Judged judged, judge_->Judge(candidate, line_.AsProgress(candidate.name)));
     OrderedJson record = judged.record;
     if (flags_.verbose || !flags_.json) record["measurement"] = ToJson(judged.measurement);
@@ -104,15 +111,17 @@ class Bench {
     return Print(record);
   }
 
-  Status Print(const OrderedJson& record) {
+  Status Print(OrderedJson record) {
     line_.Clear();
+    const std::string reason = GetString(Json(record), "reason");
+    record["right"] = AnswersAreRight(reason);
+    record["next_step"] = NextStep(reason);
     if (flags_.json)
       fmt::print("{}\n", DumpJson(record));
     else
       fmt::print("{}", VerdictText(Json(record), Style(stdout), flags_.verbose));
     std::fflush(stdout);
-    const bool right =
-        flags_.check_only && GetString(Json(record), "reason") == NameOf(Reason::kSpeedNotJudged);
+    const bool right = flags_.check_only && reason == NameOf(Reason::kSpeedNotJudged);
     if (!right && GetString(Json(record), "verdict") != "accepted")
       worst_ = std::max(worst_, static_cast<int>(kExitRejected));
     return Ok();
@@ -129,9 +138,15 @@ class Bench {
         std::fflush(stdout);
         continue;
       }
-      HONE_RETURN_IF_ERROR(One(*candidate, true));
+      HONE_RETURN_IF_ERROR(One(*candidate, MoreMayCome()));
     }
     return Ok();
+  }
+
+  // False at the end of the input. Does not wait for it: a program may send the next path after this verdict.
+  static bool MoreMayCome() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return poll(&input, 1, 0) <= 0 || std::cin.peek() != std::char_traits<char>::eof();
   }
 
   BenchFlags flags_;
@@ -150,7 +165,7 @@ void AddBenchCommand(CommandTable& table) {
       "bench",
       "Check a candidate against PyTorch and time it against the fastest PyTorch baseline (inference only)");
   auto flags = std::make_shared<BenchFlags>();
-  command.Add("TASK", &flags->task, kTaskHelp).Required();
+  command.Add("TASK", &flags->task, kTaskOrModuleHelp).Required();
   command.Add("CANDIDATE", &flags->candidates, "Files that define ModelNew; all share one reference run");
   command.Add("--json", &flags->json, "Print one JSON object per candidate, one per line");
   command.Add("-v,--verbose", &flags->verbose, "Print every measured value");
@@ -158,10 +173,12 @@ void AddBenchCommand(CommandTable& table) {
   command.Add(
       "--again", &flags->again,
       "Judge again even if the store holds a verdict for the same files, options, device and versions");
+  command.Add("--progress", &flags->progress, "Print the phases on standard error, with --json too");
   command.Add("--check-only", &flags->check_only,
               "Check the answers and the contract for later use; time nothing");
   command.Add("--stdin", &flags->from_stdin,
               "After the candidates named here, read more paths from standard input, one per line");
+  AddModuleFlags(command, &flags->module);
   AddJudgeFlags(command, flags.get());
   command.Note(
       "Exit code: 0 accepted (with --check-only: right), 1 not accepted, 2 wrong usage, 3 Hone could not "

@@ -25,6 +25,8 @@ void AddAllCommands(CommandTable& table, const std::vector<Setting>* settings) {
   AddExportCommand(table);
   AddTailCommand(table);
   AddServeCommand(table);
+  AddMcpCommand(table);
+  AddAgentAskCommand(table);
   AddImportCommand(table);
   AddArchiveCommand(table);
   AddGcCommand(table);

@@ -24,6 +24,8 @@ void AddReportCommand(CommandTable& table);
 void AddExportCommand(CommandTable& table);
 void AddTailCommand(CommandTable& table);
 void AddServeCommand(CommandTable& table);
+void AddMcpCommand(CommandTable& table);
+void AddAgentAskCommand(CommandTable& table);
 void AddImportCommand(CommandTable& table);
 void AddArchiveCommand(CommandTable& table);
 void AddGcCommand(CommandTable& table);

@@ -131,8 +131,6 @@ Result<SessionOptions> ResolveJudge(const JudgeFlags& flags) {
   return options;
 }
 
-namespace {
-
 const char* KindName(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kUsage:
@@ -154,6 +152,8 @@ const char* KindName(ErrorKind kind) {
   }
   return "internal";
 }
+
+namespace {
 
 OrderedJson FailureJson(const Error& error, int exit_code) {
   return {{"status", "failed"},

@@ -42,6 +42,9 @@ bool HasGpuIn(const fs::path& devices);
 // Finds Python, the device and the sandbox; the error says what is missing and how to get it.
 Result<SessionOptions> ResolveJudge(const JudgeFlags& flags);
 
+// "usage", "io", ...: the word for a kind of Error in JSON.
+const char* KindName(ErrorKind kind);
+
 // "hone: <message>" on stderr, line by line; returns the exit code. With `json` also an object on stdout, so
 // that a program that reads JSON gets some: {"status": "failed", "error": {"kind", "message"}, "exit_code"}.
 int Report(const Error& error, bool json = false);

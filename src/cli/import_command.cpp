@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -12,13 +13,15 @@
 #include "cli/run_launcher.h"
 #include "pipeline/recorder.h"
 #include "pipeline/run_archive.h"
+#include "pipeline/suite_archive.h"
+#include "report/suite_report.h"
 
 namespace hone {
 
 namespace {
 
 struct ImportFlags : OptimizeFlags {
-  std::string where;
+  std::vector<std::string> where;
   std::string tasks;
   bool judge = false;
 };
@@ -76,16 +79,16 @@ fs::path TaskOfProblem(const fs::path& folder, int problem) {
 Result<std::vector<Batch>> FindBatches(const ImportFlags& flags) {
   std::error_code code;
   std::vector<fs::path> files;
-  fs::recursive_directory_iterator entries(flags.where, code);
-  if (code)
-    return Error{ErrorKind::kNotFound, "cannot read the folder " + flags.where + ": " + code.message()};
+  const std::string& where = flags.where[0];
+  fs::recursive_directory_iterator entries(where, code);
+  if (code) return Error{ErrorKind::kNotFound, "cannot read the folder " + where + ": " + code.message()};
   for (const fs::directory_entry& entry : entries)
     if (entry.is_regular_file(code) && entry.path().extension() == ".py" &&
         entry.path().filename() != "__init__.py")
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   Json results;
-  const Result<std::string> text = ReadFile(fs::path(flags.where) / "eval_results.json", 256u << 20);
+  const Result<std::string> text = ReadFile(fs::path(where) / "eval_results.json", 256u << 20);
   if (text.ok()) {
     Result<Json> parsed = ParseJson(*text);
     if (parsed.ok()) results = std::move(*parsed);
@@ -112,10 +115,10 @@ Result<std::vector<Batch>> FindBatches(const ImportFlags& flags) {
   if (!others.files.empty()) {
     others.task = flags.task;
     others.label =
-        flags.task.empty() ? fs::path(flags.where).filename().string() : fs::path(flags.task).stem().string();
+        flags.task.empty() ? fs::path(where).filename().string() : fs::path(flags.task).stem().string();
     batches.push_back(std::move(others));
   }
-  if (batches.empty()) return Error{ErrorKind::kNotFound, "there are no Python files in " + flags.where};
+  if (batches.empty()) return Error{ErrorKind::kNotFound, "there are no Python files in " + where};
   return batches;
 }
 
@@ -166,27 +169,71 @@ Result<RunRecord> Keep(RunStore& store, const Batch& batch) {
 }
 
 // A file that `hone archive` wrote, here or elsewhere.
-Result<int> ImportArchive(RunStore& store, const ImportFlags& flags) {
-  HONE_ASSIGN_OR_RETURN(const RunArchive archive,
-                        ReadRunArchive(store, flags.where).WithContext(flags.where));
+Result<OrderedJson> ImportRunFile(RunStore& store, const fs::path& file, const ImportFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(RunArchive archive, ReadRunArchive(store, file));
+  if (!flags.suite.empty()) HONE_RETURN_IF_ERROR(PutIntoSuite(store, flags.suite, &archive.rows));
   HONE_ASSIGN_OR_RETURN(const ImportedRun imported,
                         ImportRun(store, archive, flags.out.empty() ? "runs" : flags.out));
-  if (flags.json)
-    fmt::print("{}\n", DumpJson(OrderedJson{{"id", fmt::format("R{}", imported.run.id)},
-                                            {"run", imported.run.name},
-                                            {"folder", imported.run.folder},
-                                            {"known", imported.known}}));
-  else
+  if (!flags.json && !flags.quiet)
     fmt::print(
         "R{}  {}  {}\n", imported.run.id, SafeForTerminal(imported.run.name),
         imported.known ? "already in the store; nothing was changed" : SafeForTerminal(imported.run.outcome));
-  return kExitAccepted;
+  return OrderedJson{{"id", fmt::format("R{}", imported.run.id)},
+                     {"run", imported.run.name},
+                     {"folder", imported.run.folder},
+                     {"known", imported.known}};
+}
+
+Result<OrderedJson> ImportSuiteFile(RunStore& store, const fs::path& file, const ImportFlags& flags) {
+  if (!flags.suite.empty())
+    return Error{ErrorKind::kUsage, "this is an archive of a suite; --suite is for archives of runs"};
+  HONE_ASSIGN_OR_RETURN(const ImportedSuite imported,
+                        ImportSuite(store, file, flags.out.empty() ? "runs" : flags.out));
+  HONE_ASSIGN_OR_RETURN(const SuiteSummary summary, Summarise(store, imported.suite));
+  const std::string missing = MissingWords(summary);
+  if (!flags.json && !flags.quiet)
+    fmt::print("{}  {} runs added, {} already in the store{}\n", SafeForTerminal(imported.suite.name),
+               imported.added, imported.known, missing.empty() ? "" : "; " + SafeForTerminal(missing));
+  return OrderedJson{{"suite", imported.suite.name},
+                     {"added", imported.added},
+                     {"known", imported.known},
+                     {"missing", summary.missing.tasks},
+                     {"missing_shards", summary.missing.shards}};
+}
+
+// Every file by itself: one that is broken does not keep the others out.
+Result<int> ImportArchives(RunStore& store, const ImportFlags& flags) {
+  std::optional<Error> last;
+  for (const std::string& file : flags.where) {
+    Result<OrderedJson> line =
+        IsSuiteArchive(file) ? ImportSuiteFile(store, file, flags) : ImportRunFile(store, file, flags);
+    if (!line.ok()) {
+      last = Error{line.error().kind, file + ": " + line.error().message};
+      if (flags.where.size() == 1) return *last;
+      if (!flags.json) fmt::print(stderr, "hone: {}\n", SafeForTerminal(last->message));
+    }
+    if (!flags.json) continue;
+    OrderedJson with_file =
+        line.ok() ? *line
+                  : OrderedJson{{"error",
+                                 {{"kind", KindName(line.error().kind)}, {"message", line.error().message}}}};
+    if (flags.where.size() > 1) with_file["file"] = file;
+    fmt::print("{}\n", DumpJson(with_file));
+  }
+  return last ? kExitCannot : kExitAccepted;
 }
 
 Result<int> Import(ImportFlags flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   std::error_code ignored;
-  if (fs::is_regular_file(flags.where, ignored)) return ImportArchive(*store, flags);
+  const size_t archives =
+      static_cast<size_t>(std::count_if(flags.where.begin(), flags.where.end(), [&](const std::string& one) {
+        return fs::is_regular_file(one, ignored);
+      }));
+  if (archives == flags.where.size()) return ImportArchives(*store, flags);
+  if (flags.where.size() > 1)
+    return Error{ErrorKind::kUsage, "several paths are taken if all are archives; import folders one by one"};
+  if (!flags.suite.empty()) return Error{ErrorKind::kUsage, "--suite is for archives of runs"};
   HONE_ASSIGN_OR_RETURN(const std::vector<Batch> batches, FindBatches(flags));
   int worst = kExitAccepted;
   for (const Batch& batch : batches) {
@@ -219,9 +266,13 @@ Result<int> Import(ImportFlags flags) {
 
 void AddImportCommand(CommandTable& table) {
   Command& command = table.Add(
-      "import", "Add an archived run, a KernelBench runs folder or a folder of kernels to the store");
+      "import",
+      "Add archived runs and suites, a KernelBench runs folder or a folder of kernels to the store");
   auto flags = std::make_shared<ImportFlags>();
-  command.Add("WHERE", &flags->where, "File written by `hone archive`, or a folder").Required();
+  command.Add("WHERE", &flags->where, "Files written by `hone archive`, or a folder").Required();
+  command
+      .Add("--suite", &flags->suite, "Make archived runs members of this suite, which must be in the store")
+      .Placeholder("NAME");
   command.Add("--out", &flags->out, "Folder for the files of an archived run (default: runs)")
       .Placeholder("DIR");
   command.Add("--task", &flags->task, "Task that the kernels implement").Placeholder("FILE");
@@ -235,6 +286,7 @@ void AddImportCommand(CommandTable& table) {
   command.Add("-q,--quiet", &flags->quiet, "Print no progress");
   AddJudgeFlags(command, flags.get());
   command.Example("hone import 20260131-235959_39_GRU_expert.hone.tar.gz");
+  command.Example("hone import shards/*.hone.tar.gz");
   command.Example("hone import KernelBench/runs/my_run --tasks KernelBench/level3 --judge");
   command.Example("hone import kernels/ --task tasks/39_GRU.py --judge");
   command.Runs([flags] { return Import(*flags); });

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/module_task.h"
 #include "cli/run_launcher.h"
 #include "cli/suite_command.h"
 #include "store/run_rows.h"
@@ -8,7 +9,14 @@ namespace hone {
 
 namespace {
 
-Result<int> Optimize(const OptimizeFlags& flags) {
+Result<int> Optimize(OptimizeFlags flags, const ModuleFlags& module, const std::string& options_file) {
+  if (!options_file.empty()) {
+    HONE_ASSIGN_OR_RETURN(const std::string text, ReadFile(options_file));
+    HONE_ASSIGN_OR_RETURN(const Json options, ParseJson(text).WithContext(options_file));
+    SetOptions(RunOptionsFromJson(options), &flags);
+  }
+  HONE_ASSIGN_OR_RETURN(const fs::path task, TaskFileFor(flags.task, module, flags.python));
+  flags.task = task.string();
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   UniqueFd lock;
   HONE_ASSIGN_OR_RETURN(RunRecord run, CreateRun(*store, flags, &lock));
@@ -21,6 +29,7 @@ struct ResumeFlags {
   bool quiet = false;
   ModelFlags model;
   Budget budget;
+  SuiteResumption suite;
 };
 
 // What may differ from the session before: how to reach the model, and how much may be spent in all.
@@ -60,8 +69,10 @@ Result<int> Resume(const Command& command, ResumeFlags flags) {
   if (store->FindSuite(flags.run).ok()) {
     if (!changed.empty())
       return Error{ErrorKind::kUsage, changed[0] + " is for runs; resume the members of a suite one by one"};
-    return ResumeSuite(flags.run, 0, flags.json, flags.quiet);
+    return ResumeSuite(flags.run, flags.suite, flags.json, flags.quiet);
   }
+  for (const char* flag : {"--on", "--allow-mixed", "--table"})
+    if (command.Given(flag)) return Error{ErrorKind::kUsage, std::string(flag) + " is for suites"};
   HONE_ASSIGN_OR_RETURN(RunRecord run, store->FindRun(flags.run));
   HONE_ASSIGN_OR_RETURN(Json options, ParseJson(run.options));
   if (IsFinished(run) && !IsFromArchive(options)) return ShowFinished(*store, run, flags.json);
@@ -78,18 +89,25 @@ void AddOptimizeCommand(CommandTable& table) {
   Command& command = table.Add(
       "optimize", "Find a faster module for a task and check that it computes the same (inference only)");
   auto flags = std::make_shared<OptimizeFlags>();
-  command.Add("TASK", &flags->task, kTaskHelp).Required();
+  auto module = std::make_shared<ModuleFlags>();
+  command.Add("TASK", &flags->task, kTaskOrModuleHelp).Required();
   command.Add("--out", &flags->out, "Folder of the run (default: runs/<time>_<task>_<proposer>)")
       .Placeholder("DIR");
   command.Add("--suite", &flags->suite, "Name of the suite this run belongs to").Hidden();
+  AddModuleFlags(command, module.get());
+  auto options_file = std::make_shared<std::string>();
+  command.Add("--options", options_file.get(), "File with the options of a run, as JSON").Hidden();
   AddRunFlags(command, flags.get());
   command.Note("The faster module is best.py in the folder of the run. It is for inference only.");
   command.Note("Exit code: 0 a faster module was accepted, 1 PyTorch stays, 2 wrong usage, 3 Hone failed.");
   command.Example("hone optimize tasks/39_GRU.py");
+  command.Example("hone optimize my_code.py:MyModel --inputs make_inputs --init '(64, 128)'");
   command.Example("hone optimize my_model.py --proposer llm --model deepseek-chat --seeds 4 --max-usd 1");
   command.Example("hone optimize my_model.py --proposer 'exec:python3 my_agent.py' --target triton");
+  command.Example(
+      "hone optimize my_model.py --proposer 'agent:my-agent --prompt-file README.md' --max-evaluations 20");
   command.Example("hone optimize my_model.py --proposer replay:recorded/ --json | jq .speedup");
-  command.Runs([flags] { return Optimize(*flags); });
+  command.Runs([flags, module, options_file] { return Optimize(*flags, *module, *options_file); });
 }
 
 void AddResumeCommand(CommandTable& table) {
@@ -99,6 +117,13 @@ void AddResumeCommand(CommandTable& table) {
       .Required();
   command.Add("--json", &flags->json, "Print the run as JSON at the end");
   command.Add("-q,--quiet", &flags->quiet, "Print no progress");
+  command
+      .Add("--on", &flags->suite.on,
+           "Continue a suite of `--on ray` on another cluster: ray or ray:HOST:PORT")
+      .Placeholder("ray[:ADDRESS]");
+  command.Add("--allow-mixed", &flags->suite.allow_mixed,
+              "Continue a suite of `--on ray` even if versions differ between nodes");
+  command.Add("--table", &flags->suite.table_only, "Print the table of a suite and run nothing").Hidden();
   AddBudgetFlags(command, &flags->budget);
   AddModelFlags(command, &flags->model);
   command.Note("Stored model replies and verdicts are reused.");

@@ -17,6 +17,9 @@ namespace {
 Result<int> ExportReplay(const std::string& what, const std::string& folder) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   HONE_ASSIGN_OR_RETURN(const RunRecord run, store->FindRun(what));
+  if (StartsWith(run.proposer, "agent:"))
+    return Error{ErrorKind::kUsage, "a run of an agent has no replies to play back; its candidates are in " +
+                                        (fs::path(run.folder) / "code").string()};
   HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store->Calls(run.id));
   if (calls.empty())
     return Error{ErrorKind::kNotFound,
@@ -105,10 +108,11 @@ void AddPromptCommand(CommandTable& table) {
   command.Add("TASK", &flags->task, kTaskHelp).Required();
   command.Add("--call-type", &flags->call_type, "Kind of prompt")
       .OneOf({"seed", "seed_repair", "analysis", "algorithm", "algorithm_repair", "stage_grid", "stage_block",
-              "stage_memory", "stage_repair"});
+              "stage_memory", "stage_repair", "agent"});
   command
       .Add("--candidate", &flags->candidate,
-           "Candidate that the prompt is about; it is judged first. Every kind except seed needs one")
+           "Candidate that the prompt is about; it is judged first. Every kind except seed and agent needs "
+           "one")
       .Placeholder("FILE");
   command.Add("--seed", &flags->seed, "Index of the seed, from 0").AtLeast(0);
   command.Add("--json", &flags->json, "Print JSON with an estimate of the tokens");

@@ -4,10 +4,12 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/run_view.h"
 #include "model/open_model.h"
+#include "pipeline/agent_program.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
 #include "store/run_rows.h"
@@ -80,8 +82,9 @@ namespace {
 
 std::string CheckProposer(const std::string& text) {
   const bool known = text == "expert" || text == "llm" || (StartsWith(text, "replay:") && text.size() > 7) ||
-                     (StartsWith(text, "exec:") && text.size() > 5);
-  return known ? "" : "'" + text + "' is not expert, llm, replay:DIR or exec:CMD";
+                     (StartsWith(text, "exec:") && text.size() > 5) ||
+                     (StartsWith(text, "agent:") && text.size() > 6);
+  return known ? "" : "'" + text + "' is not expert, llm, replay:DIR, exec:CMD or agent:CMD";
 }
 
 }  // namespace
@@ -91,9 +94,14 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Add(
           "--proposer", &flags->run.proposer,
           "Source of candidates: expert (built in, no network), llm (a language model), replay:DIR (recorded "
-          "replies) or exec:CMD (a program)")
+          "replies), exec:CMD (a program) or agent:CMD (a coding agent in a folder of its own)")
       .CheckedBy(CheckProposer)
       .Placeholder("SOURCE");
+  command
+      .Add("--agent-minutes", &flags->run.agent_minutes,
+           "Time that an agent gets; --max-minutes ends it earlier")
+      .Positive()
+      .Placeholder("MINUTES");
   command.Add("--seeds", &flags->run.seeds, "Candidates to start from").Between(1, 64);
   command.Add("--repairs", &flags->run.repairs, "Most attempts to repair a candidate that fails")
       .Between(0, 20);
@@ -186,8 +194,16 @@ ModelFlags ModelFlagsFromJson(const Json& json) {
 
 namespace {
 
+bool IsAgent(const RunOptions& options) {
+  return StartsWith(options.proposer, "agent:");
+}
+
 Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
   if (options.proposer == "expert" || options.proposer == "import") return std::unique_ptr<Model>();
+  if (IsAgent(options)) {
+    HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
+    return std::unique_ptr<Model>();
+  }
   const ModelFlags flags = ModelFlagsFromJson(options.model);
   HttpModelOptions http;
   if (options.proposer == "llm" && flags.model.empty())
@@ -218,24 +234,48 @@ constexpr double kLockPatience_s = 0.5;
 
 }  // namespace
 
-Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueFd* lock) {
-  HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
-  HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
+RunOptions OptionsOf(const OptimizeFlags& flags) {
   RunOptions options = flags.run;
   options.analysis = !flags.no_analysis;
   options.class_check = !flags.no_class_check;
   options.tuning = !flags.no_tuning;
-  options.search_seed = RandomU64();
-  JudgeFlags judge = flags;
-  judge.target = session.target;  // what auto became stays what it was
-  options.judge = ToJson(judge);
-  ModelFlags model_flags = flags.model;
+  options.judge = ToJson(static_cast<const JudgeFlags&>(flags));
+  ModelFlags model = flags.model;
   std::error_code ignored;
-  for (std::string* path : {&model_flags.api_key_file, &model_flags.prices})
+  for (std::string* path : {&model.api_key_file, &model.prices})
     if (!path->empty()) *path = fs::absolute(*path, ignored).string();
   if (StartsWith(options.proposer, "replay:"))
     options.proposer = "replay:" + fs::absolute(options.proposer.substr(7), ignored).string();
-  options.model = ToJson(model_flags);
+  options.model = ToJson(model);
+  return options;
+}
+
+void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
+  static_cast<JudgeFlags&>(*flags) = JudgeFlagsFromJson(options.judge);
+  flags->model = ModelFlagsFromJson(options.model);
+  flags->run = options;
+  flags->no_analysis = !options.analysis;
+  flags->no_class_check = !options.class_check;
+  flags->no_tuning = !options.tuning;
+}
+
+Status CheckProposerOf(const RunOptions& options) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
+  return Ok();
+}
+
+Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueFd* lock) {
+  HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
+  HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
+  RunOptions options = OptionsOf(flags);
+  if (IsAgent(options)) {
+    // The agent works in a folder of its own, and `resume` may be called anywhere.
+    HONE_ASSIGN_OR_RETURN(std::vector<std::string> words, AgentCommand(options.proposer));
+    for (std::string& word : words) word = ShellWord(word);
+    options.proposer = "agent:" + Join(words, " ");
+  }
+  options.search_seed = RandomU64();
+  options.judge["target"] = session.target;  // what auto became stays what it was
   // A proposer that cannot be used is reported now, before anything is written.
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   RunRecord run;
@@ -260,6 +300,7 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
   for (int attempt = 1; attempt <= 100; ++attempt) {
     run.name = attempt == 1 ? base : fmt::format("{}-{}", base, attempt);
     const fs::path folder = flags.out.empty() ? fs::path("runs") / run.name : fs::path(flags.out);
+    std::error_code ignored;
     run.folder = fs::absolute(folder, ignored).lexically_normal().string();
     if (run.folder.size() > 1 && run.folder.back() == '/') run.folder.pop_back();
     // First, so that a folder that cannot be made leaves no run behind.
@@ -333,7 +374,7 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, Un
   session.lint_predicts = true;
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   // It is told how many launches its candidate made, also if that was slow.
-  session.profile_all = model != nullptr;
+  session.profile_all = model != nullptr || IsAgent(options);
   // What was asked for then, even if the file has changed since.
   const TaskFile task{run.task_path, run.task, run.task_source, run.task_sha256};
   run.status = "running";
@@ -343,7 +384,10 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, Un
   HONE_RETURN_IF_ERROR(recorder.SaveRun());
   // Recipes read it; exporting a module takes seconds.
   session.capture_graph = options.proposer == "expert";
-  SessionJudge judge(task, session, true);
+  const bool several =
+      model == nullptr || options.seeds > 1 || options.repairs > 0 || options.analysis || options.tuning;
+  SessionJudge judge(task, session, several);
+  if (!several) judge.SetNext(NextCandidate::kIfRight);
   if (!options.again) judge.ReuseFrom(&store);
   Spine spine(recorder, judge, model.get(), task, options);
   Result<RunEnd> end = spine.Run();

@@ -47,6 +47,12 @@ JudgeFlags JudgeFlagsFromJson(const Json& json);
 Json ToJson(const ModelFlags& flags);
 ModelFlags ModelFlagsFromJson(const Json& json);
 
+// The flags as a run keeps them, with absolute paths, and back.
+RunOptions OptionsOf(const OptimizeFlags& flags);
+void SetOptions(const RunOptions& options, OptimizeFlags* flags);
+// An Error if the source of candidates cannot be used.
+Status CheckProposerOf(const RunOptions& options);
+
 // Puts a new run into the store and makes its folder. `lock` gets the run's lock before anybody can see the
 // run and take it for an abandoned one; without it the run waits for a process that will work on it.
 Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueFd* lock = nullptr);

@@ -35,6 +35,9 @@ Result<int> ListStoredRuns(int most, const std::string& tag, bool json) {
       OrderedJson line = RunToJson(run);
       line["tags"] = note.tags;
       line["note"] = note.text;
+      line["abandoned"] = IsAbandoned(run);
+      // The process that works on it; 0: none.
+      line["worker"] = run.status == "running" ? WorkerOf(run.id) : 0;
       fmt::print("{}\n", DumpJson(line));
     }
     rows.push_back({run, IsAbandoned(run), note.tags});

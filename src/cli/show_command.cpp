@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
+#include "cli/module_task.h"
 #include "evaluation/provenance.h"
 #include "evaluation/task_graph.h"
 #include "graph/cost.h"
@@ -31,6 +32,7 @@ namespace {
 
 struct ShowFlags : JudgeFlags {
   std::string what;
+  ModuleFlags module;
   bool json = false;
   bool verbose = false;
   bool graph = false;
@@ -217,8 +219,12 @@ Result<int> ShowTask(const ShowFlags& flags) {
 }
 
 // A file is a task; "V12" a verdict; a folder or anything else a run.
-Result<int> Show(const ShowFlags& flags) {
+Result<int> Show(ShowFlags flags) {
   std::error_code ignored;
+  if (ParseModuleReference(flags.what) || !flags.module.inputs.empty()) {
+    HONE_ASSIGN_OR_RETURN(const fs::path task, TaskFileFor(flags.what, flags.module, flags.python));
+    flags.what = task.string();
+  }
   if (fs::is_regular_file(flags.what, ignored)) return ShowTask(flags);
   const int64_t number = VerdictNumber(flags.what);
   if (number > 0) return ShowVerdict(flags, number);
@@ -231,13 +237,16 @@ Result<int> Show(const ShowFlags& flags) {
 void AddShowCommand(CommandTable& table) {
   Command& command = table.Add("show", "Show a run, a stored verdict, or the operators and limits of a task");
   auto flags = std::make_shared<ShowFlags>();
-  command.Add("WHAT", &flags->what, "Task file, run (name, folder, R<number>, last), or verdict such as V12")
+  command
+      .Add("WHAT", &flags->what,
+           "Task file, module (FILE.py:NAME), run (name, folder, R<number>, last), or verdict such as V12")
       .Required();
   command.Add("--json", &flags->json, "Print JSON");
   command.Add("--graph", &flags->graph, "Print the graph of a task: its operators with shapes, in order");
   command.Add("--rewrite", &flags->rewrite, "Simplify the graph first and say by which rules");
   command.Add("--svg", &flags->svg, "Draw the graph of a task into this SVG file");
   command.Add("-v,--verbose", &flags->verbose, "Print every measured value");
+  AddModuleFlags(command, &flags->module);
   AddJudgeFlags(command, flags.get());
   command.Example("hone show tasks/39_GRU.py");
   command.Example("hone show tasks/39_GRU.py --graph --svg gru.svg");

@@ -32,13 +32,6 @@ bool IsNumeric(const std::string& host) {
   return inet_pton(AF_INET, host.c_str(), parsed) == 1 || inet_pton(AF_INET6, host.c_str(), parsed) == 1;
 }
 
-bool HostIsOurs(const AccessRules& rules, std::string_view header) {
-  const std::string host = HostName(header);
-  if (host == "localhost") return true;
-  if (IsNumeric(host)) return rules.any_address || IsLoopback(host);
-  return std::find(rules.hosts.begin(), rules.hosts.end(), host) != rules.hosts.end();
-}
-
 std::string CookieValue(std::string_view cookies) {
   for (const std::string& each : Split(cookies, ';')) {
     const std::string_view one = Trim(each);
@@ -55,6 +48,13 @@ bool IsForPrograms(const std::string& path) {
 }
 
 }  // namespace
+
+bool HostIsOurs(const AccessRules& rules, std::string_view header) {
+  const std::string host = HostName(header);
+  if (host == "localhost") return true;
+  if (IsNumeric(host)) return rules.any_address || IsLoopback(host);
+  return std::find(rules.hosts.begin(), rules.hosts.end(), host) != rules.hosts.end();
+}
 
 AccessRules RulesFor(const std::string& bind, const std::vector<std::string>& more_hosts,
                      bool allow_actions) {

@@ -25,6 +25,9 @@ struct AccessRules {
 // changed; elsewhere that needs `allow_actions`.
 AccessRules RulesFor(const std::string& bind, const std::vector<std::string>& more_hosts, bool allow_actions);
 
+// Whether the Host header names this server.
+bool HostIsOurs(const AccessRules& rules, std::string_view header);
+
 // In a time that depends on the lengths alone.
 bool SameSecret(std::string_view given, std::string_view secret);
 

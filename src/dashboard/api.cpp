@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "dashboard/cluster_view.h"
 #include "dashboard/pages.h"
 #include "dashboard/views.h"
 #include "pipeline/run_lock.h"
@@ -123,7 +125,10 @@ HttpReply SuiteJson(const PageContext& page, const std::string& name) {
   if (!suite.ok()) return JsonError(suite.error());
   const Result<SuiteSummary> summary = Summarise(page.store, *suite);
   if (!summary.ok()) return JsonError(summary.error());
-  return JsonReply(SuiteToJson(*summary));
+  OrderedJson json = SuiteToJson(*summary);
+  const Json cluster = ClusterProgress(*suite, static_cast<double>(UnixSeconds()));
+  if (!cluster.is_null()) json["cluster"] = OrderedJson(cluster);
+  return JsonReply(json);
 }
 
 // `task` empty: all.

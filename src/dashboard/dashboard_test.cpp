@@ -320,5 +320,46 @@ TEST_F(DashboardTest, ABrowserThatHasAFileIsNotSentItAgain) {
   EXPECT_EQ(dashboard.Handle(request).status, 304);
 }
 
+TEST_F(DashboardTest, ASuiteOnAClusterShowsNodesQueueAndProgress) {
+  const Json options = {{"on", "ray:10.0.0.1:6379"},
+                        {"folder", folder_.path().string()},
+                        {"tasks", Json::array({"a", "b", "c"})}};
+  ASSERT_TRUE(store_->AddSuite({0, "far", "2026-02-01T00:00:00Z", DumpJson(options)}).ok());
+  EXPECT_THAT(Get("/suites/far").body, Not(HasSubstr("id=\"cluster\"")));  // the driver has not written yet
+  const auto write = [&](const Json& progress) {
+    ASSERT_TRUE(WriteFileAtomic(folder_.path() / "progress.json", DumpJson(progress)).ok());
+  };
+  Json progress = {{"state", "running"},
+                   {"host", kEvil},
+                   {"pid", 7},
+                   {"total", 3},
+                   {"done", 1},
+                   {"running", 1},
+                   {"queued", 1},
+                   {"updated", 4e9},
+                   {"nodes", Json::array({{{"host", kEvil},
+                                           {"id", "abc"},
+                                           {"alive", true},
+                                           {"used", true},
+                                           {"places", 8},
+                                           {"running", Json::array({kEvil, 5})},
+                                           {"done", 1}},
+                                          "no node"})},
+                   {"faults", Json::array({{{"task", "b"}, {"why", kEvil}, {"attempt", 1}}})}};
+  write(progress);
+  const std::string page = Get("/suites/far").body;
+  EXPECT_THAT(page, HasSubstr("Running. 1 of 3 tasks are done, 1 running, 1 waiting"));
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, HasSubstr("3 tasks have no result yet: a, b and c"));
+  const Json api = *ParseJson(Get("/api/suites/far").body);
+  EXPECT_EQ(api["cluster"]["nodes"].size(), 1u);
+  EXPECT_EQ(api["cluster"]["nodes"][0]["places"], 8);
+  progress["updated"] = 1;
+  write(progress);
+  EXPECT_THAT(Get("/suites/far").body, HasSubstr("if it died, continue with: hone resume far"));
+  write("nothing that a driver writes");
+  EXPECT_THAT(Get("/suites/far").body, Not(HasSubstr("id=\"cluster\"")));
+}
+
 }  // namespace
 }  // namespace hone

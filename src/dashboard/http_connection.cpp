@@ -92,6 +92,7 @@ void HttpConnection::Continue(short happened) {
 
 void HttpConnection::StartReading() {
   phase_ = Phase::kReading;
+  head_checked_ = false;
   deadline_ = Deadline::After(host_.options().read_seconds);
   Advance(reader_.Next());
 }
@@ -106,6 +107,16 @@ void HttpConnection::Read() {
 }
 
 void HttpConnection::Advance(RequestReader::State state) {
+  const auto& check_head = host_.options().check_head;
+  if (check_head && !head_checked_ && state != RequestReader::State::kBad && reader_.head_is_whole()) {
+    head_checked_ = true;
+    if (const std::optional<HttpReply> refused = check_head(reader_.request_head())) {
+      host_.CountRequest();
+      // What is left of the request would be read as the next one.
+      keep_alive_ = false;
+      return Reply(*refused, false);
+    }
+  }
   if (state == RequestReader::State::kNeedsMore) return;
   host_.CountRequest();
   if (state == RequestReader::State::kBad) return RefuseRequest(reader_.refusal(), reader_.why());
@@ -122,6 +133,7 @@ void HttpConnection::Advance(RequestReader::State state) {
 
 void HttpConnection::RefuseRequest(int status, const std::string& sentence) {
   keep_alive_ = false;
+  if (host_.options().refusal) return Reply(host_.options().refusal(status, sentence), false);
   HttpReply reply;
   reply.status = status;
   reply.content_type = "text/plain; charset=utf-8";

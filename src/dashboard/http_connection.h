@@ -68,6 +68,7 @@ class HttpConnection : public LiveViewer, public std::enable_shared_from_this<Ht
   Phase phase_ = Phase::kReading;
   Deadline deadline_;
   bool keep_alive_ = false;
+  bool head_checked_ = false;
   bool linger_ = true;
   bool finishing_ = false;
   std::deque<std::shared_ptr<const std::string>> queue_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,12 +36,17 @@ struct EventSubscription {
   int64_t after_console_id = 0;
 };
 
+struct HttpReply;
+// Takes a function and calls it once, from any thread, with the reply; or never, and then the client waits.
+using LaterReply = std::function<void(std::function<void(HttpReply)>)>;
+
 struct HttpReply {
   int status = 200;
   std::string content_type = "text/html; charset=utf-8";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
   std::optional<EventSubscription> events;
+  LaterReply later;  // if set: the reply that counts comes later, and no thread waits for it
 };
 
 // Nothing when the escapes are broken or hide a NUL.

@@ -95,8 +95,14 @@ struct HttpServer::State : ConnectionHost {
   void Handle(HttpRequest request, std::function<void(HttpReply)> done) override {
     auto shared = std::make_shared<HttpRequest>(std::move(request));
     pool->Add([this, shared, done = std::move(done)] {
-      auto reply = std::make_shared<HttpReply>((*handler)(*shared));
-      Post([done, reply] { done(std::move(*reply)); });
+      const auto deliver = [this, done](HttpReply made) {
+        auto reply = std::make_shared<HttpReply>(std::move(made));
+        Post([done, reply] { done(std::move(*reply)); });
+      };
+      HttpReply reply = (*handler)(*shared);
+      if (!reply.later) return deliver(std::move(reply));
+      const LaterReply later = std::move(reply.later);
+      later(deliver);
     });
   }
   void Watch(const EventSubscription& events, std::shared_ptr<LiveViewer> viewer) override {

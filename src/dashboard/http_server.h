@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -23,6 +24,11 @@ struct HttpServerOptions {
   size_t most_queued_bytes = 4 * 1024 * 1024;  // of events that a viewer has not taken yet
   double read_seconds = 15;                    // for a whole request, and between requests
   double write_seconds = 30;                   // for a whole reply
+  // Called on the socket thread with a request whose body is not there yet; a reply refuses it before its
+  // body is read. Must not throw.
+  std::function<std::optional<HttpReply>(const HttpRequest&)> check_head;
+  // The reply to a request that cannot be read; plain text if this is not set.
+  std::function<HttpReply(int status, const std::string& sentence)> refusal;
 };
 
 struct HttpCounts {

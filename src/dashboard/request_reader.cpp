@@ -59,8 +59,12 @@ RequestReader::State RequestReader::Parse() {
   return State::kComplete;
 }
 
-HttpRequest RequestReader::request() {
-  auto& message = parser_->http.get();
+bool RequestReader::head_is_whole() const {
+  return parser_->http.is_header_done();
+}
+
+HttpRequest RequestReader::request_head() const {
+  const auto& message = parser_->http.get();
   const auto field = [&](http::field name) { return std::string(message[name]); };
   HttpRequest request;
   (void)ParseTarget(std::string_view(message.target().data(), message.target().size()), &request);
@@ -72,7 +76,12 @@ HttpRequest RequestReader::request() {
   request.if_none_match = field(http::field::if_none_match);
   request.content_type = field(http::field::content_type);
   request.last_event_id = std::string(message["Last-Event-ID"]);
-  request.body = std::move(message.body());
+  return request;
+}
+
+HttpRequest RequestReader::request() {
+  HttpRequest request = request_head();
+  request.body = std::move(parser_->http.get().body());
   return request;
 }
 

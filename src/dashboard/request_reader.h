@@ -20,6 +20,9 @@ class RequestReader {
   // Takes the bytes that belong to the current request. Bytes that follow it stay for the next request.
   State Feed(std::string_view bytes);
 
+  // Whether the head of the current request is there; the request without its body then.
+  bool head_is_whole() const;
+  HttpRequest request_head() const;
   // Valid after kComplete.
   HttpRequest request();
   bool head() const;  // HEAD; the request then says GET

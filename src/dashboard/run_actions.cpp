@@ -101,6 +101,13 @@ Status RunActions::StopRun(const RunRecord& run) {
   return Ok();
 }
 
+void RunActions::WithProcesses(const std::function<void(const std::vector<pid_t>&)>& use) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<pid_t> pids;
+  for (const std::unique_ptr<Child>& child : children_) pids.push_back(child->pid());
+  use(pids);
+}
+
 size_t RunActions::Shutdown() {
   const std::scoped_lock lock(mutex_);
   std::erase_if(children_, [](const std::unique_ptr<Child>& child) { return !child->running(); });

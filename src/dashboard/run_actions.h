@@ -3,6 +3,7 @@
 // it can be resumed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,6 +28,8 @@ class RunActions {
   Status Resume(const RunRecord& run);
   // Sends Ctrl-C to the process that works on the run. The run ends as stopped, with its best so far.
   Status StopRun(const RunRecord& run);
+  // Calls `use` with the processes that were started here; none starts meanwhile.
+  void WithProcesses(const std::function<void(const std::vector<pid_t>&)>& use);
   // Stops the runs that were started here, and waits a moment. Returns their number.
   size_t Shutdown();
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "dashboard/cluster_view.h"
 #include "dashboard/pages.h"
 #include "dashboard/views.h"
 #include "pipeline/run_lock.h"
@@ -177,6 +179,8 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
     view["tokens"] = row.usage.prompt_tokens + row.usage.completion_tokens;
     rows.push_back(std::move(view));
   }
+  const Json cluster = ClusterPanel(*suite, static_cast<double>(UnixSeconds()));
+  live = live || GetBool(cluster, "live");
   const std::optional<Plot> plot = SuitePlot(*summary);
   const auto percent = [](double share) { return fmt::format("{:.0f}%", 100 * share); };
   return RenderPage(
@@ -188,6 +192,10 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
        {"counted", summary->counted},
        {"not_counted", static_cast<int64_t>(summary->rows.size()) - summary->counted},
        {"not_counted_words", NotCountedWords(*summary)},
+       {"missing", summary->missing.tasks.size()},
+       {"missing_words", MissingWords(*summary)},
+       {"on_cluster", !cluster.is_null()},
+       {"cluster", cluster},
        {"html_plot", plot ? PlotFigure(*plot) : ""},
        {"correct", percent(summary->correct)},
        {"fast_1", percent(summary->fast_1)},

@@ -52,6 +52,8 @@ constexpr double kClearlyAhead = 0.85;
 // A candidate that is this much slower than a baseline in each of these rounds is slower.
 constexpr double kHopelessly = 1.5;
 constexpr size_t kHopelessRounds = kLeastRounds;
+// A baseline this near to the best one may be the best in other processes: these differ by more.
+constexpr double kMayBeBest = 1.15;
 
 // Resumes both processes on every path out.
 struct ThawBoth {
@@ -458,6 +460,8 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
     timing_.left_out = plan_.left_out;
     timing_.contestants = {Contestant{"candidate", {}, 0}};
     for (const std::string& rung : plan_.rungs) timing_.contestants.push_back({rung, {}, 0});
+  } else if (later_.empty()) {
+    later_ = later_rungs();
   }
   HONE_RETURN_IF_ERROR(both.reference.KeepSample(kFirstCase));
   for (TimedSide* side : {&both.candidate, &both.reference})
@@ -480,10 +484,12 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
 }
 
 std::vector<std::string> Contest::later_rungs() const {
+  if (!later_.empty()) return later_;
   std::vector<std::string> names;
   for (size_t i = 1; i < timing_.contestants.size(); ++i) {
     const Contestant& one = timing_.contestants[i];
-    if (i == 1 || one.name == "eager" || timing_.MedianUs(one) <= BestBaselineUs()) names.push_back(one.name);
+    if (i == 1 || one.name == "eager" || timing_.MedianUs(one) <= kMayBeBest * BestBaselineUs())
+      names.push_back(one.name);
   }
   return names;
 }

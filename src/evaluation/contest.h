@@ -42,8 +42,8 @@ class Contest {
   // Calls with a cold L2 cache, for the pair that was timed last. On a GPU only.
   Result<bool> TimeColdCalls(WorkerProcess& reference, WorkerProcess& candidate, std::optional<Stop>* stop);
 
-  // The baselines that fresh pairs are timed against: the best so far, eager, and the one whose answers are
-  // compared with.
+  // The baselines that fresh pairs are timed against: those of the first pair that were the best or near it,
+  // eager, and the one whose answers are compared with. The same ones in all fresh pairs.
   std::vector<std::string> later_rungs() const;
   // Whether the candidate is ahead of every baseline so far, by more than a difference between processes
   // explains.
@@ -89,7 +89,8 @@ class Contest {
   TimedMemory memory_;
   Random random_;
   ContestPlan plan_;
-  double draw_us_ = 0;  // for one set of inputs
+  std::vector<std::string> later_;  // the baselines of fresh pairs, once the first one has begun
+  double draw_us_ = 0;              // for one set of inputs
   double known_call_us_ = 0;
   int second_looks_ = 0;
   std::vector<std::optional<DrawRange>> ranges_;

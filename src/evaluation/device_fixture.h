@@ -216,6 +216,10 @@ inline Driver FakeDriver(FakeDevice* device) {
   driver.DeviceGetName = [](char* name, int size, cuda::Device) -> cuda::Status {
     return std::strncpy(name, "Fake GPU", static_cast<size_t>(size)), 0;
   };
+  driver.DeviceGetUuid = [](cuda::Uuid* uuid, cuda::Device device) -> cuda::Status {
+    for (unsigned char& byte : uuid->bytes) byte = static_cast<unsigned char>(0xa0 + device);
+    return Failing("DeviceGetUuid");
+  };
   driver.DeviceGetAttribute = [](int* value, int attribute, cuda::Device) -> cuda::Status {
     return *value = attribute != cuda::kAttributePosixDescriptor || fake_device->can_share, 0;
   };

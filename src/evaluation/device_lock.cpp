@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "base/interrupt.h"
+#include "evaluation/visible_gpus.h"
 
 namespace hone {
 
@@ -87,7 +88,7 @@ Result<UniqueFd> LockDevice(const fs::path& folder, const std::string& name, int
 }
 
 std::string NameOf(const std::string& device) {
-  return "hone-" + device;
+  return "hone-" + (device == "cuda" ? NameOfUsedGpu() : device);
 }
 
 }  // namespace

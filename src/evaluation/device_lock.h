@@ -8,6 +8,9 @@
 // waits is told that other users' timings may disturb this one. A second file, the gate, is held by a process
 // that waits for a timing. A process that begins a use must pass it first, so that a stream of uses cannot
 // keep a timing waiting for ever.
+//
+// Each GPU has files of its own, named by its identity (visible_gpus.h). All processors of the machine are
+// one device: what runs on some of them slows the others down.
 #pragma once
 
 #include <memory>

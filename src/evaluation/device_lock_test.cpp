@@ -10,6 +10,8 @@
 
 #include <functional>
 
+#include "evaluation/visible_gpus.h"
+
 namespace hone {
 namespace {
 
@@ -150,13 +152,13 @@ TEST_F(DeviceUseTest, AUseGivenUpForATimingIsTakenBack) {
   const Result<DeviceUse> use = Use(5);
   ASSERT_TRUE(use.ok());
   ASSERT_TRUE(Take(5).ok());
-  const UniqueFd file(open((folder_.path() / "hone-cuda.lock").c_str(), O_RDONLY));
+  const UniqueFd file(open((folder_.path() / ("hone-" + NameOfUsedGpu() + ".lock")).c_str(), O_RDONLY));
   EXPECT_NE(flock(file.get(), LOCK_EX | LOCK_NB), 0) << "another process need not wait";
 }
 
 TEST_F(DeviceUseTest, WhoWaitsForATimingGoesBeforeLaterUses) {
   ASSERT_TRUE(Use(5).ok());  // makes the files
-  UniqueFd gate(open((folder_.path() / "hone-cuda.gate").c_str(), O_RDONLY));
+  UniqueFd gate(open((folder_.path() / ("hone-" + NameOfUsedGpu() + ".gate")).c_str(), O_RDONLY));
   ASSERT_TRUE(gate.valid());
   ASSERT_EQ(flock(gate.get(), LOCK_EX), 0) << "as a process does that waits for a timing";
   EXPECT_FALSE(Use(0.2).ok());

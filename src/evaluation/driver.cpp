@@ -29,6 +29,7 @@ Result<const Driver*> Open() {
   Find(library, "cuDeviceGetCount", &driver.DeviceGetCount, &missing);
   Find(library, "cuDeviceGet", &driver.DeviceGet, &missing);
   Find(library, "cuDeviceGetName", &driver.DeviceGetName, &missing);
+  Find(library, "cuDeviceGetUuid_v2", &driver.DeviceGetUuid, &missing);
   Find(library, "cuDeviceGetAttribute", &driver.DeviceGetAttribute, &missing);
   Find(library, "cuDevicePrimaryCtxSetFlags_v2", &driver.PrimaryCtxSetFlags, &missing);
   Find(library, "cuDevicePrimaryCtxRetain", &driver.PrimaryCtxRetain, &missing);

@@ -45,6 +45,9 @@ struct AccessDescription {
   Location location;
   int flags;
 };
+struct Uuid {
+  unsigned char bytes[16];
+};
 
 inline constexpr int kAllocationPinned = 1;
 inline constexpr int kLocationDevice = 1;
@@ -69,6 +72,7 @@ struct Driver {
   cuda::Status (*DeviceGetCount)(int* count) = nullptr;
   cuda::Status (*DeviceGet)(cuda::Device* device, int ordinal) = nullptr;
   cuda::Status (*DeviceGetName)(char* name, int size, cuda::Device device) = nullptr;
+  cuda::Status (*DeviceGetUuid)(cuda::Uuid* uuid, cuda::Device device) = nullptr;
   cuda::Status (*DeviceGetAttribute)(int* value, int attribute, cuda::Device device) = nullptr;
   cuda::Status (*PrimaryCtxSetFlags)(cuda::Device device, unsigned flags) = nullptr;
   cuda::Status (*PrimaryCtxRetain)(cuda::Context* context, cuda::Device device) = nullptr;

@@ -24,6 +24,7 @@ static_assert(offsetof(cuda::AllocationProperties, requested_handle_types) ==
               offsetof(CUmemAllocationProp, requestedHandleTypes));
 static_assert(offsetof(cuda::AllocationProperties, location) == offsetof(CUmemAllocationProp, location));
 static_assert(offsetof(cuda::AllocationProperties, flags) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(sizeof(cuda::Uuid) == sizeof(CUuuid));
 static_assert(sizeof(cuda::AccessDescription) == sizeof(CUmemAccessDesc));
 static_assert(offsetof(cuda::AccessDescription, flags) == offsetof(CUmemAccessDesc, flags));
 static_assert(std::is_same_v<cuda::Address, CUdeviceptr>);
@@ -65,6 +66,7 @@ HONE_SAME(GetErrorString, cuGetErrorString);
 HONE_SAME(DeviceGetCount, cuDeviceGetCount);
 HONE_SAME(DeviceGet, cuDeviceGet);
 HONE_SAME(DeviceGetName, cuDeviceGetName);
+HONE_SAME(DeviceGetUuid, cuDeviceGetUuid);
 HONE_SAME(DeviceGetAttribute, cuDeviceGetAttribute);
 HONE_SAME(PrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags);
 HONE_SAME(PrimaryCtxRetain, cuDevicePrimaryCtxRetain);

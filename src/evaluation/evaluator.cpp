@@ -88,7 +88,7 @@ Status Evaluator::TimeAfter(CandidateSeat& seat, Measurement* m) {
   return Ok();
 }
 
-Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool another_follows,
+Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCandidate next,
                                         const Progress& progress, const IsUnsure& is_unsure, bool once_more) {
   Stopwatch watch;
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
@@ -110,7 +110,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
   HONE_ASSIGN_OR_RETURN(const DeviceUse in_common,
                         DeviceUse::Begin(session_.options().device, session_.options().end, progress));
   // The next worker imports torch while this one does, on another core.
-  Status prewarmed = another_follows ? Prewarm() : Ok();
+  Status prewarmed = next == NextCandidate::kComes ? Prewarm() : Ok();
   seat->worker->Thaw();  // it may have waited while another one was timed
   std::unique_lock alone(device_, std::defer_lock);
   for (const Step& step : kSteps) {
@@ -126,6 +126,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, bool ano
     HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(step.phase, [&] { return (check.*step.run)(); }));
     m.phases.emplace_back(step.phase, phase_watch.seconds());
     if (!go_on) break;
+    if (step.phase == Phase::kTrial && next == NextCandidate::kIfRight) prewarmed = Prewarm();
     if (step.phase != Phase::kTiming) continue;
     // A busy machine is no fault of the candidate's.
     HONE_RETURN_IF_ERROR(check.LookAlone());

@@ -28,18 +28,25 @@ struct QuickLook {
   std::optional<Measurement> refused = {};  // what was seen of one that is not right
 };
 
+// What comes after a candidate: its worker can import torch early.
+enum class NextCandidate {
+  kNone,
+  kIfRight,  // only if this one passes its trials, such as its second judgement
+  kComes,
+};
+
 class Evaluator {
  public:
   // `seats`: workers that were started while the reference was prepared. May be empty.
   Evaluator(ReferenceSession& session, std::deque<std::unique_ptr<CandidateSeat>> seats)
       : session_(session), seats_(std::move(seats)) {}
 
-  // `another_follows`: start the next worker while this candidate is checked. `is_unsure`: whether the timing
+  // `next`: whether to start the next worker while this candidate is checked. `is_unsure`: whether the timing
   // does not decide; then fresh pairs of processes are timed in addition, up to the number that an acceptance
   // needs.
   using IsUnsure = std::function<bool(const Measurement&)>;
   // `once_more`: CandidateCheck::JudgeOnceMore.
-  Result<Measurement> Evaluate(const CandidateFile& candidate, bool another_follows, const Progress& progress,
+  Result<Measurement> Evaluate(const CandidateFile& candidate, NextCandidate next, const Progress& progress,
                                const IsUnsure& is_unsure, bool once_more = false);
   Result<QuickLook> Look(const CandidateFile& candidate, bool another_follows, const Progress& progress);
 

@@ -66,6 +66,9 @@ Status ReferenceSession::Start(const Progress& progress) {
   step_ = Stopwatch();
   HONE_RETURN_IF_ERROR(StartWorker(progress));
   EndStep("start");
+  // The capture of the graph needs torch's compiler, which takes seconds to import. The zygote imports it
+  // while the worker prepares the task.
+  if (options_.capture_graph) ImportCompiler();
   HONE_ASSIGN_OR_RETURN(const DeviceUse in_common, DeviceUse::Begin(options_.device, options_.end, progress));
   progress("loading the task", 0, 0);
   HONE_ASSIGN_OR_RETURN(const LoadReply loaded, worker_->Require(LoadOf(task_)));
@@ -118,13 +121,18 @@ Status ReferenceSession::LearnGraph(const Progress& progress) {
   }
   if (!agree[0] && !options_.capture_graph) return Ok();
   progress("capturing the graph", 0, 0);
-  Result<TaskGraph> captured = CaptureGraph(*worker_, truth_.instances[0].slot, options_.device, facts_);
+  Result<TaskGraph> captured = CaptureInFreshProcess();
   if (!captured.ok()) {
     graph_.declined = captured.error().message;
-    return builder_->Recover();
+    return Ok();
   }
   graph_ = std::move(*captured);
   return graph_.graph ? TakeGraphFacts(*graph_.graph, agree, &card_) : Ok();
+}
+
+Result<TaskGraph> ReferenceSession::CaptureInFreshProcess() {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> own, StartInstance());
+  return CaptureGraph(*own, truth_.instances[0].slot, options_.device, facts_);
 }
 
 Status ReferenceSession::DrawAnew(const Progress& progress) {
@@ -159,12 +167,15 @@ Status ReferenceSession::CountLaunches() {
 }
 
 void ReferenceSession::ImportAhead(const std::vector<std::string>& rungs) {
-  if (std::find(rungs.begin(), rungs.end(), "compile") == rungs.end()) return;
+  if (std::find(rungs.begin(), rungs.end(), "compile") != rungs.end()) ImportCompiler();
+}
+
+void ReferenceSession::ImportCompiler() {
   worker_->Thaw();
   worker_->zygote().Import({"torch._dynamo", "torch._inductor.compile_fx", "triton"});
 }
 
-Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::vector<std::string>& rungs) {
+Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartInstance() {
   worker_->Thaw();
   // Float64 answers of a large task leave tens of gigabytes in this worker's allocator, which the fresh ones
   // need.
@@ -176,11 +187,17 @@ Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::v
   HONE_RETURN_IF_ERROR(fresh->Require(BuildRequest{own.slot, "Model", own.seed}));
   HONE_RETURN_IF_ERROR(fresh->Require(TakeWeightsRequest{own.slot, own.weight_names, own.weights.description},
                                       {own.weights.blob.fd()}));
+  if (stateful()) HONE_RETURN_IF_ERROR(fresh->Require(SnapshotRequest{own.slot}));
+  return fresh;
+}
+
+Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartFresh(const std::vector<std::string>& rungs) {
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> fresh, StartInstance());
+  const Instance& own = instances()[0];
   const Case& one = cases()[0];
   HONE_ASSIGN_OR_RETURN(const CaseLease lease, Hold(one, CaseValues::kInputs));
   HONE_ASSIGN_OR_RETURN(const auto put, PutTree(*fresh, one.id, one.inputs, false, 600, nullptr));
   if (!put.ok()) return Error{ErrorKind::kInvalid, put.failure->message};
-  if (stateful()) HONE_RETURN_IF_ERROR(fresh->Require(SnapshotRequest{own.slot}));
   if (options_.device == "cpu") HONE_RETURN_IF_ERROR(fresh->Require(ThreadsRequest{threads()}));
   for (const std::string& rung : rungs)
     HONE_RETURN_IF_ERROR(fresh->Require(RungRequest{own.slot, one.id, rung}));

@@ -94,6 +94,12 @@ class ReferenceSession {
   void OpenDevice();
   // Captures the graph where it is asked for, or where the answers look as if they did not depend on inputs.
   Status LearnGraph(const Progress& progress);
+  // In a process of its own: what the capture imports and allocates ends with it.
+  Result<TaskGraph> CaptureInFreshProcess();
+  // A process that has done nothing yet, with the first instance.
+  Result<std::unique_ptr<WorkerProcess>> StartInstance();
+  // Has later processes begin with torch's compiler.
+  void ImportCompiler();
   void EndStep(const char* name);
 
   TaskFile task_;

@@ -116,7 +116,7 @@ class ExecModel : public Model {
 
 }  // namespace
 
-Result<std::vector<std::string>> SplitCommand(std::string_view command) {
+Result<std::vector<std::string>> SplitCommand(std::string_view command, std::string_view proposer) {
   std::vector<std::string> words;
   std::string word;
   bool in_word = false;
@@ -149,14 +149,21 @@ Result<std::vector<std::string>> SplitCommand(std::string_view command) {
                  fmt::format("the command has a {} that is not closed: {}", quote, command)};
   if (in_word) words.push_back(word);
   if (words.empty() || words[0].empty())
-    return Error{ErrorKind::kUsage, "exec: names no program; write exec:'program its arguments'"};
+    return Error{ErrorKind::kUsage,
+                 fmt::format("{0}: names no program; write {0}:'program its arguments'", proposer)};
   return words;
 }
 
-Result<std::unique_ptr<Model>> MakeExecModel(const ExecOptions& options) {
-  HONE_ASSIGN_OR_RETURN(std::vector<std::string> argv, SplitCommand(options.command));
+Result<std::vector<std::string>> SplitProgram(std::string_view command, std::string_view proposer) {
+  HONE_ASSIGN_OR_RETURN(std::vector<std::string> argv, SplitCommand(command, proposer));
   if (Contains(argv[0], "/") ? access(argv[0].c_str(), X_OK) != 0 : FindProgram(argv[0]).empty())
-    return Error{ErrorKind::kNotFound, fmt::format("exec: '{}' is not a program that can be run", argv[0])};
+    return Error{ErrorKind::kNotFound,
+                 fmt::format("{}: '{}' is not a program that can be run", proposer, argv[0])};
+  return argv;
+}
+
+Result<std::unique_ptr<Model>> MakeExecModel(const ExecOptions& options) {
+  HONE_ASSIGN_OR_RETURN(std::vector<std::string> argv, SplitProgram(options.command));
   return std::unique_ptr<Model>(std::make_unique<ExecModel>(options, std::move(argv)));
 }
 

@@ -20,6 +20,9 @@ struct ExecOptions {
 Result<std::unique_ptr<Model>> MakeExecModel(const ExecOptions& options);
 
 // Splits words as a POSIX shell does: blanks, '...', "..." with \" and \\, and \x. Nothing is expanded.
-Result<std::vector<std::string>> SplitCommand(std::string_view command);
+// `proposer` is the word before the colon, for messages.
+Result<std::vector<std::string>> SplitCommand(std::string_view command, std::string_view proposer = "exec");
+// The same, and the Error if the first word is no program that can be run.
+Result<std::vector<std::string>> SplitProgram(std::string_view command, std::string_view proposer = "exec");
 
 }  // namespace hone

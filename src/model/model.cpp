@@ -39,9 +39,9 @@ const FailureRow& Row(ModelFailure failure) {
 }  // namespace
 
 const std::vector<std::string>& CallTypes() {
-  static const std::vector<std::string> kTypes = {"seed",        "seed_repair",      "analysis",
-                                                  "algorithm",   "algorithm_repair", "stage_grid",
-                                                  "stage_block", "stage_memory",     "stage_repair"};
+  static const std::vector<std::string> kTypes = {
+      "seed",       "seed_repair", "analysis",     "algorithm",    "algorithm_repair",
+      "stage_grid", "stage_block", "stage_memory", "stage_repair", "agent"};
   return kTypes;
 }
 

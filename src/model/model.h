@@ -15,7 +15,8 @@
 
 namespace hone {
 
-// What the pipeline asks for. Recordings and the HTTP header X-Hone-Call-Type use these names.
+// What the pipeline asks for. Recordings and the HTTP header X-Hone-Call-Type use these names. The last one
+// is the sitting of an agent, which is no call of a model.
 const std::vector<std::string>& CallTypes();
 
 struct ModelRequest {

@@ -27,6 +27,7 @@ constexpr CallType kCallTypes[] = {
     {"seed", false, false},       {"seed_repair", true, false},      {"analysis", true, false},
     {"algorithm", true, true},    {"algorithm_repair", true, false}, {"stage_grid", true, false},
     {"stage_block", true, false}, {"stage_memory", true, false},     {"stage_repair", true, false},
+    {"agent", false, false},
 };
 
 Result<std::string> Render(const std::string& name, const Json& values) {
@@ -87,11 +88,14 @@ Result<Prompt> RenderPrompt(const PromptInputs& inputs) {
     knowledge += text + "\n";
   }
   values["knowledge"] = knowledge;
-  for (const char* part : {"task", "state", "tune"}) {
+  for (const char* part : {"task", "state", "tune", "rules"}) {
     HONE_ASSIGN_OR_RETURN(values[part], Render(std::string("parts/") + part, values));
   }
   Prompt prompt;
-  HONE_ASSIGN_OR_RETURN(prompt.system, Render("system", values));
+  // An agent gets one text, the README of its folder.
+  if (inputs.call_type != "agent") {
+    HONE_ASSIGN_OR_RETURN(prompt.system, Render("system", values));
+  }
   HONE_ASSIGN_OR_RETURN(prompt.user, Render(inputs.call_type, values));
   prompt.system = Tidy(prompt.system);
   prompt.user = Tidy(prompt.user);

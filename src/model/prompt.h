@@ -12,7 +12,7 @@ namespace hone {
 
 struct PromptInputs {
   std::string call_type;  // seed, seed_repair, analysis, algorithm, algorithm_repair,
-                          // stage_{grid,block,memory,repair}
+                          // stage_{grid,block,memory,repair}, agent (the README of its folder)
   std::string target;     // cuda, triton or cpu
   std::string task_name;
   std::string task_source;

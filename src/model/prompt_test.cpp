@@ -11,6 +11,7 @@
 #include "analysis/lint.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "model/model.h"
 #include "model/prompt_values.h"
 #include "model/usage.h"
 
@@ -51,10 +52,11 @@ PromptInputs Gru(const std::string& call_type, const std::string& target) {
 }
 
 std::vector<PromptInputs> EveryCallType() {
-  std::vector<PromptInputs> out = {
-      Gru("seed", "triton"),      Gru("seed_repair", "triton"),   Gru("analysis", "cuda"),
-      Gru("algorithm", "cuda"),   Gru("algorithm_repair", "cpu"), Gru("stage_grid", "triton"),
-      Gru("stage_block", "cuda"), Gru("stage_memory", "cpu"),     Gru("stage_repair", "cuda")};
+  std::vector<PromptInputs> out = {Gru("seed", "triton"),          Gru("seed_repair", "triton"),
+                                   Gru("analysis", "cuda"),        Gru("algorithm", "cuda"),
+                                   Gru("algorithm_repair", "cpu"), Gru("stage_grid", "triton"),
+                                   Gru("stage_block", "cuda"),     Gru("stage_memory", "cpu"),
+                                   Gru("stage_repair", "cuda"),    Gru("agent", "cpu")};
   const Json analysis = {{"bottleneck", "launches"},
                          {"optimisation_method", "one persistent kernel"},
                          {"modification_plan", "loop inside, cluster per layer"},

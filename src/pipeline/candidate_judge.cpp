@@ -126,7 +126,7 @@ SessionJudge::SessionJudge(TaskFile task, SessionOptions options, bool several)
     : task_(std::move(task)),
       options_(std::move(options)),
       several_(several),
-      another_follows_(several),
+      next_(several ? NextCandidate::kComes : NextCandidate::kNone),
       slots_(options_.device == "cuda" ? std::clamp(Cores() / 4, 1, 4) : 1) {}
 
 Result<ReferenceSession*> SessionJudge::Session(const Progress& progress) {
@@ -217,7 +217,7 @@ Result<Judged> SessionJudge::JudgeIn(const CandidateFile& candidate, bool once_m
     return verdict.verdict == NameOf(Decision::kInconclusive) && worth_a_pair;
   };
   HONE_ASSIGN_OR_RETURN(judged.measurement,
-                        evaluator_->Evaluate(candidate, another_follows_, progress, is_unsure, once_more));
+                        evaluator_->Evaluate(candidate, next_, progress, is_unsure, once_more));
   judged.verdict = hone::Judge(judged.measurement, ContextOf(*session));
   judged.record = ToJson(judged.verdict);
   judged.record["card"] = ToJson(session->card());
@@ -232,7 +232,7 @@ Result<std::optional<Judged>> SessionJudge::JudgeAnew(const CandidateFile& candi
                                                       const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(ReferenceSession * session, Session(progress));
   HONE_RETURN_IF_ERROR(session->DrawAnew(progress));
-  SetAnotherFollows(false);
+  SetNext(NextCandidate::kNone);
   HONE_ASSIGN_OR_RETURN(Judged judged, JudgeIn(candidate, !chosen, progress));
   return std::optional<Judged>(std::move(judged));
 }

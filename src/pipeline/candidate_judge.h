@@ -86,8 +86,9 @@ class SessionJudge : public CandidateJudge {
   Result<ReferenceSession*> Session(const Progress& progress);
   // Verdicts of this store are given again; without one every question is judged.
   void ReuseFrom(RunStore* store) { known_ = store; }
-  // False when the next candidate is the last: no interpreter is started for one that never comes.
-  void SetAnotherFollows(bool follows) { another_follows_ = follows; }
+  // What follows the candidates that are judged from now on: no interpreter is started for one that never
+  // comes.
+  void SetNext(NextCandidate next) { next_ = next; }
 
  private:
   Result<Judged> JudgeIn(const CandidateFile& candidate, bool once_more, const Progress& progress);
@@ -99,7 +100,7 @@ class SessionJudge : public CandidateJudge {
   std::once_flag identified_;
   JudgingMachine machine_;
   bool several_;
-  std::atomic<bool> another_follows_;
+  std::atomic<NextCandidate> next_;
   std::mutex mutex_;
   std::unique_ptr<ReferenceSession> session_;
   std::unique_ptr<Evaluator> evaluator_;

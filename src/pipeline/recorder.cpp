@@ -141,12 +141,13 @@ void Recorder::Tokens(const std::string& key, int64_t tokens) {
 void Recorder::WriteFiles(const CallRecord& call) {
   const std::string name = FileNameOf(call.key);
   Write("llm/" + name + ".prompt.txt", call.system + "\n\n" + call.prompt);
-  if (call.status == "answered") {
+  // What an agent printed is of interest however it ended.
+  if (call.status == "answered" || call.call_type == "agent") {
     Write("llm/" + name + ".reply.txt", call.reply);
     if (!call.thinking.empty()) Write("llm/" + name + ".thinking.txt", call.thinking);
-  } else {
-    Write("llm/" + name + ".error.txt", call.status + ": " + call.error + "\n");
   }
+  if (call.status != "answered" && call.status != "running")
+    Write("llm/" + name + ".error.txt", call.status + ": " + call.error + "\n");
 }
 
 void Recorder::WriteFiles(const CandidateRecord& candidate) {

@@ -200,18 +200,21 @@ Result<ImportedRun> ImportRun(RunStore& store, const RunArchive& archive, const 
   Status files = WriteFiles(temporary, archive.files);
   Result<int64_t> id = Error{ErrorKind::kIo, ""};
   bool in_place = false;
-  if (files.ok())
-    id = WriteRunRows(store, archive.rows, name, runs / name, runs, [&]() -> Status {
-      std::error_code code;
-      fs::rename(temporary, runs / name, code);
-      if (code) return Error{ErrorKind::kIo, "cannot make the run's folder: " + code.message()};
-      in_place = true;
-      return Ok();
-    });
+  fs::path replaced;
+  const auto put_in_place = [&]() -> Status {
+    std::error_code code;
+    fs::rename(temporary, runs / name, code);
+    if (code) return Error{ErrorKind::kIo, "cannot make the run's folder: " + code.message()};
+    in_place = true;
+    return Ok();
+  };
+  if (files.ok()) id = WriteRunRows(store, archive.rows, name, runs / name, runs, put_in_place, &replaced);
   fs::remove_all(temporary, ignored);
   if (in_place && !id.ok()) fs::remove_all(runs / name, ignored);
   HONE_RETURN_IF_ERROR(files);
   if (!id.ok()) return id.error();
+  // The earlier state of an archived run: all that is in its folder came out of an archive.
+  if (replaced.parent_path() == runs) fs::remove_all(replaced, ignored);
   HONE_ASSIGN_OR_RETURN(RunRecord run, store.FindRun(fmt::format("R{}", *id)));
   return ImportedRun{std::move(run), false};
 }

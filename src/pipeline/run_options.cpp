@@ -12,6 +12,7 @@ Json ToJson(const RunOptions& options) {
           {"tune_trials", options.tune_trials},
           {"judge_at_most", options.judge_at_most},
           {"again", options.again},
+          {"agent_minutes", options.agent_minutes},
           {"files", options.files},
           // As text: JSON readers elsewhere keep 53 bits of a number.
           {"search_seed", std::to_string(options.search_seed)},
@@ -35,6 +36,7 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.tune_trials = static_cast<int>(GetInt(json, "tune_trials", options.tune_trials));
   options.judge_at_most = static_cast<int>(GetInt(json, "judge_at_most", options.judge_at_most));
   options.again = GetBool(json, "again", options.again);
+  options.agent_minutes = GetNumber(json, "agent_minutes", options.agent_minutes);
   const Json& files = GetMember(json, "files");
   if (files.is_array())
     for (const Json& file : files)

@@ -19,7 +19,8 @@ struct Budget {
 };
 
 struct RunOptions {
-  std::string proposer = "expert";  // "expert", "llm", "replay:DIR", "exec:CMD" or "import"
+  std::string proposer = "expert";  // "expert", "llm", "replay:DIR", "exec:CMD", "agent:CMD" or
+                                    // "import"
   int seeds = 2;
   int repairs = 3;
   bool analysis = true;     // algorithm analysis of seeds that failed or lost
@@ -28,6 +29,7 @@ struct RunOptions {
   int tune_trials = 24;            // configurations a search may look at, per stage
   bool again = false;              // ignore stored verdicts
   int judge_at_most = 4;           // of the expert's proposals, after a screening run of all of them
+  double agent_minutes = 30;       // what an agent may take, over all sittings
   std::vector<std::string> files;  // of the proposer "import": judged as they are
   uint64_t search_seed = 0;
   Budget budget;

@@ -40,6 +40,7 @@ Result<RunEnd> Spine::Run() {
     HONE_RETURN_IF_ERROR(LearnTask());
     HONE_RETURN_IF_ERROR(KeepPyTorchAsZero());
     if (options_.proposer == "import") return Imported();
+    if (StartsWith(options_.proposer, "agent:")) return Agent();
     if (model_ == nullptr) return Expert();
     HONE_RETURN_IF_ERROR(Seeds());
     return Tuning();
@@ -251,7 +252,8 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
     end.status = "stopped";
     end.outcome = InterruptedWords();
   }
-  if (went.ok() && end.outcome.empty() && model_ != nullptr) {
+  const bool asks = model_ != nullptr || StartsWith(options_.proposer, "agent:");
+  if (went.ok() && end.outcome.empty() && asks) {
     // "Keep PyTorch" would be a verdict on candidates; there were none.
     HONE_ASSIGN_OR_RETURN(end.outcome, WhyNoCandidateCame());
     if (!end.outcome.empty()) end.status = "failed";
@@ -345,11 +347,19 @@ Status Spine::ReserveEvaluation() {
   const int most = options_.budget.evaluations;
   int made = evaluations_.load();
   do {
-    if (most > 0 && made >= most)
-      return StopRun("stopped",
-                     fmt::format("the budget of {} evaluation{} is spent", most, most == 1 ? "" : "s"));
+    if (most > 0 && made >= most) return StopOutOfEvaluations();
   } while (!evaluations_.compare_exchange_weak(made, made + 1));
   return Ok();
+}
+
+bool Spine::EvaluationsSpent() const {
+  return options_.budget.evaluations > 0 && evaluations_.load() >= options_.budget.evaluations;
+}
+
+Status Spine::StopOutOfEvaluations() {
+  const int most = options_.budget.evaluations;
+  return StopRun("stopped",
+                 fmt::format("the budget of {} evaluation{} is spent", most, most == 1 ? "" : "s"));
 }
 
 PromptInputs Spine::Inputs(const std::string& call_type) const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,8 @@
 #include "model/analysis_record.h"
 #include "model/model.h"
 #include "model/prompt.h"
+#include "pipeline/agent_desk.h"
+#include "pipeline/agent_program.h"
 #include "pipeline/candidate_judge.h"
 #include "pipeline/recorder.h"
 #include "pipeline/rules.h"
@@ -37,6 +40,9 @@ class Spine {
   // `model`: null for the expert and for imported files.
   Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task, RunOptions options);
 
+  // What stands in for the agent's process, in tests.
+  void UseAgent(AgentProgram* program) { agent_ = program; }
+
   // An Error only when Hone itself could not go on; Ctrl-C, a spent budget and a model that cannot be reached
   // end the run with its best so far.
   Result<RunEnd> Run();
@@ -47,6 +53,7 @@ class Spine {
   Status KeepPyTorchAsZero();
   Status Expert();
   Status Imported();
+  Status Agent();
   Status Seeds();
   Status Branch(int seed);
   Status Tuning();
@@ -60,6 +67,17 @@ class Spine {
                                                           const std::string& repair_type, PromptInputs inputs,
                                                           const std::optional<AnalysisRecord>& asked);
   Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
+
+  // An agent's sitting (agent_stage.cpp).
+  struct AgentSitting;
+  Status OpenAgentFolder(AgentSitting& sitting);
+  Status SitWith(AgentSitting& sitting);
+  Json AnswerAgent(AgentSitting& sitting, const DeskRequest& request,
+                   const std::function<bool()>& still_there);
+  Result<Json> BenchForAgent(AgentSitting& sitting, const DeskRequest& request,
+                             const std::function<bool()>& still_there);
+  Result<std::optional<CandidateRecord>> OfAgent(const std::string& sha256);
+  Json LeftForAgent(const AgentSitting& sitting);
 
   // Tuning (tuning.cpp).
   Result<std::string> WhyNotTunedNow(const CandidateRecord& best);
@@ -86,6 +104,8 @@ class Spine {
   // Counts what calls have used so far; the caller holds the turn (model_turn_).
   Status SpendOnModel();
   Status ReserveEvaluation();
+  bool EvaluationsSpent() const;
+  Status StopOutOfEvaluations();
   // Of the judge; where the budget of minutes cut it off, the run stops.
   template <class T>
   Result<T> Answer(Result<T> answer);
@@ -97,6 +117,7 @@ class Spine {
   Recorder& recorder_;
   CandidateJudge& judge_;
   Model* model_;
+  AgentProgram* agent_ = nullptr;
   const TaskFile& task_;
   const RunOptions options_;
   TaskContext context_;

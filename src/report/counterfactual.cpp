@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "pipeline/rules.h"
 #include "report/record_walk.h"
 
@@ -67,7 +68,8 @@ Counterfactual WithoutPart(const RunStory& story, const std::string& part, const
 std::vector<Counterfactual> Counterfactuals(const RunStory& story) {
   const Result<Json> json = ParseJson(story.run.options);
   const RunOptions own = RunOptionsFromJson(json.ok() ? *json : Json());
-  const bool has_parts = own.proposer != "expert" && own.proposer != "import";
+  const bool has_parts =
+      own.proposer != "expert" && own.proposer != "import" && !StartsWith(own.proposer, "agent:");
   Questions asked;
   const Walked walked = has_parts ? WalkOwnWay(story, own, &asked) : Walked{};
   const bool explains = json.ok() && (!has_parts || ExplainsItself(story, walked));

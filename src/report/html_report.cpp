@@ -85,6 +85,8 @@ std::string SuiteHead(const SuiteSummary& summary) {
            DegenerateWords(summary));
   if (const std::string words = NotCountedWords(summary); !words.empty())
     figure("not in the mean", std::to_string(static_cast<int>(summary.rows.size()) - summary.counted), words);
+  if (summary.missing.any())
+    figure("missing", std::to_string(summary.missing.tasks.size()), MissingWords(summary));
   figure("correct", PercentText(summary.correct), "of the tasks have a correct candidate");
   figure("fast_1", PercentText(summary.fast_1),
          fmt::format("against eager {}", PercentText(summary.fast_1_eager)));

@@ -115,6 +115,7 @@ const std::vector<MessageText>& AllMessages() {
       {"phase.stage_repair", "tuning repair", "调优修复"},
       {"phase.tuned", "search", "参数搜索"},
       {"phase.expert", "expert", "专家"},
+      {"phase.agent", "agent", "智能体"},
       {"phase.imported", "imported", "导入"},
       {"phase.total", "total", "合计"},
 

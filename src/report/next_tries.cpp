@@ -116,7 +116,9 @@ class Tries {
   }
 
   void MoreOfTheSame() {
-    if (options_.proposer == "expert" || options_.proposer == "import") return;
+    if (options_.proposer == "expert" || options_.proposer == "import" ||
+        StartsWith(options_.proposer, "agent:"))
+      return;
     // A recording has no more replies than it has.
     if (StartsWith(options_.proposer, "replay:")) return Parts();
     const std::string last_repair = fmt::format(".repair{}", options_.repairs);

@@ -160,6 +160,13 @@ std::string RunText(const RunStory& story, const Style& style, bool verbose) {
   text += "\n" + style.Bold("decisions") + "\n";
   for (const DecisionRecord& decision : story.decisions)
     if (verbose || decision.phase != "look") text += LabelledLine(decision.phase, 10, decision.text, style);
+  for (const CallRecord& call : story.calls) {
+    if (!verbose || call.call_type != "agent") continue;
+    for (const std::string& output : {call.reply, call.thinking})
+      if (!output.empty())
+        text += "\n" + style.Bold("end of what " + SafeForTerminal(call.key) + " printed") + "\n" +
+                SafeForTerminal(Tail(output, 4000)) + "\n";
+  }
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -82,6 +83,11 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
     summary.price_known = summary.price_known && row.usage.price_known;
     summary.rows.push_back(std::move(row));
   }
+  const SuiteParts parts = PartsOf(suite);
+  std::set<std::string> here;
+  for (const SuiteRow& row : summary.rows) here.insert(row.run.task);
+  summary.shards = parts.shards;
+  summary.missing = FindMissing(parts, here);
   std::stable_sort(summary.rows.begin(), summary.rows.end(), [](const SuiteRow& a, const SuiteRow& b) {
     const int x = std::atoi(a.run.task.c_str());
     const int y = std::atoi(b.run.task.c_str());
@@ -125,6 +131,29 @@ std::string DegenerateWords(const SuiteSummary& summary) {
                      *summary.geomean_vs_eager_without_degenerate);
 }
 
+std::string MissingWords(const SuiteSummary& summary) {
+  static constexpr size_t kMost = 12;
+  const auto list = [](const std::vector<std::string>& words) {
+    std::vector<std::string> first(words.begin(), words.begin() + std::min(words.size(), kMost));
+    if (words.size() > kMost) first.push_back(fmt::format("{} more", words.size() - kMost));
+    const std::string last = first.back();
+    first.pop_back();
+    return first.empty() ? last : Join(first, ", ") + " and " + last;
+  };
+  const MissingParts& missing = summary.missing;
+  if (!missing.any()) return "";
+  const std::string tasks =
+      missing.tasks.size() == 1 ? "1 task" : fmt::format("{} tasks", missing.tasks.size());
+  if (missing.shards.empty())
+    return fmt::format("{} {} no result yet: {}", tasks, missing.tasks.size() == 1 ? "has" : "have",
+                       list(missing.tasks));
+  std::vector<std::string> numbers;
+  for (const int shard : missing.shards) numbers.push_back(std::to_string(shard));
+  return fmt::format("{} {} of {} {} missing: {} {} no result here", numbers.size() == 1 ? "shard" : "shards",
+                     list(numbers), summary.shards, numbers.size() == 1 ? "is" : "are", tasks,
+                     missing.tasks.size() == 1 ? "has" : "have");
+}
+
 std::string SuiteText(const SuiteSummary& summary, const Style& style) {
   TextTable table;
   table.columns = {{"task", 0, 16, false},        {"result", 0, 0, false},  {"vs best", 0, 0, true},
@@ -154,6 +183,7 @@ std::string SuiteText(const SuiteSummary& summary, const Style& style) {
       fmt::format("{}; {} tokens, {}", MeanWords(summary), summary.tokens,
                   summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known")};
   if (summary.degenerate > 0) sentences.push_back(DegenerateWords(summary));
+  if (summary.missing.any()) sentences.push_back(MissingWords(summary));
   for (const std::string& sentence : sentences) text += WrapIndented(sentence, 0, style.width()) + "\n";
   return text;
 }
@@ -204,6 +234,9 @@ OrderedJson SuiteToJson(const SuiteSummary& summary) {
       {"tokens", summary.tokens},
       {"cost_usd", summary.cost_usd},
       {"price_known", summary.price_known}};
+  if (summary.shards > 0) json["shards"] = summary.shards;
+  if (summary.shards > 0) json["missing_shards"] = summary.missing.shards;
+  json["missing"] = summary.missing.tasks;
   json["rows"] = OrderedJson::array();
   for (const SuiteRow& row : summary.rows) {
     const bool won = row.run.result == kAccepted;

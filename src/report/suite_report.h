@@ -12,6 +12,7 @@
 #include "base/json_fwd.h"
 #include "base/terminal.h"
 #include "store/run_store.h"
+#include "store/suite_parts.h"
 
 namespace hone {
 
@@ -45,6 +46,8 @@ struct SuiteSummary {
   int64_t tokens = 0;
   double cost_usd = 0;
   bool price_known = true;
+  int shards = 0;        // 0: the suite is not divided
+  MissingParts missing;  // tasks whose run is not here
 };
 
 Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite);
@@ -55,6 +58,8 @@ std::string NotCountedWords(const SuiteSummary& summary);
 // "2 degenerate tasks; without them 1.30x the best PyTorch baseline, 1.50x eager", or that no other task
 // counts; empty if there are none.
 std::string DegenerateWords(const SuiteSummary& summary);
+// "shards 2 and 5 of 16 are missing (31 tasks)" or "2 tasks have no result yet: a, b"; empty: all are here.
+std::string MissingWords(const SuiteSummary& summary);
 std::string SuiteText(const SuiteSummary& summary, const Style& style);
 std::string SuiteCsv(const SuiteSummary& summary);
 // A number, or null if there is no mean.

@@ -187,5 +187,22 @@ TEST_F(SuiteReportTest, AnEmptySuiteIsATableWithoutRows) {
   EXPECT_THAT(text, testing::HasSubstr("no task counts in the geometric mean; 0 tokens"));
 }
 
+TEST_F(SuiteReportTest, ShardsThatAreNotHereAreNamed) {
+  Add("1_a", 2, 2, "accepted");
+  Add("4_d", 2, 2, "accepted");
+  suite_.options = R"({"tasks":["1_a","2_b","3_c","4_d","5_e"],"shards":3,"tasks_sha256":"x"})";
+  SuiteSummary summary = *Summarise(*store_, suite_);
+  EXPECT_EQ(MissingWords(summary), "shards 2 and 3 of 3 are missing: 3 tasks have no result here");
+  EXPECT_THAT(SuiteText(summary, Style(false)), testing::HasSubstr("shards 2 and 3 of 3 are missing"));
+  EXPECT_THAT(DumpJson(SuiteToJson(summary)),
+              testing::HasSubstr(R"("shards":3,"missing_shards":[2,3],"missing":["2_b","3_c","5_e"])"));
+  suite_.options = R"({"tasks":["1_a","2_b","4_d"],"tasks_sha256":"x"})";
+  summary = *Summarise(*store_, suite_);
+  EXPECT_EQ(MissingWords(summary), "1 task has no result yet: 2_b");
+  EXPECT_THAT(SuiteMarkdown(*ReadSuiteData(*store_, suite_)), testing::HasSubstr("no result yet"));
+  suite_.options = "{}";
+  EXPECT_EQ(MissingWords(*Summarise(*store_, suite_)), "");
+}
+
 }  // namespace
 }  // namespace hone

@@ -69,6 +69,7 @@ std::string SuiteMarkdown(const SuiteData& data) {
   else if (summary.counted < static_cast<int>(summary.rows.size()))
     text += fmt::format("The geometric mean is over {} of {} tasks; not counted: {}.\n\n", summary.counted,
                         summary.rows.size(), NotCountedWords(summary));
+  if (summary.missing.any()) text += EscapeMarkdown(MissingWords(summary)) + ".\n\n";
   if (summary.degenerate > 0) text += EscapeMarkdown(DegenerateWords(summary)) + ".\n\n";
   if (const std::optional<Plot> plot = SuitePlotOf(data)) text += MarkdownTable(*plot);
   return text;

@@ -147,6 +147,13 @@ std::string NextStep(const std::string& reason) {
   return it == kSteps.end() ? "" : it->second;
 }
 
+bool AnswersAreRight(const std::string& reason) {
+  for (const Reason right : {Reason::kFaster, Reason::kNoDifference, Reason::kSpeedNotJudged,
+                             Reason::kOnlyInARow, Reason::kSlower, Reason::kMachineBusy})
+    if (reason == NameOf(right)) return true;
+  return false;
+}
+
 std::string VerdictText(const Json& record, const Style& style, bool verbose) {
   std::string text = Headline(record, style) + "\n";
   auto line = [&](const char* label, const std::string& value) {

@@ -14,4 +14,7 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose);
 // What a person can do about this reason; one sentence.
 std::string NextStep(const std::string& reason);
 
+// Whether a file with this reason gave right answers everywhere: what is left to say is about its speed.
+bool AnswersAreRight(const std::string& reason);
+
 }  // namespace hone

@@ -228,5 +228,15 @@ TEST(NextStep, IsThereForEveryReasonAndDiffersFromTheOthers) {
   EXPECT_EQ(NextStep("no such reason"), "");
 }
 
+TEST(AnswersAreRight, WhereOnlySpeedIsLeftToSay) {
+  for (const char* right :
+       {"faster", "no-difference", "speed-not-judged", "only-in-a-row", "slower", "machine-busy"})
+    EXPECT_TRUE(AnswersAreRight(right)) << right;
+  for (const Decision decision : {Decision::kRejected, Decision::kCannotJudge})
+    for (const std::string& name : ReasonNames(decision))
+      EXPECT_EQ(AnswersAreRight(name), name == "slower") << name;
+  EXPECT_FALSE(AnswersAreRight("no such reason"));
+}
+
 }  // namespace
 }  // namespace hone

@@ -44,7 +44,7 @@ struct CallRecord : Usage {
   std::string key;
   std::string created;
   std::string call_type;
-  std::string status;  // "answered" or the kind of failure
+  std::string status;  // "answered" or the kind of failure; "running" while an agent works
   std::string model;
   std::string system;
   std::string prompt;

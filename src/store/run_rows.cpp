@@ -12,6 +12,7 @@
 #include "store/record_io.h"
 #include "store/run_result.h"
 #include "store/sql.h"
+#include "store/suite_parts.h"
 
 namespace hone {
 
@@ -213,16 +214,49 @@ std::string Identity(const RunRows& rows) {
   return Sha256(DumpJson(all));
 }
 
+// Shards of one suite start at different times, on different machines: they have their tasks in common.
+bool IsSameSuite(const SuiteRecord& here, const SuiteRecord& other) {
+  const SuiteParts parts = PartsOf(here);
+  const SuiteParts others = PartsOf(other);
+  if (parts.tasks.empty() || parts.shards == 0) return here.created == other.created;
+  return parts.sha256 == others.sha256 && parts.shards == others.shards && parts.tasks == others.tasks;
+}
+
+// In a suite that has one place for each task: `replaced` gets the folder of an earlier state of this run,
+// whose rows are deleted. Another run in this place is an Error.
+Status MakeRoom(sqlite3* handle, int64_t suite, const RunRows& rows, fs::path* replaced) {
+  const std::string task = GetString(rows.run, "task");
+  Statement query(handle,
+                  "SELECT id, created, name, status, folder, options FROM run WHERE suite_id=? AND task=?");
+  query.BindAll(suite, task);
+  if (!query.ok() || query.Step() != SQLITE_ROW) return Ok();
+  const int64_t id = query.Integer(0);
+  const Result<Json> options = ParseJson(query.Text(5));
+  const bool earlier = query.Text(1) == GetString(rows.run, "created") && query.Text(3) != "done" &&
+                       options.ok() && IsFromArchive(*options);
+  if (!earlier)
+    return Broken(fmt::format(
+        "the suite has a run of {} already: R{} ({}, started {}); give each execution of a suite a --name of "
+        "its own",
+        SafeForTerminal(task), id, SafeForTerminal(query.Text(2)), SafeForTerminal(query.Text(1))));
+  *replaced = query.Text(4);
+  Statement remove(handle, "DELETE FROM run WHERE id=?");
+  remove.Bind(1, id);
+  if (!remove.ok() || remove.Step() != SQLITE_DONE) return SqlError(handle, "cannot replace a run");
+  return Ok();
+}
+
 Result<int64_t> SuiteFor(RunStore& store, const RunRows& rows, const fs::path& suite_folder) {
   if (rows.suite.is_null()) return int64_t{0};
   SuiteRecord suite;
   suite.created = GetString(rows.suite, "created");
-  HONE_ASSIGN_OR_RETURN(Json options, ParseJson(GetString(rows.suite, "options")));
+  suite.options = GetString(rows.suite, "options");
+  HONE_ASSIGN_OR_RETURN(Json options, ParseJson(suite.options));
   const std::string base = GetString(rows.suite, "name");
   for (int attempt = 1; attempt <= 100; ++attempt) {
     suite.name = attempt == 1 ? base : fmt::format("{}-{}", base, attempt);
     const Result<SuiteRecord> there = store.FindSuite(suite.name);
-    if (there.ok() && there->created == suite.created) return there->id;
+    if (there.ok() && IsSameSuite(*there, suite)) return there->id;
     if (there.ok()) continue;
     options["folder"] = (suite_folder / suite.name).string();
     suite.options = DumpJson(options);
@@ -231,10 +265,39 @@ Result<int64_t> SuiteFor(RunStore& store, const RunRows& rows, const fs::path& s
   return Error{ErrorKind::kIo, "cannot find a free name for the suite"};
 }
 
+SuiteRecord RecordOfSuite(const RunRows& rows) {
+  return SuiteRecord{0, GetString(rows.suite, "name"), GetString(rows.suite, "created"),
+                     GetString(rows.suite, "options")};
+}
+
+bool IsFinishedIn(RunStore& store, int64_t run, const std::string& suite) {
+  Statement query(store.store().handle(),
+                  "SELECT 1 FROM run JOIN suite ON suite.id = run.suite_id WHERE run.id=? AND "
+                  "run.status='done' AND suite.name=?");
+  query.BindAll(run, suite);
+  return query.ok() && query.Step() == SQLITE_ROW;
+}
+
 bool PlainName(const std::string& name) {
   return !name.empty() && name.size() <= 200 && name[0] != '.' && name[0] != '-' &&
          name.find('/') == std::string::npos && SafeForTerminal(name) == name &&
          name.find_first_of("\n\t\\") == std::string::npos;
+}
+
+Status CheckSuite(const std::vector<Column>& columns, const Json& suite) {
+  HONE_RETURN_IF_ERROR(CheckRow("suite", columns, suite));
+  const Result<Json> options = ParseJson(GetString(suite, "options"));
+  if (!PlainName(GetString(suite, "name")) || !options.ok() || !options->is_object())
+    return Broken("the suite's name or options cannot be used");
+  return Ok();
+}
+
+// A folder means something on one machine only.
+void HideFolder(Json* suite) {
+  Result<Json> options = ParseJson(GetString(*suite, "options"));
+  if (!options.ok() || !options->is_object()) return;
+  options->erase("folder");
+  (*suite)["options"] = DumpJson(*options);
 }
 
 }  // namespace
@@ -273,11 +336,7 @@ Result<RunRows> ReadRunRows(RunStore& store, int64_t run_id) {
     if (member.ok() && member.Step() == SQLITE_ROW && member.Integer(0) > 0) {
       HONE_ASSIGN_OR_RETURN(std::vector<Json> suite, ReadRows(handle, "suite", "id", member.Integer(0)));
       if (!suite.empty()) rows.suite = std::move(suite.front());
-      Result<Json> options = ParseJson(GetString(rows.suite, "options"));
-      if (options.ok() && options->is_object()) {
-        options->erase("folder");
-        rows.suite["options"] = DumpJson(*options);
-      }
+      HideFolder(&rows.suite);
     }
     HONE_ASSIGN_OR_RETURN(const std::vector<std::string> tables, TablesOfARun(handle));
     for (const std::string& table : tables) {
@@ -306,10 +365,7 @@ Status CheckRunRows(RunStore& store, const RunRows& rows) {
   HONE_RETURN_IF_ERROR(CheckHash(rows.run, "task_source", "task_sha256", "the task"));
   if (!rows.suite.is_null()) {
     HONE_ASSIGN_OR_RETURN(const std::vector<Column> columns, ColumnsOf(handle, "suite"));
-    HONE_RETURN_IF_ERROR(CheckRow("suite", columns, rows.suite));
-    const Result<Json> options = ParseJson(GetString(rows.suite, "options"));
-    if (!PlainName(GetString(rows.suite, "name")) || !options.ok() || !options->is_object())
-      return Broken("the suite's name or options cannot be used");
+    HONE_RETURN_IF_ERROR(CheckSuite(columns, rows.suite));
   }
   for (const auto& [table, of] : rows.tables) {
     if (std::find(tables.begin(), tables.end(), table) == tables.end())
@@ -327,10 +383,14 @@ Status CheckRunRows(RunStore& store, const RunRows& rows) {
 
 Result<int64_t> WriteRunRows(RunStore& store, const RunRows& rows, const std::string& name,
                              const fs::path& folder, const fs::path& suite_folder,
-                             const std::function<Status()>& before_commit) {
+                             const std::function<Status()>& before_commit, fs::path* replaced) {
+  fs::path unused;
+  if (replaced == nullptr) replaced = &unused;
   sqlite3* handle = store.store().handle();
   return InTransaction(handle, [&]() -> Result<int64_t> {
     HONE_ASSIGN_OR_RETURN(const int64_t suite, SuiteFor(store, rows, suite_folder));
+    if (suite > 0 && !PartsOf(RecordOfSuite(rows)).tasks.empty())
+      HONE_RETURN_IF_ERROR(MakeRoom(handle, suite, rows, replaced));
     HONE_ASSIGN_OR_RETURN(Json options, ParseJson(GetString(rows.run, "options")));
     if (!options.is_object()) return Broken("the run's options are no object");
     options[kMark] = true;
@@ -356,13 +416,44 @@ Result<std::optional<RunRecord>> FindSameRun(RunStore& store, const RunRows& row
   std::vector<int64_t> alike;
   while (query.ok() && query.Step() == SQLITE_ROW) alike.push_back(query.Integer(0));
   const std::string identity = Identity(rows);
+  const bool one_of_each = !PartsOf(RecordOfSuite(rows)).tasks.empty();
   for (const int64_t id : alike) {
+    if (one_of_each && IsFinishedIn(store, id, GetString(rows.suite, "name"))) {
+      HONE_ASSIGN_OR_RETURN(RunRecord run, store.FindRun(fmt::format("R{}", id)));
+      return std::optional<RunRecord>(std::move(run));
+    }
     HONE_ASSIGN_OR_RETURN(const RunRows there, ReadRunRows(store, id));
     if (Identity(there) != identity) continue;
     HONE_ASSIGN_OR_RETURN(RunRecord run, store.FindRun(fmt::format("R{}", id)));
     return std::optional<RunRecord>(std::move(run));
   }
   return std::optional<RunRecord>();
+}
+
+Status PutIntoSuite(RunStore& store, const std::string& name, RunRows* rows) {
+  HONE_ASSIGN_OR_RETURN(const SuiteRecord suite, store.FindSuite(name));
+  const SuiteParts parts = PartsOf(suite);
+  const std::string task = GetString(rows->run, "task");
+  if (!parts.tasks.empty() && std::find(parts.tasks.begin(), parts.tasks.end(), task) == parts.tasks.end())
+    return Broken(fmt::format("the suite {} has no task {}", name, SafeForTerminal(task)));
+  rows->suite = Json{{"name", suite.name}, {"created", suite.created}, {"options", suite.options}};
+  return Ok();
+}
+
+Result<int64_t> KeepSuite(RunStore& store, const Json& suite, const fs::path& suite_folder) {
+  RunRows rows;
+  rows.suite = suite;
+  HONE_ASSIGN_OR_RETURN(const std::vector<Column> columns, ColumnsOf(store.store().handle(), "suite"));
+  HONE_RETURN_IF_ERROR(CheckSuite(columns, suite));
+  return InTransaction(store.store().handle(), [&] { return SuiteFor(store, rows, suite_folder); });
+}
+
+Result<Json> ReadSuiteRow(RunStore& store, int64_t id) {
+  HONE_ASSIGN_OR_RETURN(std::vector<Json> rows, ReadRows(store.store().handle(), "suite", "id", id));
+  if (rows.empty()) return Error{ErrorKind::kNotFound, "there is no such suite in the store"};
+  Json suite = std::move(rows.front());
+  HideFolder(&suite);
+  return suite;
 }
 
 Result<bool> HasRunNamed(RunStore& store, const std::string& name) {

@@ -36,12 +36,23 @@ Status CheckRunRows(RunStore& store, const RunRows& rows);
 // it cannot be resumed. The mark does not leave the store.
 bool IsFromArchive(const Json& options);
 
-// All of it or nothing. `before_commit` runs with the rows in place and can still refuse.
+// Makes the rows those of a member of a suite that is here.
+Status PutIntoSuite(RunStore& store, const std::string& name, RunRows* rows);
+
+// A suite's row as it leaves the store, and as it comes back; returns its number here. Shards of one suite
+// become one suite.
+Result<Json> ReadSuiteRow(RunStore& store, int64_t id);
+Result<int64_t> KeepSuite(RunStore& store, const Json& suite, const fs::path& suite_folder);
+
+// All of it or nothing. `before_commit` runs with the rows in place and can still refuse. A suite that knows
+// its tasks (suite_parts.h) has one run of each: an earlier state of the same run is replaced (`replaced` is
+// its folder), another run of the task is an Error.
 Result<int64_t> WriteRunRows(RunStore& store, const RunRows& rows, const std::string& name,
                              const fs::path& folder, const fs::path& suite_folder,
-                             const std::function<Status()>& before_commit);
+                             const std::function<Status()>& before_commit, fs::path* replaced = nullptr);
 
-// A stored run with the same calls, candidates and decisions, whatever its number, name and folder.
+// A stored run with the same calls, candidates and decisions, whatever its number, name and folder. In a
+// suite that knows its tasks also the finished run that these rows are an earlier state of.
 Result<std::optional<RunRecord>> FindSameRun(RunStore& store, const RunRows& rows);
 
 Result<bool> HasRunNamed(RunStore& store, const std::string& name);

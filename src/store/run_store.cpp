@@ -18,6 +18,10 @@ DecisionRecord ReadDecision(Statement& row) {
   return DecisionRecord{row.Text(0), row.Text(1), row.Text(2), row.Text(3), row.Text(4)};
 }
 
+SuiteRecord ReadSuite(Statement& row) {
+  return SuiteRecord{row.Integer(0), row.Text(1), row.Text(2), row.Text(3)};
+}
+
 template <class Record, Extent kExtent = Extent::kWhole>
 Record Read(Statement& row) {
   return ReadRecord<Record>(row, kExtent);
@@ -273,12 +277,18 @@ Result<SuiteRecord> RunStore::FindSuite(const std::string& name) {
   const std::scoped_lock lock(mutex_);
   Statement query(handle(), "SELECT id, name, created, options FROM suite WHERE name=?");
   query.Bind(1, name);
-  HONE_ASSIGN_OR_RETURN(std::optional<SuiteRecord> found,
-                        One<SuiteRecord>(handle(), query, [](Statement& row) {
-                          return SuiteRecord{row.Integer(0), row.Text(1), row.Text(2), row.Text(3)};
-                        }));
+  HONE_ASSIGN_OR_RETURN(std::optional<SuiteRecord> found, One<SuiteRecord>(handle(), query, ReadSuite));
   if (found) return std::move(*found);
   return Error{ErrorKind::kNotFound, fmt::format("there is no suite '{}' in the store", name)};
+}
+
+Result<SuiteRecord> RunStore::SuiteById(int64_t id) {
+  const std::scoped_lock lock(mutex_);
+  Statement query(handle(), "SELECT id, name, created, options FROM suite WHERE id=?");
+  query.Bind(1, id);
+  HONE_ASSIGN_OR_RETURN(std::optional<SuiteRecord> found, One<SuiteRecord>(handle(), query, ReadSuite));
+  if (found) return std::move(*found);
+  return Error{ErrorKind::kNotFound, "there is no such suite in the store"};
 }
 
 }  // namespace hone

@@ -59,6 +59,7 @@ class RunStore {
 
   Result<int64_t> AddSuite(const SuiteRecord& suite);
   Result<SuiteRecord> FindSuite(const std::string& name);
+  Result<SuiteRecord> SuiteById(int64_t id);
 
   // Changes when another connection has written; see SQLite's data_version.
   int64_t DataVersion();

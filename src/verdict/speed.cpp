@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/median.h"
 #include "base/text.h"
@@ -100,6 +101,12 @@ bool OnlyInARow(const Timing& timing, const Contestant& baseline) {
     lost.push_back(latency_us - b.LatencyUs() - 0.7 * (b.SlopeUs() - a.SlopeUs()));
   }
   return !lost.empty() && LowerQuartile(lost) > 0;
+}
+
+bool WasTimedInAllPairs(const Timing& timing, const Contestant& one) {
+  std::set<int> pairs;
+  for (const Round& round : one.rounds) pairs.insert(round.pair);
+  return static_cast<int>(pairs.size()) >= timing.pairs;
 }
 
 // The rounds of one contestant and the candidate's, pair by pair. `beyond_us`: what a call of the candidate
@@ -230,6 +237,9 @@ std::optional<std::string> SetSpeed(const Measurement& m, const JudgeContext& co
   for (size_t i = 1; i < t.contestants.size(); ++i) {
     const Contestant& one = t.contestants[i];
     if (fastest != nullptr && t.MedianUs(one) >= v->best_us) continue;
+    // Processes differ: a baseline that was timed in other pairs cannot be compared with those that were
+    // timed in all.
+    if (fastest != nullptr && !WasTimedInAllPairs(t, one)) continue;
     fastest = &one;
     v->best_us = t.MedianUs(one);
     v->best_baseline = one.name;

@@ -294,7 +294,8 @@ def advice_of_gc(house):
     """gc says how to do what it listed: with the same flags"""
     if not house.python:
         raise Skipped("no Python with torch")
-    house.bench(house.task, house.write("bad.py", ""), "--json").expect(REJECTED)
+    if not house.run("runs", "--verdicts", "--json").expect(0).out:  # with --only; the cases before have left some
+        house.bench(house.task, house.write("bad.py", ""), "--json").expect(REJECTED)
     listed = house.run("gc", "--older-than", "0", "--keep-files").expect(0).out
     advice = [line.split("hone ")[1] for line in listed.splitlines() if "to delete them: hone gc" in line]
     require(advice == ["gc --older-than 0 --keep-files --yes"], "advice: %s" % listed)

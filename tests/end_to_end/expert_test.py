@@ -304,7 +304,7 @@ def main():
     parser.add_argument("--keep", help="write the proposals here and leave them")
     parser.add_argument("tasks", nargs="*", help="task files instead of the built-in ones")
     options = parser.parse_args()
-    if run([options.python, "-c", "import torch"]).returncode != 0:
+    if run([options.python, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"]).returncode != 0:
         print("no torch in " + options.python)
         return 77
     tasks = {pathlib.Path(path).stem: (pathlib.Path(path).resolve(), set()) for path in options.tasks} or TASKS

@@ -2,7 +2,7 @@
 # hone-test: task = tests/adversarial/tasks/deep_mlp.py
 # hone-test: target = cuda
 # hone-test: expect = rejected
-# hone-test: reason = wrong-output|unsynchronised|unwritten-output|stale-result|nondeterministic
+# hone-test: reason = wrong-output|unsynchronised|unwritten-output|stale-result|nondeterministic|slower   # each call took longer than half a millisecond, so all were waited for
 import time
 
 import torch

@@ -1,0 +1,5 @@
+"""`python -m hone ARGUMENTS` is `hone ARGUMENTS`."""
+
+from ._main import main
+
+main()

@@ -1,0 +1,25 @@
+"""How a string argument is read: as the text of a file, or as its path."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+
+def is_text(value: str) -> bool:
+    """Whether a string is the text of a file. A path has no line break, and either it exists, or it ends in .py, or it is a single word.
+
+    >>> is_text("import torch\\n"), is_text("import torch"), is_text("candidates/a.py"), is_text("nothing_here")
+    (True, True, False, False)
+    """
+    if "\n" in value:
+        return True
+    if value.endswith(".py") or os.path.exists(value):
+        return False
+    return any(character in value for character in " =(:;")
+
+
+def write_text(path: str, text: str) -> str:
+    """Writes a text as UTF-8 and returns the path. What is not valid text stays invalid, for the program to report."""
+    pathlib.Path(path).write_bytes(text.encode("utf-8", "surrogatepass"))
+    return path

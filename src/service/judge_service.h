@@ -1,0 +1,79 @@
+// The judge as a service: the addresses POST /evaluate, GET /jobs, GET and DELETE /jobs/ID, and its part of
+// /metrics. One function from request to reply; sockets are the dashboard's HttpServer, judging is the
+// desk's. Every request needs a token in its Authorization header, also on loopback.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "dashboard/access.h"
+#include "dashboard/http_message.h"
+#include "evaluation/session_options.h"
+#include "pipeline/verdict_reuse.h"
+#include "service/evaluate_request.h"
+#include "service/job_desk.h"
+#include "service/session_pool.h"
+#include "service/tokens.h"
+
+namespace hone {
+
+struct JudgeServiceOptions {
+  SessionOptions judging;            // what a client does not choose
+  std::vector<fs::path> tasks;       // folders of tasks that have names
+  bool allow_task_source = false;    // a task runs outside of the sandbox, as its author
+  std::vector<std::string> command;  // that judges; empty: this program
+  fs::path folder;                   // of the journal and of temporary files
+  double per_minute = 6000;          // requests of one token
+  double most_wait_s = 60;
+  DeskOptions desk;
+  size_t most_sessions = 2;
+  double job_timeout_s = 1800;
+  WithOtherChildren other_children;
+};
+
+class JudgeService {
+ public:
+  static Result<std::unique_ptr<JudgeService>> Open(JudgeServiceOptions options, std::vector<Token> tokens,
+                                                    AccessRules rules);
+
+  // Whether the request is for this service and not for the dashboard.
+  static bool IsOurs(const HttpRequest& request);
+  // Before the body is read: who asks, and whether it may. Nothing: go on.
+  std::optional<HttpReply> CheckHead(const HttpRequest& request) const;
+  // Never throws.
+  HttpReply Handle(const HttpRequest& request);
+  // Lines for /metrics, in the format of dashboard/metrics.h.
+  std::string MetricsText();
+
+  // {"error": {"status", "reason", "message"}}
+  static HttpReply Refuse(int status, const std::string& reason, const std::string& message);
+
+ private:
+  JudgeService(JudgeServiceOptions options, std::vector<Token> tokens, AccessRules rules);
+  HttpReply Route(const HttpRequest& request);
+  HttpReply Evaluate(const HttpRequest& request, const Token& token);
+  HttpReply ShowJob(const HttpRequest& request, const Token& token, const std::string& id);
+  HttpReply ListJobs(const HttpRequest& request, const Token& token);
+  HttpReply CancelJob(const Token& token, const std::string& id);
+  // The reply when the job has ended, or after the seconds that the request says.
+  HttpReply WhenEnded(const HttpRequest& request, const DeskAnswer& answer);
+
+  Result<Job> MakeJob(const EvaluateRequest& request);
+  std::string IdOf(const TaskFile& task, const std::string& candidate, const SessionOptions& options) const;
+  Result<Assignment> Prepare(const Job& job) const;
+  std::string SessionOf(const Job& job) const;
+
+  const JudgeServiceOptions options_;
+  const std::vector<Token> tokens_;
+  const AccessRules rules_;  // for the Host header
+  JudgingMachine machine_;
+  std::string salt_;  // for questions whose answer may change: see IdOf
+  RequestRate rate_;
+  std::unique_ptr<SessionPool> pool_;
+  std::unique_ptr<JobDesk> desk_;  // after the pool: its workers use it
+};
+
+}  // namespace hone
