@@ -3,7 +3,7 @@
 # hone-test: target = cpu
 # hone-test: expect = rejected
 # hone-test: reason = out-of-memory
-# hone-test: timeout = 60
+# hone-test: timeout = 240
 import torch
 import torch.nn as nn
 
