@@ -653,6 +653,22 @@ TEST(Judge, OneThatIsFarBehindIsSlowerOnABusyMachineToo) {
   }
 }
 
+TEST(Judge, NoScatterHidesThatMostRoundsAreFarBehind) {
+  for (const double call_us : {2000.0, 50000.0}) {
+    Measurement m = Good();
+    m.timing->contestants[0] = Steady("candidate", call_us);
+    // In the second pair an interruption makes most rounds of PyTorch negative, so that it has no mean.
+    for (size_t k = 1; k < m.timing->contestants.size(); ++k)
+      for (size_t i = 12; i < 24; ++i) {
+        Round& round = m.timing->contestants[k].rounds[i];
+        if (i % 3 != 0) round.long_s = round.short_s - 3e-3;
+      }
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.reason, call_us < 4000 ? "machine-busy" : "slower") << call_us << " " << v.detail;
+    EXPECT_LE(v.vs_best.low, v.vs_best.high);
+  }
+}
+
 TEST(Judge, AnAcceptanceRestsOnFreshProcessesAlone) {
   Measurement m = Good();
   m.timing->screened = true;
