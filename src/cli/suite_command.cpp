@@ -251,6 +251,10 @@ Result<int> StartSuite(SuiteFlags flags) {
       return Error{ErrorKind::kUsage,
                    "--on ray chooses devices and places itself; leave out --devices, --jobs "
                    "and --shard"};
+    if (StartsWith(flags.run.proposer, "agent:"))
+      return Error{ErrorKind::kUsage,
+                   "--on ray starts no agents; run `hone suite --shard K/N` with the agent on each machine "
+                   "and merge with `hone import`"};
   }
   ShardChoice shard;
   if (!flags.shard.empty()) {

@@ -53,6 +53,7 @@ def bad_input(house):
     house.refused("neither ray nor ray:HOST:PORT", "--on", "ray:10.0.0.1")
     house.refused("Ray Client addresses", "--on", "ray:ray://10.0.0.1:10001")
     house.refused("leave out --devices, --jobs and --shard", "--on", "ray", "--jobs", "3")
+    house.refused("--on ray starts no agents", "--on", "ray", "--proposer", "agent:true")
 
 
 def shards(house):
