@@ -88,9 +88,11 @@ Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>
   if (end.passed()) return OutOfTimeError();
   const Deadline deadline = Deadline::After(std::min(seconds, end.seconds_left()));
   auto fail = [&](const Error& error) -> Status {
-    if (error.kind == ErrorKind::kInterrupted || end.passed()) {
+    // A worker that ends after Ctrl-C ended because of it, whatever it says.
+    if (Interrupted() || error.kind == ErrorKind::kInterrupted || end.passed()) {
       Kill();
-      return error.kind == ErrorKind::kInterrupted ? error : OutOfTimeError();
+      if (error.kind == ErrorKind::kInterrupted) return error;
+      return Interrupted() ? InterruptedError() : OutOfTimeError();
     }
     if (error.kind == ErrorKind::kTimeout) {
       Kill();

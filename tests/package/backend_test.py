@@ -325,6 +325,19 @@ class NeverFails(Case):
             with self.assertWarnsRegex(RuntimeWarning, "inductor failed on a graph"):
                 self.same(self.compiled(model, kept, options={"fallback": "inductor"}), model, torch.randn(3, 4))
 
+    def test_fallback_to_the_real_inductor(self) -> None:
+        from torch._inductor import config, metrics
+
+        def kept(module: Any, inputs: Any, options: Any, search: bool) -> Any:
+            return None, None, "PyTorch is kept."
+
+        model = Net().eval()
+        metrics.reset()
+        with config.patch(force_disable_caches=True), warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*inductor failed.*")
+            self.same(self.compiled(model, kept, options={"fallback": "inductor"}), model, torch.randn(3, 4))
+        self.assertGreater(metrics.generated_kernel_count, 0)
+
     def test_an_unknown_option_is_named(self) -> None:
         for options, words in (({"falback": "eager"}, "'falback'"), ({"fallback": "magic"}, "fallback='magic'")):
             with self.assertRaisesRegex(Exception, words):
