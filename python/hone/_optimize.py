@@ -212,7 +212,10 @@ def _run_program(folder: "_cache.Folder", facts: "dict[str, Any]", began: str, d
     answer = _answer_of(result, run, budget, time.monotonic() - started)
     answer.update(used_inputs=facts["used_inputs"], constants=facts["constants"], random=facts["random"], prefix=facts["prefix"])
     if answer["status"] == "faster":
-        shutil.copyfile(os.path.join(run, "best.py"), folder.file("best.py"))
+        # At once: another process may read it now.
+        copy = folder.file("best.py.%d" % os.getpid())
+        shutil.copyfile(os.path.join(run, "best.py"), copy)
+        os.replace(copy, folder.file("best.py"))
     folder.write(answer)
     return answer
 

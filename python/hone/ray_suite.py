@@ -160,7 +160,10 @@ class Importer(threading.Thread):
                 batch = [self.waiting.popleft() for _ in range(min(IMPORT_AT_MOST, len(self.waiting)))]
                 self.busy = True
             started = time.time()
-            self.import_all(batch)
+            try:
+                self.import_all(batch)
+            except OSError as error:  # the driver must hear of it: it waits for this thread
+                self.broken = str(error)
             self.seconds += time.time() - started
 
     def import_all(self, batch: Sequence[str]) -> None:

@@ -103,7 +103,8 @@ Result<int> BecomeServer(const McpFlags& flags) {
   return Error{
       ErrorKind::kUnavailable,
       fmt::format("no Python with the packages hone and mcp was found (looked at: {}); install both with: "
-                  "python3 -m pip install 'hone[mcp]', or name an interpreter that has them with --python",
+                  "python3 -m pip install '.[mcp]' in Hone's source folder, or name an interpreter that has "
+                  "them with --python",
                   looked_at.empty() ? "none" : Join(looked_at, ", "))};
 }
 

@@ -270,6 +270,10 @@ Result<int> StartSuite(SuiteFlags flags) {
   SuiteRecord suite;
   suite.created = UtcTimestamp();
   HONE_ASSIGN_OR_RETURN(suite.name, NameOfSuite(flags, suite.created));
+  // A name of Hone's own has the second in it; a second suite of that second gets a number.
+  const std::string base = suite.name;
+  for (int number = 2; flags.name.empty() && store->FindSuite(suite.name).ok(); ++number)
+    suite.name = fmt::format("{}-{}", base, number);
   if (flags.shard.empty() && store->FindSuite(suite.name).ok())
     return Error{ErrorKind::kUsage, "a suite of that name exists; to continue it: hone resume " + suite.name};
   HONE_ASSIGN_OR_RETURN(const std::vector<SuiteSlot> slots, SlotsFor(flags.devices, flags.jobs, flags.quiet));

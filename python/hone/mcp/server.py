@@ -192,8 +192,10 @@ def make_server(folders: Folders, program: str) -> MCPServer[Any]:
     service = Service(folders, program)
     server = _Server("hone", title="Hone", instructions=INSTRUCTIONS, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    # The task's own code runs in the reference worker, which has no sandbox: clients should ask before they call these.
+    runs_code = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
-    @server.tool(annotations=reads)
+    @server.tool(annotations=runs_code)
     async def read_task(task: TaskPath, ctx: Context, target: Target = "auto") -> Annotated[CallToolResult, Task]:
         """Run a task's module and say what it is: operators, shapes, FLOPs, lower bound on the time, error limit, and which wrong answers it can tell apart."""
         path = service.task(task)
@@ -207,7 +209,7 @@ def make_server(folders: Folders, program: str) -> MCPServer[Any]:
         return _answer(value, "%s on %s: %d operators, %.4g us per call of eager PyTorch, error limit %.3g" % (
             value.task, value.device, value.graph_operators, value.eager_us, value.limit))
 
-    @server.tool(annotations=reads)
+    @server.tool(annotations=runs_code)
     async def read_graph(task: TaskPath, ctx: Context, simplified: bool = False) -> Annotated[CallToolResult, Graph]:
         """The task as a graph of ATen operators with shapes; `simplified` applies Hone's rewrites first."""
         path = service.task(task)

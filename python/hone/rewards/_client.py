@@ -33,6 +33,8 @@ class Client:
         self.url = (url or os.environ.get("HONE_JUDGE_URL") or "http://127.0.0.1:8377").rstrip("/")
         self.token = token or os.environ.get("HONE_JUDGE_TOKEN") or ""
         self.timeout = timeout
+        if not self.url.startswith(("http://", "https://")):
+            raise HoneError("The judge's address is http://HOST:PORT, not %r; pass url=... or set HONE_JUDGE_URL." % self.url)
         if not self.token:
             raise HoneError("The judge needs a token; pass token=... or set HONE_JUDGE_TOKEN to what `hone serve --judge` printed.")
 
