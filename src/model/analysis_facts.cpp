@@ -25,6 +25,10 @@ bool MentionsAny(const std::string& text, std::initializer_list<const char*> wor
 }  // namespace
 
 LoopPlace WhereTheLoopIs(const AnalysisRecord& record) {
+  if (record.time_loop == "inside_kernel") return LoopPlace::kInside;
+  if (record.time_loop == "host") return LoopPlace::kOnHost;
+  if (record.time_loop == "none") return LoopPlace::kNone;
+  // What follows reads prose, for replies without the field.
   std::string text = ToLower(record.optimisation_method + "\n" + record.modification_plan);
   for (const char* dash : {"-", "_", "\n"}) text = ReplaceAll(text, dash, " ");
   text = ReplaceAll(text, "timestep", "time step");
@@ -129,6 +133,15 @@ std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const
   switch (WhereTheLoopIs(record)) {
     case LoopPlace::kInside:
       return std::nullopt;
+    case LoopPlace::kNone:
+      // A linear recurrence can be a scan. The gates of the modules below make every step depend on the last
+      // one.
+      if (!HasGatedRecurrence(GetMember(facts, "card"))) return std::nullopt;
+      return fmt::format(
+          "The plan has no loop over time, but each of the {} steps needs the state that the one before it "
+          "computed, through a nonlinearity: no scan replaces that. There are {} launches. Plan again with "
+          "the loop inside one kernel (or one C++ call).",
+          gap.chain, gap.launches);
     case LoopPlace::kOnHost:
       return fmt::format(
           "The plan keeps the time loop on the host. There are {} launches for {} dependent steps, so "

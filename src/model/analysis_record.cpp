@@ -26,8 +26,8 @@ struct Field {
 };
 
 // As they are after Canonical: lower case, underscores for everything between words.
-const std::array<Field, 8>& Fields() {
-  static const std::array<Field, 8> kFields = {{
+const std::array<Field, 9>& Fields() {
+  static const std::array<Field, 9> kFields = {{
       {"worth_optimizing",
        {"worth_optimising", "worth_it", "should_optimize", "should_optimise", "optimize"}},
       {"reason", {"reasoning", "why", "rationale"}},
@@ -37,6 +37,7 @@ const std::array<Field, 8>& Fields() {
       {"expected_speedup", {"expected_speed_up", "speedup", "expected_improvement", "expected_gain"}},
       {"implementation_complexity", {"complexity", "difficulty", "effort"}},
       {"kernel_type", {"kernel_class", "type", "class", "kernel"}},
+      {"time_loop", {"loop_over_time", "where_the_time_loop_runs", "time_loop_place"}},
   }};
   return kFields;
 }
@@ -109,6 +110,18 @@ double AsSpeedup(const Json& value) {
   return number < 1 ? 1 + number : number;
 }
 
+// One of the three words, or nothing: an answer that names no place is none.
+std::string AsTimeLoop(const Json& value) {
+  const std::string word = Canonical(AsText(value));
+  for (const char* inside : {"inside", "in_kernel", "in_the_kernel", "kernel", "device"})
+    if (StartsWith(word, inside)) return "inside_kernel";
+  for (const char* host : {"host", "on_host", "on_the_host", "python", "outside"})
+    if (StartsWith(word, host)) return "host";
+  for (const char* none : {"none", "no_loop", "no_time_loop", "not_applicable"})
+    if (StartsWith(word, none)) return "none";
+  return "";
+}
+
 bool ContainsAny(const std::string& text, Words words) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
 }
@@ -144,6 +157,7 @@ Result<AnalysisRecord> AnalysisFromJson(const Json& json) {
   record.expected_speedup = AsSpeedup(GetMember(fields, "expected_speedup"));
   record.implementation_complexity = AsComplexity(GetMember(fields, "implementation_complexity"));
   record.kernel_type = AsText(GetMember(fields, "kernel_type"));
+  record.time_loop = AsTimeLoop(GetMember(fields, "time_loop"));
   // A reply that only describes the bottleneck is an analysis without a method; it does not mean "no".
   if (!fields.contains("worth_optimizing")) record.worth_optimizing = true;
   return Validated(std::move(record));
@@ -171,14 +185,48 @@ Result<AnalysisRecord> ParseAnalysis(const std::string& reply) {
 }
 
 Json ToJson(const AnalysisRecord& record) {
-  return {{"worth_optimizing", record.worth_optimizing},
-          {"reason", record.reason},
-          {"bottleneck", record.bottleneck},
-          {"optimisation_method", record.optimisation_method},
-          {"modification_plan", record.modification_plan},
-          {"expected_speedup", record.expected_speedup},
-          {"implementation_complexity", record.implementation_complexity},
-          {"kernel_type", record.kernel_type}};
+  Json json = {{"worth_optimizing", record.worth_optimizing},
+               {"reason", record.reason},
+               {"bottleneck", record.bottleneck},
+               {"optimisation_method", record.optimisation_method},
+               {"modification_plan", record.modification_plan},
+               {"expected_speedup", record.expected_speedup},
+               {"implementation_complexity", record.implementation_complexity},
+               {"kernel_type", record.kernel_type}};
+  if (!record.time_loop.empty()) json["time_loop"] = record.time_loop;
+  return json;
+}
+
+std::string AnalysisSchema() {
+  const auto text = [](const char* description) {
+    return Json{{"type", "string"}, {"description", description}};
+  };
+  const auto one_of = [](std::initializer_list<const char*> words, const char* description) {
+    Json values = Json::array();
+    for (const char* word : words) values.push_back(word);
+    return Json{{"type", "string"}, {"enum", values}, {"description", description}};
+  };
+  const Json properties = {
+      {"worth_optimizing", {{"type", "boolean"}}},
+      {"reason", text("why, with numbers")},
+      {"bottleneck", text("what limits the candidate, and where")},
+      {"optimisation_method", text("the one change of algorithm")},
+      {"modification_plan", text("kernels, grid, who owns which data, what orders dependent steps")},
+      {"expected_speedup", {{"type", "number"}, {"description", "a factor over this candidate"}}},
+      {"implementation_complexity", one_of({"low", "medium", "high"}, "of the change")},
+      {"kernel_type", one_of({"persistent_recurrent", "gemm", "conv", "elementwise", "reduction", "attention",
+                              "scan", "other"},
+                             "what the result is")},
+      {"time_loop", one_of({"inside_kernel", "host", "none"},
+                           "where the loop over dependent steps runs: inside one kernel or C++ call, on the "
+                           "host around launches, or there is none")},
+  };
+  Json required = Json::array();
+  for (const auto& [name, value] : properties.items()) required.push_back(name);
+  return DumpJson(Json{{"type", "object"},
+                       {"properties", properties},
+                       {"required", required},
+                       {"additionalProperties", false}});
 }
 
 }  // namespace hone

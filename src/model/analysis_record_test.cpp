@@ -103,6 +103,46 @@ TEST(Analysis, ComplexityIsOneOfThreeWordsAndTheWorseOfTwo) {
   }
 }
 
+TEST(Analysis, ThePlaceOfTheTimeLoopIsOneOfThreeWordsOrNotSaid) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"inside_kernel", "inside_kernel"},
+      {"Inside the kernel", "inside_kernel"},
+      {"in-kernel", "inside_kernel"},
+      {"host", "host"},
+      {"on the host", "host"},
+      {"none", "none"},
+      {"not applicable", "none"},
+      {"somewhere", ""},
+      {"", ""},
+  };
+  for (const auto& [word, expected] : kCases) {
+    const Result<AnalysisRecord> record = AnalysisFromJson({{"method", "m"}, {"time loop", word}});
+    EXPECT_EQ(record->time_loop, expected) << word;
+    EXPECT_EQ(ToJson(*record).contains("time_loop"), *expected != 0)
+        << "records of old runs stay as they are";
+    EXPECT_EQ(AnalysisFromJson(ToJson(*record))->time_loop, expected);
+  }
+}
+
+TEST(Analysis, TheSchemaNamesEveryFieldOfTheRecordAndNoOther) {
+  const Json schema = *ParseJson(AnalysisSchema());
+  Json record = ToJson(*ParseAnalysis(kPlain));
+  record["time_loop"] = "host";
+  std::vector<std::string> fields, properties, required;
+  for (const auto& [name, value] : record.items()) fields.push_back(name);
+  for (const auto& [name, value] : GetMember(schema, "properties").items()) {
+    properties.push_back(name);
+    EXPECT_FALSE(GetString(value, "type").empty()) << name;
+  }
+  for (const Json& name : GetMember(schema, "required")) required.push_back(name.get<std::string>());
+  EXPECT_EQ(properties, fields);
+  EXPECT_EQ(required, fields) << "OpenAI refuses a strict schema with optional fields";
+  EXPECT_FALSE(GetBool(schema, "additionalProperties", true));
+  // What the schema allows is what the reader makes of it.
+  for (const Json& word : GetMember(GetMember(GetMember(schema, "properties"), "time_loop"), "enum"))
+    EXPECT_EQ(AnalysisFromJson({{"method", "m"}, {"time_loop", word}})->time_loop, word.get<std::string>());
+}
+
 TEST(Analysis, WhatCannotBeUsedIsRefusedWithASentence) {
   const std::pair<const char*, const char*> kCases[] = {
       {"", "the reply holds no JSON object with the fields of an analysis"},
@@ -191,6 +231,35 @@ INSTANTIATE_TEST_SUITE_P(
                          kHost},
                     Plan{"Fused cell", "", "launch_per_step", kHost},
                     Plan{"Fuse the gates", "use larger tiles", "", kSilent}));
+
+TEST(Analysis, TheFieldForTheTimeLoopDecidesBeforeAnyPhrase) {
+  struct Row {
+    const char* time_loop;
+    const char* method;
+    const char* objection;
+  };
+  const Row rows[] = {
+      {"inside_kernel", "not a CUDA graph: no launch per time step", ""},
+      {"host", "a persistent kernel for each step", kHost},
+      {"none", "all steps in one launch, by a scan", "has no loop over time"},
+  };
+  for (const Row& row : rows) {
+    AnalysisRecord record;
+    record.optimisation_method = row.method;
+    record.time_loop = row.time_loop;
+    const std::optional<std::string> objection = CheckAgainstFacts(record, Facts());
+    EXPECT_EQ(objection.has_value(), *row.objection != 0) << row.time_loop;
+    EXPECT_TRUE(Contains(objection.value_or(""), row.objection)) << *objection;
+  }
+  // A linear recurrence may well be a scan.
+  AnalysisRecord scan;
+  scan.optimisation_method = "a parallel scan";
+  scan.time_loop = "none";
+  Json facts = Facts();
+  facts["card"]["modules"] = {{"Linear", 1}};
+  facts["card"]["operators"] = {{"mm", 512}, {"add", 512}};
+  EXPECT_FALSE(CheckAgainstFacts(scan, facts).has_value());
+}
 
 TEST(Analysis, APlanForATaskThatIsNotLaunchBoundIsLeftAlone) {
   AnalysisRecord record;

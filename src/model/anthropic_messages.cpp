@@ -8,7 +8,7 @@ namespace hone {
 namespace {
 
 std::string FinishReason(const std::string& stop_reason) {
-  if (stop_reason == "end_turn" || stop_reason == "stop_sequence") return "stop";
+  if (stop_reason == "end_turn" || stop_reason == "stop_sequence" || stop_reason == "tool_use") return "stop";
   return stop_reason == "max_tokens" ? "length" : stop_reason;
 }
 
@@ -33,6 +33,7 @@ class AnthropicMessages : public ChatApi {
     if (!request.system.empty()) body["system"] = request.system;
     if (dialect.stream) body["stream"] = true;
     if (temperature && dialect.temperature) body["temperature"] = *temperature;
+    if (!request.schema.empty()) AskForData(request, dialect, body);
     return body;
   }
 
@@ -77,10 +78,30 @@ class AnthropicMessages : public ChatApi {
   }
 
  private:
+  // Every model knows tools, the newer ones schemas too; but a tool that must be called excludes thinking.
+  static void AskForData(const ChatRequest& request, const ChatDialect& dialect, Json& body) {
+    const Result<Json> schema = ParseJson(request.schema);
+    if (!schema.ok() || !dialect.structured()) return;
+    if (!dialect.tools) {
+      body["output_config"]["format"] = {{"type", "json_schema"}, {"schema", *schema}};
+      return;
+    }
+    const std::string& name = request.schema_name;
+    body["tools"] =
+        Json::array({{{"name", name}, {"description", "Takes the reply."}, {"input_schema", *schema}}});
+    body["tool_choice"] = {{"type", "tool"}, {"name", name}};
+  }
+
   // A block and a delta carry their words in fields of the same names.
   static void ReadBlock(const Json& block, ChatTurn& turn) {
     turn.text += GetString(block, "text");
     turn.thinking += GetString(block, "thinking");
+    // The only tool there is takes the reply: its input is whole in a document, and JSON in pieces in a
+    // stream (after an empty one at its beginning).
+    turn.text += GetString(block, "partial_json");
+    const Json& input = GetMember(block, "input");
+    if (GetString(block, "type") == "tool_use" && input.is_object() && !input.empty())
+      turn.text += DumpJson(input);
   }
 
   static void ReadUsage(const Json& usage, ChatTurn& turn) {

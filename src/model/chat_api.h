@@ -23,6 +23,8 @@ struct ChatRequest {
   std::string model;
   std::string system;
   std::vector<ChatMessage> messages;
+  std::string schema = {};       // JSON schema of the reply, or empty
+  std::string schema_name = {};  // letters, digits and underscores
 };
 
 // Sent if the user sets no limit, because Anthropic requires one.
@@ -35,14 +37,19 @@ struct ChatDialect {
   bool max_completion_tokens = false;  // openai: the name for max_tokens that its own newer models want
   bool max_tokens_renamed = false;     // both names were tried
   bool temperature = true;
+  bool schema = true;      // a reply's schema as such: response_format, output_config
+  bool tools = true;       // a reply's schema as the arguments of a tool that has to be called
   int64_t max_tokens = 0;  // 0: not sent where the API allows that
+
+  bool structured() const { return schema || tools; }
 };
 
 // One answer, as far as it has arrived.
 struct ChatTurn {
   std::string text;
   std::string thinking;
-  std::string finish_reason;  // "stop" and "length" in both APIs, others as the server spells them
+  std::string finish_reason;  // "stop" and "length" in both APIs, others as the server spells them; a call of
+                              // the tool that was asked for is "stop"
   std::string model;
   int64_t prompt_tokens = -1;  // -1: not told
   int64_t completion_tokens = -1;

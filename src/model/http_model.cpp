@@ -58,8 +58,8 @@ class HttpModel : public Model {
     std::lock_guard lock(mutex_);
     return dialect_;
   }
-  bool Adapt(int status, const std::string& words, ChatDialect& used) {
-    if (!AdaptDialect(status, words, used)) return false;
+  bool Adapt(int status, const std::string& words, bool structured, ChatDialect& used) {
+    if (!AdaptDialect(status, words, structured, used)) return false;
     std::lock_guard lock(mutex_);
     dialect_ = used;
     return true;
@@ -98,9 +98,15 @@ class Conversation {
 
  private:
   void Converse() {
-    chat_ = {model_.options_.model, request_.system, {{"user", request_.prompt}}};
+    chat_ = {model_.options_.model,
+             request_.system,
+             {{"user", request_.prompt}},
+             request_.schema,
+             request_.call_type};
     if (!Exchange()) return;
-    for (int i = 0; i < model_.options_.max_continuations && reply_.finish_reason == "length"; ++i) {
+    // Half an object cannot be gone on with: a schema begins anew.
+    const int most = request_.schema.empty() ? model_.options_.max_continuations : 0;
+    for (int i = 0; i < most && reply_.finish_reason == "length"; ++i) {
       if (Trim(reply_.text).empty()) break;
       Note("the reply was cut off by length; asked to go on");
       chat_.messages = {{"user", request_.prompt}, {"assistant", reply_.text}, {"user", kGoOn}};
@@ -310,7 +316,7 @@ class Conversation {
     std::string words = document.ok() ? ErrorText(*document) : "";
     if (words.empty()) words = std::string(Trim(answer.body));
     const std::string what = fmt::format("HTTP {}", answer.status);
-    attempt.ask_otherwise = model_.Adapt(answer.status, words, dialect);
+    attempt.ask_otherwise = model_.Adapt(answer.status, words, !request_.schema.empty(), dialect);
     const ServerError error = ClassifyServerError(answer.status, words);
     attempt.retry = error.retry;
     if (const auto header = answer.headers.find("retry-after"); header != answer.headers.end())

@@ -323,6 +323,73 @@ TEST_P(HttpModelTest, SendsWhatTheUserAdds) {
   EXPECT_EQ(GetNumber(body, "temperature"), 0.25);
 }
 
+constexpr const char* kAnalysis = R"({"worth_optimizing":true,"reason":"r","time_loop":"host"})";
+
+// A server whose replies to prompts of this type are data.
+class DataServer {
+ public:
+  DataServer() {
+    EXPECT_TRUE(WriteFileAtomic(folder_->path() / "001_analysis.txt", kAnalysis).ok());
+    server_ = std::make_unique<FakeServer>(std::vector<std::string>{"--replies", folder_->path().string()});
+  }
+  const FakeServer& operator*() const { return *server_; }
+
+ private:
+  Result<TempFolder> folder_ = TempFolder::Make("hone-fake-data");
+  std::unique_ptr<FakeServer> server_;
+};
+
+TEST_P(HttpModelTest, AsksForDataByTheWaysAServerKnowsAndRemembersThem) {
+  const DataServer server;
+  constexpr const char* kSchema = R"({"type":"object","properties":{},"additionalProperties":false})";
+  struct Row {
+    const char* scenario;
+    const char* openai;     // the way that worked, and how many requests the first call took
+    const char* anthropic;  // "schema", "tool" or "prose"
+    int openai_calls;
+    int anthropic_calls;
+    bool streams = true;
+  };
+  const Row rows[] = {
+      {"fine", "schema", "tool", 1, 1},
+      {"no-stream", "schema", "tool", 1, 1, false},
+      {"refuse-schema", "tool", "tool", 2, 1},
+      {"refuse-tools", "schema", "schema", 1, 2},
+      {"refuse-structure", "prose", "prose", 2, 2},
+      {"router-without-tools", "prose", "prose", 3, 3},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.scenario);
+    tag_ = RandomHex(4);
+    HttpModelOptions options = Options(row.scenario);
+    options.api_base = (*server).Base();
+    Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+    ASSERT_TRUE(model.ok());
+    ModelRequest request{"analysis", "You analyse.", "What limits it?", "a", Deadline::After(30), kSchema};
+    const int calls = anthropic() ? row.anthropic_calls : row.openai_calls;
+    for (const int expected : {calls, calls + 1}) {
+      const ModelReply reply = (*model)->Ask(request, {});
+      ASSERT_TRUE(reply.ok()) << reply.message;
+      EXPECT_EQ(*ParseJson(reply.text), *ParseJson(kAnalysis)) << reply.text;
+      EXPECT_EQ(reply.finish_reason, "stop");
+      EXPECT_EQ(static_cast<int>((*server).Requests(tag_).size()), expected)
+          << "what is refused is remembered";
+    }
+    const Json body = GetMember((*server).Requests(tag_).back(), "body");
+    const std::string way = anthropic() ? row.anthropic : row.openai;
+    const Json& format = anthropic() ? GetMember(GetMember(body, "output_config"), "format")
+                                     : GetMember(body, "response_format");
+    EXPECT_EQ(GetString(format, "type"), way == "schema" ? "json_schema" : "");
+    EXPECT_EQ(body.contains("tools"), way == "tool");
+    EXPECT_EQ(GetMember(body, "tool_choice").is_object(), way == "tool");
+    request.schema.clear();
+    ASSERT_TRUE((*model)->Ask(request, {}).ok() || !row.streams);
+    const Json prose = GetMember((*server).Requests(tag_).back(), "body");
+    for (const char* field : {"tools", "response_format", "output_config"})
+      EXPECT_FALSE(prose.contains(field)) << field << " is for data alone";
+  }
+}
+
 TEST_P(HttpModelTest, ReachesAScenarioByPathWithAndWithoutVersionAndSlash) {
   for (const char* end : {"", "/", "/v1", "/v1/"}) {
     HttpModelOptions options = Options("fine");

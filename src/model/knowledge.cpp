@@ -43,11 +43,15 @@ constexpr Words kProducts = {"mm", "addmm", "bmm", "baddbmm", "linear", "matmul"
 
 }  // namespace
 
+bool HasGatedRecurrence(const Json& card) {
+  return Named(GetMember(card, "modules"), {"GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"}) > 0 ||
+         Count(GetMember(card, "operators"), {"rnn", "lstm", "gru"}) > 0;
+}
+
 bool IsRecurrent(const Json& card) {
   const Json& modules = GetMember(card, "modules");
   const Json& operators = GetMember(card, "operators");
-  if (Named(modules, {"GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"}) > 0) return true;
-  if (Count(operators, {"rnn", "lstm", "gru"}) > 0) return true;
+  if (HasGatedRecurrence(card)) return true;
   // Networks of many layers have long chains too, but a weight for each product.
   const int64_t products = Named(operators, kProducts);
   return GetInt(card, "serial_chain") >= kLongChain && products >= kManyProducts &&

@@ -12,6 +12,8 @@ namespace hone {
 // Whether the task is a recurrence: by its module or operator, or by one small product repeated step after
 // step.
 bool IsRecurrent(const Json& card);
+// Whether it is one of PyTorch's recurrent modules or operators, whose steps are not linear in the state.
+bool HasGatedRecurrence(const Json& card);
 
 // Names of pieces, the target's own ("triton", "cuda", "cpu") first.
 std::vector<std::string> KnowledgeFor(const Json& card, const std::string& task_source,

@@ -25,6 +25,9 @@ struct ModelRequest {
   std::string prompt;
   std::string key;                        // stable name of this call within the run
   Deadline deadline = Deadline::Never();  // of the whole call, waits and retries included
+  // A JSON schema where the reply is data, else empty. A server that can holds the model to it; the reply is
+  // JSON in `text` either way, or prose with JSON in it where the server cannot.
+  std::string schema = {};
 };
 
 enum class ModelFailure {

@@ -30,6 +30,7 @@ class OpenAiChat : public ChatApi {
     if (dialect.max_tokens > 0)
       body[dialect.max_completion_tokens ? "max_completion_tokens" : "max_tokens"] = dialect.max_tokens;
     if (temperature && dialect.temperature) body["temperature"] = *temperature;
+    if (!request.schema.empty()) AskForData(request, dialect, body);
     return body;
   }
 
@@ -49,6 +50,21 @@ class OpenAiChat : public ChatApi {
   }
 
  private:
+  // A tool is what servers know that take no schema, and the other way round.
+  static void AskForData(const ChatRequest& request, const ChatDialect& dialect, Json& body) {
+    const Result<Json> schema = ParseJson(request.schema);
+    if (!schema.ok() || !dialect.structured()) return;
+    const std::string& name = request.schema_name;
+    if (dialect.schema) {
+      const Json format = {{"name", name}, {"strict", true}, {"schema", *schema}};
+      body["response_format"] = {{"type", "json_schema"}, {"json_schema", format}};
+      return;
+    }
+    const Json function = {{"name", name}, {"description", "Takes the reply."}, {"parameters", *schema}};
+    body["tools"] = Json::array({{{"type", "function"}, {"function", function}}});
+    body["tool_choice"] = {{"type", "function"}, {"function", {{"name", name}}}};
+  }
+
   static bool Read(const Json& document, const char* part, ChatTurn& turn) {
     if (!document.is_object()) return false;
     const Json& choices = GetMember(document, "choices");
@@ -68,9 +84,13 @@ class OpenAiChat : public ChatApi {
     std::string thinking = ContentText(GetMember(message, "reasoning_content"));
     if (thinking.empty()) thinking = ContentText(GetMember(message, "reasoning"));
     turn.thinking += thinking;
+    // The only tool there is takes the reply. Its arguments come whole, or in pieces.
+    const Json& calls = GetMember(message, "tool_calls");
+    if (calls.is_array())
+      for (const Json& call : calls) turn.text += GetString(GetMember(call, "function"), "arguments");
     const std::string reason = GetString(choices[0], "finish_reason");
     if (!reason.empty()) {
-      turn.finish_reason = reason;
+      turn.finish_reason = reason == "tool_calls" ? "stop" : reason;
       turn.ended = true;
     }
     return true;

@@ -8,6 +8,7 @@
 #include "base/embedded.h"
 #include "base/template.h"
 #include "base/text.h"
+#include "model/analysis_record.h"
 #include "model/knowledge.h"
 #include "model/prompt_values.h"
 
@@ -97,6 +98,7 @@ Result<Prompt> RenderPrompt(const PromptInputs& inputs) {
     HONE_ASSIGN_OR_RETURN(prompt.system, Render("system", values));
   }
   HONE_ASSIGN_OR_RETURN(prompt.user, Render(inputs.call_type, values));
+  if (inputs.call_type == "analysis") prompt.schema = AnalysisSchema();
   prompt.system = Tidy(prompt.system);
   prompt.user = Tidy(prompt.user);
   return prompt;

@@ -32,6 +32,7 @@ struct PromptInputs {
 struct Prompt {
   std::string system;
   std::string user;
+  std::string schema;  // JSON schema of the reply where it is data, else empty
 };
 
 // The Error names an unknown call type or target, or a missing input that the call type needs.

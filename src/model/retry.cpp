@@ -83,9 +83,33 @@ ServerError ClassifyServerError(int status, const std::string& words) {
   return {ModelFailure::kRefused, false};
 }
 
-bool AdaptDialect(int status, const std::string& words, ChatDialect& dialect) {
-  if (status != 400 && status != 422) return false;
+namespace {
+
+// Gives up the way of asking for data that the server complains about: the one that it names, or the one that
+// was used where it names none. OpenAI's form tries a schema first, Anthropic's a tool; where both are left,
+// the words tell which was sent.
+bool GiveUpStructure(const std::string& low, ChatDialect& dialect) {
+  if (!dialect.structured()) return false;
+  const bool names_schema = SaysAny(low, {"response_format", "json_schema", "output_config", "structured"});
+  const bool names_tool = SaysAny(low, {"tool", "function"});
+  if (names_schema && dialect.schema)
+    dialect.schema = false;
+  else if (names_tool && dialect.tools)
+    dialect.tools = false;
+  else
+    dialect.schema = dialect.tools = false;
+  return true;
+}
+
+}  // namespace
+
+bool AdaptDialect(int status, const std::string& words, bool structured, ChatDialect& dialect) {
   const std::string low = ToLower(words);
+  // A router says 404 when none of its servers knows tools, and a server without them may say 501.
+  if (structured && (status == 404 || status == 501) && SaysAny(low, {"response_format", "tool", "schema"}))
+    return GiveUpStructure(low, dialect);
+  if (status != 400 && status != 422) return false;
+  if (ClassifyServerError(status, words).failure != ModelFailure::kRefused) return false;
   if (dialect.stream && dialect.stream_options && Contains(low, "stream_options")) {
     dialect.stream_options = false;
     return true;
@@ -114,7 +138,8 @@ bool AdaptDialect(int status, const std::string& words, ChatDialect& dialect) {
     dialect.stream = false;
     return true;
   }
-  return false;
+  // Not every server says what it does not know.
+  return structured && GiveUpStructure(low, dialect);
 }
 
 }  // namespace hone

@@ -36,7 +36,7 @@ struct ServerError {
 ServerError ClassifyServerError(int status, const std::string& words);
 
 // Changes the dialect if the server complains about a field that can be left out or named otherwise. Returns
-// true if there is something new to try.
-bool AdaptDialect(int status, const std::string& words, ChatDialect& dialect);
+// true if there is something new to try. `structured`: the request asked for a reply by a schema.
+bool AdaptDialect(int status, const std::string& words, bool structured, ChatDialect& dialect);
 
 }  // namespace hone

@@ -87,24 +87,59 @@ TEST(ServerErrors, AreToldApartInEveryVendorsWords) {
 TEST(Dialect, GivesUpOneRefusedFieldAtATimeAndThenNothing) {
   ChatDialect dialect;
   dialect.max_tokens = 32000;
-  EXPECT_FALSE(AdaptDialect(500, "stream_options", dialect));
-  EXPECT_FALSE(AdaptDialect(400, "no such model", dialect));
-  EXPECT_TRUE(AdaptDialect(400, "Unrecognized argument: stream_options", dialect));
+  EXPECT_FALSE(AdaptDialect(500, "stream_options", false, dialect));
+  EXPECT_FALSE(AdaptDialect(400, "no such model", false, dialect));
+  EXPECT_TRUE(AdaptDialect(400, "Unrecognized argument: stream_options", false, dialect));
   EXPECT_FALSE(dialect.stream_options);
   EXPECT_TRUE(dialect.stream);
-  EXPECT_TRUE(AdaptDialect(422, "streaming is not supported", dialect));
+  EXPECT_TRUE(AdaptDialect(422, "streaming is not supported", false, dialect));
   EXPECT_FALSE(dialect.stream);
-  EXPECT_FALSE(AdaptDialect(422, "streaming is not supported", dialect));
-  EXPECT_TRUE(AdaptDialect(400, "Unsupported value: temperature", dialect));
-  EXPECT_FALSE(AdaptDialect(400, "Unsupported value: temperature", dialect));
+  EXPECT_FALSE(AdaptDialect(422, "streaming is not supported", false, dialect));
+  EXPECT_TRUE(AdaptDialect(400, "Unsupported value: temperature", false, dialect));
+  EXPECT_FALSE(AdaptDialect(400, "Unsupported value: temperature", false, dialect));
   EXPECT_TRUE(
-      AdaptDialect(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.", dialect));
+      AdaptDialect(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.", false, dialect));
   EXPECT_TRUE(dialect.max_completion_tokens);
-  EXPECT_FALSE(AdaptDialect(400, "Unsupported parameter: 'max_completion_tokens'", dialect))
+  EXPECT_FALSE(AdaptDialect(400, "Unsupported parameter: 'max_completion_tokens'", false, dialect))
       << "back and forth";
-  EXPECT_TRUE(AdaptDialect(400, "max_tokens: 32000 > 8192, which is the maximum allowed", dialect));
+  EXPECT_TRUE(AdaptDialect(400, "max_tokens: 32000 > 8192, which is the maximum allowed", false, dialect));
   EXPECT_EQ(dialect.max_tokens, 8192);
-  EXPECT_FALSE(AdaptDialect(400, "max_tokens: 8192 is wrong for reasons of its own", dialect));
+  EXPECT_FALSE(AdaptDialect(400, "max_tokens: 8192 is wrong for reasons of its own", false, dialect));
+}
+
+TEST(Dialect, GivesUpTheWayOfAskingForDataThatIsNamed) {
+  struct Row {
+    int status;
+    const char* words;
+    bool structured;
+    bool another;  // there is something new to try
+    bool schema;
+    bool tools;
+  };
+  const Row rows[] = {
+      {400, "This response_format type is unavailable now", true, true, false, true},
+      {422, "Unexpected value 'output_config'", true, true, false, true},
+      {400, "\"auto\" tool choice requires --enable-auto-tool-choice", true, true, true, false},
+      {400, "does not support function calling", true, true, true, false},
+      {404, "No endpoints found that support tool use", true, true, true, false},
+      {501, "json_schema is not implemented", true, true, false, true},
+      {400, "bad request", true, true, false, false},
+      {400, "bad request", false, false, true, true},
+      {404, "no such model", true, false, true, true},
+      {401, "invalid_api_key", true, false, true, true},
+      {400, "maximum context length is 8192 tokens (9000 in the messages, 100 in the functions)", true, false,
+       true, true},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.words);
+    ChatDialect dialect;
+    EXPECT_EQ(AdaptDialect(row.status, row.words, row.structured, dialect), row.another);
+    EXPECT_EQ(dialect.schema, row.schema);
+    EXPECT_EQ(dialect.tools, row.tools);
+  }
+  ChatDialect none;
+  none.schema = none.tools = false;
+  EXPECT_FALSE(AdaptDialect(400, "bad request", true, none));
 }
 
 }  // namespace

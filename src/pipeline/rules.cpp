@@ -27,6 +27,7 @@ bool MentionsAny(const std::string& text, std::initializer_list<const char*> wor
 // names a persistent kernel to say that there will be none does not ask for one, and prose that names another
 // kind of kernel asks for one only if it names the time loop too.
 bool AsksForPersistentRecurrence(const AnalysisRecord& record, const Json& card) {
+  if (!record.time_loop.empty()) return IsRecurrent(card) && record.time_loop == "inside_kernel";
   const std::string type = ToLower(record.kernel_type);
   std::string text = type + " " + ToLower(record.optimisation_method);
   for (const char* joint : {"-", "_", "\n"}) text = ReplaceAll(text, joint, " ");

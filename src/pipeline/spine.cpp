@@ -391,6 +391,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   request.call_type = inputs.call_type;
   request.system = prompt.system;
   request.prompt = prompt.user;
+  request.schema = prompt.schema;
   request.key = key;
   request.deadline = deadline_;
   recorder_.Doing(key, "asking " + model_->name());

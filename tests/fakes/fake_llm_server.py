@@ -11,7 +11,7 @@ well, seconds, bytes); scenarios that count do so per TAG.
 
 Replies: "Hello from fake" unless --replies DIR names a folder of NNN_<call type>.txt files (the form of
 `hone export-replay`), which are served in order within the call type of the X-Hone-Call-Type header; past the
-last one, the last one again. A scenario that gets round to answering well answers with these.
+last one, the last one again. A reply to a request that forces a tool comes as that tool's arguments. A scenario that gets round to answering well answers with these.
 
 Every request is kept: GET /log gives them as a JSON list, GET /count?tag=TAG how many; --log FILE appends
 them as JSON lines. Keys are never kept, only whether one was sent and whether it was right.
@@ -63,6 +63,10 @@ SCENARIOS = {
     "refuse-stream": "HTTP 400 when a stream is asked for",
     "refuse-stream-options": "HTTP 400 when stream_options is there",
     "refuse-max-tokens": "HTTP 400 when max_tokens is over 4096",
+    "refuse-schema": "HTTP 400 when a reply by a schema is asked for",
+    "refuse-tools": "HTTP 400 when tools are there",
+    "refuse-structure": "HTTP 400 for both, in words that name neither",
+    "router-without-tools": "HTTP 404 when tools or a schema are there, as a router without such a server says it",
     "error-in-stream": "N (1) times half a reply and then an error event, then fine",
     "thinking": "a reply with thinking in the API's own field",
     "think-tags": "a reply that begins with <think>...</think>",
@@ -198,6 +202,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.streams = bool(body.get("stream"))
         self.wants_usage = self.anthropic or bool((body.get("stream_options") or {}).get("include_usage"))
         self.model = model
+        self.tool = (body.get("tools") or [None])[0] if (body.get("tool_choice") or {}).get("type") in ("tool", "function") else None
         key = self.headers.get("x-api-key") if self.anthropic else self.headers.get("Authorization", "")[7:]
         wanted = self.state.options.key
         self.key = key or ""
@@ -240,13 +245,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         given, made = self.usage(text + thinking)
         if self.anthropic:
             content = [{"type": "thinking", "thinking": thinking, "signature": "x"}] if thinking else []
-            content += [{"type": "text", "text": text}] if text else []
+            if self.tool:
+                content += [{"type": "tool_use", "id": "toolu_1", "name": self.tool["name"], "input": json.loads(text)}]
+                finish = "tool_use" if finish == "stop" else finish
+            else:
+                content += [{"type": "text", "text": text}] if text else []
             out = {"type": "message", "role": "assistant", "model": self.model, "content": content,
                    "stop_reason": {"stop": "end_turn", "length": "max_tokens"}.get(finish, finish)}
             if usage:
                 out["usage"] = {"input_tokens": given, "output_tokens": made}
             return out
         message = {"role": "assistant", "content": text}
+        if self.tool:
+            call = {"id": "call_1", "type": "function", "function": {"name": self.tool["function"]["name"], "arguments": text}}
+            message, finish = {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls" if finish == "stop" else finish
         if thinking:
             message["reasoning_content"] = thinking
         out = {"object": "chat.completion", "model": self.model,
@@ -273,9 +285,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 yield event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": thinking})
                 yield event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": "x"})
                 yield event("content_block_stop", index=0)
-            yield event("content_block_start", index=1, content_block={"type": "text", "text": ""})
+            block = {"type": "text", "text": ""}
+            if self.tool:
+                block = {"type": "tool_use", "id": "toolu_1", "name": self.tool["name"], "input": {}}
+                finish = "tool_use" if finish == "stop" else finish
+            yield event("content_block_start", index=1, content_block=block)
             for piece in pieces:
-                yield event("content_block_delta", index=1, delta={"type": "text_delta", "text": piece})
+                delta = {"type": "input_json_delta", "partial_json": piece} if self.tool else {"type": "text_delta", "text": piece}
+                yield event("content_block_delta", index=1, delta=delta)
             yield event("content_block_stop", index=1)
             reason = {"stop": "end_turn", "length": "max_tokens"}.get(finish, finish)
             end = {"delta": {"stop_reason": reason}}
@@ -293,8 +310,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         yield chunk({"role": "assistant", "content": ""})
         if thinking:
             yield chunk({"reasoning_content": thinking})
+        if self.tool:
+            finish = "tool_calls" if finish == "stop" else finish
+            start = {"index": 0, "id": "call_1", "type": "function", "function": {"name": self.tool["function"]["name"], "arguments": ""}}
+            yield chunk({"tool_calls": [start]})
         for piece in pieces:
-            yield chunk({"content": piece})
+            yield chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} if self.tool else {"content": piece})
         yield chunk({}, finish)
         if usage and self.wants_usage:
             data = {"model": self.model, "choices": [],
@@ -499,6 +520,34 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if limit > 4096:
             self.api_error(400, "invalid_request_error",
                            f"max_tokens: {limit} > 4096, which is the maximum allowed number of output tokens")
+        else:
+            self.fine()
+
+    def asks_by_schema(self):
+        return "response_format" in self.body or "format" in (self.body.get("output_config") or {})
+
+    def do_refuse_schema(self):
+        if self.asks_by_schema():
+            field = "output_config" if self.anthropic else "response_format"
+            self.api_error(400, "invalid_request_error", f"{field}: this type is unavailable now")
+        else:
+            self.fine()
+
+    def do_refuse_tools(self):
+        if "tools" in self.body:
+            self.api_error(400, "invalid_request_error", "tool_choice forces tool use, which is not supported with thinking")
+        else:
+            self.fine()
+
+    def do_refuse_structure(self):
+        if self.asks_by_schema() or "tools" in self.body:
+            self.api_error(400, "invalid_request_error", "bad request")
+        else:
+            self.fine()
+
+    def do_router_without_tools(self):
+        if self.asks_by_schema() or "tools" in self.body:
+            self.api_error(404, "not_found", "No endpoints found that support tool use or response_format")
         else:
             self.fine()
 
