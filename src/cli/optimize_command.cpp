@@ -48,6 +48,7 @@ constexpr struct {
     {"--max-output-tokens", "model", "max_output_tokens"},
     {"--idle-timeout", "model", "idle_timeout_s"},
     {"--temperature", "model", "temperature"},
+    {"--reasoning-effort", "model", "reasoning_effort"},
     {"--max-tokens", "budget", "tokens"},
     {"--max-usd", "budget", "usd"},
     {"--max-minutes", "budget", "minutes"},

@@ -47,13 +47,19 @@ void AddModelFlags(Command& command, ModelFlags* flags) {
   command.Add("--temperature", &flags->temperature, "Sampling temperature (default: the server's)")
       .Group(group);
   command
+      .Add("--reasoning-effort", &flags->reasoning_effort,
+           "How much the model thinks before it replies (default: the server's)")
+      .Group(group)
+      .OneOf({"low", "medium", "high"});
+  command
       .Add("--request-extra", &flags->extra,
-           "JSON object merged into every request, such as '{\"reasoning_effort\":\"high\"}'")
+           "JSON object merged into every request, such as '{\"top_p\":0.9}'")
       .Group(group)
       .Placeholder("JSON");
   command
       .Add("--prices", &flags->prices,
-           "JSON file with prices in USD per million tokens: {\"model\": {\"input\": 1, \"output\": 2}}")
+           "JSON file with prices in USD per million tokens: {\"model\": {\"input\": 1, \"output\": 2}}; "
+           "also \"cached\" and \"cache_write\"")
       .Group(group)
       .Placeholder("FILE");
 }
@@ -174,7 +180,8 @@ Json ToJson(const ModelFlags& flags) {
           {"extra", flags.extra},
           {"max_output_tokens", flags.max_output_tokens},
           {"idle_timeout_s", flags.idle_timeout_s},
-          {"temperature", flags.temperature}};
+          {"temperature", flags.temperature},
+          {"reasoning_effort", flags.reasoning_effort}};
 }
 
 ModelFlags ModelFlagsFromJson(const Json& json) {
@@ -189,6 +196,7 @@ ModelFlags ModelFlagsFromJson(const Json& json) {
   flags.max_output_tokens = GetInt(json, "max_output_tokens");
   flags.idle_timeout_s = GetNumber(json, "idle_timeout_s", flags.idle_timeout_s);
   flags.temperature = GetNumber(json, "temperature", -1);
+  flags.reasoning_effort = GetString(json, "reasoning_effort");
   return flags;
 }
 
@@ -217,6 +225,7 @@ Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
   http.max_output_tokens = flags.max_output_tokens;
   http.limits.idle_seconds = flags.idle_timeout_s;
   if (flags.temperature >= 0) http.temperature = flags.temperature;
+  http.reasoning_effort = flags.reasoning_effort;
   if (!flags.extra.empty()) {
     HONE_ASSIGN_OR_RETURN(http.extra, ParseJson(flags.extra).WithContext("--request-extra"));
     if (!http.extra.is_object()) return Error{ErrorKind::kUsage, "--request-extra must be a JSON object"};

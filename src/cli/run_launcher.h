@@ -22,6 +22,7 @@ struct ModelFlags {
   int64_t max_output_tokens = 0;
   double idle_timeout_s = 300;
   double temperature = -1;  // below 0: the server's own
+  std::string reasoning_effort;
 };
 void AddModelFlags(Command& command, ModelFlags* flags);
 

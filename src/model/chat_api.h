@@ -24,6 +24,7 @@ struct ChatRequest {
   std::string system;
   std::vector<ChatMessage> messages;
   std::string schema = {};       // JSON schema of the reply, or empty
+  std::string effort = {};       // of reasoning: low, medium or high; empty: the server's own
   std::string schema_name = {};  // letters, digits and underscores
 };
 
@@ -37,9 +38,10 @@ struct ChatDialect {
   bool max_completion_tokens = false;  // openai: the name for max_tokens that its own newer models want
   bool max_tokens_renamed = false;     // both names were tried
   bool temperature = true;
-  bool schema = true;      // a reply's schema as such: response_format, output_config
-  bool tools = true;       // a reply's schema as the arguments of a tool that has to be called
-  int64_t max_tokens = 0;  // 0: not sent where the API allows that
+  bool cache_control = true;  // anthropic: mark the end of what all calls of a run begin with
+  bool schema = true;         // a reply's schema as such: response_format, output_config
+  bool tools = true;          // a reply's schema as the arguments of a tool that has to be called
+  int64_t max_tokens = 0;     // 0: not sent where the API allows that
 
   bool structured() const { return schema || tools; }
 };
@@ -53,6 +55,11 @@ struct ChatTurn {
   std::string model;
   int64_t prompt_tokens = -1;  // -1: not told
   int64_t completion_tokens = -1;
+  int64_t cached_tokens = 0;  // parts of the two above
+  int64_t cache_write_tokens = 0;
+  int64_t reasoning_tokens = 0;
+  bool declined = false;         // the server says that the model, or a filter, refused
+  std::string refusal;           // in its words, where it has some
   bool ended = false;            // the server said that this was all
   bool nothing_follows = false;  // and that the stream is over; usage may come between the two
   std::string error;             // an error sent in place of, or in the middle of, an answer

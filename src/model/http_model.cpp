@@ -10,6 +10,8 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "model/api_key.h"
+#include "model/rate_limiter.h"
+#include "model/reply_check.h"
 #include "model/usage.h"
 
 namespace hone {
@@ -25,6 +27,10 @@ constexpr const char* kBeBrief =
     "explanations, only what is asked for, complete.";
 // A server that was never reached is more often mistyped than busy.
 constexpr int kAttemptsForAStranger = 3;
+constexpr const char* kDoNotRepeat =
+    "\n\nAn earlier reply to this began to repeat the same lines without end. Write every line once.";
+// A wait for the server's limits that is worth a line.
+constexpr double kNotableWait_s = 2;
 // More than there are fields to give up; no server may keep us asking.
 constexpr int kMaxOtherWays = 8;
 
@@ -38,6 +44,9 @@ struct Attempt {
   bool bad_reply = false;     // an answer came and was not usable
   bool prompt_taken = false;  // the server had all of the prompt when the connection broke
   bool ask_otherwise = false;
+  bool refused = false;   // asked too often, or the server is too busy
+  bool declined = false;  // the model will not
+  bool looped = false;
   std::optional<double> retry_after;
 };
 
@@ -72,6 +81,7 @@ class HttpModel : public Model {
   mutable std::mutex mutex_;
   ChatDialect dialect_;
   std::atomic<bool> ever_answered_{false};
+  RateLimiter limiter_;
 };
 
 // One call of Ask: the messages so far, and the reply as it grows over attempts and continuations.
@@ -98,11 +108,12 @@ class Conversation {
 
  private:
   void Converse() {
-    chat_ = {model_.options_.model,
-             request_.system,
-             {{"user", request_.prompt}},
-             request_.schema,
-             request_.call_type};
+    chat_.model = model_.options_.model;
+    chat_.system = request_.system;
+    chat_.messages = {{"user", request_.prompt}};
+    chat_.effort = model_.options_.reasoning_effort;
+    chat_.schema = request_.schema;
+    chat_.schema_name = request_.call_type;
     if (!Exchange()) return;
     // Half an object cannot be gone on with: a schema begins anew.
     const int most = request_.schema.empty() ? model_.options_.max_continuations : 0;
@@ -134,8 +145,10 @@ class Conversation {
     int other_ways = 0;
     ChatDialect dialect = model_.dialect();
     while (true) {
+      RateLimiter::Ticket ticket;
+      if (!WaitForTurn(&ticket)) return false;
       ++reply_.attempts;
-      Attempt attempt = Try(dialect);
+      Attempt attempt = Try(dialect, std::move(ticket));
       if (attempt.failure == ModelFailure::kNone) {
         Account(attempt.turn);
         reply_.text = std::move(attempt.turn.text);
@@ -146,11 +159,22 @@ class Conversation {
       }
       // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
       // was lost on the way.
-      if (attempt.prompt_taken || !attempt.turn.text.empty() || !attempt.turn.thinking.empty())
+      if (attempt.prompt_taken || attempt.declined || !attempt.turn.text.empty() ||
+          !attempt.turn.thinking.empty())
         Account(attempt.turn);
       if (attempt.ask_otherwise && ++other_ways <= kMaxOtherWays) {
         Note(attempt.what + ", asked in another way");
         continue;
+      }
+      if (attempt.declined && !explained_) {
+        explained_ = true;
+        chat_.messages.back().text += std::string("\n\n") + kWhatThisIs;
+        Note("the model declined; asked again with a word on what this is");
+        continue;
+      }
+      if (attempt.looped && !warned_) {
+        warned_ = true;
+        chat_.messages.back().text += kDoNotRepeat;
       }
       ++attempts;
       bad_replies += attempt.bad_reply ? 1 : 0;
@@ -165,11 +189,36 @@ class Conversation {
       if (wait >= request_.deadline.seconds_left())
         return Fail(ModelFailure::kOutOfTime, "the time for this call is over; last: " + attempt.message);
       Note(fmt::format("{}, waiting {:.3g} s", attempt.what, wait));
+      // What the server said to one thread holds for all of them.
+      if (attempt.refused) model_.limiter_.Refused(wait);
       if (!SleepUnlessInterrupted(wait)) return Fail(ModelFailure::kInterrupted, "interrupted");
     }
   }
 
-  Attempt Try(ChatDialect& dialect) {
+  // Until the server's limits let one more request go; false leaves the failure in the reply.
+  bool WaitForTurn(RateLimiter::Ticket* ticket) {
+    const int64_t tokens = EstimateTokens(chat_.system) + EstimateTokens(chat_.messages.back().text);
+    bool told = false;
+    while (true) {
+      RateLimiter::Answer turn = model_.limiter_.Take(tokens);
+      if (turn.wait_s == 0) {
+        *ticket = std::move(turn.ticket);
+        return true;
+      }
+      if (Interrupted()) return Fail(ModelFailure::kInterrupted, "interrupted");
+      if (turn.wait_s >= request_.deadline.seconds_left())
+        return Fail(ModelFailure::kOutOfTime,
+                    "the time for this call is over; the server's rate limit was reached");
+      if (turn.wait_s >= kNotableWait_s && !told)
+        Note(fmt::format("waiting {:.3g} s for the server's rate limit", turn.wait_s));
+      told = told || turn.wait_s >= kNotableWait_s;
+      // In slices: what another thread hears may change it.
+      if (!SleepUnlessInterrupted(std::min(turn.wait_s, 0.25)))
+        return Fail(ModelFailure::kInterrupted, "interrupted");
+    }
+  }
+
+  Attempt Try(ChatDialect& dialect, RateLimiter::Ticket ticket) {
     Attempt attempt;
     if (Interrupted())
       return Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted", "interrupted");
@@ -186,8 +235,10 @@ class Conversation {
 
     Listener listener(*this, attempt.turn);
     const HttpAnswer answer = Post(post, limits, [&](const HttpAnswer& head, std::string_view piece) {
+      ticket.Answered(head.status, head.headers);
       return listener.Hear(head, piece);
     });
+    if (answer.status != 0) ticket.Answered(answer.status, answer.headers);
     if (answer.status != 0) model_.ever_answered_ = true;
     // A reply that has said its last word is whole, however the connection ended.
     if (answer.trouble != HttpTrouble::kNone && listener.verdict == Listener::Verdict::kGood &&
@@ -200,7 +251,7 @@ class Conversation {
 
   // Takes the pieces of a good answer: events as they come, or one document at the end.
   struct Listener {
-    enum class Verdict { kGood, kGarbled, kTooLarge, kError };
+    enum class Verdict { kGood, kGarbled, kTooLarge, kError, kLooping };
 
     Listener(Conversation& owner, ChatTurn& turn) : owner(owner), turn(turn) {}
 
@@ -237,6 +288,9 @@ class Conversation {
       if (turn.text.size() + turn.thinking.size() > Limit()) return Stop(Verdict::kTooLarge);
       owner.Heard(std::string_view(turn.text).substr(text));
       owner.Heard(std::string_view(turn.thinking).substr(thinking));
+      if (said.Add(std::string_view(turn.text).substr(text)) ||
+          thought.Add(std::string_view(turn.thinking).substr(thinking)))
+        return Stop(Verdict::kLooping);
       return !turn.nothing_follows;
     }
 
@@ -256,6 +310,7 @@ class Conversation {
       } else {
         owner.Heard(turn.text);
         owner.Heard(turn.thinking);
+        if (said.Add(turn.text) || thought.Add(turn.thinking)) Stop(Verdict::kLooping);
       }
     }
 
@@ -271,6 +326,8 @@ class Conversation {
     std::optional<bool> streaming;
     std::string body;
     SseReader events;
+    LoopWatch said;
+    LoopWatch thought;
   };
 
   static Attempt Failed(Attempt attempt, ModelFailure failure, std::string what, std::string message) {
@@ -316,6 +373,11 @@ class Conversation {
     std::string words = document.ok() ? ErrorText(*document) : "";
     if (words.empty()) words = std::string(Trim(answer.body));
     const std::string what = fmt::format("HTTP {}", answer.status);
+    if (RefusesEffort(answer.status, words, dialect))
+      return Failed(std::move(attempt), ModelFailure::kRefused, what,
+                    fmt::format("{} from {}: {} (this model takes no --reasoning-effort {}; leave it out)",
+                                what, model_.url_.Authority(), Quote(words), chat_.effort));
+    attempt.refused = answer.status == 429 || answer.status == 503 || answer.status == 529;
     attempt.ask_otherwise = model_.Adapt(answer.status, words, !request_.schema.empty(), dialect);
     const ServerError error = ClassifyServerError(answer.status, words);
     attempt.retry = error.retry;
@@ -327,6 +389,14 @@ class Conversation {
       message = fmt::format("{} sends us on to {}; give that as --api-base if it is right",
                             model_.url_.Display(), Quote(to->second));
     return Failed(std::move(attempt), error.failure, what, std::move(message));
+  }
+
+  // The user asked for it, so it is not left out in silence.
+  bool RefusesEffort(int status, const std::string& words, const ChatDialect& dialect) const {
+    if (chat_.effort.empty() || (status != 400 && status != 422)) return false;
+    const std::string low = ToLower(words);
+    const bool schema_too = !chat_.schema.empty() && !dialect.tools && dialect.schema;
+    return Contains(low, "effort") || (Contains(low, "output_config") && !schema_too);
   }
 
   Attempt FromListener(Attempt attempt, const Listener& listener) {
@@ -344,6 +414,11 @@ class Conversation {
                     Sentence(error.failure, "an error in the stream", turn.error));
     }
     attempt.retry = true;
+    if (listener.verdict == Verdict::kLooping) {
+      attempt.bad_reply = attempt.looped = true;
+      return Failed(std::move(attempt), ModelFailure::kBadReply, "endless repetition",
+                    "the model repeats the same lines without end; try another model, or --temperature");
+    }
     if (listener.verdict == Verdict::kGarbled) {
       attempt.bad_reply = true;
       return Failed(std::move(attempt), ModelFailure::kBadReply, "garbled reply",
@@ -355,6 +430,13 @@ class Conversation {
                     where + " ended its reply in the middle");
     }
     SplitThinking(turn);
+    if (turn.declined) {
+      attempt.retry = false;
+      attempt.declined = true;
+      const std::string said = turn.refusal.empty() ? "finish_reason " + turn.finish_reason : turn.refusal;
+      return Failed(std::move(attempt), ModelFailure::kDeclined, "declined",
+                    "the model declined to answer (" + Quote(said) + "); try another model");
+    }
     if (Trim(turn.text).empty() && turn.finish_reason != "length") {
       attempt.bad_reply = true;
       const std::string reason =
@@ -397,6 +479,9 @@ class Conversation {
     Usage usage;
     usage.prompt_tokens = turn.prompt_tokens;
     usage.completion_tokens = turn.completion_tokens;
+    usage.cached_tokens = turn.cached_tokens;
+    usage.cache_write_tokens = turn.cache_write_tokens;
+    usage.reasoning_tokens = turn.reasoning_tokens;
     if (turn.prompt_tokens < 0) {
       usage.prompt_tokens = EstimateTokens(chat_.system);
       for (const ChatMessage& message : chat_.messages)
@@ -436,6 +521,8 @@ class Conversation {
   ChatRequest chat_;
   TokenCounter heard_;
   ModelReply reply_;
+  bool explained_ = false;  // what this is, to a model that declined
+  bool warned_ = false;     // one that repeated itself
 };
 
 ModelReply HttpModel::Ask(const ModelRequest& request, const ModelProgress& progress) {

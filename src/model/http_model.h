@@ -28,7 +28,8 @@ struct HttpModelOptions {
 
   int64_t max_output_tokens = 0;  // 0: the server's own
   std::optional<double> temperature;
-  Json extra;  // an object merged into every request: {"reasoning_effort": "high"}
+  std::string reasoning_effort;  // "low", "medium" or "high"; empty: not sent
+  Json extra;                    // an object merged into every request: {"reasoning_effort": "high"}
 
   HttpLimits limits;
   RetryPolicy retry;

@@ -390,6 +390,101 @@ TEST_P(HttpModelTest, AsksForDataByTheWaysAServerKnowsAndRemembersThem) {
   }
 }
 
+TEST_P(HttpModelTest, CountsWhatWasCachedAndWhatWasThought) {
+  const ModelReply reply = Ask("cached");
+  ASSERT_TRUE(reply.ok()) << reply.message;
+  EXPECT_EQ(reply.usage.cached_tokens, 6);
+  EXPECT_EQ(reply.usage.cache_write_tokens, anthropic() ? 3 : 0);
+  EXPECT_EQ(reply.usage.prompt_tokens, anthropic() ? 20 : 11)
+      << "Anthropic tells the parts, OpenAI the whole";
+  EXPECT_EQ(reply.usage.reasoning_tokens, anthropic() ? 0 : 40);
+  EXPECT_EQ(reply.usage.completion_tokens, anthropic() ? 3 : 43) << "thinking is billed as output";
+}
+
+TEST_P(HttpModelTest, MarksTheSystemPromptForTheCacheWhereThatIsAsked) {
+  HttpModelOptions options = Options("fine");
+  ASSERT_TRUE(Ask(options).ok());
+  const Json system = GetMember(GetMember(Requests()[0], "body"), "system");
+  if (anthropic()) {
+    ASSERT_TRUE(system.is_array());
+    EXPECT_EQ(GetString(system[0], "text"), "You write kernels.");
+    EXPECT_EQ(GetString(GetMember(system[0], "cache_control"), "type"), "ephemeral");
+  }
+  tag_ = RandomHex(4);
+  const ModelReply refused = Ask("refuse-cache-control");
+  EXPECT_TRUE(refused.ok()) << refused.message;
+  EXPECT_EQ(refused.attempts, anthropic() ? 2 : 1);
+}
+
+TEST_P(HttpModelTest, SendsTheEffortOfReasoningAndSaysWhenAModelTakesNone) {
+  HttpModelOptions options = Options("fine");
+  options.reasoning_effort = "low";
+  ASSERT_TRUE(Ask(options).ok());
+  const Json body = GetMember(Requests()[0], "body");
+  EXPECT_EQ(GetString(anthropic() ? GetMember(body, "output_config") : body,
+                      anthropic() ? "effort" : "reasoning_effort"),
+            "low");
+  tag_ = RandomHex(4);
+  options.model = Options("refuse-effort").model;
+  const ModelReply refused = Ask(options);
+  EXPECT_EQ(refused.failure, ModelFailure::kRefused);
+  EXPECT_THAT(refused.message, HasSubstr("takes no --reasoning-effort low; leave it out"));
+  EXPECT_EQ(Requests().size(), 1u) << "it is not left out in silence";
+}
+
+TEST_P(HttpModelTest, ExplainsItselfOnceToAModelThatDeclines) {
+  const ModelReply once = Ask("declined");
+  ASSERT_TRUE(once.ok()) << once.message;
+  EXPECT_THAT(once.notes, testing::Contains(HasSubstr("declined")));
+  ASSERT_EQ(Requests().size(), 2u);
+  const auto said = [this](size_t i) {
+    return DumpJson(GetMember(GetMember(Requests()[i], "body"), "messages"));
+  };
+  EXPECT_THAT(said(0), Not(HasSubstr("performance work")));
+  EXPECT_THAT(said(1), HasSubstr("performance work"));
+  tag_ = RandomHex(4);
+  const ModelReply always = Ask("declined:0");
+  EXPECT_EQ(always.failure, ModelFailure::kDeclined);
+  EXPECT_FALSE(StopsTheRun(always.failure)) << "another prompt may be answered";
+  EXPECT_THAT(always.message, HasSubstr("the model declined to answer"));
+  EXPECT_EQ(Requests().size(), 2u);
+  EXPECT_GT(always.usage.prompt_tokens, 11) << "both are billed";
+}
+
+TEST_P(HttpModelTest, HangsUpOnAReplyThatRepeatsItself) {
+  const ModelReply once = Ask("loop");
+  ASSERT_TRUE(once.ok()) << once.message;
+  EXPECT_EQ(once.text, "Hello from fake");
+  EXPECT_THAT(once.notes, testing::Contains(HasSubstr("endless repetition")));
+  ASSERT_EQ(Requests().size(), 2u);
+  EXPECT_THAT(DumpJson(GetMember(GetMember(Requests()[1], "body"), "messages")),
+              HasSubstr("every line once"));
+  EXPECT_TRUE(once.usage.estimated) << "what came before is billed";
+  EXPECT_GT(once.usage.completion_tokens, 500);
+  tag_ = RandomHex(4);
+  const ModelReply always = Ask("loop:0");
+  EXPECT_EQ(always.failure, ModelFailure::kBadReply);
+  EXPECT_EQ(Requests().size(), 3u);
+}
+
+TEST_P(HttpModelTest, AsksForSeveralRepliesWithinTheServersLimits) {
+  HttpModelOptions options = Options("limited:3");
+  Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+  ASSERT_TRUE(model.ok());
+  int64_t most = 0;
+  ModelProgress progress;
+  progress.tokens = [&](int64_t tokens) { most = std::max(most, tokens); };
+  const std::vector<ModelReply> replies =
+      (*model)->AskSeveral({"seed", "", "hi", "k", Deadline::After(60)}, 8, progress);
+  ASSERT_EQ(replies.size(), 8u);
+  for (const ModelReply& reply : replies) EXPECT_EQ(reply.text, "Hello from fake") << reply.message;
+  EXPECT_GT(most, 8) << "of all of them together";
+  // Before the first answer nobody knows a limit: all eight go, and three are answered. From then on what one
+  // thread hears holds for all: nobody else is refused.
+  EXPECT_LE(Requests().size(), 13u);
+  EXPECT_GE(Requests().size(), 8u);
+}
+
 TEST_P(HttpModelTest, ReachesAScenarioByPathWithAndWithoutVersionAndSlash) {
   for (const char* end : {"", "/", "/v1", "/v1/"}) {
     HttpModelOptions options = Options("fine");

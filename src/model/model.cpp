@@ -1,5 +1,9 @@
 #include "model/model.h"
 
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <thread>
 #include <utility>
 
 namespace hone {
@@ -22,6 +26,7 @@ constexpr FailureRow kFailures[] = {
     {ModelFailure::kUnreachable, "unreachable", true, ErrorKind::kUnavailable},
     {ModelFailure::kRefusedTls, "refused_tls", true, ErrorKind::kUnavailable},
     {ModelFailure::kBadReply, "bad_reply", false, ErrorKind::kInvalid},
+    {ModelFailure::kDeclined, "declined", false, ErrorKind::kInvalid},
     {ModelFailure::kOutOfTime, "out_of_time", false, ErrorKind::kTimeout},
     {ModelFailure::kCommandFailed, "command_failed", false, ErrorKind::kUnavailable},
     {ModelFailure::kExhausted, "exhausted", false, ErrorKind::kNotFound},
@@ -62,6 +67,38 @@ bool StopsTheRun(ModelFailure failure) {
 
 Error ModelReply::ToError() const {
   return Error{Row(failure).kind, message};
+}
+
+std::vector<ModelReply> Model::AskSeveral(const ModelRequest& request, int n, const ModelProgress& progress) {
+  std::vector<ModelReply> replies(static_cast<size_t>(std::max(n, 0)));
+  std::mutex mutex;
+  std::vector<int64_t> tokens(replies.size(), 0);
+  const auto ask = [&](size_t i) {
+    ModelRequest one = request;
+    if (i > 0) one.key += ".n" + std::to_string(i + 1);
+    ModelProgress mine;
+    if (progress.note)
+      mine.note = [&](const std::string& note) {
+        const std::lock_guard lock(mutex);
+        progress.note(note);
+      };
+    if (progress.tokens)
+      mine.tokens = [&, i](int64_t so_far) {
+        const std::lock_guard lock(mutex);
+        tokens[i] = so_far;
+        progress.tokens(std::accumulate(tokens.begin(), tokens.end(), int64_t{0}));
+      };
+    replies[i] = Ask(one, mine);
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < replies.size(); ++i) {
+    if (order_matters() || replies.size() == 1)
+      ask(i);
+    else
+      threads.emplace_back(ask, i);
+  }
+  for (std::thread& thread : threads) thread.join();
+  return replies;
 }
 
 void Model::MarkAnswered(const std::string&, const std::string&) {}

@@ -39,6 +39,7 @@ enum class ModelFailure {
   kUnreachable,     // no answer after all attempts
   kRefusedTls,      // the certificate is not trusted
   kBadReply,        // answers came, none of them usable
+  kDeclined,        // the model, or a filter before it, refused this prompt
   kOutOfTime,       // the request's deadline passed
   kCommandFailed,   // exec: the program ended with a failure or too late
   kExhausted,       // replay: no more recordings of this call type
@@ -81,6 +82,10 @@ class Model {
   // Safe to call from several threads at once. Ends soon after Ctrl-C.
   virtual ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) = 0;
   virtual std::string name() const = 0;
+  // n replies to one prompt, one for each, failures included; side by side unless the order matters. They
+  // have the keys KEY, KEY.n2, KEY.n3... Progress is called from several threads, one at a time.
+  virtual std::vector<ModelReply> AskSeveral(const ModelRequest& request, int n,
+                                             const ModelProgress& progress);
   // True if the reply depends on the order of calls. Such a model gets one call at a time.
   virtual bool order_matters() const { return false; }
   // On resume: this call was answered before the run was interrupted and will not be asked again.

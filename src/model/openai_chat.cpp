@@ -1,6 +1,8 @@
 // The chat completions API as OpenAI defined it and as DeepSeek, vLLM, SGLang, llama.cpp, Ollama, LiteLLM and
 // others speak it, each with its own omissions: usage may be missing, thinking has three spellings, a stream
 // may end without [DONE], and a server may answer with one document although a stream was asked for.
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "model/chat_api.h"
@@ -30,6 +32,7 @@ class OpenAiChat : public ChatApi {
     if (dialect.max_tokens > 0)
       body[dialect.max_completion_tokens ? "max_completion_tokens" : "max_tokens"] = dialect.max_tokens;
     if (temperature && dialect.temperature) body["temperature"] = *temperature;
+    if (!request.effort.empty()) body["reasoning_effort"] = request.effort;
     if (!request.schema.empty()) AskForData(request, dialect, body);
     return body;
   }
@@ -65,6 +68,21 @@ class OpenAiChat : public ChatApi {
     body["tool_choice"] = {{"type", "function"}, {"function", {{"name", name}}}};
   }
 
+  static void ReadUsage(const Json& usage, ChatTurn& turn) {
+    turn.prompt_tokens = GetInt(usage, "prompt_tokens", turn.prompt_tokens);
+    turn.completion_tokens = GetInt(usage, "completion_tokens", turn.completion_tokens);
+    const Json& given = GetMember(usage, "prompt_tokens_details");
+    // DeepSeek has a name of its own.
+    turn.cached_tokens = GetInt(given, "cached_tokens", GetInt(usage, "prompt_cache_hit_tokens"));
+    turn.cache_write_tokens = GetInt(given, "cache_write_tokens");
+    turn.reasoning_tokens = GetInt(GetMember(usage, "completion_tokens_details"), "reasoning_tokens");
+    // Some count thinking in the total alone. It is billed as output.
+    const int64_t apart = GetInt(usage, "total_tokens") - turn.prompt_tokens - turn.completion_tokens;
+    if (apart <= 0 || turn.prompt_tokens < 0 || turn.completion_tokens < 0) return;
+    turn.completion_tokens += apart;
+    turn.reasoning_tokens = std::max(turn.reasoning_tokens, apart);
+  }
+
   static bool Read(const Json& document, const char* part, ChatTurn& turn) {
     if (!document.is_object()) return false;
     const Json& choices = GetMember(document, "choices");
@@ -75,8 +93,7 @@ class OpenAiChat : public ChatApi {
     if (turn.model.empty()) turn.model = GetString(document, "model");
     const Json& usage = GetMember(document, "usage");
     if (usage.is_object()) {
-      turn.prompt_tokens = GetInt(usage, "prompt_tokens", turn.prompt_tokens);
-      turn.completion_tokens = GetInt(usage, "completion_tokens", turn.completion_tokens);
+      ReadUsage(usage, turn);
     }
     if (choices.empty()) return true;
     const Json& message = GetMember(choices[0], part);
@@ -84,6 +101,7 @@ class OpenAiChat : public ChatApi {
     std::string thinking = ContentText(GetMember(message, "reasoning_content"));
     if (thinking.empty()) thinking = ContentText(GetMember(message, "reasoning"));
     turn.thinking += thinking;
+    turn.refusal += GetString(message, "refusal");
     // The only tool there is takes the reply. Its arguments come whole, or in pieces.
     const Json& calls = GetMember(message, "tool_calls");
     if (calls.is_array())
@@ -91,6 +109,7 @@ class OpenAiChat : public ChatApi {
     const std::string reason = GetString(choices[0], "finish_reason");
     if (!reason.empty()) {
       turn.finish_reason = reason == "tool_calls" ? "stop" : reason;
+      turn.declined = reason == "content_filter" || reason == "refusal" || !turn.refusal.empty();
       turn.ended = true;
     }
     return true;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/text.h"
 
@@ -39,74 +41,74 @@ std::string PriceTable::Source() {
 PriceTable PriceTable::BuiltIn() {
   PriceTable table;
   table.built_in_ = {
-      {"claude-haiku-4-5", {1, 5}},
-      {"claude-haiku-5-5", {0.1, 0.5}},
-      {"claude-opus-4-5", {5, 25}},
-      {"claude-opus-4-6", {5, 25}},
-      {"claude-opus-4-7", {5, 25}},
-      {"claude-opus-4-8", {5, 25}},
-      {"claude-opus-5", {5, 25}},
-      {"claude-opus-5-5", {4, 20}},
-      {"claude-sonnet-4-5", {3, 15}},
-      {"claude-sonnet-4-6", {3, 15}},
-      {"claude-sonnet-5", {2, 10}},
+      {"claude-haiku-4-5", {1, 5, 0.1, 1.25}},
+      {"claude-haiku-5-5", {0.1, 0.5, 0.01, 0.125}},
+      {"claude-opus-4-5", {5, 25, 0.5, 6.25}},
+      {"claude-opus-4-6", {5, 25, 0.5, 6.25}},
+      {"claude-opus-4-7", {5, 25, 0.5, 6.25}},
+      {"claude-opus-4-8", {5, 25, 0.5, 6.25}},
+      {"claude-opus-5", {5, 25, 0.5, 6.25}},
+      {"claude-opus-5-5", {4, 20, 0.2, 5}},
+      {"claude-sonnet-4-5", {3, 15, 0.3, 3.75}},
+      {"claude-sonnet-4-6", {3, 15, 0.3, 3.75}},
+      {"claude-sonnet-5", {2, 10, 0.2, 2.5}},
       {"codestral", {0.3, 0.9}},
-      {"deepseek-chat", {0.28, 0.42}},
-      {"deepseek-reasoner", {0.28, 0.42}},
-      {"deepseek-v4-flash", {0.3, 1.2}},
-      {"deepseek-v4-pro", {1.32, 3.96}},
-      {"gemini-2.5-flash", {0.3, 2.5}},
-      {"gemini-2.5-flash-lite", {0.1, 0.4}},
-      {"gemini-2.5-pro", {1.25, 10}},
+      {"deepseek-chat", {0.28, 0.42, 0.028}},
+      {"deepseek-reasoner", {0.28, 0.42, 0.028}},
+      {"deepseek-v4-flash", {0.3, 1.2, 0.006}},
+      {"deepseek-v4-pro", {1.32, 3.96, 0.044}},
+      {"gemini-2.5-flash", {0.3, 2.5, 0.03}},
+      {"gemini-2.5-flash-lite", {0.1, 0.4, 0.01}},
+      {"gemini-2.5-pro", {1.25, 10, 0.125}},
       {"gemini-3.1-pro", {2, 12}},
-      {"glm-4.6", {0.6, 2.2}},
-      {"glm-4.7", {0.6, 2.2}},
-      {"glm-5", {1, 3.2}},
-      {"glm-5-code", {1.2, 5}},
-      {"glm-5.1", {1.4, 4.4}},
-      {"glm-5.2", {1.4, 4.4}},
-      {"glm-5.3", {1.4, 4.4}},
-      {"glm-5.3-flash", {0.15, 0.5}},
-      {"gpt-4.1", {2, 8}},
-      {"gpt-4.1-mini", {0.4, 1.6}},
-      {"gpt-4.1-nano", {0.1, 0.4}},
-      {"gpt-4o", {2.5, 10}},
-      {"gpt-4o-mini", {0.15, 0.6}},
-      {"gpt-5", {1.25, 10}},
-      {"gpt-5-mini", {0.25, 2}},
-      {"gpt-5-nano", {0.05, 0.4}},
+      {"glm-4.6", {0.6, 2.2, 0.11}},
+      {"glm-4.7", {0.6, 2.2, 0.11}},
+      {"glm-5", {1, 3.2, 0.2}},
+      {"glm-5-code", {1.2, 5, 0.3}},
+      {"glm-5.1", {1.4, 4.4, 0.26}},
+      {"glm-5.2", {1.4, 4.4, 0.26}},
+      {"glm-5.3", {1.4, 4.4, 0.26}},
+      {"glm-5.3-flash", {0.15, 0.5, 0.03}},
+      {"gpt-4.1", {2, 8, 0.5}},
+      {"gpt-4.1-mini", {0.4, 1.6, 0.1}},
+      {"gpt-4.1-nano", {0.1, 0.4, 0.025}},
+      {"gpt-4o", {2.5, 10, 1.25}},
+      {"gpt-4o-mini", {0.15, 0.6, 0.075}},
+      {"gpt-5", {1.25, 10, 0.125}},
+      {"gpt-5-mini", {0.25, 2, 0.025}},
+      {"gpt-5-nano", {0.05, 0.4, 0.005}},
       {"gpt-5-pro", {15, 120}},
-      {"gpt-5.1", {1.25, 10}},
-      {"gpt-5.1-codex-mini", {0.25, 2}},
-      {"gpt-5.2", {1.75, 14}},
+      {"gpt-5.1", {1.25, 10, 0.125}},
+      {"gpt-5.1-codex-mini", {0.25, 2, 0.025}},
+      {"gpt-5.2", {1.75, 14, 0.175}},
       {"gpt-5.2-pro", {21, 168}},
       {"gpt-5.3", {1.75, 14}},
-      {"gpt-5.4", {2.5, 15}},
-      {"gpt-5.4-mini", {0.75, 4.5}},
-      {"gpt-5.4-nano", {0.2, 1.25}},
+      {"gpt-5.4", {2.5, 15, 0.25}},
+      {"gpt-5.4-mini", {0.75, 4.5, 0.075}},
+      {"gpt-5.4-nano", {0.2, 1.25, 0.02}},
       {"gpt-5.4-pro", {30, 180}},
-      {"gpt-5.5", {5, 30}},
+      {"gpt-5.5", {5, 30, 0.5}},
       {"gpt-5.5-pro", {30, 180}},
-      {"gpt-5.6", {4, 20}},
-      {"gpt-5.6-luna", {0.2, 1.2}},
-      {"gpt-5.6-terra", {2, 12}},
-      {"gpt-6-astra", {10, 50}},
-      {"gpt-6-luna", {0.1, 0.5}},
-      {"gpt-6-sol", {2, 10}},
-      {"grok-4.5", {2, 6}},
-      {"grok-code-fast", {1, 2}},
-      {"kimi-k2.5", {0.6, 3}},
-      {"kimi-k2.6", {0.95, 4}},
-      {"kimi-k3", {3, 15}},
+      {"gpt-5.6", {4, 20, 0.4, 5}},
+      {"gpt-5.6-luna", {0.2, 1.2, 0.02, 0.25}},
+      {"gpt-5.6-terra", {2, 12, 0.2, 2.5}},
+      {"gpt-6-astra", {10, 50, 1, 12.5}},
+      {"gpt-6-luna", {0.1, 0.5, 0.01, 0.125}},
+      {"gpt-6-sol", {2, 10, 0.2, 2.5}},
+      {"grok-4.5", {2, 6, 0.3}},
+      {"grok-code-fast", {1, 2, 0.2}},
+      {"kimi-k2.5", {0.6, 3, 0.1}},
+      {"kimi-k2.6", {0.95, 4, 0.16}},
+      {"kimi-k3", {3, 15, 0.3}},
       {"mistral-large", {0.5, 1.5}},
-      {"mistral-medium", {1.5, 7.5}},
-      {"o1", {15, 60}},
+      {"mistral-medium", {1.5, 7.5, 0.15}},
+      {"o1", {15, 60, 7.5}},
       {"o1-pro", {150, 600}},
-      {"o3", {2, 8}},
-      {"o3-deep-research", {10, 40}},
-      {"o3-mini", {1.1, 4.4}},
+      {"o3", {2, 8, 0.5}},
+      {"o3-deep-research", {10, 40, 2.5}},
+      {"o3-mini", {1.1, 4.4, 0.55}},
       {"o3-pro", {20, 80}},
-      {"o4-mini", {1.1, 4.4}},
+      {"o4-mini", {1.1, 4.4, 0.275}},
       {"qwen-max", {1.6, 6.4}},
       {"qwen-plus", {0.4, 1.2}},
   };
@@ -126,7 +128,8 @@ Status PriceTable::Override(const fs::path& file) {
   if (!json.ok() || !json->is_object()) return complain("not a JSON object");
   std::map<std::string, Price> read;
   for (const auto& [prefix, entry] : json->items()) {
-    const Price price{GetNumber(entry, "input", -1), GetNumber(entry, "output", -1)};
+    const Price price{GetNumber(entry, "input", -1), GetNumber(entry, "output", -1),
+                      GetNumber(entry, "cached", -1), GetNumber(entry, "cache_write", -1)};
     if (prefix.empty() || price.input_usd < 0 || price.output_usd < 0)
       return complain(fmt::format("'{}' has no input and output that are numbers from 0 on", prefix));
     read[prefix] = price;
@@ -148,9 +151,16 @@ void PriceTable::Charge(const std::string& model, Usage& usage) const {
   usage.price_known = price.has_value();
   usage.cost_usd = 0;
   if (!price) return;
-  usage.cost_usd = (static_cast<double>(usage.prompt_tokens) * price->input_usd +
-                    static_cast<double>(usage.completion_tokens) * price->output_usd) /
-                   1e6;
+  const auto usd = [&](int64_t tokens, double own) {
+    return static_cast<double>(tokens) * (own < 0 ? price->input_usd : own);
+  };
+  // The parts are a server's word; they are never more than the whole.
+  const int64_t cached = std::clamp<int64_t>(usage.cached_tokens, 0, usage.prompt_tokens);
+  const int64_t written = std::clamp<int64_t>(usage.cache_write_tokens, 0, usage.prompt_tokens - cached);
+  usage.cost_usd =
+      (usd(usage.prompt_tokens - cached - written, price->input_usd) + usd(cached, price->cached_usd) +
+       usd(written, price->cache_write_usd) + usd(usage.completion_tokens, price->output_usd)) /
+      1e6;
 }
 
 }  // namespace hone

@@ -1,5 +1,6 @@
-// Prices per million tokens, by the beginning of a model's name. List prices without discounts for cached or
-// batched input, so a bill is never higher than what Hone counted (except for long-context surcharges).
+// Prices per million tokens, by the beginning of a model's name, as they are billed: what a server read from
+// its cache, or put into it, has a price of its own. Discounts for batches are left out, so a bill is not
+// higher than what Hone counted (except for long-context surcharges).
 #pragma once
 
 #include <map>
@@ -12,8 +13,10 @@
 namespace hone {
 
 struct Price {
-  double input_usd = 0;  // per million tokens
-  double output_usd = 0;
+  double input_usd = 0;         // per million tokens
+  double output_usd = 0;        // thinking included
+  double cached_usd = -1;       // input that was in the server's cache; below 0: as other input
+  double cache_write_usd = -1;  // input that was put into it; likewise
 };
 
 class PriceTable {
@@ -23,7 +26,8 @@ class PriceTable {
   // The date and the source of the built-in table.
   static std::string Source();
 
-  // {"model-prefix": {"input": usd, "output": usd}, ...}; entries here come before built-in ones.
+  // {"model-prefix": {"input": usd, "output": usd}, ...}; entries here come before built-in ones. They may
+  // have "cached" and "cache_write".
   Status Override(const fs::path& file);
 
   // The longest prefix wins; a user's entry beats a built-in one. Built-in prefixes are whole

@@ -36,13 +36,42 @@ TEST(PriceTable, TakesTheLongestPrefixThatIsAWholeName) {
 }
 
 TEST(PriceTable, ChargesBothDirections) {
-  Usage usage{1'000'000, 500'000, false, 0, false};
+  Usage usage;
+  usage.prompt_tokens = 1'000'000;
+  usage.completion_tokens = 500'000;
   PriceTable::BuiltIn().Charge("gpt-5", usage);
   EXPECT_TRUE(usage.price_known);
   EXPECT_DOUBLE_EQ(usage.cost_usd, 1.25 + 5);
   PriceTable::BuiltIn().Charge("nobody-knows-me", usage);
   EXPECT_FALSE(usage.price_known);
   EXPECT_DOUBLE_EQ(usage.cost_usd, 0);
+}
+
+TEST(PriceTable, ChargesWhatWasCachedAtItsOwnPrice) {
+  struct Row {
+    const char* model;
+    int64_t cached;
+    int64_t written;
+    double usd;  // of a prompt of a million tokens
+  };
+  const Row rows[] = {
+      {"claude-opus-5", 0, 0, 5},
+      {"claude-opus-5", 600'000, 0, 0.4 * 5 + 0.6 * 0.5},
+      {"claude-opus-5", 0, 1'000'000, 6.25},
+      {"claude-opus-5", 600'000, 400'000, 0.6 * 0.5 + 0.4 * 6.25},
+      {"gpt-5", 600'000, 400'000, 0.4 * 1.25 + 0.6 * 0.125},  // writing has no price of its own
+      {"qwen-max", 600'000, 0, 1.6},                          // nor has reading
+      {"gpt-5", 9'000'000, 9'000'000, 0.125},                 // no part is more than the whole
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.model);
+    Usage usage;
+    usage.prompt_tokens = 1'000'000;
+    usage.cached_tokens = row.cached;
+    usage.cache_write_tokens = row.written;
+    PriceTable::BuiltIn().Charge(row.model, usage);
+    EXPECT_NEAR(usage.cost_usd, row.usd, 1e-9);
+  }
 }
 
 class PriceFile : public testing::Test {
@@ -62,6 +91,10 @@ TEST_F(PriceFile, ComesBeforeTheBuiltInTable) {
   EXPECT_DOUBLE_EQ(table_.Find("gpt-5-mini")->input_usd, 7);
   EXPECT_DOUBLE_EQ(table_.Find("local-llama")->output_usd, 0);
   EXPECT_DOUBLE_EQ(table_.Find("o3")->input_usd, 2);
+  ASSERT_TRUE(
+      table_.Override(Write(R"({"x": {"input": 4, "output": 8, "cached": 1, "cache_write": 5}})")).ok());
+  EXPECT_DOUBLE_EQ(table_.Find("x")->cached_usd, 1);
+  EXPECT_DOUBLE_EQ(table_.Find("x")->cache_write_usd, 5);
 }
 
 TEST_F(PriceFile, ThatIsBrokenIsRefusedWithTheRightForm) {

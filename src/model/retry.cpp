@@ -114,6 +114,10 @@ bool AdaptDialect(int status, const std::string& words, bool structured, ChatDia
     dialect.stream_options = false;
     return true;
   }
+  if (dialect.cache_control && Contains(low, "cache_control")) {
+    dialect.cache_control = false;
+    return true;
+  }
   if (dialect.temperature && Contains(low, "temperature")) {
     dialect.temperature = false;
     return true;

@@ -92,6 +92,8 @@ TEST(Dialect, GivesUpOneRefusedFieldAtATimeAndThenNothing) {
   EXPECT_TRUE(AdaptDialect(400, "Unrecognized argument: stream_options", false, dialect));
   EXPECT_FALSE(dialect.stream_options);
   EXPECT_TRUE(dialect.stream);
+  EXPECT_TRUE(AdaptDialect(400, "system.0.cache_control: Extra inputs are not permitted", false, dialect));
+  EXPECT_FALSE(dialect.cache_control);
   EXPECT_TRUE(AdaptDialect(422, "streaming is not supported", false, dialect));
   EXPECT_FALSE(dialect.stream);
   EXPECT_FALSE(AdaptDialect(422, "streaming is not supported", false, dialect));

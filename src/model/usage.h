@@ -17,6 +17,10 @@ struct Usage {
   bool estimated = false;         // at least a part was not told by the server
   double cost_usd = 0;
   bool price_known = false;
+  // Parts of the two above that have a price of their own, or tell what a model did.
+  int64_t cached_tokens = 0;       // of the prompt: read from the server's cache
+  int64_t cache_write_tokens = 0;  // of the prompt: put into it
+  int64_t reasoning_tokens = 0;    // of the completion, where the server tells
 
   int64_t total() const { return prompt_tokens + completion_tokens; }
 };
@@ -34,6 +38,9 @@ inline constexpr UsageField kUsageFields[] = {
     {"estimated", &Usage::estimated, UsageField::Adds::kIfAny},
     {"cost_usd", &Usage::cost_usd, UsageField::Adds::kUp},
     {"price_known", &Usage::price_known, UsageField::Adds::kIfAll},
+    {"cached_tokens", &Usage::cached_tokens, UsageField::Adds::kUp},
+    {"cache_write_tokens", &Usage::cache_write_tokens, UsageField::Adds::kUp},
+    {"reasoning_tokens", &Usage::reasoning_tokens, UsageField::Adds::kUp},
 };
 
 OrderedJson ToJson(const Usage& usage);

@@ -54,10 +54,10 @@ TEST(TokenCounter, CountsTheSameHoweverTextIsCut) {
 }
 
 TEST(Usage, IsToldUnderTheNamesOfTheStoreAndReadBack) {
-  const OrderedJson json = ToJson(Usage{11, 22, true, 0.5, true});
+  const OrderedJson json = ToJson(Usage{11, 22, true, 0.5, true, 7, 2, 3});
   EXPECT_EQ(
       DumpJson(json),
-      R"({"prompt_tokens":11,"completion_tokens":22,"estimated":true,"cost_usd":0.5,"price_known":true})");
+      R"({"prompt_tokens":11,"completion_tokens":22,"estimated":true,"cost_usd":0.5,"price_known":true,"cached_tokens":7,"cache_write_tokens":2,"reasoning_tokens":3})");
   EXPECT_EQ(ToJson(UsageFromJson(Json(json))), json);
   EXPECT_EQ(ToJson(UsageFromJson(Json{{"prompt_tokens", "many"}})), ToJson(Usage()));
 }

@@ -7,7 +7,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "model/code_block.h"
+#include "model/reply_check.h"
 #include "pipeline/best_file.h"
 #include "pipeline/kept_verdict.h"
 #include "pipeline/outcome.h"
@@ -445,16 +445,25 @@ Result<std::optional<CandidateRecord>> Spine::Propose(const std::string& key, co
                         recorder_.store().Candidate(recorder_.run().id, key));
   HONE_ASSIGN_OR_RETURN(ModelReply reply, Ask(key, inputs));
   if (!reply.ok()) return std::optional<CandidateRecord>();
-  std::optional<std::string> source = ExtractCandidate(reply.text);
-  if (!source) {
-    PromptInputs again = inputs;
-    again.first_message =
-        "Your last reply held no Python file with a class ModelNew. Answer with one complete file in one "
-        "```python block.";
-    HONE_ASSIGN_OR_RETURN(reply, Ask(key + ".again", again));
-    if (!reply.ok()) return std::optional<CandidateRecord>();
-    source = ExtractCandidate(reply.text);
+  ReplyReading reading = ReadReply(reply.text, reply.finish_reason);
+  std::string send_back = reading.send_back;
+  if (send_back.empty()) {
+    HONE_ASSIGN_OR_RETURN(send_back, SaidBefore(*reading.file, parent));
+    // A candidate from before this rule stays what it was.
+    HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> asked,
+                          recorder_.store().Call(recorder_.run().id, key + ".again"));
+    if (kept && !asked) send_back.clear();
   }
+  if (!send_back.empty()) {
+    PromptInputs again = inputs;
+    again.first_message = send_back;
+    HONE_ASSIGN_OR_RETURN(reply, Ask(key + ".again", again));
+    // A file that is not new, or not all there, is still one.
+    if (!reply.ok() && !reading.file) return std::optional<CandidateRecord>();
+    ReplyReading second = ReadReply(reply.text, reply.finish_reason);
+    if (second.file || !reading.file) reading = std::move(second);
+  }
+  const std::optional<std::string> source = std::move(reading.file);
   if (kept) return kept;
   CandidateRecord candidate = MakeCandidate(key, parent, inputs.call_type, source.value_or(reply.text));
   if (!source) {
@@ -464,6 +473,23 @@ Result<std::optional<CandidateRecord>> Spine::Propose(const std::string& key, co
   }
   HONE_RETURN_IF_ERROR(recorder_.Keep(candidate));
   return std::optional<CandidateRecord>(candidate);
+}
+
+// What to say about a file that its parent, or a parent of that, is already; else nothing. Candidates of
+// other branches do not count: which of them exist by now depends on the order in which replies come.
+Result<std::string> Spine::SaidBefore(const std::string& file, std::string parent) {
+  for (int depth = 0; !parent.empty() && depth < 100; ++depth) {
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> earlier,
+                          recorder_.store().Candidate(recorder_.run().id, parent));
+    if (!earlier) break;
+    if (Trim(earlier->source) == Trim(file))
+      return fmt::format(
+          "Your last reply is the same file as before, which was {}{}. Answer with a file that differs in "
+          "what was asked for.",
+          earlier->verdict, earlier->reason.empty() ? "" : " (" + earlier->reason + ")");
+    parent = earlier->parent_key;
+  }
+  return std::string();
 }
 
 CandidateFile Spine::FileOf(const CandidateRecord& candidate) const {

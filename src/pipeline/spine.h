@@ -88,6 +88,7 @@ class Spine {
   Result<ModelReply> Ask(const std::string& key, const PromptInputs& inputs);
   Result<std::optional<CandidateRecord>> Propose(const std::string& key, const std::string& parent,
                                                  const PromptInputs& inputs);
+  Result<std::string> SaidBefore(const std::string& file, std::string parent);
   Result<CandidateRecord> Judge(CandidateRecord candidate);
   Status ConfirmBest();
   Status SayWhereTimeWent();

@@ -305,7 +305,7 @@ TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {
 
 TEST_F(SpineTest, RepairsRunOutAndAnAnalysisThatSaysNoLeavesNothingRight) {
   Reply("seed", Candidate("wrong-output"));
-  for (int i = 0; i < 3; ++i) Reply("seed_repair", Candidate("crashed"));
+  for (int i = 0; i < 3; ++i) Reply("seed_repair", Candidate("crashed", fmt::format("# {}\n", i)));
   Reply("analysis", Analysis(false));
   const RunEnd end = Run();
   EXPECT_FALSE(end.best);
@@ -331,7 +331,7 @@ TEST_F(SpineTest, AFailedAlgorithmCandidateLeavesTheOtherSeed) {
   Reply("seed", Candidate("accepted 1.2"));
   Reply("analysis", Analysis(true));
   Reply("algorithm", Candidate("wrong-output"));
-  for (int i = 0; i < 3; ++i) Reply("algorithm_repair", Candidate("wrong-output"));
+  for (int i = 0; i < 3; ++i) Reply("algorithm_repair", Candidate("wrong-output", fmt::format("# {}\n", i)));
   EXPECT_EQ(Run().best->key, "seed1");
 }
 
@@ -353,6 +353,37 @@ TEST_F(SpineTest, AReplyWithoutCodeIsAskedAgainOnceAndThenCounts) {
   EXPECT_THAT(Keys(), ElementsAre("seed0:no-code"));
   EXPECT_TRUE(judge_.judged.empty());
   EXPECT_THAT((*store_->Call(run_.id, "seed0.again"))->prompt, testing::HasSubstr("held no Python file"));
+}
+
+TEST_F(SpineTest, AFileThatIsTheSameAsBeforeIsAskedAgainOnce) {
+  options_.analysis = false;
+  options_.repairs = 2;
+  Reply("seed", Candidate("wrong-output"));
+  Reply("seed_repair", Candidate("wrong-output"));
+  Reply("seed_repair", Candidate("crashed"));
+  Reply("seed_repair", Candidate("wrong-output"));  // what seed0 was
+  Reply("seed_repair", Candidate("wrong-output"));
+  Run();
+  EXPECT_THAT(Keys(),
+              ElementsAre("seed0:wrong-output", "seed0.repair1:crashed", "seed0.repair2:wrong-output"));
+  for (const char* key : {"seed0.repair1.again", "seed0.repair2.again"})
+    EXPECT_THAT((*store_->Call(run_.id, key))->prompt,
+                testing::HasSubstr("the same file as before, which was rejected (wrong-output)"));
+}
+
+TEST_F(SpineTest, AnotherLanguageAndSeveralFilesAreAskedAgainWithTheReason) {
+  options_.analysis = false;
+  options_.repairs = 0;
+  options_.seeds = 2;
+  Reply("seed", "```cuda\n__global__ void f() {}\n```");
+  Reply("seed", Candidate("accepted 2"));
+  Reply("seed", "kernels.py:\n```python\nimport triton\n```\n" +
+                    ReplaceAll(Candidate("crashed"), "```python\n", "```python\nfrom kernels import go\n"));
+  Reply("seed", Candidate("accepted 3"));
+  EXPECT_EQ(Run().best->key, "seed1");
+  EXPECT_THAT(Keys(), ElementsAre("seed0:faster", "seed1:faster"));
+  EXPECT_THAT((*store_->Call(run_.id, "seed0.again"))->prompt, testing::HasSubstr("was not a Python file"));
+  EXPECT_THAT((*store_->Call(run_.id, "seed1.again"))->prompt, testing::HasSubstr("imports kernels.py"));
 }
 
 TEST_F(SpineTest, ACandidateThatIsNotThePlannedOneHearsThatFirst) {

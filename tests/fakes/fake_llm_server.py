@@ -67,6 +67,12 @@ SCENARIOS = {
     "refuse-tools": "HTTP 400 when tools are there",
     "refuse-structure": "HTTP 400 for both, in words that name neither",
     "router-without-tools": "HTTP 404 when tools or a schema are there, as a router without such a server says it",
+    "refuse-effort": "HTTP 400 when an effort of reasoning is there",
+    "refuse-cache-control": "HTTP 400 when a part of the prompt is marked for the cache",
+    "cached": "a good reply whose usage tells of the cache and of reasoning",
+    "declined": "N (1) times a refusal as the API spells it, then fine; declined:0 always",
+    "loop": "N (1) times the same line for ever, then fine; loop:0 always",
+    "limited": "N (3) requests a second, with the API's headers on every answer; HTTP 429 with Retry-After: 1 beyond",
     "error-in-stream": "N (1) times half a reply and then an error event, then fine",
     "thinking": "a reply with thinking in the API's own field",
     "think-tags": "a reply that begins with <think>...</think>",
@@ -75,7 +81,7 @@ SCENARIOS = {
     "slow": "a good reply, N (2) tokens a second",
     "together": "a good reply to each of N requests once all of them are there; HTTP 400 if they are not within a minute",
 }
-DEFAULT_N = {"500": 2, "huge": 10, "huge-document": 10, "slow": 2}
+DEFAULT_N = {"500": 2, "huge": 10, "huge-document": 10, "slow": 2, "limited": 3}
 PARTS = ["```python\nimport torch\nfirst = 1\n", "second = 2\n", "third = 3\n```\n"]
 
 
@@ -87,6 +93,7 @@ class State:
         self.requests = []
         self.counts = collections.Counter()
         self.played = collections.Counter()
+        self.buckets = {}
         self.replies = {}
         if options.replies:
             for path in sorted(pathlib.Path(options.replies).iterdir()):
@@ -125,6 +132,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # a reset throws away what waits to be sent; what was said must be on its way
     state = None
+    limits = ()  # headers of every answer
+    details = {}  # more fields of usage
 
     def log_message(self, *_):
         pass
@@ -137,7 +146,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
-        for name, value in headers:
+        for name, value in [*headers, *self.limits]:
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -253,7 +262,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             out = {"type": "message", "role": "assistant", "model": self.model, "content": content,
                    "stop_reason": {"stop": "end_turn", "length": "max_tokens"}.get(finish, finish)}
             if usage:
-                out["usage"] = {"input_tokens": given, "output_tokens": made}
+                out["usage"] = {"input_tokens": given, "output_tokens": made, **self.details}
             return out
         message = {"role": "assistant", "content": text}
         if self.tool:
@@ -264,7 +273,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         out = {"object": "chat.completion", "model": self.model,
                "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
         if usage:
-            out["usage"] = {"prompt_tokens": given, "completion_tokens": made}
+            out["usage"] = {"prompt_tokens": given, "completion_tokens": made, **self.details}
         return out
 
     def events(self, text, thinking="", finish="stop", usage=True):
@@ -277,7 +286,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
             start = {"model": self.model, "role": "assistant", "content": []}
             if usage:
-                start["usage"] = {"input_tokens": given, "output_tokens": 1}
+                start["usage"] = {"input_tokens": given, "output_tokens": 1, **self.details}
             yield event("message_start", message=start)
             yield event("ping")
             if thinking:
@@ -319,7 +328,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         yield chunk({}, finish)
         if usage and self.wants_usage:
             data = {"model": self.model, "choices": [],
-                    "usage": {"prompt_tokens": given, "completion_tokens": made}}
+                    "usage": {"prompt_tokens": given, "completion_tokens": made, **self.details}}
             yield f"data: {json.dumps(data)}\n\n".encode()
         yield b"data: [DONE]\n\n"
 
@@ -327,6 +336,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
+        for name, value in self.limits:
+            self.send_header(name, value)
         self.end_headers()
 
     def send_piece(self, data):
@@ -475,11 +486,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             self.answer("", thinking="let me think about this for ever", finish="length")
 
+    def huge(self):
+        """No two lines of it are equal: a reply that repeats itself is another scenario."""
+        return "".join("line %9d of a reply without end\n" % i for i in range(self.n * 1_000_000 // 39 + 1))
+
     def do_huge(self):
-        self.answer("x" * 1_000_000 * self.n)
+        self.answer(self.huge())
 
     def do_huge_document(self):
-        self.send_whole(200, self.document("x" * 1_000_000 * self.n))
+        self.send_whole(200, self.document(self.huge()))
 
     def do_context(self):
         if self.anthropic:
@@ -522,6 +537,71 @@ class Handler(http.server.BaseHTTPRequestHandler):
                            f"max_tokens: {limit} > 4096, which is the maximum allowed number of output tokens")
         else:
             self.fine()
+
+    def do_refuse_effort(self):
+        field = "output_config.effort" if self.anthropic else "reasoning_effort"
+        sent = (self.body.get("output_config") or {}).get("effort") if self.anthropic else self.body.get("reasoning_effort")
+        if sent:
+            self.api_error(400, "invalid_request_error", f"Unsupported parameter: '{field}' is not supported with this model.")
+        else:
+            self.fine()
+
+    def do_refuse_cache_control(self):
+        if "cache_control" in json.dumps(self.body):
+            self.api_error(400, "invalid_request_error", "system.0.cache_control: Extra inputs are not permitted")
+        else:
+            self.fine()
+
+    def do_cached(self):
+        if self.anthropic:  # beside input_tokens
+            self.details = {"cache_read_input_tokens": 6, "cache_creation_input_tokens": 3}
+        else:  # of prompt_tokens; and thinking that only the total has
+            self.details = {"prompt_tokens_details": {"cached_tokens": 6}, "total_tokens": 11 + max(1, len("Hello from fake") // 4) + 40}
+        self.fine()
+
+    def do_declined(self):
+        if not self.misbehaves():
+            self.fine()
+        elif self.anthropic:
+            self.answer("", finish="refusal")
+        else:
+            self.answer("", finish="content_filter")
+
+    def do_loop(self):
+        if not self.misbehaves():
+            self.fine()
+            return
+        if not self.streams:
+            self.send_whole(200, self.document("the same line again\n" * 5000))
+            return
+        self.begin_stream()
+        beginning = list(self.events("a beginning\n" + "the same line again\n" * 50))[:-4]
+        for data in beginning:
+            self.send_piece(data)
+        while True:  # until the other side hangs up
+            self.send_piece(beginning[-1])
+
+    def do_limited(self):
+        """A bucket that refills evenly, as both APIs describe theirs."""
+        with self.state.lock:
+            now = time.monotonic()
+            left, at = self.state.buckets.get(self.counted, (float(self.n), now))
+            left = min(float(self.n), left + (now - at) * self.n)
+            granted = left >= 1
+            left -= 1 if granted else 0
+            self.state.buckets[self.counted] = (left, now)
+        reset = (self.n - left) / self.n
+        if self.anthropic:
+            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + reset + 1))
+            self.limits = [("anthropic-ratelimit-requests-limit", str(self.n)), ("anthropic-ratelimit-requests-remaining", str(int(left))),
+                           ("anthropic-ratelimit-requests-reset", when)]
+        else:
+            self.limits = [("x-ratelimit-limit-requests", str(self.n)), ("x-ratelimit-remaining-requests", str(int(left))),
+                           ("x-ratelimit-reset-requests", f"{int(reset * 1000)}ms")]
+        if granted:
+            self.fine()
+        else:
+            self.api_error(429, "rate_limit_error", "slow down", [("Retry-After", "1")])
 
     def asks_by_schema(self):
         return "response_format" in self.body or "format" in (self.body.get("output_config") or {})
