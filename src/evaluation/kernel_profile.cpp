@@ -248,7 +248,12 @@ Json ProfileFacts(const KernelProfile& profile) {
   if (profile.kernels.empty()) return nullptr;
   const KernelMetrics& main = profile.kernels.front();
   const auto rounded = [](double value) { return std::round(value * 10) / 10; };
-  return {{"main kernel", SafeForTerminal(main.kernel).substr(0, 120)},
+  std::vector<std::string> largest;
+  for (size_t i = 0; i < std::min<size_t>(profile.kernels.size(), 3); ++i)
+    largest.push_back(fmt::format("{} {:.0f}%", SafeForTerminal(profile.kernels[i].kernel).substr(0, 60),
+                                  100 * profile.kernels[i].share));
+  return {{"largest kernels and their share of the time", Join(largest, ", ")},
+          {"main kernel", SafeForTerminal(main.kernel).substr(0, 120)},
           {"its share of kernel time %", rounded(100 * main.share)},
           {"launches of it", main.launches},
           {"SM throughput %", rounded(main.sm_percent)},

@@ -64,6 +64,16 @@ TEST(WhyBusyAlready, SpeaksOfOneKernelThatTakesMostOfTheTimeAndFillsTheDevice) {
   EXPECT_EQ(WhyBusyAlready(profile), "");
 }
 
+TEST(ProfileKernels, NamesTheThreeLargestKernelsForPrompts) {
+  KernelProfile profile;
+  for (const auto& [name, share] : {std::pair{"gemm", 0.6}, {"softmax", 0.2}, {"bias", 0.15}, {"copy", 0.05}})
+    profile.kernels.push_back(KernelMetrics{name, 1, 100 * share, share, 40, 60, 50, 50, 1});
+  const Json facts = ProfileFacts(profile);
+  EXPECT_EQ(GetString(facts, "largest kernels and their share of the time"),
+            "gemm 60%, softmax 20%, bias 15%");
+  EXPECT_EQ(GetString(facts, "main kernel"), "gemm");
+}
+
 TEST(ProfileKernels, SaysWhyNotWithoutAGpu) {
   SessionOptions options;
   options.device = "cpu";

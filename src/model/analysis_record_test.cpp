@@ -306,7 +306,12 @@ TEST(Knowledge, FollowsTheCard) {
       {R"({"modules":{"Conv2d":20,"Linear":1,"ReLU":9},"operators":{"convolution":20,"addmm":1,"mean":1}})",
        {"triton", "conv", "gemm"}},
       {R"({"modules":{},"operators":{"_softmax":1}})", {"triton", "reduction"}},
-      {R"({"modules":{"LayerNorm":1},"operators":{"native_layer_norm":1}})", {"triton", "reduction"}},
+      {R"({"modules":{"LayerNorm":1},"operators":{"native_layer_norm":1}})", {"triton", "norm"}},
+      {R"({"modules":{},"operators":{"cumsum":1}})", {"triton", "scan"}},
+      {R"({"modules":{"Linear":2,"LayerNorm":1},"operators":{"addmm":2,"native_layer_norm":1,"gelu":1}})",
+       {"triton", "gemm", "norm"}},
+      {R"({"modules":{"Conv2d":2,"LayerNorm":1,"Linear":1},"operators":{"convolution":2,"cumsum":1,"addmm":1,"native_layer_norm":1,"sum":1}})",
+       {"triton", "conv", "gemm", "scan"}},
       {R"({"modules":{},"operators":{"relu":1}})", {"triton", "elementwise"}},
   };
   for (const auto& [card, expected] : kCases)

@@ -13,6 +13,7 @@ namespace {
 // The shortest chain of steps that counts as a loop over time.
 constexpr int64_t kLongChain = 64;
 constexpr int64_t kManyProducts = 32;
+constexpr size_t kMostClasses = 3;
 
 using Words = std::initializer_list<const char*>;
 
@@ -76,18 +77,27 @@ std::vector<std::string> KnowledgeFor(const Json& card, const std::string& task_
          {"scaled_dot_product", "MultiheadAttention"});
   const bool gemm = is(Named(operators, kProducts) > 0 || Named(modules, {"Linear"}) > 0,
                        {"nn.Linear", "matmul", "bmm", "torch.mm", " @ "});
-  const bool reduction = is(
-      softmax || Count(operators, {"layer_norm", "group_norm", "instance_norm", "logsumexp", "cumsum"}) > 0 ||
-          Named(operators, {"sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "var", "std",
-                            "norm", "linalg_vector_norm", "var_mean", "prod"}) > 0,
-      {"softmax", "LayerNorm", "GroupNorm", ".sum(", ".mean(", ".max(", ".norm("});
+  const bool norm = is(Count(operators, {"layer_norm", "group_norm", "instance_norm", "rms_norm"}) > 0 ||
+                           Count(modules, {"layernorm", "groupnorm", "instancenorm", "rmsnorm"}) > 0,
+                       {"LayerNorm", "GroupNorm", "InstanceNorm", "RMSNorm"});
+  const bool scan = is(Count(operators, {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"}) > 0,
+                       {"cumsum", "cumprod", "cummax", "cummin"});
+  const bool reduction =
+      is(softmax || Count(operators, {"logsumexp"}) > 0 ||
+             Named(operators, {"sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "var", "std",
+                               "norm", "linalg_vector_norm", "var_mean", "prod"}) > 0,
+         {"softmax", ".sum(", ".mean(", ".max(", ".norm("});
   if (recurrent) pieces.push_back("recurrent");
   if (attention) pieces.push_back("attention");
   if (conv) pieces.push_back("conv");
   // Recurrences and attention have their own pieces, which cover their products.
   if (gemm && !recurrent && !attention) pieces.push_back("gemm");
+  if (scan && !recurrent) pieces.push_back("scan");
+  if (norm && !recurrent) pieces.push_back("norm");
   if (reduction && !attention && !recurrent && !conv) pieces.push_back("reduction");
   if (pieces.size() == 1) pieces.push_back("elementwise");
+  // Of a network of everything, what takes most of the time as a rule.
+  if (pieces.size() > 1 + kMostClasses) pieces.resize(1 + kMostClasses);
   return pieces;
 }
 

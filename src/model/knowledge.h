@@ -15,7 +15,8 @@ bool IsRecurrent(const Json& card);
 // Whether it is one of PyTorch's recurrent modules or operators, whose steps are not linear in the state.
 bool HasGatedRecurrence(const Json& card);
 
-// Names of pieces, the target's own ("triton", "cuda", "cpu") first.
+// Names of pieces: the target's own ("triton", "cuda", "cpu"), then up to three classes that the task has,
+// that which decides its time first.
 std::vector<std::string> KnowledgeFor(const Json& card, const std::string& task_source,
                                       const std::string& target);
 

@@ -18,6 +18,9 @@ std::span<const EmbeddedFile> EmbeddedFiles_hone_model();
 
 namespace {
 
+// Examples are the longest part of the knowledge; the classes that fit a task best come first.
+constexpr int kMostExamples = 1;
+
 struct CallType {
   std::string_view name;
   bool needs_candidate;
@@ -84,20 +87,26 @@ Result<Prompt> RenderPrompt(const PromptInputs& inputs) {
   HONE_RETURN_IF_ERROR(CheckInputs(inputs));
   Json values = PromptValues(inputs);
   std::string knowledge;
+  int examples = 0;
   for (const std::string& piece : KnowledgeFor(inputs.card, inputs.task_source, inputs.target)) {
+    values["example"] = piece != inputs.target && ++examples <= kMostExamples;
     HONE_ASSIGN_OR_RETURN(const std::string text, Render("knowledge/" + piece, values));
     knowledge += text + "\n";
   }
   values["knowledge"] = knowledge;
-  for (const char* part : {"task", "state", "tune", "rules"}) {
+  for (const char* part : {"task", "state", "tune", "rules", "reply"}) {
     HONE_ASSIGN_OR_RETURN(values[part], Render(std::string("parts/") + part, values));
   }
   Prompt prompt;
-  // An agent gets one text, the README of its folder.
+  // An agent gets one text, the README of its folder. For the others all that stays the same in a run comes
+  // first, in the system prompt, byte for byte: what a server has cached of one call serves all of them. A
+  // template that names these parts has them above already.
   if (inputs.call_type != "agent") {
     HONE_ASSIGN_OR_RETURN(prompt.system, Render("system", values));
+    values["task"] = values["knowledge"] = "";
   }
   HONE_ASSIGN_OR_RETURN(prompt.user, Render(inputs.call_type, values));
+  if (inputs.call_type != "agent") prompt.user += "\n" + values["reply"].get<std::string>();
   if (inputs.call_type == "analysis") prompt.schema = AnalysisSchema();
   prompt.system = Tidy(prompt.system);
   prompt.user = Tidy(prompt.user);

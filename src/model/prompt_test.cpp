@@ -91,14 +91,113 @@ TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {
   EXPECT_EQ(rendered, CallTypes());
 }
 
+// A task of each class of knowledge: its card, and what a candidate of it reached.
+struct ClassOfTask {
+  const char* name;
+  const char* target;
+  const char* source;
+  const char* card;
+};
+constexpr ClassOfTask kClasses[] = {
+    {"attention", "triton", "torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)",
+     R"({"modules": {}, "operators": {"scaled_dot_product_attention": 1}, "flops": 17179869184.0,
+         "floor_us": 265.2, "floor_bound": "arithmetic", "launches": 1})"},
+    {"conv", "cuda", "torch.relu(self.bn(self.conv(x)))",
+     R"({"modules": {"Conv2d": 20, "BatchNorm2d": 20, "ReLU": 17, "Linear": 1},
+         "operators": {"convolution": 20, "batch_norm": 20, "relu": 17, "addmm": 1, "mean": 1},
+         "floor_us": 410.0, "floor_bound": "arithmetic", "launches": 69})"},
+    {"elementwise", "cpu", "torch.tanh(x + self.bias) * torch.sigmoid(g)",
+     R"({"modules": {}, "operators": {"add": 1, "tanh": 1, "sigmoid": 1, "mul": 1}, "operator_calls": 4,
+         "floor_us": 12.5, "floor_bound": "memory"})"},
+    {"gemm", "triton", "torch.relu(self.linear(x))",
+     R"({"modules": {"Linear": 1}, "operators": {"addmm": 1, "relu": 1}, "floor_us": 40.0,
+         "floor_bound": "arithmetic", "launches": 2})"},
+    {"norm", "cuda", "self.norm(x)",
+     R"({"modules": {"LayerNorm": 1}, "operators": {"native_layer_norm": 1}, "floor_us": 6.0,
+         "floor_bound": "memory", "launches": 1})"},
+    {"reduction", "cpu", "torch.softmax(x, dim=-1)",
+     R"({"modules": {}, "operators": {"_softmax": 1}, "operator_calls": 1, "floor_us": 30.0,
+         "floor_bound": "memory"})"},
+    {"scan", "triton", "torch.cumsum(x, dim=-1)",
+     R"({"modules": {}, "operators": {"cumsum": 1}, "floor_us": 9.0, "floor_bound": "memory", "launches": 1})"},
+};
+
+PromptInputs OfClass(const ClassOfTask& one, const std::string& call_type) {
+  PromptInputs inputs = Gru(call_type, one.target);
+  inputs.task_name = one.name;
+  inputs.task_source = fmt::format("# Model.forward returns {}", one.source);
+  inputs.card = *ParseJson(one.card);
+  inputs.findings = Json();
+  const double floor_us = GetNumber(inputs.card, "floor_us");
+  inputs.verdict = {{"verdict", "accepted"},
+                    {"error", {{"candidate", 2e-7}, {"reference", 2e-7}, {"limit", 4e-7}}},
+                    {"speedup",
+                     {{"vs_eager", 0.9},
+                      {"vs_best", 0.8},
+                      {"best_baseline", "eager"},
+                      {"candidate_us", 2 * floor_us},
+                      {"best_us", 1.6 * floor_us}}}};
+  inputs.profile = {{"largest kernels and their share of the time", "gemm 60%, softmax 20%, bias 15%"}};
+  return inputs;
+}
+
+TEST(Prompt, OfEachClassReadsAsItsGoldenFile) {
+  for (const ClassOfTask& one : kClasses) {
+    const Result<Prompt> prompt = RenderPrompt(OfClass(one, "seed_repair"));
+    ASSERT_TRUE(prompt.ok()) << prompt.error().message;
+    const std::string text = "[system]\n" + prompt->system + "\n[user]\n" + prompt->user;
+    const fs::path path =
+        fs::path("tests/golden/prompts") / ("class_" + std::string(one.name) + "." + one.target + ".txt");
+    if (std::getenv("HONE_UPDATE_GOLDEN") != nullptr) {
+      ASSERT_TRUE(WriteFileAtomic(fs::path(HONE_SOURCE_DIR) / path, text).ok());
+    }
+    EXPECT_EQ(Read(path), text) << path << ": run with HONE_UPDATE_GOLDEN=1 if the change is meant";
+    EXPECT_TRUE(Contains(text, "floor of this device")) << one.name;
+    EXPECT_TRUE(Contains(text, ", 2 times the floor of ")) << one.name;
+    EXPECT_TRUE(Contains(text, "gemm 60%, softmax 20%, bias 15%")) << one.name;
+  }
+}
+
+TEST(Prompt, KnowledgeIsBounded) {
+  for (const ClassOfTask& one : kClasses)
+    for (const char* target : {"triton", "cuda", "cpu"}) {
+      ClassOfTask here = one;
+      here.target = target;
+      const Result<Prompt> prompt = RenderPrompt(OfClass(here, "seed"));
+      ASSERT_TRUE(prompt.ok()) << prompt.error().message;
+      EXPECT_LT(EstimateTokens(prompt->system), 3000) << one.name << " for " << target;
+      EXPECT_EQ(Lines(ReplaceAll(prompt->system, "\nCOMPLETE, ", "\n\n")).size(),
+                Lines(prompt->system).size() + 1)
+          << "one example: " << one.name << " for " << target;
+    }
+}
+
+// What is the same in all calls of a run comes first, byte for byte: a server caches it once.
+TEST(Prompt, EveryCallOfARunBeginsWithTheSameBytes) {
+  for (const char* target : {"triton", "cuda", "cpu"}) {
+    const std::string first = RenderPrompt(Gru("seed", target))->system;
+    EXPECT_GT(EstimateTokens(first), 1024) << "shorter ones are not cached";
+    for (PromptInputs inputs : EveryCallType()) {
+      if (inputs.call_type == "agent") continue;
+      inputs.target = target;
+      inputs.card = Gru("seed", target).card;
+      inputs.device = Gru("seed", target).device;
+      const Result<Prompt> prompt = RenderPrompt(inputs);
+      ASSERT_TRUE(prompt.ok()) << prompt.error().message;
+      EXPECT_EQ(prompt->system, first) << inputs.call_type;
+      EXPECT_FALSE(Contains(prompt->user, "Task 39_GRU")) << inputs.call_type << " says the task twice";
+    }
+  }
+}
+
 TEST(Prompt, TheSeedPromptOfTheGruIsShort) {
   for (const char* target : {"triton", "cuda", "cpu"}) {
     PromptInputs inputs = Gru("seed", target);
     const Result<Prompt> prompt = RenderPrompt(inputs);
     ASSERT_TRUE(prompt.ok()) << prompt.error().message;
     const std::string task(Trim(inputs.task_source));
-    ASSERT_TRUE(Contains(prompt->user, task));
-    const int64_t tokens = EstimateTokens(prompt->system + ReplaceAll(prompt->user, task, ""));
+    ASSERT_TRUE(Contains(prompt->system, task));
+    const int64_t tokens = EstimateTokens(ReplaceAll(prompt->system, task, "") + prompt->user);
     fmt::print("seed prompt for {}: about {} tokens\n", target, tokens);
     EXPECT_LT(tokens, 2500) << target;
   }
@@ -112,7 +211,7 @@ struct Example {
 // "WRONG, …:" or "RIGHT, …:" and the block that follows, wrapped into a whole candidate.
 std::vector<Example> Examples(const std::string& target) {
   PromptInputs inputs = Gru("seed", target);
-  const std::vector<std::string> lines = Lines(RenderPrompt(inputs)->user);
+  const std::vector<std::string> lines = Lines(RenderPrompt(inputs)->system);
   std::vector<Example> out;
   for (size_t i = 0; i + 1 < lines.size(); ++i) {
     const bool right = StartsWith(lines[i], "RIGHT, ");
@@ -150,12 +249,12 @@ TEST(Prompt, LintAgreesWithTheExamples) {
 
 TEST(Prompt, HoldsOnlyTheKnowledgeThatTheTaskNeeds) {
   PromptInputs inputs = Gru("seed", "triton");
-  EXPECT_TRUE(Contains(RenderPrompt(inputs)->user, "\nRecurrences:"));
-  EXPECT_FALSE(Contains(RenderPrompt(inputs)->user, "\nReductions"));
-  EXPECT_FALSE(Contains(RenderPrompt(inputs)->user, "hone_ext"));
+  EXPECT_TRUE(Contains(RenderPrompt(inputs)->system, "\nRecurrences:"));
+  EXPECT_FALSE(Contains(RenderPrompt(inputs)->system, "\nReductions"));
+  EXPECT_FALSE(Contains(RenderPrompt(inputs)->system, "hone_ext"));
   inputs.card = *ParseJson(R"({"modules": {}, "operators": {"_softmax": 1}, "serial_chain": 1})");
-  EXPECT_FALSE(Contains(RenderPrompt(inputs)->user, "Recurrences:"));
-  EXPECT_TRUE(Contains(RenderPrompt(inputs)->user, "\nReductions"));
+  EXPECT_FALSE(Contains(RenderPrompt(inputs)->system, "Recurrences:"));
+  EXPECT_TRUE(Contains(RenderPrompt(inputs)->system, "\nReductions"));
 }
 
 TEST(Prompt, SeedsAskForDifferentDesigns) {
@@ -185,8 +284,10 @@ TEST(Prompt, EveryPieceOfKnowledgeRendersForEveryTarget) {
         inputs.device = Json();
         const Result<Prompt> prompt = RenderPrompt(inputs);
         ASSERT_TRUE(prompt.ok()) << prompt.error().message;
-        EXPECT_FALSE(Contains(prompt->user, "@{")) << prompt->user;
-        EXPECT_FALSE(Contains(prompt->user, "null")) << prompt->user;
+        for (const std::string& text : {prompt->system, prompt->user}) {
+          EXPECT_FALSE(Contains(text, "@{")) << text;
+          EXPECT_FALSE(Contains(text, "null")) << text;
+        }
       }
 }
 
@@ -194,7 +295,8 @@ TEST(Prompt, EveryCallTypeCanSayWhyTheLastReplyCameBack) {
   for (PromptInputs inputs : EveryCallType()) {
     inputs.first_message = "That was no file.";
     const std::string user = RenderPrompt(inputs)->user;
-    EXPECT_LT(user.find("That was no file."), user.find("Task 39_GRU")) << inputs.call_type;
+    EXPECT_LT(user.find("That was no file."), std::min(user.find("Task 39_GRU"), user.find("The candidate:")))
+        << inputs.call_type;
   }
 }
 

@@ -131,7 +131,17 @@ Json FindingValues(const Json& findings) {
   return out;
 }
 
-Json VerdictValues(const Json& verdict) {
+// How far the time of a candidate is from the least that the device could need.
+std::string ReachedText(double candidate_us, double floor_us) {
+  if (candidate_us <= 0) return "";
+  std::string text = "reached: " + HumanSeconds(candidate_us * 1e-6);
+  if (floor_us > 0)
+    text +=
+        fmt::format(", {:.3g} times the floor of {}", candidate_us / floor_us, HumanSeconds(floor_us * 1e-6));
+  return text;
+}
+
+Json VerdictValues(const Json& verdict, const Json& card) {
   if (!verdict.is_object()) return Json();
   const std::string reason = GetString(verdict, "reason");
   const std::string detail = ClipToEnd(GetString(verdict, "detail"), kMostErrorLines, kMostErrorBytes);
@@ -156,6 +166,9 @@ Json VerdictValues(const Json& verdict) {
                           HumanSeconds(GetNumber(speedup, "best_us") * 1e-6));
     lines.push_back(line);
   }
+  const std::string reached = ReachedText(
+      GetNumber(speedup, "candidate_us", GetNumber(verdict, "candidate_us")), GetNumber(card, "floor_us"));
+  if (!reached.empty()) lines.push_back(reached);
   const Json& launches = GetMember(verdict, "launches");
   if (GetMember(launches, "candidate").is_number())
     lines.push_back(fmt::format("launches per forward: {} (eager {})", GetInt(launches, "candidate"),
@@ -229,7 +242,6 @@ std::string FenceFor(std::string_view text) {
 Json PromptValues(const PromptInputs& inputs) {
   const std::string task = SourceText(inputs.task_source);
   const std::string candidate = SourceText(inputs.candidate_source);
-  const double limit = GetNumber(GetMember(inputs.verdict, "error"), "limit");
   Json analysis = inputs.analysis.is_object() ? inputs.analysis : Json();
   if (analysis.is_object())
     for (const char* field : {"bottleneck", "optimisation_method", "modification_plan", "kernel_type"})
@@ -242,7 +254,6 @@ Json PromptValues(const PromptInputs& inputs) {
                                                   : "the CPU, in C++"},
       {"where", Where(inputs)},
       {"wants_code", inputs.call_type != "analysis"},
-      {"limit", limit > 0 ? HumanNumber(limit) : ""},
       {"task_name", inputs.task_name},
       {"task_source", task},
       {"task_fence", FenceFor(task)},
@@ -251,7 +262,7 @@ Json PromptValues(const PromptInputs& inputs) {
       {"candidate_source", candidate},
       {"candidate_fence", FenceFor(candidate)},
       {"findings", FindingValues(inputs.findings)},
-      {"verdict", VerdictValues(inputs.verdict)},
+      {"verdict", VerdictValues(inputs.verdict, inputs.card)},
       {"history", HistoryValues(inputs.history)},
       {"profile", ProfileLines(inputs.profile)},
       {"analysis", analysis},

@@ -1,0 +1,76 @@
+"""The complete examples in the knowledge that prompts carry, without a GPU: those for the CPU are compiled and run, those in Triton run in Triton's
+interpreter, against float64; all of them have to pass `hone lint` without an error, and those in CUDA have to compile where nvcc is.
+
+Usage: knowledge_test.py --hone BINARY [--only WORD]
+Exit code 1 when an example is wrong, 77 without torch.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+
+import torch_python
+
+torch_python.need_torch()
+os.environ["TRITON_INTERPRET"] = "1"
+import torch
+
+import knowledge_house
+import triton_house
+
+
+def lint_errors(hone, files):
+    run = subprocess.run([hone, "lint", "--json", *files], stdout=subprocess.PIPE, check=False)
+    reports = json.loads(run.stdout)["files"]
+    if len(reports) != len(files):
+        return ["hone lint reports on %d of %d files" % (len(reports), len(files))]
+    return ["%s: %s: %s" % (pathlib.Path(r["path"]).name, f["rule"], f["message"]) for r in reports for f in r["findings"] if f["severity"] == "error"]
+
+
+def compiles(page, folder):
+    """nvcc's complaint about the CUDA source of the example, or nothing."""
+    source = re.search(r"hone_ext\.cuda\(r'''\n(.*?)'''\)", knowledge_house.example(page, "cuda"), re.S).group(1)
+    path = pathlib.Path(folder, page + ".cu")
+    path.write_text("#include <cstdint>\n" + source)
+    run = subprocess.run(["nvcc", "-arch=sm_90", "--cubin", "-o", os.devnull, str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return [] if run.returncode == 0 else ["%s, cuda: %s" % (page, run.stdout)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hone", required=True)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    triton_house.mend_interpreter()
+    found, ran = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for page in knowledge_house.PAGES:
+            for target in knowledge_house.TARGETS:
+                if options.only not in page + " " + target:
+                    continue
+                files.append(pathlib.Path(folder, "%s_%s.py" % (page, target)))
+                files[-1].write_text(knowledge_house.example(page, target))
+                if target == "cuda":
+                    if shutil.which("nvcc"):
+                        found += compiles(page, folder)
+                    continue
+                module = knowledge_house.load(page, target, folder)
+                if hasattr(module, "libdevice"):
+                    module.libdevice = types.SimpleNamespace(tanh=triton_house._stand_in(torch.tanh))
+                found += knowledge_house.failures(page, target, module, "cpu")
+                ran += 1
+        found += lint_errors(options.hone, [str(f) for f in files])
+    print("\n".join(found) or "%d examples ran, %d passed lint" % (ran, len(files)))
+    return 1 if found or not ran else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
