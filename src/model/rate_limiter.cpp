@@ -141,7 +141,8 @@ void RateLimiter::Forget(int64_t tokens, bool probe) {
 void RateLimiter::Hear(int status, const Headers& headers, int64_t tokens, bool probe) {
   const std::lock_guard lock(mutex_);
   Forget(tokens, probe);
-  if (status / 100 == 2) refused_ = false;
+  // What was sent before the refusal says nothing about now.
+  if (probe && status / 100 == 2) refused_ = false;
   const double now = steady_();
   Read(headers, "requests", static_cast<double>(under_way_), now, &requests_);
   Read(headers, "tokens", static_cast<double>(tokens_under_way_), now, &tokens_);
@@ -166,8 +167,12 @@ void RateLimiter::Read(const Headers& headers, const char* kind, double under_wa
   if (!most || !left || !reset || *most <= 0) return;
   // The reset is the time until all of it is back; what is missing comes back evenly until then.
   const double missing = std::max(*most - *left, 0.0);
+  // Answers may overtake each other, so an older one must not give back what a newer one took.
+  double now_left = *left - under_way;
+  if (bucket->most == *most)
+    now_left = std::min(now_left, bucket->left + (now - bucket->at) * bucket->per_second);
   bucket->most = *most;
-  bucket->left = *left - under_way;
+  bucket->left = now_left;
   bucket->per_second = missing / std::max(*reset, 1e-3);
   if (missing == 0) bucket->per_second = *most / 60;  // full: no word on how fast it refills
   bucket->at = now;

@@ -99,6 +99,23 @@ TEST_F(Limits, WhatIsUnderWayCounts) {
   EXPECT_GT(Wait(), 0) << "two are on their way, and one was sent since";
 }
 
+TEST_F(Limits, AnAnswerThatWasOvertakenGivesNothingBack) {
+  const auto left = [](int remaining) {  // of three, one a second
+    return RateLimiter::Headers{{"x-ratelimit-limit-requests", "3"},
+                                {"x-ratelimit-remaining-requests", std::to_string(remaining)},
+                                {"x-ratelimit-reset-requests", std::to_string(3 - remaining) + "s"}};
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Wait(), 0);
+  Hear(429, left(0));
+  limiter_.Refused(0.5);
+  for (const int remaining : {0, 1, 2}) Hear(200, left(remaining));
+  now_ += 0.5;
+  EXPECT_GT(Wait(), 0) << "nothing has come back yet";
+  now_ += 4;
+  EXPECT_EQ(Wait(), 0);
+  EXPECT_GT(Wait(), 0) << "one goes ahead: those that were answered had gone before the refusal";
+}
+
 TEST_F(Limits, TokensAreHeldBackByTheSizeOfThePrompt) {
   EXPECT_EQ(Wait(), 0);
   Hear(200, {{"anthropic-ratelimit-input-tokens-limit", "40000"},

@@ -1,5 +1,6 @@
 """The complete examples in the knowledge that prompts carry, without a GPU: those for the CPU are compiled and run, those in Triton run in Triton's
-interpreter, against float64; all of them have to pass `hone lint` without an error, and those in CUDA have to compile where nvcc is.
+interpreter, against float64, and pass through its compiler for sm_90. All of them have to pass `hone lint` without an error, and those in CUDA have to
+compile where nvcc is.
 
 Usage: knowledge_test.py --hone BINARY [--only WORD]
 Exit code 1 when an example is wrong, 77 without torch.
@@ -43,6 +44,23 @@ def compiles(page, folder):
     return [] if run.returncode == 0 else ["%s, cuda: %s" % (page, run.stdout)]
 
 
+def what_triton_refuses(folder):
+    """The examples in Triton through the real compiler (scripts/ask_triton.py), in a process that has no interpreter."""
+    files = []
+    for page in knowledge_house.PAGES:
+        arguments, shapes = knowledge_house.TASKS[page][1][0]
+        files.append(pathlib.Path(folder, page + "_ask.py"))
+        given = "\n\ndef get_init_inputs():\n    return %r\n\n\ndef get_inputs():\n    return [torch.randn(s) for s in %r]\n" % (list(arguments), shapes)
+        files[-1].write_text(knowledge_house.example(page, "triton") + given)
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    ask = [sys.executable, str(knowledge_house.KNOWLEDGE.parents[3] / "scripts/ask_triton.py"), *map(str, files)]
+    run = subprocess.run(ask, stdout=subprocess.PIPE, text=True, env=environment, check=False)
+    answers = [answer for answer in map(json.loads, run.stdout.splitlines()) if "file" in answer]
+    if len(answers) != len(files):
+        return ["ask_triton.py answers for %d of %d files" % (len(answers), len(files))]
+    return ["%s does not compile: %s" % (a["file"], a["detail"]) for a in answers if not a["ok"]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hone", required=True)
@@ -67,8 +85,12 @@ def main():
                     module.libdevice = types.SimpleNamespace(tanh=triton_house._stand_in(torch.tanh))
                 found += knowledge_house.failures(page, target, module, "cpu")
                 ran += 1
-        found += lint_errors(options.hone, [str(f) for f in files])
-    print("\n".join(found) or "%d examples ran, %d passed lint" % (ran, len(files)))
+        if files:
+            found += lint_errors(options.hone, [str(f) for f in files])
+        if options.only in "triton compiler":
+            found += what_triton_refuses(folder)
+            ran += 1
+    print("\n".join(found) or "%d things ran, %d examples passed lint" % (ran, len(files)))
     return 1 if found or not ran else 0
 
 

@@ -590,7 +590,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             granted = left >= 1
             left -= 1 if granted else 0
             self.state.buckets[self.counted] = (left, now)
-        reset = (self.n - left) / self.n
+        reset = (self.n - int(left)) / self.n
         if self.anthropic:
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + reset + 1))
             self.limits = [("anthropic-ratelimit-requests-limit", str(self.n)), ("anthropic-ratelimit-requests-remaining", str(int(left))),
