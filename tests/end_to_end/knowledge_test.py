@@ -39,7 +39,7 @@ def compiles(page, folder):
     """nvcc's complaint about the CUDA source of the example, or nothing."""
     source = re.search(r"hone_ext\.cuda\(r'''\n(.*?)'''\)", knowledge_house.example(page, "cuda"), re.S).group(1)
     path = pathlib.Path(folder, page + ".cu")
-    path.write_text("#include <cstdint>\n" + source)
+    path.write_text(source)
     run = subprocess.run(["nvcc", "-arch=sm_90", "--cubin", "-o", os.devnull, str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return [] if run.returncode == 0 else ["%s, cuda: %s" % (page, run.stdout)]
 
