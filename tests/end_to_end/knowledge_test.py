@@ -40,7 +40,8 @@ def compiles(page, folder):
     source = re.search(r"hone_ext\.cuda\(r'''\n(.*?)'''\)", knowledge_house.example(page, "cuda"), re.S).group(1)
     path = pathlib.Path(folder, page + ".cu")
     path.write_text(source)
-    run = subprocess.run(["nvcc", "-arch=sm_90", "--cubin", "-o", os.devnull, str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    command = ["nvcc", "-arch=sm_90", "--cubin", "-o", os.devnull, str(path)]
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return [] if run.returncode == 0 else ["%s, cuda: %s" % (page, run.stdout)]
 
 

@@ -11,7 +11,8 @@ well, seconds, bytes); scenarios that count do so per TAG.
 
 Replies: "Hello from fake" unless --replies DIR names a folder of NNN_<call type>.txt files (the form of
 `hone export-replay`), which are served in order within the call type of the X-Hone-Call-Type header; past the
-last one, the last one again. A reply to a request that forces a tool comes as that tool's arguments. A scenario that gets round to answering well answers with these.
+last one, the last one again. A reply to a request that forces a tool comes as that tool's arguments. A scenario
+that gets round to answering well answers with these.
 
 Every request is kept: GET /log gives them as a JSON list, GET /count?tag=TAG how many; --log FILE appends
 them as JSON lines. Keys are never kept, only whether one was sent and whether it was right.
