@@ -80,6 +80,7 @@ def main():
                 if target == "cuda":
                     if shutil.which("nvcc"):
                         found += compiles(page, folder)
+                        ran += 1
                     continue
                 module = knowledge_house.load(page, target, folder)
                 if hasattr(module, "libdevice"):
