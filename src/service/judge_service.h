@@ -61,6 +61,8 @@ class JudgeService {
   // The reply when the job has ended, or after the seconds that the request says.
   HttpReply WhenEnded(const HttpRequest& request, const DeskAnswer& answer);
 
+  // The server's options with those of the client.
+  Result<SessionOptions> JudgingOf(const Job& job) const;
   Result<Job> MakeJob(const EvaluateRequest& request);
   std::string IdOf(const TaskFile& task, const std::string& candidate, const SessionOptions& options) const;
   Result<Assignment> Prepare(const Job& job) const;
