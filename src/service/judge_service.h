@@ -23,7 +23,7 @@ namespace hone {
 struct JudgeServiceOptions {
   SessionOptions judging;            // what a client does not choose
   std::vector<fs::path> tasks;       // folders of tasks that have names
-  bool allow_task_source = false;    // a task runs outside of the sandbox, as its author
+  bool allow_task_source = false;    // such a task runs in the sandbox, like a candidate
   std::vector<std::string> command;  // that judges; empty: this program
   fs::path folder;                   // of the journal and of temporary files
   double per_minute = 6000;          // requests of one token
