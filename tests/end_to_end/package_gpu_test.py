@@ -35,7 +35,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 QUICK = ["--compile", "never", "--judge-at-most", "1"]
-BUDGET = "75s"
+BUDGET = "60s"
 LONGEST_S = 130  # after this time nothing is begun
 STARTED = time.time()
 DEVICE = "cuda"
@@ -46,7 +46,7 @@ def require(condition, what):
         raise AssertionError(what)
 
 
-def close(got, wanted, limit=1e-3):
+def close(got, wanted, limit=5e-3):
     """TF32 in the original or in the candidate is allowed for; another computation is not."""
     require(got.shape == wanted.shape and got.dtype == wanted.dtype and got.device == wanted.device, "another form: %s" % (got,))
     got, wanted = got.detach(), wanted.detach()
