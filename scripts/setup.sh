@@ -7,7 +7,7 @@
 #   scripts/setup.sh build      only what a build needs
 #   scripts/setup.sh test       what a build and the tests need
 #   scripts/setup.sh python     only a Python with torch
-#   scripts/setup.sh package    a Python with what the tests of the Python package need, beside the one with torch
+#   scripts/setup.sh package    a Python with what the tests of the Python package need, beside the one with torch, and a Python 3.9
 set -euo pipefail
 
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -199,6 +199,32 @@ need_package_python() {
   exec 8>&-
 }
 
+# The oldest Python that the package promises, of Debian 11, unpacked and not installed: Debian 12 has none. Only a test needs it.
+need_python39() {
+  local place=$data/python39 root temporary
+  local packages=(python3.9-minimal libpython3.9-minimal libpython3.9-stdlib libffi7 libssl1.1)
+  [[ ! -x $place/python3.9 ]] || return 0
+  [[ $(uname -m) == x86_64 ]] && command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 0
+  say "unpacking Debian 11's Python 3.9 in $place"
+  temporary=$(mktemp -d "$data/.setup-python39.XXXXXX")
+  root=$temporary/made
+  mkdir -p "$temporary"/{lists/partial,cache/archives/partial} "$root"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bullseye main" >"$temporary/sources.list"
+  local apt=(apt-get -q -o "Dir::Etc::sourcelist=$temporary/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$temporary/lists"
+    -o "Dir::Cache=$temporary/cache" -o APT::Sandbox::User=root)
+  if (cd "$temporary" && "${apt[@]}" update && "${apt[@]}" download "${packages[@]}" &&
+    for package in ./*.deb; do dpkg-deb -x "$package" "$root" || exit 1; done) >"$temporary/log" 2>&1; then
+    # shellcheck disable=SC2016  # for the script that is written
+    printf '#!/bin/sh\nhere=$(dirname "$(readlink -f "$0")")\nexec env LD_LIBRARY_PATH="$here/usr/lib/x86_64-linux-gnu" "$here/usr/bin/python3.9" "$@"\n' >"$root/python3.9"
+    chmod +x "$root/python3.9"
+    rm -rf "$place"
+    mv "$root" "$place"
+  else
+    say "no Python 3.9 ($(tail -n 1 "$temporary/log" | cut -c 1-160)); its test is skipped"
+  fi
+  rm -rf "$temporary"
+}
+
 need_grammars() {
   [[ ! -x $root/scripts/fetch_grammars.sh ]] || "$root/scripts/fetch_grammars.sh"
 }
@@ -218,7 +244,10 @@ case ${1:-all} in
     need_grammars
     ;;
   python) need_python ;;
-  package) need_package_python ;;
+  package)
+    need_package_python
+    need_python39
+    ;;
   -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" ;;
   *) fail "unknown request '$1'; see scripts/setup.sh --help" ;;
 esac

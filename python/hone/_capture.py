@@ -19,7 +19,7 @@ from torch import nn
 
 from . import _modules, _trees
 from ._task_text import Writer
-from ._trace import WAYS_OUT, Refused, Traced, copies_of, inference, raw_bytes
+from ._trace import WAYS_OUT, Refused, Traced, copies_of, inference, lacks_memory, no_memory, raw_bytes
 
 _MOST_BYTES = 4 << 20  # of a task file, as `hone` reads it
 
@@ -62,6 +62,8 @@ def _export(model: nn.Module, traced: Traced) -> Any:
     try:
         return export(flat, tuple(copies_of(traced.leaves)), strict=False)
     except Exception as error:
+        if lacks_memory(error):
+            raise no_memory("export the module") from error
         text = " ".join(str(error).split())
         if "data-dependent" in text.lower() or "data dependent" in text.lower() or "DataDependent" in type(error).__name__:
             raise Refused("The module cannot be exported: its control flow or its shapes depend on values of tensors; %s." % WAYS_OUT) from error
@@ -158,6 +160,8 @@ def _verify(path: str, writer: Writer, traced: Traced) -> None:
     try:
         got = model(*[inputs[index] for index in writer.used_inputs])
     except Exception as error:
+        if lacks_memory(error):
+            raise no_memory("run the captured graph") from error
         raise Refused("The captured graph does not run (%s: %s); %s." % (type(error).__name__, " ".join(str(error).split())[:200], WAYS_OUT)) from error
     found = [got] if isinstance(got, torch.Tensor) else list(got)
     if writer.random and writer.device.type != "cpu":

@@ -6,7 +6,9 @@ twice. Each answer belongs to one set of shapes. A call that no answer fits, tra
 
 from __future__ import annotations
 
+import copy
 import inspect
+import sys
 import warnings
 from typing import Any
 
@@ -14,6 +16,7 @@ import torch
 from torch import nn
 
 from . import _capture, _trees
+from ._binary import HoneError
 from ._report import Report, Reports
 from ._trace import version
 
@@ -299,6 +302,19 @@ class Fast(nn.Module):
 
     def _get_name(self) -> str:
         return "Hone[%s]" % type(self._hone["original"]).__name__
+
+    def __deepcopy__(self, memo: "dict[int, Any]") -> "Fast":
+        made = memo[id(self)] = type(self).__new__(type(self))
+        made.__dict__.update(copy.deepcopy(self.__getstate__(), memo))
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # pickle itself names the function at best; cloudpickle and dill take functions by value.
+        by_value = {"cloudpickle", "dill"} & set(sys._getframe(1).f_globals.get("__name__", "").split("."))
+        found = None if by_value else _trees.without_a_name(self._hone["original"])
+        if found is not None:
+            raise HoneError("The module cannot be pickled: %s was defined inside a function; define it at the top of a file, or save fast.state_dict() instead." % found)
+        return super().__reduce_ex__(protocol)
 
     def __getstate__(self) -> "dict[str, Any]":
         held = dict(self._hone, routes={}, warned=set())

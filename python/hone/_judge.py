@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Deque, Dict, Iterable, Iterator, Mapp
 
 from . import _binary
 from ._binary import HoneError
-from ._sources import is_text, write_text
+from ._sources import is_text, path_or_text, write_text
 from ._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Session:
 
     @contextlib.contextmanager
     def _candidate_file(self, candidate: Source, name: Optional[str]) -> Iterator[str]:
-        text = os.fspath(candidate)
+        text = path_or_text(candidate, "A candidate")
         if not isinstance(candidate, str) or not is_text(text):
             if not os.path.isfile(text):
                 raise HoneError("There is no candidate file %s; give the path of a file with ModelNew, or its text." % text)

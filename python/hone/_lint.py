@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, List, Optional, Union
 
 from . import _binary
 from ._binary import HoneError
-from ._sources import is_text, write_text
+from ._sources import is_text, path_or_text, write_text
 from ._verdict import Finding
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def lint(
     []
     """
     with tempfile.TemporaryDirectory(prefix="hone-lint-") as folder:
-        text = os.fspath(source)
+        text = path_or_text(source, "A source")
         written = isinstance(source, str) and is_text(text)
         if language not in ("py", "cu", "cuh", "cpp", "cc"):
             raise HoneError("The language %r is not known; take py, cu, cuh, cpp or cc." % language)
@@ -47,7 +47,7 @@ def lint(
             raise HoneError("There is no file %s; give the path of a candidate, or its text." % path)
         arguments = ["lint", path, "--json"]
         if task is not None:
-            named = os.fspath(task)
+            named = path_or_text(task, "A task")
             arguments += ["--task", write_text(os.path.join(folder, "task.py"), named) if is_text(named) else named]
         for flag, value in (("--device", device), ("--triton", triton)):
             if value is not None:

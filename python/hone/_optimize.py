@@ -232,7 +232,7 @@ def _answer_of(result: "dict[str, Any]", run: str, budget: "float | None", secon
     }
     if best is not None:
         record = result.get("speedup") or {}
-        answer.update(vs_best=float(record.get("vs_best") or best.get("vs_best") or 0), vs_eager=float(record.get("vs_eager") or best.get("vs_eager") or 0),
+        answer.update(baseline=str(record.get("best_baseline") or ""), vs_best=float(record.get("vs_best") or best.get("vs_best") or 0), vs_eager=float(record.get("vs_eager") or best.get("vs_eager") or 0),
                       ci=best.get("ci95"), error=float(best.get("error") or 0), limit=float(best.get("limit") or 0), recipe=str(best.get("key") or ""))
     return answer
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 
 from . import _binary
 from ._binary import HoneError
+from ._sources import path_or_text
 from ._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def show(
         ...
     hone._binary.HoneError: there is no run 'R999999999' in the store; see: hone runs
     """
-    name = os.fspath(what)
+    name = path_or_text(what, "What is shown")
     shown = [*_binary.python_arguments(python), "--target", target] if os.path.isfile(name) else []
     record = _binary.run_json(["show", name, "--json", *shown, *arguments])
     if "verdict" in record and "gates" in record:
@@ -198,6 +199,6 @@ def explain(run: Union[Path, Run] = "last", *, language: str = "en") -> Explanat
         ...
     hone._binary.HoneError: there is no run 'R999999999' in the store; see: hone runs
     """
-    name = run.id if isinstance(run, Run) else os.fspath(run)
+    name = run.id if isinstance(run, Run) else path_or_text(run, "A run")
     record = _binary.run_json(["explain", name, "--json", "--lang", language])
     return Explanation(_binary.checked(["explain", name, "--md", "--lang", language]).stdout, record)

@@ -23,11 +23,32 @@ from ._binary import HoneError
 _HOST_READS = ("item", "tolist", "numpy", "__bool__", "__float__", "__int__", "__index__", "__complex__", "is_nonzero", "__array__")
 _NAMED_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, slice, type(...))
 _SEED = 0
+_NO_MEMORY = ("out of memory", "can't allocate memory", "cannot allocate memory", "alloc_failed", "failed to allocate memory")
 WAYS_OUT = "optimise the part of the module that has no such code, or write that part with tensor operators"
 
 
 class Refused(HoneError):
     """Hone cannot optimise this module; the message says why and what to do."""
+
+
+class Passing(HoneError):
+    """Hone could not look at this module now (there was no memory, say); the same question may have another answer later."""
+
+
+def lacks_memory(error: "BaseException | None") -> bool:
+    """Whether an exception, or one that led to it, is a lack of memory on the host or on a device."""
+    seen: "set[int]" = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        text = str(error).lower()
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or any(words in text for words in _NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def no_memory(what: str) -> Passing:
+    return Passing("There was not enough memory to %s; free some, or give a smaller batch, and call hone.optimize again." % what)
 
 
 def version(tensor: torch.Tensor) -> int:
@@ -179,6 +200,8 @@ def trace(model: torch.nn.Module, args: tuple, kwargs: "dict[str, Any]") -> Trac
             with watch:
                 out = model(*given[0], **given[1])
         except Exception as error:
+            if lacks_memory(error):
+                raise no_memory("call the module once more") from error
             raise HoneError("The module fails on these inputs (%s: %s); give the arguments that its forward takes." % (
                 type(error).__name__, " ".join(str(error).split())[:300])) from error
         finally:

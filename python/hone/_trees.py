@@ -8,6 +8,7 @@ tensors are taken out. It can be hashed and compared: two calls with equal specs
 from __future__ import annotations
 
 import dataclasses
+import types
 from typing import Any, Callable, Hashable
 
 import torch
@@ -124,3 +125,14 @@ def tensor_key(tensor: torch.Tensor) -> Hashable:
 def shape_text(tensor: torch.Tensor) -> str:
     """A tensor in a few characters: float32[8, 64]."""
     return "%s%s" % (str(tensor.dtype)[len("torch."):], list(tensor.shape))
+
+
+def without_a_name(model: torch.nn.Module) -> "str | None":
+    """What of a module no other process can import by name, in words: a lambda, or a function or class of a function's own."""
+    for path, module in model.named_modules():
+        if "<locals>" in type(module).__qualname__:
+            return "the class %s" % type(module).__qualname__
+        for name, value in vars(module).items():
+            if isinstance(value, types.FunctionType) and "<" in value.__qualname__:
+                return "%s (%s)" % (".".join(filter(None, (path, name))), value.__qualname__)
+    return None

@@ -1,14 +1,18 @@
 """What a node of a Ray cluster does for `hone suite --on ray`: it keeps the program and the tasks in a cache folder, named by their
 hashes; runs `hone optimize` with a store of its own; and gives the run back as the archive that `hone archive` writes.
 
-Nothing here decides about verdicts. A fault of the system (no disk, a killed process, a program that cannot start) is told apart from a
-run that came to its end: the driver tries a fault again elsewhere, and never a verdict.
+Nothing here decides about verdicts. A fault of the system (no disk, a killed process, a GPU that is lost) is told apart from a run that
+came to its end: the driver tries a fault again elsewhere, and never a verdict. What failed is said by the kind of the program's error.
+
+The program and the tasks lie in the cache folder, which nodes may share. Runs lie in a folder below the temporary one: they hold a store,
+which does not belong on a network's file system, and no other node may take them for its own.
 
 This file travels by value: it imports nothing but the standard library and, inside functions, Ray.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import hashlib
@@ -19,6 +23,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tarfile
 import tempfile
@@ -26,7 +31,10 @@ import time
 from typing import Any, Dict, Optional
 
 LEAST_FREE_BYTES = 512 << 20
-DONE, KEPT, FAILED, INTERRUPTED = 0, 1, 3, 130  # exit codes of `hone optimize` after which there is a run
+DONE, KEPT, FAILED = 0, 1, 3  # exit codes of `hone optimize` after which there is a run
+# Kinds of error that are about the task or the command: another node would say the same. The others are about the machine.
+ABOUT_THE_TASK = ("usage", "invalid", "not_found")
+FACTS_S = 600.0  # facts of a node are asked for again after this time
 
 Job = Dict[str, Any]
 Answer = Dict[str, Any]
@@ -42,6 +50,25 @@ def cache_folder() -> pathlib.Path:
     if named:
         return pathlib.Path(named) / "ray"
     return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "hone" / "ray"
+
+
+def work_folder() -> pathlib.Path:
+    """Where this node's runs are kept while they go on: on its own disk, and nobody else's."""
+    folder = pathlib.Path(tempfile.gettempdir()) / ("hone-ray-%d" % os.getuid())
+    folder.mkdir(mode=0o700, exist_ok=True)
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise Fault("%s belongs to somebody else; set TMPDIR to another folder" % folder)
+    return folder
+
+
+def here() -> str:
+    """Names this machine since its start and the process ids that are seen in it: two containers may share a folder."""
+    try:
+        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text()
+        return hashlib.sha256((boot + os.readlink("/proc/self/ns/pid")).encode()).hexdigest()[:12]
+    except OSError:
+        return "unknown"
 
 
 def fetch(shipment: Dict[str, Any]) -> bytes:
@@ -62,8 +89,10 @@ def kept_program(shipment: Dict[str, Any], fetched: Any = fetch) -> pathlib.Path
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not program.exists() or hashlib.sha256(program.read_bytes()).hexdigest() != shipment["sha256"]:
-            fresh = folder / ("hone.%d" % os.getpid())
-            fresh.write_bytes(fetched(shipment))
+            handle, name = tempfile.mkstemp(prefix="hone.", dir=folder)  # another node may have the same process id
+            fresh = pathlib.Path(name)
+            with os.fdopen(handle, "wb") as file:
+                file.write(fetched(shipment))
             fresh.chmod(0o755)
             fresh.rename(program)
             with open(folder / "fetched.log", "a") as log:
@@ -110,12 +139,22 @@ def last_words(text: str) -> str:
     return lines[-1][:400] if lines else "it printed nothing"
 
 
-def facts_of_node(program: pathlib.Path, node: str, python: str) -> Dict[str, Any]:
-    """What must be equal for times to be comparable, as `hone doctor` sees it. Kept for the other workers of the node."""
-    name = hashlib.sha256(("%s %s %s" % (node, program, python)).encode()).hexdigest()[:24]
-    kept = cache_folder() / ("facts-%s.json" % name)
+def kept_facts(program: pathlib.Path, node: str, python: str) -> pathlib.Path:
+    """The file with the facts of this node, since its start and with its present driver."""
     try:
-        return json.loads(kept.read_text())
+        driver = pathlib.Path("/proc/driver/nvidia/version").read_text()
+    except OSError:
+        driver = ""
+    name = hashlib.sha256(" ".join((node, str(program), python, here(), driver)).encode()).hexdigest()[:24]
+    return work_folder() / ("facts-%s.json" % name)
+
+
+def facts_of_node(program: pathlib.Path, node: str, python: str) -> Dict[str, Any]:
+    """What must be equal for times to be comparable, as `hone doctor` sees it. Kept for a while, for the other tasks of the node."""
+    kept = kept_facts(program, node, python)
+    try:
+        if time.time() - kept.stat().st_mtime < FACTS_S:
+            return json.loads(kept.read_text())
     except (OSError, ValueError):
         pass
     command = [str(program), "doctor", "--json"] + (["--python", python] if python else [])
@@ -163,14 +202,29 @@ def probe(job: Job) -> Answer:
 
 
 def remove_leftovers(folder: pathlib.Path) -> None:
-    """Working folders of workers that are gone."""
-    for old in folder.glob("work-*"):
+    """Working folders of workers of this machine that are gone, and facts that are out of date."""
+    for old in folder.glob("work-%s-*" % here()):
         try:
-            os.kill(int(old.name.split("-")[1]), 0)
+            os.kill(int(old.name.split("-")[2]), 0)
         except (ValueError, IndexError, PermissionError):
             continue
         except ProcessLookupError:
             shutil.rmtree(old, ignore_errors=True)
+    for old in folder.glob("facts-*.json"):
+        with contextlib.suppress(OSError):
+            if time.time() - old.stat().st_mtime > FACTS_S:
+                old.unlink()
+
+
+def why_broken(out: str, err: str) -> str:
+    """What failed, if a program that failed says that it was not the task; empty: the run came to its end."""
+    try:
+        error = json.loads(out).get("error")
+    except (ValueError, AttributeError):
+        return last_words(err)
+    if not isinstance(error, dict) or error.get("kind") in ABOUT_THE_TASK:
+        return ""
+    return last_words(str(error.get("message", "")))
 
 
 def optimize(job: Job, program: pathlib.Path, bundle: pathlib.Path, work: pathlib.Path) -> bytes:
@@ -181,10 +235,10 @@ def optimize(job: Job, program: pathlib.Path, bundle: pathlib.Path, work: pathli
     (work / "options.json").write_text(json.dumps(options))
     env = environment(work / "data")
     # Under the file's own name: it is the name of the task.
-    command = [str(program), "optimize", str(bundle / "tasks" / job["file"]), "--options", str(work / "options.json"), "--out", str(work / "run"), "--quiet"]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env, cwd=work, preexec_fn=die_with_parent)
+    command = [str(program), "optimize", str(bundle / "tasks" / job["file"]), "--options", str(work / "options.json"), "--out", str(work / "run"), "--quiet", "--json"]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=work, preexec_fn=die_with_parent)
     try:
-        said = process.communicate()[1]
+        out, said = process.communicate()
     except BaseException:  # Ray cancels a task by an exception
         process.send_signal(signal.SIGINT)
         process.wait(30)
@@ -195,6 +249,10 @@ def optimize(job: Job, program: pathlib.Path, bundle: pathlib.Path, work: pathli
         raise Fault("the disk of this node is full")
     if process.returncode not in (DONE, KEPT, FAILED):
         raise Fault("`hone optimize` ended with %d: %s" % (process.returncode, last_words(said)))
+    if process.returncode == FAILED:
+        why = why_broken(out, said)
+        if why:
+            raise Fault(why)
     archive = work / "run.hone.tar.gz"
     packed = subprocess.run([str(program), "archive", "last", str(archive)], capture_output=True, text=True, env=env, cwd=work)
     if packed.returncode != 0:
@@ -216,15 +274,18 @@ def run_task(job: Job, board: Any = None) -> Answer:
             if how:
                 return {**answer, "differs": how}
         bundle = kept_bundle(job["bundle"])
-        folder = cache_folder()
+        folder = work_folder()
         remove_leftovers(folder)
         free = shutil.disk_usage(folder).free
         if free < LEAST_FREE_BYTES:
             raise Fault("only %d MiB are free in %s" % (free >> 20, folder))
-        work = pathlib.Path(tempfile.mkdtemp(prefix="work-%d-" % os.getpid(), dir=folder))
+        work = pathlib.Path(tempfile.mkdtemp(prefix="work-%s-%d-" % (here(), os.getpid()), dir=folder))
         answer["archive"] = optimize(job, program, bundle, work)
     except (Fault, OSError, subprocess.SubprocessError) as error:
         answer["fault"] = str(error)
+        with contextlib.suppress(Fault, OSError):  # the node may not be what it was
+            for facts in work_folder().glob("facts-*.json"):
+                facts.unlink()
     finally:
         if work is not None:
             shutil.rmtree(work, ignore_errors=True)

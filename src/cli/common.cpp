@@ -60,6 +60,8 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
   command.Add("--no-lint", &flags->no_lint, "Skip static analysis and run candidates that it would refuse");
   command.Add("--sandbox", &flags->sandbox, "Sandbox for the candidate's process; auto takes the strongest")
       .OneOf({"auto", "bubblewrap", "landlock", "none"});
+  command.Add("--sandbox-task", &flags->sandbox_task,
+              "Run the task in the sandbox too: for a task file that somebody else wrote");
 }
 
 bool HasGpuIn(const fs::path& devices) {
@@ -128,6 +130,14 @@ Result<SessionOptions> ResolveJudge(const JudgeFlags& flags) {
   options.ladder = flags.ladder;
   options.lint = !flags.no_lint;
   HONE_ASSIGN_OR_RETURN(options.sandbox, ChooseSandbox(flags.sandbox));
+  options.sandbox_task = flags.sandbox_task;
+  if (options.sandbox_task && options.sandbox == SandboxLevel::kNone)
+    return Error{
+        ErrorKind::kUnavailable,
+        flags.sandbox == "none"
+            ? "a task that somebody else wrote is not run without a sandbox; leave out --sandbox none"
+            : "a task that somebody else wrote is not run without a sandbox, and none works here; "
+              "`hone doctor` says what is missing"};
   return options;
 }
 

@@ -18,6 +18,7 @@ struct JudgeFlags {
   std::string target = "auto";
   std::string precision;
   std::string sandbox = "auto";
+  bool sandbox_task = false;
   std::string compile = "auto";
   std::vector<std::string> ladder;
   bool no_lint = false;

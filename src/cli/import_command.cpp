@@ -81,7 +81,9 @@ Result<std::vector<Batch>> FindBatches(const ImportFlags& flags) {
   std::vector<fs::path> files;
   const std::string& where = flags.where[0];
   fs::recursive_directory_iterator entries(where, code);
-  if (code) return Error{ErrorKind::kNotFound, "cannot read the folder " + where + ": " + code.message()};
+  if (code)
+    return Error{ErrorKind::kNotFound, "cannot read " + where + ": " + code.message() +
+                                           "; give files that `hone archive` wrote, or a folder of kernels"};
   for (const fs::directory_entry& entry : entries)
     if (entry.is_regular_file(code) && entry.path().extension() == ".py" &&
         entry.path().filename() != "__init__.py")

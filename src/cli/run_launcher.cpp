@@ -136,6 +136,7 @@ Json ToJson(const JudgeFlags& flags) {
           {"target", flags.target},
           {"precision", flags.precision},
           {"sandbox", flags.sandbox},
+          {"sandbox_task", flags.sandbox_task},
           {"compile", flags.compile},
           {"ladder", flags.ladder},
           {"no_lint", flags.no_lint},
@@ -154,6 +155,7 @@ JudgeFlags JudgeFlagsFromJson(const Json& json) {
   flags.target = GetString(json, "target", flags.target);
   flags.precision = GetString(json, "precision");
   flags.sandbox = GetString(json, "sandbox", flags.sandbox);
+  flags.sandbox_task = GetBool(json, "sandbox_task");
   flags.compile = GetString(json, "compile", flags.compile);
   const Json& ladder = GetMember(json, "ladder");
   if (ladder.is_array())

@@ -14,16 +14,19 @@ namespace hone {
 
 namespace {
 
-Result<int> ListStoredRuns(int most, const std::string& tag, bool json) {
+Result<int> ListStoredRuns(int most, const std::string& tag, const std::vector<std::string>& below,
+                           bool json) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   HONE_ASSIGN_OR_RETURN(auto notes, ReadRunNotes(*store));
   RunQuery query;
   query.tag = tag;
+  query.below = below;
   query.most = most;
   HONE_ASSIGN_OR_RETURN(const RunList list, ListRuns(*store, query));
   if (list.rows.empty() && !json)
     fmt::print(stderr, "{}",
-               tag.empty()
+               !below.empty() ? "hone: no run has its folder there\n"
+               : tag.empty()
                    ? "hone: no runs yet; try: hone optimize TASK (verdicts of `hone bench`: hone runs "
                      "--verdicts)\n"
                    : "hone: no run has the tag " + SafeForTerminal(tag) + "\n");
@@ -86,18 +89,21 @@ void AddRunsCommand(CommandTable& table) {
     bool json = false;
     bool verdicts = false;
     std::string tag;
+    std::vector<std::string> below;
   };
   auto flags = std::make_shared<Flags>();
   command.Add("-n,--most", &flags->most, "Number of rows to list").Positive();
   command.Add("--json", &flags->json, "Print one JSON object per line");
   command.Add("--verdicts", &flags->verdicts, "List the verdicts of `hone bench` instead of runs");
   command.Add("--tag", &flags->tag, "List only runs with this tag (see `hone note`)").Placeholder("NAME");
+  command.Add("--below", &flags->below, "List only runs whose folder is below this one; may be repeated")
+      .Placeholder("DIR");
   command.Example("hone runs");
   command.Example("hone runs --tag nightly");
   command.Example("hone runs --verdicts -n 100 --json | jq 'select(.verdict==\"accepted\")'");
   command.Runs([flags] {
     return flags->verdicts ? ListVerdicts(flags->most, flags->json)
-                           : ListStoredRuns(flags->most, flags->tag, flags->json);
+                           : ListStoredRuns(flags->most, flags->tag, flags->below, flags->json);
   });
 }
 

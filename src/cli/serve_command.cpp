@@ -90,7 +90,12 @@ Result<JudgeServiceOptions> JudgeOptionsOf(const ServeFlags& flags) {
   if (options.tasks.empty() && !flags.allow_task_source)
     return Error{ErrorKind::kUsage,
                  "the judge has no tasks: pass --tasks FOLDER, or --allow-task-source if clients may send "
-                 "tasks, which run with your rights"};
+                 "tasks, which run in the sandbox"};
+  if (flags.allow_task_source && options.judging.sandbox == SandboxLevel::kNone &&
+      flags.judging.sandbox != "none")
+    return Error{ErrorKind::kUnavailable,
+                 "--allow-task-source needs a sandbox, and none works here; `hone doctor` says what is "
+                 "missing (--sandbox none runs tasks and candidates of clients with your rights)"};
   options.allow_task_source = flags.allow_task_source;
   for (const std::string& word : Split(Variable("HONE_JUDGE_COMMAND"), ' '))
     if (!word.empty()) options.command.push_back(word);
@@ -176,7 +181,7 @@ void AddServeCommand(CommandTable& table) {
       .Group(kJudging);
   command
       .Add("--allow-task-source", &flags->allow_task_source,
-           "Accept tasks as source; a task runs outside of the sandbox, with your rights")
+           "Accept tasks as source; such a task runs in the sandbox, like a candidate")
       .Group(kJudging);
   command
       .Add("--token-file", &flags->token_file,

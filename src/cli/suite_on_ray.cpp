@@ -36,7 +36,8 @@ std::string AddressOf(const std::string& on) {
 // The driver's files, in a folder named by what is in them. No other file of the package lies there: Python
 // looks for modules beside the driver, and the package's ray.py would hide Ray.
 Result<fs::path> WriteDriver() {
-  const std::string names[] = {"ray_suite.py", "ray_node.py"};
+  const std::string names[] = {"ray_suite.py",    "ray_node.py", "ray_cluster.py",
+                               "ray_schedule.py", "ray_plan.py", "ray_import.py"};
   std::map<std::string, std::string_view> files;
   std::string all;
   for (const EmbeddedFile& file : EmbeddedFiles_hone_cli())

@@ -8,12 +8,6 @@
 
 namespace hone {
 
-namespace {
-
-constexpr int kProcessLimit = 256;  // ninja and nvcc start a few dozen
-
-}  // namespace
-
 int64_t CandidateMemoryLimit(double machine_bytes, double reference_bytes) {
   return static_cast<int64_t>(
       std::min(0.6 * machine_bytes, std::max({8e9, 0.25 * machine_bytes, 4 * reference_bytes})));
@@ -36,7 +30,7 @@ Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions
   worker.sandbox = options.sandbox;
   worker.private_folder = seat->folder.path();
   worker.interpret_triton = options.interpret_triton;
-  worker.process_limit = kProcessLimit;
+  worker.process_limit = kSandboxedProcesses;
   worker.end = options.end;
   HONE_ASSIGN_OR_RETURN(seat->worker, WorkerProcess::Start(worker));
   return seat;

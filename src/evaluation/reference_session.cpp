@@ -23,6 +23,9 @@ Result<std::unique_ptr<ReferenceSession>> ReferenceSession::Open(TaskFile task, 
   session->options_ = std::move(options);
   if (Status started = session->Start(progress); !started.ok()) {
     Error error = std::move(started).error();
+    if (session->worker_ && session->options_.sandbox_task)
+      if (const auto refused = session->worker_->zygote().Attempts(); !refused.empty())
+        error.message += "\nthe sandbox refused what the task tried: " + Join(refused, "; ");
     // A problem of the task begins with its file and line.
     const bool says_where = StartsWith(error.message, session->task_.path.parent_path().string() + "/");
     return says_where ? error : std::move(error).WithContext("task " + session->task_.path.string());
@@ -32,7 +35,8 @@ Result<std::unique_ptr<ReferenceSession>> ReferenceSession::Open(TaskFile task, 
 
 Status ReferenceSession::StartWorker(const Progress& progress) {
   progress("starting PyTorch", 0, 0);
-  HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(ReferenceOptions(options_)));
+  HONE_ASSIGN_OR_RETURN(const WorkerOptions how, ReferenceOptions(task_, options_));
+  HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(how));
   std::jthread opening([this] { OpenDevice(); });  // while the interpreter imports torch
   HONE_ASSIGN_OR_RETURN(HelloReply hello,
                         worker_->Require(HelloRequest{}, {}, 180).WithContext("PyTorch did not start"));

@@ -1,4 +1,6 @@
-// How every reference worker is started and told its task.
+// How every reference worker is started and told its task. A task that comes from a stranger runs in the
+// sandbox: it reads its own folder beside what a candidate may read, and writes into a folder that ends with
+// its worker.
 #pragma once
 
 #include "evaluation/session_options.h"
@@ -8,12 +10,21 @@
 
 namespace hone {
 
-inline WorkerOptions ReferenceOptions(const SessionOptions& options) {
+inline Result<WorkerOptions> ReferenceOptions(const TaskFile& task, const SessionOptions& options) {
   WorkerOptions worker;
   worker.python = options.python;
   worker.role = "reference";
   worker.device = options.device;
   worker.end = options.end;
+  if (!options.sandbox_task) return worker;
+  if (options.sandbox == SandboxLevel::kNone)
+    return Error{ErrorKind::kUnavailable, "a task that is not trusted needs a sandbox"};
+  HONE_ASSIGN_OR_RETURN(TempFolder home, TempFolder::Make("hone-reference-"));
+  worker.own_folder = std::make_shared<TempFolder>(std::move(home));
+  worker.private_folder = worker.own_folder->path();
+  worker.sandbox = options.sandbox;
+  worker.readable = {task.path.parent_path()};
+  worker.process_limit = kSandboxedProcesses;
   return worker;
 }
 

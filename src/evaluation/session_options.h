@@ -22,6 +22,7 @@ struct SessionOptions {
   bool allow_blind = false;  // --allow-blind: an input, parameter or output may go unchecked
   int trials = 5;            // cases at the least
   SandboxLevel sandbox = SandboxLevel::kNone;
+  bool sandbox_task = false;          // the task comes from a stranger: it runs in the sandbox as well
   double timeout_s = 0;               // per call of a candidate; 0: derived from the reference
   double build_timeout_s = 300;       // import, compile, constructor
   std::string compile_rung = "auto";  // "auto", "always" or "never"

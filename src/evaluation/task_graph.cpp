@@ -44,8 +44,8 @@ Result<TaskGraph> CaptureGraph(WorkerProcess& worker, const std::string& slot, c
 Result<TaskGraph> CaptureGraph(const TaskFile& task, const SessionOptions& options,
                                const Progress& progress) {
   progress("starting PyTorch", 0, 0);
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> worker,
-                        WorkerProcess::Start(ReferenceOptions(options)));
+  HONE_ASSIGN_OR_RETURN(const WorkerOptions how, ReferenceOptions(task, options));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> worker, WorkerProcess::Start(how));
   HONE_ASSIGN_OR_RETURN(const HelloReply hello,
                         worker->Require(HelloRequest{}, {}, 180).WithContext("PyTorch did not start"));
   progress("loading the task", 0, 0);

@@ -59,6 +59,7 @@ WorkerFailure WorkerProcess::Died() {
     failure.message = "its channel closed while it was running";
   } else if (end.signal != 0) {
     failure.kind = FailureKind::kSignalled;
+    failure.signal = end.signal;
     failure.message = fmt::format("ended by signal {} ({})", end.signal, strsignal(end.signal));
   } else {
     failure.kind = FailureKind::kExited;
@@ -137,14 +138,45 @@ Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>
       Error{ErrorKind::kInvalid, fmt::format("its reply to '{}' {}", NameOf(verb), decoded.error().message)});
 }
 
+namespace {
+
+// Words of CUDA and its driver about a device that is gone or broken, whatever the program did.
+constexpr std::string_view kDeviceIsGone[] = {"fallen off the bus",
+                                              "gpu is lost",
+                                              "no cuda-capable device",
+                                              "cuda-capable device(s) is/are busy or unavailable",
+                                              "uncorrectable ecc error",
+                                              "uncorrectable nvlink error",
+                                              "cuda unknown error",
+                                              "cuda error: unknown error",
+                                              "cuda error: initialization error",
+                                              "system not yet initialized",
+                                              "system has unsupported display driver",
+                                              "cuda driver version is insufficient",
+                                              "cuda initialization: unexpected error"};
+
+// Whether the machine failed and not the task: another machine, or this one later, may do better. Nothing but
+// the kernel's lack of memory ends a worker with SIGKILL, and its lack of shared memory with SIGBUS.
+bool MachineFailed(const WorkerFailure& failure) {
+  if (failure.kind == FailureKind::kSignalled && (failure.signal == SIGKILL || failure.signal == SIGBUS))
+    return true;
+  const std::string said = ToLower(failure.message);
+  return std::any_of(std::begin(kDeviceIsGone), std::end(kDeviceIsGone),
+                     [&](std::string_view words) { return said.find(words) != std::string::npos; });
+}
+
+}  // namespace
+
 Error WorkerProcess::ErrorOf(const WorkerFailure& failure) {
   // A TaskProblem is a complete sentence with file and line.
   const bool complete = failure.type.empty() || failure.type == "TaskProblem";
   std::string why = complete ? failure.message : failure.type + ": " + failure.message;
   if (failure.kind != FailureKind::kException && !failure.detail.empty())
     why += "\n" + std::string(Trim(failure.detail));
-  return Error{failure.kind == FailureKind::kTimeout ? ErrorKind::kTimeout : ErrorKind::kInvalid,
-               SafeForTerminal(why)};
+  const ErrorKind kind = failure.kind == FailureKind::kTimeout ? ErrorKind::kTimeout
+                         : MachineFailed(failure)              ? ErrorKind::kUnavailable
+                                                               : ErrorKind::kInvalid;
+  return Error{kind, SafeForTerminal(why)};
 }
 
 bool WorkerProcess::alive() {

@@ -29,6 +29,7 @@ struct WorkerFailure {
   std::string type;     // of the exception
   std::string message;  // one sentence or the exception's text
   std::string detail;   // traceback, or the last words on stderr
+  int signal = 0;       // that ended it
 };
 
 // When a message went and its reply came, and what went wrong with it.

@@ -91,9 +91,9 @@ Result<std::shared_ptr<Zygote>> Zygote::Start(const WorkerOptions& options) {
   ChildSpec spec;
   spec.argv = {options.python.program.string(), "-u",         (folder / "hone_worker.py").string(),
                std::to_string(kWorkerFd),       options.role, options.device};
-  spec.env =
-      options.role == "candidate" ? CandidateEnvironment(options.private_folder) : CurrentEnvironment();
-  if (options.role != "candidate") KeepOwnCaches(spec.env);
+  const bool foreign = options.role == "candidate" || !options.private_folder.empty();
+  spec.env = foreign ? CandidateEnvironment(options.private_folder) : CurrentEnvironment();
+  if (!foreign) KeepOwnCaches(spec.env);
   SetVariable(spec.env, "PYTHONDONTWRITEBYTECODE", "1");
   SetVariable(spec.env, "PYTHONUNBUFFERED", "1");
   SetVariable(spec.env, "TOKENIZERS_PARALLELISM", "false");

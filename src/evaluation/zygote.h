@@ -20,19 +20,24 @@
 
 namespace hone {
 
+// Most processes below a worker in the sandbox; ninja and nvcc start a few dozen.
+inline constexpr int kSandboxedProcesses = 256;
+
 struct WorkerOptions {
   PythonInfo python;
   std::string role;            // "reference" or "candidate"
   std::string device = "cpu";  // "cpu" or "cuda"
   SandboxLevel sandbox = SandboxLevel::kNone;
-  std::vector<fs::path> readable;  // beyond Python's own folders
-  fs::path private_folder;         // a candidate's home; may be empty for the reference
+  std::vector<fs::path> readable;          // beyond Python's own folders
+  fs::path private_folder;                 // home of a worker in the sandbox; empty for a trusted reference
+  std::shared_ptr<TempFolder> own_folder;  // that folder, where it goes with the zygote
   bool interpret_triton = false;
   int process_limit = 0;             // 0: no limit
   Deadline end = Deadline::Never();  // a call that is under way then is cut off, as with Ctrl-C
 };
 
-// Environment variables that a candidate needs to find compilers, GPUs and Python. It gets no others.
+// Environment variables that a worker in the sandbox needs to find compilers, GPUs and Python. It gets no
+// others.
 std::vector<std::string> CandidateEnvironment(const fs::path& private_folder);
 
 // The text of hone_ext.py, which compiles C++ and CUDA for candidates.

@@ -53,7 +53,10 @@ OrderedJson Summary(const RunRecord& run, const std::vector<CandidateRecord>& ca
                     const std::vector<DecisionRecord>& decisions, const UsageTotals& usage) {
   OrderedJson json = {{"run", run.name}, {"hone", HONE_VERSION}};
   json.update(RecordToJson(run, Extent::kList));
-  const OrderedJson speedup = {{"vs_best", json["vs_best"]}, {"vs_eager", json["vs_eager"]}};
+  OrderedJson speedup = {{"vs_best", json["vs_best"]}, {"vs_eager", json["vs_eager"]}};
+  for (const CandidateRecord& one : candidates)  // what the best was compared with
+    if (!run.best_key.empty() && one.key == run.best_key)
+      speedup["best_baseline"] = GetString(GetMember(ParsedOrNull(one.json), "speedup"), "best_baseline");
   for (const char* name : {"name", "task_path", "task_sha256", "vs_best", "vs_eager"}) json.erase(name);
   json["task"] = {{"name", run.task}, {"path", run.task_path}, {"sha256", run.task_sha256}};
   json["speedup"] = speedup;

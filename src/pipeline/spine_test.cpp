@@ -100,6 +100,7 @@ class FakeJudge : public CandidateJudge {
     out.verdict.vs_best = {speed, speed * 0.99, speed * 1.01};
     out.verdict.vs_eager = out.verdict.vs_best;
     out.verdict.candidate_us = speed > 0 ? 100 / speed : 0;
+    out.verdict.best_baseline = "tf32";
     out.record = ToJson(out.verdict);
     return out;
   }
@@ -216,7 +217,8 @@ TEST_F(SpineTest, AFineSeedWins) {
   const std::string best = *ReadFile(folder_.path() / "run" / "best.py");
   EXPECT_THAT(best, testing::HasSubstr("class ModelNew"));
   EXPECT_THAT(best, testing::HasSubstr("2.50x as fast as the best PyTorch baseline"));
-  EXPECT_TRUE(fs::exists(folder_.path() / "run" / "run.json"));
+  const Json summary = *ParseJson(*ReadFile(folder_.path() / "run" / "run.json"));
+  EXPECT_EQ(GetString(GetMember(summary, "speedup"), "best_baseline"), "tf32");
   EXPECT_TRUE(fs::exists(folder_.path() / "run" / "usage.csv"));
   EXPECT_TRUE(fs::exists(folder_.path() / "run" / "llm" / "seed0.prompt.txt"));
 }

@@ -39,8 +39,8 @@ Status CheckRuns(const Json& manifest, const std::vector<TarMember>& members) {
 }  // namespace
 
 bool IsSuiteArchive(const fs::path& file) {
-  const Result<std::vector<TarMember>> members = UnpackTar(file);
-  return members.ok() && !members->empty() && members->front().name == kSuiteManifest;
+  const Result<std::string> first = FirstNameIn(file);
+  return first.ok() && *first == kSuiteManifest;
 }
 
 Result<PackedSuite> PackSuite(RunStore& store, const SuiteRecord& suite) {

@@ -82,6 +82,18 @@ Result<std::string> PackTar(const std::vector<TarMember>& members) {
   return bytes;
 }
 
+Result<std::string> FirstNameIn(const fs::path& file) {
+  const Archive handle(archive_read_new(), archive_read_free);
+  archive_read_support_format_tar(handle.get());
+  archive_read_support_filter_gzip(handle.get());
+  archive_entry* entry = nullptr;
+  if (archive_read_open_filename(handle.get(), file.c_str(), 64 * 1024) != ARCHIVE_OK ||
+      archive_read_next_header(handle.get(), &entry) != ARCHIVE_OK)
+    return ArchiveError(handle.get(), "this is no archive of a run");
+  const char* path = archive_entry_pathname(entry);
+  return std::string(path == nullptr ? "" : path);
+}
+
 Result<std::vector<TarMember>> UnpackTar(const fs::path& file, const TarLimits& limits) {
   HONE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file, limits.file_bytes));
   const Archive handle(archive_read_new(), archive_read_free);

@@ -23,6 +23,8 @@ struct TarLimits {
 };
 
 Result<std::string> PackTar(const std::vector<TarMember>& members);
+// The name of the first member; nothing behind it is read.
+Result<std::string> FirstNameIn(const fs::path& file);
 Result<std::vector<TarMember>> UnpackTar(const fs::path& file, const TarLimits& limits = {});
 
 }  // namespace hone

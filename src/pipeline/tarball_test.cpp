@@ -53,6 +53,19 @@ TEST_F(TarballTest, GivesBackWhatWasPackedAndTheSameBytesEachTime) {
   }
 }
 
+TEST_F(TarballTest, TheFirstNameIsReadWithoutWhatIsBehindIt) {
+  const fs::path file = folder_.path() / "t";
+  std::string noise(1 << 20, 'x');
+  for (size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<char>((i * 2654435761u) >> 13);
+  const std::string bytes = *PackTar({{"first", "x"}, {"second", noise}});
+  ASSERT_TRUE(WriteFileAtomic(file, bytes.substr(0, bytes.size() / 2)).ok());
+  EXPECT_FALSE(UnpackTar(file).ok());
+  EXPECT_EQ(*FirstNameIn(file), "first");
+  ASSERT_TRUE(WriteFileAtomic(file, "no archive").ok());
+  EXPECT_FALSE(FirstNameIn(file).ok());
+  EXPECT_FALSE(FirstNameIn(folder_.path() / "absent").ok());
+}
+
 TEST_F(TarballTest, NamesThatLeadElsewhereAndLinksAreRefused) {
   EXPECT_EQ(Says(Foreign("plain", AE_IFREG)), "taken");
   for (const char* name : {"/etc/passwd", "../up", "a/../../b", "a//b", "./a", "a\\b", "a\x1b[31m", "a\nb"})

@@ -109,6 +109,7 @@ std::vector<std::string> BenchArguments(const SessionOptions& options) {
   if (!options.ladder.empty()) add({"--baselines", Join(options.ladder, ",")});
   if (options.allow_blind) add({"--allow-blind"});
   if (!options.lint) add({"--no-lint"});
+  if (options.sandbox_task) add({"--sandbox-task"});
   if (options.check_only) add({"--check-only"});
   return words;
 }

@@ -174,6 +174,13 @@ std::string JudgeService::IdOf(const TaskFile& task, const std::string& candidat
                 Join(BenchArguments(options), " "));
 }
 
+Result<SessionOptions> JudgeService::JudgingOf(const Job& job) const {
+  HONE_ASSIGN_OR_RETURN(SessionOptions judging, WithClientOptions(options_.judging, job.options));
+  // A task that came as source is a client's, and no more trusted than a candidate.
+  if (job.task_path.empty() && judging.sandbox != SandboxLevel::kNone) judging.sandbox_task = true;
+  return judging;
+}
+
 Result<Job> JudgeService::MakeJob(const EvaluateRequest& request) {
   TaskFile task;
   Job job;
@@ -188,12 +195,12 @@ Result<Job> JudgeService::MakeJob(const EvaluateRequest& request) {
     HONE_ASSIGN_OR_RETURN(task, FindTask(options_.tasks, request.task));
     job.task_path = task.path.string();
   }
-  HONE_ASSIGN_OR_RETURN(const SessionOptions judging, WithClientOptions(options_.judging, request.options));
+  job.options = request.options.is_object() ? request.options : Json::object();
+  HONE_ASSIGN_OR_RETURN(const SessionOptions judging, JudgingOf(job));
   job.id = IdOf(task, request.candidate, judging);
   job.task = task.name;
   job.task_sha256 = task.sha256;
   job.candidate = request.candidate;
-  job.options = request.options.is_object() ? request.options : Json::object();
   if (request.candidate.empty()) {
     job.state = JobState::kDone;
     job.result = RewardWithoutCode();
@@ -202,13 +209,13 @@ Result<Job> JudgeService::MakeJob(const EvaluateRequest& request) {
 }
 
 std::string JudgeService::SessionOf(const Job& job) const {
-  const Result<SessionOptions> judging = WithClientOptions(options_.judging, job.options);
+  const Result<SessionOptions> judging = JudgingOf(job);
   if (!judging.ok()) return "";
   return Sha256(job.task_path + "\n" + job.task_sha256 + "\n" + Join(BenchArguments(*judging), " "));
 }
 
 Result<Assignment> JudgeService::Prepare(const Job& job) const {
-  HONE_ASSIGN_OR_RETURN(const SessionOptions judging, WithClientOptions(options_.judging, job.options));
+  HONE_ASSIGN_OR_RETURN(const SessionOptions judging, JudgingOf(job));
   TaskFile task;
   if (job.task_path.empty()) {
     task = TaskOfSource(job.task_source);

@@ -23,7 +23,7 @@ namespace hone {
 struct JudgeServiceOptions {
   SessionOptions judging;            // what a client does not choose
   std::vector<fs::path> tasks;       // folders of tasks that have names
-  bool allow_task_source = false;    // a task runs outside of the sandbox, as its author
+  bool allow_task_source = false;    // such a task runs in the sandbox, like a candidate
   std::vector<std::string> command;  // that judges; empty: this program
   fs::path folder;                   // of the journal and of temporary files
   double per_minute = 6000;          // requests of one token
@@ -61,6 +61,8 @@ class JudgeService {
   // The reply when the job has ended, or after the seconds that the request says.
   HttpReply WhenEnded(const HttpRequest& request, const DeskAnswer& answer);
 
+  // The server's options with those of the client.
+  Result<SessionOptions> JudgingOf(const Job& job) const;
   Result<Job> MakeJob(const EvaluateRequest& request);
   std::string IdOf(const TaskFile& task, const std::string& candidate, const SessionOptions& options) const;
   Result<Assignment> Prepare(const Job& job) const;

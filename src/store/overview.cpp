@@ -66,6 +66,16 @@ struct Where {
     sql += " AND (' ' || coalesce(run_note.tags, '') || ' ') LIKE ? ESCAPE '\\'";
     values.push_back(Pattern(" " + tag + " "));
   }
+  void IsBelow(const char* column, const std::vector<std::string>& folders) {
+    std::string any;
+    for (const std::string& folder : folders) {
+      any +=
+          fmt::format("{}{} = ? OR substr({}, 1, length(?)) = ?", any.empty() ? "" : " OR ", column, column);
+      const std::string inside = EndsWith(folder, "/") ? folder : folder + "/";
+      values.insert(values.end(), {folder, inside, inside});
+    }
+    if (!any.empty()) sql += " AND (" + any + ")";
+  }
   int BindTo(Statement& statement) const {
     int index = 1;
     for (const std::string& value : values) statement.Bind(index++, value);
@@ -118,6 +128,7 @@ Result<RunList> ListRuns(RunStore& store, const RunQuery& asked) {
       "' ' || run.device || ' ' || run.outcome || ' ' || coalesce(run_note.text, '') || ' ' || "
       "coalesce(run_note.tags, '')");
   where.HasTag(asked.tag);
+  where.IsBelow("run.folder", asked.below);
   const std::string from =
       " FROM run LEFT JOIN suite ON suite.id = run.suite_id LEFT JOIN run_note ON run_note.run_id = run.id" +
       where.sql;

@@ -20,7 +20,8 @@ struct RunQuery {
   std::string device;
   std::string suite;
   std::string tag;
-  std::string order = "created";  // one of RunOrders()
+  std::vector<std::string> below;  // runs whose folder is one of these or below it; empty: all
+  std::string order = "created";   // one of RunOrders()
   bool descending = true;
   int64_t offset = 0;
   int64_t most = 50;

@@ -29,7 +29,7 @@ class OverviewTest : public testing::Test {
     run.target = "cuda";
     run.device = device;
     run.proposer = "expert";
-    run.folder = "/f";
+    run.folder = folder_of_runs_;
     run.options = "{}";
     run.suite_id = suite_id;
     run.id = *store_->AddRun(run);
@@ -66,6 +66,7 @@ class OverviewTest : public testing::Test {
 
   TempFolder folder_;
   std::unique_ptr<RunStore> store_;
+  std::string folder_of_runs_ = "/f";
   int names_ = 0;
 };
 
@@ -108,6 +109,22 @@ TEST_F(OverviewTest, EveryWordOfAFilterMustBeSomewhereAndPatternsMeanNothing) {
   query.words = "";
   query.device = "some CPU";
   EXPECT_THAT(Tasks(query), ElementsAre("40_LSTM"));
+}
+
+TEST_F(OverviewTest, RunsBelowAFolderAreFoundHoweverManyAreElsewhere) {
+  folder_of_runs_ = "/models/runs/old";
+  Add("old", 1);
+  folder_of_runs_ = "/models_of_others/runs/a";
+  for (int i = 0; i < 60; ++i) Add("other", 1);
+  RunQuery query;
+  query.below = {"/models"};
+  EXPECT_THAT(Tasks(query), ElementsAre("old"));
+  query.below = {"/nothing", "/models/runs/old"};
+  EXPECT_THAT(Tasks(query), ElementsAre("old"));
+  query.below = {"/models%"};
+  EXPECT_THAT(Tasks(query), ElementsAre());
+  query.below = {"/"};
+  EXPECT_EQ(ListRuns(*store_, query)->total, 61);
 }
 
 TEST_F(OverviewTest, ARowCountsCandidatesWithoutPyTorchItself) {

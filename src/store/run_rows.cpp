@@ -214,8 +214,21 @@ std::string Identity(const RunRows& rows) {
   return Sha256(DumpJson(all));
 }
 
+// A suite of a thousand tasks takes milliseconds to parse, and every run of it that is imported asks for it
+// several times.
+const SuiteParts& KnownPartsOf(const SuiteRecord& suite) {
+  thread_local std::string options;
+  thread_local SuiteParts parts;
+  if (options != suite.options || options.empty()) {
+    parts = PartsOf(suite);
+    options = suite.options;
+  }
+  return parts;
+}
+
 // Shards of one suite start at different times, on different machines: they have their tasks in common.
 bool IsSameSuite(const SuiteRecord& here, const SuiteRecord& other) {
+  if (here.options == other.options && here.created == other.created) return true;
   const SuiteParts parts = PartsOf(here);
   const SuiteParts others = PartsOf(other);
   if (parts.tasks.empty() || parts.shards == 0) return here.created == other.created;
@@ -251,13 +264,13 @@ Result<int64_t> SuiteFor(RunStore& store, const RunRows& rows, const fs::path& s
   SuiteRecord suite;
   suite.created = GetString(rows.suite, "created");
   suite.options = GetString(rows.suite, "options");
-  HONE_ASSIGN_OR_RETURN(Json options, ParseJson(suite.options));
   const std::string base = GetString(rows.suite, "name");
   for (int attempt = 1; attempt <= 100; ++attempt) {
     suite.name = attempt == 1 ? base : fmt::format("{}-{}", base, attempt);
     const Result<SuiteRecord> there = store.FindSuite(suite.name);
     if (there.ok() && IsSameSuite(*there, suite)) return there->id;
     if (there.ok()) continue;
+    HONE_ASSIGN_OR_RETURN(Json options, ParseJson(suite.options));
     options["folder"] = (suite_folder / suite.name).string();
     suite.options = DumpJson(options);
     return store.AddSuite(suite);
@@ -389,7 +402,7 @@ Result<int64_t> WriteRunRows(RunStore& store, const RunRows& rows, const std::st
   sqlite3* handle = store.store().handle();
   return InTransaction(handle, [&]() -> Result<int64_t> {
     HONE_ASSIGN_OR_RETURN(const int64_t suite, SuiteFor(store, rows, suite_folder));
-    if (suite > 0 && !PartsOf(RecordOfSuite(rows)).tasks.empty())
+    if (suite > 0 && !KnownPartsOf(RecordOfSuite(rows)).tasks.empty())
       HONE_RETURN_IF_ERROR(MakeRoom(handle, suite, rows, replaced));
     HONE_ASSIGN_OR_RETURN(Json options, ParseJson(GetString(rows.run, "options")));
     if (!options.is_object()) return Broken("the run's options are no object");
@@ -416,7 +429,7 @@ Result<std::optional<RunRecord>> FindSameRun(RunStore& store, const RunRows& row
   std::vector<int64_t> alike;
   while (query.ok() && query.Step() == SQLITE_ROW) alike.push_back(query.Integer(0));
   const std::string identity = Identity(rows);
-  const bool one_of_each = !PartsOf(RecordOfSuite(rows)).tasks.empty();
+  const bool one_of_each = !KnownPartsOf(RecordOfSuite(rows)).tasks.empty();
   for (const int64_t id : alike) {
     if (one_of_each && IsFinishedIn(store, id, GetString(rows.suite, "name"))) {
       HONE_ASSIGN_OR_RETURN(RunRecord run, store.FindRun(fmt::format("R{}", id)));
@@ -432,7 +445,7 @@ Result<std::optional<RunRecord>> FindSameRun(RunStore& store, const RunRows& row
 
 Status PutIntoSuite(RunStore& store, const std::string& name, RunRows* rows) {
   HONE_ASSIGN_OR_RETURN(const SuiteRecord suite, store.FindSuite(name));
-  const SuiteParts parts = PartsOf(suite);
+  const SuiteParts& parts = KnownPartsOf(suite);
   const std::string task = GetString(rows->run, "task");
   if (!parts.tasks.empty() && std::find(parts.tasks.begin(), parts.tasks.end(), task) == parts.tasks.end())
     return Broken(fmt::format("the suite {} has no task {}", name, SafeForTerminal(task)));

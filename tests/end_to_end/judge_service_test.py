@@ -266,6 +266,13 @@ def judges_for_real(house):
         bad = client.ask("POST", "/evaluate?wait=50", {"task_source": "import torch\nx = 1\n", "candidate": RIGHT, "options": options})
         job = expect(bad, 200, "failed")
         require(job["error"]["kind"] != "infrastructure" and job["attempts"] == 1, "a task without Model: %s" % job["error"])
+        # Such a task is a client's: it runs in the sandbox.
+        secret, owned = house.folder / "secret.txt", house.folder / "owned"
+        secret.write_text("nobody's business")
+        for line in ("open(%r).read()" % str(secret), "open(%r, 'w')" % str(owned)):
+            job = expect(client.ask("POST", "/evaluate?wait=50", {"task_source": "import torch\nraise RuntimeError(%s)\n" % line, "candidate": RIGHT, "options": options}), 200, "failed")
+            require(secret.read_text() not in json.dumps(job) and "Error" in job["error"]["message"], "a task that reads or writes outside: %s" % job["error"])
+        require(not owned.exists(), "a client's task wrote outside of the sandbox")
     for name in ("jobs.db", "jobs.db-wal", "jobs.db-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.remove(house.folder / "data" / "judge" / name)

@@ -14,18 +14,20 @@ import json
 import os
 import pathlib
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import torch
 from torch import nn
 
 import hone
-from hone import _cache, _capture, _fast, _module_file, _natures, _run, _trace, _trees
+from hone import _cache, _capture, _fast, _module_file, _natures, _optimize, _run, _trace, _trees
 
 Pair = collections.namedtuple("Pair", "first second")
 
@@ -350,6 +352,37 @@ class Fast(Case):
                 self.assertLess(float((twin(x) - 0.25).abs().max()), 1e-6)
             self.same(fast(x), expected)
 
+    def test_a_closure_is_optimised_copied_and_refused_by_pickle_in_one_sentence(self):
+        class Local(nn.Module):
+            def forward(self, y):
+                return y * 2
+
+        def holder():
+            factor = torch.tensor([1.0, 2.0, 3.0])
+            model = nn.Sequential(nn.Linear(3, 3)).eval()
+            model[0].act = lambda y: y * factor
+            model[0].register_module("inner", None)
+            return model
+
+        x = torch.randn(2, 3)
+        for model, words in ((holder(), "0.act (Flow.test_a_closure"), (Local().eval(), "the class Flow.test_a_closure")):
+            words = words.replace("Flow", type(self).__name__)
+            self.stored(model, (x,))
+            fast = hone.optimize(model, (x,), progress=False)
+            with torch.no_grad():
+                self.same(copy.deepcopy(fast)(x), model(x))
+                self.same(fast(x), model(x))
+            with self.assertRaises(hone.HoneError) as caught:
+                pickle.dumps(fast)
+            self.assertIn(words, str(caught.exception))
+            self.assertIn("save fast.state_dict() instead", str(caught.exception))
+            try:
+                import ray
+            except ImportError:
+                continue
+            with torch.no_grad():  # a pickler that takes functions by value
+                self.same(pickle.loads(ray.cloudpickle.dumps(fast))(x), model(x))
+
     def test_several_shapes_have_one_answer_each(self):
         model, x = make(Net), torch.rand(2, 3, 4, 4)
         wide = torch.rand(5, 3, 4, 4)
@@ -386,6 +419,32 @@ class Fast(Case):
                 self.same(fast(x), model(x))
         self.assertEqual(sum("late" in str(one.message) for one in said), 1)
 
+    def test_a_better_answer_replaces_the_stored_one_at_once(self):
+        """Whoever reads the folder while it is written finds the old file or the new one, whole."""
+        model, x = make(Net), torch.rand(2, 3, 4, 4)
+        folder = self.stored(model, (x,))
+        best, old, seen = pathlib.Path(folder.file("best.py")), pathlib.Path(folder.file("best.py")).read_text(), []
+
+        def run(words, progress, environment):
+            made = pathlib.Path(words[words.index("--out") + 1])
+            made.mkdir()
+            (made / "best.py").write_text("the new one\n" * 1000)
+            (made / "run.json").write_text(json.dumps({"status": "done", "result": "accepted", "best": "a", "candidates": [{"key": "a"}], "speedup": {"vs_best": 2, "best_baseline": "tf32"}}))
+            return _run.Ended(0, "")
+
+        def copy_slowly(source, target):
+            text = pathlib.Path(source).read_text()
+            for part in (text[:100], text):
+                pathlib.Path(target).write_text(part)
+                seen.append(best.read_text())
+
+        facts = {"path": "task.py", "used_inputs": [0], "constants": False, "random": False, "prefix": ""}
+        with mock.patch.object(_run, "run", run), mock.patch.object(shutil, "copyfile", copy_slowly):
+            answer = _optimize._run_program(folder, facts, "", torch.device("cpu"), None, False, [])
+        self.assertEqual(seen, [old, old])
+        self.assertEqual(best.read_text(), "the new one\n" * 1000)
+        self.assertEqual((answer["baseline"], answer["vs_best"]), ("tf32", 2.0))
+
     def test_the_report_prints_and_draws_itself(self):
         model, x = nn.Linear(3, 3).eval(), torch.randn(2, 3)
         self.stored(model, (x,), recipe="<b>odd</b>")
@@ -394,6 +453,23 @@ class Fast(Case):
         self.assertIn("1.00e-07 where 2.00e-07 is allowed", repr(report))
         self.assertIn("&lt;b&gt;odd", report._repr_html_())
         self.assertEqual(json.loads(json.dumps(report.to_dict()))["vs_best"], 2.0)
+
+    def test_ipython_shows_the_report_as_a_table(self):
+        try:
+            from IPython.core.formatters import DisplayFormatter
+        except ImportError:
+            self.skipTest("this Python has no IPython")
+        model, x, wide = nn.Linear(3, 4).eval(), torch.randn(2, 3), torch.randn(5, 3)
+        self.stored(model, (x,), recipe="<b>odd</b>", baseline="tf32")
+        fast = hone.optimize(model, x, progress=False)
+        shown, _ = DisplayFormatter().format(fast.hone)
+        self.assertIn("<table>", shown["text/html"])
+        self.assertIn("&lt;b&gt;odd", shown["text/html"])
+        self.assertIn("2.00x vs tf32", shown["text/plain"])
+        self.stored(model, (wide,))
+        hone.optimize(model, wide, progress=False)
+        both, _ = DisplayFormatter().format(fast.hone)
+        self.assertEqual(both["text/html"].count("<table>"), 2)
 
 
 class Bad(Case):
@@ -416,6 +492,33 @@ class Bad(Case):
         finally:
             os.environ["HONE_BINARY"] = saved
         self.assertIn("HONE_BINARY", str(caught.exception))
+
+    def test_a_lack_of_memory_is_no_answer(self):
+        """It is said in one sentence and not stored: the next call tries again."""
+        x = torch.randn(2, 3)
+
+        def fails(error):
+            def instead(*args, **kwargs):
+                try:
+                    raise error
+                except type(error) as cause:  # as export wraps what it met
+                    raise RuntimeError("while exporting") from cause
+            return instead
+
+        for number, error in enumerate([torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), MemoryError(),
+                                        RuntimeError("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory")]):
+            model = nn.Linear(3, 5 + number).eval()
+            for owner, name, words in ((torch.export, "export", "export the module"), (model, "forward", "call the module once more")):
+                saved = getattr(owner, name)
+                setattr(owner, name, fails(error))
+                try:
+                    with self.assertRaises(hone.HoneError) as caught:
+                        hone.optimize(model, (x,), progress=False)
+                finally:
+                    setattr(owner, name, saved)
+                self.assertIn("not enough memory to %s; free some" % words, str(caught.exception))
+            traced = _trace.trace(model, (), {"input": x})
+            self.assertIsNone(_cache.Folder(_cache.key_of(traced.graph, torch.device("cpu"), ["cpu", "expert", []])).read())
 
     def test_a_file_that_does_not_fit_gets_one_sentence(self):
         with tempfile.TemporaryDirectory() as name:
@@ -501,7 +604,8 @@ class Program(Case):
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         cached, number, spent = said.stdout.split()
         self.assertEqual((cached, number), ("True", report.run), said.stderr)
-        self.assertLess(float(spent), 5.0)
+        self.assertLess(float(spent), 1.0)  # of processor time; on a quiet machine it takes 0.04 s
+        self.assertEqual(bool(report.baseline), report.status == "faster", repr(report))
 
     def test_an_interrupted_run_is_resumed_by_the_next_call(self):
         model, x = nn.Sequential(nn.Linear(6, 6), nn.Tanh()).eval(), torch.randn(2, 6)

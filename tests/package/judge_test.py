@@ -158,6 +158,12 @@ class WithStandIn(unittest.TestCase):
             (lambda: hone.lint("no_such_file.py"), "There is no file no_such_file.py"),
             (lambda: hone.lint("int main() {\n", language="java"), "The language 'java' is not known"),
             (lambda: hone.runs(most=0), "ask for at least one run"),
+            (lambda: hone.lint(None), "A source is a text or a path, not a NoneType."),  # type: ignore[arg-type]
+            (lambda: hone.lint(b"x = 1"), "A source is a text or a path, not a bytes."),  # type: ignore[arg-type]
+            (lambda: hone.judge(TASK, 3), "A candidate is a text or a path, not a int."),  # type: ignore[arg-type]
+            (lambda: hone.judge(3, "x = 1\n"), "A task is a path, the text of a task file or a torch.nn.Module, not a int."),  # type: ignore[arg-type]
+            (lambda: hone.explain(None), "A run is a text or a path, not a NoneType."),  # type: ignore[arg-type]
+            (lambda: hone.show(5), "What is shown is a text or a path, not a int."),  # type: ignore[arg-type]
         ]
         for call, words in rows:
             with self.subTest(words), self.assertRaises(hone.HoneError) as raised:

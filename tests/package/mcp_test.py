@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,56 @@ except ImportError as error:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WRONG = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.zeros_like(x)\n"
 SECRET = "the secret outside"
+
+# A task as an agent with bad intentions would write it. It is an honest task if nothing of what it tries succeeds; else it says what did.
+HOSTILE = """import os, signal, socket, subprocess
+import torch
+import beside
+
+def tries():
+    def read(path):
+        with open(path, "rb") as file:
+            return file.read(1 << 16)
+
+    def connect(family, address):
+        with socket.socket(family) as one:
+            one.settimeout(2)
+            one.connect(address)
+            one.sendall(b"out")
+
+    def send(path):
+        with open(path, "ab") as file:
+            file.write(b"owned")
+
+    yield "reads the secret", lambda: read({secret!r})
+    yield "reads it through a link in its folder", lambda: read(os.path.join(os.path.dirname(__file__), "link.py"))
+    yield "reads it with a program", lambda: subprocess.run(["cat", {secret!r}], check=True, capture_output=True)
+    yield "reads the store", lambda: read({store!r})
+    yield "reads its parent's environment", lambda: read("/proc/%d/environ" % os.getppid()).index(b"HONE_DATA")
+    yield "reads the server's environment", lambda: read("/proc/{server}/environ")
+    yield "has the server's key", lambda: os.environ["HONE_TEST_KEY"]
+    yield "writes outside", lambda: send({owned!r})
+    yield "writes into its own folder", lambda: send(os.path.join(os.path.dirname(__file__), "owned"))
+    yield "changes the store", lambda: os.truncate({store!r}, 0)
+    yield "removes the secret", lambda: os.unlink({secret!r})
+    yield "links the secret into its home", lambda: os.link({secret!r}, os.path.join(os.environ["HOME"], "kept"))
+    yield "reaches the network", lambda: connect(socket.AF_INET, ("127.0.0.1", {port}))
+    yield "reaches a socket in the file system", lambda: connect(socket.AF_UNIX, {path!r})
+    yield "reaches a socket without a file", lambda: connect(socket.AF_UNIX, "\\0" + {name!r})
+    if {may_end}:  # Landlock alone, without namespaces, does not keep a process from signals of its own user
+        yield "ends the server", lambda: os.kill({server}, signal.SIGTERM)
+
+done = []
+for what, act in tries():
+    try:
+        act()
+    except (OSError, subprocess.SubprocessError, KeyError, ValueError):
+        continue
+    done.append(what)
+if done or beside.HERE != "beside":
+    raise RuntimeError("it " + ", ".join(done))
+
+"""
 
 
 class House:
@@ -208,6 +259,52 @@ async def judging(house: House) -> None:
     await gone(house, "bench")
 
 
+async def hostile_tasks(house: House) -> None:
+    """a task that an agent wrote runs in the sandbox, at both levels: it reads its own folder and nothing else, writes nowhere, reaches nobody"""
+    name = "hone-test-%d" % os.getpid()
+    path = str(house.base / "socket")
+    listening = []
+    for family, address in ((socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_UNIX, path), (socket.AF_UNIX, "\0" + name)):
+        one = socket.socket(family)
+        one.bind(address)
+        one.listen()
+        one.setblocking(False)
+        listening.append(one)
+    (house.root / "beside.py").write_text("HERE = 'beside'\n")
+    store = house.base / "data" / "hone.db"
+    store.touch()
+    for level in ("bubblewrap", "landlock"):
+        settings = house.base / "settings" / level
+        (settings / "hone").mkdir(parents=True)
+        (settings / "hone" / "hone.toml").write_text("[defaults]\nsandbox = '%s'\n" % level)
+        house.environment.update(XDG_CONFIG_HOME=str(settings), HONE_TEST_KEY="a key of the server")
+        (house.root / "hostile.py").write_text(HOSTILE.format(secret=str(house.outside / "secret.py"), owned=str(house.outside / "owned"), store=str(store), server=os.getpid(),
+                                                             port=listening[0].getsockname()[1], path=path, name=name, may_end=level == "bubblewrap" or os.geteuid() == 0) + (house.root / "task.py").read_text())
+        before = sorted(entry.name for entry in house.root.iterdir())
+        async with house.client() as client:
+            said = await answers(client, "judge", task="hostile.py", source=WRONG, check_only=True, target="cpu")
+            check((said["verdict"], said["reason"]) == ("rejected", "wrong-output"), said)
+            check(said["record"]["provenance"]["sandbox"].startswith(level), "not at %s: %s" % (level, said["record"]["provenance"]["sandbox"]))
+            graph = await answers(client, "read_graph", task="hostile.py")
+            check(graph["graph"]["nodes"] and not graph["declined"], graph)
+        check(sorted(entry.name for entry in house.root.iterdir()) == before, "the task wrote into the served folder")
+        check(sorted(entry.name for entry in house.outside.iterdir()) == ["secret.py"] and (house.outside / "secret.py").read_text() == SECRET, "the outside was changed")
+    for one in listening:
+        try:
+            one.accept()
+        except BlockingIOError:
+            continue
+        finally:
+            one.close()
+        raise AssertionError("the task reached %s" % (one,))
+    # Without a sandbox such a task does not run at all.
+    (settings / "hone" / "hone.toml").write_text("[defaults]\nsandbox = 'none'\n")
+    async with house.client() as client:
+        for tool, more in (("judge", {"source": WRONG}), ("read_task", {}), ("read_graph", {}), ("start_optimization", {})):
+            await fails(client, tool, "not run without a sandbox", task="hostile.py", **more)
+        check(all(tool.annotations.read_only_hint for tool in (await client.list_tools()).tools if tool.name in ("read_task", "read_graph")), "the hints")
+
+
 async def optimising(house: House) -> None:
     """a run goes on without its client, a later server watches, stops and explains it; other folders do not see it"""
     async with house.client() as client:
@@ -255,7 +352,7 @@ async def command_line(house: House) -> None:
         check(done.returncode == 3 and wanted in " ".join(done.stderr.split()) and "Traceback" not in done.stderr, "%s: %d %s" % (words, done.returncode, done.stderr[-500:]))
 
 
-CASES: List[Callable[[House], Awaitable[None]]] = [command_line, arguments, folders, judging, optimising]
+CASES: List[Callable[[House], Awaitable[None]]] = [command_line, arguments, folders, hostile_tasks, judging, optimising]
 
 
 def main() -> int:

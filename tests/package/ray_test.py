@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "python"))
 sys.path.insert(0, str(ROOT / "bench"))
 
 import ray_suite as bench  # noqa: E402
-from hone import ray_node, ray_suite  # noqa: E402
+from hone import ray_cluster, ray_import, ray_node, ray_suite  # noqa: E402
 
 
 def require(condition, what):
@@ -38,6 +38,7 @@ class FakeCluster:
         self.script, self.node_ids = script, list(nodes)
         self.submitted = []
         self.flying = {}
+        self.board = {}  # (task, attempt) -> node, as workers say it
 
     def usable_nodes(self):
         return self.node_ids
@@ -62,6 +63,9 @@ class FakeCluster:
 
     def running(self):
         return {}
+
+    def began(self, task, attempt):
+        return self.board.get((task, attempt), "")
 
     def cancel(self, handles):
         pass
@@ -88,12 +92,14 @@ class FakeImporter:
 
 
 def plan_of(folder, tasks, **more):
-    return ray_suite.Plan({"suite": "s", "folder": str(folder), "binary": "/bin/false", "tasks": [{"name": task, "file": task + ".py"} for task in tasks], "run": {}, "quiet": True, **more})
+    more.setdefault("binary", "/bin/false")
+    return ray_suite.Plan({"suite": "s", "folder": str(folder), "tasks": [{"name": task, "file": task + ".py"} for task in tasks], "run": {}, "quiet": True, **more})
 
 
-def scheduled(folder, tasks, script=None, importer=None, nodes=("n1", "n2"), **more):
+def scheduled(folder, tasks, script=None, importer=None, nodes=("n1", "n2"), board=None, **more):
     plan = plan_of(folder, tasks, **more)
     cluster, importer = FakeCluster(script or {}, nodes), importer or FakeImporter()
+    cluster.board = board or {}
     scheduler = ray_suite.Scheduler(plan, cluster, importer, ray_suite.Progress(plan))
     require(scheduler.run(lambda: False), "the scheduler did not come to its end")
     return scheduler, cluster, importer
@@ -107,6 +113,9 @@ def scheduling(options):
         scheduler, cluster, _ = scheduled(folder, ["a", "b"], {"a": [died, "ok"]})
         require(scheduler.finished == {"a", "b"} and not scheduler.gave_up, "not all finished: %s" % scheduler.finished)
         require(cluster.submitted == [("a", 1, frozenset()), ("b", 1, frozenset()), ("a", 2, frozenset({"n1"}))], "submitted: %s" % cluster.submitted)
+        # Ray does not say on which node a worker died; the worker had said where it began.
+        scheduler, cluster, _ = scheduled(folder, ["a"], {"a": [{"fault": "its worker died"}, "ok"]}, board={("a", 1): "n2"})
+        require(cluster.submitted[1] == ("a", 2, frozenset({"n2"})) and scheduler.nodes_faults["n2"] == 1, "a worker that died: %s" % cluster.submitted)
         # Bounded; others go on.
         scheduler, cluster, _ = scheduled(folder, ["a", "b"], {"a": [died]}, attempts=3)
         require(scheduler.finished == {"b"} and "its node died" in scheduler.gave_up["a"] and len(cluster.submitted) == 4, "bounded: %s" % cluster.submitted)
@@ -133,7 +142,7 @@ def versions(options):
 
     def refusal(answers, **how):
         try:
-            ray_suite.facts_in_common(answers, how.get("gpu", True), how.get("allow", False))
+            ray_cluster.facts_in_common(answers, how.get("gpu", True), how.get("allow", False))
         except ray_suite.Refused as refused:
             return str(refused)
         return "accepted"
@@ -153,7 +162,7 @@ def shipping(options):
     with tempfile.TemporaryDirectory() as name:
         os.environ["HONE_CACHE"] = name
         content, fetched = b"#!/bin/sh\nexit 0\n", []
-        shipment = {"sha256": ray_suite.hashlib.sha256(content).hexdigest()}
+        shipment = {"sha256": ray_cluster.hashlib.sha256(content).hexdigest()}
 
         def fetch(_):
             fetched.append(1)
@@ -168,11 +177,98 @@ def shipping(options):
         folder = pathlib.Path(name) / "suite"
         (folder / "tasks" / "0").mkdir(parents=True)
         (folder / "tasks" / "0" / "t.py").write_text("x = 1\n")
-        bundle = ray_suite.pack(folder, ["tasks", "replay"])
-        require(bundle == ray_suite.pack(folder, ["tasks", "replay"]), "the same files, other bytes")
+        bundle = ray_cluster.pack(folder, ["tasks", "replay"])
+        require(bundle == ray_cluster.pack(folder, ["tasks", "replay"]), "the same files, other bytes")
         kept = ray_node.kept_bundle({"sha256": "b" * 64}, lambda _: bundle)
         require((kept / "tasks" / "0" / "t.py").read_text() == "x = 1\n", "the bundle")
         del os.environ["HONE_CACHE"]
+
+
+def faults(options):
+    """What a node calls a fault of the system: by the kind of the program's error, and never a run that came to its end."""
+    script = """#!/bin/sh
+case $1 in
+optimize) cat <<'END'
+%s
+END
+echo 'hone: the last line' >&2; exit %d;;
+archive) echo archive > "$3"; exit 0;;
+doctor) echo '{"version": "%s", "python": {"version": "3.11", "torch": "2.11"}}'; echo x >> "$(dirname "$0")/asked";;
+esac
+"""
+    failed = '{"status": "failed", "error": {"kind": "%s", "message": "%s"}, "exit_code": 3}'
+    cases = [
+        ('{"status": "done"}', 0, ""),
+        ('{"status": "done"}', 1, ""),
+        (failed % ("invalid", "the task raises ValueError"), 3, ""),
+        (failed % ("not_found", "there is no Model"), 3, ""),
+        ('{"status": "failed", "result": "failed", "error": "a model said no"}', 3, ""),
+        (failed % ("unavailable", "CUDA error: GPU has fallen off the bus"), 3, "fallen off the bus"),
+        (failed % ("unavailable", "a node without a compiler"), 3, "without a compiler"),
+        (failed % ("io", "cannot write the store"), 3, "cannot write the store"),
+        (failed % ("timeout", "no answer to 'run' within 600 s"), 3, "no answer"),
+        (failed % ("internal", "a mistake of Hone"), 3, "a mistake of Hone"),
+        ("Traceback", 3, "the last line"),
+        ("", 139, "ended with 139"),
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "bundle" / "tasks").mkdir(parents=True)
+        program = folder / "hone"
+        for number, (out, code, wanted) in enumerate(cases):
+            program.write_text(script % (out, code, "1"))
+            program.chmod(0o755)
+            work = folder / ("work%d" % number)
+            work.mkdir()
+            try:
+                said = "" if ray_node.optimize({"run": {}, "file": "t.py", "name": "t"}, program, folder / "bundle", work) == b"archive\n" else "no archive"
+            except ray_node.Fault as fault:
+                said = str(fault)
+            require(wanted in said and bool(wanted) == bool(said), "%s, exit %d: %r instead of %r" % (out, code, said, wanted))
+        # The folder for runs is this machine's own; what other machines or living workers left there stays.
+        saved, tempfile.tempdir = tempfile.tempdir, name
+        try:
+            own = ray_node.work_folder()
+            require(own.stat().st_mode & 0o77 == 0, "the folder is open to others")
+            ended = subprocess.Popen(["true"])
+            ended.wait()
+            names = {"work-%s-%d-gone" % (ray_node.here(), ended.pid): False, "work-%s-%d-here" % (ray_node.here(), os.getpid()): True,
+                     "work-%s-%d-elsewhere" % ("0" * 12, ended.pid): True, "work-odd": True}
+            for each in names:
+                (own / each).mkdir()
+            ray_node.remove_leftovers(own)
+            require({each: (own / each).exists() for each in names} == names, "leftovers: %s" % sorted(path.name for path in own.iterdir()))
+            # Facts are asked for again after a while: the same node may have another driver by then.
+            asked = folder / "asked"
+            facts = [ray_node.facts_of_node(program, "n1", "")["hone"] for _ in range(2)]
+            program.write_text(script % ("", 0, "2"))
+            require(facts == ["1", "1"] and ray_node.facts_of_node(program, "n1", "")["hone"] == "1" and len(asked.read_text().split()) == 1, "facts are asked for once")
+            kept = ray_node.kept_facts(program, "n1", "")
+            os.utime(kept, (time.time() - ray_node.FACTS_S - 1,) * 2)
+            require(ray_node.facts_of_node(program, "n1", "")["hone"] == "2", "old facts were used")
+        finally:
+            tempfile.tempdir = saved
+
+
+def importing(options):
+    """The importer's thread: a program that cannot start, or fails, ends the suite with a sentence and keeps the archives."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "fails").write_text("#!/bin/sh\necho 'hone: the disk is full' >&2\nexit 3\n")
+        (folder / "fails").chmod(0o755)
+        for binary, words in (("/nowhere/hone", "No such file"), (str(folder / "fails"), "the disk is full")):
+            plan = plan_of(folder, ["a"], binary=binary)
+            importer = ray_import.Importer(plan)
+            importer.start()
+            scheduler = ray_suite.Scheduler(plan, FakeCluster({}), importer, ray_suite.Progress(plan))
+            try:
+                scheduler.run(lambda: False)
+            except ray_suite.Refused as refused:
+                require(words in str(refused) and "hone resume s" in str(refused), str(refused))
+            else:
+                raise SystemExit("FAILED: a suite whose results cannot be imported came to an end")
+            importer.end()
+            require(not importer.is_alive() and importer.file_of("a").read_bytes() == b"archive of a", "the archive is kept for the next driver")
 
 
 def bad_addresses(options):
@@ -233,7 +329,7 @@ def two_nodes(options):
         nodes.close()
 
 
-CASES = [scheduling, versions, shipping, bad_addresses, two_nodes]
+CASES = [scheduling, versions, shipping, faults, importing, bad_addresses, two_nodes]
 
 
 def main():

@@ -78,6 +78,8 @@ class Rewards(unittest.TestCase):
             Client().evaluate(task="small_softmax", reply=reply("refused", "refuse=invalid"))
         with self.assertRaisesRegex(JudgeUnavailable, "tried 3 times"):
             Client().evaluate(task="small_softmax", reply=reply("dies", "die"))
+        with self.assertRaisesRegex(hone.HoneError, "http://HOST:PORT, not '127.0.0.1:9'"):
+            Client("127.0.0.1:9", token="t")
         with self.assertRaisesRegex(JudgeUnavailable, "could not be asked"):
             Client("http://127.0.0.1:9", timeout=0.1).evaluate(task="small_softmax", candidate="x")
         saved = os.environ.pop("HONE_JUDGE_TOKEN")

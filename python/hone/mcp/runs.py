@@ -30,11 +30,12 @@ MOST_LISTED = 500
 class Runs:
     def __init__(self, program: str, folders: Folders):
         self.program, self.folders = program, folders
+        self.below = [word for root in folders.roots for word in ("--below", str(root))]  # a store may hold many others
         self._children: List["subprocess.Popen[bytes]"] = []
 
     async def rows(self, most: int = MOST_LISTED) -> List[Dict[str, Any]]:
         """Runs below the folders of this server, newest first."""
-        done = await programs.run(self.program, ["runs", "--json", "-n", str(MOST_LISTED)])
+        done = await programs.run(self.program, ["runs", "--json", "-n", str(MOST_LISTED), *self.below])
         rows = [json.loads(line) for line in done.text().splitlines() if line.strip()]
         return [row for row in rows if row.get("folder") and self.folders.holds(row["folder"])][:most]
 

@@ -19,6 +19,8 @@ from .folders import LARGEST_SOURCE, Folders, Refused
 from .runs import Runs
 
 MOST_WAITING = 4
+# A client may have written the task: it runs in the sandbox, like a candidate.
+FOREIGN = ["--sandbox-task"]
 MOST_MINUTES = 24 * 60
 
 Target = Literal["auto", "cpu", "cuda", "triton"]
@@ -192,31 +194,29 @@ def make_server(folders: Folders, program: str) -> MCPServer[Any]:
     service = Service(folders, program)
     server = _Server("hone", title="Hone", instructions=INSTRUCTIONS, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    # The task's own code runs in the reference worker, which has no sandbox: clients should ask before they call these.
-    runs_code = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
-    @server.tool(annotations=runs_code)
+    @server.tool(annotations=reads)
     async def read_task(task: TaskPath, ctx: Context, target: Target = "auto") -> Annotated[CallToolResult, Task]:
         """Run a task's module and say what it is: operators, shapes, FLOPs, lower bound on the time, error limit, and which wrong answers it can tell apart."""
         path = service.task(task)
         async with service.turn:
             await service.free()
             await ctx.report_progress(0, None, "reading the task")
-            said = (await service.call(["show", path, "--json", "--target", target])).json()
+            said = (await service.call(["show", path, "--json", "--target", target, *FOREIGN])).json()
         mutants = [one["name"] for one in said.get("mutants", []) if not one.get("told_apart")]
         value = Task(task=said["task"], device=_text(said.get("device")), card=said["card"], limit=_number(said.get("limit")), eager_us=_number(said.get("eager_us")),
                      graph_operators=int(_number(said.get("graph", {}).get("operators"))), mutants_not_detected=mutants)
         return _answer(value, "%s on %s: %d operators, %.4g us per call of eager PyTorch, error limit %.3g" % (
             value.task, value.device, value.graph_operators, value.eager_us, value.limit))
 
-    @server.tool(annotations=runs_code)
+    @server.tool(annotations=reads)
     async def read_graph(task: TaskPath, ctx: Context, simplified: bool = False) -> Annotated[CallToolResult, Graph]:
         """The task as a graph of ATen operators with shapes; `simplified` applies Hone's rewrites first."""
         path = service.task(task)
         async with service.turn:
             await service.free()
             await ctx.report_progress(0, None, "capturing the graph")
-            said = (await service.call(["show", path, "--graph", "--json", *(["--rewrite"] if simplified else [])])).json()
+            said = (await service.call(["show", path, "--graph", "--json", *FOREIGN, *(["--rewrite"] if simplified else [])])).json()
         declined = _text(said.get("declined"))
         value = Graph(task=pathlib.Path(path).stem, declined=declined, graph={} if declined else said)
         return _answer(value, "no graph: " + declined if declined else "%d nodes" % len(said.get("nodes", [])))
@@ -250,7 +250,7 @@ def make_server(folders: Folders, program: str) -> MCPServer[Any]:
                 phases += 1
                 await ctx.report_progress(phases, None, line[len("hone: "):])
 
-        flags = ["--target", target, "--compile", compile, *(["--check-only"] if check_only else [])]
+        flags = ["--target", target, "--compile", compile, *FOREIGN, *(["--check-only"] if check_only else [])]
         async with service.turn:
             await service.free()
             with tempfile.TemporaryDirectory(prefix="hone-mcp-") as folder:
@@ -271,7 +271,7 @@ def make_server(folders: Folders, program: str) -> MCPServer[Any]:
                                  compile: Literal["auto", "never", "always"] = "auto") -> Annotated[CallToolResult, Run]:
         """Let Hone's own recipes optimise a task in the background. Returns the run at once; it goes on without the client until max_minutes are over."""
         service.task(task)
-        flags = ["--target", target, "--max-minutes", "%g" % max_minutes, "--max-evaluations", str(max_evaluations), "--compile", compile]
+        flags = ["--target", target, "--max-minutes", "%g" % max_minutes, "--max-evaluations", str(max_evaluations), "--compile", compile, *FOREIGN]
         async with service.turn:
             try:
                 row = await service.runs.start(task, flags)
@@ -344,7 +344,7 @@ def make_server(folders: Folders, program: str) -> MCPServer[Any]:
                 raise ToolError("The call type is seed or agent.")
             async with service.turn:
                 await service.free()
-                return (await service.call(["prompt", path, "--call-type", call_type])).text()
+                return (await service.call(["prompt", path, "--call-type", call_type, *FOREIGN])).text()
         except ToolError as error:
             raise ResourceError(str(error))
 
