@@ -6,8 +6,11 @@ sanitizers and -Werror, and GoogleTest's macros would double the time.
 
 With --alone each source is also compiled by itself, as far as its meaning: sources that are always compiled together would come to lean
 on each other's includes. It also looks for variables that are read without a value: gcc's warning for these is off in rooms that are built with -Og.
+More than half of the time would go into our own headers, so groups of them are precompiled. A source takes a group only if it includes every header of
+it anyway, directly or through others: it then sees the same declarations as without.
 Usage: run_tidy.py BUILD_FOLDER [--all] [--alone]"""
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -18,7 +21,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+DIRECTIVE = re.compile(rb'^\s*#\s*(include(?=\s*")|if|endif)\w*\s*(?:"([^"]+)")?', re.MULTILINE)
 # gcc's flags that mean the same to clang; its warnings and precompiled headers are its own.
 SHARED_FLAG = re.compile(r"-(I|isystem|D|std=)")
 # Small rooms that are read as one: each by itself would cost more for the headers of the standard library than for its own code.
@@ -26,6 +29,8 @@ TOGETHER = [("base", "process", "task", "candidate", "source", "verdict", "graph
 # For sources by themselves: templates that every source would make again are made in the precompiled header, and fmt leaves it to the real builds to
 # check format strings while it compiles. Both take a third of the time off.
 ALONE = ["-fpch-instantiate-templates", "-DFMT_CONSTEVAL="]
+# A group of headers takes as long to precompile as about so many bytes of headers to read, besides its own.
+GROUP_BYTES = 300_000
 UNINITIALISED = ["-Wno-everything", "-Werror", "-Wuninitialized", "-Wsometimes-uninitialized", "-Wconditional-uninitialized"]
 
 
@@ -49,13 +54,26 @@ def flags_of(build):
     raise SystemExit("no compile command of the room base in %s" % build)
 
 
-def reachable(path, seen):
-    """The file and our own headers below it, each once."""
+@functools.lru_cache(None)
+def includes(path):
+    """Our own headers that a file includes: all, and those among them outside of any #if."""
+    found, certain, depth = [], [], 0
+    for word, name in DIRECTIVE.findall(path.read_bytes()):
+        depth += (word == b"if") - (word == b"endif")
+        if word == b"include":
+            header = ROOT / "src" / name.decode(errors="replace")
+            found.append(header)
+            certain += [header] if depth == 0 else []
+    return found, certain
+
+
+def reachable(path, seen, certain=False):
+    """The file and our own headers below it, each once; with `certain` only what the preprocessor reaches in any case."""
     if path in seen or not path.is_file():
         return
     seen.add(path)
-    for name in INCLUDE.findall(path.read_bytes()):
-        reachable(ROOT / "src" / name.decode(errors="replace"), seen)
+    for header in includes(path)[certain]:
+        reachable(header, seen, certain)
 
 
 def state_of(paths, base):
@@ -79,19 +97,57 @@ def tidy(name, paths, folder, flags):
     code, output = run(["clang-tidy", "--quiet", "--config-file=%s" % (ROOT / ".clang-tidy"), str(whole), "--", *flags, "-w"])
     if "clang-diagnostic-error" not in output or len(paths) == 1:
         return code, output
-    # Two of the files use one name: each half by itself then.
+    # Two of the files use one name: each half by itself then. The first reading was for nothing, so it is said which name that is.
+    print("%s is read in halves: %s" % (name, next(line for line in output.splitlines() if "clang-diagnostic-error" in line)), flush=True)
     middle = len(paths) // 2
     halves = [tidy("%s.%d" % (name, part), some, folder, flags) for part, some in enumerate((paths[:middle], paths[middle:]))]
     return max(code for code, _ in halves), "".join(output for _, output in halves)
 
 
-def precompile(folder, flags):
-    """The headers that gcc precompiles too (cmake/precompiled.cmake), for clang."""
+def groups_of_headers(sources):
+    """The groups of our own headers that are worth precompiling for these sources, and which of them each source takes (0: none)."""
+    reach = {}
+    for source in sources:
+        found = set()
+        reachable(source, found, certain=True)
+        reach[source] = frozenset(found - {source})
+    size = {header: header.stat().st_size for some in reach.values() for header in some}
+    users = {header: [source for source in sources if header in reach[source]] for header in size}
+    # All that the users of a header have in common: a superset of what that header includes.
+    common = {header: frozenset.intersection(*(reach[source] for source in some)) for header, some in users.items()}
+    bytes_of = {some: sum(size[header] for header in some) for some in common.values()}
+    groups, taken = [frozenset()], dict.fromkeys(sources, 0)
+    bytes_of[groups[0]] = 0
+
+    def gain(header):
+        bytes_here = bytes_of[common[header]]
+        return sum(max(0, bytes_here - bytes_of[groups[taken[source]]]) for source in users[header]) - bytes_here - GROUP_BYTES
+    while common:
+        best = max(sorted(common), key=gain)
+        if gain(best) <= 0:
+            break
+        for source in users[best]:
+            if bytes_of[common[best]] > bytes_of[groups[taken[source]]]:
+                taken[source] = len(groups)
+        groups.append(common[best])
+    return groups, taken
+
+
+def precompile(folder, flags, number, group):
+    """The headers that gcc precompiles too (cmake/precompiled.cmake), and a group of our own, for clang. Gives the exit code and what was printed."""
     names = re.search(r"set\(HONE_PRECOMPILED (.*?)\)", (ROOT / "cmake" / "precompiled.cmake").read_text(), re.DOTALL).group(1).split()
-    header, made = folder / "precompiled.h", folder / "precompiled.pch"
-    header.write_text("".join("#include %s\n" % name for name in names))
-    subprocess.run(["clang++", *flags, *ALONE, "-w", "-x", "c++-header", str(header), "-o", str(made)], check=True)
-    return made
+    header = folder / ("precompiled%d.h" % number)
+    header.write_text("".join("#include %s\n" % name for name in names) + "".join('#include "%s"\n' % path for path in sorted(group)))
+    return run(["clang++", *flags, *ALONE, *UNINITIALISED, "-x", "c++-header", str(header), "-o", str(header.with_suffix(".pch"))])
+
+
+def alone(path, folder, flags, number, precompiled):
+    """A source by itself; `precompiled` is the outcome of its group."""
+    code, output = precompiled.result()
+    if code:
+        return code, output
+    made = folder / ("precompiled%d.pch" % number)
+    return run(["clang++", *flags, *ALONE, *UNINITIALISED, "-include-pch", str(made), "-fsyntax-only", str(path)])
 
 
 def main():
@@ -104,27 +160,30 @@ def main():
         clean = json.loads(memory.read_text())
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     base = version + (ROOT / ".clang-tidy").read_bytes() + " ".join(flags).encode()
-    # name: what decides whether it was clean, the work, how large it is
-    jobs = {room: (state_of(paths, base), tidy, (room, paths, folder, flags), sum(path.stat().st_size for path in paths)) for room, paths in sources.items()}
-    if "--alone" in sys.argv:
-        precompiled = ["-include-pch", str(precompile(folder, flags))]
-        for path in (path for paths in sources.values() for path in paths):
-            command = ["clang++", *flags, *ALONE, *UNINITIALISED, *precompiled, "-fsyntax-only", str(path)]
-            jobs["alone: %s" % path] = (state_of([path], base), run, (command,), path.stat().st_size)
-    # The longest first, so that none of them is left over at the end.
-    todo = sorted((name for name, job in jobs.items() if clean.get(name) != job[0]), key=lambda name: (name.startswith("alone"), -jobs[name][3]))
-    print(f"{len(todo)} of {len(jobs)} to check: rooms" + (" and files alone" if "--alone" in sys.argv else ""))
+    by_itself = {"alone: %s" % path: path for paths in sources.values() for path in paths} if "--alone" in sys.argv else {}
+    states = {**{name: state_of(paths, base) for name, paths in sources.items()}, **{name: state_of([path], base) for name, path in by_itself.items()}}
+    due = {name for name, state in states.items() if clean.get(name) != state}
+    groups, taken = groups_of_headers([path for name, path in by_itself.items() if name in due])
+    print(f"{len(due)} of {len(states)} to check: rooms" + (" and files alone" if by_itself else ""))
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        for name, (code, output) in zip(todo, pool.map(lambda name: jobs[name][1](*jobs[name][2]), todo)):
+        # The longest first, so that none of them is left over at the end; groups of headers before the sources that wait for them.
+        results = {name: pool.submit(tidy, name, sources[name], folder, flags) for name in sorted(due & sources.keys(), key=lambda name: -sum(path.stat().st_size for path in sources[name]))}
+        used = sorted(set(taken.values()))
+        precompiled = {number: pool.submit(precompile, folder, flags, number, groups[number]) for number in used}
+        for name in sorted(due & by_itself.keys(), key=lambda name: -by_itself[name].stat().st_size):
+            path = by_itself[name]
+            results[name] = pool.submit(alone, path, folder, flags, taken[path], precompiled[taken[path]])
+        for name, result in results.items():
+            code, output = result.result()
             if code == 0:
-                clean[name] = jobs[name][0]
+                clean[name] = states[name]
                 continue
             failed += 1
             print(f"{name}\n{output}", flush=True)
     # What was not looked at this time is remembered as well, unless its file is gone.
-    remembered = {name: state for name, state in clean.items() if name in jobs or (name.startswith("alone: ") and pathlib.Path(name[7:]).exists())}
+    remembered = {name: state for name, state in clean.items() if name in states or (name.startswith("alone: ") and pathlib.Path(name[7:]).exists())}
     partial = memory.with_suffix(".new")
     partial.write_text(json.dumps(remembered))
     partial.replace(memory)

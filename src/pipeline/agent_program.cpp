@@ -19,7 +19,7 @@ namespace {
 
 // In the environment of the agent and of all that it starts. By this they are found again, also after a
 // process that left its parent, and in the next sitting of a run whose Hone was killed.
-constexpr const char* kMark = "HONE_AGENT_FOLDER";
+constexpr const char* kFolderMark = "HONE_AGENT_FOLDER";
 // Between the request to end and the end.
 constexpr double kGrace_s = 2;
 
@@ -37,7 +37,7 @@ std::string EnvironmentOf(const std::string& pid) {
 
 // Ends every process that carries the mark of this folder. Forks are outrun by looking again.
 void EndMarked(const fs::path& folder) {
-  const std::string mark = fmt::format("{}={}", kMark, folder.string()) + '\0';
+  const std::string mark = fmt::format("{}={}", kFolderMark, folder.string()) + '\0';
   for (int pass = 0; pass < 20; ++pass) {
     bool found = false;
     std::error_code code;
@@ -72,7 +72,7 @@ Result<AgentReport> AgentProcess::Run(const AgentJob& job) {
   ChildSpec spec;
   spec.argv = job.argv;
   spec.env = CurrentEnvironment();
-  SetVariable(spec.env, kMark, job.folder.string());
+  SetVariable(spec.env, kFolderMark, job.folder.string());
   SetVariable(spec.env, "PWD", job.folder.string());
   spec.folder = job.folder;
   spec.output_cap = kOutputCap;

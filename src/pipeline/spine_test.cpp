@@ -609,20 +609,25 @@ TEST_F(SpineTest, AnEvaluationThatHoneCouldNotMakeIsGivenBack) {
   EXPECT_EQ(Run().best->key, "seed0");
 }
 
-// The clock is the run's own: all but an instant of the two minutes was spent in earlier sittings.
+// The clock is the run's own: all of the two minutes was spent in earlier sittings, but for some times what a
+// whole run takes here. So a busy machine reaches each of the places too.
 TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
   options_.budget.minutes = 2;
   judge_.device = "cuda";
   Reply("seed", Candidate("accepted 2", kTunable));
   Reply("stage_grid", Candidate("accepted 3", kTunable + std::string("# later: accepted 3\n")));
+  const Stopwatch whole;
+  ASSERT_TRUE(Run().best.has_value());
+  const double left = 0.2 + 10 * whole.seconds();
+  ASSERT_LT(left, 60);
   for (const char* where : {"context", "judge", "profile", "look", "confirm"}) {
     ASSERT_TRUE(store_->DeleteRun(run_.id).ok());
-    run_.seconds = 119.8;
+    run_.seconds = 120 - left;
     run_.id = *store_->AddRun(run_);
     judge_.hangs_in = where;
     const Stopwatch watch;
     const RunEnd end = Run();
-    EXPECT_LT(watch.seconds(), 30) << where;
+    EXPECT_LT(watch.seconds(), left + 30) << where;
     EXPECT_EQ(end.status, "stopped") << where;
     EXPECT_THAT(end.outcome, testing::StartsWith("the budget of 2 minutes is spent; so far: ")) << where;
     EXPECT_EQ(end.best.has_value(), std::string(where) != "context" && std::string(where) != "judge");

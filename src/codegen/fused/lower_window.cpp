@@ -15,7 +15,7 @@ namespace hone::fused {
 namespace {
 
 constexpr int64_t kMostExact = int64_t{1} << 24;  // whole numbers that a float holds
-constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kMostWindowTaps = 1024;
 
 }  // namespace
 
@@ -95,7 +95,7 @@ std::vector<ItemId> Lowering::LowerTaps(const graph::Node& node, const std::stri
     all *= axis->taps;
     axes.push_back(*axis);
   }
-  if (all > kMostTaps || all < 2) return {};
+  if (all > kMostWindowTaps || all < 2) return {};
   // The elements of every window, those of the window in front.
   Shape shape = taps;
   shape.insert(shape.end(), made.begin(), made.end());
