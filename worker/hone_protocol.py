@@ -48,14 +48,15 @@ WORKER = {
     "run": [
         {
             "slot": "string", "inputs": "string", "seed": "count", "rung": "string?", "mutant": "string?", "poison": "bool?",
-            "busy": "bool?", "output_bytes": "counts?", "hold": "bool?", "fresh": "bool?", "want_inputs": "bool?"
+            "busy": "bool?", "output_bytes": "counts?", "hold": "bool?", "fresh": "bool?", "want_inputs": "bool?",
+            "earlier": "count?"
         },
         {"tree": "json", "inputs_after": "json?", "inputs_changed": "bool?"}
     ],
     "truth": [
         {
             "slot": "string", "inputs": "string", "seed": "count", "keep": "bool", "mutant": "string?", "jitter": "number?",
-            "jitter_seed": "count?", "hold": "bool?"
+            "jitter_seed": "count?", "hold": "bool?", "earlier": "count?"
         },
         {"tree": "json"}
     ],

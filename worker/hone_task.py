@@ -171,11 +171,33 @@ def check_inputs(source, made, model=None):
         if isinstance(value, torch.Tensor) and value.device.type == "meta":
             raise source.problem(line, "input %d is on the meta device and has no values" % index, "make it without device=; Hone moves inputs itself")
     for tensor in hone_wire.tensors_of(made):
+        if tensor.layout != torch.strided:
+            raise source.problem(
+                line, "get_inputs returns a tensor of layout %s, which Hone cannot pass on" % str(tensor.layout)[len("torch."):],
+                "return its indices and values, and make the sparse tensor of them in forward",
+            )
         if str(tensor.dtype)[len("torch."):] not in hone_wire.DTYPES:
             raise source.problem(line, "get_inputs returns a tensor of dtype %s, which Hone cannot pass on" % tensor.dtype, "convert it in forward instead")
     if model is not None:
         check_forward(source, model, made)
     return made
+
+
+def check_written(source, inputs):
+    """Inputs travel one by one, so what forward writes into one would not be seen through another."""
+    places = [(*_bytes_of(tensor), index) for index, value in enumerate(inputs) for tensor in hone_wire.tensors_of([value]) if tensor.numel()]
+    for at, (begin, end, index) in enumerate(places):
+        for other, last, second in places[:at]:
+            if begin < last and other < end:
+                raise source.problem(
+                    source.return_line("get_inputs"), "forward writes into its inputs, and inputs %d and %d share memory" % (second, index),
+                    "return a clone() of one of them",
+                )
+
+
+def _bytes_of(tensor):
+    length = 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride()))
+    return tensor.data_ptr(), tensor.data_ptr() + length * tensor.element_size()
 
 
 def check_forward(source, model, inputs):

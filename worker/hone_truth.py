@@ -4,12 +4,15 @@ The expected result is the task's own module, run in double precision on the sam
 that draws in forward would draw other numbers in float64, so hone_draws makes the draws in the dtype of the ordinary run.
 """
 
+import collections
+import contextlib
 import copy
 
 import torch
 
 import hone_draws
 import hone_nature
+import hone_ties
 from hone_wire import map_tensors
 
 
@@ -25,17 +28,21 @@ def wide_model(model):
     return wide
 
 
-def run_wide(model, inputs, seed_everything):
-    """`model` is already wide. Restores the default dtype whatever happens."""
+def run_wide(model, inputs, seed_everything, earlier=0, break_ties=None):
+    """`model` is already wide. `earlier`: calls on the same inputs before the one whose answer is returned. `break_ties`: see
+    hone_ties. Restores the default dtype whatever happens."""
     narrow = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        wide_inputs = widen(inputs)
         seed_everything()
-        if hone_draws.TorchFunctionMode is object:
-            return model(*wide_inputs)
-        with hone_draws.FollowDraws(narrow):
-            return model(*wide_inputs)
+        with contextlib.ExitStack() as modes:
+            if hone_draws.TorchFunctionMode is not object:
+                modes.enter_context(hone_draws.FollowDraws(narrow))
+                if break_ties is not None:
+                    modes.enter_context(hone_ties.BreakTies(break_ties))
+            for _ in range(earlier):
+                model(*map_tensors(widen(inputs), torch.clone))
+            return model(*widen(inputs))
     finally:
         torch.set_default_dtype(narrow)
 
@@ -66,29 +73,65 @@ def plain_tensors(model):
 
 
 _OWN_NAMES = set(vars(torch.nn.Module())) | {"training"}
-_PLAIN = (type(None), bool, int, float, str)
+_PLAIN = (type(None), bool, int, float, complex, str)
+
+
+class _Kept:
+    """Something that a module may change, as it is now. Tensors and containers keep their identity, because a captured graph may hold
+    the address."""
+
+    def __init__(self, value):
+        self.value = value
+        if isinstance(value, torch.Tensor):
+            self.saved = value.detach().clone()
+        elif isinstance(value, torch.Generator):
+            self.saved = value.get_state()
+        elif isinstance(value, dict):
+            self.saved = [(key, _Kept(item)) for key, item in value.items()]
+        elif isinstance(value, (list, tuple, set, collections.deque)):
+            self.saved = [_Kept(item) for item in value]
+
+    def restored(self):
+        value = self.value
+        if isinstance(value, torch.Tensor):
+            value.copy_(self.saved)
+        elif isinstance(value, torch.Generator):
+            value.set_state(self.saved)
+        elif isinstance(value, dict):
+            items = [(key, item.restored()) for key, item in self.saved]
+            value.clear()
+            value.update(items)
+        elif isinstance(value, (list, tuple, set, collections.deque)):
+            items = [item.restored() for item in self.saved]
+            if not isinstance(value, tuple):
+                value.clear()
+                value.update(items) if isinstance(value, set) else value.extend(items)
+        return value
+
+
+_STATE = _PLAIN + (torch.Tensor, torch.Generator, dict, list, tuple, set, collections.deque)
 
 
 class Snapshot:
-    """The state of a module, restored before every call that is compared."""
+    """The state of a module, restored before every call that is compared: buffers, and attributes that are tensors, generators, plain
+    values or containers of these. A module may change them in place, put others in their place, or add some."""
 
     def __init__(self, model):
-        self.tensors, self.values = [], []
+        self.attributes, self.buffers, self.names = [], [], []
         for module in model.modules():
+            self.names.append((module, set(vars(module))))
             for name, value in vars(module).items():
-                if isinstance(value, torch.Tensor):
-                    self.tensors.append((module, name, value, value.detach().clone()))
-                elif name not in _OWN_NAMES and isinstance(value, _PLAIN):
-                    self.values.append((module, name, value))
-        self.buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+                if name not in _OWN_NAMES and isinstance(value, _STATE):
+                    self.attributes.append((module, name, _Kept(value)))
+            for name, buffer in module._buffers.items():
+                self.buffers.append((module, name, _Kept(buffer)))
 
     def restore(self):
         with torch.no_grad():
-            for module, name, value in self.values:
-                setattr(module, name, value)
-            for module, name, original, saved in self.tensors:
-                # In place, because a captured graph may hold the address.
-                original.copy_(saved)
-                setattr(module, name, original)
-            for buffer, saved in self.buffers:
-                buffer.copy_(saved)
+            for module, names in self.names:
+                for name in [name for name, value in vars(module).items() if name not in names and isinstance(value, _STATE)]:
+                    delattr(module, name)
+            for module, name, kept in self.attributes:
+                setattr(module, name, kept.restored())
+            for module, name, kept in self.buffers:
+                module._buffers[name] = kept.restored()

@@ -552,6 +552,8 @@ class Worker:
         started = time.perf_counter()
         try:
             with torch.no_grad(), mutated:
+                for _ in range(message.get("earlier", 0)):
+                    model(*self.inputs_of(message["inputs"], True))
                 if rung is not None:
                     rung.enter()
                     try:
@@ -580,6 +582,8 @@ class Worker:
             pairs = zip(tensors_of(list(originals)), tensors_of(list(inputs)))
             reply["inputs_changed"] = not all(before.equal(after) for before, after in pairs)
             self.writes_inputs = self.writes_inputs or reply["inputs_changed"]
+            if reply["inputs_changed"] and self.source is not None:
+                hone_task.check_written(self.source, originals)
         if message["inputs"] in self.placed:
             self.placed[message["inputs"]].write_back()
         if len(descriptors) > 1:
@@ -597,11 +601,13 @@ class Worker:
         if message["keep"]:
             self.wide[slot] = wide
         inputs, mutated = self._mutated(message.get("mutant"), wide, self.inputs_of(message["inputs"]), message["seed"])
+        generator = None
         if message.get("jitter"):
-            inputs = jittered(inputs, message["jitter"], torch.Generator().manual_seed(message.get("jitter_seed", 0)))
+            generator = torch.Generator().manual_seed(message.get("jitter_seed", 0))
+            inputs = jittered(inputs, message["jitter"], generator)
         started = time.perf_counter()
         with torch.no_grad(), mutated:
-            out = run_wide(wide, inputs, lambda: self.seed(message["seed"]))
+            out = run_wide(wide, inputs, lambda: self.seed(message["seed"]), message.get("earlier", 0), generator)
         self.synchronize()
         spent = time.perf_counter() - started
         return {"tree": self.hold().add(out) if message.get("hold") else write_tree(out, descriptors[0]), "compute_s": spent}

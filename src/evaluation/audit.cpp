@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "evaluation/run_messages.h"
+#include "evaluation/trial_judge.h"
 
 namespace hone {
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr double kMutantMargin = 10;      // detected: ten times over the limit
 constexpr double kSurelySensitive = 100;  // detected by its gradient alone: ten times what detects a mutant
+constexpr double kSurelyOver = 1e9;       // a structure or a number that no limit allows
 constexpr double kUnmoved = 1e-9;         // float64 rounding, and nothing a float32 answer could show
 constexpr int kAtLeastMutants = 8;        // per instance, however long they take
 constexpr double kBudgetCalls = 30;       // in calls of the reference
@@ -38,6 +40,7 @@ class Auditor {
   Status Run() {
     leaf_ratio_.assign(truth_.cases[0].truth.leaves.size(), 0);
     HONE_RETURN_IF_ERROR(CompareConstants());
+    HONE_RETURN_IF_ERROR(CompareOwnDraws());
     // The stress instance first: mutants that it detects need not be tried again.
     for (size_t instance = truth_.instances.size(); instance-- > 0;)
       HONE_RETURN_IF_ERROR(RunMutants(instance));
@@ -66,21 +69,31 @@ class Auditor {
     for (size_t i = 0; i < one.truth.leaves.size() && i < wrong.leaves.size(); ++i) {
       if (wrong.leaves[i].shape != one.expected.leaves[i].shape) {
         // Sizes that depend on values: such an answer is refused for its shape.
-        ratio = 1e9;
+        ratio = kSurelyOver;
         if (i < leaf_ratio_.size()) leaf_ratio_[i] = ratio;
         continue;
       }
-      HONE_ASSIGN_OR_RETURN(const Distance distance, CompareLeaves(wrong, one.truth, i));
-      const Limit limit = truth_.LimitFor(one.instance, i);
-      const double off = truth_.NormShare(one.instance, i, distance) *
-                         std::max(distance.relative / std::max(limit.relative, 1e-30),
-                                  distance.scaled / std::max(limit.scaled, 1e-30));
-      const double leaf = distance.non_finite > 0 ? 1e9 : std::min(off, 1e9);
+      HONE_ASSIGN_OR_RETURN(const double leaf, OverLimit(one, wrong, i));
       if (i < leaf_ratio_.size()) leaf_ratio_[i] = std::max(leaf_ratio_[i], leaf);
       ratio = std::max(ratio, leaf);
     }
     Add(name, ratio, truth_.instances[one.instance].slot);
     return Ok();
+  }
+
+  // How many times over the limit one output is.
+  Result<double> OverLimit(const Case& one, const TensorTree& wrong, size_t i) const {
+    if (!IsFloating(one.expected.leaves[i].dtype)) {
+      // As in a trial: a single wrong one refuses a candidate.
+      HONE_ASSIGN_OR_RETURN(const double share, WrongIntegers(one, wrong, i));
+      return share > 0 ? kSurelyOver : 0.0;
+    }
+    HONE_ASSIGN_OR_RETURN(const Distance distance, CompareLeaves(wrong, one.truth, i));
+    const Limit limit = truth_.LimitFor(one.instance, i);
+    const double off = truth_.NormShare(one.instance, i, distance) *
+                       std::max(distance.relative / std::max(limit.relative, 1e-30),
+                                distance.scaled / std::max(limit.scaled, 1e-30));
+    return distance.non_finite > 0 ? kSurelyOver : std::min(off, kSurelyOver);
   }
 
   void Add(const std::string& name, double ratio, const std::string& regime) {
@@ -115,6 +128,26 @@ class Auditor {
         HONE_RETURN_IF_ERROR(Note(kAnotherAnswer, one, other.expected));
         if (ToldApart(kAnotherAnswer)) break;
       }
+    }
+    return Ok();
+  }
+
+  // Timed calls have draws of get_inputs. If the answer to one draw passes for that to another, nothing shows
+  // there that a candidate remembers.
+  Status CompareOwnDraws() {
+    const Case& one = truth_.cases[0];
+    for (const Case& other : truth_.cases) {
+      if (&other == &one || other.instance != 0 || !other.variant.empty() || !other.change.empty()) continue;
+      if (one.truth.leaves.size() != other.expected.leaves.size()) return Ok();
+      HONE_ASSIGN_OR_RETURN(const CaseLease own, builder_.Hold(one));
+      HONE_ASSIGN_OR_RETURN(const CaseLease another, builder_.Hold(other));
+      for (size_t i = 0; i < one.truth.leaves.size(); ++i) {
+        if (other.expected.leaves[i].shape != one.expected.leaves[i].shape) return Ok();
+        HONE_ASSIGN_OR_RETURN(const double over, OverLimit(one, other.expected, i));
+        if (over > kPasses) return Ok();
+      }
+      truth_.alike_draws = true;
+      return Ok();
     }
     return Ok();
   }

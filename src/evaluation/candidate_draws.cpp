@@ -71,7 +71,8 @@ Result<bool> CandidateCheck::DrawBoth(const Case& one, int draws, CaseDraws* mad
   for (int i = 0; i < draws; ++i) {
     progress_("comparing random draws", i, draws);
     const Stopwatch pair;
-    const RunRequest request = {session_.instances()[one.instance].slot, one.id, RandomSeed()};
+    RunRequest request = {session_.instances()[one.instance].slot, one.id, RandomSeed()};
+    request.earlier = one.earlier;
     HONE_ASSIGN_OR_RETURN(
         auto own, RequireTree(session_.worker(), session_.device_plane(), request, {.root = "output"}));
     HONE_ASSIGN_OR_RETURN(const std::optional<TensorTree> answer,

@@ -84,6 +84,7 @@ Result<std::optional<TensorTree>> CandidateCheck::CallSeeded(Phase phase, const 
   RunRequest request = {session_.instances()[one.instance].slot, inputs, seed};
   request.poison = true;
   request.busy = busy;
+  request.earlier = one.earlier;
   request.output_bytes = answer_bytes_;
   request.fresh = session_.truth().writes_inputs && inputs_after == nullptr;
   TreeWish wish = {.root = "output", .seconds = CallSeconds(one), .most_bytes = most_answer_bytes_};

@@ -22,6 +22,7 @@ constexpr double kRangeMargin = 0.15;    // other inputs have another typical di
 constexpr char kMeans[] = "means";
 constexpr char kSpreads[] = "spreads";
 constexpr char kShape[] = "shape";
+constexpr char kTails[] = "tails";
 constexpr char kReturning[] = "draws that come back";
 constexpr char kFollowing[] = "draws that follow each other";
 
@@ -103,6 +104,26 @@ double PermutationP(const Gram& gram, Statistic statistic, Random& random) {
   return static_cast<double>(beyond) / (kPermutations + 1);
 }
 
+// Another index of a dimension. Noise that is used again is used by neighbours, by the other half, or from
+// the other end.
+size_t Partner(size_t index, size_t size, Random& random) {
+  size_t other = index;
+  switch (random.Below(4)) {
+    case 0:
+      other = (index + 1) % size;
+      break;
+    case 1:
+      other = (index + size / 2) % size;
+      break;
+    case 2:
+      other = size - 1 - index;
+      break;
+    default:
+      break;
+  }
+  return other != index ? other : (index + 1 + random.Below(size - 1)) % size;
+}
+
 }  // namespace
 
 ElementPlan PlanElements(const std::vector<int64_t>& shape, Random& random, size_t most) {
@@ -121,7 +142,7 @@ ElementPlan PlanElements(const std::vector<int64_t>& shape, Random& random, size
     ElementPlan::Pairs pairs = {fmt::format("along dimension {}", dim), {}};
     for (size_t base = 0; base < plan.bases; ++base) {
       const size_t at = plan.elements[base], index = at / stride % size;
-      const size_t other = (index + 1 + random.Below(size - 1)) % size;
+      const size_t other = Partner(index, size, random);
       pairs.at.emplace_back(base, plan.elements.size());
       plan.elements.push_back(at - index * stride + other * stride);
     }
@@ -145,9 +166,9 @@ std::vector<DrawStatistic> CompareDraws(const ElementPlan& plan, const Draws& re
   const auto value = [&](size_t draw, size_t element) {
     return draw < half ? candidate[draw][element] : reference[draw - half][element];
   };
-  Gram means(n), spreads(n), shape(n), scale(n), total(n);
+  Gram means(n), spreads(n), shape(n), scale(n), total(n), tails(n);
   std::vector<std::vector<double>> standard(plan.elements.size());  // empty where an element says nothing
-  std::vector<double> along(n, 0), squares(n, 0);
+  std::vector<double> along(n, 0), squares(n, 0), fourths(n, 0);
   for (size_t e = 0; e < plan.elements.size(); ++e) {
     double mean = 0, variance = 0;
     for (size_t i = 0; i < n; ++i) mean += value(i, e) / static_cast<double>(n);
@@ -162,6 +183,7 @@ std::vector<DrawStatistic> CompareDraws(const ElementPlan& plan, const Draws& re
       square[i] = z[i] * z[i];
       along[i] += z[i] * std::clamp(mean / deviation, -10.0, 10.0);
       squares[i] += square[i];
+      fourths[i] += square[i] * square[i];
     }
     if (wanted(kMeans) || wanted(kReturning) || wanted(kFollowing)) means.Add(z);
     if (wanted(kSpreads)) spreads.Add(square);
@@ -178,6 +200,7 @@ std::vector<DrawStatistic> CompareDraws(const ElementPlan& plan, const Draws& re
   }
   scale.Add(along);
   total.Add(squares);
+  tails.Add(fourths);
 
   std::vector<DrawStatistic> found;
   const auto test = [&](const std::string& name, const Gram& gram, Statistic statistic) {
@@ -188,6 +211,7 @@ std::vector<DrawStatistic> CompareDraws(const ElementPlan& plan, const Draws& re
   test(kSpreads, spreads, BetweenMeans);
   test("total spread", total, BetweenMeans);
   test(kShape, shape, BetweenMeans);
+  test(kTails, tails, BetweenMeans);
   test(kReturning, means, NearestApart);
   test(kFollowing, means, Following);
   for (const ElementPlan::Pairs& pairs : plan.pairs) {

@@ -86,7 +86,7 @@ TEST(Distribution, RaisesFalseAlarmsAsOftenAsItSays) {
   for (int run = 0; run < kRuns; ++run)
     for (const DrawStatistic& statistic : Compare(static_cast<uint64_t>(run) * 7 + 1, 16, Honest))
       alarms[statistic.name] += statistic.p <= kLevel ? 1 : 0;
-  ASSERT_EQ(alarms.size(), 10u);
+  ASSERT_EQ(alarms.size(), 11u);
   for (const auto& [name, count] : alarms) {
     // Binomial with mean 6 and deviation 2.4: beyond four deviations only if the rate is another one.
     EXPECT_LE(count, 16) << name;
@@ -151,6 +151,39 @@ TEST(Distribution, SeesAMaskSharedByRowsWhereNoProductFollows) {
       }
     const double p = SmallestP(CompareDraws(plan, sides[0], sides[1], kTolerance, random));
     EXPECT_EQ(p <= kDrawsLevel, shared) << p;
+  }
+}
+
+TEST(Distribution, SeesNoiseWithoutTailsAndNoiseThatIsUsedAgainWithTheOtherSign) {
+  constexpr size_t kNoiseRows = 64, kNoiseColumns = 32;
+  Random random(17);
+  const auto uniform = [&] { return (static_cast<double>(random.Next() >> 11) + 0.5) * 0x1p-53; };
+  const auto normal = [&] {
+    return std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform());
+  };
+  const std::map<std::string, std::function<double(const std::vector<double>&)>> sides = {
+      {"normal", [&](const std::vector<double>&) { return normal(); }},
+      {"three uniforms",
+       [&](const std::vector<double>&) { return 2 * (uniform() + uniform() + uniform()) - 3; }},
+      {"the other half's noise",
+       [&](const std::vector<double>& so_far) {
+         const size_t half = kNoiseRows * kNoiseColumns / 2;
+         return so_far.size() < half ? normal() : -so_far[so_far.size() - half];
+       }},
+  };
+  for (const auto& [name, side] : sides) {
+    const ElementPlan plan = PlanElements({kNoiseRows, kNoiseColumns}, random);
+    Draws draws[2];
+    for (int which = 0; which < 2; ++which)
+      for (int i = 0; i < 64; ++i) {
+        std::vector<double> answer;
+        while (answer.size() < kNoiseRows * kNoiseColumns)
+          answer.push_back(which == 0 ? normal() : side(answer));
+        draws[which].push_back({});
+        for (const size_t at : plan.elements) draws[which].back().push_back(answer[at]);
+      }
+    const double p = SmallestP(CompareDraws(plan, draws[0], draws[1], kTolerance, random));
+    EXPECT_EQ(p <= kDrawsLevel, name != "normal") << name << ": " << p;
   }
 }
 

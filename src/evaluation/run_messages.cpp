@@ -97,6 +97,7 @@ FieldList RunRequest::Fields() {
       FieldFor<&RunRequest::hold>("hold", kMayLack),
       FieldFor<&RunRequest::fresh>("fresh", kMayLack),
       FieldFor<&RunRequest::want_inputs>("want_inputs", kMayLack),
+      FieldFor<&RunRequest::earlier>("earlier", kMayLack),
   };
   return kFields;
 }
@@ -111,6 +112,7 @@ FieldList TruthRequest::Fields() {
       FieldFor<&TruthRequest::jitter>("jitter", kMayLack),
       FieldFor<&TruthRequest::jitter_seed>("jitter_seed", kMayLack),
       FieldFor<&TruthRequest::hold>("hold", kMayLack),
+      FieldFor<&TruthRequest::earlier>("earlier", kMayLack),
   };
   return kFields;
 }

@@ -106,6 +106,7 @@ struct RunRequest {
   // get copies.
   bool fresh = false;
   bool want_inputs = false;  // the tree is that of the inputs after the call
+  uint64_t earlier = 0;      // calls on the same inputs before this one, from the same state
   static FieldList Fields();
 };
 
@@ -120,6 +121,7 @@ struct TruthRequest {
   double jitter = 0;
   uint64_t jitter_seed = 0;
   bool hold = false;
+  uint64_t earlier = 0;
   static FieldList Fields();
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/text.h"
 #include "evaluation/compare.h"
 #include "evaluation/run_messages.h"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr size_t kAlign = 64;
 constexpr size_t kOtherRoom = 8;
+// One block in so many, at random: the list of a process's mappings takes a millisecond to read.
+constexpr uint64_t kLooksAtMappings = 4;
 constexpr size_t kLeastRoom = size_t{1} << 20;
 
 size_t Aligned(size_t bytes) {
@@ -221,6 +224,8 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
     const int calls = block.warms_up ? 0 : block.calls;  // nobody asks what a warm-up answered
     span.forms = ReadForms(reply->body.numbers, reply->body.odd, calls);
     const Status read = ReadAnswers(reply->body.answers, calls, &span.forms);
+    if (is_candidate_ && read.ok() && calls > 0 && RandomU64() % kLooksAtMappings == 0)
+      HONE_RETURN_IF_ERROR(RefuseInputsAsAnswers(reply->body.answers, inputs->fd(), &span.forms));
     if (!read.ok() && read.error().kind == ErrorKind::kUnavailable) {
       reads_memory_ = false;  // for good: this kernel does not allow it
       return Run(block);
@@ -287,6 +292,21 @@ Status TimedSide::ReadAnswers(const Json& addresses, int calls, std::vector<Answ
       HONE_RETURN_IF_ERROR(ReadPeerMemory(worker_.pid(), address, to));
     }
   return ReadOthers(forms);
+}
+
+// Nothing is copied here, so an input could be told to be the answer: also through a second mapping of its
+// memory, at another address.
+Status TimedSide::RefuseInputsAsAnswers(const Json& addresses, int inputs, std::vector<AnswerForm>* forms) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<AddressRange> ranges, PeerMappingsOf(worker_.pid(), inputs));
+  for (size_t call = 0; call < forms->size() && addresses.is_array() && call < addresses.size(); ++call)
+    for (size_t i = 0; i < form_.leaves.size() && i < addresses[call].size(); ++i) {
+      const TensorLeaf& leaf = form_.leaves[i];
+      if (leaf.bytes == 0 || !leaf.shared.empty() || !addresses[call][i].is_number_integer()) continue;
+      const auto address = static_cast<uint64_t>(addresses[call][i].get<int64_t>());
+      for (const AddressRange& range : ranges)
+        (*forms)[call].lost = (*forms)[call].lost || range.Holds(address);
+    }
+  return Ok();
 }
 
 // Answers of another form lie behind the others. They may take several times the room that was expected, and

@@ -99,6 +99,7 @@ class TimedSide {
   Result<std::shared_ptr<TimedRegion>> AnswersAt(const Block& block);
   Status ReadAnswers(const Json& addresses, int calls, std::vector<AnswerForm>* forms);
   Status ReadOthers(std::vector<AnswerForm>* forms);
+  Status RefuseInputsAsAnswers(const Json& addresses, int inputs, std::vector<AnswerForm>* forms);
   // Nothing: the candidate failed.
   template <class Request>
   Result<std::optional<WorkerReply<typename Request::Reply>>> Ask(const Request& request,

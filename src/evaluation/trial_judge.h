@@ -11,6 +11,9 @@ namespace hone {
 Result<Trial> JudgeTrial(const Truth& truth, const Case& one, const TensorTree& answer,
                          const TensorTree& inputs_after);
 
+// The share of an output's integers or booleans that are wrong; what rounding decides is never wrong.
+Result<double> WrongIntegers(const Case& one, const TensorTree& answer, size_t leaf);
+
 // How far a Python number of an answer may be from PyTorch's `want`, on inputs of the task's own.
 double NumberLimit(const Truth& truth, size_t number, double want, bool whole);
 

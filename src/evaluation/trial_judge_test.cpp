@@ -195,6 +195,23 @@ TEST(TrialJudge, RefusesMemoryOfOthersAndOtherLayouts) {
   EXPECT_FALSE(IsBad(*JudgeTrial(passes_on, passes_on.cases[0], made({1}, "input"), Inputs(1))));
 }
 
+TEST(TrialJudge, MayOverflowWherePyTorchDoesAndNowhereElse) {
+  const auto numbers = [](const std::vector<double>& values) {
+    return HandTree({{"float32", {static_cast<int64_t>(values.size())}, values}});
+  };
+  Truth truth =
+      OneCase(numbers({1, INFINITY, -INFINITY, 2}), HandTree({{"float64", {4}, {1, 1e40, -1e40, 2}}}));
+  truth.cases[0].reference_error[0].non_finite = 2;
+  const auto refused = [&](const std::vector<double>& values) {
+    const Trial trial = *JudgeTrial(truth, truth.cases[0], numbers(values), Inputs(1));
+    return trial.leaves[0].distance.non_finite > 0;
+  };
+  EXPECT_FALSE(refused({1, INFINITY, -INFINITY, 2})) << "PyTorch's own answer";
+  EXPECT_TRUE(refused({1, INFINITY, INFINITY, 2})) << "another sign";
+  EXPECT_TRUE(refused({1, NAN, -INFINITY, 2}));
+  EXPECT_TRUE(refused({INFINITY, INFINITY, -INFINITY, 2})) << "PyTorch is finite there";
+}
+
 TEST(TrialJudge, AnOverflowIsToldFromOtherMistakes) {
   Trial trial;
   trial.leaves.resize(2);

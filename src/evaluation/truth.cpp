@@ -182,6 +182,16 @@ void Truth::CheckAccuracy() {
       if (Epsilon(one.expected.leaves[i].dtype) == 0) continue;
       const double error = one.reference_error[i].relative;
       if (error <= kLargestError && one.reference_error[i].non_finite == 0) continue;
+      if (one.reference_error[i].non_finite > 0) {
+        doubts.push_back(
+            {DoubtKind::kInaccurateReference,
+             fmt::format(
+                 "{} of {} numbers of PyTorch's own {} are infinite or NaN where float64's are not ({}). "
+                 "Use another dtype, or smaller inputs in get_inputs",
+                 one.reference_error[i].non_finite, one.reference_error[i].elements,
+                 one.expected.leaves[i].path, one.id)});
+        return;
+      }
       doubts.push_back(
           {DoubtKind::kInaccurateReference,
            fmt::format("PyTorch's own {} is off by {} of its norm against float64 ({}); the largest error "

@@ -70,6 +70,9 @@ struct Case {
   // needed (TruthBuilder::Hold).
   bool transient = false;
 
+  // Calls on the same inputs before the one that is compared; for modules that keep state.
+  uint64_t earlier = 0;
+
   bool is_another_batch() const { return change == "fewer" || change == "more"; }
 };
 
@@ -99,6 +102,7 @@ struct Truth {
   // Inputs that get_inputs makes the same under every seed, by name, where work on them could be done ahead
   // of the clock; empty if there are none.
   std::string fixed_inputs;
+  bool alike_draws = false;    // the answer to one draw of get_inputs passes for that to another
   bool stateful = false;       // a second call gives another answer
   bool random = false;         // another seed gives another answer
   bool writes_inputs = false;  // a call changes its inputs

@@ -38,6 +38,9 @@ constexpr double kOtherDraws = 1e-2;
 constexpr size_t kTrimBytes = size_t{1} << 28;
 constexpr int kNearby = 6;  // float64 runs that show which integers depend on rounding
 constexpr double kJitterUlp = 16;
+// A change of a case: the answer of a later call. State that is never kept shows in it.
+constexpr char kLaterCall[] = "later call";
+constexpr uint64_t kEarlierCalls = 2;
 
 // The largest relative distance; 1 where the two have not the same form.
 Result<double> LargestDistance(const TensorTree& a, const TensorTree& b) {
@@ -260,6 +263,7 @@ Result<bool> TruthBuilder::MakeValues(Case* made, bool may_fail) {
   made->inputs = std::move(*inputs);
   const Stopwatch watch;
   RunRequest run = {truth_.instances[made->instance].slot, made->id, made->call_seed};
+  run.earlier = made->earlier;
   HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> expected, Ask(run, "output", may_fail));
   if (!expected) return false;
   made->expected = std::move(*expected);
@@ -290,7 +294,9 @@ Result<std::optional<Case>> TruthBuilder::MakeCase(size_t instance, const std::s
     request.regime = owner.regime;
     request.draw = regimes_[instance].draw;
   }
-  if (!change.empty()) {
+  if (change == kLaterCall) {
+    made.earlier = kEarlierCalls;
+  } else if (!change.empty()) {
     request.change = change;
     for (const TensorLeaf& leaf : truth_.cases[0].expected.leaves)
       request.output_shapes.push_back(leaf.shape);
@@ -348,10 +354,14 @@ Result<std::optional<std::vector<Distance>>> TruthBuilder::DrawOwnError(const Ca
   }
   std::optional<TensorTree> own, exact;
   if (inputs) {
-    HONE_ASSIGN_OR_RETURN(own, Ask(RunRequest{slot, kNear, one.call_seed}, "output", true));
+    RunRequest run = {slot, kNear, one.call_seed};
+    run.earlier = one.earlier;
+    HONE_ASSIGN_OR_RETURN(own, Ask(run, "output", true));
   }
   if (own) {
-    HONE_ASSIGN_OR_RETURN(exact, Ask(TruthRequest{slot, kNear, one.call_seed, !lean_}, "output", true));
+    TruthRequest run = {slot, kNear, one.call_seed, !lean_};
+    run.earlier = one.earlier;
+    HONE_ASSIGN_OR_RETURN(exact, Ask(run, "output", true));
   }
   (void)worker_.Call(DropRequest{{}, {kNear}}, 60);
   if (!exact || own->leaves.size() != exact->leaves.size()) return std::optional<std::vector<Distance>>();
@@ -368,7 +378,8 @@ Result<std::optional<std::vector<Distance>>> TruthBuilder::DrawOwnError(const Ca
 
 Status TruthBuilder::AddTruth(Case* made) {
   const TreeWish wish = {.root = "output", .trim = made->expected.size + made->inputs.size > kTrimBytes};
-  const TruthRequest request = {truth_.instances[made->instance].slot, made->id, made->call_seed, !lean_};
+  TruthRequest request = {truth_.instances[made->instance].slot, made->id, made->call_seed, !lean_};
+  request.earlier = made->earlier;
   HONE_ASSIGN_OR_RETURN(auto truth, AskForTree(worker_, plane_, request, wish));
   bool usable = truth.ok();
   if (usable) {
@@ -463,8 +474,9 @@ Status TruthBuilder::AddNearby(Case* made) {
       error = std::max(error, distance.typical > 0 ? distance.relative : 0);
   const double size = std::clamp(4 * error, kJitterUlp * Epsilon(Dtype::kF32), 1e-3);
   for (int i = 0; i < kNearby; ++i) {
-    const TruthRequest request = {
+    TruthRequest request = {
         truth_.instances[made->instance].slot, made->id, made->call_seed, !lean_, "", size, RandomSeed()};
+    request.earlier = made->earlier;
     HONE_ASSIGN_OR_RETURN(std::optional<TensorTree> tree, Ask(request, "output", true));
     if (!tree || tree->leaves.size() != made->truth.leaves.size()) continue;
     made->nearby.push_back(std::move(*tree));
@@ -546,7 +558,23 @@ Status TruthBuilder::AddMixedCase(const Progress& progress) {
   return Ok();
 }
 
+// Every other case starts from the module's first state, where a module that keeps none is right too.
+Status TruthBuilder::AddLaterCall(const Progress& progress) {
+  if (!truth_.stateful) return Ok();
+  progress("calling the reference several times", 0, 0);
+  HONE_ASSIGN_OR_RETURN(std::optional<Case> made, MakeCase(0, "a later call", "", kLaterCall, true));
+  if (made && truth_.IsAccurate(*made)) {
+    truth_.cases.push_back(std::move(*made));
+    return Ok();
+  }
+  Discard(made);
+  truth_.remarks.push_back(
+      "what the module keeps from call to call was not checked: PyTorch is inaccurate there");
+  return Ok();
+}
+
 Status TruthBuilder::AddChangedCases(const Progress& progress) {
+  HONE_RETURN_IF_ERROR(AddLaterCall(progress));
   const size_t bytes = truth_.cases[0].inputs.size + truth_.cases[0].expected.size;
   if (call_s_ <= kMixedCall && bytes <= kCheapDeviceBytes) HONE_RETURN_IF_ERROR(AddMixedCase(progress));
   if (call_s_ > kCheapCall || bytes > (plane_ != nullptr ? kCheapDeviceBytes : kCheapBytes)) {

@@ -85,6 +85,7 @@ class TruthBuilder {
   Status AddRareCases(const Progress& progress);
   // Rows of several regimes in one input.
   Status AddMixedCase(const Progress& progress);
+  Status AddLaterCall(const Progress& progress);
   Status AddVariant(const std::string& variant);
   Result<BuildReply> BuildInstance(const std::string& slot, const Regime& regime);
   // Returns nothing if the reference refuses the case and `may_fail`.

@@ -1,8 +1,16 @@
 #include "process/peer_memory.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+
+#include "base/files.h"
+#include "base/text.h"
 
 namespace hone {
 
@@ -18,6 +26,23 @@ Status ReadPeerMemory(pid_t pid, uint64_t address, std::span<std::byte> to) {
     to = to.subspan(static_cast<size_t>(got));
   }
   return Ok();
+}
+
+Result<std::vector<AddressRange>> PeerMappingsOf(pid_t pid, int fd) {
+  struct stat file {};
+  if (fstat(fd, &file) != 0) return Error{ErrorKind::kInternal, "cannot look at a memory file"};
+  HONE_ASSIGN_OR_RETURN(const std::string maps, ReadFile(fmt::format("/proc/{}/maps", pid)));
+  std::vector<AddressRange> found;
+  for (const std::string& line : Split(maps, '\n')) {
+    AddressRange range;
+    unsigned major_number = 0, minor_number = 0;
+    unsigned long long inode = 0;
+    const int read = std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %llu", &range.begin,
+                                 &range.end, &major_number, &minor_number, &inode);
+    if (read == 5 && inode == file.st_ino && makedev(major_number, minor_number) == file.st_dev)
+      found.push_back(range);
+  }
+  return found;
 }
 
 }  // namespace hone

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
+
+#include "base/unique_fd.h"
 
 namespace hone {
 namespace {
@@ -33,6 +37,26 @@ TEST(PeerMemory, ReadsAStoppedChildAndRefusesAddressesThatAreNotThere) {
   waitpid(child, nullptr, 0);
   close(ready[0]);
   close(ready[1]);
+}
+
+TEST(PeerMemory, FindsEveryMappingOfAFileAndNoOther) {
+  UniqueFd file(memfd_create("one", MFD_CLOEXEC)), other(memfd_create("two", MFD_CLOEXEC));
+  const size_t bytes = 3 << 12;
+  ASSERT_EQ(ftruncate(file.get(), bytes), 0);
+  ASSERT_EQ(ftruncate(other.get(), bytes), 0);
+  const auto map = [&](int fd) {
+    return reinterpret_cast<uint64_t>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  };
+  const uint64_t first = map(file.get()), again = map(file.get()), elsewhere = map(other.get());
+  const Result<std::vector<AddressRange>> found = PeerMappingsOf(getpid(), file.get());
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  const auto holds = [&](uint64_t address) {
+    return std::any_of(found->begin(), found->end(),
+                       [&](const AddressRange& one) { return one.Holds(address); });
+  };
+  EXPECT_TRUE(holds(first + 5) && holds(again + bytes - 1));
+  EXPECT_FALSE(holds(elsewhere) || holds(reinterpret_cast<uint64_t>(&bytes)));
+  for (const uint64_t at : {first, again, elsewhere}) munmap(reinterpret_cast<void*>(at), bytes);
 }
 
 }  // namespace

@@ -284,6 +284,7 @@ JudgeContext ContextOf(const ReferenceSession& session) {
   context.allow_blind = session.options().allow_blind;
   context.remarks = session.truth().remarks;
   context.fixed_inputs = session.truth().fixed_inputs;
+  context.alike_draws = session.truth().alike_draws;
   context.degenerate = session.card().degenerate;
   context.degenerate_rule = session.card().degenerate_rule;
   const LimitRule& rule = session.truth().rule;
@@ -304,10 +305,16 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
   v.notes.insert(v.notes.end(), context.remarks.begin(), context.remarks.end());
   for (const Doubt& doubt : context.doubts)
     if (IsAllowed(doubt, context)) v.notes.push_back("not checked: " + doubt.detail);
-  const std::string fixed = context.fixed_inputs +
-                            " is the same under every seed, or one of a few, so what depends on it can be "
-                            "computed once and remembered";
-  if (!context.fixed_inputs.empty()) v.notes.push_back(fixed);
+  const std::string fixed =
+      context.fixed_inputs.empty() && context.alike_draws
+          ? "draws of get_inputs hardly differ: the answer to one passes for that to another, so a "
+            "remembered "
+            "answer would go undetected in timed calls"
+          : context.fixed_inputs +
+                " is the same under every seed, or one of a few, so what depends on it can be "
+                "computed once and remembered";
+  const bool may_remember = !context.fixed_inputs.empty() || context.alike_draws;
+  if (may_remember) v.notes.push_back(fixed);
   for (const MutantResult& mutant : context.mutants)
     if (!mutant.told_apart) v.blind_spots.push_back(mutant.name);
   v.mutants_total = static_cast<int>(context.mutants.size());
@@ -369,7 +376,7 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     v.Decide(Reason::kMachineBusy, *unsure);
     return v;
   }
-  if (v.vs_best.low > 1 && !context.fixed_inputs.empty() && !context.allow_blind) {
+  if (v.vs_best.low > 1 && may_remember && !context.allow_blind) {
     v.Decide(Reason::kFixedInputs,
              fixed + "; draw it in get_inputs with torch's generator, or pass --allow-blind");
     return v;

@@ -28,6 +28,7 @@ struct JudgeContext {
   std::vector<Doubt> doubts;  // why the task cannot tell right from wrong
   bool allow_blind = false;   // --allow-blind: a blind input, parameter or output is a note
   std::vector<std::string> remarks;
+  bool alike_draws = false;  // truth.h
   std::string fixed_inputs;  // inputs that are the same in all timed calls (truth.h)
   std::string degenerate;    // one sentence if the task's output does not depend on its inputs
   std::string degenerate_rule;

@@ -840,6 +840,16 @@ TEST(Judge, TimesOfInputsThatNeverChangeAreNotAccepted) {
   EXPECT_EQ(Judge(Good(), context).verdict, "accepted");
 }
 
+TEST(Judge, TimesOfInputsThatHardlyDifferAreNotAccepted) {
+  JudgeContext context = Context();
+  context.alike_draws = true;
+  const Verdict v = Judge(Good(), context);
+  EXPECT_EQ(v.reason, "fixed-inputs");
+  EXPECT_NE(v.detail.find("hardly differ"), std::string::npos);
+  context.allow_blind = true;
+  EXPECT_EQ(Judge(Good(), context).verdict, "accepted");
+}
+
 TEST(Judge, NothingIsDecidedWhereEveryRoundWasVoid) {
   Measurement m = Good();
   for (Contestant& one : m.timing->contestants) one.rounds.clear();

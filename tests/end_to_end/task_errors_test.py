@@ -54,6 +54,12 @@ BAD = {
     "too many inputs": (change("[torch.randn(4, 8)]", "[torch.randn(4, 8), 3]"), 12, ["returns 2 values, but forward takes 1 argument (x)"]),
     "strange dtype out": (change("torch.relu(self.linear(x))", "self.linear(x).to(torch.uint16)"), 9, ["dtype uint16", "cannot compare", "float32"]),
     "strange dtype in": (change("[torch.randn(4, 8)]", "[torch.randn(4, 8).to(torch.float8_e5m2)]"), 12, ["float8_e5m2", "in forward"]),
+    "sparse input": (change("[torch.randn(4, 8)]", "[torch.randn(4, 8).to_sparse()]"), 12, ["layout sparse_coo", "indices and values"]),
+    "inputs in one memory, and written": (
+        change("[torch.randn(4, 8)]", "(lambda a: [a, a[:2]])(torch.randn(4, 8))").replace("forward(self, x)", "forward(self, x, y)").replace(
+            "torch.relu(self.linear(x))", "self.linear(x.mul_(2)) + y.sum()"
+        ), 12, ["inputs 0 and 1 share memory", "clone()"],
+    ),
     "sparse output": (change("torch.relu(self.linear(x))", "torch.relu(self.linear(x)).to_sparse()"), 9, ["a sparse tensor", "to_dense()"]),
     "too many tensors": (change("torch.relu(self.linear(x))", "[x[0]] * 5000"), 9, ["5000 tensors", "stack them"]),
     "dataclass output": (
@@ -111,7 +117,7 @@ def first_problem(path, number):
     for verb, message in (
         ("load", {"path": str(path), "name": "task_%d" % number, "class": "Model"}), ("init_inputs", {}),
         ("build", {"slot": "default", "class": "Model", "seed": 1}), ("make_inputs", {"inputs": "one", "seed": 1, "slot": "default"}),
-        ("run", {"slot": "default", "inputs": "one", "seed": 1}),
+        ("run", {"slot": "default", "inputs": "one", "seed": 1, "fresh": True}),
     ):
         reply = ask(worker, verb, **message)
         if not reply["ok"]:
