@@ -48,6 +48,9 @@ FixEdits FixConstexprGlobal(const FixRequest& request) {
   const PyNode* statement = bindings->front().node;
   const PyNode* value = bindings->front().value;
   if (value == nullptr || statement->parent != scopes.module()) return {};
+  // Triton does not look into a constexpr dictionary or list.
+  for (PyKind kind : {PyKind::kDict, PyKind::kList, PyKind::kSet, PyKind::kTuple, PyKind::kComprehension})
+    if (value->Is(kind)) return {};
   const bool plain =
       statement->Is(PyKind::kAssign) && statement->args.size() == 1 && statement->args[0]->IsName(name->name);
   const bool annotated = statement->Is(PyKind::kAnnAssign) && statement->value == value;
