@@ -31,7 +31,8 @@ OrderedJson ToJson(const std::vector<Finding>& findings) {
   return json;
 }
 
-std::string ApplyEdits(const std::string& text, const std::vector<Finding>& findings, int* applied) {
+std::string ApplyEdits(const std::string& text, const std::vector<Finding>& findings, int* applied,
+                       std::vector<size_t>* places) {
   std::vector<TextEdit> taken;
   const auto clashes = [&](const TextEdit& edit) {
     return std::any_of(taken.begin(), taken.end(), [&](const TextEdit& other) {
@@ -46,6 +47,7 @@ std::string ApplyEdits(const std::string& text, const std::vector<Finding>& find
     if (finding.edits.empty()) continue;
     if (std::any_of(finding.edits.begin(), finding.edits.end(), clashes)) continue;
     if (applied != nullptr) ++*applied;
+    if (places != nullptr) places->push_back(static_cast<size_t>(&finding - findings.data()));
     for (const TextEdit& edit : finding.edits) {
       const bool known = std::any_of(taken.begin(), taken.end(), [&](const TextEdit& other) {
         return edit.start == other.start && edit.end == other.end && edit.replacement == other.replacement;

@@ -29,14 +29,16 @@ struct Finding {
   uint32_t column = 0;
   std::string message;
   std::string fix;
-  // Not empty when --fix can do it: mechanical, and meaning the same.
+  // Not empty when --fix can do it: there is one right answer (analysis/fixes).
   std::vector<TextEdit> edits;
 };
 
 // The JSON form: rule, severity, line, column, message, fix, fixable.
 OrderedJson ToJson(const std::vector<Finding>& findings);
 
-// Applies every edit that does not overlap an earlier one; `applied` counts the findings that were fixed.
-std::string ApplyEdits(const std::string& text, const std::vector<Finding>& findings, int* applied);
+// Applies every edit that does not overlap an earlier one; `applied` counts the findings that were fixed,
+// `taken` gets their places in `findings`.
+std::string ApplyEdits(const std::string& text, const std::vector<Finding>& findings, int* applied,
+                       std::vector<size_t>* taken = nullptr);
 
 }  // namespace hone

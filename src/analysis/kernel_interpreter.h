@@ -122,6 +122,7 @@ class KernelInterpreter {
   std::map<std::pair<int, const PyNode*>, size_t> reported_;
   int steps_left_ = 0;
   int call_depth_ = 0;
+  int global_depth_ = 0;
   size_t loop_base_ = 0;  // loops below this belong to callers
   int loop_count_ = 0;
   int uncertain_ = 0;  // depth of branches that may not be compiled at all

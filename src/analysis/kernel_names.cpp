@@ -183,7 +183,14 @@ KernelValue KernelInterpreter::GlobalValue(const PyNode* node, const Binding& bi
     return value;
   }
   const std::string dotted = scopes_.Resolve(binding.value);
-  if (StartsWith(dotted, "triton.language")) return Eval(binding.value);
+  if (StartsWith(dotted, "triton.language")) {
+    // tl = tl.math: a name that stands for itself.
+    if (global_depth_ >= kMaxCallDepth) return {};
+    ++global_depth_;
+    value = Eval(binding.value);
+    --global_depth_;
+    return value;
+  }
   if (binding.value->Is(PyKind::kCall) &&
       scopes_.Resolve(binding.value->value) == "triton.language.constexpr")
     return KernelValue::Constexpr(values_.Eval(binding.value));

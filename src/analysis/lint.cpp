@@ -6,6 +6,7 @@
 
 #include "analysis/check.h"
 #include "analysis/facts.h"
+#include "analysis/fixes/fix.h"
 #include "base/text.h"
 
 namespace hone {
@@ -69,6 +70,7 @@ LintReport LintSource(const std::string& path, const std::string& text, const Li
   };
   report.findings.erase(std::unique(report.findings.begin(), report.findings.end(), same),
                         report.findings.end());
+  OfferFixes(*candidate, &report.findings);
   report.kernel_class = Classify(*candidate, &report.evidence);
   report.facts = CollectFacts(*candidate);
   return report;

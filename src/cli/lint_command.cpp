@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 #include "analysis/check.h"
 #include "analysis/lint.h"
+#include "analysis/mend.h"
+#include "base/diff.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -32,6 +35,7 @@ struct LintArguments {
   bool json = false;
   bool sarif = false;
   bool fix = false;
+  bool diff = false;
   bool rules = false;
   int jobs = 0;
 };
@@ -40,8 +44,12 @@ struct FileResult {
   std::string text;
   std::optional<LintReport> report;
   std::string error;
-  int fixed = 0;
+  std::vector<AppliedFix> fixes;
+  std::string diff;
 };
+
+// A diff is for people; a candidate has fewer lines.
+constexpr int kMostDiffLines = 100000;
 
 bool IsSource(const fs::path& path) {
   for (const char* suffix : {".py", ".cu", ".cuh", ".cpp", ".cc"})
@@ -71,6 +79,22 @@ std::vector<std::string> CollectFiles(const std::vector<std::string>& paths) {
   return out;
 }
 
+// The file that the path leads to keeps its permissions; a link stays a link.
+Status Overwrite(const std::string& path, const std::string& text) {
+  std::error_code code;
+  const fs::path target = fs::canonical(path, code);
+  struct stat info {};
+  if (code || stat(target.c_str(), &info) != 0)
+    return Error{ErrorKind::kNotFound, fmt::format("{} is gone; nothing was written", path)};
+  if ((info.st_mode & 0222) == 0 || access(target.c_str(), W_OK) != 0)
+    return Error{ErrorKind::kIo, fmt::format("{} is read-only; nothing was written", path)};
+  HONE_RETURN_IF_ERROR(WriteFileAtomic(target, text, info.st_mode & 07777));
+  // The mode of a new file is subject to the umask.
+  if (chmod(target.c_str(), info.st_mode & 07777) != 0)
+    return Error{ErrorKind::kIo, fmt::format("cannot keep the permissions of {}", path)};
+  return Ok();
+}
+
 FileResult LintFile(const std::string& path, const LintArguments& arguments, const LintOptions& options) {
   FileResult result;
   Result<std::string> text = ReadFile(path, 8u << 20);
@@ -79,20 +103,25 @@ FileResult LintFile(const std::string& path, const LintArguments& arguments, con
     return result;
   }
   result.text = std::move(*text);
-  result.report = LintSource(path, result.text, options);
-  // A fix can uncover another (an import makes the next line readable), so a few rounds are allowed.
-  for (int round = 0; arguments.fix && round < 4; ++round) {
-    int applied = 0;
-    const std::string fixed = ApplyEdits(result.text, result.report->findings, &applied);
-    if (applied == 0 || fixed == result.text) break;
-    if (Status written = WriteFileAtomic(path, fixed); !written.ok()) {
-      result.error = written.error().message;
-      break;
-    }
-    result.fixed += applied;
-    result.text = fixed;
+  if (!arguments.fix) {
     result.report = LintSource(path, result.text, options);
+    return result;
   }
+  MendedSource mended = MendSource(path, result.text, options);
+  if (mended.changed()) {
+    if (arguments.diff)
+      result.diff = MakeUnifiedDiff(result.text, mended.text, path, path, kMostDiffLines).text;
+    else if (Status written = Overwrite(path, mended.text); !written.ok())
+      result.error = written.error().message;
+  }
+  // What could not be written is reported as it is.
+  if (!result.error.empty()) {
+    result.report = LintSource(path, result.text, options);
+    return result;
+  }
+  result.text = std::move(mended.text);
+  result.report = std::move(mended.report);
+  result.fixes = std::move(mended.fixes);
   return result;
 }
 
@@ -147,6 +176,16 @@ Result<int> ExplainRule(const std::string& rule) {
                                close.empty() ? "; see --rules" : "; did you mean " + close + "?"));
 }
 
+// What was mended, then what is left.
+void PrintFile(const std::string& path, const FileResult& result) {
+  for (const AppliedFix& fix : result.fixes) {
+    fmt::print("{}:{}: fixed [{}]\n", path, fix.line, fix.rule);
+    for (const std::string& line : Lines(fix.before)) fmt::print("  - {}\n", SafeForTerminal(line));
+    for (const std::string& line : Lines(fix.after)) fmt::print("  + {}\n", SafeForTerminal(line));
+  }
+  fmt::print("{}", ToText(*result.report, result.text, isatty(STDOUT_FILENO) != 0));
+}
+
 int Print(const std::vector<std::string>& files, std::vector<FileResult> results,
           const LintArguments& arguments) {
   bool errors = false;
@@ -155,6 +194,7 @@ int Print(const std::vector<std::string>& files, std::vector<FileResult> results
   std::vector<LintReport> reports;
   OrderedJson array = OrderedJson::array();
   size_t counts[3] = {0, 0, 0};
+  size_t fixed = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     FileResult& result = results[i];
     if (!result.error.empty()) {
@@ -165,14 +205,18 @@ int Print(const std::vector<std::string>& files, std::vector<FileResult> results
     if (!result.report) continue;
     errors = errors || result.report->has_errors();
     for (const Finding& finding : result.report->findings) ++counts[static_cast<int>(finding.severity)];
-    if (arguments.json)
-      array.push_back(ToJson(*result.report));
-    else if (arguments.sarif)
+    fixed += result.fixes.size();
+    if (arguments.json) {
+      OrderedJson file = ToJson(*result.report);
+      if (arguments.fix) file["fixes"] = ToJson(result.fixes);
+      if (arguments.diff) file["diff"] = result.diff;
+      array.push_back(std::move(file));
+    } else if (arguments.sarif)
       reports.push_back(std::move(*result.report));
-    else {
-      fmt::print("{}", ToText(*result.report, result.text, isatty(STDOUT_FILENO) != 0));
-      if (result.fixed > 0) fmt::print("{}: {} fixed\n", files[i], result.fixed);
-    }
+    else if (arguments.diff)
+      fmt::print("{}", SafeForTerminal(result.diff));
+    else
+      PrintFile(files[i], result);
   }
   OrderedJson json = {{"files", array}};
   if (unreadable > 0) json["unreadable"] = failures;
@@ -180,9 +224,10 @@ int Print(const std::vector<std::string>& files, std::vector<FileResult> results
     fmt::print("{}\n", DumpJson(json, 1));
   else if (arguments.sarif)
     fmt::print("{}\n", DumpJson(ToSarif(reports), 1));
-  else
-    fmt::print("{}, {}, {}, {}{}\n", Count(results.size() - unreadable, "file"), Count(counts[0], "error"),
+  else if (!arguments.diff)
+    fmt::print("{}, {}, {}, {}{}{}\n", Count(results.size() - unreadable, "file"), Count(counts[0], "error"),
                Count(counts[1], "warning"), Count(counts[2], "note"),
+               arguments.fix ? fmt::format(", {} fixed", fixed) : "",
                unreadable == 0 ? "" : fmt::format("; {} could not be read", Count(unreadable, "file")));
   return unreadable > 0 ? kExitCannot : errors ? kExitRejected : kExitAccepted;
 }
@@ -191,6 +236,7 @@ Result<int> RunLint(const LintArguments& arguments) {
   if (arguments.rules) return ShowRules();
   if (!arguments.explain.empty()) return ExplainRule(arguments.explain);
   if (arguments.paths.empty()) return LintUsage("name at least one file or folder");
+  if (arguments.diff && !arguments.fix) return LintUsage("--diff shows what --fix would do; give both");
   LintOptions options;
   if (!arguments.triton.empty()) {
     options.triton_versions = TritonVersionMask(arguments.triton);
@@ -219,7 +265,9 @@ void AddLintCommand(CommandTable& table) {
   command.Add("PATH", &arguments->paths, "Files, or folders to search for .py, .cu, .cuh, .cpp and .cc");
   command.Add("--json", &arguments->json, "Print facts, kernel class and findings as JSON");
   command.Add("--sarif", &arguments->sarif, "Print the findings as SARIF 2.1.0").Excludes("--json");
-  command.Add("--fix", &arguments->fix, "Apply safe mechanical fixes to the files");
+  command.Add("--fix", &arguments->fix, "Mend what has one right answer, in the files themselves");
+  command.Add("--diff", &arguments->diff,
+              "With --fix: print the changes as a unified diff and write nothing");
   command.Add("--rules", &arguments->rules, "List all rules");
   command.Add("--explain", &arguments->explain, "Explain one rule").Placeholder("RULE");
   command.Add("--task", &arguments->task, "Task of the candidates; gives shapes and weights to the checks")
@@ -232,6 +280,7 @@ void AddLintCommand(CommandTable& table) {
   command.Note("Exit code: 0 no errors, 1 an error was found, 2 wrong usage, 3 a file could not be read.");
   command.Example("hone lint my_gru.py --task tasks/39_GRU.py");
   command.Example("hone lint kernels/ --json | jq '.files[].findings[]'");
+  command.Example("hone lint my_gru.py --fix --diff");
   command.Example("hone lint --explain missing-sync");
   command.Runs([arguments] { return RunLint(*arguments); });
 }

@@ -43,6 +43,7 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
   HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> made, Propose(key, parent, inputs));
   if (!made) return made;
   HONE_ASSIGN_OR_RETURN(CandidateRecord current, Judge(*made));
+  HONE_ASSIGN_OR_RETURN(current, MendMechanically(current));
   CandidateRecord best = current;
   Json history = Json::array();
   for (int repair = 1; repair <= options_.repairs; ++repair) {
@@ -60,6 +61,7 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
     HONE_ASSIGN_OR_RETURN(made, Propose(fmt::format("{}.repair{}", key, repair), current.key, inputs));
     if (!made) break;
     HONE_ASSIGN_OR_RETURN(current, Judge(*made));
+    HONE_ASSIGN_OR_RETURN(current, MendMechanically(current));
     if (IsRight(current) && (!IsRight(best) || current.vs_best > best.vs_best)) best = current;
   }
   return std::optional<CandidateRecord>(IsRight(best) ? best : current);

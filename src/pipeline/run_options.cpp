@@ -6,6 +6,7 @@ Json ToJson(const RunOptions& options) {
   return {{"proposer", options.proposer},
           {"seeds", options.seeds},
           {"repairs", options.repairs},
+          {"mend", options.mend},
           {"analysis", options.analysis},
           {"class_check", options.class_check},
           {"tuning", options.tuning},
@@ -30,6 +31,8 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.proposer = GetString(json, "proposer", options.proposer);
   options.seeds = static_cast<int>(GetInt(json, "seeds", options.seeds));
   options.repairs = static_cast<int>(GetInt(json, "repairs", options.repairs));
+  // Runs of older versions were made without.
+  options.mend = GetBool(json, "mend", false);
   options.analysis = GetBool(json, "analysis", options.analysis);
   options.class_check = GetBool(json, "class_check", options.class_check);
   options.tuning = GetBool(json, "tuning", options.tuning);

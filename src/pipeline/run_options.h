@@ -23,6 +23,7 @@ struct RunOptions {
                                     // "import"
   int seeds = 2;
   int repairs = 3;
+  bool mend = true;         // mechanical repair before a model is asked for one
   bool analysis = true;     // algorithm analysis of seeds that failed or lost
   bool class_check = true;  // an algorithm candidate must be what the analysis asked for
   bool tuning = true;

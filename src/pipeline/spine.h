@@ -66,6 +66,8 @@ class Spine {
                                                           const std::string& call_type,
                                                           const std::string& repair_type, PromptInputs inputs,
                                                           const std::optional<AnalysisRecord>& asked);
+  // The failed candidate, or what mechanical repair makes of it if that got as far (mending.cpp).
+  Result<CandidateRecord> MendMechanically(const CandidateRecord& failed);
   Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
 
   // An agent's sitting (agent_stage.cpp).

@@ -91,7 +91,11 @@ class FakeJudge : public CandidateJudge {
     if (fail_after >= 0 && static_cast<int>(judged.size()) > fail_after)
       return Error{ErrorKind::kIo, "the machine is on fire."};
     Judged out;
-    const std::vector<std::string> fate = Split(After(candidate.source, "# fate: "), ' ');
+    // What it would be if it were mended: an import that it lacks.
+    const bool mended =
+        Contains(candidate.source, "import math\n") && Contains(candidate.source, "# mended: ");
+    const std::vector<std::string> fate =
+        Split(After(candidate.source, mended ? "# mended: " : "# fate: "), ' ');
     const std::string& word = fate[0];
     const double speed = fate.size() > 1 ? std::stod(fate[1]) : 0;
     out.verdict.verdict = word == "accepted" || word == "no_difference" ? word : "rejected";
@@ -303,6 +307,53 @@ TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {
   const std::string prompt = (*store_->Call(run_.id, "seed0.repair2"))->prompt;
   EXPECT_THAT(prompt, testing::HasSubstr("wrong-output"));
   EXPECT_THAT(prompt, testing::HasSubstr("build-failed"));
+}
+
+// A candidate that lacks an import: `fate` as it is, `mended` once that is there.
+std::string Mendable(const std::string& fate, const std::string& mended) {
+  return "```python\nimport torch\n# fate: " + fate + "\n# mended: " + mended +
+         "\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x * math.pi\n```\n";
+}
+
+TEST_F(SpineTest, WhatHasOneRightAnswerIsMendedBeforeAModelIsAsked) {
+  Reply("seed", Mendable("crashed", "accepted 1.5"));
+  const RunEnd end = Run();
+  ASSERT_TRUE(end.best);
+  EXPECT_EQ(end.best->key, "seed0.mended");
+  EXPECT_EQ(end.best->parent_key, "seed0");
+  EXPECT_EQ(end.best->phase, "mended");
+  EXPECT_THAT(Keys(), ElementsAre("seed0:crashed", "seed0.mended:faster"));
+  EXPECT_THAT(Decisions(), testing::HasSubstr("seed0: 1 mechanical fix: name-not-defined at line 6"));
+  const std::vector<CallRecord> calls = *store_->Calls(run_.id);
+  EXPECT_EQ(calls.size(), 1u);
+  const size_t judged = judge_.judged.size();
+  Run();
+  EXPECT_EQ(judge_.judged.size(), judged);
+}
+
+TEST_F(SpineTest, AMendedCandidateThatFailsFurtherOnIsWhatTheModelRepairs) {
+  Reply("seed", Mendable("build-failed", "wrong-output"));
+  Reply("seed_repair", Candidate("accepted 1.5"));
+  EXPECT_EQ(Run().best->key, "seed0.repair1");
+  EXPECT_EQ((*store_->Candidate(run_.id, "seed0.repair1"))->parent_key, "seed0.mended");
+  EXPECT_THAT((*store_->Call(run_.id, "seed0.repair1"))->prompt, testing::HasSubstr("import math"));
+}
+
+TEST_F(SpineTest, AMendedCandidateThatFailsEarlierIsNot) {
+  Reply("seed", Mendable("wrong-output", "build-failed"));
+  Reply("seed_repair", Candidate("accepted 1.5"));
+  EXPECT_EQ(Run().best->key, "seed0.repair1");
+  EXPECT_EQ((*store_->Candidate(run_.id, "seed0.repair1"))->parent_key, "seed0");
+}
+
+TEST_F(SpineTest, WithMendingOffARunIsWhatItWas) {
+  options_.mend = false;
+  Reply("seed", Mendable("crashed", "accepted 9"));
+  Reply("seed_repair", Candidate("accepted 1.5"));
+  EXPECT_EQ(Run().best->key, "seed0.repair1");
+  EXPECT_THAT(Keys(), ElementsAre("seed0:crashed", "seed0.repair1:faster"));
+  EXPECT_FALSE(RunOptionsFromJson(Json::object()).mend) << "runs of older versions";
+  EXPECT_TRUE(RunOptionsFromJson(ToJson(RunOptions())).mend);
 }
 
 TEST_F(SpineTest, RepairsRunOutAndAnAnalysisThatSaysNoLeavesNothingRight) {

@@ -106,6 +106,7 @@ const std::vector<MessageText>& AllMessages() {
       {"phase.zero", "PyTorch", "PyTorch"},
       {"phase.seed", "seed", "初始"},
       {"phase.seed_repair", "repair", "修复"},
+      {"phase.mended", "mechanical repair", "机械修复"},
       {"phase.analysis", "analysis", "分析"},
       {"phase.algorithm", "algorithm", "算法"},
       {"phase.algorithm_repair", "algorithm repair", "算法修复"},

@@ -13,6 +13,7 @@
 
 #include "analysis/check.h"
 #include "analysis/lint.h"
+#include "analysis/mend.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -138,6 +139,25 @@ TEST(GoldenCorpus, MostFailuresAreNamedAndNothingThatRunsIsAccused) {
              classes_right, classes);
   EXPECT_GE(named, failures * 95 / 100);
   EXPECT_GE(classes_right, classes * 95 / 100);
+}
+
+// What compiles of the mended files is measured by bench/lint_fix.py.
+TEST(GoldenCorpus, MendingTouchesNothingThatRunsAndIsDoneAfterOnce) {
+  Result<Json> labels = ParseJson(Read(kGolden / "corpus/labels.json"));
+  ASSERT_TRUE(labels.ok());
+  int without_errors = 0;
+  for (const auto& [name, label] : labels->items()) {
+    const std::string text = Read(kGolden / "corpus/files" / name);
+    const MendedSource mended = MendSource(name, text);
+    if (GetString(label, "kind") == "clean") {
+      EXPECT_EQ(mended.text, text) << name;
+    }
+    EXPECT_EQ(mended.changed(), mended.text != text) << name;
+    EXPECT_EQ(MendSource(name, mended.text).text, mended.text) << name;
+    without_errors += mended.changed() && !mended.report.has_errors() ? 1 : 0;
+  }
+  fmt::print("{} failing files without an error after mending\n", without_errors);
+  EXPECT_GE(without_errors, 120);
 }
 
 }  // namespace

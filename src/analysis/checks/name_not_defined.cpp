@@ -203,29 +203,6 @@ std::string_view UsualImport(std::string_view name) {
   return {};
 }
 
-// Where a new import line goes: before the first import that is not from __future__.
-uint32_t ImportPosition(const Candidate& candidate) {
-  const std::vector<PyNode*>& body = candidate.python->tree.module->body;
-  for (const PyNode* statement : body) {
-    if (statement->Is(PyKind::kImport)) return statement->start;
-    if (statement->Is(PyKind::kImportFrom) && statement->name != "__future__") return statement->start;
-  }
-  for (const PyNode* statement : body) {
-    const bool docstring = statement->Is(PyKind::kExprStmt) && statement->value != nullptr &&
-                           statement->value->Is(PyKind::kString);
-    if (!docstring && !statement->Is(PyKind::kImportFrom)) return statement->start;
-  }
-  return static_cast<uint32_t>(candidate.source.text().size());
-}
-
-void OfferImport(const Candidate& candidate, std::string_view name, Finding* finding) {
-  const std::string_view import = UsualImport(name);
-  if (import.empty() || finding == nullptr) return;
-  const uint32_t at = ImportPosition(candidate);
-  if (candidate.source.PositionAt(at).column != 1) return;
-  finding->edits.push_back({at, at, std::string(import) + "\n"});
-}
-
 bool IsInKernelBody(const Kernels& kernels, const Scopes& scopes, const PyNode* node) {
   for (const PyNode* scope = scopes.ScopeOf(node); scope != scopes.module(); scope = scopes.ScopeOf(scope))
     if (kernels.OfFunction(scope) != nullptr) return true;
@@ -275,12 +252,10 @@ void CheckHostNames(const Candidate& candidate, FindingSink* sink) {
     if (!runs && IsGuarded(node)) return true;
     said.insert(node->name);
     const std::string_view import = UsualImport(node->name);
-    Finding& finding =
-        sink->Add(node, runs ? Severity::kError : Severity::kWarning,
-                  fmt::format("{} is not defined: nothing in the file assigns or imports it", node->name),
-                  !import.empty() ? fmt::format("Add: {}", import)
-                                  : fmt::format("Define {} or pass it in.", node->name));
-    OfferImport(candidate, node->name, &finding);
+    sink->Add(node, runs ? Severity::kError : Severity::kWarning,
+              fmt::format("{} is not defined: nothing in the file assigns or imports it", node->name),
+              !import.empty() ? fmt::format("Add: {}", import)
+                              : fmt::format("Define {} or pass it in.", node->name));
     return true;
   });
 }
@@ -292,10 +267,8 @@ void CheckNameNotDefined(const Candidate& candidate, FindingSink* sink) {
   for (const KernelTrace& trace : candidate.python->traces) {
     for (const KernelProblem& problem : trace.problems) {
       if (problem.kind != ProblemKind::kUndefinedName) continue;
-      Finding* finding = sink->AddProblem(
-          problem, fmt::format("{} is not defined here: {}", problem.subject, problem.detail), problem.fix);
-      if (finding != nullptr && Contains(problem.fix, "import "))
-        OfferImport(candidate, problem.subject, finding);
+      sink->AddProblem(problem, fmt::format("{} is not defined here: {}", problem.subject, problem.detail),
+                       problem.fix);
     }
   }
   CheckHostNames(candidate, sink);

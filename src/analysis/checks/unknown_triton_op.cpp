@@ -16,7 +16,7 @@ struct Replacement {
 
 // What models reach for most often, and what does the same.
 constexpr Replacement kReplacements[] = {
-    {"tanh", "Use 2 * tl.sigmoid(2 * x) - 1, or tanh from triton.language.extra.libdevice."},
+    {"tanh", "Use libdevice.tanh: from triton.language.extra import libdevice."},
     {"sigmoid", "Use 1 / (1 + tl.exp(-x))."},
     {"any", "Use tl.max(x.to(tl.int32), axis=0) > 0."},
     {"all", "Use tl.min(x.to(tl.int32), axis=0) > 0."},
@@ -84,28 +84,6 @@ std::string Advice(std::string_view name, std::string_view scope, uint32_t versi
                        : fmt::format("Did you mean {}?", close);
 }
 
-// tl.tanh(x) -> (2.0 * tl.sigmoid(2.0 * (x)) - 1.0), and the like: same meaning, so --fix may do it.
-std::string Rewritten(std::string_view name, std::string_view language, std::string_view argument) {
-  if (name == "tanh") return fmt::format("(2.0 * {0}.sigmoid(2.0 * ({1})) - 1.0)", language, argument);
-  if (name == "sigmoid") return fmt::format("(1.0 / (1.0 + {0}.exp(-({1}))))", language, argument);
-  if (name == "log1p") return fmt::format("{0}.log(1.0 + ({1}))", language, argument);
-  if (name == "expm1") return fmt::format("({0}.exp({1}) - 1.0)", language, argument);
-  if (name == "relu") return fmt::format("{0}.maximum({1}, 0.0)", language, argument);
-  return "";
-}
-
-void AddRewrite(const Candidate& candidate, const PyNode* attribute, Finding* finding) {
-  const PyNode* call = attribute->parent;
-  if (call == nullptr || !call->Is(PyKind::kCall) || call->value != attribute) return;
-  if (call->args.size() != 1 || !call->keywords.empty() || call->args[0]->Is(PyKind::kStarred)) return;
-  const PyNode* module = attribute->value;
-  if (module != nullptr && module->Is(PyKind::kAttribute) && module->name == "math") module = module->value;
-  if (module == nullptr || candidate.python->scopes->Resolve(module) != "triton.language") return;
-  const std::string text =
-      Rewritten(attribute->name, TextOf(candidate, module), TextOf(candidate, call->args[0]));
-  if (!text.empty()) finding->edits.push_back({call->start, call->end, text});
-}
-
 }  // namespace
 
 void CheckUnknownTritonOp(const Candidate& candidate, FindingSink* sink) {
@@ -118,9 +96,8 @@ void CheckUnknownTritonOp(const Candidate& candidate, FindingSink* sink) {
       const std::string message = on_block
                                       ? fmt::format("{}: {}", TextOf(candidate, problem.node), problem.detail)
                                       : fmt::format("{} does not exist: {}", problem.subject, problem.detail);
-      Finding* finding = sink->AddProblem(
-          problem, message, Advice(problem.node->name, on_block ? "tensor" : "triton.language", versions));
-      if (finding != nullptr && !on_block) AddRewrite(candidate, problem.node, finding);
+      sink->AddProblem(problem, message,
+                       Advice(problem.node->name, on_block ? "tensor" : "triton.language", versions));
     }
   }
   // The same on the host: from triton.language import tanh fails when the file is imported.

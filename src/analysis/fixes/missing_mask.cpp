@@ -1,0 +1,87 @@
+// A load or store without a mask, beside another of the same kernel that reaches the same offsets with one:
+// the mask is known. Offsets and mask must be the same names with one value each, and both accesses must be
+// in the same block of the kernel.
+#include <fmt/format.h>
+
+#include "analysis/check.h"
+#include "analysis/fixes/fix.h"
+
+namespace hone {
+
+namespace {
+
+// The text of an address after its base: "offs * 4 + c" of `x_ptr + offs * 4 + c`; "" when it is not of that
+// form.
+std::string OffsetText(const Candidate& candidate, const PyNode* address) {
+  const PyNode* sum = address;
+  while (sum != nullptr && sum->Is(PyKind::kBinOp) && sum->op == "+" && sum->left != nullptr &&
+         sum->left->Is(PyKind::kBinOp))
+    sum = sum->left;
+  if (sum == nullptr || !sum->Is(PyKind::kBinOp) || sum->op != "+" || !sum->left->Is(PyKind::kName))
+    return "";
+  const std::string text = Code(candidate, address);
+  return text.substr(sum->left->end - address->start);
+}
+
+// Every name has one value in the kernel, and has it before `at`.
+bool IsSettled(const Candidate& candidate, const Kernel& kernel, const PyNode* expression, uint32_t at) {
+  const Scopes& scopes = *candidate.python->scopes;
+  bool settled = IsPure(expression);
+  WalkPython(expression, [&](const PyNode* node) {
+    if (!node->Is(PyKind::kName)) return settled;
+    const PyNode* scope = nullptr;
+    const std::vector<Binding>* bindings = scopes.Find(node->name, node, &scope);
+    if (bindings == nullptr || (scope == kernel.function && bindings->size() != 1))
+      settled = false;
+    else if (scope == kernel.function)
+      settled = settled && bindings->front().node->start < at;
+    return settled;
+  });
+  return settled;
+}
+
+const PyNode* BlockOf(const PyNode* node) {
+  const PyNode* at = node->parent;
+  while (at != nullptr && !at->Is(PyKind::kFor) && !at->Is(PyKind::kWhile) && !at->Is(PyKind::kIf) &&
+         !at->Is(PyKind::kFunction))
+    at = at->parent;
+  return at;
+}
+
+}  // namespace
+
+FixEdits FixMissingMask(const FixRequest& request) {
+  const PyNode* call = request.node;
+  const Candidate& candidate = request.candidate;
+  if (call == nullptr || !call->Is(PyKind::kCall) || call->args.empty() || call->Keyword("mask") != nullptr ||
+      call->args[0]->Is(PyKind::kStarred))
+    return {};
+  const Kernel* kernel = KernelAround(candidate, call);
+  const KernelTrace* trace = kernel != nullptr ? candidate.TraceOf(kernel) : nullptr;
+  if (trace == nullptr) return {};
+  const std::string dotted = candidate.python->scopes->Resolve(call->value);
+  const bool load = dotted == "triton.language.load";
+  const bool store = dotted == "triton.language.store";
+  if (!load && !store) return {};
+  if (call->args.size() != (load ? 1u : 2u)) return {};
+  const std::string offsets = OffsetText(candidate, call->args[0]);
+  if (offsets.empty() || !IsSettled(candidate, *kernel, call->args[0], call->start)) return {};
+  std::string mask;
+  std::string other;
+  for (const MemoryAccess& access : trace->accesses) {
+    const PyNode* sibling = access.node;
+    if (sibling == call || !access.masked || sibling->args.empty()) continue;
+    const PyNode* its_mask = sibling->Keyword("mask");
+    if (its_mask == nullptr || OffsetText(candidate, sibling->args[0]) != offsets) continue;
+    if (BlockOf(sibling) != BlockOf(call) || !IsSettled(candidate, *kernel, its_mask, call->start)) return {};
+    const std::string text = Code(candidate, its_mask);
+    if (!mask.empty() && mask != text) return {};
+    mask = text;
+    if (sibling->Keyword("other") != nullptr) other = Code(candidate, sibling->Keyword("other"));
+  }
+  if (mask.empty()) return {};
+  const bool fallback = load && !other.empty() && call->Keyword("other") == nullptr;
+  return {AddArgument(candidate, call, fmt::format("mask={}{}", mask, fallback ? ", other=" + other : ""))};
+}
+
+}  // namespace hone
