@@ -15,17 +15,15 @@ import random
 import statistics
 import subprocess
 
-CALLS = 200
-AT_CALLS = (4, 8, 12, 20, 40, 80, 200)
-AT_DOLLARS = (0.1, 0.2, 0.5, 1.0, 2.0)
+CALLS = 80
+AT_CALLS = (4, 8, 12, 20, 40, 80)
+AT_DOLLARS = (0.1, 0.2, 0.4, 0.8, 1.5)
 BASE = {"proposer": "llm", "seeds": 2, "patience": 100000, "breadth": 1, "budget": {"calls": CALLS}}
 POLICIES = {
     "classic": {},
     "classic-seeds": {"seeds": 64},
     "population": {"search": "population"},
     "population-4-wide": {"search": "population", "breadth": 4},
-    "population-no-mend": {"search": "population", "repairs": 0},
-    "population-4-seeds": {"search": "population", "seeds": 4},
 }
 WORLDS = ("even", "hard", "rugged", "smooth")
 

@@ -33,14 +33,15 @@ double TrustOf(Operator op) {
   return 0;
 }
 
-std::vector<Weighted> WithWeights(const std::vector<const Member*>& members, const SearchArchive& archive) {
+std::vector<Weighted> WithWeights(const std::vector<const ArchiveMember*>& members,
+                                  const SearchArchive& archive) {
   std::vector<Weighted> all;
-  for (const Member* one : members) all.push_back({one, ParentWeight(*one, archive)});
+  for (const ArchiveMember* one : members) all.push_back({one, ParentWeight(*one, archive)});
   return all;
 }
 
 // Those of another kind than `first`; if there are none, all others.
-std::vector<Weighted> Partners(const std::vector<Weighted>& parents, const Member& first) {
+std::vector<Weighted> Partners(const std::vector<Weighted>& parents, const ArchiveMember& first) {
   std::vector<Weighted> others, of_another_kind;
   for (const Weighted& one : parents) {
     if (one.member->key == first.key) continue;
@@ -118,14 +119,15 @@ StepChoice ChooseStep(const SearchArchive& archive, const RunOptions& options, i
                                         : choice.op == Operator::kTune
                                             ? MayBeTuned(archive)
                                             : WithWeights(Parents(archive), archive);
-  const Member* first = choice.op == Operator::kRestart ? nullptr : Draw(parents, &random);
+  const ArchiveMember* first = choice.op == Operator::kRestart ? nullptr : Draw(parents, &random);
   if (first == nullptr) {
     choice.op = Operator::kRestart;
     return choice;
   }
   choice.parents.push_back(first->key);
   if (choice.op != Operator::kCombine) return choice;
-  if (const Member* second = Draw(Partners(parents, *first), &random)) choice.parents.push_back(second->key);
+  if (const ArchiveMember* second = Draw(Partners(parents, *first), &random))
+    choice.parents.push_back(second->key);
   return choice;
 }
 

@@ -42,12 +42,12 @@ constexpr struct {
 };
 constexpr double kOtherFailure = 0.3;
 
-double SpeedShare(const Member& member, double best) {
+double SpeedShare(const ArchiveMember& member, double best) {
   return best > 0 ? std::min(1.0, member.vs_best / best) : 0;
 }
 
-const Member* Find(const SearchArchive& archive, const std::string& key) {
-  for (const Member& one : archive.members)
+const ArchiveMember* Find(const SearchArchive& archive, const std::string& key) {
+  for (const ArchiveMember& one : archive.members)
     if (one.key == key) return &one;
   return nullptr;
 }
@@ -93,12 +93,12 @@ double Closeness(const CandidateRecord& candidate) {
     if (candidate.reason == row.reason) closeness = row.closeness;
   // An error a thousand times over the limit is another computation; one twice over it is a detail.
   if (candidate.reason == "wrong-output" && candidate.error > 0 && candidate.error_limit > 0)
-    closeness *= std::clamp(1.2 - std::log10(candidate.error / candidate.error_limit) / 5, 0.4, 1.2);
+    closeness *= std::clamp(1.2 - std::log10(candidate.error / candidate.error_limit) / 5, 0.1, 1.2);
   return closeness;
 }
 
-Member MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card) {
-  Member member;
+ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card) {
+  ArchiveMember member;
   member.key = candidate.key;
   member.parent = candidate.parent_key;
   member.step = StepOf(candidate.key);
@@ -110,22 +110,22 @@ Member MemberOf(const CandidateRecord& candidate, const RunOptions& options, con
   return member;
 }
 
-double BestOf(const std::vector<Member>& members) {
+double BestOf(const std::vector<ArchiveMember>& members) {
   double best = kNothingRight;
-  for (const Member& one : members)
+  for (const ArchiveMember& one : members)
     if (one.right) best = std::max(best, one.vs_best);
   return best;
 }
 
-std::vector<const Member*> Parents(const SearchArchive& archive) {
-  std::vector<const Member*> right;
-  for (const Member& one : archive.members)
+std::vector<const ArchiveMember*> Parents(const SearchArchive& archive) {
+  std::vector<const ArchiveMember*> right;
+  for (const ArchiveMember& one : archive.members)
     if (one.right) right.push_back(&one);
   std::stable_sort(right.begin(), right.end(),
-                   [](const Member* a, const Member* b) { return a->vs_best > b->vs_best; });
+                   [](const ArchiveMember* a, const ArchiveMember* b) { return a->vs_best > b->vs_best; });
   std::map<std::string, size_t> of_kind;
-  std::vector<const Member*> parents;
-  for (const Member* one : right)
+  std::vector<const ArchiveMember*> parents;
+  for (const ArchiveMember* one : right)
     if (of_kind[one->kind]++ < kElitesOfAKind) parents.push_back(one);
   return parents;
 }
@@ -138,7 +138,7 @@ int Uses(const SearchArchive& archive, const std::string& key, Operator op) {
       }));
 }
 
-double ParentWeight(const Member& parent, const SearchArchive& archive) {
+double ParentWeight(const ArchiveMember& parent, const SearchArchive& archive) {
   int used = 0;
   int paid = 0;
   for (const SearchStep& step : archive.steps) {
@@ -152,15 +152,15 @@ double ParentWeight(const Member& parent, const SearchArchive& archive) {
 std::vector<Weighted> Mendable(const SearchArchive& archive) {
   const double best = BestOf(archive.members);
   std::vector<Weighted> all;
-  for (const Member& one : archive.members) {
+  for (const ArchiveMember& one : archive.members) {
     if (one.right || one.closeness <= 0) continue;
     const bool tried = std::any_of(archive.members.begin(), archive.members.end(),
-                                   [&](const Member& other) { return other.parent == one.key; }) ||
+                                   [&](const ArchiveMember& other) { return other.parent == one.key; }) ||
                        Uses(archive, one.key, Operator::kMend) > 0;
     if (tried) continue;
     // What it was made from, over the failed attempts in between. A store edited by hand could hold a circle.
     double closeness = one.closeness;
-    const Member* from = Find(archive, one.parent);
+    const ArchiveMember* from = Find(archive, one.parent);
     for (size_t i = 0; from != nullptr && !from->right && i < archive.members.size(); ++i) {
       closeness /= 2;
       from = Find(archive, from->parent);
@@ -174,7 +174,7 @@ std::vector<Weighted> Mendable(const SearchArchive& archive) {
 
 std::vector<Weighted> MayBeTuned(const SearchArchive& archive) {
   std::vector<Weighted> all;
-  for (const Member* one : Parents(archive))
+  for (const ArchiveMember* one : Parents(archive))
     if (one->tunable && Uses(archive, one->key, Operator::kTune) < kMostTunings)
       all.push_back({one, ParentWeight(*one, archive)});
   return all;
@@ -184,7 +184,7 @@ double Uniform(Random* random) {
   return static_cast<double>(random->Next() >> 11) * 0x1p-53;
 }
 
-const Member* Draw(const std::vector<Weighted>& from, Random* random) {
+const ArchiveMember* Draw(const std::vector<Weighted>& from, Random* random) {
   double total = 0;
   for (const Weighted& one : from) total += one.weight;
   if (total <= 0) return nullptr;

@@ -27,7 +27,7 @@ const char* NameOf(Operator op);
 Operator OperatorFromName(const std::string& name);
 
 // A judged candidate.
-struct Member {
+struct ArchiveMember {
   std::string key;
   std::string parent;
   int step = 0;      // that made it; 0: the opening
@@ -43,7 +43,7 @@ std::string KindOf(const CandidateRecord& candidate, const Json& card);
 // By the reason of its verdict; for a wrong output also by how wrong it is. 0 for cheats and for what is
 // right.
 double Closeness(const CandidateRecord& candidate);
-Member MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card);
+ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card);
 
 // What a step was, and what it came to.
 struct SearchStep {
@@ -58,24 +58,24 @@ struct SearchStep {
 
 // Members and steps that are there when a step is chosen.
 struct SearchArchive {
-  std::vector<Member> members;
+  std::vector<ArchiveMember> members;
   std::vector<SearchStep> steps;  // in order of their numbers; the last ones may not have ended
 };
 
 // The best speed-up of a right member. While none is right it is kNothingRight, so that the first right
 // candidate counts as a gain.
 constexpr double kNothingRight = 0.25;
-double BestOf(const std::vector<Member>& members);
+double BestOf(const std::vector<ArchiveMember>& members);
 
 // Right members that may be parents: the two fastest of each kind, the fastest first.
-std::vector<const Member*> Parents(const SearchArchive& archive);
+std::vector<const ArchiveMember*> Parents(const SearchArchive& archive);
 // How likely a parent is drawn: (v / v_best)^4 * (1 + paid) / (1 + used), where `used` counts the steps that
 // had it as a parent and `paid` those among them with a gain.
-double ParentWeight(const Member& parent, const SearchArchive& archive);
+double ParentWeight(const ArchiveMember& parent, const SearchArchive& archive);
 // Failed members that may be mended, with weights: what nobody mended yet and is close enough. Each attempt
 // in a row halves the closeness; the speed of what it was made from counts squared.
 struct Weighted {
-  const Member* member;
+  const ArchiveMember* member;
   double weight;
 };
 std::vector<Weighted> Mendable(const SearchArchive& archive);
@@ -86,7 +86,7 @@ std::vector<Weighted> MayBeTuned(const SearchArchive& archive);
 int Uses(const SearchArchive& archive, const std::string& key, Operator op);
 
 // One of them, by weight; nullptr if all weights are 0.
-const Member* Draw(const std::vector<Weighted>& from, Random* random);
+const ArchiveMember* Draw(const std::vector<Weighted>& from, Random* random);
 // Uniform in [0, 1).
 double Uniform(Random* random);
 

@@ -116,9 +116,10 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
     }
     archive.members.push_back(known->second);
   }
-  std::sort(archive.members.begin(), archive.members.end(), [](const Member& a, const Member& b) {
-    return a.step != b.step ? a.step < b.step : a.key < b.key;
-  });
+  std::sort(archive.members.begin(), archive.members.end(),
+            [](const ArchiveMember& a, const ArchiveMember& b) {
+              return a.step != b.step ? a.step < b.step : a.key < b.key;
+            });
   HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store.Decisions(recorder_.run().id));
   std::map<int, SearchStep> steps;
   for (const DecisionRecord& one : decisions) {
@@ -239,9 +240,9 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
   RunStore& store = recorder_.store();
   HONE_ASSIGN_OR_RETURN(const SearchArchive before, ReadArchive(number));
   HONE_ASSIGN_OR_RETURN(const SearchArchive after, ReadArchive(number + 1));
-  const Member* made = nullptr;
+  const ArchiveMember* made = nullptr;
   int judged = 0;
-  for (const Member& one : after.members) {
+  for (const ArchiveMember& one : after.members) {
     if (one.step != number) continue;
     ++judged;
     if (made == nullptr || one.vs_best > made->vs_best) made = &one;
@@ -299,7 +300,7 @@ Result<std::string> Spine::DescriptionOf(const CandidateRecord& candidate) {
 Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   const int breadth = std::max(1, options_.breadth);
   HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive((number - 1) / breadth * breadth + 1));
-  const auto row = [&](const Member& member) -> Result<Json> {
+  const auto row = [&](const ArchiveMember& member) -> Result<Json> {
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> one,
                           recorder_.store().Candidate(recorder_.run().id, member.key));
     if (!one) return Json(nullptr);
@@ -308,7 +309,7 @@ Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   };
   Json others = Json::array();
   Json tried = Json::array();
-  for (const Member* one : Parents(archive)) {
+  for (const ArchiveMember* one : Parents(archive)) {
     if (others.size() == kMostOthers) break;
     if (std::find(choice.parents.begin(), choice.parents.end(), one->key) != choice.parents.end()) continue;
     HONE_ASSIGN_OR_RETURN(Json other, row(*one));

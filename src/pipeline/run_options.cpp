@@ -18,13 +18,17 @@ std::vector<std::string> Texts(const Json& array) {
 
 }  // namespace
 
+bool ExpertBesideModel(const RunOptions& options) {
+  return StartsWith(options.proposer, kBoth);
+}
+
 bool AsksExpert(const RunOptions& options) {
-  return options.proposer == "expert" || StartsWith(options.proposer, kBoth);
+  return options.proposer == "expert" || ExpertBesideModel(options);
 }
 
 std::string ModelPartOf(const RunOptions& options) {
   const std::string& proposer = options.proposer;
-  if (StartsWith(proposer, kBoth)) return proposer.substr(sizeof(kBoth) - 1);
+  if (ExpertBesideModel(options)) return proposer.substr(sizeof(kBoth) - 1);
   const bool none = proposer == "expert" || proposer == "import" || StartsWith(proposer, "agent:");
   return none ? "" : proposer;
 }

@@ -44,6 +44,7 @@ struct RunOptions {
 
 // The expert's candidates are part of the run, alone or beside a model's.
 bool AsksExpert(const RunOptions& options);
+bool ExpertBesideModel(const RunOptions& options);
 // "llm", "replay:DIR" or "exec:CMD"; empty where no model is asked.
 std::string ModelPartOf(const RunOptions& options);
 

@@ -58,11 +58,10 @@ Result<RunEnd> Spine::Run() {
     if (options_.proposer == "import") return Imported();
     if (StartsWith(options_.proposer, "agent:")) return Agent();
     HONE_RETURN_IF_ERROR(Inherited());
-    if (AsksExpert(options_)) HONE_RETURN_IF_ERROR(Expert());
-    if (model_ == nullptr) return Ok();
+    if (model_ == nullptr) return Expert();
+    if (ExpertBesideModel(options_)) HONE_RETURN_IF_ERROR(Expert());
     HONE_RETURN_IF_ERROR(Seeds());
-    HONE_RETURN_IF_ERROR(Tuning());
-    return options_.search == "population" ? Population() : Ok();
+    return options_.search == "population" ? Population() : Tuning();
   };
   Status went = stages();
   if (went.ok()) went = ConfirmBest();

@@ -1,4 +1,4 @@
-// The pipeline, read top to bottom: card, candidates, judge, repair, analysis, algorithm, tuning, search,
+// The pipeline, read top to bottom: card, candidates, judge, repair, analysis, algorithm, tuning or search,
 // best of all.
 //
 // A run is a function of its options and of what models and the judge answer, and every answer is kept under
@@ -139,7 +139,7 @@ class Spine {
   const RunOptions options_;
   TaskContext context_;
   Deadline deadline_ = Deadline::Never();
-  std::map<std::string, Member> members_;  // of the archive, by key; guarded by members_mutex_
+  std::map<std::string, ArchiveMember> members_;  // of the archive, by key; guarded by members_mutex_
   std::mutex members_mutex_;
   std::atomic<int> evaluations_{0};  // made in all sessions, or reserved by a thread that works on one
   // What a call will use is not known before it ends. With a budget of tokens or money calls therefore take
