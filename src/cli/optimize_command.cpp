@@ -39,7 +39,9 @@ constexpr struct {
   const char* field;
 } kChangeable[] = {
     {"--model", "model", "model"},
+    {"--model-repair", "model", "model_repair"},
     {"--api-base", "model", "api_base"},
+    {"--api-base-repair", "model", "api_base_repair"},
     {"--api-style", "model", "api_style"},
     {"--api-key-env", "model", "api_key_env"},
     {"--api-key-file", "model", "api_key_file"},
@@ -51,6 +53,7 @@ constexpr struct {
     {"--reasoning-effort", "model", "reasoning_effort"},
     {"--max-tokens", "budget", "tokens"},
     {"--max-usd", "budget", "usd"},
+    {"--max-calls", "budget", "calls"},
     {"--max-minutes", "budget", "minutes"},
     {"--max-evaluations", "budget", "evaluations"},
 };
@@ -104,6 +107,9 @@ void AddOptimizeCommand(CommandTable& table) {
   command.Example("hone optimize tasks/39_GRU.py");
   command.Example("hone optimize my_code.py:MyModel --inputs make_inputs --init '(64, 128)'");
   command.Example("hone optimize my_model.py --proposer llm --model deepseek-chat --seeds 4 --max-usd 1");
+  command.Example(
+      "hone optimize my_model.py --proposer expert+llm --model strong-model --model-repair cheap-model "
+      "--max-usd 5");
   command.Example("hone optimize my_model.py --proposer 'exec:python3 my_agent.py' --target triton");
   command.Example(
       "hone optimize my_model.py --proposer 'agent:my-agent --prompt-file README.md' --max-evaluations 20");

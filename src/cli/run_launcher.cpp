@@ -10,6 +10,7 @@
 #include "cli/run_view.h"
 #include "model/open_model.h"
 #include "pipeline/agent_program.h"
+#include "pipeline/model_roles.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
 #include "store/run_rows.h"
@@ -19,6 +20,16 @@ namespace hone {
 void AddModelFlags(Command& command, ModelFlags* flags) {
   const char* group = "Language model (--proposer llm)";
   command.Add("--model", &flags->model, "Name of the model on the server").Group(group).Placeholder("NAME");
+  command
+      .Add("--model-repair", &flags->model_repair,
+           "Model that repairs broken candidates (default: the one of --model)")
+      .Group(group)
+      .Placeholder("NAME");
+  command
+      .Add("--api-base-repair", &flags->api_base_repair,
+           "Base URL of the server of --model-repair (default: as for --model)")
+      .Group(group)
+      .Placeholder("URL");
   command
       .Add(
           "--api-base", &flags->api_base,
@@ -73,6 +84,7 @@ void AddBudgetFlags(Command& command, Budget* budget) {
       .Group(group)
       .AtLeast(0)
       .Placeholder("USD");
+  command.Add("--max-calls", &budget->calls, "Most calls of a model").Group(group).AtLeast(0);
   command.Add("--max-minutes", &budget->minutes, "Longest time the run may take")
       .Group(group)
       .AtLeast(0)
@@ -86,11 +98,19 @@ void AddBudgetFlags(Command& command, Budget* budget) {
 
 namespace {
 
+bool IsModel(const std::string& text) {
+  return text == "llm" || (StartsWith(text, "replay:") && text.size() > 7) ||
+         (StartsWith(text, "exec:") && text.size() > 5);
+}
+
 std::string CheckProposer(const std::string& text) {
-  const bool known = text == "expert" || text == "llm" || (StartsWith(text, "replay:") && text.size() > 7) ||
-                     (StartsWith(text, "exec:") && text.size() > 5) ||
+  const bool known = text == "expert" || IsModel(text) ||
+                     (StartsWith(text, "expert+") && IsModel(text.substr(7))) ||
                      (StartsWith(text, "agent:") && text.size() > 6);
-  return known ? "" : "'" + text + "' is not expert, llm, replay:DIR, exec:CMD or agent:CMD";
+  return known ? ""
+               : "'" + text +
+                     "' is not expert, llm, replay:DIR, exec:CMD, expert+ with one of these three, or "
+                     "agent:CMD";
 }
 
 }  // namespace
@@ -100,7 +120,9 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Add(
           "--proposer", &flags->run.proposer,
           "Source of candidates: expert (built in, no network), llm (a language model), replay:DIR (recorded "
-          "replies), exec:CMD (a program) or agent:CMD (a coding agent in a folder of its own)")
+          "replies), exec:CMD (a program), expert+llm (both; also expert+exec:CMD, expert+replay:DIR) or "
+          "agent:CMD "
+          "(a coding agent in a folder of its own)")
       .CheckedBy(CheckProposer)
       .Placeholder("SOURCE");
   command
@@ -108,7 +130,7 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
            "Time that an agent gets; --max-minutes ends it earlier")
       .Positive()
       .Placeholder("MINUTES");
-  command.Add("--seeds", &flags->run.seeds, "Candidates to start from").Between(1, 64);
+  command.Add("--seeds", &flags->run.seeds, "Candidates to start from").Between(0, 64);
   command.Add("--repairs", &flags->run.repairs, "Most attempts to repair a candidate that fails")
       .Between(0, 20);
   command.Add("--no-analysis", &flags->no_analysis,
@@ -118,6 +140,25 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
   command.Add("--no-tuning", &flags->no_tuning, "Skip the tuning stages");
   command.Add("--tune-trials", &flags->run.tune_trials, "Configurations to try in each tuning stage")
       .Between(1, 1000);
+  command
+      .Add("--search", &flags->search,
+           "How a run with a model goes on after tuning: classic (it ends) or population (candidates are "
+           "improved and combined until a budget is spent or nothing improves); auto: population with "
+           "--proposer expert+MODEL or --seed-from, else classic")
+      .OneOf({"auto", "classic", "population"});
+  command
+      .Add("--patience", &flags->run.patience,
+           "Steps of the population search without a gain of 1%, after which it ends")
+      .Between(1, 100'000);
+  command
+      .Add("--breadth", &flags->breadth,
+           "Steps of the population search that are made side by side (default: 1 with a budget of calls, "
+           "tokens or money, else 4)")
+      .Between(0, 64);
+  command
+      .Add("--seed-from", &flags->run.seed_from,
+           "An earlier run whose best candidates are judged as seeds of this one; may be repeated")
+      .Placeholder("RUN");
   command
       .Add("--judge-at-most", &flags->run.judge_at_most,
            "Most proposals of the expert that are fully judged; a screening run picks them")
@@ -174,6 +215,8 @@ JudgeFlags JudgeFlagsFromJson(const Json& json) {
 
 Json ToJson(const ModelFlags& flags) {
   return {{"model", flags.model},
+          {"model_repair", flags.model_repair},
+          {"api_base_repair", flags.api_base_repair},
           {"api_base", flags.api_base},
           {"api_style", flags.api_style},
           {"api_key_env", flags.api_key_env},
@@ -189,7 +232,9 @@ Json ToJson(const ModelFlags& flags) {
 ModelFlags ModelFlagsFromJson(const Json& json) {
   ModelFlags flags;
   flags.model = GetString(json, "model");
+  flags.model_repair = GetString(json, "model_repair");
   flags.api_base = GetString(json, "api_base");
+  flags.api_base_repair = GetString(json, "api_base_repair");
   flags.api_style = GetString(json, "api_style", flags.api_style);
   flags.api_key_env = GetString(json, "api_key_env");
   flags.api_key_file = GetString(json, "api_key_file");
@@ -209,14 +254,12 @@ bool IsAgent(const RunOptions& options) {
 }
 
 Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
-  if (options.proposer == "expert" || options.proposer == "import") return std::unique_ptr<Model>();
-  if (IsAgent(options)) {
-    HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
-    return std::unique_ptr<Model>();
-  }
+  if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
+  const std::string source = ModelPartOf(options);
+  if (source.empty()) return std::unique_ptr<Model>();
   const ModelFlags flags = ModelFlagsFromJson(options.model);
   HttpModelOptions http;
-  if (options.proposer == "llm" && flags.model.empty())
+  if (source == "llm" && flags.model.empty())
     return Error{ErrorKind::kUsage,
                  "--proposer llm needs --model NAME (and --api-base URL for a server of your own)"};
   http.model = flags.model;
@@ -233,11 +276,34 @@ Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
     if (!http.extra.is_object()) return Error{ErrorKind::kUsage, "--request-extra must be a JSON object"};
   }
   if (!flags.prices.empty()) HONE_RETURN_IF_ERROR(http.prices.Override(flags.prices));
-  return OpenModel(options.proposer, http);
+  if (source != "llm" || flags.model_repair.empty()) return OpenModel(source, http);
+  HttpModelOptions repair = http;
+  repair.model = flags.model_repair;
+  if (!flags.api_base_repair.empty()) repair.api_base = flags.api_base_repair;
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Model> main_model, OpenModel(source, http));
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Model> repair_model,
+                        OpenModel(source, repair).WithContext("--model-repair"));
+  return WithRepairModel(std::move(main_model), std::move(repair_model));
+}
+
+// What a run cannot be asked for.
+Status CheckSearch(const RunOptions& options) {
+  const bool asks = !ModelPartOf(options).empty();
+  const auto refuse = [](const char* text) { return Error{ErrorKind::kUsage, text}; };
+  if (options.search == "population" && !asks)
+    return refuse("--search population needs a model: --proposer llm, exec:CMD, replay:DIR or expert+llm");
+  if (!options.seed_from.empty() && !asks && !AsksExpert(options))
+    return refuse("--seed-from is not for agents");
+  if (asks && options.seeds == 0 && !AsksExpert(options) && options.seed_from.empty())
+    return refuse("--seeds 0 needs other candidates to start from: --proposer expert+llm or --seed-from RUN");
+  return Ok();
 }
 
 std::string ProposerWord(const std::string& proposer) {
-  return proposer.substr(0, proposer.find(':'));
+  std::string word = proposer.substr(0, proposer.find(':'));
+  for (char& c : word)
+    if (c == '+') c = '-';
+  return word;
 }
 
 // `hone runs` holds it for an instant to see whether anybody does.
@@ -255,8 +321,18 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   std::error_code ignored;
   for (std::string* path : {&model.api_key_file, &model.prices})
     if (!path->empty()) *path = fs::absolute(*path, ignored).string();
-  if (StartsWith(options.proposer, "replay:"))
-    options.proposer = "replay:" + fs::absolute(options.proposer.substr(7), ignored).string();
+  const size_t folder = options.proposer.find("replay:");
+  if (folder == 0 || StartsWith(options.proposer, "expert+replay:"))
+    options.proposer = options.proposer.substr(0, folder + 7) +
+                       fs::absolute(options.proposer.substr(folder + 7), ignored).string();
+  const bool more_than_a_model = AsksExpert(options) || !options.seed_from.empty();
+  options.search = flags.search != "auto"                               ? flags.search
+                   : more_than_a_model && !ModelPartOf(options).empty() ? "population"
+                                                                        : "classic";
+  // Each member of a group may exceed a budget of tokens or money, and calls take turns then anyway.
+  const Budget& budget = options.budget;
+  const bool counted = budget.calls > 0 || budget.tokens > 0 || budget.usd > 0;
+  options.breadth = flags.breadth > 0 ? flags.breadth : counted ? 1 : 4;
   options.model = ToJson(model);
   return options;
 }
@@ -265,12 +341,15 @@ void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
   static_cast<JudgeFlags&>(*flags) = JudgeFlagsFromJson(options.judge);
   flags->model = ModelFlagsFromJson(options.model);
   flags->run = options;
+  flags->search = options.search;
+  flags->breadth = options.breadth;
   flags->no_analysis = !options.analysis;
   flags->no_class_check = !options.class_check;
   flags->no_tuning = !options.tuning;
 }
 
 Status CheckProposerOf(const RunOptions& options) {
+  HONE_RETURN_IF_ERROR(CheckSearch(options));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   return Ok();
 }
@@ -287,7 +366,12 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
   }
   options.search_seed = RandomU64();
   options.judge["target"] = session.target;  // what auto became stays what it was
-  // A proposer that cannot be used is reported now, before anything is written.
+  // A proposer or an earlier run that cannot be used is reported now, before anything is written.
+  HONE_RETURN_IF_ERROR(CheckSearch(options));
+  for (std::string& name : options.seed_from) {
+    HONE_ASSIGN_OR_RETURN(const RunRecord earlier, store.FindRun(name).WithContext("--seed-from"));
+    name = earlier.name;
+  }
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   RunRecord run;
   run.created = UtcTimestamp();
@@ -394,9 +478,10 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, Un
   Recorder recorder(store, run, view.Watcher());
   HONE_RETURN_IF_ERROR(recorder.SaveRun());
   // Recipes read it; exporting a module takes seconds.
-  session.capture_graph = options.proposer == "expert";
-  const bool several =
-      model == nullptr || options.seeds > 1 || options.repairs > 0 || options.analysis || options.tuning;
+  session.capture_graph = AsksExpert(options);
+  const bool several = model == nullptr || options.seeds > 1 || options.repairs > 0 || options.analysis ||
+                       options.tuning || AsksExpert(options) || options.search == "population" ||
+                       !options.seed_from.empty();
   SessionJudge judge(task, session, several);
   if (!several) judge.SetNext(NextCandidate::kIfRight);
   if (!options.again) judge.ReuseFrom(&store);

@@ -13,7 +13,9 @@ namespace hone {
 
 struct ModelFlags {
   std::string model;
+  std::string model_repair;  // for calls that repair; empty: `model`
   std::string api_base;
+  std::string api_base_repair;  // empty: `api_base`
   std::string api_style = "auto";
   std::string api_key_env;
   std::string api_key_file;
@@ -34,6 +36,8 @@ struct OptimizeFlags : JudgeFlags {
   std::string suite;  // the suite this run is a member of
   ModelFlags model;
   RunOptions run;
+  std::string search = "auto";  // classic or population; auto: see OptionsOf
+  int breadth = 0;              // 0: see OptionsOf
   bool no_analysis = false;
   bool no_class_check = false;
   bool no_tuning = false;

@@ -163,6 +163,9 @@ Json BudgetValues(const LiveRun& live) {
   if (budget.usd > 0)
     meters.push_back(Meter("money", live.usage.cost_usd, budget.usd,
                            fmt::format("${:.4f} of ${:.2f}", live.usage.cost_usd, budget.usd)));
+  if (budget.calls > 0)
+    meters.push_back(Meter("calls", static_cast<double>(live.usage.calls), budget.calls,
+                           fmt::format("{} of {}", live.usage.calls, budget.calls)));
   if (budget.minutes > 0)
     meters.push_back(
         Meter("time", live.run.seconds, 60 * budget.minutes,

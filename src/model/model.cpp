@@ -46,7 +46,8 @@ const FailureRow& Row(ModelFailure failure) {
 const std::vector<std::string>& CallTypes() {
   static const std::vector<std::string> kTypes = {
       "seed",       "seed_repair", "analysis",     "algorithm",    "algorithm_repair",
-      "stage_grid", "stage_block", "stage_memory", "stage_repair", "agent"};
+      "stage_grid", "stage_block", "stage_memory", "stage_repair", "improve",
+      "combine",    "restart",     "mend",         "agent"};
   return kTypes;
 }
 

@@ -31,7 +31,8 @@ constexpr CallType kCallTypes[] = {
     {"seed", false, false},       {"seed_repair", true, false},      {"analysis", true, false},
     {"algorithm", true, true},    {"algorithm_repair", true, false}, {"stage_grid", true, false},
     {"stage_block", true, false}, {"stage_memory", true, false},     {"stage_repair", true, false},
-    {"agent", false, false},
+    {"improve", true, false},     {"combine", true, false},          {"restart", false, false},
+    {"mend", true, false},        {"agent", false, false},
 };
 
 Result<std::string> Render(const std::string& name, const Json& values) {

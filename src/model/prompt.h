@@ -12,7 +12,8 @@ namespace hone {
 
 struct PromptInputs {
   std::string call_type;  // seed, seed_repair, analysis, algorithm, algorithm_repair,
-                          // stage_{grid,block,memory,repair}, agent (the README of its folder)
+                          // stage_{grid,block,memory,repair}, improve, combine, restart, mend,
+                          // agent (the README of its folder)
   std::string target;     // cuda, triton or cpu
   std::string task_name;
   std::string task_source;
@@ -26,6 +27,7 @@ struct PromptInputs {
   Json analysis;              // ToJson(AnalysisRecord), or null
   std::string first_message;  // said before everything else: why the last reply came back, what it is not
   Json profile;               // object of metric to value, or null
+  Json search;                // of a population search: see search_values.h; or null
   int seed_index = 0;
 };
 

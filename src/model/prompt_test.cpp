@@ -52,11 +52,20 @@ PromptInputs Gru(const std::string& call_type, const std::string& target) {
 }
 
 std::vector<PromptInputs> EveryCallType() {
-  std::vector<PromptInputs> out = {Gru("seed", "triton"),          Gru("seed_repair", "triton"),
-                                   Gru("analysis", "cuda"),        Gru("algorithm", "cuda"),
-                                   Gru("algorithm_repair", "cpu"), Gru("stage_grid", "triton"),
-                                   Gru("stage_block", "cuda"),     Gru("stage_memory", "cpu"),
-                                   Gru("stage_repair", "cuda"),    Gru("agent", "cpu")};
+  std::vector<PromptInputs> out = {Gru("seed", "triton"),
+                                   Gru("seed_repair", "triton"),
+                                   Gru("analysis", "cuda"),
+                                   Gru("algorithm", "cuda"),
+                                   Gru("algorithm_repair", "cpu"),
+                                   Gru("stage_grid", "triton"),
+                                   Gru("stage_block", "cuda"),
+                                   Gru("stage_memory", "cpu"),
+                                   Gru("stage_repair", "cuda"),
+                                   Gru("improve", "triton"),
+                                   Gru("combine", "cuda"),
+                                   Gru("restart", "triton"),
+                                   Gru("mend", "cpu"),
+                                   Gru("agent", "cpu")};
   const Json analysis = {{"bottleneck", "launches"},
                          {"optimisation_method", "one persistent kernel"},
                          {"modification_plan", "loop inside, cluster per layer"},
@@ -71,7 +80,14 @@ std::vector<PromptInputs> EveryCallType() {
       "The analysis asked for one persistent kernel with the loop inside; this launches once per step.";
   out[6].profile = {{"sm throughput %", 31.5}, {"occupancy %", 12}};
   out[8].first_message = "HONE_TUNE names BLOCK_M, but the file has no module-level BLOCK_M = value.";
-  return out;
+  const Json search =
+      *ParseJson(R"({"reached": "1.40x of the best PyTorch baseline", "floor": "95.4 us, this candidate takes 300 us",
+    "second_source": "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    second = True\n",
+    "second_result": "1.20x of the best PyTorch baseline",
+    "others": [{"kind": "gemm", "result": "1.60x of the best PyTorch baseline", "what": "All input products first."}],
+    "tried": [{"kind": "gemm", "result": "wrong-output", "what": "Half of h in registers."}]})");
+  for (const size_t searching : {9, 10, 11}) out[searching].search = search;
+return out;
 }
 
 TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "model/search_values.h"
 
 namespace hone {
 
@@ -266,6 +267,7 @@ Json PromptValues(const PromptInputs& inputs) {
       {"history", HistoryValues(inputs.history)},
       {"profile", ProfileLines(inputs.profile)},
       {"analysis", analysis},
+      {"search", SearchValues(inputs.search)},
       {"first_message", ValidUtf8(Trim(inputs.first_message))},
       {"seed_index", inputs.seed_index},
       {"seed_number", inputs.seed_index + 1},

@@ -4,37 +4,10 @@
 
 #include "base/text.h"
 #include "codegen/device_costs.h"
+#include "pipeline/prompt_facts.h"
 #include "pipeline/spine.h"
 
 namespace hone {
-
-namespace {
-
-Json Parsed(const std::string& text) {
-  Result<Json> json = ParseJson(text);
-  return json.ok() ? std::move(*json) : Json();
-}
-
-// What one attempt was and what became of it, for the next attempt to read.
-Json Attempt(int number, const CandidateRecord& candidate) {
-  return {{"attempt", number},
-          {"what", candidate.phase + ", " + candidate.kernel_class},
-          {"reason", candidate.reason},
-          {"detail", candidate.detail}};
-}
-
-// A verdict for a prompt: the contract's fields, without what was measured on the way.
-Json VerdictForPrompt(const CandidateRecord& candidate) {
-  Json verdict = Parsed(candidate.json);
-  if (!verdict.is_object())
-    return {{"verdict", candidate.verdict}, {"reason", candidate.reason}, {"detail", candidate.detail}};
-  verdict.erase("provenance");
-  verdict.erase("measurement");
-  verdict.erase("card");
-  return verdict;
-}
-
-}  // namespace
 
 Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
     const std::string& key, const std::string& parent, const std::string& call_type,
@@ -51,11 +24,11 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
                                      ? NotWhatWasAsked(*asked, current, context_.card)
                                      : "";
     if (!IsBroken(current) && mismatch.empty()) break;
-    history.push_back(Attempt(repair, current));
+    history.push_back(AttemptFacts(repair, current));
     inputs.call_type = repair_type;
     inputs.candidate_source = current.source;
-    inputs.findings = Parsed(current.findings);
-    inputs.verdict = VerdictForPrompt(current);
+    inputs.findings = ParsedOrEmpty(current.findings);
+    inputs.verdict = VerdictFacts(current);
     inputs.history = history;
     inputs.first_message = mismatch;
     HONE_ASSIGN_OR_RETURN(made, Propose(fmt::format("{}.repair{}", key, repair), current.key, inputs));
@@ -70,8 +43,8 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
 Result<std::optional<AnalysisRecord>> Spine::Analyse(const CandidateRecord& candidate) {
   PromptInputs inputs = Inputs("analysis");
   inputs.candidate_source = candidate.source;
-  inputs.findings = Parsed(candidate.findings);
-  inputs.verdict = VerdictForPrompt(candidate);
+  inputs.findings = ParsedOrEmpty(candidate.findings);
+  inputs.verdict = VerdictFacts(candidate);
   if (IsRight(candidate)) {
     HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(candidate));
     inputs.profile = ProfileFacts(profile);
@@ -120,8 +93,8 @@ Status Spine::Branch(int seed) {
   inputs = Inputs("algorithm");
   inputs.seed_index = seed;
   inputs.candidate_source = best->source;
-  inputs.findings = Parsed(best->findings);
-  inputs.verdict = VerdictForPrompt(*best);
+  inputs.findings = ParsedOrEmpty(best->findings);
+  inputs.verdict = VerdictFacts(*best);
   inputs.analysis = ToJson(*analysis);
   HONE_RETURN_IF_ERROR(
       ProposeAndRepair(key + ".algorithm", best->key, "algorithm", "algorithm_repair", inputs, analysis));

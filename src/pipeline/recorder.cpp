@@ -163,7 +163,7 @@ Status Recorder::Keep(const CallRecord& call) {
   HONE_RETURN_IF_ERROR(store_.SaveCall(call));
   HONE_RETURN_IF_ERROR(SaveRun());
   WriteFiles(call);
-  const Result<std::vector<CallRecord>> calls = store_.Calls(run_.id);
+  const Result<std::vector<CallRecord>> calls = store_.CallSummaries(run_.id);
   if (calls.ok()) Write("usage.csv", UsageCsv(*calls));
   return Ok();
 }

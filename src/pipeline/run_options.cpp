@@ -1,6 +1,37 @@
 #include "pipeline/run_options.h"
 
+#include "base/text.h"
+
 namespace hone {
+
+namespace {
+
+constexpr char kBoth[] = "expert+";
+
+std::vector<std::string> Texts(const Json& array) {
+  std::vector<std::string> texts;
+  if (array.is_array())
+    for (const Json& one : array)
+      if (one.is_string()) texts.push_back(one.get<std::string>());
+  return texts;
+}
+
+}  // namespace
+
+bool ExpertBesideModel(const RunOptions& options) {
+  return StartsWith(options.proposer, kBoth);
+}
+
+bool AsksExpert(const RunOptions& options) {
+  return options.proposer == "expert" || ExpertBesideModel(options);
+}
+
+std::string ModelPartOf(const RunOptions& options) {
+  const std::string& proposer = options.proposer;
+  if (ExpertBesideModel(options)) return proposer.substr(sizeof(kBoth) - 1);
+  const bool none = proposer == "expert" || proposer == "import" || StartsWith(proposer, "agent:");
+  return none ? "" : proposer;
+}
 
 Json ToJson(const RunOptions& options) {
   return {{"proposer", options.proposer},
@@ -13,6 +44,10 @@ Json ToJson(const RunOptions& options) {
           {"tune_trials", options.tune_trials},
           {"judge_at_most", options.judge_at_most},
           {"again", options.again},
+          {"search", options.search},
+          {"patience", options.patience},
+          {"breadth", options.breadth},
+          {"seed_from", options.seed_from},
           {"agent_minutes", options.agent_minutes},
           {"files", options.files},
           // As text: JSON readers elsewhere keep 53 bits of a number.
@@ -21,7 +56,8 @@ Json ToJson(const RunOptions& options) {
            {{"tokens", options.budget.tokens},
             {"usd", options.budget.usd},
             {"minutes", options.budget.minutes},
-            {"evaluations", options.budget.evaluations}}},
+            {"evaluations", options.budget.evaluations},
+            {"calls", options.budget.calls}}},
           {"model", options.model},
           {"judge", options.judge}};
 }
@@ -40,16 +76,18 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.judge_at_most = static_cast<int>(GetInt(json, "judge_at_most", options.judge_at_most));
   options.again = GetBool(json, "again", options.again);
   options.agent_minutes = GetNumber(json, "agent_minutes", options.agent_minutes);
-  const Json& files = GetMember(json, "files");
-  if (files.is_array())
-    for (const Json& file : files)
-      if (file.is_string()) options.files.push_back(file.get<std::string>());
+  options.search = GetString(json, "search", options.search);
+  options.patience = static_cast<int>(GetInt(json, "patience", options.patience));
+  options.breadth = static_cast<int>(GetInt(json, "breadth", options.breadth));
+  options.seed_from = Texts(GetMember(json, "seed_from"));
+  options.files = Texts(GetMember(json, "files"));
   options.search_seed = std::strtoull(GetString(json, "search_seed", "0").c_str(), nullptr, 10);
   const Json& budget = GetMember(json, "budget");
   options.budget.tokens = GetInt(budget, "tokens");
   options.budget.usd = GetNumber(budget, "usd");
   options.budget.minutes = GetNumber(budget, "minutes");
   options.budget.evaluations = static_cast<int>(GetInt(budget, "evaluations"));
+  options.budget.calls = static_cast<int>(GetInt(budget, "calls"));
   options.model = GetMember(json, "model");
   options.judge = GetMember(json, "judge");
   return options;

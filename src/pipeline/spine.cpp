@@ -25,6 +25,22 @@ void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
   candidate->json = DumpJson(record);
 }
 
+// A call that was reserved is over, however it ended: it is in the store by then, or it does not count.
+class CallReservation {
+ public:
+  CallReservation(std::mutex* mutex, int* under_way) : mutex_(mutex), under_way_(under_way) {}
+  CallReservation(const CallReservation&) = delete;
+  CallReservation& operator=(const CallReservation&) = delete;
+  ~CallReservation() {
+    const std::scoped_lock lock(*mutex_);
+    if (under_way_ != nullptr) --*under_way_;
+  }
+
+ private:
+  std::mutex* mutex_;
+  int* under_way_;
+};
+
 }  // namespace
 
 Spine::Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task,
@@ -41,9 +57,11 @@ Result<RunEnd> Spine::Run() {
     HONE_RETURN_IF_ERROR(KeepPyTorchAsZero());
     if (options_.proposer == "import") return Imported();
     if (StartsWith(options_.proposer, "agent:")) return Agent();
+    HONE_RETURN_IF_ERROR(Inherited());
     if (model_ == nullptr) return Expert();
+    if (ExpertBesideModel(options_)) HONE_RETURN_IF_ERROR(Expert());
     HONE_RETURN_IF_ERROR(Seeds());
-    return Tuning();
+    return options_.search == "population" ? Population() : Tuning();
   };
   Status went = stages();
   if (went.ok()) went = ConfirmBest();
@@ -373,6 +391,18 @@ PromptInputs Spine::Inputs(const std::string& call_type) const {
   return inputs;
 }
 
+// Taken before the call, so that calls side by side never make one too many.
+Status Spine::ReserveCall() {
+  const int most = options_.budget.calls;
+  if (most == 0) return Ok();
+  const std::scoped_lock lock(calls_mutex_);
+  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
+  if (usage.calls + calls_under_way_ >= most)
+    return StopRun("stopped", fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
+  ++calls_under_way_;
+  return Ok();
+}
+
 Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs) {
   HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> kept,
                         recorder_.store().Call(recorder_.run().id, key));
@@ -387,6 +417,8 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   if (options_.budget.tokens > 0 || options_.budget.usd > 0) turn.lock();
   HONE_RETURN_IF_ERROR(SpendOnModel());
   HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
+  HONE_RETURN_IF_ERROR(ReserveCall());
+  const CallReservation reserved(&calls_mutex_, options_.budget.calls > 0 ? &calls_under_way_ : nullptr);
   ModelRequest request;
   request.call_type = inputs.call_type;
   request.system = prompt.system;
@@ -440,7 +472,8 @@ CandidateRecord Spine::MakeCandidate(const std::string& key, const std::string& 
 // Asks, takes the file out of the reply, asks once more when there is none. Nothing when the model could not
 // answer at all; a candidate that is no file counts as a failed one.
 Result<std::optional<CandidateRecord>> Spine::Propose(const std::string& key, const std::string& parent,
-                                                      const PromptInputs& inputs) {
+                                                      const PromptInputs& inputs,
+                                                      const std::string& other_parent) {
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
                         recorder_.store().Candidate(recorder_.run().id, key));
   HONE_ASSIGN_OR_RETURN(ModelReply reply, Ask(key, inputs));
@@ -466,6 +499,7 @@ Result<std::optional<CandidateRecord>> Spine::Propose(const std::string& key, co
   const std::optional<std::string> source = std::move(reading.file);
   if (kept) return kept;
   CandidateRecord candidate = MakeCandidate(key, parent, inputs.call_type, source.value_or(reply.text));
+  candidate.other_parent_key = other_parent;
   if (!source) {
     candidate.verdict = NameOf(Decision::kRejected);
     candidate.reason = "no-code";

@@ -1,5 +1,5 @@
-// The pipeline, read top to bottom: card, candidates, judge, repair, analysis, algorithm, tuning, best of
-// all.
+// The pipeline, read top to bottom: card, candidates, judge, repair, analysis, algorithm, tuning or search,
+// best of all.
 //
 // A run is a function of its options and of what models and the judge answer, and every answer is kept under
 // a key. Resuming is running it again: what the store knows is not asked a second time, so a run killed at
@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "pipeline/agent_desk.h"
 #include "pipeline/agent_program.h"
 #include "pipeline/candidate_judge.h"
+#include "pipeline/operator_choice.h"
 #include "pipeline/recorder.h"
 #include "pipeline/rules.h"
 #include "pipeline/run_options.h"
@@ -48,7 +50,8 @@ class Spine {
   Result<RunEnd> Run();
 
  private:
-  // The stages, in order (spine.cpp, branch.cpp, expert_stage.cpp, tuning.cpp, profiling.cpp).
+  // The stages, in order (spine.cpp, branch.cpp, expert_stage.cpp, inherited.cpp, tuning.cpp,
+  // population_stage.cpp, profiling.cpp).
   Status LearnTask();
   Status KeepPyTorchAsZero();
   Status Expert();
@@ -56,7 +59,9 @@ class Spine {
   Status Agent();
   Status Seeds();
   Status Branch(int seed);
+  Status Inherited();
   Status Tuning();
+  Status Population();
   Result<RunEnd> Conclude(const Status& went);
   // Empty when one did, be it ever so wrong.
   Result<std::string> WhyNoCandidateCame();
@@ -86,10 +91,21 @@ class Spine {
   Status Stage(const std::string& stage, CandidateRecord* best);
   Result<std::optional<CandidateRecord>> Search(const CandidateRecord& base, const std::string& key);
 
+  // The search after the opening (population_stage.cpp).
+  Result<SearchArchive> ReadArchive(int before_step);
+  Result<StepChoice> DecideStep(const SearchArchive& archive, int number);
+  Status MakeStep(int number, const StepChoice& choice);
+  Status MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps);
+  Status TuneStep(const std::string& key, const CandidateRecord& parent);
+  Status EndStep(int number, const StepChoice& choice);
+  Result<std::string> DescriptionOf(const CandidateRecord& candidate);
+  Result<Json> SearchFacts(const StepChoice& choice, int number);
+
   // What every stage uses (spine.cpp). All of it is remembered by key.
   Result<ModelReply> Ask(const std::string& key, const PromptInputs& inputs);
   Result<std::optional<CandidateRecord>> Propose(const std::string& key, const std::string& parent,
-                                                 const PromptInputs& inputs);
+                                                 const PromptInputs& inputs,
+                                                 const std::string& other_parent = "");
   Result<std::string> SaidBefore(const std::string& file, std::string parent);
   Result<CandidateRecord> Judge(CandidateRecord candidate);
   Status ConfirmBest();
@@ -106,6 +122,7 @@ class Spine {
   Status MayGoOn();
   // Counts what calls have used so far; the caller holds the turn (model_turn_).
   Status SpendOnModel();
+  Status ReserveCall();
   Status ReserveEvaluation();
   bool EvaluationsSpent() const;
   Status StopOutOfEvaluations();
@@ -125,10 +142,14 @@ class Spine {
   const RunOptions options_;
   TaskContext context_;
   Deadline deadline_ = Deadline::Never();
+  std::map<std::string, ArchiveMember> members_;  // of the archive, by key; guarded by members_mutex_
+  std::mutex members_mutex_;
   std::atomic<int> evaluations_{0};  // made in all sessions, or reserved by a thread that works on one
   // What a call will use is not known before it ends. With a budget of tokens or money calls therefore take
   // turns, so that only the one that crosses the budget can exceed it, however many seeds go side by side.
   std::mutex model_turn_;
+  int calls_under_way_ = 0;  // with a budget of calls; guarded by calls_mutex_
+  std::mutex calls_mutex_;
   std::mutex stop_mutex_;
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;

@@ -7,12 +7,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "base/text.h"
 #include "model/replay.h"
+#include "pipeline/model_roles.h"
 
 namespace hone {
 namespace {
@@ -295,6 +298,89 @@ TEST_F(SpineTest, AWinnerWithoutRivalsWasNotChosen) {
   EXPECT_EQ(Run().best->key, "seed0");
   EXPECT_THAT(judge_.chosen, ElementsAre(false));
   EXPECT_THAT(Decisions(), testing::HasSubstr("time: "));
+}
+
+TEST_F(SpineTest, CandidatesOfAnEarlierRunAreSeeds) {
+  RunRecord earlier = run_;
+  earlier.name = "earlier";
+  earlier.id = *store_->AddRun(earlier);
+  for (const auto& [key, reason, speed] : std::vector<std::tuple<std::string, std::string, double>>{
+           {"seed0", "faster", 1.5}, {"seed1", "faster", 4.0}, {"seed2", "wrong-output", 9.0}}) {
+    CandidateRecord one;
+    one.run_id = earlier.id;
+    one.key = key;
+    one.phase = "seed";
+    one.source = fmt::format("import torch\n# fate: accepted {}\nclass ModelNew:\n    pass\n", speed);
+    one.verdict = reason == "faster" ? "accepted" : "rejected";
+    one.reason = reason;
+    one.vs_best = speed;
+    one.kernel_class = "gemm";
+    ASSERT_TRUE(store_->SaveCandidate(one).ok());
+  }
+  options_.seed_from = {"earlier"};
+  options_.tuning = false;
+  Reply("seed", Candidate("accepted 2.0"));
+  EXPECT_EQ(Run().best->key, "from.earlier.seed1");
+  EXPECT_THAT(Keys(), ElementsAre("from.earlier.seed1:faster", "seed0:faster")) << "the best of its class";
+  EXPECT_THAT((*store_->Candidate(run_.id, "from.earlier.seed1"))->title,
+              testing::HasSubstr("seed1 of earlier: 4.00x there"));
+  EXPECT_THAT(Decisions(), testing::HasSubstr("seeds from earlier: seed1"));
+  // What was taken stays when the earlier run is deleted.
+  ASSERT_TRUE(store_->DeleteRun(earlier.id).ok());
+  EXPECT_EQ(Run().best->key, "from.earlier.seed1");
+}
+
+TEST_F(SpineTest, TheExpertsCandidatesComeBeforeTheModels) {
+  options_.proposer = "expert+replay:x";
+  options_.search = "population";
+  options_.patience = 2;
+  Reply("seed", Candidate("accepted 2.0"));
+  Reply("improve", Candidate("accepted 3.0"));
+  Run();
+  std::vector<std::string> phases;
+  const std::vector<CandidateRecord> all = *store_->Candidates(run_.id);
+  for (const CandidateRecord& one : all) phases.push_back(one.phase);
+  ASSERT_GE(phases.size(), 4u);
+  EXPECT_EQ(phases[1], "expert");
+  EXPECT_LT(std::find(phases.begin(), phases.end(), "expert"),
+            std::find(phases.begin(), phases.end(), "seed"));
+  EXPECT_EQ(all.back().key, "gen1.improve");
+  EXPECT_EQ(all.back().parent_key, "seed0");
+  const std::string prompt = (*store_->Call(run_.id, "gen1.improve"))->prompt;
+  EXPECT_THAT(prompt, testing::HasSubstr("2.00x of the best PyTorch baseline"));
+  EXPECT_THAT(prompt, testing::HasSubstr("floor"));
+}
+
+TEST_F(SpineTest, ABudgetOfCallsIsNeverExceeded) {
+  options_.budget.calls = 3;
+  options_.seeds = 5;
+  for (int i = 0; i < 5; ++i) Reply("seed", Candidate("accepted 2.0"));
+  const RunEnd end = Run();
+  EXPECT_EQ(end.status, "stopped");
+  EXPECT_THAT(end.outcome, testing::HasSubstr("the budget of 3 calls is spent"));
+  EXPECT_EQ(store_->Usage(run_.id)->calls, 3);
+}
+
+class NamedModel : public Model {
+ public:
+  explicit NamedModel(std::string name) : name_(std::move(name)) {}
+  ModelReply Ask(const ModelRequest&, const ModelProgress&) override { return {}; }
+  std::string name() const override { return name_; }
+
+ private:
+  std::string name_;
+};
+
+TEST(ModelRoles, RepairsGoToTheOtherModelAndTheRecordSaysSo) {
+  const std::unique_ptr<Model> both =
+      WithRepairModel(std::make_unique<NamedModel>("strong"), std::make_unique<NamedModel>("cheap"));
+  EXPECT_EQ(both->name(), "strong");
+  for (const std::string& type : CallTypes()) {
+    ModelRequest request;
+    request.call_type = type;
+    const bool mends = type == "mend" || EndsWith(type, "repair");
+    EXPECT_EQ(both->Ask(request, {}).model, mends ? "cheap" : "strong") << type;
+  }
 }
 
 TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "pipeline/rules.h"
 #include "report/record_walk.h"
 
@@ -68,11 +67,12 @@ Counterfactual WithoutPart(const RunStory& story, const std::string& part, const
 std::vector<Counterfactual> Counterfactuals(const RunStory& story) {
   const Result<Json> json = ParseJson(story.run.options);
   const RunOptions own = RunOptionsFromJson(json.ok() ? *json : Json());
-  const bool has_parts =
-      own.proposer != "expert" && own.proposer != "import" && !StartsWith(own.proposer, "agent:");
+  const bool has_parts = !ModelPartOf(own).empty();
   Questions asked;
-  const Walked walked = has_parts ? WalkOwnWay(story, own, &asked) : Walked{};
-  const bool explains = json.ok() && (!has_parts || ExplainsItself(story, walked));
+  // The expert reads a graph that is not on record, so a run with its candidates cannot be walked again.
+  const bool can_walk = has_parts && !AsksExpert(own);
+  const Walked walked = can_walk ? WalkOwnWay(story, own, &asked) : Walked{};
+  const bool explains = json.ok() && (!has_parts || (can_walk && ExplainsItself(story, walked)));
   std::vector<Counterfactual> all;
   auto add = [&](const char* part, bool is_on, const RunOptions& without) {
     if (has_parts && explains && is_on) {
@@ -97,6 +97,11 @@ std::vector<Counterfactual> Counterfactuals(const RunStory& story) {
   without = own;
   without.class_check = false;
   add("class_check", own.class_check, without);
+  if (own.search == "population") {
+    without = own;
+    without.search = "classic";
+    add("population", true, without);
+  }
   return all;
 }
 

@@ -201,6 +201,8 @@ Explanation Explain(const RunStory& story, bool abandoned) {
   told.outcome = OutcomeOf(story, abandoned);
   told.run.result = told.outcome.result;
   told.timeline = TimelineOf(story, told.outcome.best_key);
+  told.operators = OperatorsOf(story);
+  if (!told.operators.empty()) told.ancestors = AncestorsOf(story, told.outcome.best_key);
   told.expert_seconds = ExpertSecondsOf(story);
   told.rewrites = RewritesOf(story);
   told.causes = FindCauses(story);

@@ -1,7 +1,7 @@
-// The post-mortem of a run as a value: the outcome, the timeline, the causes of failures, the decisive
-// difference, the contribution of each part of the pipeline, the cost, and suggestions. Explain is a pure
-// function of stored records. explanation_words.h turns the value into sentences in either language, so that
-// text, Markdown, JSON and pages agree.
+// The post-mortem of a run as a value: the outcome, the timeline, the search, the causes of failures, the
+// decisive difference, the contribution of each part of the pipeline, the cost, and suggestions. Explain is a
+// pure function of stored records. explanation_words.h turns the value into sentences in either language, so
+// that text, Markdown, JSON and pages agree.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 
 #include "base/json_fwd.h"
 #include "report/run_report.h"
+#include "report/search_story.h"
 
 namespace hone {
 
@@ -168,8 +169,10 @@ struct Explanation {
   RunRecord run;  // without task source and card
   Outcome outcome;
   std::vector<TimelineRow> timeline;
-  std::vector<RewriteUse> rewrites;  // of the graph that recipes read; empty if none was captured
-  std::vector<Cause> causes;         // the most frequent first
+  std::vector<OperatorUse> operators;  // of the search after the opening; empty if there was none
+  std::vector<Ancestor> ancestors;     // of the best, itself included; empty without such a search
+  std::vector<RewriteUse> rewrites;    // of the graph that recipes read; empty if none was captured
+  std::vector<Cause> causes;           // the most frequent first
   std::optional<Difference> difference;
   std::vector<Counterfactual> counterfactuals;
   std::vector<PhaseCost> costs;

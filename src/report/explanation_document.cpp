@@ -1,4 +1,5 @@
-// An explanation as a document of seven sections, eight where the graph was rewritten.
+// An explanation as a document of seven sections, and one more each where the graph was rewritten and where a
+// population search went on after the opening.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -63,6 +64,42 @@ void AddTimeline(const Explanation& told, ReportLanguage language, Document* doc
                                     {"", 6, 0, true},
                                     {"", 5, 0, true},
                                     {"", 2, 24, false}});
+}
+
+void AddSearch(const Explanation& told, ReportLanguage language, Document* document) {
+  if (told.operators.empty()) return;
+  document->Heading(Words(language, "section.search"));
+  const auto usd = [](double cost) { return cost > 0 ? fmt::format("{:.4f}", cost) : std::string(); };
+  Rows rows = {Header(language, {"operator", "steps", "right", "paid", "factor", "calls", "tokens", "usd"})};
+  for (const OperatorUse& one : told.operators)
+    rows.push_back({Words(language, "phase." + one.op), fmt::format("{}", one.steps),
+                    fmt::format("{}", one.right), one.op == "opening" ? "" : fmt::format("{}", one.paid),
+                    Times(one.factor), Counted(one.calls), Counted(one.tokens), usd(one.usd)});
+  // operator, steps, correct, paid, gain, calls, tokens, USD
+  document->Table(std::move(rows), {{"", 0, 0, false},
+                                    {"", 0, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 3, 0, true},
+                                    {"", 0, 0, true}});
+  if (told.ancestors.empty()) return;
+  document->Paragraph(Words(language, "search.way", {told.outcome.best_key}));
+  rows = {Header(language, {"candidate", "phase", "parents", "speed_up", "calls", "tokens", "usd", "note"})};
+  for (const Ancestor& one : told.ancestors)
+    rows.push_back({one.key, PhaseWords(one.phase, language), Join(one.parents, ", "),
+                    one.reason.empty() ? Times(one.vs_best) : ReasonWords(one.reason, language),
+                    Counted(one.calls), Counted(one.tokens), usd(one.usd), one.title});
+  // candidate, phase, parents, speed-up, calls, tokens, USD, note
+  document->Table(std::move(rows), {{"", 0, 14, false},
+                                    {"", 2, 0, false},
+                                    {"", 0, 14, false},
+                                    {"", 0, 0, false},
+                                    {"", 0, 0, true},
+                                    {"", 3, 0, true},
+                                    {"", 0, 0, true},
+                                    {"", 1, 24, false}});
 }
 
 void AddRewrites(const Explanation& told, ReportLanguage language, Document* document) {
@@ -187,6 +224,7 @@ Document ExplanationDocument(const Explanation& told, ReportLanguage language) {
   document.SetLeftOutNote(Words(language, "table.left_out", {"{0}"}));
   AddOutcome(told, language, &document);
   AddTimeline(told, language, &document);
+  AddSearch(told, language, &document);
   AddRewrites(told, language, &document);
   AddCauses(told, language, &document);
   AddDifference(told, language, &document);

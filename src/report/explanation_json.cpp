@@ -121,6 +121,33 @@ OrderedJson CostJson(const PhaseCost& one) {
   return json;
 }
 
+// null for a run without a search after the opening.
+OrderedJson SearchJson(const Explanation& told) {
+  if (told.operators.empty()) return nullptr;
+  OrderedJson operators = OrderedJson::array();
+  for (const OperatorUse& one : told.operators)
+    operators.push_back({{"operator", one.op},
+                         {"steps", one.steps},
+                         {"right", one.right},
+                         {"paid", one.paid},
+                         {"factor", one.factor},
+                         {"calls", one.calls},
+                         {"tokens", one.tokens},
+                         {"usd", one.usd}});
+  OrderedJson ancestors = OrderedJson::array();
+  for (const Ancestor& one : told.ancestors)
+    ancestors.push_back({{"candidate", one.key},
+                         {"phase", one.phase},
+                         {"parents", one.parents},
+                         {"title", one.title},
+                         {"vs_best", one.vs_best},
+                         {"reason", one.reason},
+                         {"calls", one.calls},
+                         {"tokens", one.tokens},
+                         {"usd", one.usd}});
+  return {{"operators", operators}, {"ancestors", ancestors}};
+}
+
 }  // namespace
 
 OrderedJson ToJson(const Explanation& told, ReportLanguage language) {
@@ -129,6 +156,7 @@ OrderedJson ToJson(const Explanation& told, ReportLanguage language) {
   json["outcome"] = OutcomeJson(told, language);
   json["timeline"] = OrderedJson::array();
   for (const TimelineRow& row : told.timeline) json["timeline"].push_back(RowJson(row));
+  json["search"] = SearchJson(told);
   json["rewrites"] = OrderedJson::array();
   for (const RewriteUse& one : told.rewrites)
     json["rewrites"].push_back({{"rule", one.rule},

@@ -58,7 +58,7 @@ class Tries {
     std::string command = "hone optimize " + Task();
     if (options_.proposer != "expert" && options_.proposer != "import")
       command += " --proposer " + ShellWord(options_.proposer);
-    if (options_.proposer == "llm" && !run_.model.empty()) command += " --model " + ShellWord(run_.model);
+    if (ModelPartOf(options_) == "llm" && !run_.model.empty()) command += " --model " + ShellWord(run_.model);
     return command + (flags.empty() ? "" : " " + flags);
   }
 
@@ -79,6 +79,9 @@ class Tries {
     if (budget.usd > 0 && story_.usage.cost_usd >= budget.usd)
       return Add("more_budget", fmt::format("{} --max-usd {:g}", resume, 2 * budget.usd),
                  {"--max-usd", fmt::format("{:g}", budget.usd)});
+    if (budget.calls > 0 && story_.usage.calls >= budget.calls)
+      return Add("more_budget", fmt::format("{} --max-calls {}", resume, 2 * budget.calls),
+                 {"--max-calls", fmt::format("{}", budget.calls)});
     if (budget.evaluations > 0 && judged >= budget.evaluations)
       return Add("more_budget", fmt::format("{} --max-evaluations {}", resume, 2 * budget.evaluations),
                  {"--max-evaluations", fmt::format("{}", budget.evaluations)});
@@ -116,11 +119,10 @@ class Tries {
   }
 
   void MoreOfTheSame() {
-    if (options_.proposer == "expert" || options_.proposer == "import" ||
-        StartsWith(options_.proposer, "agent:"))
-      return;
+    const std::string model = ModelPartOf(options_);
+    if (model.empty()) return;
     // A recording has no more replies than it has.
-    if (StartsWith(options_.proposer, "replay:")) return Parts();
+    if (StartsWith(model, "replay:")) return Parts();
     const std::string last_repair = fmt::format(".repair{}", options_.repairs);
     for (const CandidateRecord& one : story_.candidates)
       if (IsBroken(one) && (options_.repairs == 0 || EndsWith(one.key, last_repair)))
@@ -141,7 +143,7 @@ class Tries {
   }
 
   void SomebodyElse() {
-    if (options_.proposer != "expert") return Add("ask_expert", "hone optimize " + Task(), {});
+    if (!AsksExpert(options_)) return Add("ask_expert", "hone optimize " + Task(), {});
     std::string why;
     for (const DecisionRecord& one : story_.decisions)
       if (why.empty() && StartsWith(one.key, "declined:") && !IsForOtherDevice(one.text))

@@ -212,6 +212,24 @@ class RecordJudge : public CandidateJudge {
   Record& record_;
 };
 
+// What the walk cannot come to by itself: seeds from runs that are in another store, and on the run's own way
+// the choices of the search, which saw verdicts from before the winner was judged again.
+bool CopyGiven(const RunStory& story, bool own_way, int64_t run_id, RunStore* store) {
+  for (const DecisionRecord& one : story.decisions) {
+    const bool choice = own_way && StepOf(one.key) > 0 && !EndsWith(one.key, ".end");
+    if ((choice || StartsWith(one.key, "from:")) && !store->SaveDecision(run_id, one).ok()) return false;
+  }
+  for (const CandidateRecord& one : story.candidates) {
+    if (one.phase != "inherited") continue;
+    CandidateRecord seed = one;
+    seed.run_id = run_id;
+    seed.verdict.clear();
+    seed.json.clear();
+    if (!store->SaveCandidate(seed).ok()) return false;
+  }
+  return true;
+}
+
 Walked Walk(const RunStory& story, RunOptions options, Questions* own, const Questions* asked) {
   Walked walked;
   Record record(story, own, asked);
@@ -227,6 +245,7 @@ Walked Walk(const RunStory& story, RunOptions options, Questions* own, const Que
   const Result<int64_t> id = (*store)->AddRun(run);
   if (!id.ok()) return walked;
   run.id = *id;
+  if (!CopyGiven(story, own != nullptr, run.id, store->get())) return walked;
   const TaskFile task{story.run.task_path, story.run.task, story.run.task_source, story.run.task_sha256};
   RecordModel model(record);
   RecordJudge judge(record);

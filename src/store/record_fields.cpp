@@ -63,6 +63,7 @@ constexpr Field<CandidateRecord> kCandidateFields[] = {
     {"run_id", &CandidateRecord::run_id, nullptr, kFixed | kLocal},
     {"key", &CandidateRecord::key, "key", kFixed},
     {"parent_key", &CandidateRecord::parent_key, "parent"},
+    {"other_parent_key", &CandidateRecord::other_parent_key, "other_parent"},
     {"phase", &CandidateRecord::phase, "phase"},
     {"proposer", &CandidateRecord::proposer, "proposer"},
     {"title", &CandidateRecord::title, "title"},

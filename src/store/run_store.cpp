@@ -184,6 +184,13 @@ Result<std::vector<CallRecord>> RunStore::Calls(int64_t run_id) {
   return All(handle(), query, Read<CallRecord>);
 }
 
+Result<std::vector<CallRecord>> RunStore::CallSummaries(int64_t run_id) {
+  const std::scoped_lock lock(mutex_);
+  Statement query(handle(), Select<CallRecord>("WHERE run_id=? ORDER BY id", Extent::kList).c_str());
+  query.Bind(1, run_id);
+  return All(handle(), query, Read<CallRecord, Extent::kList>);
+}
+
 Result<UsageTotals> RunStore::Usage(int64_t run_id) {
   const std::scoped_lock lock(mutex_);
   Statement query(handle(), Select<UsageTotals>("WHERE run_id=?").c_str());

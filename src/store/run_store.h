@@ -40,6 +40,8 @@ class RunStore {
   Status SaveCall(const CallRecord& call);
   Result<std::optional<CallRecord>> Call(int64_t run_id, const std::string& key);
   Result<std::vector<CallRecord>> Calls(int64_t run_id);
+  // The same without prompts and replies.
+  Result<std::vector<CallRecord>> CallSummaries(int64_t run_id);
   Result<UsageTotals> Usage(int64_t run_id);
 
   // Inserts, or replaces the row of the same key.

@@ -1,0 +1,253 @@
+#include "pipeline/population.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/json.h"
+#include "pipeline/operator_choice.h"
+
+namespace hone {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+ArchiveMember Right(const std::string& key, double vs_best, const std::string& kind = "gemm") {
+  ArchiveMember member;
+  member.key = key;
+  member.step = StepOf(key);
+  member.kind = kind;
+  member.right = true;
+  member.vs_best = vs_best;
+  return member;
+}
+
+ArchiveMember Failed(const std::string& key, double closeness, const std::string& parent = "") {
+  ArchiveMember member;
+  member.key = key;
+  member.step = StepOf(key);
+  member.parent = parent;
+  member.closeness = closeness;
+  return member;
+}
+
+SearchStep Made(int number, Operator op, double gain, std::vector<std::string> parents = {},
+                double cost = 1) {
+  SearchStep step;
+  step.number = number;
+  step.op = op;
+  step.parents = std::move(parents);
+  step.ended = true;
+  step.gain = gain;
+  step.cost = cost;
+  return step;
+}
+
+std::vector<std::string> Keys(const std::vector<const ArchiveMember*>& members) {
+  std::vector<std::string> keys;
+  for (const ArchiveMember* one : members) keys.push_back(one->key);
+  return keys;
+}
+
+double ScoreOf(const SearchArchive& archive, Operator op, const RunOptions& options = {}) {
+  for (const OperatorScore& one : ScoreOperators(archive, options))
+    if (one.op == op) return one.score;
+  return -1;
+}
+
+TEST(Population, KeysNameTheirStep) {
+  const std::map<std::string, int> kSteps = {{"gen1.improve", 1},     {"gen12", 12},    {"gen12.end", 12},
+                                             {"gen7.tune.tuned1", 7}, {"seed0", 0},     {"gen", 0},
+                                             {"gen0.x", 0},           {"gen-1.x", 0},   {"gen3x.improve", 0},
+                                             {"general.improve", 0},  {"tune.grid", 0}, {"", 0}};
+  for (const auto& [key, step] : kSteps) EXPECT_EQ(StepOf(key), step) << key;
+}
+
+TEST(Population, NamesOfOperatorsAreReadBack) {
+  for (const Operator op : kOperators) EXPECT_EQ(OperatorFromName(NameOf(op)), op);
+}
+
+TEST(Population, TheKindSaysWhatBoundsACandidate) {
+  CandidateRecord candidate;
+  candidate.kernel_class = "gemm";
+  candidate.candidate_us = 100;
+  const Json card = {{"floor_us", 50.0}};
+  EXPECT_EQ(KindOf(candidate, card), "gemm");
+  candidate.json = R"({"launches": {"candidate": 40}})";
+  EXPECT_EQ(KindOf(candidate, card), "gemm, bound by launches");
+  candidate.candidate_us = 60;
+  EXPECT_EQ(KindOf(candidate, card), "gemm, near the floor");
+  candidate.json = "[1]";
+  candidate.kernel_class.clear();
+  candidate.candidate_us = 0;
+  EXPECT_EQ(KindOf(candidate, Json()), "none");
+}
+
+TEST(Population, ASmallErrorIsNearerToWorkingThanALargeOne) {
+  CandidateRecord candidate;
+  candidate.verdict = "rejected";
+  candidate.reason = "wrong-output";
+  candidate.error_limit = 1e-6;
+  double before = 1;
+  for (const double error : {2e-6, 1e-4, 1e-2, 1.0}) {
+    candidate.error = error;
+    EXPECT_LT(Closeness(candidate), before) << error;
+    before = Closeness(candidate);
+  }
+  candidate.reason = "stale-result";
+  EXPECT_EQ(Closeness(candidate), 0) << "a cheat is not mended";
+  candidate.verdict = "accepted";
+  EXPECT_EQ(Closeness(candidate), 0);
+}
+
+TEST(Population, ParentsAreTheTwoFastestOfEachKind) {
+  SearchArchive archive;
+  archive.members = {Right("a", 1.0),         Right("b", 3.0),  Right("c", 2.0),
+                     Right("d", 0.5, "conv"), Failed("e", 0.7), Right("f", 2.5)};
+  EXPECT_THAT(Keys(Parents(archive)), ElementsAre("b", "f", "d"));
+  EXPECT_EQ(BestOf(archive.members), 3.0);
+  EXPECT_EQ(BestOf({Failed("e", 0.7)}), kNothingRight);
+}
+
+TEST(Population, AParentThatPaidIsLikelierThanOneThatWasUsedInVain) {
+  SearchArchive archive;
+  archive.members = {Right("a", 2.0), Right("b", 2.0, "conv"), Right("c", 2.0, "other"),
+                     Right("d", 1.0, "x")};
+  archive.steps = {Made(1, Operator::kImprove, 0.3, {"a"}), Made(2, Operator::kImprove, 0, {"b"})};
+  const auto weight = [&](size_t i) { return ParentWeight(archive.members[i], archive); };
+  EXPECT_DOUBLE_EQ(weight(0), 1.0);
+  EXPECT_DOUBLE_EQ(weight(1), 0.5);
+  EXPECT_DOUBLE_EQ(weight(2), 1.0);
+  EXPECT_DOUBLE_EQ(weight(3), 1.0 / 16) << "half as fast, to the fourth power";
+}
+
+TEST(Population, WhatIsMendedIsCloseAndWasNotTriedBefore) {
+  SearchArchive archive;
+  archive.members = {Right("seed0", 2.0),
+                     Failed("gen1.improve", 0.7, "seed0"),
+                     Failed("gen2.restart", 0.7),
+                     Failed("gen3.mend", 0.7, "gen2.restart"),
+                     Failed("gen4.improve", 0.1, "seed0"),
+                     Failed("gen5.improve", 0.6, "seed0")};
+  archive.steps = {Made(6, Operator::kMend, 0, {"gen5.improve"})};
+  std::map<std::string, double> weights;
+  for (const Weighted& one : Mendable(archive)) weights[one.member->key] = one.weight;
+  EXPECT_THAT(weights, testing::SizeIs(2));
+  EXPECT_DOUBLE_EQ(weights["gen1.improve"], 0.7) << "made from the fastest";
+  EXPECT_DOUBLE_EQ(weights["gen3.mend"], 0.35 * 0.49) << "the second attempt, made from nothing";
+}
+
+TEST(Population, ACircleOfParentsEnds) {
+  SearchArchive archive;
+  archive.members = {Failed("a", 0.9, "b"), Failed("b", 0.9, "a"), Failed("c", 0.9, "c")};
+  EXPECT_THAT(Mendable(archive), IsEmpty());
+}
+
+TEST(Population, DrawsFollowTheWeights) {
+  const ArchiveMember a = Right("a", 1), b = Right("b", 1);
+  int first = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    Random random(seed);
+    first += Draw({{&a, 3}, {&b, 1}}, &random) == &a ? 1 : 0;
+  }
+  EXPECT_NEAR(first, 1500, 100);
+  Random random(1);
+  EXPECT_EQ(Draw({{&a, 0}, {&b, 0}}, &random), nullptr);
+  EXPECT_EQ(Draw({}, &random), nullptr);
+}
+
+TEST(OperatorChoice, WhatPaidComesAgainAndWhatDidNotGivesWay) {
+  SearchArchive archive;
+  archive.members = {Right("seed0", 1.5)};
+  RunOptions options;
+  EXPECT_EQ(ChooseStep(archive, options, 1).op, Operator::kImprove) << "trusted most";
+  archive.steps = {Made(1, Operator::kImprove, 0.5, {"seed0"})};
+  EXPECT_EQ(ChooseStep(archive, options, 2).op, Operator::kImprove);
+  archive.steps = {Made(1, Operator::kImprove, 0, {"seed0"}), Made(2, Operator::kImprove, 0, {"seed0"})};
+  EXPECT_EQ(ChooseStep(archive, options, 3).op, Operator::kRestart);
+}
+
+TEST(OperatorChoice, TheScoreIsGainPerCallAndForgets) {
+  SearchArchive archive;
+  archive.members = {Right("seed0", 1.5)};
+  archive.steps = {Made(1, Operator::kImprove, 0.3, {"seed0"}, 2)};
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kImprove), (0.20 + 0.3) / (1 + 2));
+  archive.steps.push_back(Made(2, Operator::kRestart, 0, {}, 4));
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kImprove), (0.20 + 0.9 * 0.3) / (1 + 0.9 * 2));
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kRestart), 0.14 / 5);
+}
+
+TEST(OperatorChoice, AStepThatIsUnderWayCountsWithItsCost) {
+  SearchArchive archive;
+  archive.members = {Right("seed0", 1.5)};
+  archive.steps = {Made(1, Operator::kImprove, 0, {"seed0"})};
+  archive.steps[0].ended = false;
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kImprove), 0.10);
+}
+
+TEST(OperatorChoice, MendingSharesItsGainWithTheStepThatMadeTheCandidate) {
+  SearchArchive archive;
+  archive.steps = {Made(1, Operator::kRestart, 0), Made(2, Operator::kMend, 0, {"gen1.restart"}),
+                   Made(3, Operator::kMend, 0.4, {"gen2.mend"})};
+  EXPECT_THAT(SharedGains(archive), ElementsAre(0.1, 0.1, 0.2));
+}
+
+TEST(OperatorChoice, OnlyWhatIsPossibleIsChosen) {
+  RunOptions options;
+  SearchArchive archive;
+  EXPECT_EQ(ChooseStep(archive, options, 1).op, Operator::kRestart) << "nothing is there";
+  archive.members = {Failed("seed0", 0.7)};
+  EXPECT_EQ(ChooseStep(archive, options, 1).op, Operator::kMend);
+  EXPECT_THAT(ChooseStep(archive, options, 1).parents, ElementsAre("seed0"));
+  options.repairs = 0;
+  EXPECT_EQ(ChooseStep(archive, options, 1).op, Operator::kRestart) << "repairs are switched off";
+}
+
+TEST(OperatorChoice, CombiningTakesAnotherKindWhereThereIsOne) {
+  SearchArchive archive;
+  archive.members = {Right("a", 2), Right("b", 1.9), Right("c", 1.5, "conv")};
+  for (int i = 1; i <= 12; ++i) {
+    archive.steps.push_back(Made(3 * i, Operator::kImprove, 0));
+    archive.steps.push_back(Made(3 * i + 1, Operator::kRestart, 0));
+  }
+  for (int number = 1; number < 40; ++number) {
+    const StepChoice choice = ChooseStep(archive, {}, number);
+    ASSERT_EQ(choice.op, Operator::kCombine);
+    ASSERT_EQ(choice.parents.size(), 2u);
+    EXPECT_EQ((choice.parents[0] == "c") + (choice.parents[1] == "c"), 1) << number;
+  }
+}
+
+TEST(OperatorChoice, TheSameRecordGivesTheSameChoice) {
+  SearchArchive archive;
+  archive.members = {Right("a", 2), Right("b", 1.9, "conv"), Right("c", 1.5, "other")};
+  RunOptions options;
+  std::map<std::string, int> parents;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    options.search_seed = seed;
+    const StepChoice one = ChooseStep(archive, options, 3);
+    EXPECT_EQ(one.parents, ChooseStep(archive, options, 3).parents);
+    ++parents[one.parents.at(0)];
+  }
+  EXPECT_EQ(parents.size(), 3u) << "and another seed draws other parents";
+}
+
+TEST(OperatorChoice, TheSearchEndsWithItsPatienceOrInSilence) {
+  RunOptions options;
+  options.patience = 3;
+  SearchArchive archive;
+  EXPECT_EQ(WhySearchEnds(archive, options), "");
+  archive.steps = {Made(1, Operator::kImprove, 0.2), Made(2, Operator::kImprove, 0.005),
+                   Made(3, Operator::kImprove, 0)};
+  EXPECT_EQ(WhySearchEnds(archive, options), "");
+  archive.steps.push_back(Made(4, Operator::kRestart, 0));
+  EXPECT_EQ(WhySearchEnds(archive, options), "3 steps in a row brought no gain of 1%");
+  options.patience = 100;
+  for (SearchStep& step : archive.steps) step.answered = step.number == 1;
+  EXPECT_EQ(WhySearchEnds(archive, options), "the last 3 steps got no answer");
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,41 @@
+// How a population search went, from its record: what each operator was used for, what it cost and what it
+// brought; and the way to the best candidate, over all its parents, with the cost of each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/run_report.h"
+
+namespace hone {
+
+struct OperatorUse {
+  std::string op;  // "improve", …; "opening" for all that was before the search
+  int steps = 0;
+  int right = 0;      // steps that made something correct
+  int paid = 0;       // steps after which the best was faster
+  double factor = 1;  // by which the best grew in those steps, all together
+  int64_t calls = 0;
+  int64_t tokens = 0;
+  double usd = 0;
+};
+
+struct Ancestor {
+  std::string key;
+  std::string phase;
+  std::vector<std::string> parents;
+  std::string title;
+  double vs_best = 0;
+  std::string reason;  // of one that failed
+  int64_t calls = 0;   // that made it
+  int64_t tokens = 0;
+  double usd = 0;
+};
+
+// Empty for a run without a search. The opening first, then operators in a fixed order.
+std::vector<OperatorUse> OperatorsOf(const RunStory& story);
+// From the first ancestor to the candidate itself, in the order they were made; empty if there is none.
+std::vector<Ancestor> AncestorsOf(const RunStory& story, const std::string& key);
+
+}  // namespace hone
