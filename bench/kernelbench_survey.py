@@ -95,7 +95,8 @@ def captured(path):
             graph = hone_graph.capture(model, inputs)
         if re.search(r"\btri[lu]\(", path.read_text()) and not list(model.parameters()):
             hone_graph.mark_triangles(graph, [task.get_inputs(), task.get_inputs()])
-        found["graph"] = {**graph, "verified": True}
+        on_gpu = json.dumps(graph).replace('{"device": "cpu"}', '{"device": "cuda:0"}')  # where the inputs and weights will be
+        found["graph"] = {**json.loads(on_gpu), "verified": True}
         return model, inputs, scope
 
     try:

@@ -164,6 +164,8 @@ ConvolutionCosts ReadConvolution(const Figures& at) {
   costs.of_pytorch = at.Number("of_pytorch");
   costs.pytorch_flops_per_us = at.Number("pytorch_flops_per_us");
   costs.pytorch_passes = at.Number("pytorch_passes");
+  costs.pytorch_few_flops_per_us = at.Number("pytorch_few_flops_per_us");
+  costs.pytorch_groups_flops_per_us = at.Number("pytorch_groups_flops_per_us");
   costs.pytorch_depthwise_bytes_per_us = at.Number("pytorch_depthwise_bytes_per_us");
   costs.pytorch_depthwise_flops_per_us = at.Number("pytorch_depthwise_flops_per_us");
   return costs;

@@ -77,6 +77,7 @@ struct ConvolutionCosts {
   double product_flops_per_us = 0, bytes_per_us = 0, depthwise_bytes_per_us = 0, call_us = 0;
   double overlap = 0, few_waste = 0, of_pytorch = 0;
   double pytorch_flops_per_us = 0, pytorch_passes = 0;
+  double pytorch_few_flops_per_us = 0, pytorch_groups_flops_per_us = 0;
   double pytorch_depthwise_bytes_per_us = 0, pytorch_depthwise_flops_per_us = 0;
 };
 

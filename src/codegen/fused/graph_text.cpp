@@ -38,6 +38,9 @@ std::string PythonString(const std::string& text) {
 
 // What is called for an operator: ATen's, or one of templates/half_network.py ("hone.half_pool.default").
 std::string FunctionText(const std::string& target) {
+  // Where an operator's result lies in another order than it did when the graph was captured, a view would be
+  // an error.
+  if (target == "aten.view.default") return FunctionText("aten.reshape.default");
   if (!StartsWith(target, "hone.")) return fmt::format("_AtenCall({})", PythonString(target));
   return fmt::format("_HoneCall(_{})", Split(target, '.')[1]);
 }

@@ -22,6 +22,7 @@ namespace {
 
 // A graph's replay copies inputs and outputs; beyond this they cost more than launches do.
 constexpr double kMostCopiedBytes = 64e6;
+constexpr double kLaunchesOfProduct = 5;  // Hone's: splitting or packing, the product, sums, what goes wrong
 constexpr size_t kMostGuarded = 1024;  // words of templates/part_half_guard.cu
 
 // The graph as kernels and calls, or one sentence why not.
@@ -228,7 +229,8 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
   if (half) captured = copied <= kMostCopiedBytes;
   if (captured && copied > kMostCopiedBytes)
     return Decline("its inputs and outputs are large, and a replayed CUDA graph would copy them");
-  if (captured && !half && launches * others.operator_us < (kernels_us + rest_us) / 4)
+  const double all_launches = launches + kLaunchesOfProduct * (text.products + text.convolutions + draft.attention.count);
+  if (captured && !half && all_launches * others.operator_us < (kernels_us + rest_us) / 4)
     return Decline("launches are a small part of its time, so a CUDA graph around them gains nothing");
   parts.recipe = in_triton  ? "triton/fused_graph"
                  : half     ? "cuda/half_network"
