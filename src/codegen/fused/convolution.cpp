@@ -106,8 +106,10 @@ void EstimateConvolution(const ConvolutionCosts& costs, Convolution* convolution
         std::max(flops / costs.pytorch_flops_per_us, (in_bytes + out_bytes) / costs.bytes_per_us);
   const bool few_channels = channels <= kPlaneValues;
   if (few_channels) {
-    const double rate =
-        c.transposed && c.groups > 1 ? costs.pytorch_groups_flops_per_us : costs.pytorch_few_flops_per_us;
+    // Its tiles are 64 channels wide.
+    const double rate = c.transposed && c.groups > 1
+                            ? costs.pytorch_groups_flops_per_us
+                            : costs.pytorch_few_flops_per_us * std::clamp(units / 64, 0.25, 1.0);
     convolution->pytorch_us = std::max(convolution->pytorch_us, flops / rate);
   }
   if (c.depthwise) {

@@ -89,7 +89,10 @@ def _in_range(words):
     return min(words) >= _LEAST and max(words) <= _MOST
 
 
-def _better_powers(words, powers):
+_BANDS = (0, 8), (-4, 10)  # exponents of a group's largest element that stay; where weights then have bad scales, the second
+
+
+def _better_powers(words, powers, band):
     """Powers that bring the largest element of each group to about 16; those that do so already stay."""
     most, powers = [0] * len(powers), list(powers)
     for group, word in zip(_GROUPS, words):
@@ -100,7 +103,7 @@ def _better_powers(words, powers):
             powers[group] = max(powers[group] - 12, -96)
         elif word == 0:  # too small for fp16, or nothing but zeros
             powers[group] = min(powers[group] + 12, 96)
-        elif not -4 <= exponent <= 10:  # scales of weights follow from these, and have bits to lose as well
+        elif not band[0] <= exponent <= band[1]:
             powers[group] += 4 - exponent
     return powers
 
@@ -135,22 +138,28 @@ def _run_guarded(model, inputs):
 def _calibrate(model, inputs, run=None):
     """Chooses the powers for this call. They change no bit of an answer as long as values stay in range."""
     run = run or (lambda: (_run_guarded(model, inputs), _guard_of(_device_of(inputs)).read())[1])
-    _powers[:] = [0] * len(_powers)
-    _calibrating.append(True)
-    try:
-        for _ in range(_CALIBRATIONS):
-            _entries.pop(model, None)  # weights are packed for the powers
-            words = run()
-            better = _better_powers(words, _powers)
-            if better == _powers:
-                break
-            _powers[:] = better
-    finally:
-        _calibrating.clear()
-        _entries.pop(model, None)
-    if not _in_range(words):
-        raise _Unsupported("values of this call are beyond the range that fp16 holds well")
-    return list(_powers)
+    failure = None
+    for band in _BANDS:
+        _powers[:] = [0] * len(_powers)
+        _calibrating.append(True)
+        try:
+            for _ in range(_CALIBRATIONS):
+                _entries.pop(model, None)  # weights are packed for the powers
+                better = _better_powers(run(), _powers, band)
+                if better == _powers:
+                    break
+                _powers[:] = better
+        finally:
+            _calibrating.clear()
+            _entries.pop(model, None)
+        try:
+            if _in_range(run()):
+                return list(_powers)
+        except _Unsupported as error:  # weights
+            failure = error
+        finally:
+            _entries.pop(model, None)
+    raise failure or _Unsupported("values of this call are beyond the range that fp16 holds well")
 
 
 _MOST_SCALES, _MOST_MISSES = 4, 32
