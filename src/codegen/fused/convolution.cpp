@@ -109,7 +109,7 @@ void EstimateConvolution(const ConvolutionCosts& costs, Convolution* convolution
     // Its tiles are 64 channels wide.
     const double rate = c.transposed && c.groups > 1
                             ? costs.pytorch_groups_flops_per_us
-                            : costs.pytorch_few_flops_per_us * std::clamp(units / 64, 0.25, 1.0);
+                            : costs.pytorch_few_flops_per_us * std::clamp(units, 16.0, 64.0) / 64;
     convolution->pytorch_us = std::max(convolution->pytorch_us, flops / rate);
   }
   if (c.depthwise) {
