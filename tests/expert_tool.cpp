@@ -10,6 +10,7 @@
 #include "codegen/expert.h"
 #include "codegen/fused/attention.h"
 #include "codegen/recurrent_plan.h"
+#include "evaluation/graph_facts.h"
 #include "graph/graph_json.h"
 
 namespace hone {
@@ -22,7 +23,6 @@ Status Run(const fs::path& inputs_path, const fs::path& folder) {
   HONE_ASSIGN_OR_RETURN(inputs.task, LoadTaskFile(GetString(json, "task")));
   inputs.facts = GetMember(json, "facts");
   inputs.card = CardFromJson(GetMember(json, "card"));
-  SetFloor(&inputs.card, CeilingsFromJson(GetMember(json, "ceilings")), false);
   inputs.device = GetString(json, "device", "cpu");
   inputs.target = GetString(json, "target", inputs.device);
   inputs.machine = GetMember(json, "machine");
@@ -31,11 +31,14 @@ Status Run(const fs::path& inputs_path, const fs::path& folder) {
     inputs.graph = std::make_shared<const graph::Graph>(std::move(graph));
   }
   inputs.why_no_graph = GetString(json, "why_no_graph");
+  if (inputs.graph != nullptr && GetBool(json, "counts_from_graph"))
+    HONE_RETURN_IF_ERROR(TakeGraphFacts(*inputs.graph, {}, &inputs.card));
+  SetFloor(&inputs.card, CeilingsFromJson(GetMember(json, "ceilings")), GetBool(json, "tf32"));
   HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
   HONE_ASSIGN_OR_RETURN(const RecurrentPlan plan, RecognizeRecurrent(inputs.task.source, inputs.facts,
                                                                      inputs.graph.get(), WhyNoGraph(inputs)));
   HONE_RETURN_IF_ERROR(MakeFolders(folder));
-  Json out = {{"recognised", answer.recognised}, {"plan", ToJson(plan)}};
+  Json out = {{"recognised", answer.recognised}, {"plan", ToJson(plan)}, {"card", ToJson(inputs.card)}};
   for (const Proposal& proposal : answer.proposals) {
     const std::string name = ReplaceAll(proposal.recipe, "/", "_") + ".py";
     HONE_RETURN_IF_ERROR(WriteFileAtomic(folder / name, proposal.source));

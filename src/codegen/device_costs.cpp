@@ -141,6 +141,7 @@ SplitGemmCosts ReadSplitGemm(const Figures& at) {
   costs.product_flops_per_us = at.Number("product_flops_per_us");
   costs.bytes_per_us = at.Number("bytes_per_us");
   costs.call_us = at.Number("call_us");
+  costs.captured_call_us = at.Number("captured_call_us");
   costs.sum_us = at.Number("sum_us");
   costs.tile_us = at.Number("tile_us");
   costs.split_bytes = at.Number("split_bytes");
@@ -164,6 +165,9 @@ ConvolutionCosts ReadConvolution(const Figures& at) {
   costs.of_pytorch = at.Number("of_pytorch");
   costs.pytorch_flops_per_us = at.Number("pytorch_flops_per_us");
   costs.pytorch_passes = at.Number("pytorch_passes");
+  costs.captured_call_us = at.Number("captured_call_us");
+  costs.pytorch_few_flops_per_us = at.Number("pytorch_few_flops_per_us");
+  costs.pytorch_groups_flops_per_us = at.Number("pytorch_groups_flops_per_us");
   costs.pytorch_depthwise_bytes_per_us = at.Number("pytorch_depthwise_bytes_per_us");
   costs.pytorch_depthwise_flops_per_us = at.Number("pytorch_depthwise_flops_per_us");
   return costs;

@@ -60,6 +60,7 @@ struct CudnnCosts {
 struct SplitGemmCosts {
   int64_t tile = 0, depth = 0;
   double pytorch_flops_per_us = 0, product_flops_per_us = 0, bytes_per_us = 0, call_us = 0, sum_us = 0;
+  double captured_call_us = 0;  // in a CUDA graph
   double tile_us = 0, split_bytes = 0, across_bytes = 0;
   double of_pytorch = 0;
   int64_t most_parts = 0, blocks_per_part = 0, few_rows = 0, filled_rows = 0;
@@ -77,6 +78,7 @@ struct ConvolutionCosts {
   double product_flops_per_us = 0, bytes_per_us = 0, depthwise_bytes_per_us = 0, call_us = 0;
   double overlap = 0, few_waste = 0, of_pytorch = 0;
   double pytorch_flops_per_us = 0, pytorch_passes = 0;
+  double captured_call_us = 0, pytorch_few_flops_per_us = 0, pytorch_groups_flops_per_us = 0;
   double pytorch_depthwise_bytes_per_us = 0, pytorch_depthwise_flops_per_us = 0;
 };
 

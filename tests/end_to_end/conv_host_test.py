@@ -36,13 +36,20 @@ class HostDriver:
 
     def __init__(self, folder, runtime):
         self.library, self.entries, self.launched, self.runtime, self.folder, self.chains = library_of(host_source(), folder, optimised=True), [], [], runtime, folder, {}
+        self.known, self.allowed = {}, {}
 
     def function(self, device, name, macros, entry=None):
+        key = (name, entry, tuple(sorted(macros.items())))
+        if key not in self.known:  # one handle for a kernel, as the runtime keeps it
+            self._load(name, macros, entry)
+            self.known[key] = len(self.entries)
+        return ctypes.c_void_p(self.known[key])
+
+    def _load(self, name, macros, entry):
         own = self._chain(name) if name.startswith("conv_product_") else None
         if name == "conv_depthwise":
             own = library_of(wrapped(runtime_text.included("conv_depthwise.cu")), self.folder, ["-D%s=%d" % item for item in sorted(macros.items())]).run_conv_depthwise
         self.entries.append((entry or name, macros, own))
-        return ctypes.c_void_p(len(self.entries))
 
     def _chain(self, name):
         """The maps behind a convolution as a function of an array."""
@@ -59,12 +66,15 @@ class HostDriver:
         pass
 
     def __call__(self, name, *arguments):
-        pass
+        if name == "cuFuncSetAttribute" and arguments[1] == self.runtime._SHARED_BYTES:
+            self.allowed[arguments[0].value] = arguments[2]
 
     def launch(self, call):
         config, function, addresses, _ = call
         (name, macros, own), config = self.entries[function.value - 1], config._obj
         self.launched.append(name)
+        if config.shared > max(48 * 1024, self.allowed.get(function.value, 0)):
+            raise AssertionError("invalid argument: the kernel may not have %d bytes of shared memory" % config.shared)
         if name == "conv_product":
             made = multiply(self.runtime, macros, addresses, config.shared)
             if own and made is not None:
@@ -278,6 +288,23 @@ def section_not_finite(module, driver):
         expect(torch.equal(got.isnan(), own.isnan()) and torch.equal(got.isinf(), own.isinf()), "NaN or infinities stand elsewhere, transposed %s" % transposed)
         fine = own.isfinite()
         expect(bool((got - own)[fine].abs().max() < 1e-4), "plain float32 differs, transposed %s" % transposed)
+
+
+def section_one_kernel_for_two_convolutions(module, driver):
+    """The second one needs less shared memory than the first, and the first is called again."""
+    torch.manual_seed(3)
+    calls, tiles = [], []
+    for channels in (16, 8):
+        x, w = torch.randn(1, channels, 12, 12), torch.randn(16, channels, 3, 3)
+        made = module._Convolution(tuple(x.shape), (1, 16, 10, 10), (3, 3), (1, 1), (0, 0), (1, 1), 1, False)
+        made.tile, made.precise = made.tile_for(False), False
+        packed = made.pack(0, w)
+        calls.append((lambda made=made, x=x, w=w, packed=packed: made(0, 0, x, w, None, packed, None), torch.nn.functional.conv2d(x, w)))
+        tiles.append(made.tile)
+    expect(tiles[0].macros() == tiles[1].macros() and tiles[0].shared > tiles[1].shared > 48 * 1024, "the convolutions do not test this: %s" % [t.shared for t in tiles])
+    for number in (0, 1, 0):
+        call, want = calls[number]
+        expect(float((call() - want).norm() / want.norm()) < 1e-3, "convolution %d" % number)
 
 
 FILE = """

@@ -104,6 +104,14 @@ void EstimateConvolution(const ConvolutionCosts& costs, Convolution* convolution
   if (taps == 1)
     convolution->pytorch_us =
         std::max(flops / costs.pytorch_flops_per_us, (in_bytes + out_bytes) / costs.bytes_per_us);
+  const bool few_channels = channels <= kPlaneValues;
+  if (few_channels) {
+    // Its tiles are 64 channels wide.
+    const double rate = c.transposed && c.groups > 1
+                            ? costs.pytorch_groups_flops_per_us
+                            : costs.pytorch_few_flops_per_us * std::clamp(units, 16.0, 64.0) / 64;
+    convolution->pytorch_us = std::max(convolution->pytorch_us, flops / rate);
+  }
   if (c.depthwise) {
     convolution->pytorch_us = (in_bytes + out_bytes) / costs.pytorch_depthwise_bytes_per_us +
                               flops / costs.pytorch_depthwise_flops_per_us;
@@ -127,8 +135,10 @@ void EstimateConvolution(const ConvolutionCosts& costs, Convolution* convolution
   const double chunks = std::max(2 * out_phases, few ? costs.few_waste * taps * channels / kPlaneValues
                                                      : taps * std::ceil(channels / kPlaneValues));
   const double rows = 64 * std::ceil(units / 64);
-  const double packed_bytes = 2 * kPlaneValues * planes * pixels;
-  const double product_flops = 2 * groups * pixels * rows * kPlaneValues * chunks;
+  // Where PyTorch stays in float32, so do the kernels: two terms of every value, three products.
+  const double terms = few_channels ? 2 : 1, products = few_channels ? 3 : 1;
+  const double packed_bytes = terms * 2 * kPlaneValues * planes * pixels;
+  const double product_flops = products * 2 * groups * pixels * rows * kPlaneValues * chunks;
   convolution->us =
       costs.call_us + (in_bytes + packed_bytes) / costs.bytes_per_us +
       std::max(product_flops / costs.product_flops_per_us, (packed_bytes + out_bytes) / costs.bytes_per_us) +

@@ -36,8 +36,21 @@ std::string PythonString(const std::string& text) {
   return DumpJson(Json(text));
 }
 
+// An epilogue has few threads: functions that take tens of instructions are faster in a kernel of their own.
+constexpr size_t kMostInEpilogue = 1;
+size_t ElementaryFunctions(const std::string& text) {
+  size_t count = 0;
+  for (const char* name :
+       {"Exp", "Log", "Tanh", "Erf", "Gelu", "Sigmoid", "Mish", "Silu", "Softplus", "Pow", "Sin", "Cos"})
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) ++count;
+  return count;
+}
+
 // What is called for an operator: ATen's, or one of templates/half_network.py ("hone.half_pool.default").
 std::string FunctionText(const std::string& target) {
+  // Where an operator's result lies in another order than it did when the graph was captured, a view would be
+  // an error.
+  if (target == "aten.view.default") return FunctionText("aten.reshape.default");
   if (!StartsWith(target, "hone.")) return fmt::format("_AtenCall({})", PythonString(target));
   return fmt::format("_HoneCall(_{})", Split(target, '.')[1]);
 }
@@ -319,6 +332,7 @@ class Writer {
       if (text.empty() || chained_.count(reader->second) != 0 ||
           graph::ElementsOf(plan_.kernels[k].domain) != graph_.type(result).elements())
         continue;
+      if (ElementaryFunctions(text) > kMostInEpilogue) continue;
       bool whole = true;
       for (size_t i = 0; i < operands.size(); ++i) {
         const Item& item = program().at(operands[i].item);

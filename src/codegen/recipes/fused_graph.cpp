@@ -22,7 +22,8 @@ namespace {
 
 // A graph's replay copies inputs and outputs; beyond this they cost more than launches do.
 constexpr double kMostCopiedBytes = 64e6;
-constexpr size_t kMostGuarded = 1024;  // words of templates/part_half_guard.cu
+constexpr double kLaunchesOfProduct = 5;  // Hone's: splitting or packing, the product, sums, what goes wrong
+constexpr size_t kMostGuarded = 1024;     // words of templates/part_half_guard.cu
 
 // The graph as kernels and calls, or one sentence why not.
 struct Draft {
@@ -85,7 +86,7 @@ struct Draft {
 // `products`: whether Hone's kernel for products runs on the device. `half`: convolutions in fp16.
 std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused::Language language,
                                             const fused::EmitterDevice& device, bool products,
-                                            bool half = false) {
+                                            const GpuCosts& gpu, bool half = false) {
   if (std::string why = WhyNoGraph(context.inputs); !why.empty()) return why;
   Draft draft;
   draft.graph = *context.inputs.graph;
@@ -100,11 +101,11 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   }
   // A recurrent network is simplified by its own recipes.
   if (context.plan.recognised) draft.simpler = false;
-  if (products) draft.attention = fused::FuseAttention(draft.graph, context.costs.gpu);
-  if (products && fused::ExpandAttention(draft.graph, context.costs.gpu) > 0)
+  if (products) draft.attention = fused::FuseAttention(draft.graph, gpu);
+  if (products && fused::ExpandAttention(draft.graph, gpu) > 0)
     draft.rules.emplace_back("attention as products");
   if (half) {
-    draft.half = fused::StoreHalf(draft.graph, context.costs.gpu);
+    draft.half = fused::StoreHalf(draft.graph, gpu);
     if (draft.half.convolutions == 0)
       return "there is no convolution of float32 that sums over 16 channels or more, with weights of its own";
     if (draft.half.groups.size() > kMostGuarded)
@@ -113,8 +114,8 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   }
   std::set<graph::NodeId> as_calls;
   draft.fixed = graph::FixedValues(draft.graph);
-  if (products) draft.chosen = fused::ChooseProducts(draft.graph, context.costs.gpu);
-  if (products && !half) draft.convolutions = fused::ChooseConvolutions(draft.graph, context.costs.gpu);
+  if (products) draft.chosen = fused::ChooseProducts(draft.graph, gpu);
+  if (products && !half) draft.convolutions = fused::ChooseConvolutions(draft.graph, gpu);
   while (true) {
     draft.plan = fused::DivideIntoKernels(draft.graph, as_calls);
     if (draft.plan.kernels.empty() && draft.chosen.empty() && draft.convolutions.empty() &&
@@ -193,11 +194,15 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
   if ((captured || half) && context.draws)
     return Decline("forward draws random numbers, and a replay would repeat them");
   if (std::string why = WhyNotHere(context, form); !why.empty()) return Decline(std::move(why));
-  const GpuCosts& gpu = context.costs.gpu;
+  GpuCosts gpu = context.costs.gpu;
+  if (captured) {  // the host launches nothing
+    gpu.split_gemm.call_us = gpu.split_gemm.captured_call_us;
+    gpu.convolution.call_us = gpu.convolution.captured_call_us;
+  }
   const std::variant<Draft, std::string> drafted =
       DraftGraph(context, in_triton ? fused::Language::kTriton : fused::Language::kCuda,
                  {gpu.processors, gpu.shared_bytes, gpu.cluster_processors},
-                 !in_triton && GetInt(context.inputs.machine, "sm") == 90, half);
+                 !in_triton && GetInt(context.inputs.machine, "sm") == 90, gpu, half);
   if (const auto* why = std::get_if<std::string>(&drafted)) return Decline(*why);
   const Draft& draft = std::get<Draft>(drafted);
   const fused::GraphText& text = draft.text;
@@ -226,10 +231,16 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
   for (const graph::ValueId value : draft.graph.outputs().Leaves())
     copied += static_cast<double>(draft.graph.type(value).bytes());
   if (half) captured = copied <= kMostCopiedBytes;
-  if (captured && copied > kMostCopiedBytes)
-    return Decline("its inputs and outputs are large, and a replayed CUDA graph would copy them");
-  if (captured && !half && launches * others.operator_us < (kernels_us + rest_us) / 4)
-    return Decline("launches are a small part of its time, so a CUDA graph around them gains nothing");
+  const double all_launches =
+      launches + kLaunchesOfProduct * (text.products + text.convolutions + draft.attention.count);
+  if (captured && !half) {
+    const double saved_us = all_launches * others.operator_us;
+    if (saved_us < (kernels_us + rest_us) / 4)
+      return Decline("launches are a small part of its time, so a CUDA graph around them gains nothing");
+    // Read and written once more, both ways.
+    if (copied > kMostCopiedBytes && 2 * copied / gpu.split_gemm.bytes_per_us > saved_us / 4)
+      return Decline("its inputs and outputs are large, and a replayed CUDA graph would copy them");
+  }
   parts.recipe = in_triton  ? "triton/fused_graph"
                  : half     ? "cuda/half_network"
                  : captured ? "cuda/fused_graph_captured"
@@ -293,7 +304,7 @@ Result<RecipeAnswer> ProposeCpuFusedGraph(const RecipeContext& context) {
   if (!GetBool(context.inputs.machine, "gxx"))
     return Decline("there is no C++ compiler to build the kernels with");
   const std::variant<Draft, std::string> drafted =
-      DraftGraph(context, fused::Language::kCpp, {context.threads(), 0, {}}, false);
+      DraftGraph(context, fused::Language::kCpp, {context.threads(), 0, {}}, false, context.costs.gpu);
   if (const auto* why = std::get_if<std::string>(&drafted)) return Decline(*why);
   const Draft& draft = std::get<Draft>(drafted);
   CandidateParts parts;

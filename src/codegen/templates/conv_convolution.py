@@ -64,8 +64,7 @@ class _ConvCall:
 
     def __init__(self, device, stream, macros, name, grid, threads, arguments, shared=0, source="conv_pack"):
         self.function = _function(device, source, macros, name)
-        if shared:
-            _driver()("cuFuncSetAttribute", self.function, _SHARED_BYTES, shared)
+        _allow_shared(self.function, shared)
         self.values = [ctypes.c_int(a) if type(a) is int else a for a in arguments]
         self.addresses = (ctypes.c_void_p * len(self.values))(*[ctypes.addressof(v) for v in self.values])
         self.config = _Config(*grid, threads, 1, 1, shared, stream, (_Attribute * 1)(), 0)

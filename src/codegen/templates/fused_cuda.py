@@ -19,8 +19,7 @@ class _FusedKernel:
         for entry, blocks, threads, cluster, shared, resident in self.launches:
             function = _function(device, "fused", {}, entry)
             attributes, count = (_Attribute * 1)(), 0
-            if shared > 48 * 1024:
-                _driver()("cuFuncSetAttribute", function, _SHARED_BYTES, shared)
+            _allow_shared(function, shared)
             if cluster > 8:
                 _driver()("cuFuncSetAttribute", function, _LARGE_CLUSTERS, 1)
             if cluster > 1:

@@ -89,7 +89,10 @@ def _in_range(words):
     return min(words) >= _LEAST and max(words) <= _MOST
 
 
-def _better_powers(words, powers):
+_BANDS = (0, 8), (-4, 10)  # exponents of a group's largest element that stay; where weights then have bad scales, the second
+
+
+def _better_powers(words, powers, band):
     """Powers that bring the largest element of each group to about 16; those that do so already stay."""
     most, powers = [0] * len(powers), list(powers)
     for group, word in zip(_GROUPS, words):
@@ -100,7 +103,7 @@ def _better_powers(words, powers):
             powers[group] = max(powers[group] - 12, -96)
         elif word == 0:  # too small for fp16, or nothing but zeros
             powers[group] = min(powers[group] + 12, 96)
-        elif not 0 <= exponent <= 8:
+        elif not band[0] <= exponent <= band[1]:
             powers[group] += 4 - exponent
     return powers
 
@@ -135,19 +138,54 @@ def _run_guarded(model, inputs):
 def _calibrate(model, inputs, run=None):
     """Chooses the powers for this call. They change no bit of an answer as long as values stay in range."""
     run = run or (lambda: (_run_guarded(model, inputs), _guard_of(_device_of(inputs)).read())[1])
-    _powers[:] = [0] * len(_powers)
-    _calibrating.append(True)
-    try:
-        for _ in range(_CALIBRATIONS):
-            _entries.pop(model, None)  # weights are packed for the powers
-            words = run()
-            better = _better_powers(words, _powers)
-            if better == _powers:
-                break
-            _powers[:] = better
-    finally:
-        _calibrating.clear()
-        _entries.pop(model, None)
-    if not _in_range(words):
+    failure = None
+    for band in _BANDS:
+        _powers[:] = [0] * len(_powers)
+        _calibrating.append(True)
+        try:
+            for _ in range(_CALIBRATIONS):
+                _entries.pop(model, None)  # weights are packed for the powers
+                better = _better_powers(run(), _powers, band)
+                if better == _powers:
+                    break
+                _powers[:] = better
+        finally:
+            _calibrating.clear()
+            _entries.pop(model, None)
+        try:
+            if _in_range(run()):
+                return list(_powers)
+        except _Unsupported as error:  # weights
+            failure = error
+        finally:
+            _entries.pop(model, None)
+    raise failure or _Unsupported("values of this call are beyond the range that fp16 holds well")
+
+
+_MOST_SCALES, _MOST_MISSES = 4, 32
+
+
+class _Scales:
+    """Calls that are prepared for one shape, each with powers of its own. A call's answer is that of the first one whose range its values fit, so that
+    equal inputs have equal answers whatever was called between them. One that nothing has fitted for long goes."""
+
+    def __init__(self):
+        self.runs, self.tried = [], 0  # [call, how many did not fit since one did]
+
+    def __call__(self, model, inputs):
+        for known in list(self.runs):
+            out = known[0](*inputs)
+            if _in_range(_guards[_device_of(inputs)].read()):
+                known[1] = 0
+                return out
+            known[1] += 1
+            if known[1] >= _MOST_MISSES:
+                self.runs.remove(known)
+        if self.tried < _MOST_SCALES:
+            self.tried += 1
+            run = hone_prepare(model, inputs)
+            self.runs.append([run, 0])
+            out = run(*inputs)
+            if _in_range(_guards[_device_of(inputs)].read()):
+                return out
         raise _Unsupported("values of this call are beyond the range that fp16 holds well")
-    return list(_powers)

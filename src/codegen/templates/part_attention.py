@@ -17,7 +17,7 @@ class _Heads(ctypes.Structure):
 def _attention_launch(device, stream, macros, entry, grid, shared, *arguments):
     function = _function(device, "attention", macros, entry)
     if shared > 48 * 1024:
-        _driver()("cuFuncSetAttribute", function, _SHARED_BYTES, shared)
+        _allow_shared(function, shared)
     config = _Config(*grid, 1, 256, 1, 1, shared, stream, None, 0)
     pointers = (ctypes.c_void_p * len(arguments))(*[ctypes.addressof(a) for a in arguments])
     _driver().launch((ctypes.byref(config), function, pointers, None))

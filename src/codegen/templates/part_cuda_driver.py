@@ -162,6 +162,17 @@ def _driver():
     return _driver_state[0]
 
 
+_allowed = {}  # function -> bytes of shared memory that its launches may ask for
+
+
+def _allow_shared(function, size):
+    """Several launches share a function; the largest of them counts, because the driver keeps only what was set last."""
+    with _lock:
+        if size > 48 * 1024 and size > _allowed.get(function.value, 0):
+            _driver()("cuFuncSetAttribute", function, _SHARED_BYTES, size)
+            _allowed[function.value] = size
+
+
 def _capturing():
     return torch.cuda.is_current_stream_capturing()
 

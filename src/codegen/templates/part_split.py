@@ -39,7 +39,7 @@ class _Call:
         self.function = _function(device, "split_gemm", macros, name)
         attributes, count = (_Attribute * 1)(), 0
         if shared:
-            _driver()("cuFuncSetAttribute", self.function, _SHARED_BYTES, shared)
+            _allow_shared(self.function, shared)
             attributes[0].id, attributes[0].x, attributes[0].y, attributes[0].z = _ATTRIBUTE_CLUSTER, macros["CLUSTER_M"], macros["CLUSTER_N"], 1
             count = 1
         self.values = [ctypes.c_int(a) if type(a) is int else a for a in arguments]
