@@ -89,7 +89,11 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   if (std::string why = WhyNoGraph(context.inputs); !why.empty()) return why;
   Draft draft;
   draft.graph = *context.inputs.graph;
-  const Result<std::vector<graph::AppliedRewrite>> simplified = graph::ApplyRewrites(draft.graph);
+  // Hone's kernel leaves out the blocks of zeros that it finds, and would only lose by a product in parts.
+  const std::string left_out = products ? "skip_zeros" : "";
+  Result<std::vector<graph::AppliedRewrite>> simplified = graph::ApplyRewrites(draft.graph, "", left_out);
+  if (simplified.ok() && products && fused::ChooseProducts(draft.graph, context.costs.gpu).empty())
+    simplified = graph::ApplyRewrites(draft.graph = *context.inputs.graph);
   if (!simplified.ok()) return "the graph could not be simplified: " + simplified.error().message;
   for (const graph::AppliedRewrite& rewrite : *simplified) {
     draft.rules.push_back(rewrite.name);
@@ -103,6 +107,7 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   if (products) draft.attention = fused::FuseAttention(draft.graph, context.costs.gpu);
   if (products && fused::ExpandAttention(draft.graph, context.costs.gpu) > 0)
     draft.rules.emplace_back("attention as products");
+  if (products) fused::FoldAroundProducts(draft.graph, context.costs.gpu);
   if (half) {
     draft.half = fused::StoreHalf(draft.graph, context.costs.gpu);
     if (draft.half.convolutions == 0)
