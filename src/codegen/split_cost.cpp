@@ -34,8 +34,8 @@ SplitProductCost CostOfSplitProduct(const SplitProductSize& size, const GpuCosts
   SplitProductCost cost;
   cost.ours_us = costs.call_us + split_bytes / costs.bytes_per_us + std::max(product_us, kept_us);
   cost.pytorch_us =
-      std::max({2 * size.batches * filled * size.units * size.width / costs.pytorch_flops_per_us,
-                size.kept_elements > 0 ? kept_us : read_us, out_us});
+      std::max(2 * size.batches * filled * size.units * size.width / costs.pytorch_flops_per_us + out_us,
+               size.kept_elements > 0 ? kept_us : read_us);
   cost.pays = cost.ours_us < costs.of_pytorch * cost.pytorch_us;
   return cost;
 }

@@ -46,7 +46,9 @@ def configurations(runtime, split):
         for vector in (1, 4):
             yield "product_tf32", dict(PRODUCTS=products, VECTOR=vector)
     for rows, units in ((128, 256), (256, 128), (128, 128)):  # each kind of cluster
-        yield "split_gemm", split._Launch(rows, units, 1024, 132).macros()
+        launch = split._Launch(rows, units, 1024, 132)
+        yield "split_gemm", launch.macros()
+        yield "split_gemm", dict(launch.macros(1), SOFTMAX_TURNS=2)
     tile = dict(ROWS=128, WIDE=256, VECTOR=2, CTAS=1, DIRECT=0, PRECISE=0, SPREAD=1)
     for change in (dict(), dict(ROWS=64, VECTOR=4), dict(VECTOR=1, SPREAD=2), dict(VECTOR=1, SPREAD=4), dict(DIRECT=1), dict(PRECISE=1, WIDE=128), dict(PRECISE=1, WIDE=128, VECTOR=1, SPREAD=2)):
         yield "conv_product", {**tile, **change}
@@ -88,7 +90,7 @@ def main():
 
     runtime = recurrent_cuda_test.load_runtime(recurrent_cuda_test.WHOLE_RUNTIME)
     split = split_gemm_test.load_runtime()
-    split._SOURCES["split_gemm"] += runtime_text.included("split_plain.cu")
+    split._SOURCES["split_gemm"] += runtime_text.included("split_softmax.cu") + runtime_text.included("split_plain.cu")
     convolutions = {}
     exec(compile(runtime_text.runtime_text(runtime_text.CONVOLUTION), "convolution_runtime.py", "exec"), convolutions)
     sources = {**runtime._SOURCES, **split._SOURCES, **convolutions["_SOURCES"]}

@@ -30,8 +30,18 @@ static inline unsigned atomicMin(unsigned* at, unsigned v) { const unsigned had 
 static inline unsigned atomicOr(unsigned* at, unsigned v) { const unsigned had = *at; *at |= v; return had; }
 static inline unsigned atomicAdd(unsigned* at, unsigned v) { const unsigned had = *at; *at += v; return had; }
 static inline void __threadfence() {}
+static inline unsigned __ballot_sync(unsigned, bool v) {
+  unsigned bits = v ? 1u << threadIdx.x % 32 : 0;
+  for (int step = 16; step > 0; step /= 2) bits |= hone_exchange(bits, threadIdx.x % 32 ^ step);
+  return bits;
+}
+static inline int __popc(unsigned v) { return __builtin_popcount(v); }
+static inline int __ffs(unsigned v) { return __builtin_ffs(v); }
+static inline float __fmul_rn(float a, float b) { return a * b; }
+static inline float __shfl_xor_sync(unsigned, float v, int lanes) { return __int_as_float((int)hone_exchange(__float_as_uint(v), threadIdx.x % 32 ^ lanes)); }
+static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline unsigned __ldcg(const unsigned* at) { return *at; }
-static inline float __ldg(const float* at) { return *at; }
+template <class T> static inline T __ldg(const T* at) { return *at; }
 static inline unsigned __reduce_max_sync(unsigned, unsigned v) {
   for (int step = 16; step > 0; step /= 2) v = max(v, hone_exchange(v, threadIdx.x % 32 ^ step));
   return v;

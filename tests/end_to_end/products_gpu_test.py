@@ -7,6 +7,7 @@ Exit code 1 when anything failed, 77 without torch or a suitable GPU.
 
 import argparse
 import copy
+import math
 import sys
 import tempfile
 import types
@@ -178,6 +179,47 @@ def section_shapes(tool):
     return ["%s: %s" % (name, note) for name, forward, shapes in SMALL for note in run_runtime(name, forward, shapes)[0]]
 
 
+def section_around(tool):
+    """Blocks of zeros, kept triangles and softmax in front, by the runtime alone. 200 calls must agree bit by bit."""
+    run_runtime("start", "torch.matmul(a, b)", [(8, 8), (8, 8)])
+    module, notes, draw = run_runtime.module, [], lambda *shape: torch.randn(*shape, device="cuda")
+    torch.manual_seed(4)
+    blocks = lambda rows, k: (torch.rand(-(-rows // 128), -(-k // 64), device="cuda") < 0.3).repeat_interleave(128, 0).repeat_interleave(64, 1)[:rows, :k]
+    soft = lambda t: torch.softmax(t * 0.25, -1)
+    same, upper, lower = lambda t: t, lambda t: t.triu(5), lambda t: t.tril(-200)
+    cases = [("triangles %d" % n, draw(n, n).triu(), draw(n, n).triu(), {}, same, same) for n in (1, 7, 33, 127, 129, 1031, 2304)]
+    cases += [("lower", draw(1500, 1500).tril(), draw(1500, 1500).tril(), {}, same, same), ("diagonal", torch.diag(draw(1000)), draw(1000, 900), {}, same, same)]
+    cases += [("scattered %d" % k, draw(1000, k) * blocks(1000, k), draw(k, 1300) * blocks(1300, k).T, {}, same, same) for k in (64, 777, 9000)]
+    cases += [("scattered batch", draw(5, 600, 700) * blocks(600, 700), draw(5, 700, 500), {}, same, same), ("zeros", torch.zeros(300, 300, device="cuda"), draw(300, 300), {}, same, same)]
+    for shape in ((1, 7, 33), (129, 127, 131), (1031, 500, 997), (2304, 700, 2304)):
+        cases += [("upper %s" % (shape,), draw(*shape[:2]), draw(*shape[1:]), {"kept": (1, 5)}, same, upper), ("lower %s" % (shape,), draw(*shape[:2]), draw(*shape[1:]), {"kept": (2, -200)}, same, lower)]
+    cases += [("softmax %s" % (shape,), draw(*shape[:2]) * 8, draw(*shape[1:]), {"softmax": 0.25}, soft, same) for shape in ((1, 1, 1), (7, 33, 129), (127, 129, 33), (1031, 512, 300), (300, 4096, 300))]
+    cases += [("softmax batch", draw(6, 300, 512) * 8, draw(6, 512, 96), {"softmax": 0.25}, soft, same)]
+    cases += [("softmax, heads", draw(4, 3, 257, 512) * 8, draw(4, 3, 512, 96), {"softmax": 0.25, "order": (0, 2, 1, 3)}, soft, same)]
+    for label, a, b, around, front, behind in cases:
+        batch = tuple(a.shape[:-2]) if b.dim() > 2 else None
+        made = module._SplitProduct(x=lambda t: t, w=lambda t: t.mT, sizes=(a.shape[-2], b.shape[-1], a.shape[-1], math.prod(batch) if batch else 1), batch=batch, shape=(*a.shape[:-1], b.shape[-1]), **around)
+        call = lambda x, y: made(0, module._enter(0), x, y, None, None, lambda: 1 / 0)
+        own = lambda x, y: behind(front(x) @ y)
+        with torch.no_grad():
+            got = call(a, b)
+            for _ in range(200):
+                if not torch.equal(call(a, b), got):
+                    notes.append(label + ": differs from call to call")
+                    break
+            wrong = bad(got, own(a, b), own(a.double(), b.double()))[0]
+            if wrong and float(own(a.double(), b.double()).norm()) > 0:
+                notes.append(label + ": " + wrong)
+            if wrong is None or not float(own(a.double(), b.double()).norm()):
+                if not torch.equal(got == 0, own(a, b) == 0) and around.get("kept"):
+                    notes.append(label + ": other elements are zero")
+            hurt = [a.clone(), b.clone()]
+            hurt[0].view(-1)[a.numel() // 2], hurt[1].view(-1)[b.numel() // 3] = float("nan"), float("inf")
+            if not close_in_pattern(call(*hurt), own(*hurt)):
+                notes.append(label + ": NaN or infinities stand elsewhere")
+    return notes
+
+
 def said_by(call):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -256,7 +298,7 @@ def main():
         print("skipped: no GPU of sm_90")
         return 77
     failed = False
-    for section in (section_shapes, section_contract):
+    for section in (section_shapes, section_around, section_contract):
         if options.only in section.__name__:
             notes = section(options.tool)
             failed = failed or bool(notes)

@@ -46,6 +46,15 @@ size_t ElementaryFunctions(const std::string& text) {
   return count;
 }
 
+// What the kernel of a product computes besides, as further arguments of its object.
+std::string AroundText(const Product& product) {
+  if (product.softmax)
+    return fmt::format(", softmax={}", PythonNumber(*product.softmax)) +
+           (product.order.empty() ? "" : ", order=" + PythonShape(product.order));
+  if (product.kept == Kept::kAll) return "";
+  return fmt::format(", kept=({}, {})", product.kept == Kept::kUpper ? 1 : 2, product.diagonal);
+}
+
 // What is called for an operator: ATen's, or one of templates/half_network.py ("hone.half_pool.default").
 std::string FunctionText(const std::string& target) {
   // Where an operator's result lies in another order than it did when the graph was captured, a view would be
@@ -226,7 +235,8 @@ class Writer {
          {"sizes", PythonShape({product.rows, product.units, product.width, product.batches})},
          {"batch", product.batch ? PythonShape(*product.batch) : "None"},
          {"shape", PythonShape(graph_.type(result).shape)},
-         {"of", of.empty() ? "None" : PythonString(of)}});
+         {"of", of.empty() ? "None" : PythonString(of)},
+         {"around", AroundText(product)}});
     out_.products += 1;
     out_.products_us += product.us;
     out_.replaced_us += product.pytorch_us;

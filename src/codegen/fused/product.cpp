@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "codegen/split_cost.h"
+#include "graph/rewrites/builder.h"
 
 namespace hone::fused {
 
@@ -21,6 +22,7 @@ using graph::ValueId;
 // TFLOP/s.
 constexpr double kPytorchTile = 128, kLeastFilled = 0.59;
 constexpr int64_t kMostBatches = 4096;  // 65535 CTAs along z, with up to 16 parts of k
+constexpr int64_t kMostShares = 4096;   // a warp has a row of a softmax in registers
 
 // The leading axes of a batch of matrices.
 Shape BatchOf(const Shape& shape) {
@@ -150,6 +152,16 @@ std::string Product::About() const {
 
 std::optional<Product> ProductOfNode(const graph::Graph& graph, const graph::Node& node) {
   std::optional<Product> product;
+  if (node.target == kSoftmaxProduct || node.target == kKeptProduct)
+    product = OfPair(graph, node, "self", "other");
+  if (product && node.target == kSoftmaxProduct) {
+    product->softmax = node.NumberArg("factor").value_or(1);
+    product->order = node.IntsArg("order").value_or(std::vector<int64_t>{});
+  }
+  if (product && node.target == kKeptProduct) {
+    product->kept = node.IntArg("kept") == 1 ? Kept::kUpper : Kept::kLower;
+    product->diagonal = node.IntArg("diagonal").value_or(0);
+  }
   switch (node.op) {
     case Op::kLinear:
       product = OfLinear(graph, node);
@@ -179,39 +191,146 @@ std::optional<Product> ProductOfNode(const graph::Graph& graph, const graph::Nod
   for (const ValueId tensor : tensors)
     if (graph.type(tensor).dtype != graph::DType::kFloat32) return std::nullopt;
   if (product->bias && graph.type(*product->bias).shape != Shape{product->units}) return std::nullopt;
-  if (!graph.type(node.result()).is_contiguous()) return std::nullopt;
+  if (product->order.empty() && !graph.type(node.result()).is_contiguous()) return std::nullopt;
   return product;
+}
+
+namespace {
+
+// The product of a node with its costs, if it is expected to be faster than PyTorch's.
+std::optional<Product> WorthwhileProduct(const graph::Graph& graph, const graph::Node& node,
+                                         const std::vector<bool>& fixed, const GpuCosts& gpu) {
+  const auto is_fixed = [&](ValueId id) {
+    return static_cast<size_t>(id) < fixed.size() && fixed[static_cast<size_t>(id)];
+  };
+  std::optional<Product> product = ProductOfNode(graph, node);
+  if (!product || is_fixed(node.result())) return std::nullopt;
+  product->of = is_fixed(product->w) ? "w" : is_fixed(product->x) && !product->softmax ? "x" : "";
+  SplitProductSize size = {static_cast<double>(product->rows), static_cast<double>(product->units),
+                           static_cast<double>(product->width), static_cast<double>(product->batches)};
+  for (const ValueId operand : {product->x, product->w}) {
+    const TensorType& type = graph.type(operand);
+    const bool across = operand == product->x && type.strides.back() != 1;
+    (is_fixed(operand) ? size.kept_elements
+     : across          ? size.across_elements
+                       : size.split_elements) += static_cast<double>(type.elements());
+  }
+  SplitProductCost cost = CostOfSplitProduct(size, gpu);
+  // PyTorch's kernel keeps few processors busy with few tiles.
+  const double tiles =
+      size.batches * std::ceil(size.rows / kPytorchTile) * std::ceil(size.units / kPytorchTile);
+  if (size.rows >= kPytorchTile && size.units >= kPytorchTile)
+    cost.pytorch_us /= std::clamp(tiles / static_cast<double>(gpu.processors), kLeastFilled, 1.0);
+  if (cost.ours_us >= gpu.split_gemm.of_pytorch * cost.pytorch_us) return std::nullopt;
+  product->us = cost.ours_us;
+  product->pytorch_us = cost.pytorch_us;
+  return product;
+}
+
+struct Softmax {
+  ValueId scores{-1};
+  double factor = 1;
+};
+
+// The softmax along the last axis that nobody but the product reads, of scores that may be scaled first.
+std::optional<Softmax> SoftmaxBefore(const graph::Graph& graph, const Product& product) {
+  const graph::Node* softmax = graph::OnlyDefinition(graph, product.x);
+  if (softmax == nullptr || softmax->op != Op::kSoftmax || product.width > kMostShares) return std::nullopt;
+  const std::optional<ValueId> self = graph::Operand(*softmax);
+  const int64_t rank = graph.type(product.x).rank();
+  if (!self || graph.type(*self).dtype != graph::DType::kFloat32 ||
+      graph::NormalizeAxis(softmax->IntArg("dim").value_or(0), rank) != rank - 1)
+    return std::nullopt;
+  Softmax found = {*self};
+  const graph::Node* scaled = graph::OnlyDefinition(graph, found.scores);
+  if (scaled == nullptr || (scaled->op != Op::kMul && scaled->op != Op::kDiv)) return found;
+  const std::optional<ValueId> scores = scaled->ValueArg("self");
+  const std::optional<double> number = scaled->NumberArg("other");
+  if (!scores || !number || *number == 0 || !std::isfinite(*number) ||
+      graph.type(*scores).dtype != graph::DType::kFloat32 ||
+      graph.type(*scores).shape != graph.type(found.scores).shape)
+    return found;
+  return Softmax{*scores, scaled->op == Op::kMul ? *number : 1 / *number};
+}
+
+// A permutation behind the product, a copy and the permutation back: the order of the result in memory.
+struct Reordered {
+  std::vector<int64_t> order;
+  ValueId result{-1};
+};
+std::optional<Reordered> ReorderedBehind(const graph::Graph& graph, const Product& product, ValueId result) {
+  const auto reader = [&](ValueId id) {
+    return graph.HasOneUse(id) ? &graph.node(graph.Users(id).front()) : nullptr;
+  };
+  const graph::Node* there = reader(result);
+  if (there == nullptr || there->op != Op::kPermute || !product.batch || product.batch->size() > 2)
+    return std::nullopt;
+  const graph::Node* copy = reader(there->result());
+  if (copy == nullptr || copy->target != "aten.contiguous.default") return std::nullopt;
+  const graph::Node* back = reader(copy->result());
+  const std::optional<std::vector<int64_t>> order = there->IntsArg("dims");
+  if (back == nullptr || back->op != Op::kPermute || !order) return std::nullopt;
+  const std::optional<std::vector<int64_t>> dims = back->IntsArg("dims");
+  const size_t rank = order->size();
+  if (!dims || dims->size() != rank || order->back() + 1 != static_cast<int64_t>(rank)) return std::nullopt;
+  for (size_t axis = 0; axis < rank; ++axis)
+    if ((*order)[static_cast<size_t>((*dims)[axis])] != static_cast<int64_t>(axis)) return std::nullopt;
+  return Reordered{*order, back->result()};
+}
+
+// The triu or tril that alone reads a product, and whose rows are the product's.
+const graph::Node* TriangleBehind(const graph::Graph& graph, const Product& product, ValueId result) {
+  if (!graph.HasOneUse(result) || product.bias || (!product.batch && graph.type(product.x).rank() != 2))
+    return nullptr;
+  const graph::Node& reader = graph.node(graph.Users(result).front());
+  return reader.op == Op::kTriu || reader.op == Op::kTril ? &reader : nullptr;
+}
+
+}  // namespace
+
+int FoldAroundProducts(graph::Graph& graph, const GpuCosts& gpu) {
+  const std::vector<bool> fixed = graph::FixedValues(graph);
+  const int times = graph::ForEachNode(graph, [&](graph::NodeId id, const graph::Node& node) {
+    if (node.op != Op::kMatmul && node.op != Op::kMm && node.op != Op::kBmm) return false;
+    const std::optional<Product> product = WorthwhileProduct(graph, node, fixed, gpu);
+    if (!product) return false;
+    graph::Builder build(graph, id);
+    const TensorType type = graph.type(node.result());
+    if (const std::optional<Softmax> before = SoftmaxBefore(graph, *product)) {
+      const std::optional<Reordered> reordered = ReorderedBehind(graph, *product, node.result());
+      const ValueId replaced = reordered ? reordered->result : node.result();
+      const graph::ArgumentValue order =
+          reordered ? graph::ArgumentValue(reordered->order) : graph::ArgumentValue(graph::None{});
+      graph.ReplaceUses(
+          replaced,
+          build.Insert(
+              kSoftmaxProduct,
+              {{"self", before->scores}, {"other", product->w}, {"factor", before->factor}, {"order", order}},
+              TensorType(graph.type(replaced))));
+      return true;
+    }
+    const graph::Node* triangle = TriangleBehind(graph, *product, node.result());
+    if (triangle == nullptr) return false;
+    const ValueId kept = triangle->result();
+    const int64_t part = triangle->op == Op::kTriu ? 1 : 2,
+                  diagonal = triangle->IntArg("diagonal").value_or(0);
+    graph.ReplaceUses(
+        kept,
+        build.Insert(kKeptProduct,
+                     {{"self", product->x}, {"other", product->w}, {"kept", part}, {"diagonal", diagonal}},
+                     type));
+    return true;
+  });
+  if (times > 0) graph.EraseDead();
+  return times;
 }
 
 std::map<graph::NodeId, Product> ChooseProducts(const graph::Graph& graph, const GpuCosts& gpu) {
   std::map<graph::NodeId, Product> chosen;
   const std::vector<bool> fixed = graph::FixedValues(graph);
-  const auto is_fixed = [&](ValueId id) { return static_cast<bool>(fixed[static_cast<size_t>(id)]); };
-  for (const graph::NodeId id : graph.order()) {
-    const graph::Node& node = graph.node(id);
-    std::optional<Product> product = ProductOfNode(graph, node);
-    if (!product || is_fixed(node.result())) continue;
-    product->of = is_fixed(product->w) ? "w" : is_fixed(product->x) ? "x" : "";
-    SplitProductSize size = {static_cast<double>(product->rows), static_cast<double>(product->units),
-                             static_cast<double>(product->width), static_cast<double>(product->batches)};
-    for (const ValueId operand : {product->x, product->w}) {
-      const TensorType& type = graph.type(operand);
-      const bool across = operand == product->x && type.strides.back() != 1;
-      (is_fixed(operand) ? size.kept_elements
-       : across          ? size.across_elements
-                         : size.split_elements) += static_cast<double>(type.elements());
-    }
-    SplitProductCost cost = CostOfSplitProduct(size, gpu);
-    // PyTorch's kernel keeps few processors busy with few tiles.
-    const double tiles =
-        size.batches * std::ceil(size.rows / kPytorchTile) * std::ceil(size.units / kPytorchTile);
-    if (size.rows >= kPytorchTile && size.units >= kPytorchTile)
-      cost.pytorch_us /= std::clamp(tiles / static_cast<double>(gpu.processors), kLeastFilled, 1.0);
-    if (cost.ours_us >= gpu.split_gemm.of_pytorch * cost.pytorch_us) continue;
-    product->us = cost.ours_us;
-    product->pytorch_us = cost.pytorch_us;
-    chosen.emplace(id, std::move(*product));
-  }
+  for (const graph::NodeId id : graph.order())
+    if (std::optional<Product> product = WorthwhileProduct(graph, graph.node(id), fixed, gpu))
+      chosen.emplace(id, std::move(*product));
   return chosen;
 }
 

@@ -107,6 +107,8 @@ TEST(Product, TakesWhatIsLargeEnough) {
   EXPECT_EQ(ProductGraph("matmul", {{256, 256}, {256, 256}}, {256, 256}).Chosen().size(), 0U);
   // Reading and writing takes longer than PyTorch's multiplying.
   EXPECT_EQ(ProductGraph("matmul", {{32768, 32}, {32, 32768}}, {32768, 32768}).Chosen().size(), 0U);
+  // A small k: PyTorch writes the result after it has multiplied.
+  EXPECT_EQ(ProductGraph("matmul", {{32768, 64}, {64, 32768}}, {32768, 32768}).Chosen().size(), 1U);
   EXPECT_EQ(ProductGraph("linear", {{4, 8192}, {8192, 8192}}, {4, 8192}, 1).Chosen().size(), 0U);
 }
 
@@ -119,6 +121,96 @@ TEST(Product, PacksWhatFollowsFromWeights) {
   EXPECT_THAT(dynamic, Not(HasSubstr("pack(")));
   EXPECT_THAT(dynamic,
               HasSubstr("_product0(device, stream, v0, v1, None, None, lambda: _aten0.one(v0, v1))"));
+}
+
+// scores -> [number] -> softmax -> product -> [permuted, copied, permuted back], or product -> triangle.
+struct AroundGraph {
+  graph::ValueId Input(Shape shape) {
+    const graph::ValueId id = graph.AddValue(ValueKind::kInput, "x", F32(std::move(shape)));
+    graph.AddInput(graph::Leaf(id));
+    return id;
+  }
+  graph::ValueId Add(const std::string& target, std::vector<Argument> arguments, Shape shape) {
+    return graph.node(graph.Append({target, std::move(arguments), {F32(std::move(shape))}})).result();
+  }
+  void SoftmaxProduct(int64_t length, bool reorders, bool read_twice = false, int64_t axis = -1) {
+    const Shape scores = {16, 16, 1024, length}, made = {16, 16, 1024, 512}, turned = {16, 1024, 16, 512};
+    graph::ValueId x = Input(scores);
+    x = Add("aten.div.Tensor", {{"self", x}, {"other", 8.0}}, scores);
+    x = Add("aten.softmax.int", {{"self", x}, {"dim", axis}, {"dtype", graph::None{}}}, scores);
+    const graph::ValueId shares = x;
+    x = Add("aten.matmul.default", {{"self", x}, {"other", Input({16, 16, length, 512})}}, made);
+    if (reorders) {
+      const std::vector<int64_t> order = {0, 2, 1, 3};
+      x = Add("aten.permute.default", {{"self", x}, {"dims", order}}, turned);
+      x = Add("aten.contiguous.default",
+              {{"self", x}, {"memory_format", graph::Symbol{"memory_format", "contiguous_format"}}}, turned);
+      x = Add("aten.permute.default", {{"self", x}, {"dims", order}}, made);
+    }
+    graph::ValueTree both = graph::Leaf(x);
+    if (read_twice) {
+      both = {};
+      both.children = {graph::Leaf(x), graph::Leaf(shares)};
+    }
+    graph.SetOutputs(both);
+  }
+  void Triangle(const Shape& x, const Shape& w, const Shape& made, const std::string& op, int64_t diagonal) {
+    const graph::ValueId product =
+        Add("aten.matmul.default", {{"self", Input(x)}, {"other", Input(w)}}, made);
+    graph.SetOutputs(
+        graph::Leaf(Add("aten." + op + ".default", {{"self", product}, {"diagonal", diagonal}}, made)));
+  }
+  int Folded() { return FoldAroundProducts(graph, LoadDeviceCosts()->gpu); }
+  // The arguments that the file's object gets besides.
+  std::string Around() const {
+    const DeviceCosts costs = *LoadDeviceCosts();
+    const auto text =
+        WriteGraph(graph, DivideIntoKernels(graph), Language::kCuda,
+                   {costs.gpu.processors, costs.gpu.shared_bytes}, ChooseProducts(graph, costs.gpu));
+    return text.ok() && text->products == 1 ? text->values["products"][0]["around"].get<std::string>() : "?";
+  }
+
+  Graph graph;
+};
+
+TEST(Product, TakesTheSoftmaxInFrontAndTheOrderBehind) {
+  struct Row {
+    int64_t length;
+    bool reorders, read_twice;
+    int64_t axis;
+    std::string around;
+  };
+  const Row rows[] = {{1024, false, false, -1, ", softmax=0.125"},
+                      {1024, true, false, 3, ", softmax=0.125, order=(0, 2, 1, 3)"},
+                      {1024, false, true, -1, ""},    // somebody else reads the shares
+                      {1024, false, false, 2, ""},    // not along k
+                      {8192, false, false, -1, ""}};  // a warp cannot hold a row
+  for (const Row& row : rows) {
+    AroundGraph made;
+    made.SoftmaxProduct(row.length, row.reorders, row.read_twice, row.axis);
+    EXPECT_EQ(made.Folded(), row.around.empty() ? 0 : 1) << row.length << row.around;
+    EXPECT_EQ(made.Around(), row.around);
+    EXPECT_TRUE(made.graph.Verify().ok());
+  }
+}
+
+TEST(Product, ComputesTheTriangleThatIsKept) {
+  AroundGraph upper, lower, batch, rows, small;
+  upper.Triangle({4096, 4096}, {4096, 4096}, {4096, 4096}, "triu", 1);
+  lower.Triangle({4096, 4096}, {4096, 4096}, {4096, 4096}, "tril", 0);
+  batch.Triangle({8, 2048, 2048}, {8, 2048, 2048}, {8, 2048, 2048}, "tril", -3);
+  rows.Triangle({8, 2048, 2048}, {2048, 2048}, {8, 2048, 2048}, "triu", 0);  // rows of all matrices are one
+  small.Triangle({64, 64}, {64, 64}, {64, 64}, "triu", 0);
+  const std::pair<AroundGraph*, std::string> cases[] = {{&upper, ", kept=(1, 1)"},
+                                                        {&lower, ", kept=(2, 0)"},
+                                                        {&batch, ", kept=(2, -3)"},
+                                                        {&rows, ""},
+                                                        {&small, "?"}};
+  for (const auto& [made, around] : cases) {
+    EXPECT_EQ(made->Folded(), StartsWith(around, ",") ? 1 : 0) << around;
+    EXPECT_EQ(made->Around(), around);
+    EXPECT_TRUE(made->graph.Verify().ok());
+  }
 }
 
 }  // namespace

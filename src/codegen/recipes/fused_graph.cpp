@@ -90,7 +90,11 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   if (std::string why = WhyNoGraph(context.inputs); !why.empty()) return why;
   Draft draft;
   draft.graph = *context.inputs.graph;
-  const Result<std::vector<graph::AppliedRewrite>> simplified = graph::ApplyRewrites(draft.graph);
+  // Hone's kernel leaves out the blocks of zeros that it finds, and would only lose by a product in parts.
+  const std::string left_out = products ? "skip_zeros" : "";
+  Result<std::vector<graph::AppliedRewrite>> simplified = graph::ApplyRewrites(draft.graph, "", left_out);
+  if (simplified.ok() && products && fused::ChooseProducts(draft.graph, context.costs.gpu).empty())
+    simplified = graph::ApplyRewrites(draft.graph = *context.inputs.graph);
   if (!simplified.ok()) return "the graph could not be simplified: " + simplified.error().message;
   for (const graph::AppliedRewrite& rewrite : *simplified) {
     draft.rules.push_back(rewrite.name);
@@ -104,6 +108,7 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   if (products) draft.attention = fused::FuseAttention(draft.graph, gpu);
   if (products && fused::ExpandAttention(draft.graph, gpu) > 0)
     draft.rules.emplace_back("attention as products");
+  if (products) fused::FoldAroundProducts(draft.graph, context.costs.gpu);
   if (half) {
     draft.half = fused::StoreHalf(draft.graph, gpu);
     if (draft.half.convolutions == 0)

@@ -24,7 +24,7 @@ _aten@{o.number}@ = @{o.function}@
 @end@
 @for p in products@
 # @{p.about}@
-_product@{p.number}@ = _SplitProduct(x=@{p.x}@, w=@{p.w}@, sizes=@{p.sizes}@, batch=@{p.batch}@, shape=@{p.shape}@, of=@{p.of}@)
+_product@{p.number}@ = _SplitProduct(x=@{p.x}@, w=@{p.w}@, sizes=@{p.sizes}@, batch=@{p.batch}@, shape=@{p.shape}@, of=@{p.of}@@{p.around}@)
 @end@
 @for c in convolutions@
 # @{c.about}@

@@ -2,13 +2,6 @@
 _FUSED_PRELUDE += r"""@@part_half_guard.cu@@"""
 
 
-class _HoneCall:
-    """An operator of Hone's own in the place of one of ATen's."""
-
-    def __init__(self, function):
-        self.one = function
-
-
 def _stored(x):
     return x
 

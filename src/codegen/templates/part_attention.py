@@ -3,13 +3,6 @@ _SOURCES["attention"] = r"""@@attention.cu@@"""
 _ATTENTION_BLOCK, _ATTENTION_ROWS = 64, 128
 
 
-class _HoneCall:
-    """An operator of Hone's own in the place of one of ATen's."""
-
-    def __init__(self, function):
-        self.one = function
-
-
 class _Heads(ctypes.Structure):
     _fields_ = [("outer", ctypes.c_longlong), ("inner", ctypes.c_longlong), ("count", ctypes.c_int), ("row", ctypes.c_longlong)]
 

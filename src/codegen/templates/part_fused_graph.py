@@ -41,6 +41,13 @@ class _AtenCall:
         return answer[0] if isinstance(answer, (tuple, list)) else answer
 
 
+class _HoneCall:
+    """An operator of Hone's own in the place of one of ATen's."""
+
+    def __init__(self, function):
+        self.one = function
+
+
 _fused_constants = {}
 
 

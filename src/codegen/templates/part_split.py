@@ -2,6 +2,7 @@
 _SOURCES.update(split_gemm=r"""@@split_gemm.cu@@""")
 _SPLIT = @@h200.json:split_gemm@@  # the kernel's tiles, and what products cost, in microseconds; the recipe that wrote this file predicts with the same
 _TILE, _DEPTH, _STAGES, _PANEL = _SPLIT["tile"], _SPLIT["depth"], _SPLIT["stages"], _SPLIT["panel"]
+_SHORT_ROW = 1024  # numbers of a row that a warp of split_short_rows keeps
 _SCALED_BITS = 15  # a column this many powers of two under the largest weight still has float32's precision
 
 
@@ -25,11 +26,15 @@ class _Launch:
         self.us = cost["call_us"] + cost["split_bytes"] * rows * width / cost["bytes_per_us"] + max(best, weight_us)
         # PyTorch's tiles are wide, too.
         filled = rows if rows < cost["few_rows"] else max(rows, cost["filled_rows"])
-        self.pytorch_us = max(2 * filled * units * width / cost["pytorch_flops_per_us"], weight_us, out_us)
+        self.pytorch_us = max(2 * filled * units * width / cost["pytorch_flops_per_us"] + out_us, weight_us)
         self.pays = self.us < cost["of_pytorch"] * self.pytorch_us
 
-    def macros(self):
-        return dict(CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1], TILE=_TILE, DEPTH=_DEPTH, STAGES=_STAGES, PANEL=max(1, _PANEL // self.cluster[0]), COLUMN_BITS=_SCALED_BITS)
+    def clusters(self, batches):
+        """How many tiles there are for a cluster to take."""
+        return self.row_tiles * self.unit_tiles // (self.cluster[0] * self.cluster[1]) * self.splits * batches
+
+    def macros(self, kept=0):
+        return dict(KEPT=kept, CLUSTER_M=self.cluster[0], CLUSTER_N=self.cluster[1], TILE=_TILE, DEPTH=_DEPTH, STAGES=_STAGES, PANEL=max(1, _PANEL // self.cluster[0]), COLUMN_BITS=_SCALED_BITS)
 
 
 class _Call:
@@ -48,6 +53,11 @@ class _Call:
         self.launch = (ctypes.byref(self.config), self.function, self.addresses, None)
 
 
+class _Shape(ctypes.Structure):  # as split_product takes it
+    _fields_ = [(name, ctypes.c_int) for name in ("rows", "units", "blocks", "blocks_per_split", "splits", "batches", "w_tiles", "x_tiles", "diagonal", "inner")]
+    _fields_ += [(name, ctypes.c_uint64) for name in ("row_step", "inner_step", "outer_step")]
+
+
 class _Matrix(ctypes.Structure):  # as split_rows and its like take it
     _fields_ = [("at", ctypes.c_void_p), *((name, ctypes.c_uint64) for name in ("row_step", "k_step", "inner_step", "outer_step")),
                 *((name, ctypes.c_int) for name in ("inner", "rows", "width"))]  # fmt: skip
@@ -59,26 +69,39 @@ def _split_sizes(rows, width, name):
     return 4 * padded * _up(width, _DEPTH), 4 * padded * (-(-width // _DEPTH) if name == "w" else 1)
 
 
-def _split_blocks_call(device, stream, macros, matrix, batches, terms, scales, columns=None, counters=None, wide=None, strict=0, odd_rows=None, odd=None):
-    columns, counters, wide, odd_rows, odd = (_pointer() if given is None else given for given in (columns, counters, wide, odd_rows, odd))
+def _split_blocks_call(device, stream, macros, matrix, batches, terms, scales, columns=None, counters=None, wide=None, strict=0, odd_rows=None, odd=None, present=None):
+    columns, counters, wide, odd_rows, odd, present = (_pointer() if given is None else given for given in (columns, counters, wide, odd_rows, odd, present))
     grid = (-(-matrix.rows // _TILE), -(-matrix.width // _DEPTH), batches)
-    return _Call(device, stream, macros, "split_blocks", grid, 256, (matrix, terms, scales, columns, counters, wide, strict, odd_rows, odd))
+    return _Call(device, stream, macros, "split_blocks", grid, 256, (matrix, terms, scales, columns, counters, wide, strict, odd_rows, odd, present))
 
 
-def _split_rows_call(device, stream, macros, matrix, batches, terms, unscale, columns=None, columns_step=0, largest=None, odd=None):
-    threads = min(1024, _up(-(-matrix.width // 8), 32))
-    columns, largest, odd = (_pointer() if given is None else given for given in (columns, largest, odd))
-    return _Call(device, stream, macros, "split_rows", (_up(matrix.rows, _TILE), batches, 1), threads, (matrix, terms, unscale, columns, columns_step, largest, odd))
+def _split_rows_call(device, stream, macros, matrix, batches, terms, unscale, columns=None, columns_step=0, largest=None, odd=None, present=None):
+    columns, largest, odd, present = (_pointer() if given is None else given for given in (columns, largest, odd, present))
+    chunks, rows = _up(matrix.width, _DEPTH) // 8, _up(matrix.rows, _TILE)
+    name, grid, threads = "split_rows", (rows, batches, 1), min(1024, _up(chunks, 32))
+    if matrix.width <= _SHORT_ROW:
+        name, grid, threads = "split_short_rows", (rows // 8, batches, 1), 256
+    return _Call(device, stream, macros, name, grid, threads, (matrix, terms, unscale, columns, columns_step, largest, odd, present))
 
 
-def _product_call(device, stream, launch, batches, arguments, w_tiles=0, x_tiles=0):
-    """arguments: the pointers of split_product, then rows and units. *_tiles: from one matrix of a batch to the next, 0 for one matrix."""
+def _product_calls(device, stream, launch, macros, rows, units, arguments, batches=1, w_tiles=0, x_tiles=0, present=None, order=None, diagonal=0, steps=None):
+    """arguments: the pointers of split_product up to the result. *_tiles: from one matrix of a batch to the next, 0 for one matrix. present: the bits of the
+    blocks of w and of x, with memory for an order of tiles. diagonal: of the triangle of the result that is wanted (KEPT of the kernel).
+    steps: of the result, from row to row, and of a batch in two axes the second one's length, its step and the first one's; None where it is contiguous.
+    Returns the calls and the shape that they have."""
     across, down = launch.cluster
-    clusters = launch.row_tiles * launch.unit_tiles // (across * down) * launch.splits * batches
-    grid = (min(clusters, max(1, launch.processors // (across * down))) * across, down, 1)
-    arguments = (*arguments, launch.blocks, launch.per_split, launch.splits, batches, w_tiles, x_tiles)
-    return _Call(device, stream, launch.macros(), "split_product", grid, 384, arguments, _STAGES * (4 * _TILE * _DEPTH * 2 + 1024))
+    clusters, at_once = launch.clusters(batches), max(1, launch.processors // (across * down))
+    shape = _Shape(rows, units, launch.blocks, launch.per_split, launch.splits, batches, w_tiles, x_tiles, diagonal)
+    shape.row_step, shape.inner, shape.inner_step, shape.outer_step = steps or (units, batches, rows * units, 0)
+    of_w, of_x = present or (_pointer(), _pointer())
+    calls = []
+    if present and clusters > at_once:
+        calls.append(_Call(device, stream, macros, "split_order", (1, 1, 1), 1024, (shape, of_w, of_x, order)))
+    order = order if calls else _pointer()
+    grid = (min(clusters, at_once) * across, down, 1)
+    calls.append(_Call(device, stream, macros, "split_product", grid, 384, (*arguments, shape, of_w, of_x, order), _STAGES * (4 * _TILE * _DEPTH * 2 + 1024)))
+    return calls, shape
 
 
-def _sum_call(device, stream, launch, size, sums, bias, out, units):
-    return _Call(device, stream, launch.macros(), "split_sum", (min(1024, -(-size // 256)), 1, 1), 256, (sums, bias, out, ctypes.c_uint64(size), units, launch.splits))
+def _sum_call(device, stream, launch, macros, size, sums, bias, out, units):
+    return _Call(device, stream, macros, "split_sum", (min(1024, -(-size // 256)), 1, 1), 256, (sums, bias, out, ctypes.c_uint64(size), units, launch.splits))

@@ -1,7 +1,8 @@
 // A matrix of float32 as two fp16 terms per number, in the blocks that split_product reads.
 //
 // split_blocks   w: rows are scaled anew in every block, so that it is read once
-// split_rows     x whose rows lie along k; a row has one scale
+// split_short_rows  x whose rows lie along k; a row has one scale, and stays in the registers of a warp
+// split_rows     the same for longer rows, which are read twice
 // split_columns  x whose rows lie across k: a block is turned around in shared memory
 // split_measure  for split_columns: the largest number of every row, and of every k
 //
@@ -9,6 +10,9 @@
 // other matrix has much larger numbers than another: one of the two matrices, the guard, must have columns (all numbers of one k)
 // whose largest are within COLUMN_BITS powers of two. Columns of the guard that are all zeros count for nothing, so they are left out of the
 // other matrix, where they could hold the largest number of a row.
+//
+// present: a bit for every block, words for each tile of rows in memory that is zero before. It is set where a term of the block is not zero;
+// split_product leaves out what meets only zeros. A row that is not finite counts as zeros: what it is part of is computed elsewhere.
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned short u16;
@@ -18,6 +22,7 @@ typedef unsigned short u16;
 #define INFINITE 0x7f800000u            // absolute values compare like integers, and NaN is the largest
 #define ABSOLUTE 0x7fffffffu
 #define MEASURED_LINES 64
+#define ROW_TURNS 4   // how often 32 lanes take eight numbers each of a short row
 
 // One matrix or a batch of them, `inner` matrices inner_step apart, and again after outer_step. All steps count floats.
 struct Matrix {
@@ -60,6 +65,39 @@ __device__ __forceinline__ void write_terms(char* block, const float (&v)[8], fl
 // 0 for a number that only zeros of the other matrix meet. What is not finite stays: it makes NaN of them.
 __device__ __forceinline__ float unless_masked(float v, bool masked) {
     return masked && (__float_as_uint(v) & ABSOLUTE) < INFINITE ? 0.f : v;
+}
+
+// Where the bit of a block of a tile of rows lies.
+__device__ __forceinline__ u32* word_of(u32* present, u64 tile, int block, int blocks) {
+    return present + tile * ((blocks + 31) / 32) + block / 32;
+}
+
+__device__ __forceinline__ void set_bits(u32* word, u32 bits) {
+    if ((__ldcg(word) & bits) != bits) atomicOr(word, bits);
+}
+
+// Words of a CTA that has part of a tile's rows: all rows of all tiles would wait for the few lines of `present`.
+#define FOUND_WORDS 256
+
+// The bits of the blocks that a warp wrote chunks of, `chunk` at its first lane, into `found`; `some` where the lane's own is not zero.
+__device__ __forceinline__ void note_present(u32* found, int chunk, bool some) {
+    const u32 lanes = __ballot_sync(0xffffffffu, some);
+    if (threadIdx.x % 32 != 0 || lanes == 0) return;
+    u32 bits = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) bits |= (lanes >> 8 * i & 0xff) != 0 ? 1u << i : 0u;
+    atomicOr(found + chunk / (DEPTH / 8) / 32, bits << chunk / (DEPTH / 8) % 32);
+}
+
+__device__ __forceinline__ void clear_found(u32* found, int words) {
+    for (int i = threadIdx.x; i < words; i += blockDim.x) found[i] = 0;
+    __syncthreads();
+}
+
+__device__ __forceinline__ void publish_found(const u32* found, int words, u32* present) {
+    __syncthreads();
+    for (int i = threadIdx.x; i < words; i += blockDim.x)
+        if (found[i] != 0) set_bits(present + i, found[i]);
 }
 
 // Four floats side by side, those from `left` on 0.
@@ -107,7 +145,7 @@ __device__ __forceinline__ void check_columns(const u32* columns, int width, u32
 // One CTA per block of TILE rows and DEPTH k. scales: of the rows of each block, what brings its products back; 0 where one is not finite, and the row's
 // word of odd_rows and `odd` are set. columns (not for a weight that the host has looked at): the largest of every k, in memory that is zero before.
 extern "C" __global__ void __launch_bounds__(256)
-split_blocks(const Matrix m, char* to, float* scales, u32* columns, u32* counters, u32* wide, int strict, u32* odd_rows, u32* odd) {
+split_blocks(const Matrix m, char* to, float* scales, u32* columns, u32* counters, u32* wide, int strict, u32* odd_rows, u32* odd, u32* present) {
     // Four rows are 16 bytes, and the place of those among the 32 of a k depends on k / 8: no two threads meet in a bank when a row is read.
     __shared__ __align__(16) float turned[DEPTH][TILE];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first_row = blockIdx.x * TILE, first_k = blockIdx.y * DEPTH;
@@ -148,6 +186,7 @@ split_blocks(const Matrix m, char* to, float* scales, u32* columns, u32* counter
         }
     }
     const u64 block = ((u64)blockIdx.z * gridDim.x + blockIdx.x) * gridDim.y + blockIdx.y;
+    bool some = false;
 #pragma unroll
     for (int i = 0; i < TILE / 32; ++i) {
         const int row = i * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
@@ -161,6 +200,7 @@ split_blocks(const Matrix m, char* to, float* scales, u32* columns, u32* counter
 #pragma unroll
         for (int step = 4; step > 0; step /= 2) largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
         const float scale = scale_for(largest);
+        some = some || (largest > 0 && scale > 0.f);
 #pragma unroll
         for (int j = 0; j < 8; ++j) of_row[j] = scale > 0.f ? of_row[j] : 0.f;
         write_terms(to + block * BLOCK_BYTES + swizzled(row, chunk), of_row, scale);
@@ -172,13 +212,70 @@ split_blocks(const Matrix m, char* to, float* scales, u32* columns, u32* counter
             }
         }
     }
+    if (present && __syncthreads_or(some) && threadIdx.x == 0)
+        set_bits(word_of(present, (u64)blockIdx.z * gridDim.x + blockIdx.x, blockIdx.y, gridDim.y), 1u << blockIdx.y % 32);
     if (columns) check_columns(columns, m.width, counters + blockIdx.z, wide, strict != 0);
 }
 
+// One warp per row, which is 256 * ROW_TURNS numbers long at most. The arguments are those of split_rows.
+extern "C" __global__ void __launch_bounds__(256)
+split_short_rows(const Matrix m, char* to, float* unscale, const float* columns, int columns_step, const u32* largest_of, u32* odd, u32* present) {
+    const int lane = threadIdx.x % 32, row = blockIdx.x * 8 + threadIdx.x / 32, blocks = (m.width + DEPTH - 1) / DEPTH;
+    const u64 padded = (u64)blockIdx.y * gridDim.x * 8 + row;   // gridDim.x * 8 is a multiple of TILE here
+    const float* source = matrix_at(m, blockIdx.y) + row * m.row_step;
+    const bool aligned = (u64)source % 16 == 0, columns_aligned = (u64)columns % 16 == 0 && columns_step % 4 == 0;
+    if (columns) columns += (u64)blockIdx.y * columns_step;
+    __shared__ u32 found[1];   // for 1024 numbers
+    clear_found(found, 1);
+    float v[ROW_TURNS][8];
+    u32 largest = 0;
+#pragma unroll
+    for (int t = 0; t < ROW_TURNS; ++t) {
+        const int at = (t * 32 + lane) * 8, left = row < m.rows ? m.width - at : 0;
+        load_four(source + at, left, aligned, v[t]);
+        load_four(source + at + 4, left - 4, aligned, v[t] + 4);
+    }
+#pragma unroll
+    for (int t = 0; t < ROW_TURNS; ++t) {
+        const int at = (t * 32 + lane) * 8;
+        if (columns) {
+            float of_guard[8];
+            load_four(columns + at, m.width - at, columns_aligned, of_guard);
+            load_four(columns + at + 4, m.width - at - 4, columns_aligned, of_guard + 4);
+#pragma unroll
+            for (int i = 0; i < 8; ++i) v[t][i] = unless_masked(v[t][i], of_guard[i] == 0.f);
+        }
+#pragma unroll
+        for (int i = 0; i < 8; ++i) largest = max(largest, __float_as_uint(v[t][i]) & ABSOLUTE);
+    }
+    largest = __reduce_max_sync(0xffffffffu, largest);
+    if (largest_of && row < m.rows) largest = largest_of[(u64)blockIdx.y * m.rows + row];
+    const float scale = row < m.rows ? scale_for(largest) : 0.f;
+    if (lane == 0 && row < m.rows) {
+        unscale[padded] = scale > 0.f ? 1.f / scale : 0.f;
+        if (odd && !(scale > 0.f)) atomicOr(odd, 1u);
+    }
+    char* blocks_of_tile = to + padded / TILE * blocks * BLOCK_BYTES;
+#pragma unroll
+    for (int t = 0; t < ROW_TURNS; ++t) {
+        const int chunk = t * 32 + lane;
+        bool some = false;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            v[t][i] = scale > 0.f ? v[t][i] : 0.f;
+            some = some || v[t][i] != 0.f;
+        }
+        if (t * 32 >= blocks * (DEPTH / 8)) break;
+        if (chunk < blocks * (DEPTH / 8))
+            write_terms(blocks_of_tile + (u64)(chunk / (DEPTH / 8)) * BLOCK_BYTES + swizzled(row % TILE, chunk % (DEPTH / 8)), v[t], scale);
+        note_present(found, t * 32, some);
+    }
+    if (present) publish_found(found, 1, word_of(present, padded / TILE, 0, blocks));   // a CTA's rows are of one tile
+}
 // One CTA per row; rows from m.rows on are padding. unscale is 0 for a row that is not finite, and `odd` is set. columns: of the guard, where m
 // is not it; `largest`: of the rows, where they were measured.
 extern "C" __global__ void __launch_bounds__(1024)
-split_rows(const Matrix m, char* to, float* unscale, const float* columns, int columns_step, const u32* largest_of, u32* odd) {
+split_rows(const Matrix m, char* to, float* unscale, const float* columns, int columns_step, const u32* largest_of, u32* odd, u32* present) {
     __shared__ u32 warp_largest[32];
     const int row = blockIdx.x, blocks = (m.width + DEPTH - 1) / DEPTH, chunks = blocks * (DEPTH / 8);
     const float* source = matrix_at(m, blockIdx.y) + row * m.row_step;
@@ -220,16 +317,27 @@ split_rows(const Matrix m, char* to, float* unscale, const float* columns, int c
         }
     }
     char* blocks_of_tile = to + padded / TILE * blocks * BLOCK_BYTES;
-    for (int chunk = threadIdx.x; chunk < chunks; chunk += blockDim.x) {
+    __shared__ u32 found[FOUND_WORDS];
+    const int words = (blocks + 31) / 32;
+    const bool gathers = words <= FOUND_WORDS;
+    if (gathers) clear_found(found, words);
+    for (int first = threadIdx.x & ~31; first < chunks; first += blockDim.x) {   // of the warp
+        const int chunk = first + threadIdx.x % 32;
         float v[8] = {};
-        if (scale > 0.f) load(chunk, v);
-        write_terms(blocks_of_tile + (u64)(chunk / (DEPTH / 8)) * BLOCK_BYTES + swizzled(row % TILE, chunk % (DEPTH / 8)), v, scale);
+        if (scale > 0.f && chunk < chunks) load(chunk, v);
+        if (chunk < chunks)
+            write_terms(blocks_of_tile + (u64)(chunk / (DEPTH / 8)) * BLOCK_BYTES + swizzled(row % TILE, chunk % (DEPTH / 8)), v, scale);
+        bool some = false;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) some = some || v[i] != 0.f;
+        if (present) note_present(gathers ? found : word_of(present, padded / TILE, 0, blocks), first, some);
     }
+    if (present && gathers) publish_found(found, words, word_of(present, padded / TILE, 0, blocks));
 }
 
 // One CTA per block of TILE rows and DEPTH k; rows lie side by side in memory. The rows were measured.
 extern "C" __global__ void __launch_bounds__(256)
-split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int columns_step, const u32* largest_of, u32* odd) {
+split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int columns_step, const u32* largest_of, u32* odd, u32* present) {
     __shared__ __align__(16) float turned[DEPTH][TILE];   // as split_blocks has it
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k_block = gridDim.y - 1 - blockIdx.y;   // what was measured last is in L2
     const int first_row = blockIdx.x * TILE, first_k = k_block * DEPTH;
@@ -245,19 +353,25 @@ split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int 
     }
     __syncthreads();
     char* block = to + (((u64)blockIdx.z * gridDim.x + blockIdx.x) * gridDim.y + k_block) * BLOCK_BYTES;
+    bool some = false;
 #pragma unroll
     for (int i = 0; i < TILE / 32; ++i) {
         const int row = i * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
         const float scale = first_row + row < m.rows ? scale_for(largest_of[(u64)blockIdx.z * m.rows + first_row + row]) : 0.f;
         float v[8];
 #pragma unroll
-        for (int j = 0; j < 8; ++j) v[j] = scale > 0.f ? turned[chunk * 8 + j][(row / 4 ^ chunk) * 4 + row % 4] : 0.f;
+        for (int j = 0; j < 8; ++j) {
+            v[j] = scale > 0.f ? turned[chunk * 8 + j][(row / 4 ^ chunk) * 4 + row % 4] : 0.f;
+            some = some || v[j] != 0.f;
+        }
         write_terms(block + swizzled(row, chunk), v, scale);
         if (k_block == 0 && chunk == 0 && first_row + row < m.rows) {
             unscale[((u64)blockIdx.z * gridDim.x + blockIdx.x) * TILE + row] = scale > 0.f ? 1.f / scale : 0.f;
             if (odd && !(scale > 0.f)) atomicOr(odd, 1u);
         }
     }
+    if (present && __syncthreads_or(some) && threadIdx.x == 0)
+        set_bits(word_of(present, (u64)blockIdx.z * gridDim.x + blockIdx.x, k_block, gridDim.y), 1u << k_block % 32);
 }
 
 // Largest absolute values, as integers, into memory that is zero before: of `fast` places that lie side by side and of `slow` lines of them. One

@@ -6,11 +6,14 @@
 // which is then scaled back and added to the sum with ordinary, rounded additions while the next block's products run.
 //
 // split_product tiles of TILE units and TILE rows, one after the other in each CTA: one warp fetches blocks, two warpgroups of 64 units multiply
+// split_order   the order of tiles where some have fewer blocks than others: those with many first
 // split_sum     adds up what the parts of a divided k gave
 // split_repair  rows of x that hold an infinity or a NaN, in plain float32
 // part_split_operand.cu makes blocks of [term][TILE rows][DEPTH k] halves of x and w, as shared memory holds them.
 //
-// Macros: CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), TILE, DEPTH (k of a block: 128
+// A block of x or of w that has only zeros is left out, as are tiles outside of the triangle that is kept (part_split_operand.cu has the bits of blocks).
+//
+// Macros: KEPT (0: the whole product is wanted, 1: where unit - row >= diagonal, as triu keeps it, 2: where it is at most that), CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), TILE, DEPTH (k of a block: 128
 // bytes, what the swizzle spans), STAGES, PANEL (tiles of rows that are done side by side, so that what is read again is in L2).
 @@part_split_operand.cu@@
 #define SCALE_BYTES (TILE * 4)                  // of the rows of w
@@ -80,35 +83,85 @@ __device__ __forceinline__ void multiply_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
-// The tile that a cluster computes as its `number`: of a product of the batch, for a part of k.
-struct Work {
-    int row_tile, unit_tile, batch, part, first_block, count;
+// What is multiplied, in tiles, and how tiles lie: x_tiles and w_tiles are between two matrices of the batch (0: all products share one). Of the result,
+// `inner` matrices lie inner_step apart, and again after outer_step; units lie side by side. The parts of a divided k lie one after the other.
+struct Shape {
+    int rows, units, blocks, blocks_per_split, splits, batches, w_tiles, x_tiles, diagonal, inner;
+    u64 row_step, inner_step, outer_step;
+    __device__ __forceinline__ u64 place(int part, int batch) const {
+        return (u64)part * batches * rows * units + batch / inner * outer_step + batch % inner * inner_step;
+    }
+    __device__ __forceinline__ int across() const { return (rows + TILE - 1) / TILE / CLUSTER_M; }
+    __device__ __forceinline__ int down() const { return (units + TILE - 1) / TILE / CLUSTER_N; }
+    __device__ __forceinline__ int count() const { return across() * down() * splits * batches; }
 };
 
-// A cluster takes every gridDim.x / CLUSTER_M th tile; blocks of the next one are fetched while the last one is written. x_tiles and w_tiles lie
-// between two matrices of the batch (0: all products share one).
+// Whether the triangle that is kept has an element `from` beside the main diagonal.
+__device__ __forceinline__ bool is_kept(int from, int diagonal) {
+    return KEPT == 0 || (KEPT == 1 ? from >= diagonal : from <= diagonal);
+}
+
+// The tiles that a cluster computes as one `number`, from these on: of a product of the batch, for a part of k.
+struct Work {
+    int row_tile, unit_tile, batch, part, first_block, end_block;
+};
+
+__device__ __forceinline__ Work work_at(const Shape& shape, int number) {
+    const int across = shape.across(), down = shape.down();
+    const int product = number / (across * down), square = number % (across * down);
+    const int panel = square / (PANEL * down) * PANEL, place = square % (PANEL * down), wide = min(PANEL, across - panel);
+    Work work;
+    work.row_tile = (panel + place % wide) * CLUSTER_M;
+    work.unit_tile = place / wide * CLUSTER_N;
+    work.batch = product / shape.splits;
+    work.part = product % shape.splits;
+    work.first_block = work.part * shape.blocks_per_split;
+    work.end_block = min(shape.blocks, work.first_block + shape.blocks_per_split);
+#if KEPT == 1
+    if ((work.unit_tile + CLUSTER_N) * TILE - 1 - work.row_tile * TILE < shape.diagonal) work.end_block = work.first_block;
+#elif KEPT == 2
+    if (work.unit_tile * TILE - (work.row_tile + CLUSTER_M) * TILE + 1 > shape.diagonal) work.end_block = work.first_block;
+#endif
+    return work;
+}
+
+// Which of the blocks 32 * word.. some tile of the cluster needs.
+__device__ __forceinline__ u32 needed(const Shape& shape, const Work& work, const u32* w_present, const u32* x_present, int word) {
+    u32 of_w = ~0u, of_x = ~0u;
+    const int words = (shape.blocks + 31) / 32;
+    if (w_present) {
+        of_w = of_x = 0;
+        const u32 *w_at = w_present + (u64)(work.batch * shape.w_tiles + work.unit_tile) * words + word;
+        const u32 *x_at = x_present + (u64)(work.batch * shape.x_tiles + work.row_tile) * words + word;
+#pragma unroll
+        for (int n = 0; n < CLUSTER_N; ++n) of_w |= __ldg(w_at + n * words);
+#pragma unroll
+        for (int m = 0; m < CLUSTER_M; ++m) of_x |= __ldg(x_at + m * words);
+    }
+    u32 bits = of_w & of_x;
+    const int from = work.first_block - 32 * word, left = work.end_block - 32 * word;
+    if (from > 0) bits &= ~0u << from;
+    if (left < 32) bits &= (1u << left) - 1;
+    return bits;
+}
+
+// The place in the order of tiles that a cluster takes as its next; every other turn goes backwards, so that the longest do not meet in one cluster.
+__device__ __forceinline__ int place_at(int turn, int first, int step) {
+    return turn * step + (turn % 2 == 0 ? first : step - 1 - first);
+}
+
+// A cluster takes one tile after the other; blocks of the next one are fetched while the last one is written. A tile of which nothing is needed has one block all
+// the same. order: *order says whether the numbers behind it count.
 extern "C" __global__ void __launch_bounds__(384, 1)
-split_product(const char* w, const char* x, const float* w_scales, const float* x_unscale, const float* bias, float* out, int rows, int units, int blocks,
-              int blocks_per_split, int splits, int batches, int w_tiles, int x_tiles) {
+split_product(const char* w, const char* x, const float* w_scales, const float* x_unscale, const float* bias, float* out, const Shape shape,
+              const u32* w_present, const u32* x_present, const u32* order) {
     extern __shared__ __align__(1024) char shared[];
     __shared__ __align__(8) u64 full[STAGES], empty[STAGES];
+    __shared__ int notes[STAGES];   // of a block: 2 * the number of its tile, and 1 where it is the tile's last
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const u32 stages = shared_address(shared), full_at = shared_address(full), empty_at = shared_address(empty);
     const u32 cluster_m = CLUSTER_M == 1 ? 0 : blockIdx.x % CLUSTER_M, cluster_n = CLUSTER_N == 1 ? 0 : blockIdx.y;
-    const int across = (rows + TILE - 1) / TILE / CLUSTER_M, down = (units + TILE - 1) / TILE / CLUSTER_N;
-    const int first = blockIdx.x / CLUSTER_M, step = gridDim.x / CLUSTER_M, last = across * down * splits * batches;
-    auto work_at = [&](int number) {
-        const int product = number / (across * down), square = number % (across * down);
-        const int panel = square / (PANEL * down) * PANEL, place = square % (PANEL * down), wide = min(PANEL, across - panel);
-        Work work;
-        work.row_tile = (panel + place % wide) * CLUSTER_M + cluster_m;
-        work.unit_tile = place / wide * CLUSTER_N + cluster_n;
-        work.batch = product / splits;
-        work.part = product % splits;
-        work.first_block = work.part * blocks_per_split;
-        work.count = min(blocks, work.first_block + blocks_per_split) - work.first_block;
-        return work;
-    };
+    const int first = blockIdx.x / CLUSTER_M, step = gridDim.x / CLUSTER_M, last = shape.count();
 
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; ++s) {
@@ -130,22 +183,32 @@ split_product(const char* w, const char* x, const float* w_scales, const float* 
             for (int m = 0; m < CLUSTER_M; ++m) same_w |= 1 << (m + cluster_n * CLUSTER_M);
             for (int n = 0; n < CLUSTER_N; ++n) same_x |= 1 << (cluster_m + n * CLUSTER_M);
             const u32 w_share = BLOCK_BYTES / CLUSTER_M, x_share = BLOCK_BYTES / CLUSTER_N;
-            for (int number = first; number < last; number += step) {
-                const Work work = work_at(number);
-                const char* from_w = w + ((u64)(work.batch * w_tiles + work.unit_tile) * blocks + work.first_block) * BLOCK_BYTES + cluster_m * w_share;
-                const char* from_scales = (const char*)w_scales + ((u64)(work.batch * w_tiles + work.unit_tile) * blocks + work.first_block) * SCALE_BYTES +
-                                          cluster_m * (SCALE_BYTES / CLUSTER_M);
-                const char* from_x = x + ((u64)(work.batch * x_tiles + work.row_tile) * blocks + work.first_block) * BLOCK_BYTES + cluster_n * x_share;
-                for (int i = 0; i < work.count; ++i) {
-                    const u32 at = passed + i, stage = at % STAGES, to = stages + stage * STAGE_BYTES, barrier = full_at + 8 * stage;
-                    barrier_wait(empty_at + 8 * stage, at / STAGES % 2 ^ 1);
+            const bool sorted = order && *order != 0;
+            for (int turn = 0, place = first; place < last; place = place_at(++turn, first, step)) {
+                const int number = sorted ? order[1 + place] : place;
+                const Work work = work_at(shape, number);
+                const u64 w_at = (u64)(work.batch * shape.w_tiles + work.unit_tile + cluster_n) * shape.blocks;
+                const u64 x_at = (u64)(work.batch * shape.x_tiles + work.row_tile + cluster_m) * shape.blocks;
+                auto send = [&](int block, int ends) {
+                    const u32 stage = passed % STAGES, to = stages + stage * STAGE_BYTES, barrier = full_at + 8 * stage;
+                    barrier_wait(empty_at + 8 * stage, passed / STAGES % 2 ^ 1);
+                    notes[stage] = 2 * number + ends;
                     barrier_expect(barrier, 2 * BLOCK_BYTES + SCALE_BYTES);
-                    fetch(to + cluster_m * w_share, from_w + (u64)i * BLOCK_BYTES, w_share, barrier, same_w, CLUSTER_M, across > PANEL ? often : once);
-                    fetch(to + BLOCK_BYTES + cluster_n * x_share, from_x + (u64)i * BLOCK_BYTES, x_share, barrier, same_x, CLUSTER_N, often);
-                    fetch(to + 2 * BLOCK_BYTES + cluster_m * (SCALE_BYTES / CLUSTER_M), from_scales + (u64)i * SCALE_BYTES, SCALE_BYTES / CLUSTER_M, barrier, same_w,
+                    fetch(to + cluster_m * w_share, w + (w_at + block) * BLOCK_BYTES + cluster_m * w_share, w_share, barrier, same_w, CLUSTER_M,
+                          shape.across() > PANEL ? often : once);
+                    fetch(to + BLOCK_BYTES + cluster_n * x_share, x + (x_at + block) * BLOCK_BYTES + cluster_n * x_share, x_share, barrier, same_x, CLUSTER_N, often);
+                    fetch(to + 2 * BLOCK_BYTES + cluster_m * (SCALE_BYTES / CLUSTER_M),
+                          (const char*)w_scales + (w_at + block) * SCALE_BYTES + cluster_m * (SCALE_BYTES / CLUSTER_M), SCALE_BYTES / CLUSTER_M, barrier, same_w,
                           CLUSTER_M, often);
-                }
-                passed += work.count;
+                    ++passed;
+                };
+                int waiting = -1;   // a block is sent when it is known whether it is the last
+                for (int word = work.first_block / 32; word * 32 < work.end_block; ++word)
+                    for (u32 bits = needed(shape, work, w_present, x_present, word); bits != 0; bits &= bits - 1) {
+                        if (waiting >= 0) send(waiting, 0);
+                        waiting = word * 32 + __ffs(bits) - 1;
+                    }
+                send(waiting >= 0 ? waiting : work.first_block, 1);
             }
         }
     } else {
@@ -163,13 +226,14 @@ split_product(const char* w, const char* x, const float* w_scales, const float* 
         };
         const int scale_at = 2 * BLOCK_BYTES + 4 * (group * 64 + warp % 4 * 16 + lane / 4);
         // The products of block `i` into `to`; they run on while the warpgroup goes on. Returns the scales of the thread's two units.
-        auto start = [&](u32 i, float (&to)[64]) {
+        auto start = [&](u32 i, float (&to)[64], int* note) {
             const u32 stage = i % STAGES;
             const u64 high_w = descriptor(stages + stage * STAGE_BYTES + group * (PART_BYTES / 2)), low_w = high_w + (PART_BYTES >> 4);
             const u64 high_x = descriptor(stages + stage * STAGE_BYTES + BLOCK_BYTES), low_x = high_x + (PART_BYTES >> 4);
             barrier_wait(full_at + 8 * stage, i / STAGES % 2);
             const float* scales = (const float*)(shared + stage * STAGE_BYTES + scale_at);   // before the products: once those are done the stage is free
             const float2 scale = make_float2(scales[0], scales[8]);
+            *note = notes[stage];
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
             for (int k = 0; k < DEPTH / 16; ++k) {
@@ -184,51 +248,90 @@ split_product(const char* w, const char* x, const float* w_scales, const float* 
 #pragma unroll
             for (int j = 0; j < 64; ++j) total[j] = fmaf(part[j], j % 4 < 2 ? scale.x : scale.y, total[j]);
         };
-        for (int number = first; number < last; number += step) {
+        for (int turn = 0, place = first; place < last; place = place_at(++turn, first, step)) {
 #pragma unroll
             for (int i = 0; i < 64; ++i) total[i] = 0.f;
-            const u32 end = passed + work_at(number).count;
-            for (; passed + 1 < end; passed += 2) {
-                const float2 scale = start(passed, part), next_scale = start(passed + 1, next);
-                multiply_wait<1>();
-                release(passed);
-                add(part, scale);
-                multiply_wait<0>();
-                release(passed + 1);
-                add(next, next_scale);
-            }
-            if (passed < end) {
-                const float2 scale = start(passed, part);
-                multiply_wait<0>();
-                release(passed);
-                add(part, scale);
-                ++passed;
-            }
-            int again = number;
-            asm volatile("" : "+r"(again));   // the place of the tile is computed anew: registers are scarce in the loop
-            const Work work = work_at(again);
-            const int unit = work.unit_tile * TILE + group * 64 + warp % 4 * 16 + lane / 4;
-            const int row = work.row_tile * TILE + lane % 4 * 2;
+            int note;
+            do {
+                const float2 scale = start(passed, part, &note);
+                if (note % 2 != 0) {
+                    multiply_wait<0>();
+                    release(passed);
+                    add(part, scale);
+                    ++passed;
+                } else {
+                    const float2 next_scale = start(passed + 1, next, &note);
+                    multiply_wait<1>();
+                    release(passed);
+                    add(part, scale);
+                    multiply_wait<0>();
+                    release(passed + 1);
+                    add(next, next_scale);
+                    passed += 2;
+                }
+            } while (note % 2 == 0);
+            const Work work = work_at(shape, note / 2);
+            const int rows = shape.rows, units = shape.units;
+            const int unit = (work.unit_tile + cluster_n) * TILE + group * 64 + warp % 4 * 16 + lane / 4;
+            const int row = (work.row_tile + cluster_m) * TILE + lane % 4 * 2;
             // All scales are on their way before the first store. They are padded to whole tiles.
             float2 x_scale[16];
 #pragma unroll
-            for (int j = 0; j < 16; ++j) x_scale[j] = __ldg((const float2*)(x_unscale + (u64)work.batch * x_tiles * TILE + row + 8 * j));
-            const bool near = unit < units, far = unit + 8 < units, whole = splits == 1 && bias;
+            for (int j = 0; j < 16; ++j) x_scale[j] = __ldg((const float2*)(x_unscale + (u64)work.batch * shape.x_tiles * TILE + row + 8 * j));
+            const bool near = unit < units, far = unit + 8 < units, whole = shape.splits == 1 && bias;
             const float near_bias = whole && near ? __ldg(bias + unit) : 0.f, far_bias = whole && far ? __ldg(bias + unit + 8) : 0.f;
-            float* to = out + (((u64)work.part * batches + work.batch) * rows + row) * units + unit;
+            float* to = out + shape.place(work.part, work.batch) + row * shape.row_step + unit;
 #pragma unroll
             for (int j = 0; j < 16; ++j)
 #pragma unroll
                 for (int c = 0; c < 2; ++c) {
                     if (row + 8 * j + c >= rows) continue;
                     const float scale = c == 0 ? x_scale[j].x : x_scale[j].y;
-                    float* at = to + (u64)(8 * j + c) * units;
-                    if (near) at[0] = total[4 * j + c] * scale + near_bias;
-                    if (far) at[8] = total[4 * j + 2 + c] * scale + far_bias;
+                    float* at = to + (8 * j + c) * shape.row_step;
+                    const int from = unit - row - 8 * j - c;   // the diagonal
+                    if (near) at[0] = is_kept(from, shape.diagonal) ? total[4 * j + c] * scale + near_bias : 0.f;
+                    if (far) at[8] = is_kept(from + 8, shape.diagonal) ? total[4 * j + 2 + c] * scale + far_bias : 0.f;
                 }
         }
     }
     cluster_sync();
+}
+
+// One CTA. order: a word that says whether tiles differ, and then their numbers, those with many blocks first.
+extern "C" __global__ void __launch_bounds__(1024)
+split_order(const Shape shape, const u32* w_present, const u32* x_present, u32* order) {
+    __shared__ u32 at[64];
+    const int words = (shape.blocks + 31) / 32, last = shape.count();
+    bool differ = KEPT != 0;
+    auto look = [&](const u32* present, int tiles) {
+        for (int i = threadIdx.x; i < tiles * words && !differ; i += 1024) {
+            const int left = shape.blocks - i % words * 32;
+            differ = __ldcg(present + i) != (left < 32 ? (1u << left) - 1 : ~0u);
+        }
+    };
+    look(w_present, shape.w_tiles > 0 ? shape.w_tiles * shape.batches : (shape.units + TILE - 1) / TILE);
+    look(x_present, shape.x_tiles > 0 ? shape.x_tiles * shape.batches : (shape.rows + TILE - 1) / TILE);
+    const bool sorts = __syncthreads_or(differ);
+    if (threadIdx.x == 0) order[0] = sorts;
+    if (!sorts) return;
+    if (threadIdx.x < 64) at[threadIdx.x] = 0;
+    __syncthreads();
+    auto class_of = [&](int number) {
+        const Work work = work_at(shape, number);
+        int count = 0;
+        for (int word = work.first_block / 32; word * 32 < work.end_block; ++word) count += __popc(needed(shape, work, w_present, x_present, word));
+        return 63 - count * 63 / shape.blocks_per_split;
+    };
+    for (int number = threadIdx.x; number < last; number += 1024) atomicAdd(at + class_of(number), 1u);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (u32 i = 0, sum = 0; i < 64; ++i) {
+            const u32 count = at[i];
+            at[i] = sum;
+            sum += count;
+        }
+    __syncthreads();
+    for (int number = threadIdx.x; number < last; number += 1024) order[1 + atomicAdd(at + class_of(number), 1u)] = number;
 }
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -41,13 +41,13 @@ class _Plan:
         self.x, self.w, self.bias, self.out, self.terms, self.unscale, self.sums = (_pointer() for _ in range(7))
         self.matrix = _Matrix(None, width, 1, 0, 0, 1, rows, width)
         divided = launch.splits > 1
-        arguments = (_pointer(split.terms), self.terms, _pointer(split.scales), self.unscale, self.bias, self.sums if divided else self.out, rows, units)
+        arguments = (_pointer(split.terms), self.terms, _pointer(split.scales), self.unscale, self.bias, self.sums if divided else self.out)
         self.calls = [
             _split_rows_call(device, stream, macros, self.matrix, 1, self.terms, self.unscale, _pointer(split.columns)),
-            _product_call(device, stream, launch, 1, arguments),
+            *_product_calls(device, stream, launch, macros, rows, units, arguments)[0],
         ]
         if divided:
-            self.calls.append(_sum_call(device, stream, launch, rows * units, self.sums, self.bias, self.out, units))
+            self.calls.append(_sum_call(device, stream, launch, macros, rows * units, self.sums, self.bias, self.out, units))
         self.calls.append(_Call(device, stream, macros, "split_repair", (-(-rows // 256), min(32, -(-units // 8)), 1), 256,
                                 (self.x, self.w, self.unscale, self.bias, self.out, rows, units, width)))  # fmt: skip
 

@@ -3,9 +3,21 @@
 @@part_split.py@@
 
 _SOURCES["split_gemm"] += r"""
+@@split_softmax.cu@@
 @@split_plain.cu@@"""
 _PLAIN_CTAS = 528  # of split_plain: as many as run at once
 _MEASURED_LINES = 64  # of a CTA of split_measure
+_SOFTMAX_TURN = 256  # numbers of a row that a warp of split_softmax takes at once
+
+
+# What PyTorch computes where the kernel does not; the kernel computes all of it at once.
+def _softmax_product(scores, other, factor, order):
+    made = torch.matmul(torch.softmax(scores if factor == 1 else scores * factor, -1), other)
+    return made if order is None else made.permute(order).contiguous().permute([order.index(axis) for axis in range(len(order))])
+
+
+def _kept_product(x, other, kept, diagonal):
+    return (torch.triu if kept == 1 else torch.tril)(torch.matmul(x, other), diagonal)
 
 
 def _collapsed(shape, strides):
@@ -24,8 +36,9 @@ def _collapsed(shape, strides):
 class _Side:
     """One operand: rows along k as they lie in memory, how many of them there are, and what is needed to split them."""
 
-    def __init__(self, name, tensor, batch):
-        """name: "x" or "w". batch: the shape of the batch; None where all leading axes of the tensor count rows."""
+    def __init__(self, name, tensor, batch, softmax=None):
+        """name: "x" or "w". batch: the shape of the batch; None where all leading axes of the tensor count rows. softmax: the operand is
+        softmax(tensor * softmax)."""
         *lead, rows, width = tensor.shape
         *lead_strides, row_step, k_step = tensor.stride()
         along = _collapsed((*lead, rows), (*lead_strides, row_step)) if batch is None else _collapsed((rows,), (row_step,))
@@ -34,6 +47,7 @@ class _Side:
             matrices = []  # one for the whole batch
         ordered = width == 1 or k_step == 1 or not along or along[0][1] == 1
         self.copied = len(along) > 1 or len(matrices) > 2 or not ordered or any(step < 0 for _, step in (*along, *matrices))
+        self.copied = self.copied or softmax is not None and width > 1 and k_step != 1
         if self.copied:
             return
         self.rows = along[0][0] if along else 1
@@ -46,34 +60,43 @@ class _Side:
         self.tiles = -(-self.rows // _TILE)
         terms, scales = _split_sizes(self.rows, width, name)
         self.name, self.terms_bytes, self.scales_bytes = name, self.batches * terms, self.batches * scales
-        # Memory that is zero before: whether its columns are too wide, counters, a word for every row, columns (which are read in 16 bytes).
+        self.softmax, self.shares_bytes = softmax, 0 if softmax is None else 2 * self.scales_bytes
+        # Memory that is zero before: whether its columns are too wide, counters, a word for every row, columns (which are read in 16 bytes), bits of blocks.
         self.rows_at = _up(1 + self.batches, 4)
         self.columns_at = self.rows_at + _up(self.batches * self.rows, 4)
-        self.zeroed_words = self.columns_at + _up(self.batches * width, 4)
-        self.terms, self.scales, self.counters, self.of_rows, self.columns, self.wide = (_pointer() for _ in range(6))
+        self.present_at = self.columns_at + _up(self.batches * width, 4)
+        self.zeroed_words = self.present_at + _up(self.batches * self.tiles * -(-width // (32 * _DEPTH)), 4)
+        self.terms, self.scales, self.shares, self.counters, self.of_rows, self.columns, self.wide, self.present = (_pointer() for _ in range(8))
 
     def place(self, scratch, zeroed):
         """Where its terms and what is found out about it lie. Returns the places behind them."""
-        self.terms.value, self.scales.value = scratch, scratch + self.terms_bytes
+        self.terms.value, self.scales.value, self.shares.value = scratch, scratch + self.terms_bytes, scratch + self.terms_bytes + self.scales_bytes
         self.wide.value, self.counters.value = zeroed, zeroed + 4
         self.of_rows.value, self.columns.value = zeroed + 4 * self.rows_at, zeroed + 4 * self.columns_at
-        return scratch + self.terms_bytes + self.scales_bytes, zeroed + 4 * self.zeroed_words
+        self.present.value = zeroed + 4 * self.present_at
+        return scratch + self.bytes(), zeroed + 4 * self.zeroed_words
+
+    def bytes(self):
+        return self.terms_bytes + self.scales_bytes + self.shares_bytes
 
     def calls(self, device, stream, macros, odd, mask=None, mask_step=0, strict=0, measured=False):
         """mask: the columns of the guard, where this is not it. measured: the columns are asked for."""
         if self.name == "w":
-            return [_split_blocks_call(device, stream, macros, self.matrix, self.batches, self.terms, self.scales, self.columns, self.counters, self.wide, strict, self.of_rows, odd)]
+            return [_split_blocks_call(device, stream, macros, self.matrix, self.batches, self.terms, self.scales, self.columns, self.counters, self.wide, strict, self.of_rows, odd, self.present)]
         mask, measured, made = _pointer() if mask is None else mask, measured or not self.along_k, []
+        if self.softmax is not None:
+            arguments = (self.matrix, self.terms, self.scales, self.shares, ctypes.c_float(self.softmax), mask, mask_step, odd, self.present)
+            return [_Call(device, stream, macros, "split_softmax", (self.tiles * _TILE // 8, self.batches, 1), 256, arguments)]
         if measured:
             fast, slow = (self.width, self.rows) if self.along_k else (self.rows, self.width)
             grid = (-(-fast // 128), -(-slow // _MEASURED_LINES), self.batches)
             made.append(_Call(device, stream, macros, "split_measure", grid, 256, (self.matrix, self.of_rows, self.columns, self.counters, self.wide, mask, mask_step)))
         if self.along_k:
             largest = self.of_rows if measured else None
-            made.append(_split_rows_call(device, stream, macros, self.matrix, self.batches, self.terms, self.scales, mask, mask_step, largest, odd))
+            made.append(_split_rows_call(device, stream, macros, self.matrix, self.batches, self.terms, self.scales, mask, mask_step, largest, odd, self.present))
         else:
             grid = (self.tiles, -(-self.width // _DEPTH), self.batches)
-            made.append(_Call(device, stream, macros, "split_columns", grid, 256, (self.matrix, self.terms, self.scales, mask, mask_step, self.of_rows, odd)))
+            made.append(_Call(device, stream, macros, "split_columns", grid, 256, (self.matrix, self.terms, self.scales, mask, mask_step, self.of_rows, odd, self.present)))
         return made
 
 
@@ -86,7 +109,7 @@ class _PackedOperand:
             tensor = tensor.contiguous()
             self.side = _Side(of, tensor, batch)
         side, self.tensor = self.side, tensor
-        self.scratch = torch.empty(side.terms_bytes + side.scales_bytes, dtype=torch.uint8, device=tensor.device)
+        self.scratch = torch.empty(side.bytes(), dtype=torch.uint8, device=tensor.device)
         self.zeroed = torch.zeros(side.zeroed_words, dtype=torch.int32, device=tensor.device)
         side.matrix.at = tensor.data_ptr()
         side.place(self.scratch.data_ptr(), self.zeroed.data_ptr())
@@ -100,20 +123,25 @@ class _PackedOperand:
 class _ProductPlan:
     """A product of operands that lie as these do, on one stream. A call only fills in addresses."""
 
-    def __init__(self, device, stream, tensors, packed, batch):
+    def __init__(self, device, stream, tensors, packed, batch, softmax, kept, order):
         self.lock, self.device = threading.Lock(), torch.device("cuda", device)
         self.sides, self.copied = {}, set()
         for name, tensor in tensors.items():
-            side = packed.side if packed and packed.of == name else _Side(name, tensor, batch)
+            factor = softmax if name == "x" else None
+            side = packed.side if packed and packed.of == name else _Side(name, tensor, batch, factor)
             if side.copied:
                 self.copied.add(name)
-                side = _Side(name, tensor.contiguous(), batch)
+                side = _Side(name, tensor.contiguous(), batch, factor)
             self.sides[name] = side
         x, w = self.sides["x"], self.sides["w"]
         batches = max(x.batches, w.batches)
         launch = _product_launch(device, x.rows, w.rows, x.width, batches)
-        macros, divided, size = launch.macros(), launch.splits > 1, batches * x.rows * w.rows
-        self.out, self.bias, self.sums, self.odd = (_pointer() for _ in range(4))
+        # The same macros for all: each set is compiled by itself.
+        macros = launch.macros(kept[0])
+        if softmax is not None:
+            macros["SOFTMAX_TURNS"] = -(-x.width // _SOFTMAX_TURN)
+        divided, size = launch.splits > 1, batches * x.rows * w.rows
+        self.out, self.bias, self.sums, self.odd, self.order_of_tiles = (_pointer() for _ in range(5))
         # The guard is what is split already, or w. Zeros of w are left out of x, unless x is split already (then it is the guard) or one for many w.
         of = packed.of if packed else None
         mask = None if of == "x" or x.batches < w.batches else packed.mask if of == "w" else w.columns
@@ -124,35 +152,48 @@ class _ProductPlan:
                 self.dynamic.append((name, side))
                 step = w.width if w.batches > 1 else 0
                 self.calls += side.calls(device, stream, macros, self.odd, mask, step, int(of is None and mask is None))
-        arguments = (w.terms, x.terms, w.scales, x.scales, self.bias, self.sums if divided else self.out, x.rows, w.rows)
+        arguments = (w.terms, x.terms, w.scales, x.scales, self.bias, self.sums if divided else self.out)
         w_tiles, x_tiles = (side.tiles if side.batches > 1 else 0 for side in (w, x))
-        self.calls.append(_product_call(device, stream, launch, batches, arguments, w_tiles, x_tiles))
+        # Where k is divided, the sum of the parts is contiguous.
+        self.reordered, steps = order is not None and divided, None
+        if order is not None and not divided:
+            lengths = (*batch, x.rows, w.rows)
+            apart = {axis: math.prod(lengths[other] for other in order[place + 1 :]) for place, axis in enumerate(order)}
+            outer, inner = ((1, 0), (1, 0), *((length, apart[axis]) for axis, length in enumerate(batch)))[-2:]
+            steps = apart[len(batch)], inner[0], inner[1], outer[1]
+        calls, shape = _product_calls(device, stream, launch, macros, x.rows, w.rows, arguments, batches, w_tiles, x_tiles, (w.present, x.present), self.order_of_tiles, kept[1], steps)
+        self.calls += calls
         if divided:
-            self.calls.append(_sum_call(device, stream, launch, size, self.sums, self.bias, self.out, w.rows))
+            self.calls.append(_sum_call(device, stream, launch, macros, size, self.sums, self.bias, self.out, w.rows))
         tiles = -(-x.rows // 64) * -(-w.rows // 64) * batches
         odd_units, wide = _pointer() if of == "w" else w.of_rows, w.wide if of is None else _pointer()
-        arguments = (x.matrix, w.matrix, x.scales, odd_units, _TILE * x_tiles, w.rows if w.batches > 1 else 0, wide, self.odd, self.bias, self.out, batches)
+        arguments = (x.matrix, w.matrix, x.scales, odd_units, _TILE * x_tiles, w.rows if w.batches > 1 else 0, wide, self.odd, self.bias, self.out, shape)
+        arguments = (*arguments, _pointer() if softmax is None else x.shares, ctypes.c_float(softmax or 0))
         self.calls.append(_Call(device, stream, macros, "split_plain", (min(_PLAIN_CTAS, tiles), 1, 1), 256, arguments))
         self.zeroed_words = 4 + sum(side.zeroed_words for _, side in self.dynamic)
-        self.sums_at = _up(sum(side.terms_bytes + side.scales_bytes for _, side in self.dynamic), 256)
+        self.order_at = _up(sum(side.bytes() for _, side in self.dynamic), 256)
+        self.sums_at = self.order_at + _up(4 * (1 + launch.clusters(batches)), 256)
         self.scratch_bytes = self.sums_at + (4 * launch.splits * size if divided else 0)
 
-    def __call__(self, tensors, bias, shape):
+    def __call__(self, tensors, bias, shape, order):
         for name in self.copied:
             tensors[name] = tensors[name].contiguous()
         scratch = torch.empty(self.scratch_bytes, dtype=torch.uint8, device=self.device)
         zeroed = torch.zeros(self.zeroed_words, dtype=torch.int32, device=self.device)
-        out = torch.empty(shape, dtype=torch.float32, device=self.device)
+        made = torch.empty(shape if order is None else [shape[axis] for axis in order], dtype=torch.float32, device=self.device)
+        if order is not None:
+            made = made.permute([order.index(axis) for axis in range(len(order))])
+        out = torch.empty(shape, dtype=torch.float32, device=self.device) if self.reordered else made
         driver, at, words = _driver(), scratch.data_ptr(), zeroed.data_ptr()
         with self.lock:
             self.out.value, self.bias.value = out.data_ptr(), None if bias is None else bias.data_ptr()
-            self.sums.value, self.odd.value, words = at + self.sums_at, words, words + 16
+            self.sums.value, self.order_of_tiles.value, self.odd.value, words = at + self.sums_at, at + self.order_at, words, words + 16
             for name, side in self.dynamic:
                 side.matrix.at = tensors[name].data_ptr()
                 at, words = side.place(at, words)
             for call in self.calls:
                 driver.launch(call.launch)
-        return out
+        return made.copy_(out) if self.reordered else out
 
 
 _product_launches = {}
@@ -168,9 +209,12 @@ def _product_launch(device, *sizes):
 
 class _SplitProduct:
     """One product of the graph. x and w make matrices with k as their last axis of its operands; `of` names the one that follows from weights.
-    sizes: rows, units, k, and how many products the batch has. batch: its shape, None where all leading axes of x count rows."""
+    sizes: rows, units, k, and how many products the batch has. batch: its shape, None where all leading axes of x count rows. softmax: x is
+    softmax(x * softmax) along k. kept: the triangle of the result that is wanted (1: as triu keeps it, 2: tril, 0: all of it) and its diagonal.
+    order: of the result's axes in memory, where it is not contiguous."""
 
-    def __init__(self, x, w, sizes, batch, shape, of=None):
+    def __init__(self, x, w, sizes, batch, shape, of=None, softmax=None, kept=(0, 0), order=None):
+        self.softmax, self.kept, self.order = softmax, kept, order
         self.views, self.sizes, self.batch, self.shape, self.of = {"x": x, "w": w}, sizes, batch, shape, of
         self.plans = collections.OrderedDict()
 
@@ -193,7 +237,7 @@ class _SplitProduct:
         plan = plans.get(key)
         if plan is None:
             with _lock:
-                plan = plans[key] = _ProductPlan(device, stream, tensors, packed, self.batch)
+                plan = plans[key] = _ProductPlan(device, stream, tensors, packed, self.batch, self.softmax, self.kept, self.order)
                 while len(plans) > _PLANS_KEPT:
                     plans.popitem(last=False)
-        return plan(tensors, None if bias is None else bias.contiguous(), self.shape)
+        return plan(tensors, None if bias is None else bias.contiguous(), self.shape, self.order)

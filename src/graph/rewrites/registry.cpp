@@ -44,14 +44,15 @@ const std::vector<Rewrite>& AllRewrites() {
   return rules;
 }
 
-Result<std::vector<AppliedRewrite>> ApplyRewrites(Graph& graph, const std::string& only) {
+Result<std::vector<AppliedRewrite>> ApplyRewrites(Graph& graph, const std::string& only,
+                                                  const std::string& except) {
   std::vector<AppliedRewrite> applied;
   bool changed = true;
   bool degenerate = IsDegenerate(graph);
   for (int round = 0; changed && round < kMostRounds; ++round) {
     changed = false;
     for (const Rewrite& rule : AllRewrites()) {
-      if (!only.empty() && only != rule.name) continue;
+      if ((!only.empty() && only != rule.name) || except == rule.name) continue;
       const int before = NodesPerCall(graph);
       const double flops = FlopsPerCall(graph);
       const double bytes = BytesPerCall(graph);

@@ -51,9 +51,10 @@ Json ToJson(const RewriteSummary& summary);
 // One sentence: what was saved together and by which rule.
 std::string ToText(const RewriteSummary& summary);
 
-// Applies the rules until none of them finds a place, or those of one name. The graph passes Verify
-// afterwards; an Error is a bug of a rule.
-Result<std::vector<AppliedRewrite>> ApplyRewrites(Graph& graph, const std::string& only = "");
+// Applies the rules until none of them finds a place, or those of one name, or all but one. The graph passes
+// Verify afterwards; an Error is a bug of a rule.
+Result<std::vector<AppliedRewrite>> ApplyRewrites(Graph& graph, const std::string& only = "",
+                                                  const std::string& except = "");
 
 // No output depends on an input: every call returns the same. True of some benchmark tasks by mistake.
 bool IsDegenerate(const Graph& graph);
