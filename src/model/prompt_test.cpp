@@ -80,14 +80,14 @@ std::vector<PromptInputs> EveryCallType() {
       "The analysis asked for one persistent kernel with the loop inside; this launches once per step.";
   out[6].profile = {{"sm throughput %", 31.5}, {"occupancy %", 12}};
   out[8].first_message = "HONE_TUNE names BLOCK_M, but the file has no module-level BLOCK_M = value.";
-  const Json search =
-      *ParseJson(R"({"reached": "1.40x of the best PyTorch baseline", "floor": "95.4 us, this candidate takes 300 us",
+  const Json search = *ParseJson(
+      R"({"reached": "1.40x of the best PyTorch baseline", "floor": "95.4 us, this candidate takes 300 us",
     "second_source": "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    second = True\n",
     "second_result": "1.20x of the best PyTorch baseline",
     "others": [{"kind": "gemm", "result": "1.60x of the best PyTorch baseline", "what": "All input products first."}],
     "tried": [{"kind": "gemm", "result": "wrong-output", "what": "Half of h in registers."}]})");
   for (const size_t searching : {9, 10, 11}) out[searching].search = search;
-return out;
+  return out;
 }
 
 TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {

@@ -59,10 +59,10 @@ struct CallRecord : Usage {
 struct CandidateRecord {
   int64_t id = 0;
   int64_t run_id = 0;
-  std::string key;         // "seed0", "seed0.repair1", "seed0.algorithm"
-  std::string parent_key;  // what it was made from; empty for seeds
+  std::string key;               // "seed0", "seed0.repair1", "seed0.algorithm"
+  std::string parent_key;        // what it was made from; empty for seeds
   std::string other_parent_key;  // of one that combines two
-  std::string phase;       // the call type, or "expert", "zero", "mended", "tuned", "imported", "inherited"
+  std::string phase;  // the call type, or "expert", "zero", "mended", "tuned", "imported", "inherited"
   std::string proposer;
   std::string title;
   std::string created;
