@@ -85,6 +85,18 @@ own_python_is_current() {
   return 1
 }
 
+# The interpreter that need_python left in place: the user's choice, Hone's own, or one of the machine that has torch.
+python_in_use() {
+  local interpreter
+  for interpreter in ${HONE_PYTHON:+"$HONE_PYTHON"} "$data/python/bin/python3" "$usual_data/python/bin/python3" ${VIRTUAL_ENV:+"$VIRTUAL_ENV/bin/python3"} python3; do
+    if command -v "$interpreter" >/dev/null && has_torch "$interpreter"; then
+      command -v "$interpreter"
+      return
+    fi
+  done
+  return 1
+}
+
 need_python() {
   if [[ -n ${HONE_PYTHON:-} ]]; then
     has_torch "$HONE_PYTHON" || say "HONE_PYTHON=$HONE_PYTHON has no torch; Hone will not run candidates with it"
@@ -175,8 +187,9 @@ make_python() {
 # An interpreter of the same version that sees the torch of Hone's own Python and has package_spec in a folder of its own.
 need_package_python() {
   local env=$data/package-python temporary torch_folder
-  local interpreter=${HONE_PYTHON:-$data/python/bin/python3}
+  local interpreter
   [[ $(cat "$env/hone-made" 2>/dev/null) != "${package_spec[*]}" ]] || return 0
+  interpreter=$(python_in_use) || fail "no Python with torch; run scripts/setup.sh python first"
   torch_folder=$("$interpreter" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))') ||
     fail "$interpreter has no torch; run scripts/setup.sh python first"
   exec 8>"$data/.setup.lock"
@@ -201,15 +214,18 @@ need_package_python() {
 
 # The oldest Python that the package promises, of Debian 11, unpacked and not installed: Debian 12 has none. Only a test needs it.
 need_python39() {
-  local place=$data/python39 root temporary
+  local place=$data/python39 root temporary site
   local packages=(python3.9-minimal libpython3.9-minimal libpython3.9-stdlib libffi7 libssl1.1)
   [[ ! -x $place/python3.9 ]] || return 0
   [[ $(uname -m) == x86_64 ]] && command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 0
+  # From the mirror that this machine uses for its own release.
+  # shellcheck disable=SC2016  # apt's own variable
+  site=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -m 1 '/debian/*$') || return 0
   say "unpacking Debian 11's Python 3.9 in $place"
   temporary=$(mktemp -d "$data/.setup-python39.XXXXXX")
   root=$temporary/made
   mkdir -p "$temporary"/{lists/partial,cache/archives/partial} "$root"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bullseye main" >"$temporary/sources.list"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site bullseye main" >"$temporary/sources.list"
   local apt=(apt-get -q -o "Dir::Etc::sourcelist=$temporary/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$temporary/lists"
     -o "Dir::Cache=$temporary/cache" -o APT::Sandbox::User=root)
   if (cd "$temporary" && "${apt[@]}" update && "${apt[@]}" download "${packages[@]}" &&

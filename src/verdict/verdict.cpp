@@ -393,6 +393,10 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
                                           v.vs_best.estimate, v.best_baseline));
     return v;
   }
+  if (v.vs_best.estimate <= 0) {
+    v.Decide(Reason::kMachineBusy, "most timed rounds come to no time at all, so there is no ratio");
+    return v;
+  }
   v.Decide(Reason::kNoDifference,
            fmt::format("{:.3f}x of {}: the interval {:.3f} to {:.3f} contains 1", v.vs_best.estimate,
                        v.best_baseline, v.vs_best.low, v.vs_best.high));

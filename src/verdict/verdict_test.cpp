@@ -859,6 +859,16 @@ TEST(Judge, NothingIsDecidedWhereEveryRoundWasVoid) {
   EXPECT_EQ(Judge(m, context).verdict, "inconclusive");
 }
 
+TEST(Judge, WithoutATimePerCallThereIsNoRatio) {
+  Measurement m = Good();
+  m.timing->contestants[0] = Steady("candidate", -1);
+  JudgeContext context = Context();
+  context.impossible_below_us = 0;  // a task that is too small for a floor
+  const Verdict v = Judge(m, context);
+  EXPECT_EQ(v.verdict, "inconclusive");
+  EXPECT_EQ(v.detail, "most timed rounds come to no time at all, so there is no ratio");
+}
+
 TEST(Judge, TheFloorIsSilentWhereTheClockIsTooCoarse) {
   Measurement m = Good();
   m.timing->contestants[0] = Steady("candidate", 0.2);
