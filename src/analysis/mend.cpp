@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 // Each round mends at least one finding or ends the work. No file needs as many.
-constexpr int kMaxRounds = 40;
+constexpr int kMostMendingRounds = 40;
 
 // Messages name lines, which move when a line is added.
 std::string WithoutNumbers(const std::string& text) {
@@ -56,7 +56,7 @@ class Mender {
   }
 
   MendedSource Run() {
-    for (int round = 0; round < kMaxRounds && Round(); ++round) {
+    for (int round = 0; round < kMostMendingRounds && Round(); ++round) {
     }
     return std::move(out_);
   }

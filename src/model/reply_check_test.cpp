@@ -8,10 +8,10 @@
 namespace hone {
 namespace {
 
-constexpr const char* kFile =
+constexpr const char* kWholeFile =
     "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n";
 
-std::string Fenced(const std::string& text, const std::string& language = "python") {
+std::string InFence(const std::string& text, const std::string& language = "python") {
   return "```" + language + "\n" + text + "```\n";
 }
 
@@ -25,24 +25,24 @@ TEST(ReadReply, TellsApartWhatIsWrong) {
     const char* told;  // to the model
   };
   const Row rows[] = {
-      {"fine", "Here it is.\n" + Fenced(kFile), "stop", F::kNone, ""},
-      {"fine though cut off after it", Fenced(kFile) + "Some words about i", "length", F::kNone, ""},
-      {"sorry, but with a file", "I'm sorry for the last one.\n" + Fenced(kFile), "stop", F::kNone, ""},
+      {"fine", "Here it is.\n" + InFence(kWholeFile), "stop", F::kNone, ""},
+      {"fine though cut off after it", InFence(kWholeFile) + "Some words about i", "length", F::kNone, ""},
+      {"sorry, but with a file", "I'm sorry for the last one.\n" + InFence(kWholeFile), "stop", F::kNone, ""},
       {"empty", "", "stop", F::kProse, "held no Python file"},
       {"prose", "One would fuse the two kernels.", "stop", F::kProse, "held no Python file"},
       {"cut off", "```python\nimport torch\n\n\nclass Model", "length", F::kCutOff, "cut off"},
       {"declines", "I'm sorry, but I can't help with that.", "stop", F::kDeclined, "performance work"},
       {"declines, curled", "I can\xE2\x80\x99t assist with this request.", "stop", F::kDeclined,
        "performance work"},
-      {"CUDA alone", Fenced("__global__ void f() {}\n", "cuda"), "stop", F::kOtherLanguage,
+      {"CUDA alone", InFence("__global__ void f() {}\n", "cuda"), "stop", F::kOtherLanguage,
        "not a Python file"},
-      {"C++ module", Fenced("#include <torch/torch.h>\nstruct ModelNew : torch::nn::Module {};\n", "cpp"),
+      {"C++ module", InFence("#include <torch/torch.h>\nstruct ModelNew : torch::nn::Module {};\n", "cpp"),
        "stop", F::kOtherLanguage, "not a Python file"},
       {"several files",
-       "kernels.py:\n" + Fenced("import triton\n") + "model.py:\n" +
-           Fenced("from kernels import go\n" + std::string(kFile)),
+       "kernels.py:\n" + InFence("import triton\n") + "model.py:\n" +
+           InFence("from kernels import go\n" + std::string(kWholeFile)),
        "stop", F::kSeveralFiles, "imports kernels.py"},
-      {"a file whose name is said", "Save it as model.py.\n" + Fenced(kFile), "stop", F::kNone, ""},
+      {"a file whose name is said", "Save it as model.py.\n" + InFence(kWholeFile), "stop", F::kNone, ""},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
