@@ -45,14 +45,22 @@ class Model(torch.nn.Module):
     def forward(self, x):
         return torch.relu(x) + %d
 def get_inputs():
-    return [torch.randn(4, 8)]
+    return [torch.randn(4, %d)]
 def get_init_inputs():
     return []
 """
-WRONG = """```python
+# Right for every fourth task, and then much slower than PyTorch; wrong or without a result for the others.
+REPLY = """```python
 import torch
 class ModelNew(torch.nn.Module):
     def forward(self, x):
+        task = x.shape[1] - 8
+        if task % 4 == 1:
+            raise RuntimeError("on purpose")
+        if task % 4 == 0:
+            for _ in range(300):
+                y = torch.relu(x)
+            return y + task
         return x * 0.5
 ```
 """
@@ -120,7 +128,7 @@ class House:
         self.tasks.mkdir()
         self.names = ["%d_small" % (i + 1) for i in range(count)]
         for i, name in enumerate(self.names):
-            (self.tasks / (name + ".py")).write_text(TASK % i)
+            (self.tasks / (name + ".py")).write_text(TASK % (i, 8 + i))
         self.env = {**os.environ, "HONE_DATA": str(self.path / "data"), "HONE_CACHE": os.environ.get("HONE_CACHE", str(self.path / "cache"))}
         # What `hone suite` takes for a Python with Ray: it starts this file in place of the driver that is in the program.
         driver = self.path / "driver.sh"
@@ -141,7 +149,7 @@ class House:
         other = {**self.env, "HONE_DATA": str(self.path / "other")}
         kernels = self.path / "kernels"
         kernels.mkdir()
-        (kernels / "k.py").write_text(WRONG.replace("```python\n", "").replace("```\n", ""))
+        (kernels / "k.py").write_text(REPLY.replace("```python\n", "").replace("```\n", ""))
         self.run("import", str(kernels), "--task", str(self.tasks / (self.names[0] + ".py")), env=other)
         self.run("archive", "last", str(self.path / "template.hone.tar.gz"), env=other)
 
@@ -236,7 +244,7 @@ def proof_table(options: argparse.Namespace) -> None:
     house = House(options.hone, options.tasks)
     replay = house.path / "replies"
     replay.mkdir()
-    (replay / "001_seed.txt").write_text(WRONG)
+    (replay / "001_seed.txt").write_text(REPLY)
     how = ["--target", "cpu", "--proposer", "replay:%s" % replay, "--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning", "--compile", "never", "--quiet"]
 
     def table(name: str) -> Dict[str, Any]:

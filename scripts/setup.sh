@@ -21,7 +21,7 @@ test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format cla
 
 torch_spec=(torch==2.11.0 numpy)
 # For tests of the Python package: the builder of the wheel, and the libraries that its extras name.
-package_spec=(scikit-build-core==1.1.1 mcp==2.3.0 "ray[default]==2.60.0" ipython==9.18.1)
+package_spec=(scikit-build-core==1.1.1 mcp==2.3.0 "ray[default]==2.60.0" ipython==9.18.1 ipykernel==7.4.0)
 uv_spec=uv==0.13.7
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -196,14 +196,17 @@ need_package_python() {
   flock 8
   if [[ $(cat "$env/hone-made" 2>/dev/null) != "${package_spec[*]}" ]]; then
     say "making a Python with ${package_spec[*]} in $env"
-    rm -rf "$env" "$data"/.setup-package.*
+    rm -rf "$data"/.setup-package.*
     temporary=$(mktemp -d "$data/.setup-package.XXXXXX")
     # shellcheck disable=SC2064  # the folder of this very call
     trap "rm -rf '$temporary'" EXIT
     trap 'exit 130' INT TERM HUP
-    # Environments do not move: it is made in its place and named in hone-made when complete.
-    "$interpreter" -m venv "$env"
-    "$env/bin/python3" -m pip install -q --disable-pip-version-check --no-cache-dir "$uv_spec"
+    # Environments do not move: it is made in its place and named in hone-made when complete. One that works gets what is new.
+    if ! "$env/bin/python3" -c '' 2>/dev/null || [[ ! -x $env/bin/uv ]]; then
+      rm -rf "$env"
+      "$interpreter" -m venv "$env"
+      "$env/bin/python3" -m pip install -q --disable-pip-version-check --no-cache-dir "$uv_spec"
+    fi
     printf '%s\n' "$torch_folder" >"$("$env/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/hone-torch.pth"
     uv_install "$env" "$temporary/cache" "${package_spec[@]}"
     rm -rf "$temporary"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "base/interrupt.h"
@@ -320,9 +321,11 @@ Status Spine::StopRun(const std::string& status, const std::string& why) {
 }
 
 Error Spine::StopOutOfTime() {
-  return StopRun("stopped", fmt::format("the budget of {:g} minute{} is spent", options_.budget.minutes,
-                                        options_.budget.minutes == 1 ? "" : "s"))
-      .error();
+  const double minutes = options_.budget.minutes;
+  const bool whole = minutes == std::floor(minutes);
+  const std::string budget =
+      whole ? fmt::format("{:g} minute{}", minutes, minutes == 1 ? "" : "s") : HumanSeconds(60 * minutes);
+  return StopRun("stopped", "the budget of " + budget + " is spent").error();
 }
 
 Status Spine::MayGoOn() {

@@ -746,6 +746,20 @@ TEST_F(SpineTest, AnEvaluationThatHoneCouldNotMakeIsGivenBack) {
   EXPECT_EQ(Run().best->key, "seed0");
 }
 
+TEST_F(SpineTest, ASpentBudgetOfTimeIsNamedAsAPersonWouldWriteIt) {
+  judge_.hangs_in = "context";
+  Reply("seed", Candidate("accepted 2"));
+  const std::vector<std::pair<double, std::string>> cases = {
+      {1, "1 minute"}, {90, "90 minutes"}, {1.0 / 60, "1 s"}, {1.5, "90 s"}, {10.0 / 6, "1 min 40 s"}};
+  for (const auto& [minutes, words] : cases) {
+    ASSERT_TRUE(store_->DeleteRun(run_.id).ok());
+    options_.budget.minutes = minutes;
+    run_.seconds = 60 * minutes - 0.1;
+    run_.id = *store_->AddRun(run_);
+    EXPECT_THAT(Run().outcome, testing::StartsWith("the budget of " + words + " is spent")) << minutes;
+  }
+}
+
 // The clock is the run's own: all of the two minutes was spent in earlier sittings, but for some times what a
 // whole run takes here. So a busy machine reaches each of the places too.
 TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {

@@ -158,7 +158,7 @@ bool IsBehindAnyway(const std::vector<PairTimes>& pairs, double spread) {
 
 // The ratio of a slow round of the baseline to a fast one of the candidate: a fifth of the rounds is slower,
 // or faster, than these. It needs no mean, so that rounds of any scatter, negative ones too, have one.
-// Infinite where there are too few rounds.
+// Infinite where there are too few rounds, or where the clock found no time in them.
 double HighestRatioOfRounds(const std::vector<PairTimes>& pairs) {
   std::vector<double> candidate, baseline;
   for (const PairTimes& pair : pairs) {
@@ -170,7 +170,7 @@ double HighestRatioOfRounds(const std::vector<PairTimes>& pairs) {
   std::sort(baseline.begin(), baseline.end());
   const double fast = candidate[candidate.size() / 5],
                slow = baseline[baseline.size() - 1 - baseline.size() / 5];
-  return fast > 0 ? std::max(slow, 0.0) / fast : INFINITY;
+  return fast > 0 && slow > 0 ? slow / fast : INFINITY;
 }
 
 // Launch-bound code runs at the speed of one host core, which differs between processes far more than a

@@ -860,13 +860,16 @@ TEST(Judge, NothingIsDecidedWhereEveryRoundWasVoid) {
 }
 
 TEST(Judge, WithoutATimePerCallThereIsNoRatio) {
-  Measurement m = Good();
-  m.timing->contestants[0] = Steady("candidate", -1);
   JudgeContext context = Context();
   context.impossible_below_us = 0;  // a task that is too small for a floor
-  const Verdict v = Judge(m, context);
-  EXPECT_EQ(v.verdict, "inconclusive");
-  EXPECT_EQ(v.detail, "most timed rounds come to no time at all, so there is no ratio");
+  for (const size_t which : {0, 1, 2}) {
+    Measurement m = Good();
+    for (size_t i = 0; i < m.timing->contestants.size(); ++i)
+      if (which == 0 ? i == 0 : i >= which)
+        m.timing->contestants[i] = Steady(m.timing->contestants[i].name, -1);
+    const Verdict v = Judge(m, context);
+    EXPECT_EQ(v.verdict, "inconclusive") << which << ": " << v.detail;
+  }
 }
 
 TEST(Judge, TheFloorIsSilentWhereTheClockIsTooCoarse) {

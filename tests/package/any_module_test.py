@@ -653,6 +653,7 @@ if __name__ == "__main__":
     parser.add_argument("--hone", required=True)
     known, rest = parser.parse_known_args()
     os.environ["HONE_BINARY"] = os.path.abspath(known.hone)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts this in the background has it ignored
     with tempfile.TemporaryDirectory() as data:
         os.environ["HONE_DATA"] = data
         unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
