@@ -201,7 +201,9 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
     inputs.search["second_result"] = ResultFacts(parents[1]);
   }
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made, Propose(key, first, inputs, second));
-  if (made) HONE_RETURN_IF_ERROR(Judge(*made));
+  if (!made) return Ok();
+  HONE_ASSIGN_OR_RETURN(const CandidateRecord judged, Judge(*made));
+  HONE_RETURN_IF_ERROR(MendMechanically(judged));
   return Ok();
 }
 
@@ -231,7 +233,8 @@ Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
   inputs.profile = ProfileFacts(profile);
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made, Propose(key, parent.key, inputs));
   if (!made) return Ok();
-  HONE_ASSIGN_OR_RETURN(const CandidateRecord judged, Judge(*made));
+  HONE_ASSIGN_OR_RETURN(CandidateRecord judged, Judge(*made));
+  HONE_ASSIGN_OR_RETURN(judged, MendMechanically(judged));
   if (IsRight(judged)) HONE_RETURN_IF_ERROR(Search(judged, key));
   return Ok();
 }
