@@ -417,6 +417,16 @@ TEST_F(SpineTest, WhatHasOneRightAnswerIsMendedBeforeAModelIsAsked) {
   EXPECT_EQ(judge_.judged.size(), judged);
 }
 
+TEST_F(SpineTest, WhatAStepOfTheSearchMakesIsMendedBeforeAModelIsAsked) {
+  options_.search = "population";
+  options_.patience = 1;
+  Reply("seed", Candidate("accepted 2.0"));
+  Reply("improve", Mendable("crashed", "accepted 3"));
+  EXPECT_EQ(Run().best->key, "gen1.improve.mended");
+  EXPECT_THAT(Keys(), ElementsAre("seed0:faster", "gen1.improve:crashed", "gen1.improve.mended:faster"));
+  EXPECT_EQ((*store_->Candidate(run_.id, "gen1.improve.mended"))->parent_key, "gen1.improve");
+}
+
 TEST_F(SpineTest, AMendedCandidateThatFailsFurtherOnIsWhatTheModelRepairs) {
   Reply("seed", Mendable("build-failed", "wrong-output"));
   Reply("seed_repair", Candidate("accepted 1.5"));
