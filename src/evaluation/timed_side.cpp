@@ -299,7 +299,8 @@ Status TimedSide::ReadAnswers(const Json& addresses, int calls, std::vector<Answ
 Status TimedSide::RefuseInputsAsAnswers(const Json& addresses, int inputs, std::vector<AnswerForm>* forms) {
   HONE_ASSIGN_OR_RETURN(const std::vector<AddressRange> ranges, PeerMappingsOf(worker_.pid(), inputs));
   for (size_t call = 0; call < forms->size() && addresses.is_array() && call < addresses.size(); ++call)
-    for (size_t i = 0; i < form_.leaves.size() && i < addresses[call].size(); ++i) {
+    for (size_t i = 0; i < form_.leaves.size(); ++i) {
+      if (!addresses[call].is_array() || i >= addresses[call].size()) continue;
       const TensorLeaf& leaf = form_.leaves[i];
       if (leaf.bytes == 0 || !leaf.shared.empty() || !addresses[call][i].is_number_integer()) continue;
       const auto address = static_cast<uint64_t>(addresses[call][i].get<int64_t>());
