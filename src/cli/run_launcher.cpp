@@ -289,12 +289,14 @@ Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
 // What a run cannot be asked for.
 Status CheckSearch(const RunOptions& options) {
   const bool asks = !ModelPartOf(options).empty();
-  const auto refuse = [](const char* text) { return Error{ErrorKind::kUsage, text}; };
+  const auto refuse = [](const std::string& text) {
+    return Error{ErrorKind::kUsage, text + "; see `hone optimize --help`"};
+  };
   if (options.search == "population" && !asks)
     return refuse("--search population needs a model: --proposer llm, exec:CMD, replay:DIR or expert+llm");
   if (!options.seed_from.empty() && !asks && !AsksExpert(options))
     return refuse("--seed-from is not for agents");
-  if (asks && options.seeds == 0 && !AsksExpert(options) && options.seed_from.empty())
+  if (options.seeds == 0 && !ExpertBesideModel(options) && options.seed_from.empty())
     return refuse("--seeds 0 needs other candidates to start from: --proposer expert+llm or --seed-from RUN");
   return Ok();
 }

@@ -256,17 +256,13 @@ bool Draws(const Node& node) {
   return node.op == Op::kDropout && node.BoolArg("train").value_or(true);
 }
 
-namespace {
-
-// `by_shape`: whether what takes the shape of a value alone depends on it.
-std::vector<bool> MovingValues(const Graph& graph, bool by_shape) {
+std::vector<bool> ValuesFromInputs(const Graph& graph) {
   std::vector<bool> moving(graph.value_count(), false);
   for (const ValueId id : graph.ValuesOf(ValueKind::kInput)) moving[static_cast<size_t>(id)] = true;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     bool any = Draws(node);
-    const bool reads =
-        by_shape || ClassOf(node.op) != OpClass::kCreate;  // zeros_like(x): shape and dtype alone
+    const bool reads = ClassOf(node.op) != OpClass::kCreate;  // zeros_like(x) takes shape and dtype alone
     if (reads)
       for (const Argument& argument : node.arguments)
         ForEachValue(argument.value, [&](ValueId value) { any = any || moving[static_cast<size_t>(value)]; });
@@ -275,14 +271,8 @@ std::vector<bool> MovingValues(const Graph& graph, bool by_shape) {
   return moving;
 }
 
-}  // namespace
-
-std::vector<bool> ValuesFromInputs(const Graph& graph) {
-  return MovingValues(graph, false);
-}
-
 std::vector<bool> FixedValues(const Graph& graph) {
-  std::vector<bool> fixed = MovingValues(graph, true);
+  std::vector<bool> fixed = ValuesFromInputs(graph);
   fixed.flip();
   return fixed;
 }

@@ -89,7 +89,7 @@ TEST(Graph, TellsWhatDependsOnTheInputs) {
   const std::vector<bool> fixed = FixedValues(graph);
   EXPECT_TRUE(fixed[static_cast<size_t>(graph.node(folded).result())]);
   EXPECT_FALSE(fixed[static_cast<size_t>(graph.node(drawn).result())]);
-  EXPECT_FALSE(fixed[static_cast<size_t>(graph.node(zeros).result())]);  // its shape is read from x
+  EXPECT_TRUE(fixed[static_cast<size_t>(graph.node(zeros).result())]);
   EXPECT_FALSE(fixed[static_cast<size_t>(graph.node(graph.order()[1]).result())]);
 }
 

@@ -8,7 +8,10 @@ import pathlib
 import sys
 import unittest
 
-import torch
+import torch_python
+
+torch_python.need_torch()
+import torch  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker"))
 
