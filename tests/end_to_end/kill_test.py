@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 
-from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, Failed, main, patience, require, require_equal, timed, wait_for
+from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, Failed, main, patience, require, require_equal, wait_for, waits
 from replay_test import check_staged_tuning
 
 # Nothing in the first depends on a clock: every candidate is rejected for what it computes. The second is tuned, by wide margins.
@@ -165,7 +165,7 @@ def killed_runs(house):
     print("     %d runs, killed %d times; undisturbed %.1f s" % (house.options.moments, total, seconds), flush=True)
 
 
-@timed
+@waits
 def killed_while_tuning(house):
     """a replayed run is tuned stage by stage; killed at random moments, it finds the same best"""
     proposer = "replay:%s" % TUNED[1]

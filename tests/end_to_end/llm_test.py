@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from pipeline_house import (ACCEPTED, CANNOT, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, USAGE, Skipped, fenced, main, patience, require,
-                            require_equal, timed, wait_for)
+                            require_equal, wait_for, waits)
 
 KEY = "sk-e2e-5f3c9a17d2b84e60"
 # Rejected as soon as it is imported: these tests are about calls, not about verdicts.
@@ -167,7 +167,7 @@ def keys_in_files(house):
         house.optimize(SMALL_SOFTMAX, "llm").expect(USAGE, "--model")
 
 
-@timed
+@waits
 def budgets(house):
     """tokens, money and evaluations end a run with its best so far; usage.csv says what was used"""
     with house.server("--replies", HERE / "replays" / "tuning") as server:

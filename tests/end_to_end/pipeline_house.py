@@ -3,7 +3,7 @@ HONE_CACHE for all, so that ceilings are measured once), the store as plain rows
 that prints a line per test.
 
 A test is a function of the house; its docstring is its name. No test may leave a process behind. CTest runs each of them by itself
-(--list, --case), side by side with others unless it is marked with @timed. `pipeline_house.py --hone BINARY` goes before all of
+(--list, --case), side by side with others unless it is marked with @timed or @waits. `pipeline_house.py --hone BINARY` goes before all of
 them: it looks for Python and measures ceilings, once, into the folder HONE_TEST_CACHE.
 """
 
@@ -33,7 +33,13 @@ RIGHT_REASONS = ("faster", "no-difference", "slower")
 
 def timed(case):
     """For a test that is about speed: CTest runs nothing else beside it."""
-    case.timed = True
+    case.timed = "timed"
+    return case
+
+
+def waits(case):
+    """For a test about the speed of candidates that wait, which leave the processors alone: CTest runs one other of its kind beside it."""
+    case.timed = "waits"
     return case
 
 
@@ -308,7 +314,7 @@ def main(cases, description, more_options=None):
         more_options(parser)
     args = parser.parse_args()
     if args.list:
-        print(";".join(case.__name__ + (":timed" if hasattr(case, "timed") else "") for case in cases), end="")
+        print(";".join(case.__name__ + (":" + case.timed if hasattr(case, "timed") else "") for case in cases), end="")
         return 0
     if not args.hone:
         parser.error("--hone is needed")

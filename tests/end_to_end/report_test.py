@@ -19,7 +19,7 @@ import tempfile
 import xml.etree.ElementTree
 
 from explain_test import load
-from pipeline_house import ACCEPTED, SLOW_ROWS, USAGE, Skipped, fenced, main, require, require_equal, timed
+from pipeline_house import ACCEPTED, SLOW_ROWS, USAGE, Skipped, fenced, main, require, require_equal, waits
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "base", "col"}
 HOSTILE = "</code></pre><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[31m\x00\x07"
@@ -177,7 +177,7 @@ def check_round_trip(house, run):
     check_page_of(house, again.name)
 
 
-@timed
+@waits
 def reports(house):
     """a judged run, hostile in every text: its report in a parser and in a browser, and its way through KernelBench's folder"""
     run = hostile_run(house)
