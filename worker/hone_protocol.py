@@ -101,11 +101,18 @@ CLOCK = {
     "keep_sample": [{"slot": "string", "inputs": "string"}, {}]
 }
 
-# What the zygote understands (hone_worker.py, main).
+# What the zygote and the nursery understand (hone_worker.py, zygote and nursery).
 ZYGOTE = {
     "fork": [{}, {}],
     "status": [{"fork": "int"}, {"running": "bool~", "code": "int~", "signal": "int~"}],
-    "import": [{"libraries": "strings"}, {}]
+    "import": [{"libraries": "strings"}, {}],
+    "join": [
+        {
+            "descriptors": "strings", "nested": "bool", "folder": "string", "environment": "strings", "filter": "string",
+            "seccomp": "int"
+        },
+        {}
+    ]
 }
 
 # What every reply of a worker carries besides, and its member `error`.

@@ -49,6 +49,10 @@ class Wire:
     def close(self):
         self._socket.close()
 
+    def detach(self):
+        """Leaves the descriptor to whoever closes it next."""
+        self._socket.detach()
+
     def send(self, message):
         text = json.dumps(message, allow_nan=False, default=str).encode("utf-8", "replace")
         self._socket.sendall(_HEADER.pack(_MAGIC, 0, len(text)) + text)

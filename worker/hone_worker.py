@@ -759,13 +759,26 @@ def status_of(pid, ended):
     return {"signal": os.WTERMSIG(status)} if os.WIFSIGNALED(status) else {"code": os.WEXITSTATUS(status)}
 
 
-def main():
-    """The zygote: forks a worker whenever the parent asks. It has imported torch, perhaps some of hone_libraries, and touches no device and no foreign code."""
-    descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-    die_with_parent()
-    hone_settings.settle_allocator()
-    gc.freeze()  # what was imported is never looked through again, so that workers share its memory
-    gc.enable()
+def nursery(descriptor):
+    """Has imported torch outside of any sandbox and runs nothing foreign. Whenever the parent asks, a fork of it goes into a sandbox; only
+    there this function returns."""
+    import hone_join
+
+    control = Wire(descriptor)
+    while True:
+        message, descriptors = control.receive()
+        if message is None:
+            os._exit(0)
+        hone_protocol.check(message)
+        if hone_join.place(message, descriptors):
+            control.detach()  # the number belongs to the new process's own channel now
+            return
+        for number in descriptors:
+            os.close(number)
+
+
+def zygote(descriptor, role, device):
+    """Forks a worker whenever the parent asks. It has imported torch, perhaps some of hone_libraries, and touches no device and no foreign code."""
     control = Wire(descriptor)
     forks, ended = [], {}
     while True:
@@ -786,6 +799,19 @@ def main():
             hone_libraries.import_libraries(message["libraries"], device)
         else:
             control.send(status_of(forks[message["fork"]], ended))
+
+
+def main():
+    descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    die_with_parent()
+    hone_settings.settle_allocator()
+    gc.freeze()  # what was imported is never looked through again, so that workers share its memory
+    gc.enable()
+    if role == "nursery":
+        nursery(descriptor)
+        role = "candidate"
+        sys.argv[2] = role
+    zygote(descriptor, role, device)
 
 
 if __name__ == "__main__":

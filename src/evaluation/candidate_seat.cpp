@@ -32,6 +32,7 @@ Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions
   worker.interpret_triton = options.interpret_triton;
   worker.process_limit = kSandboxedProcesses;
   worker.end = options.end;
+  worker.nursery = options.nursery;
   HONE_ASSIGN_OR_RETURN(seat->worker, WorkerProcess::Start(worker));
   return seat;
 }

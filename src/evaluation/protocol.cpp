@@ -57,12 +57,13 @@ constexpr VerbRow kVerbs[] = {
     RowOf<ForkRequest>("fork"),
     RowOf<StatusRequest>("status"),
     RowOf<ImportRequest>("import"),
+    RowOf<JoinRequest>("join"),
 };
 
 constexpr bool IsInOrderOfVerbs() {
   for (size_t i = 0; i < std::size(kVerbs); ++i)
     if (static_cast<size_t>(kVerbs[i].verb) != i) return false;
-  return std::size(kVerbs) == static_cast<size_t>(Verb::kImport) + 1;
+  return std::size(kVerbs) == static_cast<size_t>(Verb::kJoin) + 1;
 }
 static_assert(IsInOrderOfVerbs());
 

@@ -50,6 +50,7 @@ enum class Verb {
   kFork,
   kStatus,
   kImport,
+  kJoin,
 };
 const char* NameOf(Verb verb);
 

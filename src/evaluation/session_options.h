@@ -1,6 +1,7 @@
 // How a task is to be judged, as the command line asks.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "process/sandbox.h"
 
 namespace hone {
+
+class Nursery;
 
 struct SessionOptions {
   PythonInfo python;
@@ -32,6 +35,7 @@ struct SessionOptions {
   bool profile_all = false;           // on a GPU, also candidates that are not ahead
   bool capture_graph = false;         // also where nothing but the card needs the graph
   bool lint_predicts = false;         // also leave out what lint predicts to fail (for proposals)
+  std::shared_ptr<Nursery> nursery;   // where candidates' interpreters come from (nursery.h)
   Deadline end = Deadline::Never();   // whatever is going on then stops, as with Ctrl-C
 };
 

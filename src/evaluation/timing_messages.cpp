@@ -131,4 +131,13 @@ FieldList ImportRequest::Fields() {
   return kFields;
 }
 
+FieldList JoinRequest::Fields() {
+  static constexpr MessageField kFields[] = {
+      FieldFor<&JoinRequest::descriptors>("descriptors"), FieldFor<&JoinRequest::nested>("nested"),
+      FieldFor<&JoinRequest::folder>("folder"),           FieldFor<&JoinRequest::environment>("environment"),
+      FieldFor<&JoinRequest::filter>("filter"),           FieldFor<&JoinRequest::seccomp>("seccomp"),
+  };
+  return kFields;
+}
+
 }  // namespace hone

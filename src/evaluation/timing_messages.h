@@ -129,4 +129,19 @@ struct ImportRequest {
   static FieldList Fields();
 };
 
+// To the nursery (nursery.h): a fork of it comes into an empty sandbox by the descriptors of this message and
+// is the zygote there, with `control` for its channel. It sends its seccomp listener over `ticket`. There is
+// no reply.
+struct JoinRequest {
+  static constexpr Verb kVerb = Verb::kJoin;
+  using Reply = Nothing;
+  std::vector<std::string> descriptors;  // what each of them is
+  bool nested = false;
+  std::string folder;
+  std::vector<std::string> environment;
+  std::string filter;  // the seccomp program, in hexadecimal
+  int seccomp = 0;     // the number of that system call
+  static FieldList Fields();
+};
+
 }  // namespace hone

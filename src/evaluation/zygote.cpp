@@ -17,8 +17,6 @@ std::span<const EmbeddedFile> EmbeddedFiles_hone_evaluation();
 
 namespace {
 
-constexpr int kWorkerFd = 3;
-
 Status WriteWorker(const fs::path& folder) {
   HONE_RETURN_IF_ERROR(MakeFolders(folder));
   for (const EmbeddedFile& file : EmbeddedFiles_hone_evaluation())
@@ -33,6 +31,18 @@ void KeepOwnCaches(std::vector<std::string>& env) {
        {std::pair{"TORCHINDUCTOR_CACHE_DIR", "inductor"}, {"TRITON_CACHE_DIR", "triton"}})
     if (const fs::path own = CacheFolder() / "reference" / folder; MakeFolders(own).ok())
       SetVariable(env, name, own.string());
+}
+
+Result<SandboxPolicy> PolicyOf(const WorkerOptions& options) {
+  HONE_ASSIGN_OR_RETURN(const fs::path folder, WorkerFolder());
+  SandboxPolicy policy;
+  policy.readable = options.readable;
+  policy.readable.push_back(folder);
+  policy.readable.insert(policy.readable.end(), options.python.read_paths.begin(),
+                         options.python.read_paths.end());
+  policy.private_folder = options.private_folder;
+  policy.gpu = options.device == "cuda";
+  return policy;
 }
 
 }  // namespace
@@ -85,33 +95,44 @@ Result<fs::path> WorkerFolder() {
   return folder;
 }
 
-Result<std::shared_ptr<Zygote>> Zygote::Start(const WorkerOptions& options) {
+Result<std::vector<std::string>> InterpreterArgv(const PythonInfo& python, const std::string& role,
+                                                 const std::string& device) {
   HONE_ASSIGN_OR_RETURN(const fs::path folder, WorkerFolder());
+  return std::vector<std::string>{python.program.string(),   "-u", (folder / "hone_worker.py").string(),
+                                  std::to_string(kWorkerFd), role, device};
+}
+
+void AddInterpreterVariables(std::vector<std::string>& env) {
+  SetVariable(env, "PYTHONDONTWRITEBYTECODE", "1");
+  SetVariable(env, "PYTHONUNBUFFERED", "1");
+  SetVariable(env, "TOKENIZERS_PARALLELISM", "false");
+}
+
+Result<std::shared_ptr<Zygote>> Zygote::Start(const WorkerOptions& options) {
   HONE_ASSIGN_OR_RETURN(Channel::Pair pair, Channel::MakePair());
   ChildSpec spec;
-  spec.argv = {options.python.program.string(), "-u",         (folder / "hone_worker.py").string(),
-               std::to_string(kWorkerFd),       options.role, options.device};
+  HONE_ASSIGN_OR_RETURN(spec.argv, InterpreterArgv(options.python, options.role, options.device));
   const bool foreign = options.role == "candidate" || !options.private_folder.empty();
   spec.env = foreign ? CandidateEnvironment(options.private_folder) : CurrentEnvironment();
   if (!foreign) KeepOwnCaches(spec.env);
-  SetVariable(spec.env, "PYTHONDONTWRITEBYTECODE", "1");
-  SetVariable(spec.env, "PYTHONUNBUFFERED", "1");
-  SetVariable(spec.env, "TOKENIZERS_PARALLELISM", "false");
+  AddInterpreterVariables(spec.env);
   if (options.interpret_triton) SetVariable(spec.env, "TRITON_INTERPRET", "1");
   if (!options.private_folder.empty()) spec.folder = options.private_folder;
   spec.descriptors = {{pair.theirs.get(), kWorkerFd}};
-
-  SandboxPolicy policy;
-  policy.readable = options.readable;
-  policy.readable.push_back(folder);
-  policy.readable.insert(policy.readable.end(), options.python.read_paths.begin(),
-                         options.python.read_paths.end());
-  policy.private_folder = options.private_folder;
-  policy.gpu = options.device == "cuda";
+  HONE_ASSIGN_OR_RETURN(const SandboxPolicy policy, PolicyOf(options));
 
   std::shared_ptr<Zygote> zygote(new Zygote());
   zygote->options_ = options;
-  HONE_ASSIGN_OR_RETURN(zygote->started_, SpawnSandboxed(spec, policy, options.sandbox));
+  if (options.nursery) {
+    Result<SandboxedChild> placed = options.nursery->Place(spec, policy, pair.theirs.get());
+    if (placed.ok())
+      zygote->started_ = std::move(*placed);
+    else if (placed.error().kind == ErrorKind::kInterrupted)
+      return std::move(placed).error();
+  }
+  if (!zygote->started_.child) {
+    HONE_ASSIGN_OR_RETURN(zygote->started_, SpawnSandboxed(spec, policy, options.sandbox));
+  }
   zygote->control_ = std::move(pair.ours);
   if (options.process_limit > 0)
     zygote->watcher_ =

@@ -1,7 +1,7 @@
 // The process that workers are forked from: a Python interpreter that has imported torch and touched neither
 // a device nor foreign code. A fresh worker then costs a fork instead of two seconds of imports. A
-// candidate's zygote runs inside its sandbox, so it is trusted no more than the candidate: what it reports
-// can only count against the candidate.
+// candidate's zygote runs inside its sandbox (it starts there, or comes in from the nursery), so it is
+// trusted no more than the candidate: what it reports can only count against the candidate.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "evaluation/nursery.h"
 #include "process/freezer.h"
 #include "process/python.h"
 #include "process/sandbox.h"
@@ -31,6 +32,7 @@ struct WorkerOptions {
   std::vector<fs::path> readable;          // beyond Python's own folders
   fs::path private_folder;                 // home of a worker in the sandbox; empty for a trusted reference
   std::shared_ptr<TempFolder> own_folder;  // that folder, where it goes with the zygote
+  std::shared_ptr<Nursery> nursery;        // where a candidate's interpreter comes from; null: starts anew
   bool interpret_triton = false;
   int process_limit = 0;             // 0: no limit
   Deadline end = Deadline::Never();  // a call that is under way then is cut off, as with Ctrl-C
@@ -45,6 +47,13 @@ std::string_view ExtensionModule();
 
 // Writes the embedded worker files to a folder, once per process.
 Result<fs::path> WorkerFolder();
+
+// The descriptor of an interpreter's channel.
+inline constexpr int kWorkerFd = 3;
+Result<std::vector<std::string>> InterpreterArgv(const PythonInfo& python, const std::string& role,
+                                                 const std::string& device);
+// What every interpreter of Hone's has set.
+void AddInterpreterVariables(std::vector<std::string>& env);
 
 class Zygote {
  public:

@@ -1,10 +1,13 @@
 #include "pipeline/candidate_judge.h"
 
 #include <algorithm>
+#include <deque>
+#include <future>
 #include <thread>
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "evaluation/nursery.h"
 #include "evaluation/provenance.h"
 #include "graph/graph_json.h"
 #include "pipeline/kept_verdict.h"
@@ -32,6 +35,8 @@ std::vector<std::string> CpuFlags() {
   }
   return wanted;
 }
+
+using Seats = std::deque<std::unique_ptr<CandidateSeat>>;
 
 constexpr double kTf32Error = 2e-4;
 constexpr double kFarBehind = 0.6;
@@ -133,14 +138,19 @@ Result<ReferenceSession*> SessionJudge::Session(const Progress& progress) {
   const std::scoped_lock lock(mutex_);
   if (session_ != nullptr) return session_.get();
   const Stopwatch watch;
-  // Candidates' interpreters import torch while the reference does its work; a second one only where there
-  // are cores for it.
-  std::deque<std::unique_ptr<CandidateSeat>> seats;
-  for (int i = 0; i < (several_ && Cores() >= 6 ? 2 : 1); ++i) {
-    HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(options_));
-    seats.push_back(std::move(seat));
-  }
+  HONE_ASSIGN_OR_RETURN(options_.nursery, Nursery::Start(options_.python, options_.device, options_.sandbox));
+  // The first seats are made while the reference does its work; a second one only where there are cores for
+  // it.
+  std::future<Result<Seats>> first = std::async(std::launch::async, [&]() -> Result<Seats> {
+    Seats seats;
+    for (int i = 0; i < (several_ && Cores() >= 6 ? 2 : 1); ++i) {
+      HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(options_));
+      seats.push_back(std::move(seat));
+    }
+    return seats;
+  });
   HONE_ASSIGN_OR_RETURN(session_, ReferenceSession::Open(task_, options_, progress));
+  HONE_ASSIGN_OR_RETURN(Seats seats, first.get());
   evaluator_ = std::make_unique<Evaluator>(*session_, std::move(seats));
   prepared_s_ = watch.seconds();
   prepared_reference_s_ = session_->worker().compute_seconds();

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 
-#include "base/unique_fd.h"
-
 namespace hone {
 
 namespace {
@@ -44,16 +42,16 @@ int LandlockAbi() {
   return version > 0 ? static_cast<int>(version) : 0;
 }
 
-bool RestrictSelf(const std::vector<LandlockRule>& rules, bool loopback) {
+UniqueFd MakeLandlockRules(const std::vector<LandlockRule>& rules, bool loopback) {
   const int abi = LandlockAbi();
-  if (abi < 1) return false;
+  if (abi < 1) return {};
   RulesetAttr attr{};
   attr.handled_access_fs = kAllOfVersion1 | (abi >= 2 ? kRefer : 0) | (abi >= 3 ? kTruncate : 0);
   if (abi >= 4 && !loopback) attr.handled_access_net = kBindTcp | kConnectTcp;
   if (abi >= 6) attr.scoped = kScopeAbstractSockets | kScopeSignals;
   const size_t size = abi >= 6 ? sizeof attr : abi >= 4 ? 16 : 8;
   UniqueFd ruleset(static_cast<int>(syscall(kCreateRuleset, &attr, size, 0u)));
-  if (!ruleset.valid()) return false;
+  if (!ruleset.valid()) return {};
   for (const LandlockRule& rule : rules) {
     UniqueFd path(open(rule.path.c_str(), O_PATH | O_CLOEXEC));
     struct stat info {};
@@ -62,9 +60,13 @@ bool RestrictSelf(const std::vector<LandlockRule>& rules, bool loopback) {
     beneath.parent_fd = path.get();
     beneath.allowed_access = rule.writable ? attr.handled_access_fs : (kExecute | kReadFile | kReadDir);
     if (!S_ISDIR(info.st_mode)) beneath.allowed_access &= kFileRights & attr.handled_access_fs;
-    if (syscall(kAddRule, ruleset.get(), 1, &beneath, 0u) != 0) return false;
+    if (syscall(kAddRule, ruleset.get(), 1, &beneath, 0u) != 0) return {};
   }
-  return syscall(kRestrictSelf, ruleset.get(), 0u) == 0;
+  return ruleset;
+}
+
+bool RestrictSelf(const UniqueFd& rules) {
+  return rules.valid() && syscall(kRestrictSelf, rules.get(), 0u) == 0;
 }
 
 }  // namespace hone

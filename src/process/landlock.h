@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
+
 namespace hone {
 
 // 0 where the kernel has none.
@@ -15,8 +17,11 @@ struct LandlockRule {
   bool writable = false;
 };
 
-// Restricts the calling process and everything it starts. TCP is refused where the kernel can (version 4)
-// unless there is a `loopback` of its own, and signals to processes outside (version 6). Needs no_new_privs.
-bool RestrictSelf(const std::vector<LandlockRule>& rules, bool loopback = false);
+// The rules as a descriptor; invalid where that failed. TCP is refused where the kernel can (version 4)
+// unless there is a `loopback` of its own, and signals to processes outside (version 6).
+UniqueFd MakeLandlockRules(const std::vector<LandlockRule>& rules, bool loopback = false);
+
+// Restricts the calling process and everything it starts. Needs no_new_privs.
+bool RestrictSelf(const UniqueFd& rules);
 
 }  // namespace hone

@@ -1,13 +1,22 @@
 #include "process/sandbox.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <glob.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <mutex>
 
+#include "base/text.h"
 #include "process/landlock.h"
 #include "process/sandbox_exec.h"
+#include "process/sandbox_filter.h"
 
 namespace hone {
 
@@ -126,10 +135,12 @@ bool BubblewrapWorks() {
   return report.ok() && report->code == 0;
 }
 
-std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel level, const fs::path& helper) {
+std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel level, const fs::path& helper,
+                                    const std::string& how) {
   std::vector<std::string> argv = {helper.string(), kSandboxExecWord, std::to_string(kListenerFd)};
+  const std::string manner = (policy.loopback ? "+loopback" : "") + how;
   if (level == SandboxLevel::kLandlock) {
-    argv.emplace_back(policy.loopback ? "landlock+loopback" : "landlock");
+    argv.emplace_back("landlock" + manner);
     argv.emplace_back(policy.private_folder);
     for (const fs::path& path : SystemFolders()) Append(argv, {"r", path});
     for (const fs::path& path : SystemSettings()) Append(argv, {"r", path});
@@ -143,11 +154,70 @@ std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel le
       for (const fs::path& node : GpuNodes()) Append(argv, {"w", node});
     Append(argv, {"w", policy.private_folder});
   } else {
-    argv.emplace_back(policy.loopback ? "seccomp+loopback" : "seccomp");
+    argv.emplace_back("seccomp" + manner);
     argv.emplace_back(policy.private_folder);
   }
   argv.emplace_back("--");
   return argv;
+}
+
+// Starts bubblewrap, if that is the level, and in it the helper, which does `how` (sandbox_exec.h). It speaks
+// on `channel`.
+Result<std::unique_ptr<Child>> StartHelper(const ChildSpec& spec, const SandboxPolicy& policy,
+                                           SandboxLevel level, const std::string& how, Channel* channel) {
+  const fs::path own = OwnExecutable();
+  ChildSpec wrapped = spec;
+  wrapped.argv.clear();
+  if (level == SandboxLevel::kBubblewrap) wrapped.argv = BubblewrapArgv(policy, own);
+  const fs::path helper = level == SandboxLevel::kBubblewrap ? fs::path("/run/hone-sandbox") : own;
+  for (std::string& word : HelperArgv(policy, level, helper, how)) wrapped.argv.push_back(std::move(word));
+  wrapped.argv.insert(wrapped.argv.end(), spec.argv.begin(), spec.argv.end());
+  HONE_ASSIGN_OR_RETURN(Channel::Pair pair, Channel::MakePair());
+  wrapped.descriptors.emplace_back(pair.theirs.get(), kListenerFd);
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Child> child, Child::Spawn(wrapped));
+  *channel = std::move(pair.ours);
+  return child;
+}
+
+// What the helper hands over next. Without it there is no sandbox.
+Result<UniqueFd> TakeFrom(Channel& channel, Child& child) {
+  Result<UniqueFd> taken = channel.ReceiveDescriptor(Deadline::After(10));
+  if (taken.ok()) return taken;
+  child.Kill();
+  if (taken.error().kind == ErrorKind::kInterrupted) return std::move(taken).error();
+  return Error{ErrorKind::kUnavailable, "the sandbox did not start: " + child.err()};
+}
+
+// As this process counts; 0 for one that has ended.
+pid_t NumberOf(const UniqueFd& process) {
+  const Result<std::string> text = ReadFile("/proc/self/fdinfo/" + std::to_string(process.get()));
+  if (!text.ok()) return 0;
+  for (const std::string& line : Lines(*text))
+    if (StartsWith(line, "Pid:")) return static_cast<pid_t>(std::atoi(line.c_str() + 4));
+  return 0;
+}
+
+bool SameFile(int a, int b) {
+  struct stat one {
+  }, other{};
+  return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+// bubblewrap makes the namespaces in one user namespace, and where it maps users the program lives in
+// another one below that.
+Status FindUserNamespaces(EmptySandbox* sandbox) {
+  const std::string folder = "/proc/" + std::to_string(NumberOf(sandbox->first)) + "/ns/";
+  const UniqueFd mounts(open((folder + "mnt").c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd inner(open((folder + "user").c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd own(open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC));
+  UniqueFd owner(mounts.valid() ? ioctl(mounts.get(), NS_GET_USERNS) : -1);
+  if (!owner.valid() || !inner.valid() || !own.valid())
+    return Error{ErrorKind::kUnavailable,
+                 fmt::format("the namespaces of a sandbox cannot be opened: {}", std::strerror(errno))};
+  sandbox->nested = !SameFile(owner.get(), inner.get());
+  if (!SameFile(owner.get(), own.get())) sandbox->user_namespace = std::move(owner);
+  return Ok();
 }
 
 }  // namespace
@@ -183,26 +253,46 @@ Result<SandboxedChild> SpawnSandboxed(const ChildSpec& spec, const SandboxPolicy
     HONE_ASSIGN_OR_RETURN(started.child, Child::Spawn(spec));
     return started;
   }
-  const fs::path own = OwnExecutable();
-  ChildSpec wrapped = spec;
-  wrapped.argv.clear();
-  if (level == SandboxLevel::kBubblewrap) wrapped.argv = BubblewrapArgv(policy, own);
-  const fs::path helper = level == SandboxLevel::kBubblewrap ? fs::path("/run/hone-sandbox") : own;
-  for (std::string& word : HelperArgv(policy, level, helper)) wrapped.argv.push_back(std::move(word));
-  wrapped.argv.insert(wrapped.argv.end(), spec.argv.begin(), spec.argv.end());
-
-  HONE_ASSIGN_OR_RETURN(Channel::Pair pair, Channel::MakePair());
-  wrapped.descriptors.emplace_back(pair.theirs.get(), kListenerFd);
-  HONE_ASSIGN_OR_RETURN(started.child, Child::Spawn(wrapped));
-  pair.theirs.Close();
-  Result<UniqueFd> listener = pair.ours.ReceiveDescriptor(Deadline::After(10));
-  if (!listener.ok()) {
-    started.child->Kill();
-    if (listener.error().kind == ErrorKind::kInterrupted) return std::move(listener).error();
-    return Error{ErrorKind::kUnavailable, "the sandbox did not start: " + started.child->err()};
-  }
-  started.watch = std::make_unique<SyscallWatch>(std::move(*listener), policy.private_folder);
+  Channel channel;
+  HONE_ASSIGN_OR_RETURN(started.child, StartHelper(spec, policy, level, "", &channel));
+  HONE_ASSIGN_OR_RETURN(UniqueFd listener, TakeFrom(channel, *started.child));
+  started.watch = std::make_unique<SyscallWatch>(std::move(listener), policy.private_folder);
   return started;
+}
+
+Result<EmptySandbox> MakeEmptySandbox(const ChildSpec& spec, const SandboxPolicy& policy,
+                                      SandboxLevel level) {
+  if (level == SandboxLevel::kNone)
+    return Error{ErrorKind::kUnavailable, "without a sandbox nobody can come into one"};
+  EmptySandbox sandbox;
+  Channel channel;
+  HONE_ASSIGN_OR_RETURN(sandbox.child, StartHelper(spec, policy, level, "+hold", &channel));
+  UniqueFd* const places[] = {&sandbox.first, &sandbox.told, &sandbox.out, &sandbox.err, &sandbox.rules};
+  static_assert(std::size(places) == std::size(kSandboxTickets));
+  for (UniqueFd* place : places) {
+    if (place == &sandbox.rules && level != SandboxLevel::kLandlock) continue;
+    HONE_ASSIGN_OR_RETURN(*place, TakeFrom(channel, *sandbox.child));
+  }
+  HONE_RETURN_IF_ERROR(FindUserNamespaces(&sandbox));
+  return sandbox;
+}
+
+std::vector<std::pair<std::string, int>> TicketsOf(const EmptySandbox& sandbox) {
+  std::vector<std::pair<std::string, int>> tickets;
+  const std::pair<const char*, const UniqueFd*> all[] = {
+      {"first", &sandbox.first}, {"told", &sandbox.told},   {"out", &sandbox.out},
+      {"err", &sandbox.err},     {"rules", &sandbox.rules}, {"user_namespace", &sandbox.user_namespace}};
+  for (const auto& [name, descriptor] : all)
+    if (descriptor->valid()) tickets.emplace_back(name, descriptor->get());
+  return tickets;
+}
+
+std::string NewcomersFilter() {
+  FilterOptions options;
+  options.own_network = true;
+  std::string text;
+  for (const unsigned char byte : SandboxFilterProgram(options)) text += fmt::format("{:02x}", byte);
+  return text;
 }
 
 }  // namespace hone

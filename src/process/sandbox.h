@@ -8,10 +8,12 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "process/channel.h"
 #include "process/child.h"
 #include "process/syscall_watch.h"
@@ -40,5 +42,24 @@ struct SandboxedChild {
 
 // Starts the program of `spec` inside the sandbox.
 Result<SandboxedChild> SpawnSandboxed(const ChildSpec& spec, const SandboxPolicy& policy, SandboxLevel level);
+
+// A sandbox with nobody in it. Its first process waits for one that comes in from outside by these
+// descriptors (worker/hone_join.py does that) and then ends as that one ends.
+struct EmptySandbox {
+  std::unique_ptr<Child> child;
+  UniqueFd first;           // the first process, as a pidfd
+  UniqueFd told;            // where the newcomer says which process it is
+  UniqueFd out, err;        // its stdout and stderr
+  UniqueFd rules;           // Landlock's, which it puts in force for itself; invalid with bubblewrap
+  UniqueFd user_namespace;  // the one that owns the others; invalid where that is Hone's own
+  bool nested = false;      // the first process lives in a user namespace below that one
+};
+// kUnavailable where nobody could come in: at level none, and where the kernel gives no PID namespace.
+Result<EmptySandbox> MakeEmptySandbox(const ChildSpec& spec, const SandboxPolicy& policy, SandboxLevel level);
+
+// What a newcomer needs, as hone_join.py names it: the sandbox's descriptors, and the seccomp filter that it
+// puts in force for itself (the kernel's program, in hexadecimal).
+std::vector<std::pair<std::string, int>> TicketsOf(const EmptySandbox& sandbox);
+std::string NewcomersFilter();
 
 }  // namespace hone

@@ -77,6 +77,29 @@ bool EnterNamespaces() {
   return true;
 }
 
+// Waits for somebody from outside, then stays behind as the first process of the namespace.
+[[noreturn]] void Hold(int socket, const UniqueFd* rules, const FilterOptions& filter) {
+  int told[2];
+  if (getpid() != 1) Fail("a sandbox that waits needs a PID namespace of its own");
+  if (pipe2(told, O_CLOEXEC) != 0) Fail("cannot make a pipe");
+  const int self = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0u));
+  if (self < 0) Fail("cannot open a descriptor of this process");
+  std::vector<int> tickets = {self, told[1], STDOUT_FILENO, STDERR_FILENO};
+  if (rules != nullptr) tickets.push_back(rules->get());
+  for (const int ticket : tickets)
+    if (!SendDescriptor(socket, ticket)) Fail("cannot hand over what is needed to come in");
+  for (const int fd : {self, told[1], socket}) close(fd);
+  pid_t newcomer = 0;
+  if (read(told[0], &newcomer, sizeof newcomer) != sizeof newcomer) _exit(126);
+  prctl(PR_SET_DUMPABLE, 0);
+  if (rules != nullptr && !RestrictSelf(*rules)) Fail("cannot restrict the file system with Landlock");
+  // Nobody answers its listener: from here on this process asks for nothing that is watched.
+  const int listener = LoadSandboxFilter(filter);
+  if (listener < 0) Fail("cannot load the seccomp filter");
+  close(told[0]);  // the newcomer waits for that
+  EndWith(newcomer);
+}
+
 MountPlan PlanMounts(const std::vector<LandlockRule>& rules, const std::string& private_folder) {
   MountPlan plan;
   plan.writable = private_folder;
@@ -92,13 +115,14 @@ void RunSandboxExecIfAsked(int argc, char** argv) {
   const int socket = std::atoi(argv[2]);
   const bool landlock = std::strncmp(argv[3], "landlock", 8) == 0;
   const bool loopback = std::strstr(argv[3], "+loopback") != nullptr;
+  const bool hold = std::strstr(argv[3], "+hold") != nullptr;
   const std::string private_folder = argv[4];
   std::vector<LandlockRule> rules;
   int i = 5;
   for (; i + 1 < argc && std::strcmp(argv[i], "--") != 0; i += 2)
     rules.push_back({argv[i + 1], argv[i][0] == 'w'});
   ++i;
-  if (i >= argc) Fail("no program given");
+  if (i >= argc && !hold) Fail("no program given");
 
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
@@ -114,8 +138,10 @@ void RunSandboxExecIfAsked(int argc, char** argv) {
   }
   DropCapabilities();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) Fail("cannot set no_new_privs");
-  if (landlock && !RestrictSelf(rules, filter.loopback))
-    Fail("cannot restrict the file system with Landlock");
+  const UniqueFd access = landlock ? MakeLandlockRules(rules, filter.loopback) : UniqueFd();
+  if (landlock && !access.valid()) Fail("cannot make rules for Landlock");
+  if (hold) Hold(socket, landlock ? &access : nullptr, filter);
+  if (landlock && !RestrictSelf(access)) Fail("cannot restrict the file system with Landlock");
   const int listener = LoadSandboxFilter(filter);
   if (listener < 0) Fail("cannot load the seccomp filter");
   if (!SendDescriptor(socket, listener)) Fail("cannot hand over the seccomp listener");

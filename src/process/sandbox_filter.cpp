@@ -4,11 +4,13 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <initializer_list>
 
+#include "base/unique_fd.h"
 #include "process/watched_calls.h"
 
 namespace hone {
@@ -88,6 +90,13 @@ class Filter {
     if (!good_ || seccomp_load(context_) != 0) return -1;
     return seccomp_notify_fd(context_);
   }
+  std::string Program() const {
+    const UniqueFd memory(memfd_create("filter", MFD_CLOEXEC));
+    if (!good_ || !memory.valid() || seccomp_export_bpf(context_, memory.get()) != 0) return {};
+    std::string program(static_cast<size_t>(lseek(memory.get(), 0, SEEK_END)), '\0');
+    const ssize_t size = pread(memory.get(), program.data(), program.size(), 0);
+    return size == static_cast<ssize_t>(program.size()) ? program : std::string();
+  }
   explicit operator bool() const { return context_ != nullptr; }
 
  private:
@@ -139,11 +148,7 @@ void LimitSockets(Filter& filter, const FilterOptions& options) {
   filter.Add(SCMP_ACT_ERRNO(EPERM), "sendmmsg", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, MSG_FASTOPEN));
 }
 
-}  // namespace
-
-int LoadSandboxFilter(const FilterOptions& options) {
-  Filter filter;
-  if (!filter) return -1;
+void AddRules(Filter& filter, const FilterOptions& options) {
   for (const char* name : kRefused) filter.Add(SCMP_ACT_ERRNO(EPERM), name);
   for (const char* name : kUnreadable) filter.Add(SCMP_ACT_ERRNO(ENOSYS), name);
   for (const int number : kNewerCalls) filter.Add(SCMP_ACT_ERRNO(ENOSYS), number);
@@ -161,7 +166,22 @@ int LoadSandboxFilter(const FilterOptions& options) {
       filter.Add(SCMP_ACT_NOTIFY, call.name, writes);
     }
   }
+}
+
+}  // namespace
+
+int LoadSandboxFilter(const FilterOptions& options) {
+  Filter filter;
+  if (!filter) return -1;
+  AddRules(filter, options);
   return filter.Load();
+}
+
+std::string SandboxFilterProgram(const FilterOptions& options) {
+  Filter filter;
+  if (!filter) return {};
+  AddRules(filter, options);
+  return filter.Program();
 }
 
 }  // namespace hone

@@ -4,6 +4,8 @@
 // (syscall_watch.h). The rest is allowed, because the file system and the namespaces limit what it can reach.
 #pragma once
 
+#include <string>
+
 namespace hone {
 
 struct FilterOptions {
@@ -17,5 +19,9 @@ struct FilterOptions {
 // Puts the filter in force for the calling process and all it starts. Needs no_new_privs. Returns the
 // descriptor that the parent's SyscallWatch answers; -1 with errno when the kernel refused.
 int LoadSandboxFilter(const FilterOptions& options);
+
+// The same filter as the kernel's program (an array of sock_filter), for a process that loads it itself.
+// Empty when libseccomp refused.
+std::string SandboxFilterProgram(const FilterOptions& options);
 
 }  // namespace hone

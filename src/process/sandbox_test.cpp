@@ -3,6 +3,7 @@
 #include "process/sandbox.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -10,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,7 +76,7 @@ int BehindLandlock(const std::vector<LandlockRule>& rules, int (*check)(const st
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    _exit(RestrictSelf(rules) ? check(argument) : 100);
+    _exit(RestrictSelf(MakeLandlockRules(rules)) ? check(argument) : 100);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -156,15 +158,76 @@ TempFolder MakeOutside() {
   return made;
 }
 
-// A sandbox level, or a skip where this machine does not have it.
-class Sandbox : public testing::TestWithParam<SandboxLevel> {
+// Whether the program starts in its sandbox, or comes in from outside by worker/hone_join.py.
+enum class Way { kStarts, kComesIn };
+
+// Descriptors that a newcomer brings along have these numbers and those after them.
+constexpr int kFirstTicket = 30;
+
+// Comes into the sandbox as its arguments say, and runs the script there.
+constexpr char kNewcomer[] =
+    "import json, os, sys\n"
+    "sys.path.insert(0, sys.argv[1])\n"
+    "import hone_join\n"
+    "request, script = json.loads(sys.argv[2]), sys.argv[3]\n"
+    "names = request['descriptors']\n"
+    "if hone_join.place(request, list(range(30, 30 + len(names)))):\n"
+    "  sys.argv = ['-c'] + sys.argv[4:]\n"
+    "  os.close(3)\n"
+    "  exec(compile(script, '-c', 'exec'), {'__name__': '__main__'})\n";
+
+Result<SandboxedChild> ComeIn(const ChildSpec& spec, const SandboxPolicy& policy, SandboxLevel level) {
+  ChildSpec outer = spec;
+  outer.argv.clear();
+  HONE_ASSIGN_OR_RETURN(EmptySandbox sandbox, MakeEmptySandbox(outer, policy, level));
+  HONE_ASSIGN_OR_RETURN(Channel::Pair ticket, Channel::MakePair());
+  HONE_ASSIGN_OR_RETURN(const Channel::Pair control, Channel::MakePair());
+  std::vector<std::pair<std::string, int>> tickets = TicketsOf(sandbox);
+  tickets.emplace_back("control", control.theirs.get());
+  tickets.emplace_back("ticket", ticket.theirs.get());
+  ChildSpec newcomer;
+  Json names = Json::array();
+  for (const auto& [name, descriptor] : tickets) {
+    newcomer.descriptors.emplace_back(descriptor, kFirstTicket + static_cast<int>(names.size()));
+    names.push_back(name);
+  }
+  const Json request = {{"descriptors", names},        {"nested", sandbox.nested},
+                        {"environment", spec.env},     {"folder", policy.private_folder.string()},
+                        {"filter", NewcomersFilter()}, {"seccomp", static_cast<int>(SYS_seccomp)}};
+  newcomer.argv = {
+      "/usr/bin/python3", "-S",           "-c", kNewcomer, HONE_SOURCE_DIR "/worker", DumpJson(request),
+      spec.argv.at(3),    spec.argv.at(4)};
+  newcomer.env = {"PATH=/usr/bin:/bin", "SECRET=outside"};
+  HONE_ASSIGN_OR_RETURN(const ExitReport placed, RunProgram(newcomer, Deadline::After(20)));
+  EXPECT_EQ(placed.code, 0) << placed.err;
+  ticket.theirs.Close();
+  for (UniqueFd* sent : {&sandbox.told, &sandbox.out, &sandbox.err}) sent->Close();
+  HONE_ASSIGN_OR_RETURN(UniqueFd listener, ticket.ours.ReceiveDescriptor(Deadline::After(20)));
+  SandboxedChild inside;
+  inside.child = std::move(sandbox.child);
+  inside.watch = std::make_unique<SyscallWatch>(std::move(listener), policy.private_folder);
+  return inside;
+}
+
+using LevelAndWay = std::pair<SandboxLevel, Way>;
+
+// A sandbox level and a way into it, or a skip where this machine does not have it.
+class Sandbox : public testing::TestWithParam<LevelAndWay> {
  protected:
   void SetUp() override {
-    if (GetParam() == SandboxLevel::kBubblewrap && DetectSandbox() != SandboxLevel::kBubblewrap)
+    if (level() == SandboxLevel::kBubblewrap && DetectSandbox() != SandboxLevel::kBubblewrap)
       GTEST_SKIP() << "bubblewrap does not work here";
-    if (GetParam() == SandboxLevel::kLandlock && LandlockAbi() < 1)
+    if (level() == SandboxLevel::kLandlock && LandlockAbi() < 1)
       GTEST_SKIP() << "this kernel has no Landlock";
+    SandboxPolicy policy;
+    policy.private_folder = own_.path();
+    ChildSpec nobody;
+    nobody.env = {"PATH=/usr/bin:/bin"};
+    if (GetParam().second == Way::kComesIn && !MakeEmptySandbox(nobody, policy, level()).ok())
+      GTEST_SKIP() << "nobody can come into a sandbox here";
   }
+
+  static SandboxLevel level() { return GetParam().first; }
 
   struct Outcome {
     ExitReport report;
@@ -180,7 +243,10 @@ class Sandbox : public testing::TestWithParam<SandboxLevel> {
     policy.private_folder = own_.path();
     policy.readable = readable_;
     policy.loopback = loopback;
-    Result<SandboxedChild> started = SpawnSandboxed(spec, policy, GetParam());
+    // Nobody comes in from outside where a profiler is to run.
+    const bool comes_in = GetParam().second == Way::kComesIn && !loopback;
+    Result<SandboxedChild> started =
+        comes_in ? ComeIn(spec, policy, level()) : SpawnSandboxed(spec, policy, level());
     EXPECT_TRUE(started.ok()) << started.error().message;
     if (!started.ok()) return {};
     EXPECT_TRUE(started->child->WaitUntil(Deadline::After(20)));
@@ -263,7 +329,7 @@ TEST_P(Sandbox, SocketsInTheFileSystemReachItsOwnProcessesOnly) {
 }
 
 TEST_P(Sandbox, MayGiveALoopbackThatReachesNothingElse) {
-  if (GetParam() == SandboxLevel::kLandlock && geteuid() != 0)
+  if (level() == SandboxLevel::kLandlock && geteuid() != 0)
     GTEST_SKIP() << "only root has namespaces at this level";
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -419,7 +485,7 @@ TEST_P(Sandbox, TheFirstProcessIsUnderTheFilterToo) {
       "print(os.getpid() != 1, status['Seccomp'].strip(), status['NoNewPrivs'].strip())\n"
       "try: open('/proc/1/mem', 'r+b'); print('opened')\n"
       "except OSError: print('refused')\n");
-  if (GetParam() == SandboxLevel::kLandlock && geteuid() != 0)
+  if (level() == SandboxLevel::kLandlock && geteuid() != 0)
     GTEST_SKIP() << "only root has namespaces at this level";
   EXPECT_EQ(outcome.report.out, "True 2 1\nrefused\n") << outcome.report.err;
 }
@@ -477,17 +543,79 @@ TEST_P(Sandbox, SaysWhyWhenTheProgramIsNotThere) {
   spec.env = {"PATH=/usr/bin:/bin"};
   SandboxPolicy policy;
   policy.private_folder = own_.path();
-  Result<SandboxedChild> started = SpawnSandboxed(spec, policy, GetParam());
+  Result<SandboxedChild> started = SpawnSandboxed(spec, policy, level());
   ASSERT_TRUE(started.ok()) << started.error().message;
   EXPECT_TRUE(started->child->WaitUntil(Deadline::After(20)));
   EXPECT_EQ(started->child->report().code, 126);
   EXPECT_THAT(started->child->err(), HasSubstr("/nonexistent/python"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, Sandbox, testing::Values(SandboxLevel::kLandlock, SandboxLevel::kBubblewrap),
-                         [](const testing::TestParamInfo<SandboxLevel>& level) {
-                           return level.param == SandboxLevel::kLandlock ? "Landlock" : "Bubblewrap";
+TEST_P(Sandbox, KeepsNothingFromOutside) {
+  const Outcome outcome = Python(
+      "import os\n"
+      "print(sorted(int(one) for one in os.listdir('/proc/self/fd'))[:-1])\n"  // the last one reads the list
+      "status = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
+      "print(*(status[name].strip() for name in ('CapEff', 'CapPrm', 'CapBnd', 'NoNewPrivs', 'Seccomp')))\n"
+      "print(set(os.environ) - {'HOME', 'PATH', 'LC_CTYPE', 'PWD'}, os.getcwd() == os.environ['HOME'], "
+      "os.getppid())\n"
+      "try: open('/proc/1/mem'); print('reads the first process')\n"
+      "except OSError: print('refused')\n"
+      "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))\n");
+  ASSERT_EQ(outcome.report.code, 0) << outcome.report.err;
+  const bool private_processes = level() == SandboxLevel::kBubblewrap || geteuid() == 0;
+  const std::vector<std::string> lines = Lines(outcome.report.out);
+  EXPECT_EQ(lines[0], "[0, 1, 2]");
+  // What a plain user never had need not be taken away, and cannot.
+  const std::string bounds = private_processes ? "0000000000000000" : "[0-9a-f]+";
+  EXPECT_THAT(lines[1], testing::MatchesRegex("0000000000000000 0000000000000000 " + bounds + " 1 2"));
+  EXPECT_THAT(lines[2], testing::StartsWith("set() True ")) << "the environment or the folder";
+  if (private_processes) {
+    EXPECT_THAT(lines[2], testing::EndsWith(" 1"));
+  }
+  EXPECT_EQ(lines[3], "refused");
+  EXPECT_EQ(lines[4], "(0, 0)");
+}
+
+TEST_P(Sandbox, ASecondOneDoesNotSeeTheFirst) {
+  if (level() == SandboxLevel::kLandlock && geteuid() != 0) GTEST_SKIP() << "no places of its own here";
+  const Outcome first = Python("open('/tmp/left', 'w').write('x'); open('/dev/shm/left', 'w').write('x')");
+  EXPECT_EQ(first.report.code, 0) << first.report.err;
+  const Outcome second =
+      Python("import os; print(os.path.exists('/tmp/left'), os.path.exists('/dev/shm/left'))");
+  EXPECT_EQ(second.report.out, "False False\n") << second.report.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Sandbox,
+                         testing::Values(LevelAndWay{SandboxLevel::kLandlock, Way::kStarts},
+                                         LevelAndWay{SandboxLevel::kLandlock, Way::kComesIn},
+                                         LevelAndWay{SandboxLevel::kBubblewrap, Way::kStarts},
+                                         LevelAndWay{SandboxLevel::kBubblewrap, Way::kComesIn}),
+                         [](const testing::TestParamInfo<LevelAndWay>& row) {
+                           const std::string level =
+                               row.param.first == SandboxLevel::kLandlock ? "Landlock" : "Bubblewrap";
+                           return level + (row.param.second == Way::kStarts ? "" : "FromOutside");
                          });
+
+TEST(EmptySandbox, EndsWithoutANewcomer) {
+  if (DetectSandbox() == SandboxLevel::kNone) GTEST_SKIP() << "no sandbox works here";
+  TempFolder own = *TempFolder::Make("hone-test-");
+  ChildSpec spec;
+  spec.env = {"PATH=/usr/bin:/bin"};
+  SandboxPolicy policy;
+  policy.private_folder = own.path();
+  Result<EmptySandbox> sandbox = MakeEmptySandbox(spec, policy, DetectSandbox());
+  if (!sandbox.ok()) GTEST_SKIP() << sandbox.error().message;
+  EXPECT_TRUE(sandbox->child->running());
+  sandbox->told.Close();
+  ASSERT_TRUE(sandbox->child->WaitUntil(Deadline::After(20)));
+  EXPECT_EQ(sandbox->child->report().code, 126);
+}
+
+TEST(EmptySandbox, IsNotThereAtLevelNone) {
+  const Result<EmptySandbox> none = MakeEmptySandbox({}, {}, SandboxLevel::kNone);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().kind, ErrorKind::kUnavailable);
+}
 
 TEST(SyscallWatch, ForgetsWhatCameBeforeAndCountsARepeatedAttemptOnce) {
   if (DetectSandbox() == SandboxLevel::kNone) GTEST_SKIP() << "no sandbox works here";

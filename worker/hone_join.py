@@ -1,0 +1,164 @@
+"""How a process that has imported torch outside comes into a sandbox, and gives up what a candidate must not have.
+
+A sandbox whose first process waits (src/process/sandbox_exec.h, `+hold`) hands out descriptors: by them a fork of the nursery enters its
+namespaces, becomes one of its processes, and puts Landlock and the seccomp filter in force for itself, as the helper in C++ does for a
+program that it starts. Nothing here imports torch. Up to the end of place() no foreign code runs; after it, nothing is trusted.
+"""
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_CLONE_NEWUSER = 0x10000000
+_NAMESPACES = 0x00020000 | 0x20000000 | 0x08000000 | 0x40000000 | 0x04000000  # mounts, processes, IPC, network, host name
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 4, 24, 38, 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_CAPABILITY_VERSION_3 = 0x20080522
+_LANDLOCK_RESTRICT_SELF = 446  # the number is the same on every architecture
+_SECCOMP_SET_MODE_FILTER, _SECCOMP_NEW_LISTENER = 1, 8
+_CONTROL = 3
+_ADOPTION_S = 10
+
+
+def _must(result, what):
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, "%s: %s" % (what, os.strerror(number)))
+    return result
+
+
+def _enter(tickets, nested):
+    """Into the namespaces of the sandbox. The process itself stays where it is counted; what it forks is counted inside."""
+    first = tickets["first"]
+    if "user_namespace" in tickets:
+        _must(_libc.setns(tickets["user_namespace"], _CLONE_NEWUSER), "cannot enter the user namespace of the sandbox")
+    _must(_libc.setns(first, _NAMESPACES), "cannot enter the namespaces of the sandbox")
+    if nested:
+        _must(_libc.setns(first, _CLONE_NEWUSER), "cannot enter the inner user namespace of the sandbox")
+
+
+def _await_adoption():
+    """Until the first process of the sandbox is the parent, so that this process counts as one of those below it."""
+    until = time.monotonic() + _ADOPTION_S
+    while os.getppid() != 1:
+        if time.monotonic() > until:
+            raise OSError("the first process of the sandbox did not take this one over")
+        time.sleep(0.0005)
+
+
+def _take_places(tickets, kept):
+    """0 to 3 are what a worker expects, and of the others those in `kept` stay."""
+    null = os.open("/dev/null", os.O_RDONLY)
+    for descriptor, place in ((null, 0), (tickets["out"], 1), (tickets["err"], 2), (tickets["control"], _CONTROL)):
+        os.dup2(descriptor, place)
+    low = _CONTROL + 1
+    for descriptor in sorted(kept):
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+    os.closerange(low, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def _forget_outside(environment, folder):
+    """What was set or drawn from chance before the fork, and what libraries remember of it."""
+    os.environ.clear()
+    os.environ.update(line.partition("=")[::2] for line in environment)
+    os.chdir(folder)
+    tempfile.tempdir = None
+    tempfile._name_sequence = None
+    if "random" in sys.modules:
+        sys.modules["random"].seed()
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
+
+
+class _Capabilities(ctypes.Structure):
+    _fields_ = [("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32)]
+
+
+def _drop_capabilities():
+    for capability in range(64):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    _must(_libc.capset(header, (_Capabilities * 2)()), "cannot drop capabilities")
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
+
+
+def _load_filter(program, call):
+    """Returns the descriptor that Hone's SyscallWatch answers."""
+    filter_ = _Program(len(program) // 8, program)
+    return _must(
+        _libc.syscall(call, _SECCOMP_SET_MODE_FILTER, _SECCOMP_NEW_LISTENER, ctypes.byref(filter_)), "cannot load the seccomp filter")
+
+
+def _await_closing(descriptor):
+    """Until the other end of a pipe is closed."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    if not poll.poll(1000 * _ADOPTION_S):
+        raise OSError("the first process of the sandbox did not answer")
+
+
+def _settle(request, tickets):
+    """The last steps, as a process of the sandbox."""
+    _await_adoption()
+    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    told, listener_goes_to = tickets["told"], tickets["ticket"]
+    rules = tickets.get("rules")
+    _take_places(tickets, [one for one in (told, listener_goes_to, rules) if one is not None])
+    _forget_outside(request["environment"], request["folder"])
+    os.write(told, struct.pack("i", os.getpid()))
+    _await_closing(told)
+    os.close(told)
+    _drop_capabilities()
+    # Entering namespaces made this process one that cannot look at itself in /proc.
+    _must(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "cannot become an ordinary process")
+    _must(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "cannot set no_new_privs")
+    if rules is not None:
+        _must(_libc.syscall(_LANDLOCK_RESTRICT_SELF, rules, 0), "cannot restrict the file system with Landlock")
+        os.close(rules)
+    program = bytes.fromhex(request["filter"])
+    with socket.socket(fileno=listener_goes_to) as ticket:
+        listener = _load_filter(program, request["seccomp"])
+        ticket.sendmsg([b"d"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", listener))])
+        os.close(listener)
+
+
+def place(request, descriptors):
+    """Returns in a new process inside the sandbox, with its channel at descriptor 3. In this process it returns False as soon as the other one
+    is on its way; why it did not arrive is told on the sandbox's stderr."""
+    tickets = dict(zip(request["descriptors"], descriptors))
+    outside = os.fork()
+    if outside:
+        os.waitpid(outside, 0)
+        return False
+    try:
+        os.dup2(tickets["err"], 2)
+        _enter(tickets, request["nested"])
+        between = os.fork()  # its end makes the sandbox's first process the parent of what it forked
+        if between:
+            os.waitpid(between, 0)
+            os._exit(0)
+        if os.fork():
+            os._exit(0)
+        _settle(request, tickets)
+    except BaseException as error:  # nothing may go on from here in a process that is neither inside nor outside
+        try:
+            os.write(2, ("%s\n" % error).encode())
+        finally:
+            os._exit(126)
+    return True
