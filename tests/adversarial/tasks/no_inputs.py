@@ -10,7 +10,7 @@ class Model(nn.Module):
         self.n = n
 
     def forward(self):
-        a = torch.arange(self.n)[:, None] * self.freq
+        a = torch.arange(self.n, device=self.freq.device)[:, None] * self.freq
         return torch.cat([a.sin(), a.cos()], -1)
 
 
