@@ -1,8 +1,13 @@
-// Runs of the real Spine in a made-up world (search_world.h), for bench/search_policies.py:
+// Runs of the real Spine in a made-up world (search_world.h), for bench/search_policies.py and for
+// tests:
 //
 //   hone_search_tool policy WORLD SEED OPTIONS     one run; OPTIONS is a run's options as JSON. Prints a JSON
 //                                                  line: best so far and dollars after each call, and
 //                                                  operators
+//   hone_search_tool sit WORLD SEED OPTIONS FOLDER one sitting of a run whose store and files are in FOLDER:
+//                                                  begins it, or goes on with it after a kill.
+//                                                  FOLDER/asked.log gets a line for each question and each
+//                                                  verdict
 //   hone_search_tool day TASKS CALLS FOLDER        a day's work: TASKS runs of CALLS calls each in one
 //   process,
 //                                                  into a store on disk. Prints a line a run: calls, dollars,
@@ -11,9 +16,11 @@
 
 #include <cstdio>
 #include <fstream>
-#include <map>
+#include <random>
 
+#include "base/clock.h"
 #include "base/files.h"
+#include "heard.h"
 #include "search_world.h"
 
 namespace hone {
@@ -55,6 +62,40 @@ Result<int> Policy(const std::string& world_name, uint64_t seed, const std::stri
   HONE_ASSIGN_OR_RETURN(Json story, Story(*store, run));
   story["outcome"] = run.outcome;
   fmt::print("{}\n", DumpJson(story));
+  return 0;
+}
+
+// Answers after up to three milliseconds, so that a kill may come while a question is under way, and steps
+// side by side end in any order.
+class ThinkingModel : public WorldModel {
+ public:
+  using WorldModel::WorldModel;
+  ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override {
+    std::this_thread::sleep_for(std::chrono::microseconds(std::random_device()() % 3000));
+    return WorldModel::Ask(request, progress);
+  }
+};
+
+Result<int> Sit(const std::string& world_name, uint64_t seed, const std::string& options_text,
+                const fs::path& folder) {
+  HONE_ASSIGN_OR_RETURN(const Json json, ParseJson(options_text));
+  RunOptions options = RunOptionsFromJson(json);
+  options.search_seed = seed;
+  HONE_RETURN_IF_ERROR(MakeFolders(folder));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open(folder / "hone.db"));
+  HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> begun, store->Runs(1));
+  if (begun.empty()) {
+    RunRecord run = NewRun("run", options);
+    run.folder = (folder / "run").string();
+    HONE_RETURN_IF_ERROR(store->AddRun(run));
+  }
+  const World world = WorldNamed(world_name, seed);
+  ThinkingModel model(world, options.breadth == 1);
+  WorldJudge judge(world);
+  const Listener listener = ListenerInto(folder / "asked.log");
+  HeardModel heard_model(model, listener);
+  HeardJudge heard_judge(judge, listener);
+  HONE_RETURN_IF_ERROR(RunIn(*store, "run", heard_model, heard_judge));
   return 0;
 }
 
@@ -111,8 +152,12 @@ Result<int> Day(int tasks, int calls, const fs::path& folder) {
 Result<int> Main(const std::vector<std::string>& words) {
   if (words.size() == 4 && words[0] == "policy")
     return Policy(words[1], std::strtoull(words[2].c_str(), nullptr, 10), words[3]);
+  if (words.size() == 5 && words[0] == "sit")
+    return Sit(words[1], std::strtoull(words[2].c_str(), nullptr, 10), words[3], words[4]);
   if (words.size() == 4 && words[0] == "day") return Day(std::stoi(words[1]), std::stoi(words[2]), words[3]);
-  return Error{ErrorKind::kUsage, "hone_search_tool policy WORLD SEED OPTIONS | day TASKS CALLS FOLDER"};
+  return Error{
+      ErrorKind::kUsage,
+      "hone_search_tool policy WORLD SEED OPTIONS | sit WORLD SEED OPTIONS FOLDER | day TASKS CALLS FOLDER"};
 }
 
 }  // namespace
