@@ -70,6 +70,9 @@ inline World WorldNamed(const std::string& name, uint64_t seed) {
   return world;
 }
 
+// Of a call: 1000 to 3000 tokens at 10 dollars a million.
+constexpr double kMeanPrice_usd = 0.02;
+
 struct Design {
   int kind = 0;
   double quality = 0;
@@ -114,7 +117,8 @@ class WorldModel : public Model {
     reply.model = "made up";
     reply.usage.prompt_tokens = 2000;
     reply.usage.completion_tokens = 1000 + static_cast<int64_t>(random.Below(2000));
-    reply.usage.cost_usd = 1e-5 * static_cast<double>(reply.usage.completion_tokens);
+    // As model/prices.h multiplies, to the last digit.
+    reply.usage.cost_usd = 10 * static_cast<double>(reply.usage.completion_tokens) / 1e6;
     reply.usage.price_known = true;
     reply.text = request.call_type == "analysis"
                      ? R"({"worth_optimizing": true, "reason": "r", "bottleneck": "memory", )"

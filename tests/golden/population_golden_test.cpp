@@ -128,6 +128,46 @@ TEST(Population, NoBudgetIsExceededByMoreThanACall) {
     }
 }
 
+// Fails at one call of the first sitting, after it has thought about it.
+class FailingModel : public WorldModel {
+ public:
+  FailingModel(const World& world, std::string begins) : WorldModel(world), begins_(std::move(begins)) {}
+  ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override {
+    ModelReply reply = WorldModel::Ask(request, progress);
+    billed_usd += reply.usage.cost_usd;
+    if (!failed_key.empty() || !StartsWith(request.key, begins_)) return reply;
+    failed_key = request.key;
+    reply.failure = ModelFailure::kUnreachable;
+    reply.message = "the connection broke";
+    reply.text.clear();
+    return reply;
+  }
+  double billed_usd = 0;
+  std::string failed_key;
+
+ private:
+  std::string begins_;
+};
+
+TEST(Population, WhatACallCostThatFailedIsStillPaidWhenItIsAskedAgain) {
+  RunOptions options = Searching(0, 1);
+  options.budget.usd = 0.5;
+  MadeUpRun run(options);
+  const std::unique_ptr<RunStore> store = run.Open();
+  const World world = WorldNamed("even", 5);
+  FailingModel model(world, "gen3.");
+  WorldJudge judge(world);
+  ASSERT_TRUE(RunIn(*store, "run", model, judge).ok());
+  ASSERT_EQ(store->FindRun("run")->status, "failed");
+  const double before = model.billed_usd;
+  ASSERT_TRUE(RunIn(*store, "run", model, judge).ok());
+  const RunRecord record = *store->FindRun("run");
+  EXPECT_EQ(record.status, "stopped");
+  EXPECT_GT(model.billed_usd, before);
+  EXPECT_NEAR(store->Usage(record.id)->cost_usd, model.billed_usd, 1e-9);
+  EXPECT_EQ((*store->Call(record.id, model.failed_key))->status, "answered");
+}
+
 TEST(Population, EndsWhenNothingImprovesAnyMore) {
   RunOptions options = Searching(0, 1);
   options.patience = 6;
