@@ -1,5 +1,5 @@
 // Kills a run with SIGKILL and counts what was asked twice: at every step of its code (KillAtEveryStep; the
-// run is in a fork of the test), or a program at a moment of the clock (RunKilledAfter). What a killed run
+// run is in a fork of the test), or a program at some moment of its way (RunKilledOnceIt). What a killed run
 // has to come to is the test's business.
 #pragma once
 
@@ -77,12 +77,13 @@ int KillAtEveryStep(int stride, const Make& make, const Check& check) {
   return kills;
 }
 
-// Starts a program and kills it after so many seconds. False: it had ended well before.
-inline bool RunKilledAfter(double seconds, std::vector<std::string> words) {
+// Starts a program, waits until it has `reached` what the caller looks at, and kills it so many seconds
+// later. False: it had ended well before.
+inline bool RunKilledOnceIt(const std::function<bool()>& reached, double later_s,
+                            std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const Stopwatch watch;
   const pid_t child = fork();
   if (child == 0) {
     execv(arguments[0], arguments.data());
@@ -90,7 +91,15 @@ inline bool RunKilledAfter(double seconds, std::vector<std::string> words) {
   }
   int status = 0;
   pid_t ended = 0;
-  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && watch.seconds() < seconds) usleep(100);
+  Deadline moment = Deadline::Never();
+  bool there = false;
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && !(there && moment.passed())) {
+    if (!there && reached()) {
+      there = true;
+      moment = Deadline::After(later_s);
+    }
+    usleep(50);
+  }
   if (ended == 0) {
     kill(child, SIGKILL);
     ended = waitpid(child, &status, 0);

@@ -1,9 +1,10 @@
-// A population search in a process of its own (hone_search_tool sit), killed with SIGKILL at fifty moments of
-// the clock, and begun again each time, so that many kills fall into a resume: the record and the files have
+// A population search in a process of its own (hone_search_tool sit), killed with SIGKILL at fifty random
+// moments, and begun again each time, so that many kills fall into a resume: the record and the files have
 // to be those of a run that nothing disturbed. population_golden_test.cpp kills at every step of the code;
 // here a kill may fall into a write of the store or of a file, and between threads.
 //
-// The moments are drawn anew in each run of the test. HONE_KILL_SEED=N draws those of an earlier one again.
+// A moment is a length of what was asked so far, and some milliseconds more; one in four is soon after the
+// start. They are drawn anew in each run of the test. HONE_KILL_SEED=N draws those of an earlier one again.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,8 +57,23 @@ class Sittings {
               folder_.path().string()};
   }
 
-  // True: killed. False: the run is at its end.
-  bool Sit(double seconds) const { return RunKilledAfter(seconds, words_); }
+  // To its end.
+  bool Sit() const {
+    return !RunKilledOnceIt([] { return false; }, 0, words_);
+  }
+  // False: it came to its end. `whole` is the length of the log of an undisturbed run.
+  bool SitAndBeKilled(uintmax_t whole, Random* random) const {
+    if (random->Below(4) == 0) return RunKilledOnceIt([] { return true; }, 0.05 * Uniform(random), words_);
+    const uintmax_t now = LogLength();
+    const uintmax_t end = std::max(whole, now + 1);
+    const uintmax_t target = now + random->Below(end - now);
+    return RunKilledOnceIt([&] { return LogLength() > target; }, 0.01 * Uniform(random), words_);
+  }
+  uintmax_t LogLength() const {
+    std::error_code none_yet;
+    const uintmax_t length = fs::file_size(log(), none_yet);
+    return none_yet ? 0 : length;
+  }
 
   bool begun() const {
     const std::unique_ptr<RunStore> store = Open();
@@ -149,9 +165,7 @@ TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
   options.patience = GetParam().patience;
   options.budget.calls = GetParam().calls;
   const Sittings undisturbed(options);
-  const Stopwatch watch;
-  ASSERT_FALSE(undisturbed.Sit(600));
-  double whole_s = watch.seconds();
+  ASSERT_TRUE(undisturbed.Sit());
   const std::multiset<std::string> wanted = undisturbed.Rows();
   ASSERT_EQ(AskedAgain(undisturbed.log()), 0);
 
@@ -167,8 +181,7 @@ TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
     int killed = 0;
     std::map<std::string, int> asked;
     std::set<std::string> known;
-    Stopwatch sitting;
-    for (; run.Sit(Uniform(&random) * whole_s); sitting = Stopwatch()) {
+    while (run.SitAndBeKilled(undisturbed.LogLength(), &random)) {
       ++killed;
       in_a_resume += killed > 1 && run.begun() ? 1 : 0;
       EXPECT_EQ(run.Integrity(), "ok");
@@ -179,8 +192,6 @@ TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
       known = run.Known();
       known_at_kills.insert(known.size());
     }
-    // Where the machine has less to do than before, later moments would hit nothing.
-    if (killed == 0) whole_s = std::min(whole_s, sitting.seconds());
     kills += killed;
     const std::map<std::string, int> now = CountLines(run.log());
     for (const std::string& what : known) EXPECT_EQ(TimesIn(now, what), TimesIn(asked, what)) << what;
@@ -192,9 +203,8 @@ TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
               killed * std::max(options.breadth, options.breadth > 1 ? options.seeds : 1));
   }
   std::cout << fmt::format(
-      "{} kills in {} runs, {} of them in a resume, at {} different states of the store; "
-      "undisturbed {:.2f} s; HONE_KILL_SEED={}\n",
-      kills, runs, in_a_resume, known_at_kills.size(), whole_s, seed);
+      "{} kills in {} runs, {} of them in a resume, at {} states of the store; HONE_KILL_SEED={}\n", kills,
+      runs, in_a_resume, known_at_kills.size(), seed);
   EXPECT_GE(in_a_resume, 5);
   EXPECT_GE(known_at_kills.size(), 8u);
 }
