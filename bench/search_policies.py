@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Which search policy is better: the real Spine in a made-up world (tests/search_world.h documents its distributions).
 
-    python3 bench/search_policies.py [--tool build/release/tests/hone_search_tool] [--seeds 50] [--worlds even,rugged] [--json]
+    python3 bench/search_policies.py [--tool build/release/tests/hone_search_tool] [--seeds 50] [--worlds even,rugged] [--http] [--json]
 
 For each world and policy, over the same seeds: the median best speed-up so far after N calls and after a sum of dollars, and against
 the default classic pipeline the median ratio with a 95% bootstrap interval. A run that ended earlier keeps its last value.
+With --http the model is the real HTTP client before the scripted server (search_server.py). Each run is then made with the stand-in
+as well, and has to be the same: best and dollars after every call, operators, and how it ended. Exit code 1 if one is not.
 `classic` is the default pipeline, which ends by itself; `classic-seeds` has so many seeds that it spends its calls as well.
 """
 import argparse
@@ -14,6 +16,9 @@ import math
 import random
 import statistics
 import subprocess
+import sys
+
+import search_server
 
 CALLS = 80
 AT_CALLS = (4, 8, 12, 20, 40, 80)
@@ -28,9 +33,26 @@ POLICIES = {
 WORLDS = ("even", "hard", "rugged", "smooth")
 
 
-def run(tool, world, seed, options):
-    out = subprocess.run([tool, "policy", world, str(seed), json.dumps({**BASE, **options})], capture_output=True, text=True, check=True)
+class Differs(Exception):
+    pass
+
+
+def run(tool, world, seed, options, *base):
+    out = subprocess.run([tool, "policy", world, str(seed), json.dumps({**BASE, **options}), *base], capture_output=True, text=True)
+    if out.returncode != 0:
+        sys.exit("%s, seed %d: %s" % (world, seed, out.stderr.strip()))
     return json.loads(out.stdout)
+
+
+def run_both_ways(tool, world, seed, name, base):
+    """Over HTTP, and compared with the stand-in on the same seed."""
+    found, wanted = run(tool, world, seed, POLICIES[name], base), run(tool, world, seed, POLICIES[name])
+    if len(found["best"]) < 2:
+        raise Differs("%s, %s, seed %d: only %d calls" % (world, name, seed, len(found["best"])))
+    for part in wanted:
+        if found[part] != wanted[part]:
+            raise Differs("%s, %s, seed %d: %s over HTTP is\n%s\nwhere the stand-in has\n%s" % (world, name, seed, part, found[part], wanted[part]))
+    return found
 
 
 def at_calls(story, calls):
@@ -64,13 +86,35 @@ def main():
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--worlds", default=",".join(WORLDS))
     parser.add_argument("--policies", default=",".join(POLICIES))
+    parser.add_argument("--http", action="store_true", help="through the real HTTP client, and compared with the stand-in")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
+    if not args.http:
+        return measure(args, lambda world, seed, name: run(args.tool, world, seed, POLICIES[name]))
+    with search_server.made_up_server(args.tool) as base:
+        made = []
+
+        def run_one(world, seed, name):
+            made.append(run_both_ways(args.tool, world, seed, name, base))
+            return made[-1]
+        try:
+            measure(args, run_one)
+        except Differs as reason:
+            sys.exit(str(reason))
+        answered = sum(bill["calls"] for bill in search_server.billed(base).values())
+    calls = sum(len(story["best"]) for story in made)
+    if answered != calls:
+        sys.exit("the server answered %d calls, and %d are on record" % (answered, calls))
+    print("Over HTTP: %d calls in %d runs, each as the stand-in's" % (calls, len(made)), file=sys.stderr)
+
+
+def measure(args, run_one):
+    """Runs every policy in every world on every seed, and shows the table."""
     seeds = range(args.first_seed, args.first_seed + args.seeds)
     results = {}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for world in args.worlds.split(","):
-            stories = {name: list(pool.map(lambda seed: run(args.tool, world, seed, POLICIES[name]), seeds))
+            stories = {name: list(pool.map(lambda seed: run_one(world, seed, name), seeds))
                        for name in args.policies.split(",")}
             base = stories["classic"]
             results[world] = {

@@ -70,6 +70,9 @@ inline World WorldNamed(const std::string& name, uint64_t seed) {
   return world;
 }
 
+// Of a call: 1000 to 3000 tokens at 10 dollars a million.
+constexpr double kMeanPrice_usd = 0.02;
+
 struct Design {
   int kind = 0;
   double quality = 0;
@@ -100,7 +103,9 @@ inline std::vector<Design> DesignsIn(const std::string& text) {
 
 class WorldModel : public Model {
  public:
-  explicit WorldModel(const World& world) : world_(world) {}
+  // Seeds and steps side by side reach the store in any order; only runs that go one call at a time can be
+  // compared call for call.
+  explicit WorldModel(const World& world, bool in_order = true) : world_(world), in_order_(in_order) {}
 
   ModelReply Ask(const ModelRequest& request, const ModelProgress&) override {
     const std::vector<Design> shown = DesignsIn(request.prompt);
@@ -112,7 +117,8 @@ class WorldModel : public Model {
     reply.model = "made up";
     reply.usage.prompt_tokens = 2000;
     reply.usage.completion_tokens = 1000 + static_cast<int64_t>(random.Below(2000));
-    reply.usage.cost_usd = 1e-5 * static_cast<double>(reply.usage.completion_tokens);
+    // As model/prices.h multiplies, to the last digit.
+    reply.usage.cost_usd = 10 * static_cast<double>(reply.usage.completion_tokens) / 1e6;
     reply.usage.price_known = true;
     reply.text = request.call_type == "analysis"
                      ? R"({"worth_optimizing": true, "reason": "r", "bottleneck": "memory", )"
@@ -122,8 +128,7 @@ class WorldModel : public Model {
     return reply;
   }
   std::string name() const override { return "made up"; }
-  // Seeds side by side would reach the store in any order, and runs are compared here.
-  bool order_matters() const override { return true; }
+  bool order_matters() const override { return in_order_; }
 
  private:
   static std::string DumpDesigns(const std::vector<Design>& designs) {
@@ -180,6 +185,7 @@ class WorldModel : public Model {
   }
 
   World world_;
+  bool in_order_;
 };
 
 class WorldJudge : public CandidateJudge {

@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -8,6 +12,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/text.h"
+#include "base/unfinished_files.h"
 
 namespace hone {
 namespace {
@@ -159,6 +164,32 @@ TEST(Files, WriteKeepsTheModeAndLeavesNoTemporaryBehind) {
   ASSERT_EQ(stat(file.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+}
+
+TEST(Files, WhatAKilledWriterLeftUnfinishedCanBeRemoved) {
+  const TempFolder folder = *TempFolder::Make("hone-test-");
+  const pid_t writer = fork();
+  if (writer == 0) {
+    const rlimit none{0, 0};
+    const rlimit most{10, 10};
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_FSIZE, &most);  // the write that goes beyond it kills the process
+    signal(SIGXFSZ, SIG_DFL);
+    (void)WriteFileAtomic(folder.path() / "code.py", std::string(100, 'x')).ok();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(writer, &status, 0), writer);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(WriteFileAtomic(folder.path() / "notes.tmp", "kept").ok());
+  const auto files = [&] {
+    return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator());
+  };
+  EXPECT_EQ(files(), 2);
+  RemoveUnfinishedFiles(folder.path());
+  RemoveUnfinishedFiles(folder.path() / "not there");
+  EXPECT_EQ(files(), 1);
+  EXPECT_TRUE(fs::exists(folder.path() / "notes.tmp"));
 }
 
 TEST(Files, TheTemporaryFolderVanishesWithItsOwner) {

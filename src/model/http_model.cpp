@@ -230,6 +230,7 @@ class Conversation {
     post.headers.emplace_back("Content-Type", "application/json");
     post.headers.emplace_back("Accept", "text/event-stream, application/json");
     post.headers.emplace_back("X-Hone-Call-Type", request_.call_type);
+    if (!request_.key.empty()) post.headers.emplace_back("X-Hone-Call-Key", request_.key);
     HttpLimits limits = model_.options_.limits;
     limits.total_seconds = std::min(limits.total_seconds, request_.deadline.seconds_left());
 

@@ -147,6 +147,7 @@ TEST_P(HttpModelTest, StreamsAReplyAndCountsItsTokens) {
   const Json request = Requests()[0];
   EXPECT_EQ(GetString(request, "api"), GetParam());
   EXPECT_EQ(GetString(request, "call_type"), "seed");
+  EXPECT_EQ(GetString(request, "call_key"), "seed/0");
   EXPECT_TRUE(GetBool(request, "has_key"));
   EXPECT_TRUE(GetBool(request, "stream"));
 }

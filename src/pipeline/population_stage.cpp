@@ -250,7 +250,10 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
     ++judged;
     if (made == nullptr || one.vs_best > made->vs_best) made = &one;
   }
-  HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store.CallSummaries(recorder_.run().id));
+  HONE_ASSIGN_OR_RETURN(std::vector<CallRecord> calls, store.CallSummaries(recorder_.run().id));
+  // Calls side by side reach the store in any order, and a sum of dollars depends on its order.
+  std::sort(calls.begin(), calls.end(),
+            [](const CallRecord& a, const CallRecord& b) { return a.key < b.key; });
   UsageTotals all, own;
   bool answered = judged > 0;
   for (const CallRecord& call : calls) {

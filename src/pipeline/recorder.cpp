@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/unfinished_files.h"
 #include "model/usage.h"
 #include "store/record_io.h"
 
@@ -212,6 +213,8 @@ Status Recorder::WriteSummary(const std::string& best_source) {
   if (!best_source.empty()) Write("best.py", best_source);
   HONE_ASSIGN_OR_RETURN(const std::string summary, SummaryText());
   Write("run.json", summary);
+  if (!run_.folder.empty())
+    for (const char* name : {"", "code", "evaluation", "llm"}) RemoveUnfinishedFiles(folder() / name);
   return Ok();
 }
 

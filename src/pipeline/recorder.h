@@ -51,6 +51,7 @@ class Recorder {
   // What run.json holds.
   Result<std::string> SummaryText();
   // run.json, usage.csv and best.py, from the store; and whatever a killed session left out of the folder.
+  // What it left unfinished is removed.
   Status WriteSummary(const std::string& best_source);
   double seconds() {
     const std::scoped_lock lock(mutex_);

@@ -449,7 +449,8 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   call.thinking = reply.thinking;
   call.finish_reason = reply.finish_reason;
   call.error = reply.message;
-  static_cast<Usage&>(call) = reply.usage;
+  // What an earlier sitting paid for this question without an answer is paid all the same.
+  static_cast<Usage&>(call) = kept && kept->total() > 0 ? *kept + reply.usage : reply.usage;
   call.seconds = reply.seconds;
   call.attempts = reply.attempts;
   // What Ctrl-C cut off was not answered: nothing of it is kept.

@@ -14,8 +14,12 @@ Replies: "Hello from fake" unless --replies DIR names a folder of NNN_<call type
 last one, the last one again. A reply to a request that forces a tool comes as that tool's arguments. A scenario
 that gets round to answering well answers with these.
 
+Or --program COMMAND thinks: for each request in the scenario `program` it reads a JSON line (tag, call_type,
+key: the X-Hone-Call-Key header, prompt) and prints one (text, prompt_tokens, completion_tokens).
+
 Every request is kept: GET /log gives them as a JSON list, GET /count?tag=TAG how many; --log FILE appends
-them as JSON lines. Keys are never kept, only whether one was sent and whether it was right.
+them as JSON lines; --no-bodies leaves the bodies out. GET /billed gives calls and tokens of the scenario
+`program` by tag. Keys are never kept, only whether one was sent and whether it was right.
 """
 import argparse
 import collections
@@ -26,9 +30,11 @@ import os
 import pathlib
 import re
 import select
+import shlex
 import socket
 import ssl
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -80,9 +86,10 @@ SCENARIOS = {
     "done-then-hang": "a whole reply, and then the connection stays open in silence",
     "early-refusal": "HTTP 413 and a reset before the request is read",
     "slow": "a good reply, N (2) tokens a second",
+    "program": "reply and usage as --program gives them; each Nth request (0: none) gets HTTP 503 instead",
     "together": "a good reply to each of N requests once all of them are there; HTTP 400 if they are not within a minute",
 }
-DEFAULT_N = {"500": 2, "huge": 10, "huge-document": 10, "slow": 2, "limited": 3}
+DEFAULT_N = {"500": 2, "huge": 10, "huge-document": 10, "slow": 2, "limited": 3, "program": 0}
 PARTS = ["```python\nimport torch\nfirst = 1\n", "second = 2\n", "third = 3\n```\n"]
 
 
@@ -95,7 +102,12 @@ class State:
         self.counts = collections.Counter()
         self.played = collections.Counter()
         self.buckets = {}
+        self.billed = {}
         self.replies = {}
+        self.program = None
+        self.asking = threading.Lock()
+        if options.program:
+            self.program = subprocess.Popen(shlex.split(options.program), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if options.replies:
             for path in sorted(pathlib.Path(options.replies).iterdir()):
                 match = re.fullmatch(r"\d+_(\w+)\.txt", path.name)
@@ -108,6 +120,19 @@ class State:
             if self.options.log:
                 with open(self.options.log, "a") as log:
                     log.write(json.dumps(entry) + "\n")
+
+    def ask_program(self, request):
+        with self.asking:
+            self.program.stdin.write(json.dumps(request) + "\n")
+            self.program.stdin.flush()
+            return json.loads(self.program.stdout.readline())
+
+    def bill(self, tag, prompt_tokens, completion_tokens):
+        with self.lock:
+            bill = self.billed.setdefault(tag, {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0})
+            bill["calls"] += 1
+            bill["prompt_tokens"] += prompt_tokens
+            bill["completion_tokens"] += completion_tokens
 
     def next_count(self, key):
         with self.arrived:
@@ -135,6 +160,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     state = None
     limits = ()  # headers of every answer
     details = {}  # more fields of usage
+    told = None  # usage that --program gave
 
     def log_message(self, *_):
         pass
@@ -161,8 +187,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_whole(200, chosen)
         elif url.path == "/count":
             self.send_whole(200, str(len(chosen)), "text/plain")
+        elif url.path == "/billed":
+            with self.state.lock:
+                self.send_whole(200, self.state.billed)
         else:
-            self.send_whole(404, {"error": {"message": "only /log and /count can be read"}})
+            self.send_whole(404, {"error": {"message": "only /log, /count and /billed can be read"}})
 
     def do_CONNECT(self):
         """As a proxy: whatever is asked for, the tunnel leads to --connect-to."""
@@ -218,10 +247,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.key = key or ""
         key_right = not wanted or hmac.compare_digest(self.key.encode(), wanted.encode())
         self.call_type = self.headers.get("X-Hone-Call-Type", "")
+        self.call_key = self.headers.get("X-Hone-Call-Key", "")
         self.state.record({
             "method": "POST", "time": time.time(), "path": self.path, "scenario": name, "tag": tag,
-            "api": "anthropic" if self.anthropic else "openai", "call_type": self.call_type, "model": model,
-            "stream": self.streams, "has_key": bool(key), "key_right": key_right, "body": body,
+            "api": "anthropic" if self.anthropic else "openai", "call_type": self.call_type, "call_key": self.call_key,
+            "model": model, "stream": self.streams, "has_key": bool(key), "key_right": key_right,
+            "body": None if self.state.options.no_bodies else body,
         })
         if not (path.endswith("/v1/messages") if self.anthropic else path.endswith("/v1/chat/completions")):
             self.send_whole(404, {"error": {"message": f"nothing is served at {path}"}})
@@ -249,7 +280,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_whole(status, body, headers=headers)
 
     def usage(self, text):
-        return (11, max(1, len(text) // 4))
+        return self.told or (11, max(1, len(text) // 4))
 
     def document(self, text, thinking="", finish="stop", usage=True):
         given, made = self.usage(text + thinking)
@@ -658,6 +689,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_slow(self):
         self.answer(self.state.next_reply(self.call_type), pause=1.0 / max(1, self.n))
 
+    def do_program(self):
+        if self.n and self.count % self.n == 0:
+            self.api_error(503, "overloaded_error", "Overloaded", [("Retry-After", "0")])
+            return
+        said = self.body["messages"][-1]["content"]
+        prompt = said if isinstance(said, str) else "".join(block.get("text", "") for block in said)
+        reply = self.state.ask_program({"tag": self.counted[1], "call_type": self.call_type, "key": self.call_key, "prompt": prompt})
+        self.told = (reply["prompt_tokens"], reply["completion_tokens"])
+        self.state.bill(self.counted[1], *self.told)
+        self.answer(reply["text"])
+
     def do_together(self):
         if self.state.wait_for_count(self.counted, self.n):
             self.fine()
@@ -682,6 +724,8 @@ def main():
     parser.add_argument("--port", type=int, default=0, help="0 (default): a free one, printed as 'port N'")
     parser.add_argument("--default", default="fine", metavar="SCENARIO", help="when neither path nor model says")
     parser.add_argument("--replies", metavar="DIR", help="good replies come from this folder, by call type")
+    parser.add_argument("--program", metavar="COMMAND", help="what thinks in the scenario 'program'")
+    parser.add_argument("--no-bodies", action="store_true", help="keep requests without their bodies")
     parser.add_argument("--key", help="the key that is right; any other, or none, gets HTTP 401")
     parser.add_argument("--log", metavar="FILE", help="append every request as a line of JSON")
     parser.add_argument("--tls", nargs=2, metavar=("CERT", "KEY"), help="serve https with this certificate")

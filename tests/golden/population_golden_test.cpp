@@ -4,58 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <fstream>
-#include <functional>
 #include <map>
 #include <set>
 
 #include "base/files.h"
+#include "kill_harness.h"
 #include "search_world.h"
 
 namespace hone {
 namespace {
 
 using namespace search_world;
-
-struct Listener {
-  std::function<void()> step = [] {};
-  std::function<void(const std::string& what)> asked = [](const std::string&) {};
-};
-
-class HeardModel : public WorldModel {
- public:
-  HeardModel(const World& world, const Listener& listener) : WorldModel(world), listener_(listener) {}
-  ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override {
-    listener_.step();
-    listener_.asked("call " + request.key);
-    ModelReply reply = WorldModel::Ask(request, progress);
-    listener_.step();
-    return reply;
-  }
-
- private:
-  const Listener& listener_;
-};
-
-class HeardJudge : public WorldJudge {
- public:
-  HeardJudge(const World& world, const Listener& listener) : WorldJudge(world), listener_(listener) {}
-  Result<Judged> Judge(const CandidateFile& file, const Progress& progress) override {
-    listener_.step();
-    listener_.asked("verdict on " + file.name);
-    Result<Judged> judged = WorldJudge::Judge(file, progress);
-    listener_.step();
-    return judged;
-  }
-
- private:
-  const Listener& listener_;
-};
 
 RunOptions Searching(int calls, int breadth) {
   RunOptions options;
@@ -79,12 +38,11 @@ class MadeUpRun {
 
   Result<RunEnd> Go(const Listener& listener = {}) {
     const World world = WorldNamed("even", 5);
-    HeardModel model(world, listener);
-    HeardJudge judge(world, listener);
-    RunWatcher watcher;
-    watcher.said = [&](const std::string&) { listener.step(); };
-    watcher.judged = [&](const CandidateRecord&) { listener.step(); };
-    return RunIn(*Open(), "run", model, judge, watcher);
+    WorldModel model(world);
+    WorldJudge judge(world);
+    HeardModel heard_model(model, listener);
+    HeardJudge heard_judge(judge, listener);
+    return RunIn(*Open(), "run", heard_model, heard_judge, WatcherOf(listener));
   }
 
   // All that was asked, made and decided, without times.
@@ -111,30 +69,6 @@ class MadeUpRun {
   const TempFolder folder_;
 };
 
-std::map<std::string, int> CountLines(const fs::path& file) {
-  std::map<std::string, int> count;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) ++count[line];
-  return count;
-}
-
-// In a process of its own, which kills itself at the given step. False: it had fewer steps.
-bool GoKilledAt(MadeUpRun* run, int step, const Listener& listener) {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::atomic<int> left = step;
-    Listener deadly = listener;
-    deadly.step = [&left] {
-      if (--left == 0) kill(getpid(), SIGKILL);
-    };
-    _exit(run->Go(deadly).ok() ? 0 : 1);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << "step " << step;
-  return WIFSIGNALED(status);
-}
-
 // How many steps are made side by side, and how far the moments are apart: at every one it would take longer
 // and say no more.
 struct Killing {
@@ -152,25 +86,10 @@ TEST_P(KilledSearch, EndsAsIfNothingHadHappenedWhereverItIsKilled) {
   MadeUpRun undisturbed(options);
   ASSERT_TRUE(undisturbed.Go().ok());
   const std::multiset<std::string> wanted = undisturbed.Rows();
-  int moments = 0;
-  bool killed = true;
-  for (int step = 1; killed; step += GetParam().stride) {
-    SCOPED_TRACE(fmt::format("killed at step {}", step));
-    MadeUpRun run(options);
-    const fs::path log = run.folder() / "asked.log";
-    Listener listener;
-    listener.asked = [&log](const std::string& what) { std::ofstream(log, std::ios::app) << what << "\n"; };
-    killed = GoKilledAt(&run, step, listener);
-    moments += killed ? 1 : 0;
-    const Result<RunEnd> end = run.Go(listener);
-    ASSERT_TRUE(end.ok()) << end.error().message;
-    EXPECT_EQ(run.Rows(), wanted);
-    int again = 0;
-    for (const auto& [what, times] : CountLines(log)) again += times - 1;
-    EXPECT_LE(again, killed ? 1 : 0);
-    if (HasFailure()) return;
-  }
-  EXPECT_GE(moments, 25);
+  const int kills = KillAtEveryStep<MadeUpRun>(
+      GetParam().stride, [&] { return MadeUpRun(options); },
+      [&](MadeUpRun& run) { EXPECT_EQ(run.Rows(), wanted); });
+  EXPECT_GE(kills, 25);
 }
 
 TEST(Population, UsesEveryKindOfStepAndNamesBothParents) {
@@ -207,6 +126,46 @@ TEST(Population, NoBudgetIsExceededByMoreThanACall) {
       EXPECT_GE(spent + calls.back().cost_usd, usd) << "and nothing of it was left";
       EXPECT_EQ(record.status, "stopped");
     }
+}
+
+// Fails at one call of the first sitting, after it has thought about it.
+class FailingModel : public WorldModel {
+ public:
+  FailingModel(const World& world, std::string begins) : WorldModel(world), begins_(std::move(begins)) {}
+  ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override {
+    ModelReply reply = WorldModel::Ask(request, progress);
+    billed_usd += reply.usage.cost_usd;
+    if (!failed_key.empty() || !StartsWith(request.key, begins_)) return reply;
+    failed_key = request.key;
+    reply.failure = ModelFailure::kUnreachable;
+    reply.message = "the connection broke";
+    reply.text.clear();
+    return reply;
+  }
+  double billed_usd = 0;
+  std::string failed_key;
+
+ private:
+  std::string begins_;
+};
+
+TEST(Population, WhatACallCostThatFailedIsStillPaidWhenItIsAskedAgain) {
+  RunOptions options = Searching(0, 1);
+  options.budget.usd = 0.5;
+  MadeUpRun run(options);
+  const std::unique_ptr<RunStore> store = run.Open();
+  const World world = WorldNamed("even", 5);
+  FailingModel model(world, "gen3.");
+  WorldJudge judge(world);
+  ASSERT_TRUE(RunIn(*store, "run", model, judge).ok());
+  ASSERT_EQ(store->FindRun("run")->status, "failed");
+  const double before = model.billed_usd;
+  ASSERT_TRUE(RunIn(*store, "run", model, judge).ok());
+  const RunRecord record = *store->FindRun("run");
+  EXPECT_EQ(record.status, "stopped");
+  EXPECT_GT(model.billed_usd, before);
+  EXPECT_NEAR(store->Usage(record.id)->cost_usd, model.billed_usd, 1e-9);
+  EXPECT_EQ((*store->Call(record.id, model.failed_key))->status, "answered");
 }
 
 TEST(Population, EndsWhenNothingImprovesAnyMore) {

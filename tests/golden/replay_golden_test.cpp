@@ -6,19 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <fstream>
-#include <functional>
-#include <map>
 #include <set>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "kill_harness.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -30,28 +23,10 @@ const Json* Find(const Json& rows, const char* field, const std::string& value) 
   return nullptr;
 }
 
-// What the test hears of a run on its way: a step, before and after each question and each verdict and with
-// every line of the console, and each question and each candidate that was handed over.
-struct Listener {
-  std::function<void()> step = [] {};
-  std::function<void(const std::string& what)> asked = [](const std::string&) {};
-};
-
 class RecordedModel : public Model {
  public:
-  RecordedModel(const Json& calls, const Listener& listener) : calls_(calls), listener_(listener) {}
+  explicit RecordedModel(const Json& calls) : calls_(calls) {}
   ModelReply Ask(const ModelRequest& request, const ModelProgress&) override {
-    listener_.step();
-    listener_.asked("call " + request.key);
-    ModelReply reply = Answer(request);
-    listener_.step();
-    return reply;
-  }
-  std::string name() const override { return "the record"; }
-  bool order_matters() const override { return true; }
-
- private:
-  ModelReply Answer(const ModelRequest& request) const {
     ModelReply reply;
     const Json* call = Find(calls_, "key", request.key);
     if (call == nullptr) ADD_FAILURE() << "never asked in the recorded run: " << request.key;
@@ -66,14 +41,16 @@ class RecordedModel : public Model {
     reply.finish_reason = "stop";
     return reply;
   }
+  std::string name() const override { return "the record"; }
+  bool order_matters() const override { return true; }
 
+ private:
   const Json& calls_;
-  const Listener& listener_;
 };
 
 class RecordedJudge : public CandidateJudge {
  public:
-  RecordedJudge(const Json& story, const Listener& listener) : story_(story), listener_(listener) {}
+  explicit RecordedJudge(const Json& story) : story_(story) {}
 
   void EndAt(Deadline) override {}
   Result<TaskContext> Context(const Progress&) override {
@@ -84,16 +61,23 @@ class RecordedJudge : public CandidateJudge {
   }
 
   Result<Judged> Judge(const CandidateFile& candidate, const Progress&) override {
-    listener_.step();
-    listener_.asked("verdict on " + candidate.name);
-    Result<Judged> judged = Verdict(candidate);
-    listener_.step();
-    return judged;
+    const Json* row = Find(GetMember(story_, "candidates"), "source", candidate.source);
+    if (row == nullptr)
+      return Error{ErrorKind::kInternal, "never judged in the recorded run: " + candidate.name};
+    Judged out;
+    out.verdict.verdict = GetString(*row, "verdict");
+    out.verdict.reason = GetString(*row, "reason");
+    out.verdict.detail = GetString(*row, "detail");
+    out.verdict.vs_best = {GetNumber(*row, "vs_best"), GetNumber(*row, "ci_low"), GetNumber(*row, "ci_high")};
+    out.verdict.vs_eager = {GetNumber(*row, "vs_eager"), GetNumber(*row, "vs_eager"),
+                            GetNumber(*row, "vs_eager")};
+    out.verdict.candidate_us = GetNumber(*row, "candidate_us");
+    out.record = ToJson(out.verdict);
+    return out;
   }
 
   // A look is recorded under the numbers that were tried, and the numbers are in the source.
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress&) override {
-    listener_.step();
     for (const Json& row : GetMember(story_, "decisions")) {
       const std::string key = GetString(row, "key");
       const size_t at = key.find("ROWS=");
@@ -110,24 +94,7 @@ class RecordedJudge : public CandidateJudge {
   }
 
  private:
-  Result<Judged> Verdict(const CandidateFile& candidate) const {
-    const Json* row = Find(GetMember(story_, "candidates"), "source", candidate.source);
-    if (row == nullptr)
-      return Error{ErrorKind::kInternal, "never judged in the recorded run: " + candidate.name};
-    Judged out;
-    out.verdict.verdict = GetString(*row, "verdict");
-    out.verdict.reason = GetString(*row, "reason");
-    out.verdict.detail = GetString(*row, "detail");
-    out.verdict.vs_best = {GetNumber(*row, "vs_best"), GetNumber(*row, "ci_low"), GetNumber(*row, "ci_high")};
-    out.verdict.vs_eager = {GetNumber(*row, "vs_eager"), GetNumber(*row, "vs_eager"),
-                            GetNumber(*row, "vs_eager")};
-    out.verdict.candidate_us = GetNumber(*row, "candidate_us");
-    out.record = ToJson(out.verdict);
-    return out;
-  }
-
   const Json& story_;
-  const Listener& listener_;
 };
 
 // keep_pytorch is not among them: since it was frozen, a plan that calls a large gap "not worth it" is sent
@@ -181,18 +148,17 @@ class Replay {
     EXPECT_TRUE(Open()->AddRun(run).ok());
   }
 
-  Result<RunEnd> Run(const Listener& listener = {}) {
+  Result<RunEnd> Go(const Listener& listener = {}) {
     const std::unique_ptr<RunStore> store = Open();
     RunRecord run = *store->FindRun("again");
     const TaskFile task{folder_.path() / (run.task + ".py"), run.task, run.task_source, "x"};
-    RecordedModel model(GetMember(story_, "calls"), listener);
-    RecordedJudge judge(story_, listener);
-    RunWatcher watcher;
-    watcher.said = [&](const std::string&) { listener.step(); };
-    watcher.judged = [&](const CandidateRecord&) { listener.step(); };
-    Recorder recorder(*store, run, watcher);
+    RecordedModel model(GetMember(story_, "calls"));
+    RecordedJudge judge(story_);
+    HeardModel heard_model(model, listener);
+    HeardJudge heard_judge(judge, listener);
+    Recorder recorder(*store, run, WatcherOf(listener));
     const Json& options = GetMember(GetMember(story_, "run"), "options");
-    return Spine(recorder, judge, &model, task, RunOptionsFromJson(options)).Run();
+    return Spine(recorder, heard_judge, &heard_model, task, RunOptionsFromJson(options)).Run();
   }
 
   // As it was recorded.
@@ -242,7 +208,7 @@ class Replay {
 
 TEST_P(ReplayGolden, TheSpineGoesTheSameWayAgain) {
   Replay replay(GetParam());
-  const Result<RunEnd> end = replay.Run();
+  const Result<RunEnd> end = replay.Go();
   ASSERT_TRUE(end.ok()) << end.error().message;
   ExpectSame(replay.Found(), replay.Wanted());
   const bool none =
@@ -259,51 +225,14 @@ INSTANTIATE_TEST_SUITE_P(Runs, KilledReplay,
                                          "tuning"),
                          [](const auto& info) { return std::string(info.param); });
 
-// How often each line is in the file.
-std::map<std::string, int> CountLines(const fs::path& file) {
-  std::map<std::string, int> count;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) ++count[line];
-  return count;
-}
-
-// Plays the run in a process of its own that kills itself at the given step. False: it had fewer steps.
-bool RunKilledAt(Replay* replay, int step, const Listener& listener) {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::atomic<int> left = step;
-    Listener deadly = listener;
-    deadly.step = [&left] {
-      if (--left == 0) kill(getpid(), SIGKILL);
-    };
-    _exit(replay->Run(deadly).ok() ? 0 : 1);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << "step " << step;
-  return WIFSIGNALED(status);
-}
-
 TEST_P(KilledReplay, EndsAsIfNothingHadHappenedWhereverItIsKilled) {
-  int step = 1;
-  for (bool killed = true; killed; ++step) {
-    SCOPED_TRACE(fmt::format("killed at step {}", step));
-    Replay replay(GetParam());
-    const fs::path log = replay.folder() / "asked.log";
-    Listener listener;
-    listener.asked = [&log](const std::string& what) { std::ofstream(log, std::ios::app) << what << "\n"; };
-    killed = RunKilledAt(&replay, step, listener);
-    const Result<RunEnd> end = replay.Run(listener);
-    ASSERT_TRUE(end.ok()) << end.error().message;
-    ExpectSame(replay.Found(), replay.Wanted());
-    // Only what was on its way is asked for again; what had been answered is in the store.
-    int again = 0;
-    for (const auto& [what, times] : CountLines(log)) again += times - 1;
-    EXPECT_LE(again, killed ? 1 : 0);
-    EXPECT_TRUE(fs::exists(replay.folder() / "run" / "best.py"));
-    if (HasFailure()) return;
-  }
-  EXPECT_GT(step, 10);
+  const int kills = KillAtEveryStep<Replay>(
+      1, [] { return Replay(GetParam()); },
+      [](Replay& replay) {
+        ExpectSame(replay.Found(), replay.Wanted());
+        EXPECT_TRUE(fs::exists(replay.folder() / "run" / "best.py"));
+      });
+  EXPECT_GE(kills, 10);
 }
 
 }  // namespace

@@ -1,0 +1,213 @@
+// A population search in a process of its own (hone_search_tool sit), killed with SIGKILL at fifty random
+// moments, and begun again each time, so that many kills fall into a resume: the record and the files have
+// to be those of a run that nothing disturbed. population_golden_test.cpp kills at every step of the code;
+// here a kill may fall into a write of the store or of a file, and between threads.
+//
+// A moment is a length of what was asked so far, and some milliseconds more; one in four is soon after the
+// start. They are drawn anew in each run of the test. HONE_KILL_SEED=N draws those of an earlier one again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <set>
+
+#include "base/files.h"
+#include "base/ids.h"
+#include "base/text.h"
+#include "kill_harness.h"
+#include "search_world.h"
+#include "store/sql.h"
+
+namespace hone {
+namespace {
+
+using namespace search_world;
+
+constexpr int kKills = 50;
+constexpr uint64_t kWorldSeed = 5;
+
+uint64_t KillSeed() {
+  const char* given = std::getenv("HONE_KILL_SEED");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+}
+
+int TimesIn(const std::map<std::string, int>& lines, const std::string& line) {
+  const auto found = lines.find(line);
+  return found == lines.end() ? 0 : found->second;
+}
+
+std::vector<std::string> Without(const std::multiset<std::string>& rows,
+                                 const std::multiset<std::string>& others) {
+  std::vector<std::string> left;
+  std::set_difference(rows.begin(), rows.end(), others.begin(), others.end(), std::back_inserter(left));
+  return left;
+}
+
+// One run and its sittings.
+class Sittings {
+ public:
+  explicit Sittings(const RunOptions& options) : folder_(*TempFolder::Make("hone-killed-search-")) {
+    words_ = {HONE_SEARCH_TOOL,       "sit", "even", fmt::format("{}", kWorldSeed), DumpJson(ToJson(options)),
+              folder_.path().string()};
+  }
+
+  // To its end.
+  bool Sit() const {
+    return !RunKilledOnceIt([] { return false; }, 0, words_);
+  }
+  // False: it came to its end. `whole` is the length of the log of an undisturbed run.
+  bool SitAndBeKilled(uintmax_t whole, Random* random) const {
+    if (random->Below(4) == 0) return RunKilledOnceIt([] { return true; }, 0.05 * Uniform(random), words_);
+    const uintmax_t now = LogLength();
+    const uintmax_t end = std::max(whole, now + 1);
+    const uintmax_t target = now + random->Below(end - now);
+    return RunKilledOnceIt([&] { return LogLength() > target; }, 0.01 * Uniform(random), words_);
+  }
+  uintmax_t LogLength() const {
+    std::error_code none_yet;
+    const uintmax_t length = fs::file_size(log(), none_yet);
+    return none_yet ? 0 : length;
+  }
+
+  bool begun() const {
+    const std::unique_ptr<RunStore> store = Open();
+    return !store->Runs(1)->empty();
+  }
+
+  // What was answered and judged by now, in the words of the log.
+  std::set<std::string> Known() const {
+    std::set<std::string> known;
+    const std::unique_ptr<RunStore> store = Open();
+    const std::vector<RunRecord> runs = *store->Runs(1);
+    if (runs.empty()) return known;
+    const std::vector<CallRecord> calls = *store->CallSummaries(runs[0].id);
+    for (const CallRecord& one : calls)
+      if (one.status == "answered") known.insert("call " + one.key);
+    const std::vector<CandidateRecord> candidates = *store->CandidateSummaries(runs[0].id);
+    for (const CandidateRecord& one : candidates)
+      if (one.judged()) known.insert("verdict on " + one.key);
+    return known;
+  }
+
+  // The database is whole.
+  std::string Integrity() const {
+    const std::unique_ptr<RunStore> store = Open();
+    Statement check(store->store().handle(), "PRAGMA integrity_check");
+    if (!check.ok() || check.Step() != SQLITE_ROW) return "cannot be read";
+    return check.Text(0);
+  }
+
+  // Everything that was asked, made and decided, and every file of the run that holds no time of day.
+  std::multiset<std::string> Rows() const {
+    const std::unique_ptr<RunStore> store = Open();
+    const RunRecord run = *store->FindRun("run");
+    std::multiset<std::string> rows = {
+        fmt::format("{} {} {:.6f} {} {}", run.status, run.best_key, run.vs_best, run.result, run.outcome)};
+    const std::vector<CandidateRecord> candidates = *store->Candidates(run.id);
+    for (const CandidateRecord& one : candidates)
+      rows.insert(fmt::format("{} ({}) < {} + {}: {} {} {} {} {}", one.key, one.phase, one.parent_key,
+                              one.other_parent_key, one.verdict, one.reason, one.vs_best, one.sha256,
+                              Sha256(one.json)));
+    const std::vector<CallRecord> calls = *store->Calls(run.id);
+    for (const CallRecord& one : calls)
+      rows.insert(fmt::format("{} {} {} {} {} ${}", one.key, one.status, Sha256(one.system + one.prompt),
+                              Sha256(one.reply), one.total(), one.cost_usd));
+    const std::vector<DecisionRecord> decisions = *store->Decisions(run.id);
+    for (const DecisionRecord& one : decisions) rows.insert(one.key + " " + one.text + " " + one.json);
+    rows.insert(fmt::format("${:.9f}", store->Usage(run.id)->cost_usd));
+    for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder_.path() / "run"))
+      if (file.is_regular_file()) rows.insert(FileRow(file.path()));
+    return rows;
+  }
+
+  fs::path log() const { return folder_.path() / "asked.log"; }
+
+ private:
+  std::unique_ptr<RunStore> Open() const { return std::move(*RunStore::Open(folder_.path() / "hone.db")); }
+
+  std::string FileRow(const fs::path& path) const {
+    const std::string name = path.lexically_relative(folder_.path() / "run").string();
+    const bool timed = name == "run.json" || name == "usage.csv" || name == "console.log";
+    const std::string content = *ReadFile(path);
+    if (timed) return name + (name == "usage.csv" ? fmt::format(" {} lines", Lines(content).size()) : "");
+    return name + " " + Sha256(content);
+  }
+
+  const TempFolder folder_;
+  std::vector<std::string> words_;
+};
+
+// One call at a time up to a budget of calls; and three steps side by side, in threads, until nothing
+// improves.
+struct Search {
+  const char* name;
+  int breadth;
+  int calls;
+  int patience;
+};
+class KilledAtRandom : public testing::TestWithParam<Search> {};
+
+INSTANTIATE_TEST_SUITE_P(Searches, KilledAtRandom,
+                         testing::Values(Search{"OneByOne", 1, 40, 1000}, Search{"SideBySide", 3, 0, 9}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
+  RunOptions options;
+  options.proposer = "llm";
+  options.search = "population";
+  options.breadth = GetParam().breadth;
+  options.patience = GetParam().patience;
+  options.budget.calls = GetParam().calls;
+  const Sittings undisturbed(options);
+  ASSERT_TRUE(undisturbed.Sit());
+  const std::multiset<std::string> wanted = undisturbed.Rows();
+  ASSERT_EQ(AskedAgain(undisturbed.log()), 0);
+
+  const uint64_t seed = KillSeed();
+  SCOPED_TRACE(fmt::format("HONE_KILL_SEED={}", seed));
+  Random random(seed);
+  int kills = 0;
+  int in_a_resume = 0;
+  int runs = 0;
+  std::set<size_t> known_at_kills;
+  for (; kills < kKills && !HasFailure(); ++runs) {
+    const Sittings run(options);
+    int killed = 0;
+    std::map<std::string, int> asked;
+    std::set<std::string> known;
+    while (run.SitAndBeKilled(undisturbed.LogLength(), &random)) {
+      ++killed;
+      in_a_resume += killed > 1 && run.begun() ? 1 : 0;
+      EXPECT_EQ(run.Integrity(), "ok");
+      // What the store knew before this sitting was not asked in it.
+      const std::map<std::string, int> now = CountLines(run.log());
+      for (const std::string& what : known) EXPECT_EQ(TimesIn(now, what), TimesIn(asked, what)) << what;
+      asked = now;
+      known = run.Known();
+      known_at_kills.insert(known.size());
+    }
+    kills += killed;
+    const std::map<std::string, int> now = CountLines(run.log());
+    for (const std::string& what : known) EXPECT_EQ(TimesIn(now, what), TimesIn(asked, what)) << what;
+    const std::multiset<std::string> found = run.Rows();
+    EXPECT_THAT(Without(found, wanted), testing::IsEmpty()) << "too much, after " << killed << " kills";
+    EXPECT_THAT(Without(wanted, found), testing::IsEmpty()) << "missing, after " << killed << " kills";
+    // Only what was under way when a kill came, in as many threads as there are, is asked for again.
+    EXPECT_LE(AskedAgain(run.log()),
+              killed * std::max(options.breadth, options.breadth > 1 ? options.seeds : 1));
+  }
+  std::cout << fmt::format(
+      "{} kills in {} runs, {} of them in a resume, at {} states of the store; HONE_KILL_SEED={}\n", kills,
+      runs, in_a_resume, known_at_kills.size(), seed);
+  EXPECT_GE(in_a_resume, 5);
+  EXPECT_GE(known_at_kills.size(), 8u);
+}
+
+}  // namespace
+}  // namespace hone
