@@ -319,6 +319,10 @@ def results(house):
         browser.open(base + "/suites/night")
         sees(browser, ".figures", "1.26x", "over 3 of 5 tasks", "1 failed, 1 with nothing to try")
         require(browser.count("#plot figure svg") >= 1, "no plot of the suite")
+        browser.click(".head .links a")
+        browser.wait("its runs", "return location.search === '?suite=night' && document.querySelectorAll('#results tbody tr').length === 5")
+        browser.write("input[type=search]", "42_untried")
+        browser.wait("one of its runs", "return document.querySelectorAll('#results tbody tr').length === 1 && location.search.includes('suite=night')")
         browser.open(base + "/leaderboard")
         # The widest interval has the highest estimate on torch 2.11 and does not lead; torch 2.12 stands in a table of its own.
         require_equal(browser.texts("section table td:nth-child(2)")[:2], ["3.90x", "1.90x"], "lower ends in the tables")
