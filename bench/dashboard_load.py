@@ -3,6 +3,7 @@
 
   bench/dashboard_load.py --hone build/release/hone [--runs 2000] [--candidates 100000] [--viewers 50] [--seconds 60] [--keep FOLDER]
 
+Beside them a suite of 64 population searches with 220 candidates each.
 Fills a store through SQLite with the schema that hone itself made, asks for every page over a connection of its own, as a browser would,
 and then lets viewers follow one run while a writer adds to it as a run does. What viewers cost the run is told by the writer's own
 transactions, with and without them, in turns. Prints a table; exit code 1 when a page that has a limit is over it.
@@ -15,6 +16,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -26,7 +28,8 @@ import tempfile
 import threading
 import time
 
-LIMITS_MS = {"/runs": 200, "/runs/R{run}": 300}
+LIMITS_MS = {"/runs": 200, "/runs/R{run}": 300, "/runs/R{search}": 300, "/suites/searches": 300}
+SEARCHES = 64  # runs of one suite, each a population search
 VERDICTS = (("accepted", "faster"), ("rejected", "wrong-output"), ("rejected", "build-failed"), ("rejected", "slower"), ("no_difference", "no-difference"))
 
 
@@ -63,6 +66,40 @@ def fill(path, runs, candidates):
         store.executemany("INSERT INTO decision (run_id, key, created, phase, text, json) VALUES (?, ?, '', 'tuning', 'decided', 'null')", [(run, "d%d" % i) for i in range(12)])
     store.commit()
     store.close()
+
+
+def fill_searches(path, candidates=220):
+    """One suite of population searches: one or two parents per candidate, one call each, a third of them failed. Gives the first run."""
+    draw, first = random.Random(7), 0
+    store = sqlite3.connect(path)
+    suite = store.execute("INSERT INTO suite (name, created, options) VALUES ('searches', '2026-01-31T00:00:00Z', '{}')").lastrowid
+    for number in range(SEARCHES):
+        run = store.execute("INSERT INTO run (name, created, finished, status, task, task_path, task_sha256, task_source, target, device, proposer, model, folder, options, card, "
+                            "result, outcome, best_key, vs_best, vs_eager, seconds, suite_id) VALUES (?, '2026-01-31T00:00:00Z', '2026-01-31T04:00:00Z', 'done', ?, '/t.py', ?, '', 'cuda', 'GPU', "
+                            "'llm', 'some-model', '', '{}', 'null', 'accepted', 'gen is faster', '', 2.0, 2.0, 9000.0, ?)", ("search%02d" % number, "%d_Search" % number, "ab" * 32, suite)).lastrowid
+        first = first or run
+        right, best, rows, calls = [], ("", 0.0), [], []
+        for i in range(candidates):
+            phase = "seed" if i < 6 or not right else draw.choice(("improve", "improve", "combine", "restart"))
+            parents = draw.sample(right[-12:], min(len(right), {"improve": 1, "combine": 2}.get(phase, 0)))
+            speed = 0.0 if draw.random() < 0.35 else max([one[1] for one in parents] + [1.1]) * draw.uniform(0.97, 1.06)
+            key = "gen%d.%s" % (i, phase)
+            family = parents[0][2] if parents else ("persistent_recurrent", "gemm", "elementwise")[i % 3]
+            if speed:
+                right.append((key, speed, family))
+                best = max(best, (key, speed), key=lambda one: one[1])
+            created = "2026-01-31T%02d:%02d:00Z" % (i // 60, i % 60)
+            rows.append((run, key, *([one[0] for one in parents] + ["", ""])[:2], phase, "llm", "a title of some words", created, "import torch\n" * 200, "cd" * 32, family, "[]", "null", 0.0,
+                         *(("accepted", "faster") if speed else ("rejected", "wrong-output")), "", "kernel", speed, speed * 0.98, speed * 1.02, speed, 100.0, 1e-7, 1e-6, 20.0, "{}"))
+            calls.append((run, key, created, phase, "x" * 20000))
+        store.executemany("INSERT INTO candidate (run_id, key, parent_key, other_parent_key, phase, proposer, title, created, source, sha256, kernel_class, findings, facts, predicted_us, "
+                          "verdict, reason, detail, kind, vs_best, ci_low, ci_high, vs_eager, candidate_us, error, error_limit, seconds, json) VALUES (%s)" % ",".join("?" * 27), rows)
+        store.executemany("INSERT INTO call (run_id, key, created, call_type, status, model, system, prompt, reply, thinking, finish_reason, error, prompt_tokens, completion_tokens, "
+                          "estimated, cost_usd, price_known, seconds, attempts) VALUES (?,?,?,?,'answered','some-model','',?,'reply','','stop','',9000,2000,0,0.01,1,9,1)", calls)
+        store.execute("UPDATE run SET best_key=?, vs_best=? WHERE id=?", (*best, run))
+    store.commit()
+    store.close()
+    return first
 
 
 def ask(port, path):
@@ -146,6 +183,8 @@ def main():
         begin = time.monotonic()
         fill(folder / "hone.db", args.runs, args.candidates)
         print("filled in %.0f s" % (time.monotonic() - begin))
+    found = store.execute("SELECT min(run.id) FROM run JOIN suite ON suite.id = suite_id WHERE suite.name = 'searches'").fetchone()[0]
+    search = found or fill_searches(folder / "hone.db")
     print("%d runs, %d candidates, %.2f GB; load of the machine %.1f over %d cores%s" % (
         store.execute("SELECT count(*) FROM run").fetchone()[0], store.execute("SELECT count(*) FROM candidate").fetchone()[0],
         (folder / "hone.db").stat().st_size / 1e9, os.getloadavg()[0], os.cpu_count(), " (busy: times are too long)" if os.getloadavg()[0] > os.cpu_count() / 2 else ""))
@@ -155,14 +194,14 @@ def main():
         port = int(server.stdout.readline().rpartition(":")[2].strip().rstrip("/"))
         run = args.runs // 2
         paths = ["/runs", "/runs?sort=speed", "/runs?q=17_Task&sort=seconds", "/runs?page=30", "/runs/R%d" % run, "/runs/R%d/candidates/key7" % run, "/leaderboard", "/tasks/17_Task",
-                 "/devices", "/suites", "/suites/suite3", "/compare?run=R5&run=R255", "/metrics", "/api/runs", "/api/runs/R%d" % run]
+                 "/devices", "/suites", "/suites/suite3", "/runs/R%d" % search, "/runs/R%d/report" % search, "/suites/searches", "/runs?q=search+17_Search", "/compare?run=R5&run=R255", "/metrics", "/api/runs", "/api/runs/R%d" % run]
         print("%-36s %9s %9s %9s %9s" % ("page", "first ms", "median ms", "worst ms", "kB"))
         for path in paths:
             times, size = [], 0
             for _ in range(11):
                 took, size = ask(port, path)
                 times.append(took)
-            limit = {key.format(run=run): value for key, value in LIMITS_MS.items()}.get(path)
+            limit = {key.format(run=run, search=search): value for key, value in LIMITS_MS.items()}.get(path)
             over = limit is not None and statistics.median(times) > limit
             failed |= over
             print("%-36s %9.1f %9.1f %9.1f %9.0f%s" % (path, times[0], statistics.median(times[1:]), max(times), size / 1e3,

@@ -79,7 +79,13 @@ Result<int> WriteReport(const ReportFlags& flags) {
   if (IsAbandoned(data.story.run)) data.story.run.status = "killed";
   return Write(flags, {[&] { return RunHtml(data); }, [&] { return RunMarkdown(data); },
                        [&] { return RunCsv(data.story); },
-                       [&] { return RunPlots(FiguresOf(data.story, data.calls)); }});
+                       [&] {
+                         const RunFigures figures = FiguresOf(data.story, data.calls);
+                         std::vector<Plot> plots = RunPlots(figures);
+                         if (std::optional<Plot> plot = LineagePlot(figures))
+                           plots.push_back(std::move(*plot));
+                         return plots;
+                       }});
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "report/html_page.h"
 #include "report/plots/graph_plot.h"
 #include "report/run_report.h"
+#include "report/usage_words.h"
 #include "report/verdict_report.h"
 #include "store/record_io.h"
 #include "store/run_store.h"
@@ -77,6 +78,11 @@ Result<int> ShowRun(const ShowFlags& flags) {
   json["decisions"] = OrderedJson::array();
   for (const DecisionRecord& one : story.decisions)
     json["decisions"].push_back({{"key", one.key}, {"phase", one.phase}, {"text", one.text}});
+  if (!story.calls.empty()) {
+    json["usage"] = UsageJson(story.usage);
+    json["calls"] = OrderedJson::array();
+    for (const CallRecord& call : story.calls) json["calls"].push_back(CallJson(call));
+  }
   fmt::print("{}\n", DumpJson(json, 2));
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "dashboard/pages.h"
 #include "dashboard/views.h"
 #include "report/html_fragments.h"
+#include "report/usage_words.h"
 
 namespace hone {
 
@@ -18,7 +19,7 @@ constexpr size_t kMostText = 200'000;
 Json CallValues(const CallRecord& call) {
   return {{"model", call.model},
           {"status", call.status},
-          {"tokens", fmt::format("{} in, {} out", call.prompt_tokens, call.completion_tokens)},
+          {"tokens", UsageWords(call)},
           {"seconds", HumanSeconds(call.seconds)},
           {"prompt", call.prompt.substr(0, kMostText)},
           {"reply", call.reply.substr(0, kMostText)},

@@ -150,6 +150,28 @@ TEST_F(DashboardTest, PagesShowWhatIsInTheStore) {
   EXPECT_EQ(Get("/assets/hone.js").content_type, "text/javascript; charset=utf-8");
 }
 
+TEST_F(DashboardTest, TokensAreShownAsTheyWereBilledWhereTheRecordHasTheParts) {
+  EXPECT_THAT(Get("/runs/R1").body, Not(HasSubstr("of these")));
+  CallRecord call;
+  call.run_id = run_.id;
+  call.key = "seed0";
+  call.status = "answered";
+  call.prompt_tokens = 5000;
+  call.completion_tokens = 900;
+  call.cached_tokens = 4000;
+  call.cached_usd = 0.002;
+  call.reasoning_tokens = 700;
+  call.reasoning_usd = 0.0175;
+  call.cost_usd = 0.03;
+  call.price_known = true;
+  ASSERT_TRUE(store_->SaveCall(call).ok());
+  for (const char* page : {"/runs/R1", "/runs/R1/candidates/seed0"}) {
+    EXPECT_THAT(Get(page).body, HasSubstr("of these 4,000 cached ($0.0020), 700 reasoning ($0.0175)"))
+        << page;
+    EXPECT_THAT(Get(page).body, Not(HasSubstr("cache writes"))) << page;
+  }
+}
+
 TEST_F(DashboardTest, ARunThatGoesOnHasItsEventsAndOneThatIsOverHasNot) {
   EXPECT_THAT(Get("/runs/R1").body, Not(HasSubstr("data-events")));
   const HttpReply events = Get("/runs/R1/events?after=12");

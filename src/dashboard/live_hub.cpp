@@ -118,7 +118,10 @@ bool LiveHub::LookAt(Channel& channel) {
   RunNews& news = *looked;
   LiveRun& live = channel.live;
   if (news.run) live.run = std::move(*news.run);
-  if (news.usage) live.usage = *news.usage;
+  if (news.usage) {
+    live.usage = *news.usage;
+    live.calls = std::move(news.calls);
+  }
   bool lock_changed = false;
   if (live.run.status != "running") {
     live.abandoned = false;
@@ -140,7 +143,7 @@ bool LiveHub::LookAt(Channel& channel) {
   if (news.run || news.usage || !news.candidates.empty() || lock_changed)
     text += HtmlEvent("summary", renderer_.summary(live));
   for (const CandidateRecord& one : news.candidates) text += RowEvent(one, renderer_.row(live, one));
-  channel.plot_due = channel.plot_due || !news.candidates.empty();
+  channel.plot_due = channel.plot_due || !news.candidates.empty() || news.usage;
   if (channel.plot_due && (channel.over() || channel.since_plot.seconds() > kPlotEvery_s)) {
     channel.plot_due = false;
     channel.since_plot = Stopwatch();

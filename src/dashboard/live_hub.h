@@ -35,6 +35,7 @@ struct LiveRun {
   std::string options;
   UsageTotals usage;
   std::vector<CandidateRecord> candidates;  // summaries, in the order of the run
+  std::vector<CallRecord> calls;            // likewise
 };
 
 // The fragments of HTML that the hub sends; pages.h makes them.

@@ -186,6 +186,7 @@ HttpReply SuitePage(const PageContext& page, const std::string& name) {
   return RenderPage(
       "suite", name, "suites",
       {{"name", suite->name},
+       {"runs_link", "/runs?" + FormText({{"suite", suite->name}})},
        {"created", ShortTime(suite->created)},
        {"rows", rows},
        {"count", summary->rows.size()},

@@ -82,9 +82,11 @@ std::string PlotHtml(const LiveRun& live) {
   story.run = live.run;
   story.candidates = live.candidates;
   if (const CandidateRecord* best = BestOf(live); best != nullptr) story.run.best_key = best->key;
-  const RunFigures figures = FiguresOf(story, {});
+  const RunFigures figures = FiguresOf(story, live.calls);
+  const auto link = [&](const std::string& key) { return CandidateLink(live.run.id, key); };
   std::vector<Plot> plots;
-  for (const std::optional<Plot>& plot : {SpeedupPlot(figures), ErrorPlot(figures)})
+  for (const std::optional<Plot>& plot :
+       {ProgressPlot(figures), LineagePlot(figures, link), SpeedupPlot(figures), ErrorPlot(figures)})
     if (plot) plots.push_back(*plot);
   return PlotFigures(plots);
 }
@@ -184,6 +186,9 @@ HttpReply RunPage(const PageContext& page, const std::string& id) {
   const Result<UsageTotals> usage = page.store.Usage(live.run.id);
   if (!usage.ok()) return ErrorPage(usage.error());
   live.usage = *usage;
+  Result<std::vector<CallRecord>> calls = page.store.CallSummaries(live.run.id);
+  if (!calls.ok()) return ErrorPage(calls.error());
+  live.calls = std::move(*calls);
   const Result<std::vector<DecisionRecord>> decisions = page.store.Decisions(live.run.id);
   if (!decisions.ok()) return ErrorPage(decisions.error());
   Result<std::string> roofline = RooflineHtml(page.store, live);

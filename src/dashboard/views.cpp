@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "pipeline/run_options.h"
 #include "report/html_page.h"
+#include "report/usage_words.h"
 #include "store/run_result.h"
 
 namespace hone {
@@ -184,7 +185,8 @@ Json UsageValues(const UsageTotals& usage) {
   return {{"calls", usage.calls},
           {"tokens", fmt::format("{} in, {} out{}", usage.prompt_tokens, usage.completion_tokens,
                                  usage.estimated ? " (partly estimated)" : "")},
-          {"cost", usage.price_known ? fmt::format("${:.4f}", usage.cost_usd) : "price not known"}};
+          {"cost", usage.price_known ? fmt::format("${:.4f}", usage.cost_usd) : "price not known"},
+          {"parts", PartsOf(usage)}};
 }
 
 Json PairsOf(const std::string& text) {

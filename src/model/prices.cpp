@@ -149,18 +149,20 @@ std::optional<Price> PriceTable::Find(const std::string& model) const {
 void PriceTable::Charge(const std::string& model, Usage& usage) const {
   const std::optional<Price> price = Find(model);
   usage.price_known = price.has_value();
-  usage.cost_usd = 0;
+  usage.cost_usd = usage.cached_usd = usage.cache_write_usd = usage.reasoning_usd = 0;
   if (!price) return;
   const auto usd = [&](int64_t tokens, double own) {
-    return static_cast<double>(tokens) * (own < 0 ? price->input_usd : own);
+    return static_cast<double>(tokens) * (own < 0 ? price->input_usd : own) / 1e6;
   };
   // The parts are a server's word; they are never more than the whole.
   const int64_t cached = std::clamp<int64_t>(usage.cached_tokens, 0, usage.prompt_tokens);
   const int64_t written = std::clamp<int64_t>(usage.cache_write_tokens, 0, usage.prompt_tokens - cached);
-  usage.cost_usd =
-      (usd(usage.prompt_tokens - cached - written, price->input_usd) + usd(cached, price->cached_usd) +
-       usd(written, price->cache_write_usd) + usd(usage.completion_tokens, price->output_usd)) /
-      1e6;
+  const int64_t thought = std::clamp<int64_t>(usage.reasoning_tokens, 0, usage.completion_tokens);
+  usage.cached_usd = usd(cached, price->cached_usd);
+  usage.cache_write_usd = usd(written, price->cache_write_usd);
+  usage.reasoning_usd = usd(thought, price->output_usd);
+  usage.cost_usd = usd(usage.prompt_tokens - cached - written, price->input_usd) + usage.cached_usd +
+                   usage.cache_write_usd + usd(usage.completion_tokens, price->output_usd);
 }
 
 }  // namespace hone

@@ -34,7 +34,7 @@ class PriceTable {
   // names: "gpt-5" is the price of gpt-5-2025-08-07 and not of gpt-5.7. A vendor before the name
   // ("openai/gpt-5") is passed over where nothing matches with it.
   std::optional<Price> Find(const std::string& model) const;
-  // Fills cost_usd and price_known.
+  // Fills cost_usd with its shares, and price_known.
   void Charge(const std::string& model, Usage& usage) const;
 
  private:

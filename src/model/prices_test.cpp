@@ -74,6 +74,25 @@ TEST(PriceTable, ChargesWhatWasCachedAtItsOwnPrice) {
   }
 }
 
+TEST(PriceTable, TellsWhatTheCachedAndTheThoughtPartsCost) {
+  Usage usage;
+  usage.prompt_tokens = 1'000'000;
+  usage.completion_tokens = 400'000;
+  usage.cached_tokens = 600'000;
+  usage.cache_write_tokens = 100'000;
+  usage.reasoning_tokens = 300'000;
+  PriceTable::BuiltIn().Charge("claude-opus-5", usage);
+  EXPECT_NEAR(usage.cached_usd, 0.6 * 0.5, 1e-9);
+  EXPECT_NEAR(usage.cache_write_usd, 0.1 * 6.25, 1e-9);
+  EXPECT_NEAR(usage.reasoning_usd, 0.3 * 25, 1e-9);
+  EXPECT_NEAR(usage.cost_usd, 0.3 * 5 + 0.6 * 0.5 + 0.1 * 6.25 + 0.4 * 25, 1e-9);
+  usage.reasoning_tokens = 9'000'000;
+  PriceTable::BuiltIn().Charge("claude-opus-5", usage);
+  EXPECT_NEAR(usage.reasoning_usd, 0.4 * 25, 1e-9) << "more than the whole reply";
+  PriceTable::BuiltIn().Charge("nobody-knows-me", usage);
+  EXPECT_DOUBLE_EQ(usage.cached_usd + usage.cache_write_usd + usage.reasoning_usd, 0);
+}
+
 class PriceFile : public testing::Test {
  protected:
   fs::path Write(const std::string& text) {

@@ -21,6 +21,10 @@ struct Usage {
   int64_t cached_tokens = 0;       // of the prompt: read from the server's cache
   int64_t cache_write_tokens = 0;  // of the prompt: put into it
   int64_t reasoning_tokens = 0;    // of the completion, where the server tells
+  // What those parts cost: shares of cost_usd. 0 where the price is not known.
+  double cached_usd = 0;
+  double cache_write_usd = 0;
+  double reasoning_usd = 0;
 
   int64_t total() const { return prompt_tokens + completion_tokens; }
 };
@@ -41,6 +45,9 @@ inline constexpr UsageField kUsageFields[] = {
     {"cached_tokens", &Usage::cached_tokens, UsageField::Adds::kUp},
     {"cache_write_tokens", &Usage::cache_write_tokens, UsageField::Adds::kUp},
     {"reasoning_tokens", &Usage::reasoning_tokens, UsageField::Adds::kUp},
+    {"cached_usd", &Usage::cached_usd, UsageField::Adds::kUp},
+    {"cache_write_usd", &Usage::cache_write_usd, UsageField::Adds::kUp},
+    {"reasoning_usd", &Usage::reasoning_usd, UsageField::Adds::kUp},
 };
 
 OrderedJson ToJson(const Usage& usage);

@@ -54,10 +54,10 @@ TEST(TokenCounter, CountsTheSameHoweverTextIsCut) {
 }
 
 TEST(Usage, IsToldUnderTheNamesOfTheStoreAndReadBack) {
-  const OrderedJson json = ToJson(Usage{11, 22, true, 0.5, true, 7, 2, 3});
+  const OrderedJson json = ToJson(Usage{11, 22, true, 0.5, true, 7, 2, 3, 0.25, 0.125, 0.0625});
   EXPECT_EQ(
       DumpJson(json),
-      R"({"prompt_tokens":11,"completion_tokens":22,"estimated":true,"cost_usd":0.5,"price_known":true,"cached_tokens":7,"cache_write_tokens":2,"reasoning_tokens":3})");
+      R"({"prompt_tokens":11,"completion_tokens":22,"estimated":true,"cost_usd":0.5,"price_known":true,"cached_tokens":7,"cache_write_tokens":2,"reasoning_tokens":3,"cached_usd":0.25,"cache_write_usd":0.125,"reasoning_usd":0.0625})");
   EXPECT_EQ(ToJson(UsageFromJson(Json(json))), json);
   EXPECT_EQ(ToJson(UsageFromJson(Json{{"prompt_tokens", "many"}})), ToJson(Usage()));
 }

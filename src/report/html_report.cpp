@@ -151,7 +151,8 @@ std::string RunHtml(const RunData& data) {
   std::string body = RunHead(story, figures);
   body += Section("summary", "Candidates", CandidateTable(proposed, links));
   body += Section("plots", "Plots", PlotFigures(RunPlots(figures)));
-  body += Section("lineage", "Lineage", LineageTree(proposed, links));
+  const std::optional<Plot> lineage = LineagePlot(figures, links.candidate);
+  body += Section("lineage", "Lineage", (lineage ? PlotFigure(*lineage) : "") + LineageTree(proposed, links));
   body += Section("decisions", "Decisions", DecisionTable(story));
   body += Section("each", "Each candidate", CandidatesHtml(story));
   body += Section("task", "Task", TaskFacts(story));

@@ -11,6 +11,7 @@
 #include "report/escape.h"
 #include "report/html_fragments.h"
 #include "report/plots/row_canvas.h"
+#include "report/usage_words.h"
 #include "store/run_result.h"
 #include "verdict/reasons.h"
 
@@ -119,9 +120,10 @@ std::string RunHead(const RunStory& story, const RunFigures& figures) {
   if (story.usage.calls > 0)
     html += Figure(
         "tokens", ShortNumber(static_cast<double>(story.usage.prompt_tokens + story.usage.completion_tokens)),
-        fmt::format("{} calls, {}", story.usage.calls,
+        fmt::format("{} calls, {}{}", story.usage.calls,
                     story.usage.price_known ? fmt::format("${:.4f}", story.usage.cost_usd)
-                                            : std::string("price not known")));
+                                            : std::string("price not known"),
+                    PartsOf(story.usage).empty() ? "" : "; " + PartsOf(story.usage)));
   return html + "</dl>\n</header>\n";
 }
 

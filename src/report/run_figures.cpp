@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "report/search_story.h"
+#include "store/record_io.h"
 
 namespace hone {
 
@@ -104,7 +107,9 @@ CandidateFigure FigureOf(const CandidateRecord& candidate) {
   CandidateFigure figure;
   figure.key = candidate.key;
   figure.parent = candidate.parent_key;
+  figure.other_parent = candidate.other_parent_key;
   figure.phase = candidate.phase;
+  figure.kernel_class = candidate.kernel_class;
   figure.verdict = candidate.verdict;
   figure.reason = candidate.reason;
   figure.vs_best = candidate.vs_best;
@@ -139,20 +144,27 @@ RunFigures FiguresOf(const RunStory& story, const std::vector<CallRecord>& calls
   RunFigures run;
   run.task = story.run.task;
   run.best_key = story.run.best_key;
+  const std::optional<double> start = SecondsOf(story.run.created);
+  const auto since_start = [&](const std::string& timestamp) {
+    const std::optional<double> at = SecondsOf(timestamp);
+    return start && at ? std::max(0.0, *at - *start) : 0;
+  };
+  std::map<std::string, const CallRecord*> call_of;
+  for (const CallRecord& call : calls) call_of[call.key] = &call;
   for (const CandidateRecord& candidate : story.candidates) {
     if (candidate.phase == "zero") continue;
     CandidateFigure figure = FigureOf(candidate);
+    figure.at_s = since_start(candidate.created);
+    for (const std::string& key : CallsThatMade(candidate))
+      if (const auto call = call_of.find(key); call != call_of.end()) AddCall(*call->second, &figure.cost);
     figure.best = !run.best_key.empty() && figure.key == run.best_key;
     run.candidates.push_back(std::move(figure));
   }
   const Json context = Parsed(story.run.card);
   SetCard(context, GetMember(context, "card"), &run);
   SetLadder(&run);
-  const std::optional<double> start = SecondsOf(story.run.created);
-  for (const CallRecord& call : calls) {
-    const std::optional<double> at = SecondsOf(call.created);
-    run.calls.push_back({call.key, call.call_type, start && at ? std::max(0.0, *at - *start) : 0, call});
-  }
+  for (const CallRecord& call : calls)
+    run.calls.push_back({call.key, call.call_type, since_start(call.created), call});
   std::stable_sort(run.calls.begin(), run.calls.end(),
                    [](const CallFigure& a, const CallFigure& b) { return a.at_s < b.at_s; });
   return run;

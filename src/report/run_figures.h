@@ -31,7 +31,9 @@ struct TrialFigure {
 struct CandidateFigure {
   std::string key;
   std::string parent;
+  std::string other_parent;  // of one that combines two
   std::string phase;
+  std::string kernel_class;
   std::string verdict;
   std::string reason;
   bool best = false;
@@ -48,6 +50,8 @@ struct CandidateFigure {
   double own_us = 0;
   double library_us = 0;
   int64_t launches = -1;
+  double at_s = 0;   // when it was made, since the run was
+  UsageTotals cost;  // of the calls that made it
   std::vector<TimingFigure> timings;
   std::vector<TrialFigure> trials;
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/text_wrap.h"
+#include "report/usage_words.h"
 #include "store/record_io.h"
 #include "store/run_result.h"
 #include "verdict/reasons.h"
@@ -130,6 +131,35 @@ std::string CandidateTable(const RunStory& story, const Style& style) {
   return PrintTable(table, style);
 }
 
+std::string CallTable(const RunStory& story, const Style& style) {
+  TextTable table;
+  table.columns = {{"call", 0, 16, false},
+                   {"model", 3, 10, false},
+                   {"status", 2, 0, false},
+                   {"in", 0, 0, true},
+                   {"out", 0, 0, true}};
+  for (const std::string& part : PartColumns(story.usage)) table.columns.push_back({part, 1, 0, true});
+  table.columns.push_back({"cost", 0, 0, true});
+  table.columns.push_back({"time", 4, 0, true});
+  const auto add = [&](const std::string& key, const std::string& model, const std::string& status,
+                       const Usage& usage, double seconds) {
+    const std::string mark = usage.estimated ? "~" : "";
+    std::vector<TableCell> row = {key, model, status, fmt::format("{}{}", mark, usage.prompt_tokens),
+                                  fmt::format("{}{}", mark, usage.completion_tokens)};
+    for (const std::string& part : PartCells(usage, story.usage)) row.emplace_back(part);
+    row.emplace_back(usage.price_known ? fmt::format("${:.4f}", usage.cost_usd) : "?");
+    row.emplace_back(seconds > 0 ? HumanSeconds(seconds) : "");
+    table.rows.push_back(std::move(row));
+  };
+  double seconds = 0;
+  for (const CallRecord& call : story.calls) {
+    add(call.key, call.model, call.status, call, call.seconds);
+    seconds += call.seconds;
+  }
+  add("all", "", "", story.usage, seconds);
+  return PrintTable(table, style);
+}
+
 // "label  text", with further lines below the text.
 std::string LabelledLine(const std::string& label, size_t width, const std::string& text,
                          const Style& style) {
@@ -155,11 +185,14 @@ std::string RunText(const RunStory& story, const Style& style, bool verbose) {
       line("device", fmt::format("{} ({})", run.device.empty() ? "not known yet" : run.device, run.target));
   text += line("time", HumanSeconds(run.seconds));
   text += line("cost", Money(story.usage));
+  if (const std::string parts = PartsOf(story.usage); !parts.empty()) text += line("of these", parts);
   text += line("folder", run.folder);
   text += "\n" + style.Bold("candidates") + "\n" + CandidateTable(story, style);
   text += "\n" + style.Bold("decisions") + "\n";
   for (const DecisionRecord& decision : story.decisions)
     if (verbose || decision.phase != "look") text += LabelledLine(decision.phase, 10, decision.text, style);
+  if (verbose && !story.calls.empty())
+    text += "\n" + style.Bold("model calls") + "\n" + CallTable(story, style);
   for (const CallRecord& call : story.calls) {
     if (!verbose || call.call_type != "agent") continue;
     for (const std::string& output : {call.reply, call.thinking})

@@ -19,14 +19,14 @@ void AddCost(const CallRecord& call, Cost* cost) {
   cost->usd += call.cost_usd;
 }
 
-// Calls that made a candidate: its own, the one that was asked again, and the analysis behind an algorithm.
-bool Made(const CallRecord& call, const CandidateRecord& candidate) {
-  if (call.key == candidate.key || call.key == candidate.key + ".again") return true;
-  const std::string analysis = candidate.parent_key + ".analysis";
-  return candidate.phase == "algorithm" && (call.key == analysis || call.key == analysis + ".again");
-}
-
 }  // namespace
+
+std::vector<std::string> CallsThatMade(const CandidateRecord& candidate) {
+  std::vector<std::string> keys = {candidate.key, candidate.key + ".again"};
+  if (candidate.phase == "algorithm")
+    for (const char* end : {".analysis", ".analysis.again"}) keys.push_back(candidate.parent_key + end);
+  return keys;
+}
 
 std::vector<OperatorUse> OperatorsOf(const RunStory& story) {
   OperatorUse opening;
@@ -83,8 +83,9 @@ std::vector<Ancestor> AncestorsOf(const RunStory& story, const std::string& key)
     ancestor.title = one.title;
     ancestor.vs_best = one.vs_best;
     ancestor.reason = one.right() ? "" : one.reason;
+    const std::vector<std::string> made = CallsThatMade(one);
     for (const CallRecord& call : story.calls)
-      if (Made(call, one)) AddCost(call, &ancestor);
+      if (std::find(made.begin(), made.end(), call.key) != made.end()) AddCost(call, &ancestor);
     ancestors.push_back(ancestor);
   }
   return ancestors;

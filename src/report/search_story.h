@@ -33,6 +33,9 @@ struct Ancestor {
   double usd = 0;
 };
 
+// Keys of the calls that made a candidate: its own, the one that was asked again, and the analysis behind an
+// algorithm.
+std::vector<std::string> CallsThatMade(const CandidateRecord& candidate);
 // Empty for a run without a search. The opening first, then operators in a fixed order.
 std::vector<OperatorUse> OperatorsOf(const RunStory& story);
 // From the first ancestor to the candidate itself, in the order they were made; empty if there is none.

@@ -144,6 +144,11 @@ void Axis::SetUnit(const std::string& unit) {
     if (!tick.label.empty()) tick.label += unit;
 }
 
+void Axis::KeepWholeTicks() {
+  std::erase_if(ticks_,
+                [](const Tick& tick) { return std::abs(tick.value - std::round(tick.value)) > 1e-9; });
+}
+
 Svg::Svg(std::string id, double width, double height, std::string_view title, std::string_view description)
     : id_(std::move(id)), title_(title), description_(description), width_(width), height_(height) {}
 
@@ -213,6 +218,25 @@ void Svg::Text(double x, double y, std::string_view text, std::string_view class
                        kAnchors[static_cast<int>(anchor)], Coordinate(x), Coordinate(y), EscapeHtml(text));
 }
 
+void Svg::Curve(double x1, double y1, double x2, double y2, std::string_view classes) {
+  const double bend = std::max(6.0, std::abs(x2 - x1) / 2);
+  body_ += fmt::format("<path class=\"{}\" d=\"M{} {}C{} {} {} {} {} {}\"/>\n", classes, Coordinate(x1),
+                       Coordinate(y1), Coordinate(x1 + bend), Coordinate(y1), Coordinate(x2 - bend),
+                       Coordinate(y2), Coordinate(x2), Coordinate(y2));
+}
+
+void Svg::OpenGroup(std::string_view classes, std::string_view href, std::string_view key) {
+  group_is_link_ = !href.empty();
+  links_ = links_ || group_is_link_;
+  body_ +=
+      fmt::format("<{} class=\"{}\" data-key=\"{}\"", group_is_link_ ? "a" : "g", classes, EscapeHtml(key));
+  body_ += group_is_link_ ? fmt::format(" href=\"{}\">", EscapeHtml(href)) : ">";
+}
+
+void Svg::CloseGroup() {
+  body_ += group_is_link_ ? "</a>\n" : "</g>\n";
+}
+
 void Svg::BottomAxis(const Axis& axis, double top, double bottom, std::string_view title) {
   for (const Tick& tick : axis.ticks()) {
     const double x = axis.At(tick.value);
@@ -234,11 +258,12 @@ void Svg::LeftAxis(const Axis& axis, double left, double right, std::string_view
 }
 
 std::string Svg::Frame(std::string_view style, bool standalone) const {
+  // A picture hides what is inside it from screen readers, and links must be found.
   std::string out = fmt::format(
-      "<svg{} class=\"plot\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" role=\"img\" "
+      "<svg{} class=\"plot\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" role=\"{}\" "
       "aria-labelledby=\"{}-title {}-desc\">\n",
       standalone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", Coordinate(width_), Coordinate(height_),
-      Coordinate(width_), Coordinate(height_), id_, id_);
+      Coordinate(width_), Coordinate(height_), links_ ? "group" : "img", id_, id_);
   out += fmt::format("<title id=\"{}-title\">{}</title>\n<desc id=\"{}-desc\">{}</desc>\n", id_,
                      EscapeHtml(title_), id_, EscapeHtml(description_));
   if (!style.empty()) out += fmt::format("<style>{}</style>\n", style);

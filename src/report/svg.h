@@ -32,6 +32,8 @@ class Axis {
   const std::vector<Tick>& ticks() const { return ticks_; }
   // Appended to every label: "x", " us".
   void SetUnit(const std::string& unit);
+  // For an axis that counts: only ticks at whole numbers stay.
+  void KeepWholeTicks();
 
  private:
   double low_ = 0, high_ = 1, from_ = 0, to_ = 1;
@@ -59,6 +61,11 @@ class Svg {
   void Interval(double low_x, double high_x, double y, std::string_view classes);
   void Text(double x, double y, std::string_view text, std::string_view classes,
             Anchor anchor = Anchor::kStart);
+  // An S from one point to the other, level at both ends.
+  void Curve(double x1, double y1, double x2, double y2, std::string_view classes);
+  // What follows, up to CloseGroup, is one thing: a link where `href` is not empty. Scripts find it by `key`.
+  void OpenGroup(std::string_view classes, std::string_view href, std::string_view key);
+  void CloseGroup();
   // Ticks, grid lines and labels below (or left of) the plotting area.
   void BottomAxis(const Axis& axis, double top, double bottom, std::string_view title);
   void LeftAxis(const Axis& axis, double left, double right, std::string_view title);
@@ -76,6 +83,8 @@ class Svg {
   std::string Frame(std::string_view style, bool standalone) const;
   std::string id_, title_, description_, body_;
   double width_, height_;
+  bool links_ = false;
+  bool group_is_link_ = false;
 };
 
 // "12.5", "12", "-0.25": two decimals at most.

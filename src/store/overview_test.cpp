@@ -247,6 +247,27 @@ TEST_F(OverviewTest, AFollowerTellsEverythingOnceAndThenOnlyWhatIsNew) {
   EXPECT_TRUE(follower.Look()->empty());
 }
 
+TEST_F(OverviewTest, AFollowerTellsAllCallsWhenTheUsageChangesAndNoneOtherwise) {
+  const RunRecord run = Add("a", 0);
+  const std::unique_ptr<RunStore> reader = std::move(*RunStore::OpenReadOnly(path()));
+  RunFollower follower(*reader, run.id);
+  EXPECT_TRUE(follower.Look()->calls.empty());
+  for (const char* key : {"seed0", "seed1"}) {
+    CallRecord call;
+    call.run_id = run.id;
+    call.key = key;
+    call.prompt = "long";
+    call.prompt_tokens = 100;
+    ASSERT_TRUE(store_->SaveCall(call).ok());
+  }
+  const RunNews asked = *follower.Look();
+  ASSERT_EQ(asked.calls.size(), 2u);
+  EXPECT_EQ(asked.calls[1].key, "seed1");
+  EXPECT_EQ(asked.calls[1].prompt, "");
+  Judge(run.id, "seed0", "accepted", 2);
+  EXPECT_TRUE(follower.Look()->calls.empty());
+}
+
 TEST_F(OverviewTest, AFollowerBeginsAfterTheLineItIsGiven) {
   const RunRecord run = Add("a", 0);
   for (const char* line : {"one", "two", "three"}) ASSERT_TRUE(store_->AddConsole(run.id, line).ok());

@@ -98,7 +98,7 @@ TYPED_TEST(RecordIoTest, EveryMemberHasOneLineInTheList) {
 }
 
 TEST(RecordFields, OfUsageAreThoseOfTheModel) {
-  const OrderedJson used = ToJson(Usage{11, 22, true, 0.5, true, 7, 2, 3});
+  const OrderedJson used = ToJson(Usage{11, 22, true, 0.5, true, 7, 2, 3, 0.25, 0.125, 0.0625});
   EXPECT_EQ(used.size(), MemberCount<Usage>());
   CallRecord call;
   static_cast<Usage&>(call) = UsageFromJson(Json(used));
@@ -111,7 +111,7 @@ TEST(RecordFields, OfUsageAreThoseOfTheModel) {
   EXPECT_EQ(SelectList<UsageTotals>(Extent::kWhole),
             "count(*), total(prompt_tokens), total(completion_tokens), max(estimated), total(cost_usd), "
             "coalesce(min(price_known), 1), total(cached_tokens), total(cache_write_tokens), "
-            "total(reasoning_tokens)");
+            "total(reasoning_tokens), total(cached_usd), total(cache_write_usd), total(reasoning_usd)");
 }
 
 TYPED_TEST(RecordIoTest, ComesBackFromJsonUnderEitherNames) {

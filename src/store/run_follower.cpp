@@ -45,6 +45,7 @@ Result<RunNews> RunFollower::Look() {
     news.run = std::move(run);
   }
   if (std::string mark = Mark(usage); mark != usage_seen_) {
+    HONE_ASSIGN_OR_RETURN(news.calls, store_.CallSummaries(run_id_));
     usage_seen_ = std::move(mark);
     news.usage = usage;
   }

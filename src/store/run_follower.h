@@ -18,6 +18,7 @@ struct RunNews {
   std::optional<RunRecord> run;             // when it changed; as RunStore::RunSummary gives it
   std::vector<CandidateRecord> candidates;  // new or changed; as RunStore::CandidateSummaries gives them
   std::optional<UsageTotals> usage;         // when it changed
+  std::vector<CallRecord> calls;  // all of them, when the usage changed; as CallSummaries gives them
   std::vector<std::pair<int64_t, std::string>> console;
 
   bool empty() const { return !run && candidates.empty() && !usage && console.empty(); }

@@ -6,8 +6,10 @@ Skipped where there is no Chromium with its driver (Debian: chromium, chromium-d
 """
 
 import contextlib
+import fcntl
 import functools
 import json
+import random
 import re
 import signal
 import socket
@@ -317,6 +319,10 @@ def results(house):
         browser.open(base + "/suites/night")
         sees(browser, ".figures", "1.26x", "over 3 of 5 tasks", "1 failed, 1 with nothing to try")
         require(browser.count("#plot figure svg") >= 1, "no plot of the suite")
+        browser.click(".head .links a")
+        browser.wait("its runs", "return location.search === '?suite=night' && document.querySelectorAll('#results tbody tr').length === 5")
+        browser.write("input[type=search]", "42_untried")
+        browser.wait("one of its runs", "return document.querySelectorAll('#results tbody tr').length === 1 && location.search.includes('suite=night')")
         browser.open(base + "/leaderboard")
         # The widest interval has the highest estimate on torch 2.11 and does not lead; torch 2.12 stands in a table of its own.
         require_equal(browser.texts("section table td:nth-child(2)")[:2], ["3.90x", "1.90x"], "lower ends in the tables")
@@ -389,6 +395,138 @@ def tools(house):
             width = browser.run("return document.documentElement.scrollWidth")
             require(width <= 390, "%s is %d pixels wide on a phone of 390" % (path, width))
             picture(house, browser, "phone_tools_" + name)
+
+
+def fill_search(house, candidates=220, status="done"):
+    """A population search as it leaves its rows: three families, four steps at a time, one or two parents each, a third of it failed, one parent
+    of another run, and one key full of tags."""
+    draw = random.Random(7)
+    with Rows(house) as rows:
+        run = rows.run("search", task="39_GRU", proposer="llm", model="some-model", status=status, best_key="", options="{}", vs_best=0.0)
+        made, spent = [], 0.0
+        for i in range(candidates):
+            created = "2026-01-31T10:%02d:%02dZ" % (i // 60, i % 60)
+            right = [one for one in made if one["speed"] > 0]
+            parents, phase, family = [], "seed", ("persistent_recurrent", "gemm", "elementwise")[i % 3]
+            if i >= 6 and right:
+                phase = draw.choice(("improve", "improve", "improve", "combine", "restart"))
+                if phase != "restart":
+                    parents = draw.sample(right[-12:], min(len(right), 2 if phase == "combine" else 1))
+                    family = parents[0]["family"]
+            key = "seed%d" % i if i < 6 else EVIL_KEY if i == 9 else "gen%d.%s" % (i, phase)
+            speed = 0.0 if draw.random() < 0.35 else round(max([one["speed"] for one in parents] + [1.2]) * draw.uniform(0.9, 1.12), 3)
+            verdict, reason = ("rejected", "wrong-output") if speed == 0 else ("accepted", "faster") if speed > 1.05 else ("rejected", "slower")
+            if i + 1 == candidates:
+                verdict = reason = ""
+                speed = 0.0
+            one = {"key": key, "family": family, "speed": speed if verdict == "accepted" else 0.0, "parents": [each["key"] for each in parents]}
+            if i == 7:
+                one["parents"] = ["from.20260101_other.seed1"]
+            made.append(one)
+            spent += 0.01
+            rows.candidate(run, key, parent_key=one["parents"][0] if one["parents"] else "", other_parent_key=one["parents"][1] if len(one["parents"]) > 1 else "", phase=phase,
+                           kernel_class=family, verdict=verdict, reason=reason, vs_best=speed, ci_low=speed * 0.97, ci_high=speed * 1.03, created=created, proposer="llm")
+            rows.add("call", run_id=run, key=key, created=created, call_type=phase, status="answered", model="some-model", system="", prompt="p", reply="r", thinking="",
+                     finish_reason="stop", error="", prompt_tokens=3000, completion_tokens=900, estimated=0, cost_usd=0.01, price_known=1, seconds=3, attempts=1)
+        best = max(made, key=lambda one: one["speed"])
+        rows.store.execute("UPDATE run SET best_key=?, vs_best=? WHERE id=?", (best["key"], best["speed"], run))
+    return run, made, best
+
+
+def ancestors(made, key):
+    parents = {one["key"]: one["parents"] for one in made}
+    found, to_do = set(), [key]
+    while to_do:
+        one = to_do.pop()
+        if one in parents and one not in found:
+            found.add(one)
+            to_do += parents[one]
+    return found
+
+
+SHOWN_NODES = "[...document.querySelectorAll('#plot-lineage svg a.node')].filter(e => e.getClientRects().length)"
+
+
+def lineage(house):
+    """a search of 220 candidates is a graph that fits a desk and a phone, tells of each candidate, is walked with arrows and opens what is clicked"""
+    need_browser()
+    run, made, best = fill_search(house)
+    edges = sum(len([p for p in one["parents"] if not p.startswith("from.")]) for one in made)
+    with serving(house) as base, webdriver.Browser(profile=house.folder / "tmp" / "chrome") as browser:
+        page = base + "/runs/R%d" % run
+        for width in (1280, 400):
+            browser.resize(width, 900)
+            browser.open(page)
+            require_equal(browser.run("return %s.map(e => e.dataset.key)" % SHOWN_NODES), [one["key"] for one in made], "candidates of the graph at %d" % width)
+            shown = "[...document.querySelectorAll('#plot-lineage .drawing')].find(e => e.getClientRects().length)"
+            require_equal(browser.run("return %s.querySelectorAll('path.edge').length" % shown), edges, "edges at %d" % width)
+            require_equal(browser.run("return %s.querySelectorAll('line.stray').length" % shown), 1, "parents of another run at %d" % width)
+            require_equal(set(browser.run("return %s.filter(e => e.classList.contains('way')).map(e => e.dataset.key)" % SHOWN_NODES)), ancestors(made, best["key"]), "way to the best")
+            require(browser.run("return document.documentElement.scrollWidth") <= width, "the page is wider than %d" % width)
+            centres = browser.run("return %s.map(e => e.querySelector('.hit').getBoundingClientRect()).map(r => [Math.round(r.x), Math.round(r.y)].join())" % SHOWN_NODES)
+            require_equal(len(set(centres)), len(made), "places at %d" % width)
+            outside = browser.run("return %s.filter(e => { const r = e.querySelector('.hit').getBoundingClientRect(); return r.x < 0 || r.right > innerWidth; }).length" % SHOWN_NODES)
+            require_equal(outside, 0, "candidates beyond the edge at %d" % width)
+            require(browser.count("#plot-progress svg") == 2, "no plot of the progress")
+            quiet(browser, base)
+            picture(house, browser, "lineage_%d" % width)
+        browser.resize(1280, 900)
+        browser.open(page)
+        # Tab stops once, at the best; arrows move on, and what has the focus is told on the drawing and to screen readers.
+        require_equal(browser.run("return %s.filter(e => e.tabIndex === 0).length" % SHOWN_NODES), 1, "stops of the Tab key")
+        browser.run("%s.find(e => e.tabIndex === 0).focus()" % SHOWN_NODES)
+        browser.press("home", "right", "right")
+        third = made[2]
+        told = browser.run("const e = document.activeElement; return [e.dataset.key, getComputedStyle(e.querySelector('.tip')).opacity, e.querySelector('.tip').textContent]")
+        require(told[0] == third["key"] and told[1] == "1" and told[2].startswith(third["key"] + ": ") and "$0.0100" in told[2], "focus tells %s" % told)
+        browser.run("document.activeElement.id = 'held'")
+        named = browser.ask("GET", "/element/%s/computedlabel" % browser.find("#held"))
+        require(named.startswith(third["key"]), "name for screen readers: " + named)
+        browser.press("enter")
+        browser.wait("candidate of the keyboard", "return location.pathname.endsWith(arguments[0])", "/candidates/" + third["key"])
+        browser.open(page)
+        browser.click("#plot-lineage .wide a.node[data-key='%s'] .hit" % best["key"])
+        browser.wait("candidate that was clicked", "return location.pathname.endsWith(arguments[0])", "/candidates/" + best["key"])
+        browser.open(page)
+        browser.click("#plot-lineage details summary")
+        require_equal(browser.count("#plot-lineage details[open] tbody tr"), len(made), "rows of the table")
+        sees(browser, "#plot-lineage details", "from.20260101_other.seed1", EVIL_KEY)
+        quiet(browser, base)
+        browser.open(page + "/report")
+        require_equal(browser.run("return %s.length" % SHOWN_NODES), len(made), "candidates in the report's graph")
+        target = browser.run("return %s[2].getAttribute('href')" % SHOWN_NODES)
+        require(browser.run("return document.querySelector(arguments[0]) !== null", target), "the report's graph leads nowhere: " + target)
+        require_equal(browser.count("#plot-progress svg"), 2, "progress in the report")
+        quiet(browser, base)
+    with serving(house) as base, webdriver.Browser(dark=True, profile=house.folder / "tmp" / "dark") as browser:
+        browser.open(base + "/runs/R%d" % run)
+        require(browser.run("return getComputedStyle(document.querySelector('#plot-lineage .way .hit')).fill") != "rgb(253, 253, 252)", "white marks in the dark")
+        picture(house, browser, "lineage_dark")
+
+
+def lineage_live(house):
+    """the graph of a run that goes on grows without a reload and keeps the focus"""
+    need_browser()
+    run, made, _ = fill_search(house, candidates=30, status="running")
+    (house.folder / "data" / "locks").mkdir(exist_ok=True)
+    with open(house.folder / "data" / "locks" / ("run%d.lock" % run), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with serving(house) as base, webdriver.Browser(profile=house.folder / "tmp" / "chrome") as browser:
+            browser.open(base + "/runs/R%d" % run)
+            browser.wait("stream", "return document.querySelector('[data-connection]').innerText === 'following'")
+            browser.run("window.sameDocument = 1; %s[3].focus()" % SHOWN_NODES)
+            with Rows(house) as rows:
+                rows.candidate(run, "gen30.improve", parent_key=made[3]["key"], phase="improve", vs_best=9.0, ci_low=8.9, ci_high=9.1)
+                rows.add("call", run_id=run, key="gen30.improve", created="2026-01-31T10:01:00Z", call_type="improve", status="answered", model="m", system="", prompt="", reply="",
+                         thinking="", finish_reason="", error="", prompt_tokens=1, completion_tokens=1, estimated=0, cost_usd=0.5, price_known=1, seconds=1, attempts=1)
+                rows.store.execute("UPDATE run SET best_key='gen30.improve', vs_best=9 WHERE id=?", (run,))
+            browser.wait("new candidate", "return %s.some(e => e.dataset.key === 'gen30.improve')" % SHOWN_NODES)
+            # A plot that was drawn between the two writes is followed by one that has both.
+            browser.wait("new way", "return %s.filter(e => e.classList.contains('way')).map(e => e.dataset.key).includes('gen30.improve')" % SHOWN_NODES)
+            require_equal(browser.run("return document.activeElement.dataset.key"), made[3]["key"], "focus after the change")
+            browser.wait("its speed-up and its cost", "return document.querySelector('#plot-progress').textContent.includes('9.00\u00d7') && document.querySelector('#plot-progress').textContent.includes('$0.8000')")
+            require_equal(browser.run("return window.sameDocument"), 1, "the page was loaded again")
+            quiet(browser, base)
 
 
 def keys_alone(browser, base):
@@ -535,4 +673,4 @@ def told(case):
 
 
 if __name__ == "__main__":
-    sys.exit(main([told(live), told(pages), told(results), told(tools), guarded, hostile_clients], __doc__.splitlines()[0], flags))
+    sys.exit(main([told(live), told(lineage), told(lineage_live), told(pages), told(results), told(tools), guarded, hostile_clients], __doc__.splitlines()[0], flags))

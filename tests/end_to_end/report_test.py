@@ -121,7 +121,7 @@ def check_report(house, run):
     require("%s\u00d7 [%.2f, %.2f]" % (speed, best["ci_low"], best["ci_high"]) in words, "the speed-up is not in it")
     require("document.title='owned'" in words and "\u241b[31m" in words, "what the candidate wrote cannot be read")
     plots = sorted(path.name for path in (house.folder / "plots").iterdir())
-    require_equal(plots, ["error.svg", "speedup.svg", "time.svg", "tokens.svg"], "plots")
+    require_equal(plots, ["error.svg", "lineage.svg", "progress.svg", "speedup.svg", "time.svg", "tokens.svg"], "plots")
     for name in plots:
         root = xml.etree.ElementTree.parse(house.folder / "plots" / name).getroot()
         require_equal(root.tag, "{http://www.w3.org/2000/svg}svg", name)

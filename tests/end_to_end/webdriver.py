@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-KEYS = {"enter": "\ue007", "tab": "\ue004", "escape": "\ue00c", "space": " "}
+KEYS = {"enter": "\ue007", "tab": "\ue004", "escape": "\ue00c", "space": " ", "right": "\ue014", "left": "\ue012", "up": "\ue013", "down": "\ue015", "home": "\ue011", "end": "\ue010"}
 
 
 class WebDriverError(Exception):

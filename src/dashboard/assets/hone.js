@@ -34,11 +34,16 @@ function follow() {
     summary.replaceChildren(parse(html));
   });
   source.addEventListener('plot', (event) => {
-    // An opened table of numbers stays open.
+    // An opened table of numbers stays open, and the focus stays where it is in the graph.
     const plot = find('#plot');
-    const open = findAll('details', plot).map((each) => each.open);
+    const open = new Set(findAll('figure', plot).filter((each) => find('details', each)?.open).map((each) => each.id));
+    const held = plot.contains(document.activeElement) && document.activeElement.dataset.key;
+    const across = findAll('.drawing', plot).map((each) => each.scrollLeft);
     plot.replaceChildren(parse(JSON.parse(event.data).html));
-    findAll('details', plot).forEach((each, index) => { each.open = Boolean(open[index]); });
+    for (const each of findAll('figure', plot)) if (open.has(each.id)) find('details', each).open = true;
+    findAll('.drawing', plot).forEach((each, index) => { each.scrollLeft = across[index] || 0; });
+    oneStopPerGraph();
+    if (held) visibleNodes().find((each) => each.dataset.key === held)?.focus({ preventScroll: true });
   });
   source.addEventListener('candidate', (event) => {
     const { key, html } = JSON.parse(event.data);
@@ -72,6 +77,42 @@ function follow() {
     source.close();
     say(JSON.parse(event.data).status === 'killed' ? 'no process works on it any more' : 'ended');
     refreshParts('#roofline');
+  });
+}
+
+// A graph is one stop of the Tab key; arrows move inside it. Without this file every candidate is a stop.
+const visibleNodes = () => findAll('#plot svg a.node').filter((each) => each.getClientRects().length);
+
+function oneStopPerGraph() {
+  for (const svg of findAll('#plot svg')) {
+    const nodes = findAll('a.node', svg);
+    const ways = nodes.filter((each) => each.classList.contains('way'));
+    for (const each of nodes) each.setAttribute('tabindex', each === (ways.at(-1) || nodes[0]) ? '0' : '-1');
+  }
+}
+
+function arrowsInGraph() {
+  oneStopPerGraph();
+  const centre = (node) => {
+    const mark = find('.hit', node);
+    return { x: Number(mark.getAttribute('cx')), y: Number(mark.getAttribute('cy')) };
+  };
+  document.addEventListener('keydown', (event) => {
+    const node = event.target.closest?.('#plot svg a.node');
+    if (!node || event.ctrlKey || event.metaKey || event.altKey) return;
+    const nodes = visibleNodes();
+    const at = nodes.indexOf(node);
+    const here = centre(node);
+    const nearest = (sign) => nodes
+      .map((each) => ({ each, by: sign * (centre(each).y - here.y), aside: Math.abs(centre(each).x - here.x) }))
+      .filter((one) => one.by > 1)
+      .sort((a, b) => a.by + 4 * a.aside - b.by - 4 * b.aside)[0]?.each;
+    const next = { ArrowRight: nodes[at + 1], ArrowLeft: nodes[at - 1], Home: nodes[0], End: nodes.at(-1),
+      ArrowDown: nearest(1), ArrowUp: nearest(-1) }[event.key];
+    if (!next) return;
+    event.preventDefault();
+    for (const each of nodes) each.setAttribute('tabindex', each === next ? '0' : '-1');
+    next.focus();
   });
 }
 
@@ -213,6 +254,7 @@ function keys() {
 const shown = find('#console');
 if (shown) shown.scrollTop = shown.scrollHeight;
 follow();
+arrowsInGraph();
 copyButtons();
 filterAsTyped();
 keys();

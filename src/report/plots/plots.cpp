@@ -4,7 +4,7 @@ namespace hone {
 
 std::vector<Plot> RunPlots(const RunFigures& run) {
   std::vector<Plot> plots;
-  for (const auto& make : {SpeedupPlot, RooflinePlot, TimePlot, TokensPlot, ErrorPlot})
+  for (const auto& make : {ProgressPlot, SpeedupPlot, RooflinePlot, TimePlot, TokensPlot, ErrorPlot})
     if (std::optional<Plot> plot = make(run)) plots.push_back(std::move(*plot));
   return plots;
 }

@@ -2,6 +2,7 @@
 // here reads or writes files, and a plot that would be empty is not made.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,13 @@ std::optional<Plot> RooflinePlot(const RunFigures& run);
 // kernels, library kernels and the rest where a profile was taken.
 std::optional<Plot> TimePlot(const RunFigures& run);
 std::optional<Plot> TokensPlot(const RunFigures& run);
+// The best speed-up so far, and what it cost, over the calls of a model; over candidates where no model or an
+// agent worked.
+std::optional<Plot> ProgressPlot(const RunFigures& run);
+// What was made from what. With `href` each candidate is a link. Not made where nothing was made from
+// another.
+using CandidateHref = std::function<std::string(const std::string& key)>;
+std::optional<Plot> LineagePlot(const RunFigures& run, const CandidateHref& href = {});
 // Each candidate's error as a share of its limit.
 std::optional<Plot> ErrorPlot(const RunFigures& run);
 // One candidate: every round of every contestant; every output of every trial.

@@ -157,6 +157,118 @@ TEST(TokensPlot, WhereNoModelWasAskedThereIsNone) {
   EXPECT_FALSE(TokensPlot(run));
 }
 
+size_t CountOf(const std::string& text, const std::string& word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+TEST(ProgressPlot, TheBestGrowsWithTheCallsThatMadeItAndMoneyBelow) {
+  const Plot plot = *ProgressPlot(Fixture());
+  // The second call made the candidate with 4x. The first best has no call of its own and counts by the
+  // clock.
+  ASSERT_EQ(plot.rows.size(), 3u);
+  EXPECT_THAT(plot.rows[0], ElementsAre("1", "seed1.repair1", "1.25\u00d7", "$0.0041"));
+  EXPECT_THAT(plot.rows[1], ElementsAre("2", "seed0.repair1", "4.00\u00d7", "$0.0082"));
+  EXPECT_THAT(plot.rows[2], ElementsAre("3", "", "", "$0.0123"));
+  EXPECT_THAT(plot.drawings[0].Inline(), Not(HasSubstr(">0.5<"))) << "there are no halves of calls";
+  EXPECT_THAT(plot.drawings[0].Inline(), HasSubstr("dollars spent"));
+  EXPECT_THAT(plot.description, HasSubstr("3 model calls"));
+}
+
+TEST(ProgressPlot, WithoutAPriceItShowsTokens) {
+  RunFigures run = Fixture();
+  run.calls[1].usage.price_known = false;
+  const Plot plot = *ProgressPlot(run);
+  EXPECT_THAT(plot.rows[2], ElementsAre("3", "", "", "3900"));
+  EXPECT_THAT(plot.drawings[0].Inline(), HasSubstr("tokens spent"));
+}
+
+TEST(ProgressPlot, WhereNoModelWasCalledItStandsOverCandidates) {
+  RunFigures run = Fixture();
+  run.calls.clear();
+  const Plot plot = *ProgressPlot(run);
+  EXPECT_THAT(plot.rows[0], ElementsAre("2", "seed0.repair1", "4.00\u00d7", ""));
+  EXPECT_THAT(plot.drawings[0].Inline(), Not(HasSubstr("spent")));
+  run.candidates.resize(1);
+  EXPECT_FALSE(ProgressPlot(run)) << "one candidate is no progress";
+}
+
+TEST(ProgressPlot, AnAgentMakesManyCandidatesInOneCall) {
+  RunFigures run = Fixture();
+  run.calls.resize(1);
+  run.calls[0].call_type = "agent";
+  run.calls[0].at_s = 90;
+  const Plot plot = *ProgressPlot(run);
+  EXPECT_THAT(plot.rows[0], ElementsAre("2", "seed0.repair1", "4.00\u00d7", "$0.0000"));
+  EXPECT_THAT(plot.rows[1], ElementsAre("5", "", "", "$0.0041"));
+}
+
+TEST(LineagePlot, EveryCandidateIsALinkThatTellsItsVerdictItsSpeedUpAndItsCost) {
+  const Plot plot = *LineagePlot(Fixture(), [](const std::string& key) { return "/one?" + key; });
+  const std::string svg = plot.drawings[0].Inline();
+  EXPECT_EQ(CountOf(svg, "<a class=\"node"), 5u);
+  EXPECT_THAT(svg, HasSubstr("href=\"/one?seed0.repair1\""));
+  EXPECT_THAT(svg, HasSubstr(">seed0.repair1: accepted, 4.00\u00d7, $0.0041, from seed0<"));
+  EXPECT_THAT(svg, HasSubstr(">seed0: rejected: wrong-output, $0.0041<"));
+  EXPECT_THAT(svg, HasSubstr("role=\"group\""));
+  // The best and what it was made from, and the line between them.
+  EXPECT_EQ(CountOf(svg, "class=\"node way\""), 2u);
+  EXPECT_EQ(CountOf(svg, "class=\"edge way\""), 1u);
+  EXPECT_EQ(CountOf(svg, "class=\"edge\""), 2u);
+  ASSERT_EQ(plot.rows.size(), 5u);
+  EXPECT_THAT(plot.rows[1], ElementsAre("seed0.repair1", "seed0", "seed_repair", "per-step", "accepted",
+                                        "4.00\u00d7", "$0.0041"));
+}
+
+TEST(LineagePlot, AFileHasNoLinksAndIsOnePicture) {
+  const std::string svg = LineagePlot(Fixture())->drawings[0].Standalone("");
+  EXPECT_EQ(CountOf(svg, "<a "), 0u);
+  EXPECT_EQ(CountOf(svg, "<g class=\"node"), 5u);
+  EXPECT_THAT(svg, HasSubstr("role=\"img\""));
+}
+
+TEST(LineagePlot, WhereNothingWasMadeFromAnotherThereIsNone) {
+  RunFigures run = Fixture();
+  for (CandidateFigure& one : run.candidates) one.parent.clear();
+  EXPECT_FALSE(LineagePlot(run));
+  run.candidates.clear();
+  EXPECT_FALSE(LineagePlot(run));
+}
+
+TEST(LineagePlot, AParentOfAnotherRunIsNamedAndLeadsNowhere) {
+  RunFigures run = Fixture();
+  run.candidates[0].parent = "from.R3.seed1";
+  const Plot plot = *LineagePlot(run);
+  EXPECT_EQ(CountOf(plot.drawings[0].Inline(), "edge stray"), 1u);
+  EXPECT_EQ(plot.rows[0][1], "from.R3.seed1");
+}
+
+TEST(LineagePlot, FiveHundredInAChainKeepTheirDistance) {
+  RunFigures run = Fixture();
+  const CandidateFigure one = run.candidates[1];
+  run.candidates.clear();
+  for (int i = 0; i < 500; ++i) {
+    CandidateFigure next = one;
+    next.key = fmt::format("gen{}", i);
+    next.parent = i == 0 ? "" : fmt::format("gen{}", i - 1);
+    next.best = i == 499;
+    run.candidates.push_back(next);
+  }
+  const Plot plot = *LineagePlot(run);
+  for (const Svg& drawing : plot.drawings) {
+    const std::string svg = drawing.Inline();
+    std::vector<double> at;
+    const std::regex hit("<circle class=\"hit\" cx=\"([0-9.]+)\"");
+    for (std::sregex_iterator it(svg.begin(), svg.end(), hit), end; it != end; ++it)
+      at.push_back(std::stod((*it)[1]));
+    ASSERT_EQ(at.size(), 500u);
+    for (size_t i = 1; i < at.size(); ++i) EXPECT_GE(at[i] - at[i - 1], 15.9);
+    EXPECT_LE(at.back(), drawing.width());
+    EXPECT_EQ(CountOf(svg, "class=\"edge way\""), 499u);
+  }
+}
+
 TEST(ErrorPlot, AWrongCandidateIsRightOfTheLimit) {
   const Plot plot = *ErrorPlot(Fixture());
   const std::string svg = plot.drawings[0].Inline();
@@ -213,7 +325,9 @@ TEST(SuitePlot, BarsBeginAtOneAndAFailedTaskHasNone) {
 
 TEST(Plots, NothingAStrangerWroteIsATagAndIdsAreUnique) {
   const RunFigures run = Fixture();
-  for (const Plot& plot : RunPlots(run)) {
+  std::vector<Plot> plots = RunPlots(run);
+  plots.push_back(*LineagePlot(run));
+  for (const Plot& plot : plots) {
     const std::string svg = plot.drawings[0].Standalone("");
     EXPECT_THAT(svg, Not(HasSubstr("<script"))) << plot.id;
     EXPECT_EQ(svg.find('\0'), std::string::npos);

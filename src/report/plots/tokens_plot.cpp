@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/plots/row_canvas.h"
+#include "report/usage_words.h"
 #include "store/record_io.h"
 
 namespace hone {
@@ -87,11 +88,15 @@ std::optional<Plot> TokensPlot(const RunFigures& run) {
       fmt::format("Tokens of all model calls up to each moment of the run, {} in total{}.", all.total(),
                   all.estimated ? "; where a server did not count them, they are estimated" : "");
   plot.legend = {{"prompts", "prompts"}, {"replies", "replies"}};
-  plot.columns = {"kind of call", "calls", "prompt tokens", "reply tokens", "cost"};
-  const auto row = [](const std::string& name, const UsageTotals& sum) -> std::vector<std::string> {
-    return {name, std::to_string(sum.calls), std::to_string(sum.prompt_tokens),
-            std::to_string(sum.completion_tokens),
-            sum.price_known ? fmt::format("${:.4f}", sum.cost_usd) : "not known"};
+  plot.columns = {"kind of call", "calls", "prompt tokens", "reply tokens"};
+  for (const std::string& part : PartColumns(all)) plot.columns.push_back(part);
+  plot.columns.emplace_back("cost");
+  const auto row = [&](const std::string& name, const UsageTotals& sum) -> std::vector<std::string> {
+    std::vector<std::string> cells = {name, std::to_string(sum.calls), std::to_string(sum.prompt_tokens),
+                                      std::to_string(sum.completion_tokens)};
+    for (const std::string& part : PartCells(sum, all)) cells.push_back(part);
+    cells.push_back(sum.price_known ? fmt::format("${:.4f}", sum.cost_usd) : "not known");
+    return cells;
   };
   for (const auto& [type, sum] : by_type) plot.rows.push_back(row(type, sum));
   plot.rows.push_back(row("all", all));

@@ -1,0 +1,27 @@
+// What a usage holds beyond its two totals, in words: tokens that were read from a server's cache, put into
+// it, or spent on reasoning, and what they cost. Nothing is said of a part that is zero.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "store/records.h"
+
+namespace hone {
+
+// "1,200 cached ($0.0006), 500 reasoning ($0.0125)"; empty where all parts are zero. Without a known price
+// the tokens alone.
+std::string PartsOf(const Usage& usage);
+// "1,000 in, 300 out, $0.0041; of these 200 cached ($0.0001)".
+std::string UsageWords(const Usage& usage);
+
+// Table columns for the parts that are not zero in `all`, and the cells of one row under them.
+std::vector<std::string> PartColumns(const Usage& all);
+std::vector<std::string> PartCells(const Usage& one, const Usage& all);
+
+// The record's JSON without the parts where all of them are zero.
+OrderedJson UsageJson(const UsageTotals& usage);
+OrderedJson CallJson(const CallRecord& call);
+
+}  // namespace hone
