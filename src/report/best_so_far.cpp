@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/replies.h"
 #include "report/run_figures.h"
 
 namespace hone {
@@ -44,9 +45,8 @@ CostCurve BestSoFar(const std::vector<CandidateRecord>& candidates, const std::v
   for (const CandidateRecord& one : candidates) {
     if (one.phase == "zero") continue;
     size_t with = 0;
-    for (const char* again : {"", ".again"})
-      if (const auto own = made_by.find(one.key + again); own != made_by.end())
-        with = std::max(with, own->second);
+    for (const std::string& call : {CallKeyOf(one.key), one.key + ".again"})
+      if (const auto own = made_by.find(call); own != made_by.end()) with = std::max(with, own->second);
     if (with == 0) with = std::max(so_far, CallsBefore(one, calls));
     so_far = std::max(so_far, with);
     if (one.accepted()) reached[with] = std::max(reached[with], one.vs_best);

@@ -1,7 +1,8 @@
 // The best speed-up so far after each model call of a run, and the dollars spent by then: what search
 // policies are compared by at equal cost. A pure function of the store's records.
 //
-// A candidate counts with the call that made it (the second one where the model was asked again). One that no
+// A candidate counts with the call that made it (the second one where the model was asked again), as all
+// replies of one call do. One that no
 // call made, of the expert, an earlier run, mechanical repair or the search for numbers, counts with the
 // calls made by the time it was judged: all calls that the candidates before it took, and all that ended
 // before it was written. Times in the store are whole seconds, so a call of the same second is counted only

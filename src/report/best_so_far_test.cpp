@@ -46,6 +46,13 @@ TEST(BestSoFar, ACandidateCountsWithTheCallThatMadeItAndTheSecondWhereItWasAsked
   EXPECT_TRUE(curve.priced);
 }
 
+TEST(BestSoFar, AllRepliesOfACallCountWithIt) {
+  const CostCurve curve = BestSoFar(
+      {MadeAt("seed0", "seed", 3, 0), MadeAt("seed0~3", "seed", 3, 1.7), MadeAt("seed1~2", "seed", 5, 2)},
+      {CallAt("seed0", 3), CallAt("seed1", 5), CallAt("seed2", 7)});
+  EXPECT_THAT(curve.best, ElementsAre(1.7, 2, 2));
+}
+
 TEST(BestSoFar, TheExpertsCandidatesAreThereBeforeTheFirstCall) {
   const CostCurve curve = BestSoFar({MadeAt("cpu.fused", "expert", 1, 1.4), MadeAt("seed0", "seed", 8, 1.2)},
                                     {CallAt("seed0", 8)});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/replies.h"
 #include "pipeline/population.h"
 #include "report/record_facts.h"
 
@@ -21,7 +22,7 @@ void AddCost(const CallRecord& call, Cost* cost) {
 
 // Calls that made a candidate: its own, the one that was asked again, and the analysis behind an algorithm.
 bool Made(const CallRecord& call, const CandidateRecord& candidate) {
-  if (call.key == candidate.key || call.key == candidate.key + ".again") return true;
+  if (call.key == CallKeyOf(candidate.key) || call.key == candidate.key + ".again") return true;
   const std::string analysis = candidate.parent_key + ".analysis";
   return candidate.phase == "algorithm" && (call.key == analysis || call.key == analysis + ".again");
 }
