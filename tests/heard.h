@@ -44,6 +44,14 @@ class HeardModel : public Model {
     listener_.step();
     return reply;
   }
+  // One question with several replies.
+  ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override {
+    listener_.step();
+    listener_.asked("call " + request.key);
+    ModelReply reply = model_.AskForSeveral(request, n, progress);
+    listener_.step();
+    return reply;
+  }
   std::string name() const override { return model_.name(); }
   bool order_matters() const override { return model_.order_matters(); }
   void MarkAnswered(const std::string& call_type, const std::string& key) override {

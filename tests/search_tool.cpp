@@ -26,6 +26,7 @@
 #include "base/files.h"
 #include "heard.h"
 #include "model/http_model.h"
+#include "report/best_so_far.h"
 #include "search_world.h"
 
 namespace hone {
@@ -33,24 +34,13 @@ namespace {
 
 using namespace search_world;
 
-// Best so far after each call: a candidate counts with the call that made it.
 Result<Json> Story(RunStore& store, const RunRecord& run) {
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all, store.Candidates(run.id));
   HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store.CallSummaries(run.id));
-  Json best = Json::array();
-  Json dollars = Json::array();
+  const CostCurve curve = BestSoFar(all, calls);
   Json types = Json::object();
-  double reached = 1;
-  double spent = 0;
-  for (const CallRecord& call : calls) {
-    for (const CandidateRecord& one : all)
-      if (one.key == call.key && one.accepted()) reached = std::max(reached, one.vs_best);
-    spent += call.cost_usd;
-    best.push_back(reached);
-    dollars.push_back(spent);
-    types[call.call_type] = GetInt(types, call.call_type.c_str()) + 1;
-  }
-  return Json({{"best", best}, {"dollars", dollars}, {"types", types}});
+  for (const CallRecord& call : calls) types[call.call_type] = GetInt(types, call.call_type.c_str()) + 1;
+  return Json({{"best", curve.best}, {"dollars", curve.usd}, {"types", types}});
 }
 
 // As WorldModel charges: by what comes out.

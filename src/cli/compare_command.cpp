@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/policy_sides.h"
 #include "report/comparison.h"
 #include "store/run_result.h"
 #include "store/run_store.h"
@@ -17,6 +18,7 @@ namespace {
 struct CompareFlags {
   std::vector<std::string> what;
   std::string language = "en";
+  bool policies = false;
   bool json = false;
   bool markdown = false;
 };
@@ -80,6 +82,12 @@ void Print(const Comparison& compared, const CompareFlags& flags) {
 
 Result<int> Compare(const CompareFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
+  HONE_ASSIGN_OR_RETURN(const bool lists, NameLists(*store, flags.what));
+  if (flags.policies || lists) {
+    HONE_ASSIGN_OR_RETURN(const auto policies, ReadPolicySides(*store, flags.what));
+    Print(ComparePolicies(policies[0], policies[1]), flags);
+    return 0;
+  }
   std::vector<Side> sides;
   for (const std::string& what : flags.what) {
     HONE_ASSIGN_OR_RETURN(Side side, Resolve(*store, what));
@@ -115,18 +123,30 @@ Result<int> Compare(const CompareFlags& flags) {
 
 void AddCompareCommand(CommandTable& table) {
   Command& command = table.Add(
-      "compare", "Compare runs, two candidates or two suites, and say which differences are significant");
+      "compare",
+      "Compare runs, candidates, suites or two ways to search, and say which differences are significant");
   auto flags = std::make_shared<CompareFlags>();
-  command.Add("WHAT", &flags->what, "Runs (R3, a name, last), candidates (R3:seed0) or suites")
+  command
+      .Add("WHAT", &flags->what,
+           "Runs (R3, a name, last), candidates (R3:seed0) or suites; for a policy a list of runs and suites "
+           "(R1,R2 or R1-R5,R8)")
       .Required()
       .Times(2, 64);
+  command.Add("--policies", &flags->policies,
+              "Compare two ways to search at equal cost: the best so far per model call and per dollar over "
+              "all runs of each side. Lists imply it");
   command.Add("--json", &flags->json, "Print the comparison as JSON");
   command.Add("--md", &flags->markdown, "Print the comparison as Markdown").Excludes("--json");
   command.Add("--lang", &flags->language, kLanguageHelp).OneOf({"en", "zh"});
   command.Note("A difference in speed is significant when the 95% confidence intervals do not overlap.");
+  command.Note(
+      "Policies are compared by the ratio of their best so far over the same tasks, with a 95% bootstrap "
+      "interval; a difference is told only where it leaves 1 out.");
   command.Example("hone compare R3 R4");
   command.Example("hone compare R3:seed0 R4:seed1.repair1");
   command.Example("hone compare suite-monday suite-tuesday --md");
+  command.Example("hone compare --policies suite-classic suite-population", "which search is better");
+  command.Example("hone compare R10-R14 R20-R24", "the same, several runs a side");
   command.Runs([flags] { return Compare(*flags); });
 }
 

@@ -6,8 +6,10 @@
 #include "cli/live_line.h"
 #include "model/prompt.h"
 #include "model/replay.h"
+#include "model/replies.h"
 #include "model/usage.h"
 #include "pipeline/candidate_judge.h"
+#include "pipeline/run_options.h"
 #include "store/run_store.h"
 
 namespace hone {
@@ -37,10 +39,25 @@ Result<int> ExportReplay(const std::string& what, const std::string& folder) {
     one.reply.message = call.error;
     one.reply.usage = call;
     recorded.push_back(std::move(one));
+    const std::vector<ReplyChoice> more = RepliesFrom(call.more_replies);
+    for (size_t i = 0; i < more.size(); ++i) {
+      RecordedCall further;
+      further.call_type = call.call_type;
+      further.key = ReplyKey(call.key, static_cast<int>(i + 2));
+      further.reply.text = more[i].text;
+      further.reply.thinking = more[i].thinking;
+      further.reply.finish_reason = more[i].finish_reason;
+      further.reply.model = call.model;
+      // The first one has what the call used.
+      further.reply.usage.price_known = true;
+      recorded.push_back(std::move(further));
+    }
   }
   HONE_RETURN_IF_ERROR(WriteReplay(folder, recorded));
-  fmt::print("{} replies in {}\nto replay them: hone optimize {} --proposer replay:{}\n", recorded.size(),
-             folder, run.task_path, folder);
+  const Result<Json> options = ParseJson(run.options);
+  const int replies = options.ok() ? RunOptionsFromJson(*options).replies : 1;
+  fmt::print("{} replies in {}\nto replay them: hone optimize {} --proposer replay:{}{}\n", recorded.size(),
+             folder, run.task_path, folder, replies > 1 ? fmt::format(" --replies {}", replies) : "");
   return 0;
 }
 

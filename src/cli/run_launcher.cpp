@@ -131,6 +131,11 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Positive()
       .Placeholder("MINUTES");
   command.Add("--seeds", &flags->run.seeds, "Candidates to start from").Between(0, 64);
+  command
+      .Add("--replies", &flags->run.replies,
+           "Replies to ask a model for, in one request where the server can, when a new or a better file is "
+           "wanted; each becomes a candidate")
+      .Between(1, 16);
   command.Add("--repairs", &flags->run.repairs, "Most attempts to repair a candidate that fails")
       .Between(0, 20);
   command.Add("--no-analysis", &flags->no_analysis,

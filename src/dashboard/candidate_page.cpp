@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "dashboard/pages.h"
 #include "dashboard/views.h"
+#include "model/replies.h"
 #include "report/html_fragments.h"
 #include "report/usage_words.h"
 
@@ -16,7 +17,14 @@ namespace {
 
 constexpr size_t kMostText = 200'000;
 
-Json CallValues(const CallRecord& call) {
+// `key`: of the candidate, which names one of several replies.
+Json CallValues(CallRecord call, const std::string& key) {
+  const std::vector<ReplyChoice> more = RepliesFrom(call.more_replies);
+  const size_t number = static_cast<size_t>(ReplyNumberOf(key));
+  if (number > 1 && number <= more.size() + 1) {
+    call.reply = more[number - 2].text;
+    call.thinking = more[number - 2].thinking;
+  }
   return {{"model", call.model},
           {"status", call.status},
           {"tokens", UsageWords(call)},
@@ -46,7 +54,7 @@ Result<HttpReply> Page(const PageContext& page, const std::string& id, const std
   const CandidateRecord& one = *found;
   if (page.request.HasQuery("download")) return FileReply(one.key + ".py", one.source);
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all, page.store.CandidateSummaries(run.id));
-  HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> call, page.store.Call(run.id, key));
+  HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> call, page.store.Call(run.id, CallKeyOf(key)));
   const Json record = JsonOrNull(one.json);
   const Json findings = JsonOrNull(one.findings);
 
@@ -65,7 +73,7 @@ Result<HttpReply> Page(const PageContext& page, const std::string& id, const std
   values["finding_count"] = findings.is_array() ? findings.size() : 0;
   values["stdout"] = GetString(GetMember(record, "measurement"), "stdout").substr(0, kMostText);
   values["has_call"] = call.has_value();
-  if (call) values["call"] = CallValues(*call);
+  if (call) values["call"] = CallValues(*call, key);
   values["children"] = Json::array();
   for (const CandidateRecord& each : all)
     if (each.parent_key == one.key) values["children"].push_back(CandidateValues(each, all, run.best_key));

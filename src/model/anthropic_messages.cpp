@@ -15,6 +15,7 @@ std::string FinishReason(const std::string& stop_reason) {
 class AnthropicMessages : public ChatApi {
  public:
   std::string_view endpoint() const override { return "/messages"; }
+  bool gives_several() const override { return false; }
 
   std::vector<std::pair<std::string, std::string>> Headers(const std::string& key) const override {
     std::vector<std::pair<std::string, std::string>> headers = {{"anthropic-version", "2023-06-01"}};

@@ -73,18 +73,30 @@ std::string ErrorText(const Json& document) {
   return message;
 }
 
-void SplitThinking(ChatTurn& turn) {
+std::vector<ChatChoice*> ChatTurn::choices() {
+  std::vector<ChatChoice*> all = {this};
+  for (ChatChoice& one : more) all.push_back(&one);
+  return all;
+}
+
+std::vector<const ChatChoice*> ChatTurn::choices() const {
+  std::vector<const ChatChoice*> all = {this};
+  for (const ChatChoice& one : more) all.push_back(&one);
+  return all;
+}
+
+void SplitThinking(ChatChoice& reply) {
   constexpr std::string_view kOpen = "<think>";
   constexpr std::string_view kClose = "</think>";
-  const size_t begin = turn.text.find_first_not_of(" \t\r\n");
+  const size_t begin = reply.text.find_first_not_of(" \t\r\n");
   const bool opened =
-      begin != std::string::npos && StartsWith(std::string_view(turn.text).substr(begin), kOpen);
-  const size_t close = turn.text.find(kClose);
-  if (!opened && (close == std::string::npos || !turn.thinking.empty())) return;
+      begin != std::string::npos && StartsWith(std::string_view(reply.text).substr(begin), kOpen);
+  const size_t close = reply.text.find(kClose);
+  if (!opened && (close == std::string::npos || !reply.thinking.empty())) return;
   const size_t from = opened ? begin + kOpen.size() : 0;
-  turn.thinking +=
-      Trim(std::string_view(turn.text).substr(from, close == std::string::npos ? close : close - from));
-  turn.text = close == std::string::npos ? "" : std::string(Trim(turn.text.substr(close + kClose.size())));
+  reply.thinking +=
+      Trim(std::string_view(reply.text).substr(from, close == std::string::npos ? close : close - from));
+  reply.text = close == std::string::npos ? "" : std::string(Trim(reply.text.substr(close + kClose.size())));
 }
 
 }  // namespace hone

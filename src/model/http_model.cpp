@@ -10,7 +10,9 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "model/api_key.h"
+#include "model/chat_listener.h"
 #include "model/rate_limiter.h"
+#include "model/replies.h"
 #include "model/reply_check.h"
 #include "model/usage.h"
 
@@ -48,7 +50,18 @@ struct Attempt {
   bool declined = false;  // the model will not
   bool looped = false;
   std::optional<double> retry_after;
+  int64_t estimate = -1;  // of all that was generated, where the server does not tell; -1: not needed
+
+  bool something_came() const { return estimate > 0 || !turn.text.empty() || !turn.thinking.empty(); }
 };
+
+// All replies of an answer, of use or not: the prompt is billed once, and each reply as it came.
+int64_t EstimateReplies(const ChatTurn& turn) {
+  int64_t tokens = 0;
+  for (const ChatChoice* one : turn.choices())
+    tokens += EstimateTokens(one->text) + EstimateTokens(one->thinking);
+  return tokens;
+}
 
 class HttpModel : public Model {
  public:
@@ -56,10 +69,12 @@ class HttpModel : public Model {
       : options_(std::move(options)), api_(std::move(api)), url_(std::move(url)), key_(std::move(key)) {
     dialect_.max_tokens = options_.max_output_tokens;
     dialect_.max_completion_tokens = url_.host == "api.openai.com";
+    dialect_.several = api_->gives_several();
   }
 
   std::string name() const override { return options_.model; }
   ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override;
+  ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override;
 
  private:
   friend class Conversation;
@@ -67,8 +82,8 @@ class HttpModel : public Model {
     std::lock_guard lock(mutex_);
     return dialect_;
   }
-  bool Adapt(int status, const std::string& words, bool structured, ChatDialect& used) {
-    if (!AdaptDialect(status, words, structured, used)) return false;
+  bool Adapt(int status, const std::string& words, const ChatRequest& asked, ChatDialect& used) {
+    if (!AdaptDialect(status, words, !asked.schema.empty(), used, asked.replies > 1)) return false;
     std::lock_guard lock(mutex_);
     dialect_ = used;
     return true;
@@ -87,8 +102,9 @@ class HttpModel : public Model {
 // One call of Ask: the messages so far, and the reply as it grows over attempts and continuations.
 class Conversation {
  public:
-  Conversation(HttpModel& model, const ModelRequest& request, const ModelProgress& progress)
+  Conversation(HttpModel& model, const ModelRequest& request, const ModelProgress& progress, int replies)
       : model_(model), request_(request), progress_(progress) {
+    chat_.replies = replies;
     reply_.attempts = 0;
     reply_.usage.price_known = true;
     reply_.model = model.options_.model;
@@ -101,10 +117,16 @@ class Conversation {
       reply_.usage.price_known = model_.options_.prices.Find(reply_.model).has_value();
     reply_.text = ReplyWithoutKey(std::move(reply_.text), model_.key_.value);
     reply_.thinking = ReplyWithoutKey(std::move(reply_.thinking), model_.key_.value);
+    for (ReplyChoice& one : reply_.more) {
+      one.text = ReplyWithoutKey(std::move(one.text), model_.key_.value);
+      one.thinking = ReplyWithoutKey(std::move(one.thinking), model_.key_.value);
+    }
     reply_.message = Clean(std::move(reply_.message));
     reply_.seconds = watch.seconds();
     return std::move(reply_);
   }
+  // Replies that the server sent, whatever use they were.
+  int came() const { return came_; }
 
  private:
   void Converse() {
@@ -115,6 +137,7 @@ class Conversation {
     chat_.schema = request_.schema;
     chat_.schema_name = request_.call_type;
     if (!Exchange()) return;
+    chat_.replies = 1;  // only the first reply is gone on with
     // Half an object cannot be gone on with: a schema begins anew.
     const int most = request_.schema.empty() ? model_.options_.max_continuations : 0;
     for (int i = 0; i < most && reply_.finish_reason == "length"; ++i) {
@@ -150,18 +173,18 @@ class Conversation {
       ++reply_.attempts;
       Attempt attempt = Try(dialect, std::move(ticket));
       if (attempt.failure == ModelFailure::kNone) {
-        Account(attempt.turn);
+        Account(attempt);
         reply_.text = std::move(attempt.turn.text);
         reply_.thinking += attempt.turn.thinking;
         reply_.finish_reason = attempt.turn.finish_reason;
+        for (ChatChoice& one : attempt.turn.more)
+          reply_.more.push_back({std::move(one.text), std::move(one.thinking), one.finish_reason});
         if (!attempt.turn.model.empty()) reply_.model = Clean(attempt.turn.model);
         return true;
       }
       // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
       // was lost on the way.
-      if (attempt.prompt_taken || attempt.declined || !attempt.turn.text.empty() ||
-          !attempt.turn.thinking.empty())
-        Account(attempt.turn);
+      if (attempt.prompt_taken || attempt.declined || attempt.something_came()) Account(attempt);
       if (attempt.ask_otherwise && ++other_ways <= kMaxOtherWays) {
         Note(attempt.what + ", asked in another way");
         continue;
@@ -234,7 +257,10 @@ class Conversation {
     HttpLimits limits = model_.options_.limits;
     limits.total_seconds = std::min(limits.total_seconds, request_.deadline.seconds_left());
 
-    Listener listener(*this, attempt.turn);
+    attempt.turn.wanted = chat_.replies;
+    ChatListener listener(
+        *model_.api_, model_.options_.max_reply_bytes, [this](std::string_view piece) { Heard(piece); },
+        attempt.turn);
     const HttpAnswer answer = Post(post, limits, [&](const HttpAnswer& head, std::string_view piece) {
       ticket.Answered(head.status, head.headers);
       return listener.Hear(head, piece);
@@ -242,94 +268,16 @@ class Conversation {
     if (answer.status != 0) ticket.Answered(answer.status, answer.headers);
     if (answer.status != 0) model_.ever_answered_ = true;
     // A reply that has said its last word is whole, however the connection ended.
-    if (answer.trouble != HttpTrouble::kNone && listener.verdict == Listener::Verdict::kGood &&
-        !attempt.turn.ended)
+    const std::vector<ChatChoice*> replies = attempt.turn.choices();
+    const bool some_ended =
+        std::any_of(replies.begin(), replies.end(), [](const ChatChoice* one) { return one->ended; });
+    if (answer.trouble != HttpTrouble::kNone && listener.verdict() == ChatListener::Verdict::kGood &&
+        !some_ended)
       return FromTrouble(std::move(attempt), answer);
     if (answer.status / 100 != 2) return FromStatus(std::move(attempt), answer, dialect);
     listener.Finish();
     return FromListener(std::move(attempt), listener);
   }
-
-  // Takes the pieces of a good answer: events as they come, or one document at the end.
-  struct Listener {
-    enum class Verdict { kGood, kGarbled, kTooLarge, kError, kLooping };
-
-    Listener(Conversation& owner, ChatTurn& turn) : owner(owner), turn(turn) {}
-
-    bool Hear(const HttpAnswer& head, std::string_view piece) {
-      if (!streaming.has_value()) {
-        body += piece;
-        const auto type = head.headers.find("content-type");
-        const std::string_view start = Trim(body);
-        if (type != head.headers.end() && Contains(ToLower(type->second), "event-stream"))
-          streaming = true;
-        else if (start.size() >= 6)
-          streaming = StartsWith(start, "data:") || StartsWith(start, "event:");
-        else
-          return true;
-        if (!*streaming) return true;
-        return Events(std::exchange(body, ""));
-      }
-      if (*streaming) return Events(piece);
-      body += piece;
-      // Escapes and field names make a document longer than its text, by less than this.
-      return body.size() <= 2 * Limit() + (64u << 10) || Stop(Verdict::kTooLarge);
-    }
-
-    bool Events(std::string_view piece) {
-      const bool more = events.Add(piece, [this](const SseEvent& event) { return Event(event); });
-      return more && (events.pending_bytes() <= 2 * Limit() || Stop(Verdict::kTooLarge));
-    }
-
-    bool Event(const SseEvent& event) {
-      const size_t text = turn.text.size();
-      const size_t thinking = turn.thinking.size();
-      if (!owner.model_.api_->ReadEvent(event, turn)) return Stop(Verdict::kGarbled);
-      if (!turn.error.empty()) return Stop(Verdict::kError);
-      if (turn.text.size() + turn.thinking.size() > Limit()) return Stop(Verdict::kTooLarge);
-      owner.Heard(std::string_view(turn.text).substr(text));
-      owner.Heard(std::string_view(turn.thinking).substr(thinking));
-      if (said.Add(std::string_view(turn.text).substr(text)) ||
-          thought.Add(std::string_view(turn.thinking).substr(thinking)))
-        return Stop(Verdict::kLooping);
-      return !turn.nothing_follows;
-    }
-
-    void Finish() {
-      if (verdict != Verdict::kGood) return;
-      if (streaming.value_or(false)) {
-        events.Finish([this](const SseEvent& event) { return Event(event); });
-        return;
-      }
-      Result<Json> document = ParseServerJson(body);
-      if (!document.ok() || !owner.model_.api_->ReadDocument(*document, turn)) {
-        Stop(Verdict::kGarbled);
-      } else if (!turn.error.empty()) {
-        Stop(Verdict::kError);
-      } else if (turn.text.size() + turn.thinking.size() > Limit()) {
-        Stop(Verdict::kTooLarge);
-      } else {
-        owner.Heard(turn.text);
-        owner.Heard(turn.thinking);
-        if (said.Add(turn.text) || thought.Add(turn.thinking)) Stop(Verdict::kLooping);
-      }
-    }
-
-    bool Stop(Verdict why) {
-      verdict = why;
-      return false;
-    }
-    size_t Limit() const { return owner.model_.options_.max_reply_bytes; }
-
-    Conversation& owner;
-    ChatTurn& turn;
-    Verdict verdict = Verdict::kGood;
-    std::optional<bool> streaming;
-    std::string body;
-    SseReader events;
-    LoopWatch said;
-    LoopWatch thought;
-  };
 
   static Attempt Failed(Attempt attempt, ModelFailure failure, std::string what, std::string message) {
     attempt.failure = failure;
@@ -379,7 +327,7 @@ class Conversation {
                     fmt::format("{} from {}: {} (this model takes no --reasoning-effort {}; leave it out)",
                                 what, model_.url_.Authority(), Quote(words), chat_.effort));
     attempt.refused = answer.status == 429 || answer.status == 503 || answer.status == 529;
-    attempt.ask_otherwise = model_.Adapt(answer.status, words, !request_.schema.empty(), dialect);
+    attempt.ask_otherwise = model_.Adapt(answer.status, words, chat_, dialect);
     const ServerError error = ClassifyServerError(answer.status, words);
     attempt.retry = error.retry;
     if (const auto header = answer.headers.find("retry-after"); header != answer.headers.end())
@@ -400,37 +348,47 @@ class Conversation {
     return Contains(low, "effort") || (Contains(low, "output_config") && !schema_too);
   }
 
-  Attempt FromListener(Attempt attempt, const Listener& listener) {
-    using Verdict = Listener::Verdict;
+  Attempt FromListener(Attempt attempt, const ChatListener& listener) {
+    using Verdict = ChatListener::Verdict;
     ChatTurn& turn = attempt.turn;
     const std::string where = model_.url_.Display();
-    if (listener.verdict == Verdict::kTooLarge)
+    if (listener.verdict() == Verdict::kTooLarge)
       return Failed(std::move(attempt), ModelFailure::kTooLarge, "reply too large",
                     fmt::format("the reply is over the limit of {}; lower --max-output-tokens",
-                                HumanBytes(static_cast<double>(listener.Limit()))));
-    if (listener.verdict == Verdict::kError) {
+                                HumanBytes(static_cast<double>(listener.limit()))));
+    if (listener.verdict() == Verdict::kError) {
       const ServerError error = ClassifyServerError(200, turn.error);
       attempt.retry = error.retry;
       return Failed(std::move(attempt), error.failure, "error in the stream",
                     Sentence(error.failure, "an error in the stream", turn.error));
     }
     attempt.retry = true;
-    if (listener.verdict == Verdict::kLooping) {
+    if (listener.verdict() == Verdict::kLooping) {
       attempt.bad_reply = attempt.looped = true;
       return Failed(std::move(attempt), ModelFailure::kBadReply, "endless repetition",
                     "the model repeats the same lines without end; try another model, or --temperature");
     }
-    if (listener.verdict == Verdict::kGarbled) {
+    if (listener.verdict() == Verdict::kGarbled) {
       attempt.bad_reply = true;
       return Failed(std::move(attempt), ModelFailure::kBadReply, "garbled reply",
                     where + " sends something that this API does not; is --api-base right, and --api-style?");
+    }
+    bool all_ended = true;
+    for (ChatChoice* one : turn.choices()) {
+      all_ended = all_ended && one->ended;
+      if (one->ended) SplitThinking(*one);
+    }
+    if (chat_.replies > 1) {
+      if (!all_ended || turn.completion_tokens < 0) attempt.estimate = EstimateReplies(turn);
+      came_ = static_cast<int>(turn.choices().size());
+      const std::string dropped = KeepRepliesOfUse(turn);
+      if (!dropped.empty() && IsOfUse(turn)) Note(fmt::format("of {} replies not used: {}", came_, dropped));
     }
     if (!turn.ended) {
       attempt.prompt_taken = true;
       return Failed(std::move(attempt), ModelFailure::kUnreachable, "connection lost",
                     where + " ended its reply in the middle");
     }
-    SplitThinking(turn);
     if (turn.declined) {
       attempt.retry = false;
       attempt.declined = true;
@@ -476,7 +434,8 @@ class Conversation {
 
   std::string Clean(std::string text) const { return WithoutKey(std::move(text), model_.key_.value); }
 
-  void Account(const ChatTurn& turn) {
+  void Account(const Attempt& attempt) {
+    const ChatTurn& turn = attempt.turn;
     Usage usage;
     usage.prompt_tokens = turn.prompt_tokens;
     usage.completion_tokens = turn.completion_tokens;
@@ -489,8 +448,8 @@ class Conversation {
         usage.prompt_tokens += EstimateTokens(message.text) + 4;
       usage.estimated = true;
     }
-    if (turn.completion_tokens < 0 || !turn.ended) {
-      usage.completion_tokens = EstimateTokens(turn.text) + EstimateTokens(turn.thinking);
+    if (attempt.estimate >= 0 || turn.completion_tokens < 0 || !turn.ended) {
+      usage.completion_tokens = attempt.estimate >= 0 ? attempt.estimate : EstimateReplies(turn);
       usage.estimated = true;
     }
     model_.options_.prices.Charge(model_.options_.model, usage);
@@ -522,12 +481,41 @@ class Conversation {
   ChatRequest chat_;
   TokenCounter heard_;
   ModelReply reply_;
+  int came_ = 0;
   bool explained_ = false;  // what this is, to a model that declined
   bool warned_ = false;     // one that repeated itself
 };
 
 ModelReply HttpModel::Ask(const ModelRequest& request, const ModelProgress& progress) {
-  return Conversation(*this, request, progress).Run();
+  return Conversation(*this, request, progress, 1).Run();
+}
+
+// In one request where the server can. A server may refuse that, or give fewer without a word: what is
+// missing is asked for one by one, and one that gave a single reply is not asked for several again.
+ModelReply HttpModel::AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) {
+  if (n <= 1) return Ask(request, progress);
+  if (!dialect().several) return Model::AskForSeveral(request, n, progress);
+  const Stopwatch watch;
+  Conversation together(*this, request, progress, n);
+  std::vector<ModelReply> replies = {together.Run()};
+  const int missing = n - together.came();
+  if (!replies[0].ok() || missing <= 0) return std::move(replies[0]);
+  if (together.came() == 1) {
+    const std::lock_guard lock(mutex_);
+    dialect_.several = false;
+  }
+  const std::string note = fmt::format(
+      "{} of {} replies came in one request, the others are asked for one by one", together.came(), n);
+  if (progress.note) progress.note(note);
+  replies[0].notes.push_back(note);
+  ModelProgress others = progress;
+  const int64_t so_far = replies[0].usage.completion_tokens;
+  if (progress.tokens) others.tokens = [&](int64_t tokens) { progress.tokens(so_far + tokens); };
+  for (ModelReply& one : AskApart(request, together.came() + 1, missing, others))
+    replies.push_back(std::move(one));
+  ModelReply merged = MergeReplies(std::move(replies));
+  merged.seconds = watch.seconds();
+  return merged;
 }
 
 std::string DefaultBase(const std::string& model, ApiStyle style) {
@@ -555,6 +543,8 @@ Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options) {
     return Error{ErrorKind::kUsage,
                  "no model was named; give one with --model, for example --model gpt-5.4-mini"};
   if (options.api_base.empty()) options.api_base = DefaultBase(options.model, options.style);
+  if (options.extra.is_object() && options.extra.contains("n"))
+    return Error{ErrorKind::kUsage, "ask for several replies with --replies, not with n in --request-extra"};
   HONE_ASSIGN_OR_RETURN(const Url base, ParseUrl(options.api_base));
   // A gateway may serve a claude under either API; where its address does not tell, the name does.
   bool anthropic = options.style == ApiStyle::kAnthropic;

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "model/replies.h"
+
 namespace hone {
 
 namespace {
@@ -70,13 +72,18 @@ Error ModelReply::ToError() const {
   return Error{Row(failure).kind, message};
 }
 
-std::vector<ModelReply> Model::AskSeveral(const ModelRequest& request, int n, const ModelProgress& progress) {
-  std::vector<ModelReply> replies(static_cast<size_t>(std::max(n, 0)));
+ModelReply Model::AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) {
+  return MergeReplies(AskApart(request, 1, std::max(1, n), progress));
+}
+
+std::vector<ModelReply> Model::AskApart(const ModelRequest& request, int first_number, int count,
+                                        const ModelProgress& progress) {
+  std::vector<ModelReply> replies(static_cast<size_t>(std::max(count, 0)));
   std::mutex mutex;
   std::vector<int64_t> tokens(replies.size(), 0);
   const auto ask = [&](size_t i) {
     ModelRequest one = request;
-    if (i > 0) one.key += ".n" + std::to_string(i + 1);
+    one.key = ReplyKey(request.key, first_number + static_cast<int>(i));
     ModelProgress mine;
     if (progress.note)
       mine.note = [&](const std::string& note) {
@@ -89,7 +96,12 @@ std::vector<ModelReply> Model::AskSeveral(const ModelRequest& request, int n, co
         tokens[i] = so_far;
         progress.tokens(std::accumulate(tokens.begin(), tokens.end(), int64_t{0}));
       };
-    replies[i] = Ask(one, mine);
+    try {
+      replies[i] = Ask(one, mine);
+    } catch (const std::exception& error) {
+      replies[i].failure = ModelFailure::kUnreachable;
+      replies[i].message = error.what();
+    }
   };
   std::vector<std::thread> threads;
   for (size_t i = 0; i < replies.size(); ++i) {

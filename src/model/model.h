@@ -53,6 +53,13 @@ ModelFailure FailureFromName(std::string_view name);
 // True if the next call would fail for the same reason. Otherwise only this branch ends.
 bool StopsTheRun(ModelFailure failure);
 
+// One of several replies to one prompt.
+struct ReplyChoice {
+  std::string text;
+  std::string thinking;
+  std::string finish_reason;
+};
+
 struct ModelReply {
   ModelFailure failure = ModelFailure::kNone;
   std::string message;  // on failure: what happened and what to do about it
@@ -61,6 +68,7 @@ struct ModelReply {
   std::string thinking;
   Usage usage;  // of all attempts together, failed calls included
   std::string finish_reason;
+  std::vector<ReplyChoice> more;  // further replies to the same prompt, where several were asked for
   std::string model;
   double seconds = 0;
   int attempts = 1;
@@ -82,14 +90,19 @@ class Model {
   // Safe to call from several threads at once. Ends soon after Ctrl-C.
   virtual ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) = 0;
   virtual std::string name() const = 0;
-  // n replies to one prompt, one for each, failures included; side by side unless the order matters. They
-  // have the keys KEY, KEY.n2, KEY.n3... Progress is called from several threads, one at a time.
-  virtual std::vector<ModelReply> AskSeveral(const ModelRequest& request, int n,
-                                             const ModelProgress& progress);
+  // Up to n replies to one prompt as one answer (replies.h); fewer where some are of no use. By default n
+  // requests, with the keys KEY, KEY~2, KEY~3, side by side unless the order matters; then progress is called
+  // from several threads, one at a time.
+  virtual ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress);
   // True if the reply depends on the order of calls. Such a model gets one call at a time.
   virtual bool order_matters() const { return false; }
   // On resume: this call was answered before the run was interrupted and will not be asked again.
   virtual void MarkAnswered(const std::string& call_type, const std::string& key);
+
+ protected:
+  // So many requests, the first of which is for the reply with this number.
+  std::vector<ModelReply> AskApart(const ModelRequest& request, int first_number, int count,
+                                   const ModelProgress& progress);
 };
 
 }  // namespace hone

@@ -14,6 +14,7 @@ namespace {
 class OpenAiChat : public ChatApi {
  public:
   std::string_view endpoint() const override { return "/chat/completions"; }
+  bool gives_several() const override { return true; }
 
   std::vector<std::pair<std::string, std::string>> Headers(const std::string& key) const override {
     if (key.empty()) return {};
@@ -34,12 +35,14 @@ class OpenAiChat : public ChatApi {
     if (temperature && dialect.temperature) body["temperature"] = *temperature;
     if (!request.effort.empty()) body["reasoning_effort"] = request.effort;
     if (!request.schema.empty()) AskForData(request, dialect, body);
+    if (request.replies > 1 && dialect.several) body["n"] = request.replies;
     return body;
   }
 
   bool ReadEvent(const SseEvent& event, ChatTurn& turn) const override {
     if (Trim(event.data) == "[DONE]") {
-      turn.ended = turn.nothing_follows = true;
+      for (ChatChoice* reply : turn.choices()) reply->ended = true;
+      turn.nothing_follows = true;
       return true;
     }
     Result<Json> chunk = ParseServerJson(event.data);
@@ -48,7 +51,7 @@ class OpenAiChat : public ChatApi {
 
   bool ReadDocument(const Json& document, ChatTurn& turn) const override {
     if (!Read(document, "message", turn)) return false;
-    turn.ended = true;
+    for (ChatChoice* reply : turn.choices()) reply->ended = true;
     return true;
   }
 
@@ -95,24 +98,38 @@ class OpenAiChat : public ChatApi {
     if (usage.is_object()) {
       ReadUsage(usage, turn);
     }
-    if (choices.empty()) return true;
-    const Json& message = GetMember(choices[0], part);
-    turn.text += ContentText(GetMember(message, "content"));
+    for (size_t i = 0; i < choices.size(); ++i)
+      if (ChatChoice* reply = ReplyAt(choices[i], i, turn)) ReadChoice(choices[i], part, *reply);
+    return true;
+  }
+
+  // The pieces of several replies come in any order. Of a single reply the place in the list counts, because
+  // servers number it as they like.
+  static ChatChoice* ReplyAt(const Json& choice, size_t place, ChatTurn& turn) {
+    if (turn.wanted <= 1) return place == 0 ? &turn : nullptr;
+    const int64_t index = GetInt(choice, "index", static_cast<int64_t>(place));
+    if (index < 0 || index >= turn.wanted) return nullptr;
+    if (index == 0) return &turn;
+    if (turn.more.size() < static_cast<size_t>(index)) turn.more.resize(static_cast<size_t>(index));
+    return &turn.more[static_cast<size_t>(index) - 1];
+  }
+
+  static void ReadChoice(const Json& choice, const char* part, ChatChoice& reply) {
+    const Json& message = GetMember(choice, part);
+    reply.text += ContentText(GetMember(message, "content"));
     std::string thinking = ContentText(GetMember(message, "reasoning_content"));
     if (thinking.empty()) thinking = ContentText(GetMember(message, "reasoning"));
-    turn.thinking += thinking;
-    turn.refusal += GetString(message, "refusal");
+    reply.thinking += thinking;
+    reply.refusal += GetString(message, "refusal");
     // The only tool there is takes the reply. Its arguments come whole, or in pieces.
     const Json& calls = GetMember(message, "tool_calls");
     if (calls.is_array())
-      for (const Json& call : calls) turn.text += GetString(GetMember(call, "function"), "arguments");
-    const std::string reason = GetString(choices[0], "finish_reason");
-    if (!reason.empty()) {
-      turn.finish_reason = reason == "tool_calls" ? "stop" : reason;
-      turn.declined = reason == "content_filter" || reason == "refusal" || !turn.refusal.empty();
-      turn.ended = true;
-    }
-    return true;
+      for (const Json& call : calls) reply.text += GetString(GetMember(call, "function"), "arguments");
+    const std::string reason = GetString(choice, "finish_reason");
+    if (reason.empty()) return;
+    reply.finish_reason = reason == "tool_calls" ? "stop" : reason;
+    reply.declined = reason == "content_filter" || reason == "refusal" || !reply.refusal.empty();
+    reply.ended = true;
   }
 };
 

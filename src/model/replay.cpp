@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/replies.h"
 #include "model/usage.h"
 
 namespace hone {
@@ -79,6 +80,21 @@ class Replay : public Model {
     return reply;
   }
 
+  // As many as there are: those that were recorded for this very call, or the next ones of a recording
+  // without keys. Replies of other calls are left to them.
+  ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override {
+    std::vector<ModelReply> replies = {Ask(request, progress)};
+    for (int number = 2; number <= n && replies[0].ok(); ++number) {
+      ModelRequest further = request;
+      further.key = ReplyKey(request.key, number);
+      if (!Has(further.call_type, further.key)) continue;
+      replies.push_back(Ask(further, {}));
+      // An estimate counts the prompt, which was sent once.
+      if (replies.back().usage.estimated) replies.back().usage.prompt_tokens = 0;
+    }
+    return MergeReplies(std::move(replies));
+  }
+
   void MarkAnswered(const std::string& call_type, const std::string& key) override { Take(call_type, key); }
 
  private:
@@ -96,6 +112,13 @@ class Replay : public Model {
     }
     if (best != nullptr) best->used = true;
     return best;
+  }
+
+  bool Has(const std::string& call_type, const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(recordings_.begin(), recordings_.end(), [&](const Recording& each) {
+      return !each.used && each.call_type == call_type && (each.key.empty() || each.key == key);
+    });
   }
 
   std::string Exhausted(const std::string& call_type) const {

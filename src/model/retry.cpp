@@ -101,10 +101,25 @@ bool GiveUpStructure(const std::string& low, ChatDialect& dialect) {
   return true;
 }
 
+// "'n' : number must be at most 1", "Only one completion choice is allowed", "n must be 1 when using greedy
+// sampling".
+bool NamesReplies(const std::string& low) {
+  return StartsWith(low, "n ") || StartsWith(low, "n:") ||
+         SaysAny(low, {"'n'", "\"n\"", "`n`", "completion choice", "multiple choices", "number of choices",
+                       "multiple completions", "candidate_count", "candidatecount", " n must", "n > 1",
+                       "n = 1", "n=1", "parameter n ", "parameter: n"});
+}
+
 }  // namespace
 
-bool AdaptDialect(int status, const std::string& words, bool structured, ChatDialect& dialect) {
+bool AdaptDialect(int status, const std::string& words, bool structured, ChatDialect& dialect, bool several) {
   const std::string low = ToLower(words);
+  several = several && dialect.several;
+  // llama.cpp has said 500 to this.
+  if (several && (status == 400 || status == 422 || status == 500 || status == 501) && NamesReplies(low)) {
+    dialect.several = false;
+    return true;
+  }
   // A router says 404 when none of its servers knows tools, and a server without them may say 501.
   if (structured && (status == 404 || status == 501) && SaysAny(low, {"response_format", "tool", "schema"}))
     return GiveUpStructure(low, dialect);
@@ -143,6 +158,10 @@ bool AdaptDialect(int status, const std::string& words, bool structured, ChatDia
     return true;
   }
   // Not every server says what it does not know.
+  if (several) {
+    dialect.several = false;
+    return true;
+  }
   return structured && GiveUpStructure(low, dialect);
 }
 

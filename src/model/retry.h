@@ -36,7 +36,9 @@ struct ServerError {
 ServerError ClassifyServerError(int status, const std::string& words);
 
 // Changes the dialect if the server complains about a field that can be left out or named otherwise. Returns
-// true if there is something new to try. `structured`: the request asked for a reply by a schema.
-bool AdaptDialect(int status, const std::string& words, bool structured, ChatDialect& dialect);
+// true if there is something new to try. `structured`: the request asked for a reply by a schema; `several`:
+// for several replies.
+bool AdaptDialect(int status, const std::string& words, bool structured, ChatDialect& dialect,
+                  bool several = false);
 
 }  // namespace hone

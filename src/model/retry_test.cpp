@@ -109,6 +109,33 @@ TEST(Dialect, GivesUpOneRefusedFieldAtATimeAndThenNothing) {
   EXPECT_FALSE(AdaptDialect(400, "max_tokens: 8192 is wrong for reasons of its own", false, dialect));
 }
 
+TEST(Dialect, GivesUpSeveralRepliesWhereTheyAreRefusedOrNothingElseIsNamed) {
+  struct Row {
+    int status;
+    const char* words;
+    bool several;
+    bool another;
+    bool left;  // several replies may still be asked for
+  };
+  const Row rows[] = {
+      {400, "'n' : number must be at most 1", true, true, false},
+      {500, "Only one completion choice is allowed", true, true, false},
+      {422, "n must be 1 when using greedy sampling, got 4", true, true, false},
+      {400, "bad request", true, true, false},
+      {400, "Unrecognized argument: stream_options", true, true, true},
+      {400, "bad request", false, false, true},
+      {500, "internal error", true, false, true},
+      {401, "invalid_api_key", true, false, true},
+      {400, "maximum context length is 8192 tokens", true, false, true},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.words);
+    ChatDialect dialect;
+    EXPECT_EQ(AdaptDialect(row.status, row.words, false, dialect, row.several), row.another);
+    EXPECT_EQ(dialect.several, row.left);
+  }
+}
+
 TEST(Dialect, GivesUpTheWayOfAskingForDataThatIsNamed) {
   struct Row {
     int status;

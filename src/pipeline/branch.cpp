@@ -13,10 +13,9 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
     const std::string& key, const std::string& parent, const std::string& call_type,
     const std::string& repair_type, PromptInputs inputs, const std::optional<AnalysisRecord>& asked) {
   inputs.call_type = call_type;
-  HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> made, Propose(key, parent, inputs));
+  HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> made, ProposeAndJudge(key, parent, inputs));
   if (!made) return made;
-  HONE_ASSIGN_OR_RETURN(CandidateRecord current, Judge(*made));
-  HONE_ASSIGN_OR_RETURN(current, MendMechanically(current));
+  CandidateRecord current = *made;
   CandidateRecord best = current;
   Json history = Json::array();
   for (int repair = 1; repair <= options_.repairs; ++repair) {
@@ -31,10 +30,10 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
     inputs.verdict = VerdictFacts(current);
     inputs.history = history;
     inputs.first_message = mismatch;
-    HONE_ASSIGN_OR_RETURN(made, Propose(fmt::format("{}.repair{}", key, repair), current.key, inputs));
+    HONE_ASSIGN_OR_RETURN(made,
+                          ProposeAndJudge(fmt::format("{}.repair{}", key, repair), current.key, inputs));
     if (!made) break;
-    HONE_ASSIGN_OR_RETURN(current, Judge(*made));
-    HONE_ASSIGN_OR_RETURN(current, MendMechanically(current));
+    current = *made;
     if (IsRight(current) && (!IsRight(best) || current.vs_best > best.vs_best)) best = current;
   }
   return std::optional<CandidateRecord>(IsRight(best) ? best : current);

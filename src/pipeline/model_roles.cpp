@@ -18,6 +18,12 @@ class ModelWithRoles : public Model {
     if (reply.model.empty()) reply.model = model.name();
     return reply;
   }
+  ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override {
+    Model& model = For(request.call_type);
+    ModelReply reply = model.AskForSeveral(request, n, progress);
+    if (reply.model.empty()) reply.model = model.name();
+    return reply;
+  }
   std::string name() const override { return main_->name(); }
   bool order_matters() const override { return main_->order_matters() || repair_->order_matters(); }
   void MarkAnswered(const std::string& call_type, const std::string& key) override {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "model/replies.h"
 #include "model/tunables.h"
 #include "pipeline/prompt_facts.h"
 #include "pipeline/spine.h"
@@ -200,10 +201,7 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
     inputs.search["second_source"] = parents[1].source;
     inputs.search["second_result"] = ResultFacts(parents[1]);
   }
-  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made, Propose(key, first, inputs, second));
-  if (!made) return Ok();
-  HONE_ASSIGN_OR_RETURN(const CandidateRecord judged, Judge(*made));
-  HONE_RETURN_IF_ERROR(MendMechanically(judged));
+  HONE_RETURN_IF_ERROR(ProposeAndJudge(key, first, inputs, second));
   return Ok();
 }
 
@@ -231,11 +229,8 @@ Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
   inputs.verdict = VerdictFacts(parent);
   HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parent));
   inputs.profile = ProfileFacts(profile);
-  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made, Propose(key, parent.key, inputs));
-  if (!made) return Ok();
-  HONE_ASSIGN_OR_RETURN(CandidateRecord judged, Judge(*made));
-  HONE_ASSIGN_OR_RETURN(judged, MendMechanically(judged));
-  if (IsRight(judged)) HONE_RETURN_IF_ERROR(Search(judged, key));
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made, ProposeAndJudge(key, parent.key, inputs));
+  if (made && IsRight(*made)) HONE_RETURN_IF_ERROR(Search(*made, key));
   return Ok();
 }
 
@@ -293,10 +288,14 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
 // What its author said of it: the recipe's title, or the words before the code.
 Result<std::string> Spine::DescriptionOf(const CandidateRecord& candidate) {
   if (!candidate.title.empty()) return candidate.title;
+  const size_t number = static_cast<size_t>(ReplyNumberOf(candidate.key));
   for (const char* again : {".again", ""}) {
-    HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> call,
-                          recorder_.store().Call(recorder_.run().id, candidate.key + again));
-    if (call && call->status == "answered") return DescriptionIn(call->reply);
+    HONE_ASSIGN_OR_RETURN(
+        const std::optional<CallRecord> call,
+        recorder_.store().Call(recorder_.run().id, CallKeyOf(candidate.key) + (number == 1 ? again : "")));
+    if (!call || call->status != "answered") continue;
+    const std::vector<ReplyChoice> more = RepliesFrom(call->more_replies);
+    if (number <= more.size() + 1) return DescriptionIn(number == 1 ? call->reply : more[number - 2].text);
   }
   return std::string();
 }

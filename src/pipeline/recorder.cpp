@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/unfinished_files.h"
+#include "model/replies.h"
 #include "model/usage.h"
 #include "store/record_io.h"
 
@@ -147,8 +148,10 @@ void Recorder::WriteFiles(const CallRecord& call) {
   Write("llm/" + name + ".prompt.txt", call.system + "\n\n" + call.prompt);
   // What an agent printed is of interest however it ended.
   if (call.status == "answered" || call.call_type == "agent") {
-    Write("llm/" + name + ".reply.txt", call.reply);
-    if (!call.thinking.empty()) Write("llm/" + name + ".thinking.txt", call.thinking);
+    const std::vector<ReplyChoice> more = RepliesFrom(call.more_replies);
+    const std::string thinking = AllTexts(call.thinking, more, &ReplyChoice::thinking);
+    Write("llm/" + name + ".reply.txt", AllTexts(call.reply, more, &ReplyChoice::text));
+    if (!thinking.empty()) Write("llm/" + name + ".thinking.txt", thinking);
   }
   if (call.status != "answered" && call.status != "running")
     Write("llm/" + name + ".error.txt", call.status + ": " + call.error + "\n");

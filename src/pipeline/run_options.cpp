@@ -47,6 +47,7 @@ Json ToJson(const RunOptions& options) {
           {"search", options.search},
           {"patience", options.patience},
           {"breadth", options.breadth},
+          {"replies", options.replies},
           {"seed_from", options.seed_from},
           {"agent_minutes", options.agent_minutes},
           {"files", options.files},
@@ -79,6 +80,7 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.search = GetString(json, "search", options.search);
   options.patience = static_cast<int>(GetInt(json, "patience", options.patience));
   options.breadth = static_cast<int>(GetInt(json, "breadth", options.breadth));
+  options.replies = static_cast<int>(GetInt(json, "replies", options.replies));
   options.seed_from = Texts(GetMember(json, "seed_from"));
   options.files = Texts(GetMember(json, "files"));
   options.search_seed = std::strtoull(GetString(json, "search_seed", "0").c_str(), nullptr, 10);

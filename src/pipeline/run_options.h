@@ -34,6 +34,7 @@ struct RunOptions {
   std::string search = "classic";      // or "population": the run goes on after tuning
   int patience = 24;                   // steps of the search without a gain, after which it ends
   int breadth = 1;                     // steps that are chosen at once, and made side by side
+  int replies = 1;                     // to a prompt that asks for a new or a better file
   std::vector<std::string> seed_from;  // names of runs whose best candidates are seeds here
   double agent_minutes = 30;           // what an agent may take, over all sittings
   std::vector<std::string> files;      // of the proposer "import": judged as they are

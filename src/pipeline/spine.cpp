@@ -8,7 +8,6 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "model/reply_check.h"
 #include "pipeline/best_file.h"
 #include "pipeline/kept_verdict.h"
 #include "pipeline/outcome.h"
@@ -25,22 +24,6 @@ void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
   if (!IsFromStore(record)) record["measurement"] = ToJson(judged.measurement);
   candidate->json = DumpJson(record);
 }
-
-// A call that was reserved is over, however it ended: it is in the store by then, or it does not count.
-class CallReservation {
- public:
-  CallReservation(std::mutex* mutex, int* under_way) : mutex_(mutex), under_way_(under_way) {}
-  CallReservation(const CallReservation&) = delete;
-  CallReservation& operator=(const CallReservation&) = delete;
-  ~CallReservation() {
-    const std::scoped_lock lock(*mutex_);
-    if (under_way_ != nullptr) --*under_way_;
-  }
-
- private:
-  std::mutex* mutex_;
-  int* under_way_;
-};
 
 }  // namespace
 
@@ -338,19 +321,6 @@ Status Spine::MayGoOn() {
   return Ok();
 }
 
-Status Spine::SpendOnModel() {
-  HONE_RETURN_IF_ERROR(MayGoOn());
-  const Budget& budget = options_.budget;
-  if (budget.tokens == 0 && budget.usd == 0) return Ok();
-  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
-  if (budget.tokens > 0 && usage.total() >= budget.tokens)
-    return StopRun("stopped", fmt::format("the budget of {} token{} is spent", budget.tokens,
-                                          budget.tokens == 1 ? "" : "s"));
-  if (budget.usd > 0 && usage.cost_usd >= budget.usd)
-    return StopRun("stopped", fmt::format("the budget of ${:g} is spent", budget.usd));
-  return Ok();
-}
-
 // A budget holds for all sittings together.
 Status Spine::CountEarlierEvaluations() {
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
@@ -394,76 +364,6 @@ PromptInputs Spine::Inputs(const std::string& call_type) const {
   return inputs;
 }
 
-// Taken before the call, so that calls side by side never make one too many.
-Status Spine::ReserveCall() {
-  const int most = options_.budget.calls;
-  if (most == 0) return Ok();
-  const std::scoped_lock lock(calls_mutex_);
-  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
-  if (usage.calls + calls_under_way_ >= most)
-    return StopRun("stopped", fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
-  ++calls_under_way_;
-  return Ok();
-}
-
-Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs) {
-  HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> kept,
-                        recorder_.store().Call(recorder_.run().id, key));
-  if (kept && kept->status == "answered") {
-    model_->MarkAnswered(inputs.call_type, key);
-    ModelReply reply;
-    reply.text = kept->reply;
-    reply.finish_reason = kept->finish_reason;
-    return reply;
-  }
-  std::unique_lock<std::mutex> turn(model_turn_, std::defer_lock);
-  if (options_.budget.tokens > 0 || options_.budget.usd > 0) turn.lock();
-  HONE_RETURN_IF_ERROR(SpendOnModel());
-  HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
-  HONE_RETURN_IF_ERROR(ReserveCall());
-  const CallReservation reserved(&calls_mutex_, options_.budget.calls > 0 ? &calls_under_way_ : nullptr);
-  ModelRequest request;
-  request.call_type = inputs.call_type;
-  request.system = prompt.system;
-  request.prompt = prompt.user;
-  request.schema = prompt.schema;
-  request.key = key;
-  request.deadline = deadline_;
-  recorder_.Doing(key, "asking " + model_->name());
-  ModelProgress progress;
-  progress.tokens = [&](int64_t tokens) { recorder_.Tokens(key, tokens); };
-  progress.note = [&](const std::string& note) { recorder_.Say(fmt::format("{}: {}", key, note)); };
-  const ModelReply reply = model_->Ask(request, progress);
-  recorder_.Doing(key, "");
-  if (reply.failure == ModelFailure::kNotOnRecord) return Error{ErrorKind::kNotFound, reply.message};
-  CallRecord call;
-  call.run_id = recorder_.run().id;
-  call.key = key;
-  call.created = UtcTimestamp();
-  call.call_type = inputs.call_type;
-  call.status = reply.ok() ? "answered" : std::string(FailureName(reply.failure));
-  call.model = reply.model.empty() ? model_->name() : reply.model;
-  call.system = prompt.system;
-  call.prompt = prompt.user;
-  call.reply = reply.text;
-  call.thinking = reply.thinking;
-  call.finish_reason = reply.finish_reason;
-  call.error = reply.message;
-  // What an earlier sitting paid for this question without an answer is paid all the same.
-  static_cast<Usage&>(call) = kept && kept->total() > 0 ? *kept + reply.usage : reply.usage;
-  call.seconds = reply.seconds;
-  call.attempts = reply.attempts;
-  // What Ctrl-C cut off was not answered: nothing of it is kept.
-  if (reply.failure != ModelFailure::kInterrupted) HONE_RETURN_IF_ERROR(recorder_.Keep(call));
-  if (reply.ok()) return reply;
-  if (reply.failure == ModelFailure::kInterrupted) return StopRun("stopped", InterruptedWords()).error();
-  if (reply.failure == ModelFailure::kOutOfTime) return StopOutOfTime();
-  if (StopsTheRun(reply.failure)) return StopRun("failed", reply.message).error();
-  HONE_RETURN_IF_ERROR(
-      recorder_.Decide("call:" + key, inputs.call_type, fmt::format("{}: {}", key, reply.message)));
-  return reply;
-}
-
 CandidateRecord Spine::MakeCandidate(const std::string& key, const std::string& parent,
                                      const std::string& phase, const std::string& source) const {
   CandidateRecord candidate = judge_.Describe(key, phase, source, task_.source);
@@ -471,63 +371,6 @@ CandidateRecord Spine::MakeCandidate(const std::string& key, const std::string& 
   candidate.parent_key = parent;
   candidate.proposer = recorder_.run().proposer;
   return candidate;
-}
-
-// Asks, takes the file out of the reply, asks once more when there is none. Nothing when the model could not
-// answer at all; a candidate that is no file counts as a failed one.
-Result<std::optional<CandidateRecord>> Spine::Propose(const std::string& key, const std::string& parent,
-                                                      const PromptInputs& inputs,
-                                                      const std::string& other_parent) {
-  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
-                        recorder_.store().Candidate(recorder_.run().id, key));
-  HONE_ASSIGN_OR_RETURN(ModelReply reply, Ask(key, inputs));
-  if (!reply.ok()) return std::optional<CandidateRecord>();
-  ReplyReading reading = ReadReply(reply.text, reply.finish_reason);
-  std::string send_back = reading.send_back;
-  if (send_back.empty()) {
-    HONE_ASSIGN_OR_RETURN(send_back, SaidBefore(*reading.file, parent));
-    // A candidate from before this rule stays what it was.
-    HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> asked,
-                          recorder_.store().Call(recorder_.run().id, key + ".again"));
-    if (kept && !asked) send_back.clear();
-  }
-  if (!send_back.empty()) {
-    PromptInputs again = inputs;
-    again.first_message = send_back;
-    HONE_ASSIGN_OR_RETURN(reply, Ask(key + ".again", again));
-    // A file that is not new, or not all there, is still one.
-    if (!reply.ok() && !reading.file) return std::optional<CandidateRecord>();
-    ReplyReading second = ReadReply(reply.text, reply.finish_reason);
-    if (second.file || !reading.file) reading = std::move(second);
-  }
-  const std::optional<std::string> source = std::move(reading.file);
-  if (kept) return kept;
-  CandidateRecord candidate = MakeCandidate(key, parent, inputs.call_type, source.value_or(reply.text));
-  candidate.other_parent_key = other_parent;
-  if (!source) {
-    candidate.verdict = NameOf(Decision::kRejected);
-    candidate.reason = "no-code";
-    candidate.detail = "two replies in a row held no Python file with a class ModelNew";
-  }
-  HONE_RETURN_IF_ERROR(recorder_.Keep(candidate));
-  return std::optional<CandidateRecord>(candidate);
-}
-
-// What to say about a file that its parent, or a parent of that, is already; else nothing. Candidates of
-// other branches do not count: which of them exist by now depends on the order in which replies come.
-Result<std::string> Spine::SaidBefore(const std::string& file, std::string parent) {
-  for (int depth = 0; !parent.empty() && depth < 100; ++depth) {
-    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> earlier,
-                          recorder_.store().Candidate(recorder_.run().id, parent));
-    if (!earlier) break;
-    if (Trim(earlier->source) == Trim(file))
-      return fmt::format(
-          "Your last reply is the same file as before, which was {}{}. Answer with a file that differs in "
-          "what was asked for.",
-          earlier->verdict, earlier->reason.empty() ? "" : " (" + earlier->reason + ")");
-    parent = earlier->parent_key;
-  }
-  return std::string();
 }
 
 CandidateFile Spine::FileOf(const CandidateRecord& candidate) const {

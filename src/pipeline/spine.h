@@ -101,12 +101,21 @@ class Spine {
   Result<std::string> DescriptionOf(const CandidateRecord& candidate);
   Result<Json> SearchFacts(const StepChoice& choice, int number);
 
-  // What every stage uses (spine.cpp). All of it is remembered by key.
-  Result<ModelReply> Ask(const std::string& key, const PromptInputs& inputs);
-  Result<std::optional<CandidateRecord>> Propose(const std::string& key, const std::string& parent,
-                                                 const PromptInputs& inputs,
-                                                 const std::string& other_parent = "");
+  // From a prompt to judged candidates (proposing.cpp). All of it is remembered by key.
+  Result<ModelReply> Ask(const std::string& key, const PromptInputs& inputs, int replies = 1);
+  Result<std::vector<CandidateRecord>> Propose(const std::string& key, const std::string& parent,
+                                               const PromptInputs& inputs, const std::string& other_parent);
+  Result<std::vector<CandidateRecord>> ProposeSeveral(const std::string& key, const std::string& parent,
+                                                      const std::string& call_type,
+                                                      const std::string& other_parent,
+                                                      const ModelReply& reply);
+  // The best of them; nothing if the model could not answer.
+  Result<std::optional<CandidateRecord>> ProposeAndJudge(const std::string& key, const std::string& parent,
+                                                         const PromptInputs& inputs,
+                                                         const std::string& other_parent = "");
   Result<std::string> SaidBefore(const std::string& file, std::string parent);
+
+  // What every stage uses (spine.cpp). All of it is remembered by key.
   Result<CandidateRecord> Judge(CandidateRecord candidate);
   Status ConfirmBest();
   Status SayWhereTimeWent();

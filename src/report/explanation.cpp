@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/model.h"
+#include "model/replies.h"
 #include "pipeline/outcome.h"
 #include "pipeline/rules.h"
 #include "report/causes.h"
@@ -67,6 +68,13 @@ bool IsAgainOf(const std::string& call, const std::string& key) {
   return call == key + ".again";
 }
 
+bool IsFirstOfCall(const CandidateRecord& one, const RunStory& story) {
+  const std::string call = CallKeyOf(one.key);
+  for (const CandidateRecord& other : story.candidates)
+    if (CallKeyOf(other.key) == call) return other.key == one.key;
+  return true;
+}
+
 TimelineRow RowOf(const CandidateRecord& one, const RunStory& story, const std::string& best_key) {
   TimelineRow row;
   row.phase = one.phase;
@@ -83,7 +91,9 @@ TimelineRow RowOf(const CandidateRecord& one, const RunStory& story, const std::
   for (const DecisionRecord& decision : story.decisions)
     if (decision.key == "left_out:" + one.key) row.note = TellingLine(decision.text);
   for (const CallRecord& call : story.calls) {
-    if (call.key != one.key && !IsAgainOf(call.key, one.key)) continue;
+    // Where a call has several replies, its cost stands beside the first candidate.
+    if (!(call.key == CallKeyOf(one.key) && IsFirstOfCall(one, story)) && !IsAgainOf(call.key, one.key))
+      continue;
     row.tokens += call.prompt_tokens + call.completion_tokens;
     row.ask_seconds += call.seconds;
   }
@@ -121,7 +131,7 @@ std::vector<TimelineRow> TimelineOf(const RunStory& story, const std::string& be
   for (const CandidateRecord& one : story.candidates) rows.push_back(RowOf(one, story, best_key));
   for (const CallRecord& call : story.calls) {
     const bool made_one = std::any_of(rows.begin(), rows.end(), [&](const TimelineRow& row) {
-      return row.key == call.key || (IsAgainOf(call.key, row.key) && call.call_type != "analysis");
+      return CallKeyOf(row.key) == call.key || (IsAgainOf(call.key, row.key) && call.call_type != "analysis");
     });
     if (made_one) continue;
     size_t behind = rows.size();

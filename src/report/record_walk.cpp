@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "model/replies.h"
 #include "pipeline/kept_verdict.h"
 #include "pipeline/spine.h"
 
@@ -108,6 +109,12 @@ class RecordModel : public Model {
       reply.failure =
           StopsTheRun(failure) || failure == ModelFailure::kOutOfTime ? ModelFailure::kBadReply : failure;
     }
+    return reply;
+  }
+  ModelReply AskForSeveral(const ModelRequest& request, int, const ModelProgress& progress) override {
+    ModelReply reply = Ask(request, progress);
+    const CallRecord* call = record_.Call(request.key);
+    if (reply.ok() && call != nullptr) reply.more = RepliesFrom(call->more_replies);
     return reply;
   }
   std::string name() const override { return record_.story().run.model; }

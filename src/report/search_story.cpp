@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/replies.h"
 #include "pipeline/population.h"
 #include "report/record_facts.h"
 
@@ -22,7 +23,7 @@ void AddCost(const CallRecord& call, Cost* cost) {
 }  // namespace
 
 std::vector<std::string> CallsThatMade(const CandidateRecord& candidate) {
-  std::vector<std::string> keys = {candidate.key, candidate.key + ".again"};
+  std::vector<std::string> keys = {CallKeyOf(candidate.key), candidate.key + ".again"};
   if (candidate.phase == "algorithm")
     for (const char* end : {".analysis", ".analysis.again"}) keys.push_back(candidate.parent_key + end);
   return keys;

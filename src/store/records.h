@@ -49,6 +49,7 @@ struct CallRecord : Usage {
   std::string system;
   std::string prompt;
   std::string reply;
+  std::string more_replies;  // further replies to the same prompt (model/replies.h): JSON, or empty
   std::string thinking;
   std::string finish_reason;
   std::string error;

@@ -40,6 +40,7 @@ const std::set<std::string>& LocalColumns() {
 
 std::vector<std::string> JsonColumns(const std::string& table) {
   if (table == "run") return ColumnsThat<RunRecord>(kHoldsJson);
+  if (table == "call") return ColumnsThat<CallRecord>(kHoldsJson);
   if (table == "candidate") return ColumnsThat<CandidateRecord>(kHoldsJson);
   return table == "decision" ? std::vector<std::string>{"json"} : std::vector<std::string>{};
 }

@@ -86,7 +86,46 @@ def killed_runs_and_suites(house):
     house.run("compare", "R11", "R12", "R7").expect(ACCEPTED, "3 runs side by side")
 
 
-CASES = [commands_say_what_golden_reports_say, killed_runs_and_suites]
+def two_ways_to_search(house):
+    """two policies over six tasks, by suite, by list and by range: who is better after how many calls, and nothing from three pairs"""
+    house.run("runs").expect(ACCEPTED)
+    with contextlib.closing(sqlite3.connect(house.folder / "data" / "hone.db", timeout=20)) as store, store:
+        for number, name in ((1, "careless"), (2, "careful")):
+            store.execute("INSERT INTO suite (id, name, created, options) VALUES (?, ?, 'now', '{}')", (number, name))
+
+    def of_task(number, faster):
+        def change(story):
+            story["run"]["task"] = "task%d" % number
+            for row in story["candidates"]:
+                if row["verdict"] == "accepted":
+                    row["vs_best"] = 1.5 + faster
+        return change
+
+    for number in range(1, 7):
+        load(house, "exhausted", number, suite=1, change=of_task(number, 0))
+        load(house, "repaired", 10 + number, suite=2, change=of_task(number, 0.1 * number))
+    made = house.run("compare", "--policies", "careless", "careful", "--json").expect(ACCEPTED).json()
+    require_equal((made["kind"], made["names"], made["pairs"], made["tasks"]), ("policies", ["careless", "careful"], 6, 6), "the comparison")
+    end = made["points"][-1]
+    require_equal((end["cost"], end["winner"], end["result"]), ("all", "careful", "b_better"), "the end")
+    require(1 < end["ci95"][0] <= end["ratio"] <= end["ci95"][1], "the interval: %r" % end)
+    require_equal(made["sides"][1]["results"]["accepted"], 6, "accepted runs")
+    calls = {point["at"]: point for point in made["points"] if point["cost"] == "calls"}
+    require_equal((calls[1]["best"], calls[1]["result"]), ([1, 1], "not_told"), "nothing is right after the first call")
+    words = house.run("compare", "R1-R6", "R11-R13,R14,R15,R16").expect(ACCEPTED, "R1-R6 and R11-R13,R14,R15,R16 at equal cost", "R15,R16 is better")
+    require("not_told" not in words.out, words.out)
+    require_equal(house.run("compare", "R1-R6", "R11-R16").out, house.run("compare", "R1-R6", "R11-R16").out, "the same comparison again")
+    house.run("compare", "R1,R2,R3", "R11,R12,R13").expect(ACCEPTED, "3 pairs of runs on the same tasks", "No interval can be told")
+    house.run("compare", "R1,R2,R3", "R11,R12,R13", "--md", "--lang", "zh").expect(ACCEPTED, "无法给出区间")
+    house.run("compare", "R1,R2", "R2,R3").expect(USAGE, "R2 is on both sides")
+    house.run("compare", "R1,R2", "R3", "R4").expect(USAGE, "exactly two policies")
+    house.run("compare", "R1,,R2", "R3").expect(USAGE, "a name is missing")
+    house.run("compare", "R1,R99", "R3").expect(CANNOT, "R99")
+    house.run("compare", "R70-R80", "R3").expect(CANNOT, "no runs R70-R80")
+    house.run("compare", "--policies", "R1:seed0", "R3").expect(USAGE, "by runs and suites")
+
+
+CASES = [commands_say_what_golden_reports_say, killed_runs_and_suites, two_ways_to_search]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))

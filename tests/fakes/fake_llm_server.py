@@ -87,6 +87,13 @@ SCENARIOS = {
     "early-refusal": "HTTP 413 and a reset before the request is read",
     "slow": "a good reply, N (2) tokens a second",
     "program": "reply and usage as --program gives them; each Nth request (0: none) gets HTTP 503 instead",
+    "gives-fewer": "at most N (1) replies, whatever the request's n says",
+    "refuse-n": "HTTP 400 when several replies are asked for",
+    "refuse-n-silently": "the same in words that do not name it",
+    "mixed": "of several replies the first is empty, the second declined, the third cut off by length, the others good",
+    "several-empty": "N (1) times nothing but empty replies, then fine",
+    "several-loop": "of several replies the first repeats a line for ever, the others are good",
+    "several-cut": "of several replies all but the second are cut off in mid-stream, without usage",
     "together": "a good reply to each of N requests once all of them are there; HTTP 400 if they are not within a minute",
 }
 DEFAULT_N = {"500": 2, "huge": 10, "huge-document": 10, "slow": 2, "limited": 3, "program": 0}
@@ -239,6 +246,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.anthropic = path.endswith("/messages")
         self.body = body
         self.streams = bool(body.get("stream"))
+        self.wanted = 1 if self.anthropic else int(body.get("n") or 1)
         self.wants_usage = self.anthropic or bool((body.get("stream_options") or {}).get("include_usage"))
         self.model = model
         self.tool = (body.get("tools") or [None])[0] if (body.get("tool_choice") or {}).get("type") in ("tool", "function") else None
@@ -387,8 +395,50 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 time.sleep(pause)
         self.send_piece(b"")
 
+    def several(self, replies, cut=(), endless=None):
+        """Replies to one request, as (text, finish reason): pieces come in turns. Those in `cut` stop in the middle, `endless` goes on."""
+        made = sum(self.usage(text)[1] for text, _ in replies)
+        if not self.streams:
+            whole = [self.document(text, finish=finish)["choices"][0] for text, finish in replies]
+            out = self.document("")
+            out["choices"] = [{**choice, "index": i} for i, choice in enumerate(whole)]
+            out["usage"]["completion_tokens"] = made
+            self.send_whole(200, out)
+            return
+
+        def chunk(index, delta, finish=None):
+            choices = [{"index": index, "delta": delta, "finish_reason": finish}]
+            self.send_piece(b"data: %s\n\n" % json.dumps({"model": self.model, "choices": choices}).encode())
+        self.begin_stream()
+        pieces = [[text[i:i + 4] for i in range(0, len(text), 4)] for text, _ in replies]
+        for turn in range(max(map(len, pieces), default=0)):
+            for index in sorted(range(len(replies)), key=lambda i: (i * 7 + turn) % len(replies)):
+                if turn < len(pieces[index]) and not (index in cut and turn >= len(pieces[index]) // 2):
+                    chunk(index, {"content": pieces[index][turn]})
+        for index, (_, finish) in reversed(list(enumerate(replies))):
+            if index not in cut and index != endless:
+                chunk(index, {}, finish)
+        while endless is not None:  # until the other side hangs up
+            chunk(endless, {"content": "the same line again\n" * 10})
+        if cut:
+            return
+        usage = {"prompt_tokens": 11, "completion_tokens": made, **self.details}
+        if self.wants_usage:
+            self.send_piece(b"data: %s\n\n" % json.dumps({"model": self.model, "choices": [], "usage": usage}).encode())
+        self.send_piece(b"data: [DONE]\n\n")
+        self.send_piece(b"")
+
+    def good_replies(self, count):
+        texts = [self.state.next_reply(self.call_type) for _ in range(count)]
+        if not self.state.replies:
+            texts = [text if i == 0 else f"{text}, reply {i + 1}" for i, text in enumerate(texts)]
+        return [(text, "stop") for text in texts]
+
     def fine(self):
-        self.answer(self.state.next_reply(self.call_type))
+        if self.wanted > 1:
+            self.several(self.good_replies(self.wanted))
+        else:
+            self.answer(self.state.next_reply(self.call_type))
 
     def half(self):
         """Headers and the first half of a stream."""
@@ -685,6 +735,43 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for data in self.events("the answer"):
             self.send_piece(data)
         self.wait_for_the_end()
+
+    def do_gives_fewer(self):
+        self.wanted = min(self.wanted, self.n)
+        self.fine()
+
+    def do_refuse_n(self):
+        if "n" in self.body:
+            self.api_error(400, "invalid_request_error", "'n' : number must be at most 1")
+        else:
+            self.fine()
+
+    def do_refuse_n_silently(self):
+        if "n" in self.body:
+            self.api_error(400, "invalid_request_error", "bad request")
+        else:
+            self.fine()
+
+    def do_mixed(self):
+        if self.wanted == 1:
+            self.fine()
+        else:
+            self.several([("", "stop"), ("", "content_filter"), ("half of a rep", "length")] + self.good_replies(self.wanted - 3))
+
+    def do_several_empty(self):
+        if self.misbehaves():
+            self.several([("", "stop")] * self.wanted)
+        else:
+            self.fine()
+
+    def do_several_loop(self):
+        self.several(self.good_replies(self.wanted), endless=0)
+
+    def do_several_cut(self):
+        if self.wanted == 1:
+            self.fine()
+        else:
+            self.several(self.good_replies(self.wanted), cut=[i for i in range(self.wanted) if i != 1])
 
     def do_slow(self):
         self.answer(self.state.next_reply(self.call_type), pause=1.0 / max(1, self.n))

@@ -56,7 +56,8 @@ class MadeUpRun {
       rows.insert(fmt::format("{} < {} + {}: {} {}", one.key, one.parent_key, one.other_parent_key,
                               one.reason, one.sha256));
     const std::vector<CallRecord> calls = *store->Calls(run.id);
-    for (const CallRecord& one : calls) rows.insert(one.key + " " + Sha256(one.prompt));
+    for (const CallRecord& one : calls)
+      rows.insert(one.key + " " + Sha256(one.prompt) + " " + Sha256(one.reply + one.more_replies));
     const std::vector<DecisionRecord> decisions = *store->Decisions(run.id);
     for (const DecisionRecord& one : decisions) rows.insert(one.key + " " + one.text + " " + one.json);
     return rows;
@@ -75,14 +76,19 @@ struct Killing {
   int breadth;
   int calls;
   int stride;
+  int replies = 1;  // to a prompt
 };
 class KilledSearch : public testing::TestWithParam<Killing> {};
 
-INSTANTIATE_TEST_SUITE_P(Breadth, KilledSearch, testing::Values(Killing{1, 16, 1}, Killing{3, 22, 3}),
-                         [](const auto& info) { return fmt::format("Breadth{}", info.param.breadth); });
+INSTANTIATE_TEST_SUITE_P(Breadth, KilledSearch,
+                         testing::Values(Killing{1, 16, 1}, Killing{3, 22, 3}, Killing{1, 9, 2, 3}),
+                         [](const auto& info) {
+                           return fmt::format("Breadth{}Replies{}", info.param.breadth, info.param.replies);
+                         });
 
 TEST_P(KilledSearch, EndsAsIfNothingHadHappenedWhereverItIsKilled) {
-  const RunOptions options = Searching(GetParam().calls, GetParam().breadth);
+  RunOptions options = Searching(GetParam().calls, GetParam().breadth);
+  options.replies = GetParam().replies;
   MadeUpRun undisturbed(options);
   ASSERT_TRUE(undisturbed.Go().ok());
   const std::multiset<std::string> wanted = undisturbed.Rows();

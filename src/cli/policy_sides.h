@@ -1,0 +1,20 @@
+// The two sides of `hone compare --policies`: lists of runs and suites, as the user names them, read from the
+// store.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "report/policy_comparison.h"
+#include "store/run_store.h"
+
+namespace hone {
+
+// Whether one of the words is a list (R1,R2 or R1-R5) and not the name of something in the store.
+Result<bool> NameLists(RunStore& store, const std::vector<std::string>& words);
+
+// An Error if there are not two, if a name is none, or if a run is on both sides.
+Result<std::array<PolicySide, 2>> ReadPolicySides(RunStore& store, const std::vector<std::string>& words);
+
+}  // namespace hone

@@ -1,0 +1,260 @@
+// Asking a model for a file: the call with its budget, the replies, the candidates that they are, and what
+// the judge says of each. All of it is remembered by key.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/replies.h"
+#include "model/reply_check.h"
+#include "pipeline/spine.h"
+
+namespace hone {
+
+namespace {
+
+// Several replies are worth their price where many ways are open. A repair has one right answer or few.
+int RepliesTo(const std::string& call_type, const RunOptions& options) {
+  static constexpr const char* kOpenQuestions[] = {"seed", "algorithm", "improve", "combine", "restart"};
+  const bool open = std::any_of(std::begin(kOpenQuestions), std::end(kOpenQuestions),
+                                [&](const char* one) { return call_type == one; });
+  return open ? std::max(1, options.replies) : 1;
+}
+
+// Of two replies to one prompt: what is right by its speed, then what the task could not judge, then what
+// failed by how near it seems to working. Of equals the first stays.
+bool GoesOnBefore(const CandidateRecord& one, const CandidateRecord& other) {
+  if (IsRight(one) != IsRight(other)) return IsRight(one);
+  if (IsRight(one)) return one.vs_best > other.vs_best;
+  if (one.unknown() != other.unknown()) return one.unknown();
+  return Closeness(one) > Closeness(other);
+}
+
+// A call that was reserved is over, however it ended: it is in the store by then, or it does not count.
+class CallReservation {
+ public:
+  CallReservation(std::mutex* mutex, int* under_way) : mutex_(mutex), under_way_(under_way) {}
+  CallReservation(const CallReservation&) = delete;
+  CallReservation& operator=(const CallReservation&) = delete;
+  ~CallReservation() {
+    const std::scoped_lock lock(*mutex_);
+    if (under_way_ != nullptr) --*under_way_;
+  }
+
+ private:
+  std::mutex* mutex_;
+  int* under_way_;
+};
+
+}  // namespace
+
+Status Spine::SpendOnModel() {
+  HONE_RETURN_IF_ERROR(MayGoOn());
+  const Budget& budget = options_.budget;
+  if (budget.tokens == 0 && budget.usd == 0) return Ok();
+  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
+  if (budget.tokens > 0 && usage.total() >= budget.tokens)
+    return StopRun("stopped", fmt::format("the budget of {} token{} is spent", budget.tokens,
+                                          budget.tokens == 1 ? "" : "s"));
+  if (budget.usd > 0 && usage.cost_usd >= budget.usd)
+    return StopRun("stopped", fmt::format("the budget of ${:g} is spent", budget.usd));
+  return Ok();
+}
+
+// Taken before the call, so that calls side by side never make one too many.
+Status Spine::ReserveCall() {
+  const int most = options_.budget.calls;
+  if (most == 0) return Ok();
+  const std::scoped_lock lock(calls_mutex_);
+  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
+  if (usage.calls + calls_under_way_ >= most)
+    return StopRun("stopped", fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
+  ++calls_under_way_;
+  return Ok();
+}
+
+Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs, int replies) {
+  HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> kept,
+                        recorder_.store().Call(recorder_.run().id, key));
+  if (kept && kept->status == "answered") {
+    ModelReply reply;
+    reply.text = kept->reply;
+    reply.finish_reason = kept->finish_reason;
+    reply.more = RepliesFrom(kept->more_replies);
+    for (size_t i = 0; i <= reply.more.size(); ++i)
+      model_->MarkAnswered(inputs.call_type, ReplyKey(key, static_cast<int>(i + 1)));
+    return reply;
+  }
+  std::unique_lock<std::mutex> turn(model_turn_, std::defer_lock);
+  if (options_.budget.tokens > 0 || options_.budget.usd > 0) turn.lock();
+  HONE_RETURN_IF_ERROR(SpendOnModel());
+  HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
+  HONE_RETURN_IF_ERROR(ReserveCall());
+  const CallReservation reserved(&calls_mutex_, options_.budget.calls > 0 ? &calls_under_way_ : nullptr);
+  ModelRequest request;
+  request.call_type = inputs.call_type;
+  request.system = prompt.system;
+  request.prompt = prompt.user;
+  request.schema = prompt.schema;
+  request.key = key;
+  request.deadline = deadline_;
+  recorder_.Doing(key, "asking " + model_->name());
+  ModelProgress progress;
+  progress.tokens = [&](int64_t tokens) { recorder_.Tokens(key, tokens); };
+  progress.note = [&](const std::string& note) { recorder_.Say(fmt::format("{}: {}", key, note)); };
+  const ModelReply reply =
+      replies > 1 ? model_->AskForSeveral(request, replies, progress) : model_->Ask(request, progress);
+  recorder_.Doing(key, "");
+  if (reply.failure == ModelFailure::kNotOnRecord) return Error{ErrorKind::kNotFound, reply.message};
+  CallRecord call;
+  call.run_id = recorder_.run().id;
+  call.key = key;
+  call.created = UtcTimestamp();
+  call.call_type = inputs.call_type;
+  call.status = reply.ok() ? "answered" : std::string(FailureName(reply.failure));
+  call.model = reply.model.empty() ? model_->name() : reply.model;
+  call.system = prompt.system;
+  call.prompt = prompt.user;
+  call.reply = reply.text;
+  // In one row, so that a run which is killed has all replies of a call or none.
+  call.more_replies = RepliesText(reply.more);
+  call.thinking = reply.thinking;
+  call.finish_reason = reply.finish_reason;
+  call.error = reply.message;
+  // What an earlier sitting paid for this question without an answer is paid all the same.
+  static_cast<Usage&>(call) = kept && kept->total() > 0 ? *kept + reply.usage : reply.usage;
+  call.seconds = reply.seconds;
+  call.attempts = reply.attempts;
+  // What Ctrl-C cut off was not answered: nothing of it is kept.
+  if (reply.failure != ModelFailure::kInterrupted) HONE_RETURN_IF_ERROR(recorder_.Keep(call));
+  if (reply.ok()) return reply;
+  if (reply.failure == ModelFailure::kInterrupted) return StopRun("stopped", InterruptedWords()).error();
+  if (reply.failure == ModelFailure::kOutOfTime) return StopOutOfTime();
+  if (StopsTheRun(reply.failure)) return StopRun("failed", reply.message).error();
+  HONE_RETURN_IF_ERROR(
+      recorder_.Decide("call:" + key, inputs.call_type, fmt::format("{}: {}", key, reply.message)));
+  return reply;
+}
+
+// Asks, takes the file out of the reply, asks once more when there is none. Nothing when the model could not
+// answer at all; a candidate that is no file counts as a failed one. Of several replies each with a file of
+// its own is a candidate; only if there is none is the first one treated like a single reply.
+Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, const std::string& parent,
+                                                    const PromptInputs& inputs,
+                                                    const std::string& other_parent) {
+  HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
+                        recorder_.store().Candidate(recorder_.run().id, key));
+  HONE_ASSIGN_OR_RETURN(ModelReply reply, Ask(key, inputs, RepliesTo(inputs.call_type, options_)));
+  if (!reply.ok()) return std::vector<CandidateRecord>();
+  if (!reply.more.empty()) {
+    HONE_ASSIGN_OR_RETURN(std::vector<CandidateRecord> several,
+                          ProposeSeveral(key, parent, inputs.call_type, other_parent, reply));
+    if (!several.empty()) return several;
+  }
+  ReplyReading reading = ReadReply(reply.text, reply.finish_reason);
+  std::string send_back = reading.send_back;
+  if (send_back.empty()) {
+    HONE_ASSIGN_OR_RETURN(send_back, SaidBefore(*reading.file, parent));
+    // A candidate from before this rule stays what it was.
+    HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> asked,
+                          recorder_.store().Call(recorder_.run().id, key + ".again"));
+    if (kept && !asked) send_back.clear();
+  }
+  if (!send_back.empty()) {
+    PromptInputs again = inputs;
+    again.first_message = send_back;
+    HONE_ASSIGN_OR_RETURN(reply, Ask(key + ".again", again));
+    // A file that is not new, or not all there, is still one.
+    if (!reply.ok() && !reading.file) return std::vector<CandidateRecord>();
+    ReplyReading second = ReadReply(reply.text, reply.finish_reason);
+    if (second.file || !reading.file) reading = std::move(second);
+  }
+  const std::optional<std::string> source = std::move(reading.file);
+  if (kept) return std::vector<CandidateRecord>{*kept};
+  CandidateRecord candidate = MakeCandidate(key, parent, inputs.call_type, source.value_or(reply.text));
+  candidate.other_parent_key = other_parent;
+  if (!source) {
+    candidate.verdict = NameOf(Decision::kRejected);
+    candidate.reason = "no-code";
+    candidate.detail = "two replies in a row held no Python file with a class ModelNew";
+  }
+  HONE_RETURN_IF_ERROR(recorder_.Keep(candidate));
+  return std::vector<CandidateRecord>{std::move(candidate)};
+}
+
+// All of them are in the store before the first is judged, under the keys of their replies, so that the order
+// of candidates does not depend on where a run was killed.
+Result<std::vector<CandidateRecord>> Spine::ProposeSeveral(const std::string& key, const std::string& parent,
+                                                           const std::string& call_type,
+                                                           const std::string& other_parent,
+                                                           const ModelReply& reply) {
+  std::vector<ReplyChoice> replies = reply.more;
+  replies.insert(replies.begin(), {reply.text, reply.thinking, reply.finish_reason});
+  std::vector<CandidateRecord> made;
+  std::vector<std::string> dropped;
+  for (size_t i = 0; i < replies.size(); ++i) {
+    const int number = static_cast<int>(i + 1);
+    const ReplyReading reading = ReadReply(replies[i].text, replies[i].finish_reason);
+    const std::string source = reading.file.value_or("");
+    std::string why = reading.send_back.empty() ? "" : "has no file that can be judged";
+    if (why.empty()) {
+      HONE_ASSIGN_OR_RETURN(const std::string said, SaidBefore(source, parent));
+      if (!said.empty()) why = "is the file that it was asked to change";
+    }
+    for (const CandidateRecord& earlier : made)
+      if (why.empty() && Trim(earlier.source) == Trim(source))
+        why = fmt::format("repeats reply {}", ReplyNumberOf(earlier.key));
+    if (!why.empty()) {
+      dropped.push_back(fmt::format("reply {} {}", number, why));
+      continue;
+    }
+    HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> kept,
+                          recorder_.store().Candidate(recorder_.run().id, ReplyKey(key, number)));
+    if (!kept) {
+      kept = MakeCandidate(ReplyKey(key, number), parent, call_type, source);
+      kept->other_parent_key = other_parent;
+      HONE_RETURN_IF_ERROR(recorder_.Keep(*kept));
+    }
+    made.push_back(std::move(*kept));
+  }
+  if (!dropped.empty())
+    HONE_RETURN_IF_ERROR(recorder_.Decide("replies:" + key, call_type,
+                                          fmt::format("{}: {} of {} replies are candidates; {}", key,
+                                                      made.size(), replies.size(), Join(dropped, ", "))));
+  return made;
+}
+
+// Every candidate of the call is judged, and mended mechanically where that helps. The best goes on; the
+// others stay in the store, where the search and the choice of the winner find them.
+Result<std::optional<CandidateRecord>> Spine::ProposeAndJudge(const std::string& key,
+                                                              const std::string& parent,
+                                                              const PromptInputs& inputs,
+                                                              const std::string& other_parent) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> made, Propose(key, parent, inputs, other_parent));
+  std::optional<CandidateRecord> best;
+  for (const CandidateRecord& one : made) {
+    HONE_ASSIGN_OR_RETURN(CandidateRecord judged, Judge(one));
+    HONE_ASSIGN_OR_RETURN(judged, MendMechanically(judged));
+    if (!best || GoesOnBefore(judged, *best)) best = std::move(judged);
+  }
+  return best;
+}
+
+// What to say about a file that its parent, or a parent of that, is already; else nothing. Candidates of
+// other branches do not count: which of them exist by now depends on the order in which replies come.
+Result<std::string> Spine::SaidBefore(const std::string& file, std::string parent) {
+  for (int depth = 0; !parent.empty() && depth < 100; ++depth) {
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> earlier,
+                          recorder_.store().Candidate(recorder_.run().id, parent));
+    if (!earlier) break;
+    if (Trim(earlier->source) == Trim(file))
+      return fmt::format(
+          "Your last reply is the same file as before, which was {}{}. Answer with a file that differs in "
+          "what was asked for.",
+          earlier->verdict, earlier->reason.empty() ? "" : " (" + earlier->reason + ")");
+    parent = earlier->parent_key;
+  }
+  return std::string();
+}
+
+}  // namespace hone
