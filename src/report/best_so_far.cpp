@@ -37,20 +37,28 @@ double CostCurve::AfterDollars(double dollars) const {
   return beyond == usd.begin() ? before : best[static_cast<size_t>(beyond - usd.begin()) - 1];
 }
 
-CostCurve BestSoFar(const std::vector<CandidateRecord>& candidates, const std::vector<CallRecord>& calls) {
+std::vector<size_t> CallsByThen(const std::vector<CandidateRecord>& candidates,
+                                const std::vector<CallRecord>& calls) {
   std::map<std::string, size_t> made_by;  // 1 for the first call
   for (size_t i = 0; i < calls.size(); ++i) made_by[calls[i].key] = i + 1;
-  std::vector<double> reached(calls.size() + 1, 1.0);
+  std::vector<size_t> by_then;
   size_t so_far = 0;
   for (const CandidateRecord& one : candidates) {
-    if (one.phase == "zero") continue;
     size_t with = 0;
     for (const std::string& call : {CallKeyOf(one.key), one.key + ".again"})
       if (const auto own = made_by.find(call); own != made_by.end()) with = std::max(with, own->second);
     if (with == 0) with = std::max(so_far, CallsBefore(one, calls));
     so_far = std::max(so_far, with);
-    if (one.accepted()) reached[with] = std::max(reached[with], one.vs_best);
+    by_then.push_back(with);
   }
+  return by_then;
+}
+
+CostCurve BestSoFar(const std::vector<CandidateRecord>& candidates, const std::vector<CallRecord>& calls) {
+  const std::vector<size_t> by_then = CallsByThen(candidates, calls);
+  std::vector<double> reached(calls.size() + 1, 1.0);
+  for (size_t i = 0; i < candidates.size(); ++i)
+    if (candidates[i].accepted()) reached[by_then[i]] = std::max(reached[by_then[i]], candidates[i].vs_best);
   CostCurve curve;
   curve.before = reached[0];
   double best = curve.before;

@@ -28,6 +28,10 @@ struct CostCurve {
   double Dollars() const { return usd.empty() ? 0 : usd.back(); }
 };
 
+// The number of calls that each candidate counts with, in the order of the candidates.
+std::vector<size_t> CallsByThen(const std::vector<CandidateRecord>& candidates,
+                                const std::vector<CallRecord>& calls);
+
 // Both in the order of the store; summaries are enough.
 CostCurve BestSoFar(const std::vector<CandidateRecord>& candidates, const std::vector<CallRecord>& calls);
 

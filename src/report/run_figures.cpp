@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "report/best_so_far.h"
 #include "report/search_story.h"
 #include "store/record_io.h"
 
@@ -151,10 +152,13 @@ RunFigures FiguresOf(const RunStory& story, const std::vector<CallRecord>& calls
   };
   std::map<std::string, const CallRecord*> call_of;
   for (const CallRecord& call : calls) call_of[call.key] = &call;
-  for (const CandidateRecord& candidate : story.candidates) {
+  const std::vector<size_t> calls_then = CallsByThen(story.candidates, calls);
+  for (size_t i = 0; i < story.candidates.size(); ++i) {
+    const CandidateRecord& candidate = story.candidates[i];
     if (candidate.phase == "zero") continue;
     CandidateFigure figure = FigureOf(candidate);
     figure.at_s = since_start(candidate.created);
+    figure.calls_then = calls_then[i];
     for (const std::string& key : CallsThatMade(candidate))
       if (const auto call = call_of.find(key); call != call_of.end()) AddCall(*call->second, &figure.cost);
     figure.best = !run.best_key.empty() && figure.key == run.best_key;

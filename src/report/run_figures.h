@@ -50,8 +50,9 @@ struct CandidateFigure {
   double own_us = 0;
   double library_us = 0;
   int64_t launches = -1;
-  double at_s = 0;   // when it was made, since the run was
-  UsageTotals cost;  // of the calls that made it
+  double at_s = 0;        // when it was made, since the run was
+  size_t calls_then = 0;  // how many model calls it counts with (best_so_far.h)
+  UsageTotals cost;       // of the calls that made it
   std::vector<TimingFigure> timings;
   std::vector<TrialFigure> trials;
 

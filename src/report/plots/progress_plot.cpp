@@ -33,14 +33,6 @@ double SpentBy(const Usage& usage, bool dollars) {
   return dollars ? usage.cost_usd : static_cast<double>(usage.total());
 }
 
-// How many calls were made when a candidate was: up to its own, or by the clock where it has none.
-size_t CallsBefore(const RunFigures& run, const CandidateFigure& one) {
-  for (size_t i = run.calls.size(); i-- > 0;)
-    if (run.calls[i].key == one.key || run.calls[i].key == one.key + ".again") return i + 1;
-  return static_cast<size_t>(std::count_if(run.calls.begin(), run.calls.end(),
-                                           [&](const CallFigure& call) { return call.at_s <= one.at_s; }));
-}
-
 RunProgress ProgressOf(const RunFigures& run) {
   RunProgress progress;
   const bool agent = std::any_of(run.calls.begin(), run.calls.end(),
@@ -51,7 +43,7 @@ RunProgress ProgressOf(const RunFigures& run) {
   for (size_t i = 0; i < run.candidates.size(); ++i) {
     const CandidateFigure& one = run.candidates[i];
     if (one.verdict == NameOf(Decision::kAccepted) && one.timed())
-      accepted.push_back({progress.over_calls ? CallsBefore(run, one) : i + 1, one.key, one.vs_best});
+      accepted.push_back({progress.over_calls ? one.calls_then : i + 1, one.key, one.vs_best});
   }
   std::stable_sort(accepted.begin(), accepted.end(),
                    [](const BestPoint& a, const BestPoint& b) { return a.at < b.at; });
