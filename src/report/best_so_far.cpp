@@ -58,7 +58,8 @@ CostCurve BestSoFar(const std::vector<CandidateRecord>& candidates, const std::v
   const std::vector<size_t> by_then = CallsByThen(candidates, calls);
   std::vector<double> reached(calls.size() + 1, 1.0);
   for (size_t i = 0; i < candidates.size(); ++i)
-    if (candidates[i].accepted()) reached[by_then[i]] = std::max(reached[by_then[i]], candidates[i].vs_best);
+    if (candidates[i].phase != "zero" && candidates[i].accepted())
+      reached[by_then[i]] = std::max(reached[by_then[i]], candidates[i].vs_best);
   CostCurve curve;
   curve.before = reached[0];
   double best = curve.before;
