@@ -26,22 +26,6 @@ void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
   candidate->json = DumpJson(record);
 }
 
-// A call that was reserved is over, however it ended: it is in the store by then, or it does not count.
-class CallReservation {
- public:
-  CallReservation(std::mutex* mutex, int* under_way) : mutex_(mutex), under_way_(under_way) {}
-  CallReservation(const CallReservation&) = delete;
-  CallReservation& operator=(const CallReservation&) = delete;
-  ~CallReservation() {
-    const std::scoped_lock lock(*mutex_);
-    if (under_way_ != nullptr) --*under_way_;
-  }
-
- private:
-  std::mutex* mutex_;
-  int* under_way_;
-};
-
 }  // namespace
 
 Spine::Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task,
@@ -53,7 +37,7 @@ Result<RunEnd> Spine::Run() {
     deadline_ = Deadline::After(60 * options_.budget.minutes - recorder_.seconds());
   judge_.EndAt(deadline_);
   auto stages = [&]() -> Status {
-    HONE_RETURN_IF_ERROR(CountEarlierEvaluations());
+    HONE_RETURN_IF_ERROR(CountEarlierSittings());
     HONE_RETURN_IF_ERROR(LearnTask());
     HONE_RETURN_IF_ERROR(KeepPyTorchAsZero());
     if (options_.proposer == "import") return Imported();
@@ -352,7 +336,9 @@ Status Spine::SpendOnModel() {
 }
 
 // A budget holds for all sittings together.
-Status Spine::CountEarlierEvaluations() {
+Status Spine::CountEarlierSittings() {
+  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
+  calls_ = static_cast<int>(usage.calls);
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
                         recorder_.store().Candidates(recorder_.run().id));
   evaluations_ = static_cast<int>(std::count_if(all.begin(), all.end(), [](const CandidateRecord& one) {
@@ -397,12 +383,11 @@ PromptInputs Spine::Inputs(const std::string& call_type) const {
 // Taken before the call, so that calls side by side never make one too many.
 Status Spine::ReserveCall() {
   const int most = options_.budget.calls;
-  if (most == 0) return Ok();
-  const std::scoped_lock lock(calls_mutex_);
-  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
-  if (usage.calls + calls_under_way_ >= most)
-    return StopRun("stopped", fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
-  ++calls_under_way_;
+  int made = calls_.load();
+  do {
+    if (most > 0 && made >= most)
+      return StopRun("stopped", fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
+  } while (!calls_.compare_exchange_weak(made, made + 1));
   return Ok();
 }
 
@@ -421,7 +406,6 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   HONE_RETURN_IF_ERROR(SpendOnModel());
   HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
   HONE_RETURN_IF_ERROR(ReserveCall());
-  const CallReservation reserved(&calls_mutex_, options_.budget.calls > 0 ? &calls_under_way_ : nullptr);
   ModelRequest request;
   request.call_type = inputs.call_type;
   request.system = prompt.system;
@@ -435,6 +419,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   progress.note = [&](const std::string& note) { recorder_.Say(fmt::format("{}: {}", key, note)); };
   const ModelReply reply = model_->Ask(request, progress);
   recorder_.Doing(key, "");
+  if (reply.failure == ModelFailure::kNotOnRecord || reply.failure == ModelFailure::kInterrupted) --calls_;
   if (reply.failure == ModelFailure::kNotOnRecord) return Error{ErrorKind::kNotFound, reply.message};
   CallRecord call;
   call.run_id = recorder_.run().id;
