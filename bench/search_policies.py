@@ -95,7 +95,7 @@ def main():
         made = []
 
         def run_one(world, seed, name):
-            made.append(run_both_ways(args.tool, world, seed, name, base))
+            made.append(run_both_ways(args.tool, world, seed, name, base + "/s/program"))
             return made[-1]
         try:
             measure(args, run_one)

@@ -1,20 +1,19 @@
 // Runs of the real Spine in a made-up world (search_world.h), for bench/search_policies.py,
-// bench/search_day.py and tests. With BASE the model is the real HTTP client, and the address that of a
-// fake_llm_server.py whose
-// --program is `hone_search_tool answers`: the world is described in one place, whoever asks.
+// bench/search_day.py and tests:
 //
-//   policy WORLD SEED OPTIONS [BASE]   one run; OPTIONS is a run's options as JSON. Prints a JSON line: best
-//   so
-//                                      far and dollars after each call, and operators
-//   sit WORLD SEED OPTIONS FOLDER      one sitting of a run whose store and files are in FOLDER: begins it,
-//   or
-//                                      goes on with it after a kill. FOLDER/asked.log gets a line for each
-//                                      question and each verdict
-//   day TASKS CALLS FOLDER [BASE]      a day's work: TASKS runs of CALLS calls each in one process, into a
-//                                      store on disk. Prints a line a run: calls, dollars, seconds, memory
-//   answers                            the model of every world: a question is a line of JSON (tag:
-//   WORLD-SEED,
-//                                      call_type, key, prompt), and so is its answer
+//   policy WORLD SEED OPTIONS [BASE]  one run; OPTIONS is a run's options as JSON. Prints a JSON line: best
+//                                     so far and dollars after each call, and operators
+//   sit WORLD SEED OPTIONS FOLDER     one sitting of a run whose store and files are in FOLDER: begins it, or
+//                                     goes on with it after a kill. FOLDER/asked.log gets a line for each
+//                                     question and each verdict
+//   day TASKS CALLS FOLDER [BASE]     a day's work: TASKS runs of CALLS calls each in one process, into a
+//                                     store on disk. Prints a line a run: calls, dollars, seconds, memory
+//   answers                           the model of every world: a question is a line of JSON (call_type,
+//                                     key, prompt; tag: "even-17", a world and its seed), and so is a reply
+//
+// With BASE the model is the real HTTP client. The address is that of the scenario `program` of a
+// fake_llm_server.py (http://127.0.0.1:PORT/s/program) whose --program is `hone_search_tool answers`, so that
+// the world is described once.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -49,7 +48,7 @@ constexpr char kPrices[] = R"({"made-up": {"input": 0, "output": 10}})";
 Result<std::unique_ptr<Model>> OverHttp(const std::string& base, const std::string& world, uint64_t seed) {
   HttpModelOptions options;
   options.model = "made-up";
-  options.api_base = fmt::format("{}/s/program@{}-{}", base, world, seed);
+  options.api_base = fmt::format("{}@{}-{}", base, world, seed);
   HONE_ASSIGN_OR_RETURN(const TempFolder folder, TempFolder::Make("hone-search-tool-"));
   HONE_RETURN_IF_ERROR(WriteFileAtomic(folder.path() / "prices.json", kPrices));
   HONE_RETURN_IF_ERROR(options.prices.Override(folder.path() / "prices.json"));

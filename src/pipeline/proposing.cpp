@@ -30,22 +30,6 @@ bool GoesOnBefore(const CandidateRecord& one, const CandidateRecord& other) {
   return Closeness(one) > Closeness(other);
 }
 
-// A call that was reserved is over, however it ended: it is in the store by then, or it does not count.
-class CallReservation {
- public:
-  CallReservation(std::mutex* mutex, int* under_way) : mutex_(mutex), under_way_(under_way) {}
-  CallReservation(const CallReservation&) = delete;
-  CallReservation& operator=(const CallReservation&) = delete;
-  ~CallReservation() {
-    const std::scoped_lock lock(*mutex_);
-    if (under_way_ != nullptr) --*under_way_;
-  }
-
- private:
-  std::mutex* mutex_;
-  int* under_way_;
-};
-
 }  // namespace
 
 Status Spine::SpendOnModel() {
@@ -64,12 +48,11 @@ Status Spine::SpendOnModel() {
 // Taken before the call, so that calls side by side never make one too many.
 Status Spine::ReserveCall() {
   const int most = options_.budget.calls;
-  if (most == 0) return Ok();
-  const std::scoped_lock lock(calls_mutex_);
-  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
-  if (usage.calls + calls_under_way_ >= most)
-    return StopRun("stopped", fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
-  ++calls_under_way_;
+  int made = calls_.load();
+  do {
+    if (most > 0 && made >= most)
+      return StopRun("stopped", fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
+  } while (!calls_.compare_exchange_weak(made, made + 1));
   return Ok();
 }
 
@@ -90,7 +73,6 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   HONE_RETURN_IF_ERROR(SpendOnModel());
   HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
   HONE_RETURN_IF_ERROR(ReserveCall());
-  const CallReservation reserved(&calls_mutex_, options_.budget.calls > 0 ? &calls_under_way_ : nullptr);
   ModelRequest request;
   request.call_type = inputs.call_type;
   request.system = prompt.system;
@@ -105,6 +87,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   const ModelReply reply =
       replies > 1 ? model_->AskForSeveral(request, replies, progress) : model_->Ask(request, progress);
   recorder_.Doing(key, "");
+  if (reply.failure == ModelFailure::kNotOnRecord || reply.failure == ModelFailure::kInterrupted) --calls_;
   if (reply.failure == ModelFailure::kNotOnRecord) return Error{ErrorKind::kNotFound, reply.message};
   CallRecord call;
   call.run_id = recorder_.run().id;

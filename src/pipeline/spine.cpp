@@ -36,7 +36,7 @@ Result<RunEnd> Spine::Run() {
     deadline_ = Deadline::After(60 * options_.budget.minutes - recorder_.seconds());
   judge_.EndAt(deadline_);
   auto stages = [&]() -> Status {
-    HONE_RETURN_IF_ERROR(CountEarlierEvaluations());
+    HONE_RETURN_IF_ERROR(CountEarlierSittings());
     HONE_RETURN_IF_ERROR(LearnTask());
     HONE_RETURN_IF_ERROR(KeepPyTorchAsZero());
     if (options_.proposer == "import") return Imported();
@@ -322,7 +322,9 @@ Status Spine::MayGoOn() {
 }
 
 // A budget holds for all sittings together.
-Status Spine::CountEarlierEvaluations() {
+Status Spine::CountEarlierSittings() {
+  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
+  calls_ = static_cast<int>(usage.calls);
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
                         recorder_.store().Candidates(recorder_.run().id));
   evaluations_ = static_cast<int>(std::count_if(all.begin(), all.end(), [](const CandidateRecord& one) {

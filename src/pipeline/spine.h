@@ -139,7 +139,7 @@ class Spine {
   template <class T>
   Result<T> Answer(Result<T> answer);
   Error StopOutOfTime();
-  Status CountEarlierEvaluations();
+  Status CountEarlierSittings();
   std::string InterruptedWords();
   Status StopRun(const std::string& status, const std::string& why);
 
@@ -153,12 +153,12 @@ class Spine {
   Deadline deadline_ = Deadline::Never();
   std::map<std::string, ArchiveMember> members_;  // of the archive, by key; guarded by members_mutex_
   std::mutex members_mutex_;
-  std::atomic<int> evaluations_{0};  // made in all sessions, or reserved by a thread that works on one
+  // Made in all sittings, or reserved by a thread that works on one.
+  std::atomic<int> evaluations_{0};
+  std::atomic<int> calls_{0};
   // What a call will use is not known before it ends. With a budget of tokens or money calls therefore take
   // turns, so that only the one that crosses the budget can exceed it, however many seeds go side by side.
   std::mutex model_turn_;
-  int calls_under_way_ = 0;  // with a budget of calls; guarded by calls_mutex_
-  std::mutex calls_mutex_;
   std::mutex stop_mutex_;
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;

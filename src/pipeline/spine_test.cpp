@@ -505,6 +505,21 @@ TEST_F(SpineTest, SeedsSideBySideNeverMakeAnEvaluationTooMany) {
   EXPECT_EQ(judge_.judged.size(), 7u) << "a budget holds for all sittings together";
 }
 
+TEST_F(SpineTest, SeedsSideBySideMakeAllCallsOfTheBudget) {
+  options_.seeds = 24;
+  options_.tuning = false;
+  options_.budget.calls = 20;
+  PromptModel model;
+  for (const int sitting : {1, 2}) {
+    Recorder recorder(*store_, *store_->FindRun("run"), {});
+    const Result<RunEnd> end = Spine(recorder, judge_, &model, task_, options_).Run();
+    ASSERT_TRUE(end.ok());
+    EXPECT_THAT(end->outcome, testing::HasSubstr("20 calls is spent"));
+    EXPECT_EQ(store_->Usage(run_.id)->calls, 20) << "sitting " << sitting;
+    EXPECT_EQ(model.asked, 20) << "sitting " << sitting;
+  }
+}
+
 TEST_F(SpineTest, AVerdictFromTheStoreCostsNoEvaluationAndTheWinnerIsJudgedAfresh) {
   options_.seeds = 2;
   options_.tuning = false;

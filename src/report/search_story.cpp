@@ -1,7 +1,6 @@
 #include "report/search_story.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/text.h"
@@ -20,6 +19,42 @@ void AddCost(const CallRecord& call, Cost* cost) {
   cost->usd += call.cost_usd;
 }
 
+// The fastest that was right when step `step` began; 0: nothing was.
+double BestBefore(const RunStory& story, int step) {
+  double best = 0;
+  for (const CandidateRecord& one : story.candidates)
+    if (one.phase != "zero" && one.right() && StepOf(one.key) < step) best = std::max(best, one.vs_best);
+  return best;
+}
+
+// By the step's candidates and calls, so that a step which the run's end cut off counts with its cost, and
+// one that was chosen and never begun does not count.
+void AddStep(const RunStory& story, int step, OperatorUse* use) {
+  bool begun = false;
+  bool right = false;
+  for (const CallRecord& call : story.calls) {
+    if (StepOf(call.key) != step) continue;
+    AddCost(call, use);
+    begun = true;
+  }
+  for (const CandidateRecord& one : story.candidates) {
+    if (StepOf(one.key) != step) continue;
+    begun = true;
+    right = right || one.right();
+  }
+  for (const DecisionRecord& one : story.decisions)
+    begun = begun || (StepOf(one.key) == step && EndsWith(one.key, ".end"));
+  if (!begun) return;
+  ++use->steps;
+  use->right += right ? 1 : 0;
+  const double before = BestBefore(story, step);
+  const double after = BestBefore(story, step + 1);
+  if (after <= before) return;
+  ++use->paid;
+  // The first that is right is measured by PyTorch.
+  use->factor *= before > 0 ? after / before : after;
+}
+
 }  // namespace
 
 std::vector<std::string> CallsThatMade(const CandidateRecord& candidate) {
@@ -30,33 +65,27 @@ std::vector<std::string> CallsThatMade(const CandidateRecord& candidate) {
 }
 
 std::vector<OperatorUse> OperatorsOf(const RunStory& story) {
-  OperatorUse opening;
-  opening.op = "opening";
   std::vector<OperatorUse> uses;
   for (const Operator op : kOperators) {
     OperatorUse use;
     use.op = NameOf(op);
     for (const DecisionRecord& one : story.decisions) {
       const int step = StepOf(one.key);
-      const Json record = ParsedOrNull(one.json);
-      if (step == 0 || !EndsWith(one.key, ".end") || GetString(record, "operator") != use.op) continue;
-      ++use.steps;
-      use.right += GetBool(record, "right") ? 1 : 0;
-      const double gain = GetNumber(record, "gain");
-      use.paid += gain > 0 ? 1 : 0;
-      use.factor *= std::exp(gain);
-      for (const CallRecord& call : story.calls)
-        if (StepOf(call.key) == step) AddCost(call, &use);
+      const bool chosen = step > 0 && one.key.find('.') == std::string::npos;
+      if (chosen && GetString(ParsedOrNull(one.json), "operator") == use.op) AddStep(story, step, &use);
     }
     if (use.steps > 0) uses.push_back(use);
   }
   if (uses.empty()) return uses;
+  OperatorUse opening;
+  opening.op = "opening";
   for (const CandidateRecord& one : story.candidates) {
     if (StepOf(one.key) > 0 || one.phase == "zero" || !one.judged()) continue;
     ++opening.steps;
     opening.right += one.right() ? 1 : 0;
-    opening.factor = std::max(opening.factor, one.right() ? one.vs_best : 0);
   }
+  const double reached = BestBefore(story, 1);
+  if (reached > 0) opening.factor = reached;
   for (const CallRecord& call : story.calls)
     if (StepOf(call.key) == 0) AddCost(call, &opening);
   uses.insert(uses.begin(), opening);

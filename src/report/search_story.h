@@ -11,11 +11,11 @@
 namespace hone {
 
 struct OperatorUse {
-  std::string op;  // "improve", …; "opening" for all that was before the search
-  int steps = 0;
+  std::string op;     // "improve", …; "opening" for all that was before the search
+  int steps = 0;      // that began; of the opening: judged candidates
   int right = 0;      // steps that made something correct
   int paid = 0;       // steps after which the best was faster
-  double factor = 1;  // by which the best grew in those steps, all together
+  double factor = 1;  // by which the best grew in those steps, all together; PyTorch is the first best
   int64_t calls = 0;
   int64_t tokens = 0;
   double usd = 0;

@@ -1,0 +1,166 @@
+"""`hone optimize --search population` with the real judge and the real HTTP client, before the scripted server: killed with SIGKILL at random
+moments, interrupted with Ctrl-C, and resumed each time, a run ends as one that nothing disturbed.
+
+Usage: search_test.py --hone BINARY [--only WORD]
+
+The moments are drawn anew each time; HONE_KILL_SEED=N draws those of an earlier test again. The undisturbed run comes second and takes its
+verdicts from the store of the first, so that both decide by the same times, and every difference is one of the pipeline. How often the
+search itself is right is no claim of this test (bench/search_policies.py), and a made-up judge is killed far more often in
+tests/golden/killed_search_golden_test.cpp.
+"""
+
+import os
+import random
+import shlex
+import signal
+import sys
+import time
+
+from kill_test import check_folder
+from pipeline_house import ACCEPTED, INTERRUPTED, QUICK, SLOW_ROWS, Failed, main, require, require_equal, wait_for, waits
+
+CALLS = 7
+# Each reply is a function of its call's key and of the candidates that the prompt shows. Right candidates wait less than the task, by wide margins.
+THINKER = r'''
+import json, re, sys
+
+RIGHT = """A shorter wait.
+```python
+# %s
+import time
+
+import torch
+import torch.nn as nn
+
+WAIT = %.4f
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        time.sleep(WAIT)
+        return torch.softmax(x, dim=1)
+```
+"""
+for line in sys.stdin:
+    asked = json.loads(line)
+    key, kind = asked["key"], asked["call_type"]
+    shown = [float(wait) for wait in re.findall(r"^WAIT = (\S+)", asked["prompt"], re.M)]
+    wait = {"improve": 0.7 * min(shown, default=0.03), "combine": 0.9 * min(shown, default=0.03), "mend": 0.025}.get(kind, 0.032)
+    text = RIGHT % (key, wait)
+    if key == "seed1":
+        text = text.replace("import torch\n", "import torch\nimport fast_rows_that_nobody_has\n").replace("torch.softmax", "fast_rows_that_nobody_has.softmax")
+    if key == "seed1.repair1":
+        text = text.replace("dim=1", "dim=0")
+    print(json.dumps({"text": text, "prompt_tokens": len(asked["prompt"]) // 4, "completion_tokens": len(text) // 4}), flush=True)
+'''
+
+
+def story(run):
+    """What a disturbed run and an undisturbed one have in common: all but times, and where a verdict comes from."""
+    return {
+        "status": run.status, "result": run.result, "outcome": run.outcome, "best": run.best_key, "vs_best": run.vs_best,
+        "calls": {key: (row["call_type"], row["status"], row["reply"], row["completion_tokens"]) for key, row in run.calls.items()},
+        "candidates": {key: (row["phase"], row["parent_key"], row["other_parent_key"], row["source"], row["verdict"], row["reason"], row["vs_best"])
+                       for key, row in run.candidates.items()},
+        "decisions": {key: (row["phase"], row["text"]) for key, row in run.decisions.items()},
+    }
+
+
+class Sitting:
+    """One disturbed run: its process, its rows, and what the server was asked."""
+
+    def __init__(self, house, server, rng, words):
+        self.house, self.server, self.rng, self.words = house, server, rng, words
+        self.out = house.folder / "disturbed"
+        self.process = None
+        self.kills = 0
+        self.known_before = []  # answered calls in the store, and the length of the server's log, at the end of each sitting
+
+    def begun(self):
+        database = self.house.folder / "data" / "hone.db"
+        tables = database.exists() and self.house.rows("SELECT 1 FROM sqlite_master WHERE name='run'")
+        return bool(tables and self.house.rows("SELECT 1 FROM run WHERE folder=?", str(self.out)))
+
+    def start(self):
+        self.process = self.house.start(*(("resume", self.out, "-q") if self.begun() else (*self.words, "--out", self.out)))
+
+    def progress(self):
+        """Calls and verdicts so far."""
+        if not self.begun():
+            return 0
+        return sum(self.house.rows("SELECT count(*) AS n FROM call")[0].values()) + sum(self.house.rows("SELECT count(*) AS n FROM candidate WHERE verdict != ''")[0].values())
+
+    def go_on_until(self, progress):
+        """Until there is so much, and up to two seconds more."""
+        wait_for("progress to %d" % progress, lambda: self.progress() >= progress, process=self.process)
+        time.sleep(2 * self.rng.random())
+
+    def took(self):
+        self.house.integrity()
+        answered = {row["key"] for row in self.house.rows("SELECT key FROM call WHERE status='answered'")}
+        self.known_before.append((answered, len(self.server.log())))
+
+    def check_asked_once(self):
+        """What the store knew when a sitting ended was not asked again; else only what was on its way at a kill."""
+        asked = [entry["call_key"] for entry in self.server.log()]
+        for answered, length in self.known_before:
+            require_equal(sorted(answered & set(asked[length:])), [], "asked although the store had the reply")
+        require(len(asked) - len(set(asked)) <= 2 * self.kills, "asked again: %s" % sorted(asked))
+        return asked
+
+
+@waits
+def disturbed_search(house):
+    """a population search that is killed twice at random moments and interrupted once ends as an undisturbed one; no reply is asked for twice"""
+    seed = int(os.environ.get("HONE_KILL_SEED") or random.SystemRandom().randrange(1 << 32))
+    try:
+        disturb(house, random.Random(seed))
+    except Failed as reason:
+        raise Failed("%s (HONE_KILL_SEED=%d)" % (reason, seed))
+
+
+def disturb(house, rng):
+    program = shlex.join([sys.executable, str(house.write("thinker.py", THINKER))])
+    with house.server("--program", program) as server:
+        words = ("optimize", SLOW_ROWS, "--proposer", "llm", "--model", "fake", "--api-base", server.base("program"), "--search", "population", *QUICK,
+                 "--seeds", "2", "--repairs", "1", "--no-analysis", "--no-tuning", "--max-calls", CALLS, "--search-seed", 7, "-q")
+        run = Sitting(house, server, rng, words)
+        # Two rows for each call at the most, and the last ones come too late to be killed at.
+        moments = sorted(rng.sample(range(2 * CALLS - 3), 3))
+        signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGINT]
+        rng.shuffle(signals)
+        for moment, what in zip(moments, signals):
+            run.start()
+            run.go_on_until(moment)
+            run.process.send_signal(what)
+            outcome = house.finish(run.process, 60)
+            run.kills += what == signal.SIGKILL
+            if what == signal.SIGINT:
+                require_equal(outcome.code, INTERRUPTED, "exit code after Ctrl-C")
+                wait_for("end of its workers", lambda: not [line for _, line in house.processes() if "thinker.py" not in line], 30)
+                if run.begun():
+                    require_equal(house.last().status, "stopped", "status after Ctrl-C")
+            run.took()
+        run.start()
+        house.finish(run.process).expect(ACCEPTED, "the budget of %d calls is spent" % CALLS)
+        found = house.last()
+        asked = run.check_asked_once()
+        require_equal(sorted(set(asked)), sorted(found.calls), "what was asked, and what is on record")
+        require_equal(len(found.calls), CALLS, "calls")
+        check_folder(found)
+
+        house.run(*words, "--out", house.folder / "undisturbed").expect(ACCEPTED, "the budget of %d calls is spent" % CALLS)
+        wanted = house.last()
+        require(found.name != wanted.name, "there is no second run")
+        found, wanted = story(found), story(wanted)
+        for part in wanted:
+            require_equal(found[part], wanted[part], part)
+        require_equal(len(server.log()) - len(asked), CALLS, "calls of the undisturbed run")
+    require(any(row[0] in ("improve", "combine") for row in found["candidates"].values()), "nothing was improved or combined: %s" % list(found["candidates"]))
+    house.integrity()
+
+
+CASES = [disturbed_search]
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, __doc__))
