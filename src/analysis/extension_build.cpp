@@ -281,10 +281,15 @@ class BuildReader {
   bool IsModule(const PyNode* expression, const PyNode* call, int hop) const {
     if (expression == nullptr || hop > kMostHops) return false;
     if (expression == call) return true;
+    // None stands for "not built yet".
     const auto all = [&](const std::vector<Binding>& bindings) {
-      return !bindings.empty() && std::all_of(bindings.begin(), bindings.end(), [&](const Binding& one) {
-        return one.value != nullptr && IsModule(one.value, call, hop + 1);
-      });
+      bool any = false;
+      for (const Binding& one : bindings) {
+        if (one.node->Is(PyKind::kGlobal) || (one.value != nullptr && one.value->Is(PyKind::kNone))) continue;
+        if (one.value == nullptr || !IsModule(one.value, call, hop + 1)) return false;
+        any = true;
+      }
+      return any;
     };
     if (expression->Is(PyKind::kName)) {
       const std::vector<Binding>* bindings = scopes_.Find(expression->name, expression);

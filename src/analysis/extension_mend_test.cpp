@@ -155,6 +155,20 @@ TEST(ExtensionMend, ANameThatPythonCallsIsBound) {
   EXPECT_FALSE(Mend(one).changed());
 }
 
+TEST(ExtensionMend, AModuleThatIsBuiltWhenItIsNeededIsFollowed) {
+  Extension one;
+  one.after = "torch::Tensor g(torch::Tensor x) {\n  return x;\n}\n";
+  const std::string file = ReplaceAll(
+      ReplaceAll(
+          FileOf(one), "ext = load_inline(",
+          "_ext = None\n\n\ndef ext():\n    global _ext\n    if _ext is None:\n        _ext = load_inline("),
+      "\n\n\nclass ModelNew", "\n    return _ext\n\n\nclass ModelNew");
+  const MendedSource mended =
+      MendSource("ext.py", ReplaceAll(file, "return ext.f(x)", "return ext().g(ext().f(x))"));
+  EXPECT_THAT(mended.text, HasSubstr("functions=[\"f\", \"g\"]"));
+  EXPECT_FALSE(MendSource("ext.py", ReplaceAll(file, "return ext.f(x)", "return ext().f(x)")).changed());
+}
+
 TEST(ExtensionMend, HeadersComeOnceAndOnlyWhereAllHeadersAreKnown) {
   Extension one;
   one.after =
