@@ -135,6 +135,8 @@ std::unique_ptr<Candidate> ReadCandidate(std::string path, std::string text, con
   candidate->python = ReadPython(candidate->source, candidate->task.get());
   ReadCudaStrings(candidate->python->syntax, &candidate->cuda);
   candidate->native = FindNativeBuild(*candidate->python->scopes, candidate->cuda);
+  candidate->extensions =
+      FindExtensionBuilds(*candidate->python->scopes, candidate->python->syntax, candidate->cuda);
   return candidate;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/cuda_unit.h"
 #include "analysis/device.h"
+#include "analysis/extension_build.h"
 #include "analysis/host_flow.h"
 #include "analysis/host_values.h"
 #include "analysis/kernel_trace.h"
@@ -47,6 +48,7 @@ struct Candidate {
   std::unique_ptr<PythonUnit> python;  // null for CUDA and C++ files
   std::vector<CudaUnit> cuda;          // the file itself, or strings inside a Python file
   NativeBuild native;                  // how a Python file compiles them
+  std::vector<ExtensionBuild> extensions;  // each call of load_inline
   std::unique_ptr<PythonUnit> task;    // null without a task
 
   explicit Candidate(std::string text) : source(std::move(text)) {}

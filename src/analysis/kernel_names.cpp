@@ -6,6 +6,7 @@
 
 #include "analysis/kernel_interpreter.h"
 #include "analysis/triton_tables.h"
+#include "analysis/usual_imports.h"
 #include "base/text.h"
 
 namespace hone {
@@ -118,9 +119,8 @@ KernelValue KernelInterpreter::GlobalName(const PyNode* node) {
   else
     Report(ProblemKind::kUndefinedName, node, std::string(node->name),
            fmt::format("{} is not defined in {} nor in the file", node->name, frame().kernel->name),
-           node->name == "tl" ? "Add: import triton.language as tl"
-           : node->name == "math"
-               ? "Add: import math"
+           node->name == "tl" || node->name == "math" || node->name == "libdevice"
+               ? fmt::format("Add: {}", UsualImport(node->name))
                : fmt::format("Define {}, or pass it to the kernel as a parameter.", node->name));
   return {};
 }

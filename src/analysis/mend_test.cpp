@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/usual_imports.h"
 #include "base/text.h"
 
 namespace hone {
@@ -117,6 +118,27 @@ TEST(Mend, ANameThatStandsForItselfEnds) {
   const Case cyclic = {"", "tl = tl.math\n", "B: tl.constexpr", "r = tl.tanh(v)", "B=64", ""};
   const MendedSource mended = MendSource("case.py", FileOf(cyclic));
   EXPECT_EQ(MendSource("case.py", mended.text).text, mended.text);
+}
+
+TEST(Mend, AddsTheImportThatTheFindingAdvises) {
+  // What one of two lists used to have alone is here from both sides.
+  for (const char* name : {"tl", "np", "F", "itertools", "Callable", "load_inline", "lru_cache", "partial",
+                           "dataclass", "Tensor", "Parameter", "libdevice", "warnings"}) {
+    SCOPED_TRACE(name);
+    const std::string file =
+        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x, " +
+        std::string(name) + "\n";
+    const std::string line(UsualImport(name));
+    ASSERT_FALSE(line.empty());
+    const LintReport report = LintSource("case.py", file);
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(report.findings[0].fix, "Add: " + line);
+    const MendedSource mended = MendSource("case.py", file);
+    EXPECT_THAT(mended.text, HasSubstr(line + "\n"));
+    EXPECT_FALSE(mended.report.has_errors());
+  }
+  EXPECT_TRUE(UsualImport("scale").empty());
 }
 
 TEST(Mend, RenamesTheOnlyModule) {

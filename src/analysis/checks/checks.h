@@ -41,6 +41,8 @@ void CheckDecoyKernel(const Candidate& candidate, FindingSink* sink);
 void CheckWeightsNotTransferable(const Candidate& candidate, FindingSink* sink);
 void CheckAutotuneOnStatefulKernel(const Candidate& candidate, FindingSink* sink);
 void CheckAutotuneManyConfigs(const Candidate& candidate, FindingSink* sink);
+void CheckExtensionApi(const Candidate& candidate, FindingSink* sink);
+void CheckExtensionBinding(const Candidate& candidate, FindingSink* sink);
 void CheckUncheckedLaunch(const Candidate& candidate, FindingSink* sink);
 void CheckUncoalescedAccess(const Candidate& candidate, FindingSink* sink);
 void CheckHostSyncInForward(const Candidate& candidate, FindingSink* sink);

@@ -3,6 +3,7 @@
 
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
+#include "analysis/usual_imports.h"
 #include "base/text.h"
 
 namespace hone {
@@ -176,31 +177,6 @@ const std::set<std::string_view>& HostBuiltins() {
                                                     "vars",
                                                     "zip"};
   return kNames;
-}
-
-std::string_view UsualImport(std::string_view name) {
-  static const std::pair<std::string_view, std::string_view> kImports[] = {
-      {"tl", "import triton.language as tl"},
-      {"triton", "import triton"},
-      {"torch", "import torch"},
-      {"nn", "import torch.nn as nn"},
-      {"math", "import math"},
-      {"F", "import torch.nn.functional as F"},
-      {"np", "import numpy as np"},
-      {"os", "import os"},
-      {"time", "import time"},
-      {"functools", "import functools"},
-      {"sys", "import sys"},
-      {"Optional", "from typing import Optional"},
-      {"Tuple", "from typing import Tuple"},
-      {"List", "from typing import List"},
-      {"Dict", "from typing import Dict"},
-      {"Any", "from typing import Any"},
-      {"Union", "from typing import Union"},
-      {"warnings", "import warnings"}};
-  for (const auto& [known, import] : kImports)
-    if (known == name) return import;
-  return {};
 }
 
 bool IsInKernelBody(const Kernels& kernels, const Scopes& scopes, const PyNode* node) {

@@ -6,6 +6,7 @@
 
 #include "analysis/check.h"
 #include "analysis/fixes/fix.h"
+#include "analysis/usual_imports.h"
 #include "base/text.h"
 
 namespace hone {
@@ -226,18 +227,18 @@ std::string EnsureImported(const Candidate& candidate, std::string_view module, 
 }
 
 std::string EnsureLanguage(const Candidate& candidate, FixEdits* edits) {
-  return EnsureImported(candidate, "triton.language", "tl", "import triton.language as tl", edits);
+  return EnsureImported(candidate, "triton.language", "tl", UsualImport("tl"), edits);
 }
 
 std::string EnsureLibdevice(const Candidate& candidate, FixEdits* edits) {
   const std::string cuda = ImportedAs(candidate, "triton.language.extra.cuda.libdevice");
   if (!cuda.empty()) return cuda;
-  return EnsureImported(candidate, "triton.language.extra.libdevice", "libdevice",
-                        "from triton.language.extra import libdevice", edits);
+  return EnsureImported(candidate, "triton.language.extra.libdevice", "libdevice", UsualImport("libdevice"),
+                        edits);
 }
 
 std::string EnsureTriton(const Candidate& candidate, FixEdits* edits) {
-  return EnsureImported(candidate, "triton", "triton", "import triton", edits);
+  return EnsureImported(candidate, "triton", "triton", UsualImport("triton"), edits);
 }
 
 const Kernel* KernelAround(const Candidate& candidate, const PyNode* node) {

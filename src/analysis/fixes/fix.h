@@ -86,5 +86,7 @@ FixEdits FixHostCall(const FixRequest& request);
 FixEdits FixSyntax(const FixRequest& request);
 FixEdits FixMissingMask(const FixRequest& request);
 FixEdits FixWeightNames(const FixRequest& request);
+FixEdits FixExtensionBinding(const FixRequest& request);
+FixEdits FixExtensionApi(const FixRequest& request);
 
 }  // namespace hone

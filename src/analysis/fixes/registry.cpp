@@ -29,6 +29,8 @@ constexpr FixInfo kFixes[] = {
     {"incompatible-block-shapes", FixDotTypes},
     {"unmasked-access", FixMissingMask, true},
     {"weights-not-transferable", FixWeightNames, true},
+    {"extension-binding", FixExtensionBinding},
+    {"extension-api", FixExtensionApi},
 };
 
 struct RuleOfKind {
@@ -80,7 +82,7 @@ std::span<const FixInfo> AllFixes() {
 
 bool HidesOthers(std::string_view rule) {
   return rule == "syntax" || rule == "missing-modelnew" || rule == "name-not-defined" ||
-         rule == "bad-decorator-argument";
+         rule == "bad-decorator-argument" || rule == "extension-binding" || rule == "extension-api";
 }
 
 void OfferFixes(const Candidate& candidate, std::vector<Finding>* findings) {

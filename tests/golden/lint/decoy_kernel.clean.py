@@ -16,6 +16,7 @@ def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 source = """
 #include <torch/extension.h>
+#include <c10/cuda/CUDAException.h>
 
 __global__ void relu(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -38,7 +39,8 @@ torch::Tensor pretend(torch::Tensor x) {
   return scratch;
 }
 """
-ext = load_inline("ext", "", source, functions=["run_relu", "pretend"])
+declarations = "torch::Tensor run_relu(torch::Tensor x); torch::Tensor pretend(torch::Tensor x);"
+ext = load_inline("ext", declarations, source, functions=["run_relu", "pretend"])
 
 
 class ModelNew(nn.Module):
