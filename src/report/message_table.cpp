@@ -261,6 +261,7 @@ const std::vector<MessageText>& AllMessages() {
       {"part.repair", "Without repair", "不做修复"},
       {"part.analysis", "Without the analysis", "不做算法分析"},
       {"part.seeds", "With one seed only", "只用一个初始候选"},
+      {"part.replies", "With one reply to each prompt", "每个提示只取一个回复"},
       {"part.population", "Without the population search", "不做种群搜索"},
       {"part.class_check", "Without the class check", "不做内核类别检查"},
       {"effect.not_part", "{0}: no effect, because proposer {1} has no such step.",

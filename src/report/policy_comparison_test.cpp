@@ -124,7 +124,8 @@ TEST(PolicyComparison, ClaimsNothingWhereTheIntervalHoldsOne) {
   EXPECT_FALSE(EndOf(compared).ratio.b_is_better());
   EXPECT_THAT(TextOf(compared), HasSubstr("no difference can be told"));
   EXPECT_THAT(TextOf(compared), Not(HasSubstr("is better")));
-  for (const OrderedJson& point : ToJson(compared, ReportLanguage::kEnglish)["points"])
+  const OrderedJson json = ToJson(compared, ReportLanguage::kEnglish);
+  for (const OrderedJson& point : json["points"])
     EXPECT_TRUE(point["winner"].is_null());
 }
 

@@ -280,7 +280,7 @@ def several_replies(house):
         rows = {row["candidate"]: row for row in told["timeline"]}
         require(rows["seed0"]["tokens"] > 0 and rows["seed0~2"]["tokens"] == 0, "a call's tokens stand beside one candidate: %r" % rows)
         effects = {one["part"]: one["effect"] for one in told["counterfactuals"]}
-        require_equal(effects["class_check"], "never_used", "the record explains itself: %r" % effects)
+        require_equal((effects["class_check"], effects["replies"]), ("never_used", "same_best"), "what each part was worth: %r" % effects)
         require("===== 2 of 4 =====" in pathlib.Path(run.folder, "llm", "seed0.reply.txt").read_text(), "the replies of the call")
         check_secret(house, outcome)
 
