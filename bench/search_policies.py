@@ -29,6 +29,7 @@ POLICIES = {
     "classic-seeds": {"seeds": 64},
     "population": {"search": "population"},
     "population-4-wide": {"search": "population", "breadth": 4},
+    "population-3-replies": {"search": "population", "replies": 3},
 }
 WORLDS = ("even", "hard", "rugged", "smooth")
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "model/api_key.h"
 #include "model/chat_listener.h"
+#include "model/http_attempt.h"
 #include "model/rate_limiter.h"
 #include "model/replies.h"
 #include "model/reply_check.h"
@@ -35,33 +36,6 @@ constexpr const char* kDoNotRepeat =
 constexpr double kNotableWait_s = 2;
 // More than there are fields to give up; no server may keep us asking.
 constexpr int kMaxOtherWays = 8;
-
-// What one exchange with the server came to.
-struct Attempt {
-  ChatTurn turn;
-  ModelFailure failure = ModelFailure::kNone;
-  std::string what;     // for notes: "HTTP 429"
-  std::string message;  // a sentence
-  bool retry = false;
-  bool bad_reply = false;     // an answer came and was not usable
-  bool prompt_taken = false;  // the server had all of the prompt when the connection broke
-  bool ask_otherwise = false;
-  bool refused = false;   // asked too often, or the server is too busy
-  bool declined = false;  // the model will not
-  bool looped = false;
-  std::optional<double> retry_after;
-  int64_t estimate = -1;  // of all that was generated, where the server does not tell; -1: not needed
-
-  bool something_came() const { return estimate > 0 || !turn.text.empty() || !turn.thinking.empty(); }
-};
-
-// All replies of an answer, of use or not: the prompt is billed once, and each reply as it came.
-int64_t EstimateReplies(const ChatTurn& turn) {
-  int64_t tokens = 0;
-  for (const ChatChoice* one : turn.choices())
-    tokens += EstimateTokens(one->text) + EstimateTokens(one->thinking);
-  return tokens;
-}
 
 class HttpModel : public Model {
  public:
@@ -103,7 +77,10 @@ class HttpModel : public Model {
 class Conversation {
  public:
   Conversation(HttpModel& model, const ModelRequest& request, const ModelProgress& progress, int replies)
-      : model_(model), request_(request), progress_(progress) {
+      : model_(model),
+        request_(request),
+        progress_(progress),
+        reader_(model.url_, model.key_, model.options_.model) {
     chat_.replies = replies;
     reply_.attempts = 0;
     reply_.usage.price_known = true;
@@ -121,7 +98,7 @@ class Conversation {
       one.text = ReplyWithoutKey(std::move(one.text), model_.key_.value);
       one.thinking = ReplyWithoutKey(std::move(one.thinking), model_.key_.value);
     }
-    reply_.message = Clean(std::move(reply_.message));
+    reply_.message = reader_.Clean(std::move(reply_.message));
     reply_.seconds = watch.seconds();
     return std::move(reply_);
   }
@@ -179,7 +156,7 @@ class Conversation {
         reply_.finish_reason = attempt.turn.finish_reason;
         for (ChatChoice& one : attempt.turn.more)
           reply_.more.push_back({std::move(one.text), std::move(one.thinking), one.finish_reason});
-        if (!attempt.turn.model.empty()) reply_.model = Clean(attempt.turn.model);
+        if (!attempt.turn.model.empty()) reply_.model = reader_.Clean(attempt.turn.model);
         return true;
       }
       // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
@@ -244,9 +221,11 @@ class Conversation {
   Attempt Try(ChatDialect& dialect, RateLimiter::Ticket ticket) {
     Attempt attempt;
     if (Interrupted())
-      return Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted", "interrupted");
+      return AttemptReader::Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted",
+                                   "interrupted");
     if (request_.deadline.passed())
-      return Failed(std::move(attempt), ModelFailure::kOutOfTime, "late", "the time for this call is over");
+      return AttemptReader::Failed(std::move(attempt), ModelFailure::kOutOfTime, "late",
+                                   "the time for this call is over");
     Json body = model_.api_->Body(chat_, dialect, model_.options_.temperature);
     if (model_.options_.extra.is_object()) body.update(model_.options_.extra);
     HttpPost post{model_.url_, model_.api_->Headers(model_.key_.value), DumpJson(body)};
@@ -267,172 +246,31 @@ class Conversation {
     });
     if (answer.status != 0) ticket.Answered(answer.status, answer.headers);
     if (answer.status != 0) model_.ever_answered_ = true;
-    // A reply that has said its last word is whole, however the connection ended.
-    const std::vector<ChatChoice*> replies = attempt.turn.choices();
-    const bool some_ended =
-        std::any_of(replies.begin(), replies.end(), [](const ChatChoice* one) { return one->ended; });
-    if (answer.trouble != HttpTrouble::kNone && listener.verdict() == ChatListener::Verdict::kGood &&
-        !some_ended)
-      return FromTrouble(std::move(attempt), answer);
-    if (answer.status / 100 != 2) return FromStatus(std::move(attempt), answer, dialect);
+    const bool broke_off =
+        answer.trouble != HttpTrouble::kNone && listener.verdict() == ChatListener::Verdict::kGood;
+    if (broke_off && !IsWhole(attempt.turn, answer.trouble))
+      return reader_.FromTrouble(std::move(attempt), answer, request_.deadline);
+    if (answer.status / 100 != 2) {
+      attempt = reader_.FromStatus(std::move(attempt), answer, chat_, dialect);
+      attempt.ask_otherwise = !attempt.final && model_.Adapt(answer.status, attempt.words, chat_, dialect);
+      return attempt;
+    }
     listener.Finish();
-    return FromListener(std::move(attempt), listener);
-  }
-
-  static Attempt Failed(Attempt attempt, ModelFailure failure, std::string what, std::string message) {
-    attempt.failure = failure;
-    attempt.what = std::move(what);
-    attempt.message = std::move(message);
+    attempt = reader_.FromListener(std::move(attempt), listener);
+    if (chat_.replies > 1 && attempt.came > 0) came_ = attempt.came;
+    if (!attempt.dropped.empty() && IsOfUse(attempt.turn))
+      Note(fmt::format("of {} replies not used: {}", attempt.came, attempt.dropped));
     return attempt;
   }
 
-  Attempt FromTrouble(Attempt attempt, const HttpAnswer& answer) {
-    // Nobody can tell from here whether a prompt without an answer was read. It is counted, as an estimate: a
-    // budget that leaves out what a provider bills is none.
-    attempt.prompt_taken = answer.request_sent && answer.trouble != HttpTrouble::kProtocol &&
-                           (answer.status == 0 || answer.status / 100 == 2);
-    switch (answer.trouble) {
-      case HttpTrouble::kInterrupted:
-        return Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted", "interrupted");
-      case HttpTrouble::kTls:
-        return Failed(std::move(attempt), ModelFailure::kRefusedTls, "certificate refused", answer.message);
-      case HttpTrouble::kUsage:
-        return Failed(std::move(attempt), ModelFailure::kRefused, "bad address", answer.message);
-      default:
-        break;
-    }
-    if (request_.deadline.passed())
-      return Failed(std::move(attempt), ModelFailure::kOutOfTime, "late",
-                    "the time for this call is over; " + answer.message);
-    attempt.retry = true;
-    if (answer.trouble == HttpTrouble::kProtocol) {
-      attempt.bad_reply = true;
-      return Failed(std::move(attempt), ModelFailure::kBadReply, "not HTTP",
-                    answer.message + "; is --api-base right?");
-    }
-    const char* what = answer.trouble == HttpTrouble::kTimeout ? "timeout"
-                       : answer.trouble == HttpTrouble::kReset ? "connection lost"
-                                                               : "no connection";
-    return Failed(std::move(attempt), ModelFailure::kUnreachable, what,
-                  answer.message + "; check --api-base and the network, then resume the run");
+  // A reply that has said its last word is whole, however the connection ended. Of several, those that have
+  // are taken; but after Ctrl-C all or none, because a run that goes on later has to end the same.
+  static bool IsWhole(const ChatTurn& turn, HttpTrouble trouble) {
+    const std::vector<const ChatChoice*> replies = turn.choices();
+    const auto ended =
+        std::count_if(replies.begin(), replies.end(), [](const ChatChoice* one) { return one->ended; });
+    return trouble == HttpTrouble::kInterrupted ? ended >= turn.wanted : ended > 0;
   }
-
-  Attempt FromStatus(Attempt attempt, const HttpAnswer& answer, ChatDialect& dialect) {
-    Result<Json> document = ParseServerJson(answer.body);
-    std::string words = document.ok() ? ErrorText(*document) : "";
-    if (words.empty()) words = std::string(Trim(answer.body));
-    const std::string what = fmt::format("HTTP {}", answer.status);
-    if (RefusesEffort(answer.status, words, dialect))
-      return Failed(std::move(attempt), ModelFailure::kRefused, what,
-                    fmt::format("{} from {}: {} (this model takes no --reasoning-effort {}; leave it out)",
-                                what, model_.url_.Authority(), Quote(words), chat_.effort));
-    attempt.refused = answer.status == 429 || answer.status == 503 || answer.status == 529;
-    attempt.ask_otherwise = model_.Adapt(answer.status, words, chat_, dialect);
-    const ServerError error = ClassifyServerError(answer.status, words);
-    attempt.retry = error.retry;
-    if (const auto header = answer.headers.find("retry-after"); header != answer.headers.end())
-      attempt.retry_after = RetryAfterSeconds(header->second, UnixSeconds());
-    std::string message = Sentence(error.failure, what, words);
-    if (const auto to = answer.headers.find("location");
-        answer.status / 100 == 3 && to != answer.headers.end())
-      message = fmt::format("{} sends us on to {}; give that as --api-base if it is right",
-                            model_.url_.Display(), Quote(to->second));
-    return Failed(std::move(attempt), error.failure, what, std::move(message));
-  }
-
-  // The user asked for it, so it is not left out in silence.
-  bool RefusesEffort(int status, const std::string& words, const ChatDialect& dialect) const {
-    if (chat_.effort.empty() || (status != 400 && status != 422)) return false;
-    const std::string low = ToLower(words);
-    const bool schema_too = !chat_.schema.empty() && !dialect.tools && dialect.schema;
-    return Contains(low, "effort") || (Contains(low, "output_config") && !schema_too);
-  }
-
-  Attempt FromListener(Attempt attempt, const ChatListener& listener) {
-    using Verdict = ChatListener::Verdict;
-    ChatTurn& turn = attempt.turn;
-    const std::string where = model_.url_.Display();
-    if (listener.verdict() == Verdict::kTooLarge)
-      return Failed(std::move(attempt), ModelFailure::kTooLarge, "reply too large",
-                    fmt::format("the reply is over the limit of {}; lower --max-output-tokens",
-                                HumanBytes(static_cast<double>(listener.limit()))));
-    if (listener.verdict() == Verdict::kError) {
-      const ServerError error = ClassifyServerError(200, turn.error);
-      attempt.retry = error.retry;
-      return Failed(std::move(attempt), error.failure, "error in the stream",
-                    Sentence(error.failure, "an error in the stream", turn.error));
-    }
-    attempt.retry = true;
-    if (listener.verdict() == Verdict::kLooping) {
-      attempt.bad_reply = attempt.looped = true;
-      return Failed(std::move(attempt), ModelFailure::kBadReply, "endless repetition",
-                    "the model repeats the same lines without end; try another model, or --temperature");
-    }
-    if (listener.verdict() == Verdict::kGarbled) {
-      attempt.bad_reply = true;
-      return Failed(std::move(attempt), ModelFailure::kBadReply, "garbled reply",
-                    where + " sends something that this API does not; is --api-base right, and --api-style?");
-    }
-    bool all_ended = true;
-    for (ChatChoice* one : turn.choices()) {
-      all_ended = all_ended && one->ended;
-      if (one->ended) SplitThinking(*one);
-    }
-    if (chat_.replies > 1) {
-      if (!all_ended || turn.completion_tokens < 0) attempt.estimate = EstimateReplies(turn);
-      came_ = static_cast<int>(turn.choices().size());
-      const std::string dropped = KeepRepliesOfUse(turn);
-      if (!dropped.empty() && IsOfUse(turn)) Note(fmt::format("of {} replies not used: {}", came_, dropped));
-    }
-    if (!turn.ended) {
-      attempt.prompt_taken = true;
-      return Failed(std::move(attempt), ModelFailure::kUnreachable, "connection lost",
-                    where + " ended its reply in the middle");
-    }
-    if (turn.declined) {
-      attempt.retry = false;
-      attempt.declined = true;
-      const std::string said = turn.refusal.empty() ? "finish_reason " + turn.finish_reason : turn.refusal;
-      return Failed(std::move(attempt), ModelFailure::kDeclined, "declined",
-                    "the model declined to answer (" + Quote(said) + "); try another model");
-    }
-    if (Trim(turn.text).empty() && turn.finish_reason != "length") {
-      attempt.bad_reply = true;
-      const std::string reason =
-          turn.finish_reason.empty() ? "" : " (finish_reason " + turn.finish_reason + ")";
-      return Failed(std::move(attempt), ModelFailure::kBadReply, "empty reply",
-                    "the model said nothing" + Quote(reason));
-    }
-    attempt.retry = false;
-    return attempt;
-  }
-
-  std::string Sentence(ModelFailure failure, const std::string& what, const std::string& words) const {
-    const std::string said = fmt::format("{} from {}: {}", what, model_.url_.Authority(), Quote(words));
-    switch (failure) {
-      case ModelFailure::kWrongKey:
-        if (model_.key_.value.empty())
-          return said + " (no key was sent; set HONE_API_KEY or give --api-key-env or --api-key-file)";
-        return said + " (the key came from " + model_.key_.source + ")";
-      case ModelFailure::kContextTooLong:
-        return said + " (the prompt does not fit; use a model with a longer context)";
-      case ModelFailure::kRefused:
-        return fmt::format("{} (asked for model '{}' at {})", said, model_.options_.model,
-                           model_.url_.Display());
-      default:
-        return said;
-    }
-  }
-
-  // A server's words, short, printable and without the key.
-  std::string Quote(const std::string& words) const {
-    constexpr size_t kMax = 400;
-    std::string text = SafeForTerminal(Clean(words));
-    if (text.size() > kMax) text = ValidUtf8(text.substr(0, kMax)) + "...";
-    return text.empty() ? "nothing" : text;
-  }
-
-  std::string Clean(std::string text) const { return WithoutKey(std::move(text), model_.key_.value); }
 
   void Account(const Attempt& attempt) {
     const ChatTurn& turn = attempt.turn;
@@ -464,7 +302,7 @@ class Conversation {
   }
 
   void Note(std::string note) {
-    note = Clean(std::move(note));
+    note = reader_.Clean(std::move(note));
     if (progress_.note) progress_.note(note);
     reply_.notes.push_back(std::move(note));
   }
@@ -478,6 +316,7 @@ class Conversation {
   HttpModel& model_;
   const ModelRequest& request_;
   const ModelProgress& progress_;
+  const AttemptReader reader_;
   ChatRequest chat_;
   TokenCounter heard_;
   ModelReply reply_;

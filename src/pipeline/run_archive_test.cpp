@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "base/ids.h"
+#include "base/text.h"
+#include "model/replies.h"
 #include "pipeline/run_files.h"
 #include "pipeline/tarball.h"
 
@@ -142,6 +144,26 @@ TEST_F(RunArchiveTest, EveryRowArrivesAsItWas) {
   EXPECT_TRUE(IsFromArchive(*ParseJson(taken.options)));
 }
 
+TEST_F(RunArchiveTest, FurtherRepliesArriveAndACallWithoutThemIsArchivedAsItEverWas) {
+  const RunRecord run = Make("20260131_a");
+  CallRecord call;
+  call.run_id = run.id;
+  call.key = "seed1";
+  call.status = "answered";
+  call.more_replies = RepliesText({{"another file", "", "stop"}});
+  ASSERT_TRUE(here_->SaveCall(call).ok());
+  const std::string bytes = *Packed(*here_, run);
+  std::vector<TarMember> members = *UnpackTar(Write(bytes));
+  const std::vector<std::string> rows = Lines(Member(members, "store/call.jsonl").content);
+  EXPECT_THAT(rows.at(0), testing::Not(HasSubstr("more_replies")));
+  EXPECT_THAT(rows.at(1), HasSubstr("more_replies"));
+  const RunArchive archive = *ReadRunArchive(*there_, Write(bytes));
+  const RunRecord taken = ImportRun(*there_, archive, folder_.path() / "elsewhere")->run;
+  EXPECT_EQ(there_->Calls(taken.id)->at(0).more_replies, "");
+  EXPECT_EQ(RepliesFrom(there_->Calls(taken.id)->at(1).more_replies).at(0).text, "another file");
+  EXPECT_EQ(*Packed(*there_, taken), bytes);
+}
+
 TEST_F(RunArchiveTest, ARunThatIsThereAlreadyIsRecognised) {
   const RunRecord run = Make("20260131_a");
   const fs::path file = Write(*Packed(*here_, run));
@@ -219,6 +241,7 @@ TEST_F(RunArchiveTest, HostileArchivesAreRefusedBeforeAnythingIsWritten) {
       {"options that are no JSON", row("store/run.json", "options", "{"), "not JSON"},
       {"another task", row("store/run.json", "task_source", "import os"), "hash"},
       {"another candidate", row("store/candidate.jsonl", "source", "import os"), "hash"},
+      {"replies that are no JSON", row("store/call.jsonl", "more_replies", "[{"), "not JSON"},
       {"a status", row("store/run.json", "status", "winning"), "status"},
       {"a suite's name", row("store/suite.json", "name", "a/b"), "suite"},
       {"a newer schema", [](auto&, Json& manifest) { manifest["schema"] = 999; }, "newer hone"},

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/ids.h"
 #include "base/text.h"
+#include "model/replies.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -115,6 +116,17 @@ class WorldModel : public Model {
                                                    : "```python\n" + CandidateText(random) + "```\n";
     }
     return reply;
+  }
+  // The first is what a single reply would be; a call fails as a whole.
+  ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override {
+    std::vector<ModelReply> replies = {Ask(request, progress)};
+    for (int number = 2; number <= n && replies[0].ok(); ++number) {
+      ModelRequest another = request;
+      another.system += ReplyKey("", number);
+      ModelReply further = Ask(another, progress);
+      if (further.ok()) replies.push_back(std::move(further));
+    }
+    return MergeReplies(std::move(replies));
   }
   std::string name() const override { return "world"; }
   bool order_matters() const override { return true; }
@@ -221,7 +233,8 @@ double BestSpeed(const RunStory& story) {
 
 TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
   std::map<std::string, int> seen;
-  for (uint64_t world = 1; world <= WorldCount(); ++world) {
+  // In the worlds behind the count a prompt has several replies.
+  for (uint64_t world = 1; world <= WorldCount() * 4 / 3; ++world) {
     Random random = Drawn(world, "options");
     RunOptions options;
     options.seeds = 1 + static_cast<int>(random.Below(3));
@@ -230,6 +243,7 @@ TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
     options.tuning = random.Below(2) > 0;
     options.tune_trials = 3;
     options.search_seed = world;
+    options.replies = world > WorldCount() ? 3 : 1;
     const RunStory base = Play(world, options);
     ASSERT_EQ(base.run.status == "done" || base.candidates.size() == 1, true) << base.run.outcome;
     if (base.run.status != "done") continue;
@@ -241,6 +255,7 @@ TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
       if (said.part == "analysis") without.analysis = false;
       if (said.part == "seeds") without.seeds = 1;
       if (said.part == "class_check") without.class_check = false;
+      if (said.part == "replies") without.replies = 1;
       if (said.effect == "was_off") continue;
       const RunStory really = Play(world, without);
       const std::string where = fmt::format("world {}, {}, {}", world, said.part, said.effect);
@@ -263,12 +278,13 @@ TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
       }
     }
   }
-  for (const char* part : {"repair", "analysis", "seeds"})
+  for (const char* part : {"repair", "analysis", "seeds", "replies"})
     for (const char* effect : {"other_best", "same_best"})
       EXPECT_GT(seen[std::string(part) + " " + effect], 0)
           << part << " " << effect << ": the worlds are too tame";
   EXPECT_GT(seen["repair at_least"], 0);
   EXPECT_GT(seen["seeds at_least"], 0);
+  EXPECT_GT(seen["replies at_least"], 0);
   EXPECT_GT(seen["class_check at_least"], 0);
   EXPECT_GT(seen["class_check same_best"] + seen["class_check other_best"], 0);
   if (testing::Test::HasFailure())

@@ -120,7 +120,7 @@ struct Difference {
 
 // What a switch would have changed, walked again over the record (counterfactual.cpp).
 struct Counterfactual {
-  std::string part;  // "repair", "analysis", "seeds", "class_check"
+  std::string part;  // "repair", "analysis", "seeds", "class_check"; "replies" and "population" where used
   // "not_part" (this proposer has no such part), "was_off", "never_used" (it had nothing to do),
   // "same_best" (it did something, and the best is the same), "other_best" (exact), "at_least" (the run would
   // have gone where this one never was; `best_key` is certain), "not_recomputable" (the record does not

@@ -261,6 +261,7 @@ const std::vector<MessageText>& AllMessages() {
       {"part.repair", "Without repair", "不做修复"},
       {"part.analysis", "Without the analysis", "不做算法分析"},
       {"part.seeds", "With one seed only", "只用一个初始候选"},
+      {"part.replies", "With one reply to each prompt", "每个提示只取一个回复"},
       {"part.population", "Without the population search", "不做种群搜索"},
       {"part.class_check", "Without the class check", "不做内核类别检查"},
       {"effect.not_part", "{0}: no effect, because proposer {1} has no such step.",
@@ -383,13 +384,16 @@ const std::vector<MessageText>& AllMessages() {
       {"policy.by_cost", "Best speed-up so far, by cost", "各开销下的最佳加速比"},
       {"policy.how",
        "Each figure is a geometric mean over tasks; the ratio is {1} by {0}, with its 95% interval. A run "
-       "that ended earlier keeps its last value. A difference is told only where the interval leaves 1 out. "
-       "Each interval is taken by itself, so one row of twenty may be wrong by chance.",
-       "各数值为任务上的几何平均；比值为 {1} 除以 {0}，附 95% "
-       "区间。提前结束的运行保留其最后的值。仅当区间不含 1 "
+       "that ended by itself keeps its last value; one that a budget or a failure stopped earlier is left "
+       "out "
+       "of the row. A difference is told only where the interval leaves 1 out. Each interval is taken by "
+       "itself, so one row of twenty may be wrong by chance.",
+       "各数值为任务上的几何平均；比值为 {1} 除以 {0}，附 95% 区间。自行结束的运行保留其最后的值；"
+       "因预算或故障而提前停止的运行不计入该行。仅当区间不含 1 "
        "时才认为有差异。每个区间单独计算，因此二十行中可能有一行因偶然而出错。"},
       {"policy.cost", "cost", "开销"},
       {"policy.ratio", "ratio [95%]", "比值 [95%]"},
+      {"policy.pairs_of", "pairs", "配对数"},
       {"policy.spent", "runs that spent it", "达到该开销的运行数"},
       {"policy.told", "what it says", "结论"},
       {"policy.sides", "The two sides", "双方"},

@@ -149,16 +149,30 @@ double TwoDigitsDown(double value) {
   return std::floor(value / unit + 1e-9) * unit;
 }
 
+// By three quarters of the runs of both sides.
 template <class Spent>
-double SpentByHalf(const RunsByTask& tasks, const Spent& spent) {
-  std::array<double, 2> half = {0, 0};
+double SpentByMost(const RunsByTask& tasks, const Spent& spent) {
+  double least = HUGE_VAL;
   for (size_t side = 0; side < 2; ++side) {
     std::vector<double> values;
     for (const auto& [name, task] : tasks)
       for (const PolicyRun* one : task.runs[side]) values.push_back(spent(*one));
-    half[side] = MedianOf(std::move(values));
+    std::sort(values.begin(), values.end());
+    if (!values.empty()) least = std::min(least, values[values.size() / 4]);
   }
-  return std::min(half[0], half[1]);
+  return least;
+}
+
+// Runs whose best for the cost is known. Those with a partner go with it.
+template <class Known>
+TaskRuns KnownRuns(const TaskRuns& task, const Known& known) {
+  TaskRuns left;
+  left.by_seed = task.by_seed;
+  for (size_t side = 0; side < 2; ++side)
+    for (size_t i = 0; i < task.runs[side].size(); ++i)
+      if (known(*task.runs[side][i]) && (!task.by_seed || known(*task.runs[1 - side][i])))
+        left.runs[side].push_back(task.runs[side][i]);
+  return left;
 }
 
 template <class Best, class Spent>
@@ -168,9 +182,14 @@ PolicyPoint PointOf(const RunsByTask& tasks, PolicyPoint::Cost cost, double at, 
   point.cost = cost;
   point.at = at;
   point.headline = headline;
+  const auto known = [&](const PolicyRun& run) {
+    return cost == PolicyPoint::Cost::kAll || run.run.status == "done" || spent(run) >= at;
+  };
   std::vector<PairedTask> paired;
   std::array<std::vector<double>, 2> means;
-  for (const auto& [name, task] : tasks) {
+  for (const auto& [name, all] : tasks) {
+    const TaskRuns task = KnownRuns(all, known);
+    if (task.runs[0].empty() || task.runs[1].empty()) continue;
     PairedTask one;
     one.matched = task.by_seed;
     for (size_t side = 0; side < 2; ++side) {
@@ -183,6 +202,7 @@ PolicyPoint PointOf(const RunsByTask& tasks, PolicyPoint::Cost cost, double at, 
     }
     paired.push_back(std::move(one));
   }
+  point.pairs = PairsOf(paired);
   point.best = {GeometricMean(means[0]), GeometricMean(means[1])};
   point.ratio = RatioOf(paired);
   return point;
@@ -207,16 +227,18 @@ void AddPoints(const RunsByTask& tasks, PolicyComparison* compared) {
     if (equal > 0) at.push_back(equal);
     std::sort(at.begin(), at.end());
     at.erase(std::unique(at.begin(), at.end()), at.end());
-    for (const double one : at)
-      compared->points.push_back(PointOf(
-          tasks, cost, one, one == equal, [&](const PolicyRun& run) { return best(run, one); }, spent));
+    for (const double one : at) {
+      const PolicyPoint point = PointOf(
+          tasks, cost, one, one == equal, [&](const PolicyRun& run) { return best(run, one); }, spent);
+      if (point.pairs > 0) compared->points.push_back(point);
+    }
   };
   add(
-      PolicyPoint::Cost::kCalls, RoundSteps(most_calls, 1), std::floor(SpentByHalf(tasks, calls)),
+      PolicyPoint::Cost::kCalls, RoundSteps(most_calls, 1), std::floor(SpentByMost(tasks, calls)),
       [](const PolicyRun& run, double at) { return run.curve.AfterCalls(at); }, calls);
   if (compared->priced)
     add(
-        PolicyPoint::Cost::kDollars, RoundSteps(most_usd, first_usd), TwoDigitsDown(SpentByHalf(tasks, usd)),
+        PolicyPoint::Cost::kDollars, RoundSteps(most_usd, first_usd), TwoDigitsDown(SpentByMost(tasks, usd)),
         [](const PolicyRun& run, double at) { return run.curve.AfterDollars(at); }, usd);
   compared->points.push_back(PointOf(
       tasks, PolicyPoint::Cost::kAll, 0, true, [](const PolicyRun& run) { return run.curve.AtEnd(); }, usd));

@@ -38,15 +38,18 @@ struct PolicyTotals {
   double median_usd = 0;
 };
 
-// A cost, and the best speed-up that each side has for it: the geometric mean over tasks.
+// A cost, and the best speed-up that each side has for it: the geometric mean over tasks. A run that ended by
+// itself keeps its last value. One that a budget or a failure stopped before says nothing about the cost, and
+// is left out there.
 struct PolicyPoint {
   enum class Cost { kCalls, kDollars, kAll };
   Cost cost = Cost::kAll;
   double at = 0;
   std::array<double, 2> best = {1, 1};
-  std::array<int, 2> spent = {0, 0};  // runs that spent so much; the others had ended
+  std::array<int, 2> spent = {0, 0};  // runs that spent so much; the others had ended by themselves
+  size_t pairs = 0;
   PairedRatio ratio;
-  // What half of the runs of both sides spent, or the end: the points that the answer is about.
+  // What three quarters of the runs of both sides spent, or the end: the points that the answer is about.
   bool headline = false;
 };
 

@@ -125,8 +125,7 @@ TEST(PolicyComparison, ClaimsNothingWhereTheIntervalHoldsOne) {
   EXPECT_THAT(TextOf(compared), HasSubstr("no difference can be told"));
   EXPECT_THAT(TextOf(compared), Not(HasSubstr("is better")));
   const OrderedJson json = ToJson(compared, ReportLanguage::kEnglish);
-  for (const OrderedJson& point : json["points"])
-    EXPECT_TRUE(point["winner"].is_null());
+  for (const OrderedJson& point : json["points"]) EXPECT_TRUE(point["winner"].is_null());
 }
 
 TEST(PolicyComparison, WithTooFewPairsGivesTheFiguresAndNoInterval) {
@@ -206,6 +205,30 @@ TEST(PolicyComparison, DollarsAreComparedOnlyWhereEveryPriceIsKnown) {
   for (const PolicyPoint& point : compared.points) EXPECT_NE(point.cost, PolicyPoint::Cost::kDollars);
   EXPECT_THAT(TextOf(compared), HasSubstr("Dollars are not compared"));
   EXPECT_TRUE(ToJson(compared, ReportLanguage::kEnglish)["sides"][0]["usd"].is_null());
+}
+
+TEST(PolicyComparison, ARunThatWasStoppedSaysNothingAboutWhatItDidNotSpend) {
+  PolicySide a = SideOf("a", {2, 2, 2, 2, 2, 2}, 10, 1);
+  const PolicySide b = SideOf("b", {4, 4, 4, 4, 4, 4}, 40, 11);
+  for (PolicyRun& one : a.runs) one.run.status = "stopped";
+  const PolicyComparison stopped = ComparePolicies(a, b);
+  for (const PolicyPoint& point : stopped.points)
+    if (point.cost != PolicyPoint::Cost::kAll) {
+      EXPECT_EQ(point.pairs, 6U);
+      EXPECT_LE(point.at, point.cost == PolicyPoint::Cost::kCalls ? 10 : 0.1) << "nobody knows of more";
+    }
+  EXPECT_EQ(EndOf(stopped).pairs, 6U);
+  a.runs[0].run.status = "done";  // it had nothing left to try, so its best stays what it is
+  const PolicyComparison one_ended = ComparePolicies(a, b);
+  bool seen = false;
+  for (const PolicyPoint& point : one_ended.points)
+    if (point.cost == PolicyPoint::Cost::kCalls && point.at == 20) {
+      seen = true;
+      EXPECT_EQ(point.pairs, 1U);
+      EXPECT_THAT(point.spent, ElementsAre(0, 1));
+      EXPECT_FALSE(point.ratio.has_interval());
+    }
+  EXPECT_TRUE(seen);
 }
 
 TEST(PolicyComparison, NoCommonTaskAndNoCallAreNoError) {

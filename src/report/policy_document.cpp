@@ -138,13 +138,15 @@ Document ComparisonDocument(const PolicyComparison& compared, ReportLanguage lan
     document.Paragraph(Words(language, "policy.how", {compared.sides[0].name, compared.sides[1].name}));
     std::vector<std::vector<std::string>> rows = {
         {Words(language, "policy.cost"), compared.sides[0].name, compared.sides[1].name,
-         Words(language, "policy.ratio"), Words(language, "policy.spent"), Words(language, "policy.told")}};
+         Words(language, "policy.ratio"), Words(language, "policy.pairs_of"), Words(language, "policy.spent"),
+         Words(language, "policy.told")}};
     for (const PolicyPoint& point : compared.points)
-      rows.push_back(
-          {CostWords(point, language), Times(point.best[0]), Times(point.best[1]), RatioText(point.ratio),
-           point.cost == PolicyPoint::Cost::kAll ? "-"
-                                                 : fmt::format("{} / {}", point.spent[0], point.spent[1]),
-           ToldWords(compared, point.ratio, language)});
+      rows.push_back({CostWords(point, language), Times(point.best[0]), Times(point.best[1]),
+                      RatioText(point.ratio), CountText(point.pairs),
+                      point.cost == PolicyPoint::Cost::kAll
+                          ? "-"
+                          : fmt::format("{} / {}", point.spent[0], point.spent[1]),
+                      ToldWords(compared, point.ratio, language)});
     document.Table(std::move(rows));
   }
   AddSides(compared, language, &document);
@@ -175,6 +177,7 @@ OrderedJson ToJson(const PolicyComparison& compared, ReportLanguage language) {
                                                               : "all";
     one["at"] = point.cost == PolicyPoint::Cost::kAll ? OrderedJson() : OrderedJson(point.at);
     one["headline"] = point.headline;
+    one["pairs"] = point.pairs;
     one["best"] = {point.best[0], point.best[1]};
     one["ratio"] = ratio.ratio;
     one["ci95"] = ratio.has_interval() ? OrderedJson{ratio.low, ratio.high} : OrderedJson();

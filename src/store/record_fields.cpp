@@ -49,7 +49,7 @@ constexpr Field<CallRecord> kCallBeforeUsage[] = {
     {"system", &CallRecord::system, "system", kLong},
     {"prompt", &CallRecord::prompt, "prompt", kLong},
     {"reply", &CallRecord::reply, "reply", kLong},
-    {"more_replies", &CallRecord::more_replies, "more_replies", kLong | kHoldsJson},
+    {"more_replies", &CallRecord::more_replies, "more_replies", kLong | kHoldsJson | kSparse},
     {"thinking", &CallRecord::thinking, "thinking", kLong},
     {"finish_reason", &CallRecord::finish_reason, "finish_reason"},
     {"error", &CallRecord::error, "error"},

@@ -27,6 +27,7 @@ enum FieldTrait : unsigned {
   kNullIfZero = 1 << 7,
   kAnswer = 1 << 8,    // told as AnswerOf(run_result.h) says; null where the run has no answer
   kOfAnswer = 1 << 9,  // told as null where the run has no answer
+  kSparse = 1 << 10,   // not archived where it is empty, so that archives without it are what they were
 };
 
 template <class Record>

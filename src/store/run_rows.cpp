@@ -144,12 +144,17 @@ Result<std::vector<Json>> ReadRows(sqlite3* handle, const std::string& table, co
   Statement query(handle,
                   fmt::format("SELECT {} FROM {} WHERE {}=? ORDER BY rowid", names, table, where).c_str());
   query.Bind(1, id);
+  const std::vector<std::string> sparse =
+      table == "call" ? ColumnsThat<CallRecord>(kSparse) : std::vector<std::string>{};
   std::vector<Json> rows;
   int code = SQLITE_ERROR;
   while (query.ok() && (code = query.Step()) == SQLITE_ROW) {
     Json row = Json::object();
-    for (size_t i = 0; i < read.size(); ++i)
+    for (size_t i = 0; i < read.size(); ++i) {
+      const bool may_lack = std::find(sparse.begin(), sparse.end(), read[i].name) != sparse.end();
+      if (may_lack && query.Text(static_cast<int>(i)).empty()) continue;
       row[read[i].name] = ToValue(query, static_cast<int>(i), read[i].type);
+    }
     rows.push_back(std::move(row));
   }
   if (code != SQLITE_DONE) return SqlError(handle, "cannot read the store");

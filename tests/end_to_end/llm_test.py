@@ -261,7 +261,58 @@ def thinking_apart(house):
     require_equal((house.folder / "run" / "llm" / "seed0.thinking.txt").read_text(), "the thought", "the file")
 
 
-CASES = [troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap,
+def several_replies(house):
+    """three replies to one request are three candidates of one call, a killed run does not ask again, and a recording of them plays back"""
+    for number, reply in enumerate((BROKEN, WRONG, "Nothing but words.", WRONG), 1):
+        house.write("several/%03d_seed.txt" % number, reply)
+    with house.server("--replies", house.folder / "several") as server:
+        outcome = ask(house, server.base("fine@one"), "--out", house.folder / "one", "--replies", "4", *ONE_CALL)
+        outcome.expect(REJECTED, "seed0: 2 of 4 replies are candidates; reply 3 has no file that can be judged, reply 4 repeats reply 2")
+        run = house.last()
+        require_equal([entry["body"].get("n") for entry in server.log()], [4], "what the server was asked")
+        require_equal({key: run.verdict(key)[1] for key in run.candidates if key != "zero"},
+                      {"seed0": "import-failed", "seed0~2": "wrong-output"}, "the candidates")
+        call = run.calls["seed0"]
+        require_equal((len(run.calls), len(json.loads(call["more_replies"])), call["prompt_tokens"]), (1, 3, 11), "the call")
+        check_listed(house, run)
+        require("seed0~2" in house.run("show", run.name).out, "hone show does not name the second reply")
+        told = house.run("explain", run.name, "--json").expect(ACCEPTED).json()
+        rows = {row["candidate"]: row for row in told["timeline"]}
+        require(rows["seed0"]["tokens"] > 0 and rows["seed0~2"]["tokens"] == 0, "a call's tokens stand beside one candidate: %r" % rows)
+        effects = {one["part"]: one["effect"] for one in told["counterfactuals"]}
+        require_equal((effects["class_check"], effects["replies"]), ("never_used", "same_best"), "what each part was worth: %r" % effects)
+        require("===== 2 of 4 =====" in pathlib.Path(run.folder, "llm", "seed0.reply.txt").read_text(), "the replies of the call")
+        check_secret(house, outcome)
+
+        house.run("export-replay", run.name, house.folder / "recorded").expect(ACCEPTED, "4 replies in", "--replies 4")
+        house.optimize(SMALL_SOFTMAX, "replay:%s" % (house.folder / "recorded"), "--replies", "4", "--out", house.folder / "again", *ONE_CALL).expect(REJECTED)
+        again = house.last()
+        require_equal([(c["key"], c["sha256"], c["reason"]) for c in again.candidates.values()],
+                      [(c["key"], c["sha256"], c["reason"]) for c in run.candidates.values()], "what was played back")
+        require_equal(again.calls["seed0"]["prompt_tokens"], 11, "the prompt is counted once")
+        house.run("archive", run.name, house.folder / "run.hone.tar.gz").expect(ACCEPTED)
+
+        refusing = server.base("refuse-n@two")
+        ask(house, refusing, "--out", house.folder / "two", "--replies", "2", *ONE_CALL).expect(REJECTED, "1 of 2 replies came in one request")
+        require_equal([entry["body"].get("n") for entry in server.log() if entry["tag"] == "two"], [2, None, None], "what the other server was asked")
+
+    with house.server("--replies", house.folder / "several") as server:
+        process = house.start("optimize", SMALL_SOFTMAX, "--proposer", "llm", "--model", "fake", "--api-base", server.base("fine"), "--again", *QUICK,
+                              *ONE_CALL, "--replies", "4", "--out", house.folder / "killed", env={"HONE_API_KEY": KEY})
+        wait_for("the call", lambda: house.rows("SELECT 1 FROM call JOIN run ON run.id=run_id WHERE folder=?", str(house.folder / "killed")), process=process)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        house.run("resume", "last", "-q", env={"HONE_API_KEY": KEY}).expect(REJECTED)
+        require_equal(len(server.log()), 1, "requests")
+        resumed = house.last()
+        require_equal({key: (row["sha256"], row["reason"]) for key, row in resumed.candidates.items()},
+                      {key: (row["sha256"], row["reason"]) for key, row in run.candidates.items()}, "the candidates of the resumed run")
+        require_equal(set(resumed.decisions) - {"seconds"}, set(run.decisions) - {"seconds"}, "its decisions")
+    ask(house, "http://127.0.0.1:9", "--replies", "0").expect(USAGE, "--replies")
+    ask(house, "http://127.0.0.1:9", "--request-extra", '{"n": 3}').expect(USAGE, "--replies")
+
+
+CASES = [several_replies, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap,
          killed_and_resumed, thinking_apart]
 
 if __name__ == "__main__":
