@@ -9,7 +9,7 @@ spread of vs_best is what the judge cannot see.
       added to the log at once; the same command goes on where an earlier one was stopped.
 
 A sitting is one verdict on a candidate in processes of its own. `--per-process` sittings share a hone process, which saves the preparation of the reference. They share
-the inputs of the trials and the interpreter that the reference's processes are forked from, and therefore its layout in memory; candidates have interpreters of their own. Verdicts
+the inputs of the trials and the two interpreters that the processes of the two sides are forked from, and therefore their layout in memory. Verdicts
 of one hone process are thus alike by a little (bench/README.md has an example): eight hone processes of five say less about the reference's side than forty. Exit code 1 when a sitting accepted or accused the
 candidate, or when fewer than 95% came out as no_difference or inconclusive.
 """
