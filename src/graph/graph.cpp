@@ -274,6 +274,17 @@ std::vector<bool> ValuesFromInputs(const Graph& graph) {
 std::vector<bool> FixedValues(const Graph& graph) {
   std::vector<bool> fixed = ValuesFromInputs(graph);
   fixed.flip();
+  // What takes its shape from a value that every call computes has to wait for that value.
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    bool waits = false;
+    for (const Argument& argument : node.arguments)
+      ForEachValue(argument.value, [&](ValueId value) {
+        waits = waits || (graph.Definition(value) != nullptr && !fixed[static_cast<size_t>(value)]);
+      });
+    if (waits)
+      for (const ValueId result : node.results) fixed[static_cast<size_t>(result)] = false;
+  }
   return fixed;
 }
 

@@ -86,7 +86,14 @@ TEST(Graph, TellsWhatDependsOnTheInputs) {
   const NodeId folded = graph.Append({"aten.neg.default", {{"self", w}}, {F32({3})}});
   const NodeId drawn = graph.Append({"aten.rand_like.default", {{"self", w}}, {F32({3})}});
   const NodeId zeros = graph.Append({"aten.zeros_like.default", {{"self", x}}, {F32({2, 3})}});
+  const ValueId computed = graph.node(graph.order()[1]).result();
+  const NodeId waits = graph.Append({"aten.ones_like.default", {{"self", computed}}, {F32({2, 3})}});
+  const NodeId behind =
+      graph.Append({"aten.neg.default", {{"self", graph.node(waits).result()}}, {F32({2, 3})}});
   const std::vector<bool> fixed = FixedValues(graph);
+  EXPECT_FALSE(fixed[static_cast<size_t>(graph.node(waits).result())])
+      << "it needs the computed value's shape";
+  EXPECT_FALSE(fixed[static_cast<size_t>(graph.node(behind).result())]);
   EXPECT_TRUE(fixed[static_cast<size_t>(graph.node(folded).result())]);
   EXPECT_FALSE(fixed[static_cast<size_t>(graph.node(drawn).result())]);
   EXPECT_TRUE(fixed[static_cast<size_t>(graph.node(zeros).result())]);

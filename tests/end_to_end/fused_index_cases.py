@@ -118,6 +118,7 @@ def cases():
     yield "cross entropy of computed scores", of(lambda x, t: (F.cross_entropy(x * 2 - 1, t), F.cross_entropy(torch.tanh(x), t.clamp(max=9)))), [R(9, 11), index(11, 9)]
     yield "cross entropy of shares", Case(lambda s, x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, s.w, label_smoothing=0.1), F.cross_entropy(x, t, reduction="none")), w=nn.Parameter(torch.rand(11))), [R(9, 11), torch.softmax(R(9, 11), 1)]
     yield "norms of every order", of(lambda x: (x.norm(3, 1), torch.linalg.vector_norm(x, 0.5, 0), torch.linalg.vector_norm(x, -INF, 1), torch.linalg.vector_norm(x, 0), torch.linalg.vector_norm(x, INF, 1), torch.count_nonzero(x > 0.5, 1), torch.nansum(x, 1))), [R(7, 13)]
+    yield "constants like computed values", of(lambda x: (lambda y: torch.where(y > 1.5, y, torch.zeros_like(y)) + torch.ones_like(y.t()).t() * 0.5)(torch.relu(x) * 2 + 1)), [odd(13, 37)]
     yield "filled tensors", of(lambda x: (torch.where(x > 0, x, torch.zeros_like(x)), torch.full_like(x, 2.5)[:, :3] + x[:, :3], torch.ones_like(x).sum(1) + x.sum(1), torch.maximum(x.new_zeros(3, 1, 1), x))), [odd(3, 7)]
     yield "more maps", of(lambda x, y: (torch.asinh(x), torch.acosh(x.abs() + 1), torch.atanh(torch.tanh(x) * 0.9), torch.frac(x * 3), torch.logaddexp(x, y), torch.fmax(x, y), torch.fmin(x, y), F.rrelu(x), torch.special.logit(torch.sigmoid(x)))), [odd(4, 9), R(4, 9)]
     yield "arithmetic of bools", of(lambda a, b: ((a * b).sum(1), a + b)), [R(4, 9) > 0, R(4, 9) > 0]

@@ -164,6 +164,9 @@ def numbers():
     for activation in activations:
         case("fold_constants", activation.__name__, lambda m, x, f=activation: f(torch.zeros_like(x) + 0.7) * 2 + x, [(3, 5)], times=3, targets=["add"])
     case("fold_constants", "clamp, mean, views", lambda m, x: torch.full((4, 6), -2.5).clamp(-1, 2).mean(1).view(2, 2).div(3) + x, [(2, 2)], times=4, targets=["add"])
+    case("fold_constants", "zeros like a computed value", lambda m, x: torch.where(x > 0, x.exp(), torch.zeros_like(x.exp())), [(3, 5)], times=1, targets=["gt", "exp", "where"])
+    case("fold_constants", "ones of integers like a computed value", lambda m, x: x.exp().long() + torch.full_like(x.exp().long(), 3), [(3, 5)], times=1, targets=["exp", "to", "add"])
+    case("fold_constants", "like a computed value in other strides", lambda m, x: torch.zeros_like(x.exp().t()) + x.t(), [(3, 5)], times=0)
     case("fold_constants", "a sum stays", lambda m, x: torch.ones_like(x).sum() * x, [(3, 5)], times=0)
 
 

@@ -1,5 +1,7 @@
 // Computes what depends on numbers alone: an operator whose tensors all have equal elements (zeros, ones,
 // full) gives one as well. Only floating-point results, and only operators whose value is written down here.
+// A constant that takes its shape from a computed value (zeros_like) is made from the shape itself, so that
+// it need not wait for that value.
 #include <cmath>
 #include <optional>
 
@@ -140,12 +142,27 @@ std::optional<double> ValueOf(const Graph& graph, const Node& node) {
   return second ? Operation2(node, *first, *second) : std::nullopt;
 }
 
+bool TakesShapeFromComputedValue(const Graph& graph, const Node& node) {
+  const std::optional<ValueId> like = Operand(node);
+  if (!like || graph.Definition(*like) == nullptr || !std::holds_alternative<None>(node.Arg("device")))
+    return false;
+  const TensorType& type = graph.type(node.result());
+  return type == ContiguousType(type.dtype, type.shape);
+}
+
 }  // namespace
 
 int FoldConstants(Graph& graph) {
   return ForEachNode(graph, [&](NodeId id, const Node& node) {
-    if (node.results.size() != 1 || ClassOf(node.op) == OpClass::kCreate) return false;
+    if (node.results.size() != 1) return false;
     const TensorType type = graph.type(node.result());
+    if (ClassOf(node.op) == OpClass::kCreate) {
+      const std::optional<double> value = UniformValue(graph, node.result());
+      if (!value || !std::isfinite(*value) || !TakesShapeFromComputedValue(graph, node)) return false;
+      graph.ReplaceUses(node.result(),
+                        Builder(graph, id).Full(*Operand(node), type.shape, *value, type.dtype));
+      return true;
+    }
     if (!IsFloating(type.dtype) || !Operand(node)) return false;
     // The number is computed from the operand's dtype; a cast from integers would round first.
     if (!IsFloating(graph.type(*Operand(node)).dtype)) return false;
