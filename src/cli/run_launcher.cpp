@@ -161,6 +161,12 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
            "tokens or money, else 4)")
       .Between(0, 64);
   command
+      .Add(
+          "--search-seed", &flags->search_seed,
+          "What the choices of the search and of tuning are drawn by; runs of two policies with one seed are "
+          "compared in pairs (0: drawn for each run)")
+      .AtLeast(0);
+  command
       .Add("--seed-from", &flags->run.seed_from,
            "An earlier run whose best candidates are judged as seeds of this one; may be repeated")
       .Placeholder("RUN");
@@ -340,6 +346,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   const Budget& budget = options.budget;
   const bool counted = budget.calls > 0 || budget.tokens > 0 || budget.usd > 0;
   options.breadth = flags.breadth > 0 ? flags.breadth : counted ? 1 : 4;
+  options.search_seed = static_cast<uint64_t>(flags.search_seed);
   options.model = ToJson(model);
   return options;
 }
@@ -350,6 +357,7 @@ void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
   flags->run = options;
   flags->search = options.search;
   flags->breadth = options.breadth;
+  flags->search_seed = static_cast<int64_t>(options.search_seed);
   flags->no_analysis = !options.analysis;
   flags->no_class_check = !options.class_check;
   flags->no_tuning = !options.tuning;
@@ -371,7 +379,7 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
     for (std::string& word : words) word = ShellWord(word);
     options.proposer = "agent:" + Join(words, " ");
   }
-  options.search_seed = RandomU64();
+  if (options.search_seed == 0) options.search_seed = RandomU64();
   options.judge["target"] = session.target;  // what auto became stays what it was
   // A proposer or an earlier run that cannot be used is reported now, before anything is written.
   HONE_RETURN_IF_ERROR(CheckSearch(options));

@@ -293,7 +293,8 @@ def several_replies(house):
         house.run("archive", run.name, house.folder / "run.hone.tar.gz").expect(ACCEPTED)
 
         refusing = server.base("refuse-n@two")
-        ask(house, refusing, "--out", house.folder / "two", "--replies", "2", *ONE_CALL).expect(REJECTED, "1 of 2 replies came in one request")
+        ask(house, refusing, "--out", house.folder / "two", "--replies", "2", "--search-seed", "7", *ONE_CALL).expect(REJECTED, "1 of 2 replies came in one request")
+        require_equal(json.loads(house.last().options)["search_seed"], "7", "the seed of the search")
         require_equal([entry["body"].get("n") for entry in server.log() if entry["tag"] == "two"], [2, None, None], "what the other server was asked")
 
     with house.server("--replies", house.folder / "several") as server:
