@@ -162,10 +162,11 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
            "tokens or money, else 4)")
       .Between(0, 64);
   command
-      .Add("--search-seed", &flags->search_seed,
-           "What the draws of the search and of tuning begin from, to make the same ones again (default: "
-           "drawn)")
-      .AtLeast(1);
+      .Add(
+          "--search-seed", &flags->search_seed,
+          "What the choices of the search and of tuning are drawn by; runs of two policies with one seed are "
+          "compared in pairs (0: drawn for each run)")
+      .AtLeast(0);
   command
       .Add("--seed-from", &flags->run.seed_from,
            "An earlier run whose best candidates are judged as seeds of this one; may be repeated")

@@ -38,7 +38,7 @@ struct OptimizeFlags : JudgeFlags {
   RunOptions run;
   std::string search = "auto";  // classic or population; auto: see OptionsOf
   int breadth = 0;              // 0: see OptionsOf
-  int64_t search_seed = 0;      // 0: each run draws its own
+  int64_t search_seed = 0;      // 0: drawn for each run
   bool no_analysis = false;
   bool no_class_check = false;
   bool no_tuning = false;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "dashboard/page.h"
 #include "dashboard/pages.h"
+#include "model/replies.h"
 #include "store/run_notes.h"
 
 namespace hone {
@@ -101,6 +102,25 @@ class DashboardTest : public testing::Test {
   std::unique_ptr<RunStore> store_;
   RunRecord run_;
 };
+
+TEST_F(DashboardTest, ACandidateShowsTheReplyThatItWasMadeOf) {
+  CallRecord call;
+  call.run_id = run_.id;
+  call.key = "seed7";
+  call.status = "answered";
+  call.reply = "words of the first";
+  call.more_replies = RepliesText({{std::string("words of the second") + kEvil, "thought", "stop"}});
+  ASSERT_TRUE(store_->SaveCall(call).ok());
+  Judge("seed7", "", "accepted", 2);
+  Judge("seed7~2", "", "accepted", 2);
+  const std::string first = Get("/runs/R1/candidates/seed7").body;
+  EXPECT_THAT(first, HasSubstr("words of the first"));
+  EXPECT_THAT(first, Not(HasSubstr("words of the second")));
+  const std::string second = Get("/runs/R1/candidates/" + PercentEncode("seed7~2")).body;
+  EXPECT_THAT(second, HasSubstr("words of the second"));
+  EXPECT_THAT(second, Not(HasSubstr("words of the first")));
+  EXPECT_THAT(second, Not(HasSubstr("<script>alert(1)")));
+}
 
 TEST_F(DashboardTest, NoPageLetsATextOfAStrangerBecomeMarkup) {
   const std::string evil_key = PercentEncode(std::string("seed1/") + kEvil);

@@ -39,6 +39,12 @@ std::string ChosenOptions(const RunRecord& run) {
   for (const char* name :
        {"seeds", "repairs", "analysis", "class_check", "tuning", "tune_trials", "judge_at_most"})
     parts.push_back(fmt::format("{}={}", name, DumpJson(GetMember(options, name))));
+  // Only where they are in use.
+  if (GetString(options, "search", "classic") != "classic")
+    for (const char* name : {"search", "patience", "breadth"})
+      parts.push_back(fmt::format("{}={}", name, DumpJson(GetMember(options, name))));
+  if (GetInt(options, "replies", 1) > 1)
+    parts.push_back(fmt::format("replies={}", GetInt(options, "replies")));
   return Join(parts, " ");
 }
 

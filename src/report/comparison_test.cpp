@@ -64,6 +64,20 @@ TEST(Comparison, WhatDiffersBetweenRunsComesFirst) {
               HasSubstr("显著：R4 更快"));
 }
 
+TEST(Comparison, ASearchAndSeveralRepliesAreNamedWhereTheyAreInUse) {
+  RunStory population = StoryOf(4, "seed1", 4, 0.1);
+  RunOptions options;
+  options.search = "population";
+  options.replies = 3;
+  population.run.options = DumpJson(ToJson(options));
+  const RunComparison compared = CompareRuns({StoryOf(3, "seed0", 2, 0.1), population});
+  for (const ComparedField& field : compared.fields)
+    if (field.id == "options") {
+      EXPECT_THAT(field.values[0], testing::Not(HasSubstr("search")));
+      EXPECT_THAT(field.values[1], HasSubstr("search=\"population\" patience=24 breadth=1 replies=3"));
+    }
+}
+
 TEST(Comparison, SpeedUpsOfOtherTasksAreNotCompared) {
   RunStory other = StoryOf(4, "seed0", 4, 0.1);
   other.run.task_sha256 = "def";

@@ -21,22 +21,26 @@ Json ParsedOrText(const std::string& text) {
   return json.ok() ? std::move(*json) : Json(text);
 }
 
-// In milliseconds over the rounds of the contest, under the names KernelBench gives them.
+// In milliseconds over the rounds of the contest, under the names KernelBench gives them. Where the empty
+// block of a round was interrupted, the round has a time below 0, and says nothing.
 Json RuntimeStats(const CandidateFigure& figure, const std::string& device, const std::string& target) {
   for (const TimingFigure& timing : figure.timings) {
-    if (timing.name != "candidate" || timing.round_us.empty()) continue;
-    const double count = static_cast<double>(timing.round_us.size());
+    std::vector<double> rounds = timing.round_us;
+    rounds.erase(std::remove_if(rounds.begin(), rounds.end(), [](double us) { return us <= 0; }),
+                 rounds.end());
+    if (timing.name != "candidate" || rounds.empty()) continue;
+    const double count = static_cast<double>(rounds.size());
     double sum = 0;
     double squares = 0;
-    for (const double us : timing.round_us) sum += us;
-    for (const double us : timing.round_us) squares += (us - sum / count) * (us - sum / count);
-    const auto [least, most] = std::minmax_element(timing.round_us.begin(), timing.round_us.end());
+    for (const double us : rounds) sum += us;
+    for (const double us : rounds) squares += (us - sum / count) * (us - sum / count);
+    const auto [least, most] = std::minmax_element(rounds.begin(), rounds.end());
     return {{"mean", sum / count / 1e3},
             {"std", std::sqrt(squares / count) / 1e3},
             {"min", *least / 1e3},
             {"max", *most / 1e3},
             {"median", timing.median_us / 1e3},
-            {"num_trials", timing.round_us.size()},
+            {"num_trials", rounds.size()},
             {"hardware", device},
             {"device", target}};
   }

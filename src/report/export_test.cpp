@@ -49,6 +49,19 @@ TEST(Export, ResultsHaveTheFieldsThatKernelBenchReads) {
   EXPECT_EQ(samples[1]["runtime"], -1.0);
 }
 
+TEST(Export, ARoundWithoutATimeIsNoTrial) {
+  RunStory story = FixtureRun().story;
+  for (CandidateRecord& one : story.candidates) {
+    Json record = *ParseJson(one.json.empty() ? "{}" : one.json);
+    if (one.key != "seed0.repair1") continue;
+    record["measurement"]["timing"]["contestants"][0]["round_us"] = {-2500.0, 98.0, 102.0};
+    one.json = DumpJson(record);
+  }
+  const Json results = Results(KernelBenchFiles(story, {3, 39}));
+  EXPECT_NEAR(results["39"][0]["runtime"].get<double>(), 0.1, 1e-9);
+  EXPECT_EQ(results["39"][0]["runtime_stats"]["num_trials"], 2);
+}
+
 TEST(Export, ASlowerCandidateIsCorrectAllTheSame) {
   const Json results = Results(KernelBenchFiles(FixtureRun().story, {3, 39}));
   EXPECT_EQ(results["39"][2]["metadata"]["hone_reason"], "slower");

@@ -266,12 +266,13 @@ def several_replies(house):
     for number, reply in enumerate((BROKEN, WRONG, "Nothing but words.", WRONG), 1):
         house.write("several/%03d_seed.txt" % number, reply)
     with house.server("--replies", house.folder / "several") as server:
-        outcome = ask(house, server.base("fine@one"), "--out", house.folder / "one", "--replies", "4", *ONE_CALL)
+        outcome = ask(house, server.base("fine@one"), "--out", house.folder / "one", "--replies", "4", "--search-seed", "7", *ONE_CALL)
         outcome.expect(REJECTED, "seed0: 2 of 4 replies are candidates; reply 3 has no file that can be judged, reply 4 repeats reply 2")
         run = house.last()
         require_equal([entry["body"].get("n") for entry in server.log()], [4], "what the server was asked")
         require_equal({key: run.verdict(key)[1] for key in run.candidates if key != "zero"},
                       {"seed0": "import-failed", "seed0~2": "wrong-output"}, "the candidates")
+        require_equal(json.loads(run.options)["search_seed"], "7", "the seed of the search")
         call = run.calls["seed0"]
         require_equal((len(run.calls), len(json.loads(call["more_replies"])), call["prompt_tokens"]), (1, 3, 11), "the call")
         check_listed(house, run)
@@ -291,10 +292,6 @@ def several_replies(house):
                       [(c["key"], c["sha256"], c["reason"]) for c in run.candidates.values()], "what was played back")
         require_equal(again.calls["seed0"]["prompt_tokens"], 11, "the prompt is counted once")
         house.run("archive", run.name, house.folder / "run.hone.tar.gz").expect(ACCEPTED)
-
-        refusing = server.base("refuse-n@two")
-        ask(house, refusing, "--out", house.folder / "two", "--replies", "2", *ONE_CALL).expect(REJECTED, "1 of 2 replies came in one request")
-        require_equal([entry["body"].get("n") for entry in server.log() if entry["tag"] == "two"], [2, None, None], "what the other server was asked")
 
     with house.server("--replies", house.folder / "several") as server:
         process = house.start("optimize", SMALL_SOFTMAX, "--proposer", "llm", "--model", "fake", "--api-base", server.base("fine"), "--again", *QUICK,

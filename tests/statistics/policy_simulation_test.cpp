@@ -2,6 +2,7 @@
 // ratio is known, a thousand times each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
