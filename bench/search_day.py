@@ -55,6 +55,8 @@ def wrong_bills(runs, bills):
 
 def slope(values):
     """Of the line of least squares, per run."""
+    if len(values) < 2:
+        return 0.0
     middle, mean = (len(values) - 1) / 2, statistics.fmean(values)
     return sum((i - middle) * (v - mean) for i, v in enumerate(values)) / sum((i - middle) ** 2 for i in range(len(values)))
 
@@ -101,9 +103,8 @@ def show(runs, database, seconds):
           (1000 * sum(run["seconds"] for run in runs) / calls, 1000 * asking / calls, statistics.fmean(per_call[:quarter]), statistics.fmean(per_call[-quarter:])))
     resident = [run["resident_kib"] / 1024 for run in runs]
     first, last = statistics.fmean(resident[:quarter]), statistics.fmean(resident[-quarter:])
-    settled = resident[quarter:]
-    grows = 1024 * slope(settled) if len(settled) > 1 else 0
-    print("resident memory: %.1f MiB in the first quarter, %.1f MiB in the last, %+.1f KiB a run after the first quarter" % (first, last, grows))
+    second_half = resident[len(resident) // 2:]
+    print("resident memory: %.1f MiB in the first quarter, %.1f MiB in the last, %+.1f KiB a run in the second half" % (first, last, 1024 * slope(second_half)))
     size = sum(path.stat().st_size for path in database.parent.glob(database.name + "*"))
     files = sum(len(names) for _, _, names in os.walk(database.parent)) - 1
     print("database: %.1f MiB, %.1f KiB a call; %d files beside it" % (size / 2**20, size / 1024 / calls, files))

@@ -82,7 +82,12 @@ class HeardJudge : public CandidateJudge {
   }
   Result<std::optional<Judged>> JudgeAnew(const CandidateFile& file, bool chosen,
                                           const Progress& progress) override {
-    return judge_.JudgeAnew(file, chosen, progress);
+    listener_.step();
+    Result<std::optional<Judged>> judged = judge_.JudgeAnew(file, chosen, progress);
+    // A judge without other cases was asked for nothing.
+    if (judged.ok() && judged->has_value()) listener_.asked("second verdict on " + file.name);
+    listener_.step();
+    return judged;
   }
   Result<QuickLook> Look(const CandidateFile& file, const Progress& progress) override {
     listener_.step();

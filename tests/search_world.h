@@ -8,18 +8,20 @@
 // distributions, seeded by the world, the call's key and its prompt's parents, so that it does not depend on
 // the order of calls:
 //
-//   seed, restart     kind by popularity (two kinds take most seeds; a restart draws evenly); quality U(.15,
-//   .6)
-//                     right with p_new
+//   seed, restart     kind by popularity (two kinds take most seeds; a restart draws evenly);
+//                     quality U(.15, .6); right with p_new
 //   *_repair, mend    the parent's design; right with p_repair
 //   algorithm         another kind, the best of two draws; quality U(.2, .65); right with p_new
 //   improve           right with p_improve; then with p_step quality q + (1 - q) U(0, .45), else q U(.6, 1);
 //                     among the former one in twelve is a leap of kind
 //   combine           right with p_improve * .9; the better kind's design with the better quality + (1 - q)
-//                     U(0, .3); with .2 the potential of the two kinds adds up to 10% more
+//                     U(-.15, .3); with .2 the potential of the two kinds adds up to 10% more
 //   stage_*           right with p_improve; quality q + (1 - q) U(-.1, .12)
 //
-// Prices: a call costs 1 to 3 cents by its draw; half of that for repairs where a cheap model answers.
+// In the world "workshop" right files declare a number to tune, files that do not build lack an import and
+// are right once it is there, and one winner in three is wrong when it is judged again.
+//
+// Prices: a call costs 1 to 3 cents by its draw.
 #pragma once
 
 #include <fmt/format.h>
@@ -49,6 +51,7 @@ struct World {
   double p_repair = 0.45;
   double p_improve = 0.65;
   double p_step = 0.5;
+  bool workshop = false;
 
   double Potential(int kind) const {
     Random random(seed * 977 + static_cast<uint64_t>(kind));
@@ -67,6 +70,7 @@ inline World WorldNamed(const std::string& name, uint64_t seed) {
   // Improving rarely pays: the kind decides.
   if (name == "rugged") world.p_step = 0.2, world.spread = 0.7;
   if (name == "smooth") world.p_step = 0.75, world.spread = 0.25;
+  world.workshop = name == "workshop";
   return world;
 }
 
@@ -86,6 +90,13 @@ inline std::string FileOf(const Design& design) {
       "import torch\n# design: {} {:.6f} {:.6f} {} {}\nclass ModelNew(torch.nn.Module):\n"
       "    def forward(self, x):\n        return x\n",
       design.kind, design.quality, design.bonus, design.right ? 1 : 0, design.wrong_by);
+}
+
+// With what a run may do to it without asking anybody.
+inline std::string WorkshopFileOf(const Design& design) {
+  if (design.right)
+    return ReplaceAll(FileOf(design), "class ", "HONE_TUNE = {\"BLOCK\": [16, 32, 64]}\nBLOCK = 32\nclass ");
+  return design.wrong_by == 0 ? ReplaceAll(FileOf(design), "return x", "return x * math.pi") : FileOf(design);
 }
 
 inline std::vector<Design> DesignsIn(const std::string& text) {
@@ -124,13 +135,16 @@ class WorldModel : public Model {
                      ? R"({"worth_optimizing": true, "reason": "r", "bottleneck": "memory", )"
                        R"("optimisation_method": "another split", "modification_plan": "use tiles", )"
                        R"("expected_speedup": 2, "implementation_complexity": "low", "kernel_type": "gemm"})"
-                     : "A design.\n```python\n" + FileOf(Next(request.call_type, shown, &random)) + "```\n";
+                     : "A design.\n```python\n" + Text(Next(request.call_type, shown, &random)) + "```\n";
     return reply;
   }
   std::string name() const override { return "made up"; }
   bool order_matters() const override { return in_order_; }
 
  private:
+  std::string Text(const Design& design) const {
+    return world_.workshop ? WorkshopFileOf(design) : FileOf(design);
+  }
   static std::string DumpDesigns(const std::vector<Design>& designs) {
     std::string text;
     for (const Design& one : designs) text += FileOf(one);
@@ -216,15 +230,38 @@ class WorldJudge : public CandidateJudge {
     return context;
   }
   Result<Judged> Judge(const CandidateFile& file, const Progress&) override {
-    const std::vector<Design> designs = DesignsIn(file.source);
+    return JudgedAs(file.source, false);
+  }
+  Result<std::optional<Judged>> JudgeAnew(const CandidateFile& file, bool, const Progress&) override {
+    if (!world_.workshop) return std::optional<Judged>();
+    return std::optional<Judged>(JudgedAs(file.source, Sha256(file.source)[0] < '5'));
+  }
+  Result<QuickLook> Look(const CandidateFile& file, const Progress&) override {
+    return QuickLook{true, "", 100 / TunedBy(file.source)};
+  }
+  Result<KernelProfile> Profile(const CandidateFile&) override {
+    return KernelProfile{"there is no profiler", {}};
+  }
+
+ private:
+  static double TunedBy(const std::string& source) {
+    return Contains(source, "BLOCK = 64") ? 1.04 : Contains(source, "BLOCK = 16") ? 0.97 : 1;
+  }
+
+  Judged JudgedAs(const std::string& source, bool unlucky) const {
+    const std::vector<Design> designs = DesignsIn(source);
+    const bool mended = Contains(source, "math.pi") && Contains(source, "import math");
     Judged out;
-    if (designs.empty() || !designs[0].right) {
+    if (unlucky || designs.empty() || !(designs[0].right || mended)) {
       constexpr std::array<const char*, 4> kReasons = {"build-failed", "wrong-output", "crashed", "timeout"};
       out.verdict.verdict = "rejected";
-      out.verdict.reason = kReasons[designs.empty() ? 0 : static_cast<size_t>(designs[0].wrong_by)];
+      out.verdict.reason = kReasons[unlucky           ? 1
+                                    : designs.empty() ? 0
+                                                      : static_cast<size_t>(designs[0].wrong_by)];
       out.verdict.detail = "made up";
     } else {
-      const double speed = world_.Potential(designs[0].kind) * designs[0].quality * designs[0].bonus;
+      const double speed =
+          world_.Potential(designs[0].kind) * designs[0].quality * designs[0].bonus * TunedBy(source);
       const bool faster = speed > 1.01;
       out.verdict.verdict = faster ? "accepted" : "rejected";
       out.verdict.reason = faster ? "faster" : "slower";
@@ -235,12 +272,7 @@ class WorldJudge : public CandidateJudge {
     out.record = ToJson(out.verdict);
     return out;
   }
-  Result<QuickLook> Look(const CandidateFile&, const Progress&) override { return QuickLook{true, "", 100}; }
-  Result<KernelProfile> Profile(const CandidateFile&) override {
-    return KernelProfile{"there is no profiler", {}};
-  }
 
- private:
   World world_;
 };
 

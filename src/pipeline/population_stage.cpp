@@ -208,6 +208,8 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
 // Numbers first, if the candidate declares some that nobody searched; then a stage of tuning at a time, which
 // a model restructures for.
 Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
+  // A profile may be a reason. It is taken first, so that it is none only for those who come later.
+  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parent));
   HONE_ASSIGN_OR_RETURN(const std::string why_not, WhyNotTunedNow(parent));
   if (!why_not.empty())
     return recorder_.Decide(key, "tuning", fmt::format("no tuning of {}: {}", parent.key, why_not));
@@ -227,7 +229,6 @@ Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
   inputs.candidate_source = parent.source;
   inputs.findings = ParsedOrEmpty(parent.findings);
   inputs.verdict = VerdictFacts(parent);
-  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parent));
   inputs.profile = ProfileFacts(profile);
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made, ProposeAndJudge(key, parent.key, inputs));
   if (made && IsRight(*made)) HONE_RETURN_IF_ERROR(Search(*made, key));

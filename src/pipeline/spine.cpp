@@ -11,6 +11,7 @@
 #include "pipeline/best_file.h"
 #include "pipeline/kept_verdict.h"
 #include "pipeline/outcome.h"
+#include "pipeline/prompt_facts.h"
 #include "store/run_result.h"
 #include "verdict/reasons.h"
 
@@ -18,11 +19,27 @@ namespace hone {
 
 namespace {
 
-void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
-  KeepVerdict(judged.verdict, candidate);
+OrderedJson RecordWithMeasurement(const Judged& judged) {
   OrderedJson record = judged.record;
   if (!IsFromStore(record)) record["measurement"] = ToJson(judged.measurement);
-  candidate->json = DumpJson(record);
+  return record;
+}
+
+void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
+  KeepVerdict(judged.verdict, candidate);
+  candidate->json = DumpJson(RecordWithMeasurement(judged));
+}
+
+// In the decision on a winner that lost its place: the verdict that it then has, as text. A run that is
+// killed between the decision and the candidate's new row goes on from there.
+constexpr char kLostBy[] = "lost_by";
+
+void LosePlace(const std::string& record, CandidateRecord* winner) {
+  const double first = winner->vs_best;
+  KeepVerdict(VerdictFromJson(ParsedOrEmpty(record)), winner);
+  winner->json = record;
+  winner->detail =
+      fmt::format("accepted at {:.2f}x first; judged again with other seeds: {}", first, winner->detail);
 }
 
 }  // namespace
@@ -158,7 +175,13 @@ Status Spine::ConfirmBest() {
     const std::string decision = "confirm:" + best->key;
     HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> taken,
                           recorder_.store().Decision(recorder_.run().id, decision));
-    if (taken) return Ok();
+    if (taken) {
+      const std::string lost_by = GetString(ParsedOrEmpty(taken->json), kLostBy);
+      if (lost_by.empty()) return Ok();
+      LosePlace(lost_by, &*best);
+      HONE_RETURN_IF_ERROR(recorder_.Keep(*best));
+      continue;
+    }
     HONE_RETURN_IF_ERROR(MayGoOn());
     const auto doing = [&](const std::string& phase, int, int) { recorder_.Doing(best->key, phase); };
     const bool chosen = std::any_of(all.begin(), all.end(), [&](const CandidateRecord& one) {
@@ -175,18 +198,19 @@ Status Spine::ConfirmBest() {
         ahead ? fmt::format("right, {:.2f}x in one more pair of processes", again.vs_best.estimate)
         : again.vs_best.estimate > 0 ? fmt::format("{}, {:.2f}x", again.verdict, again.vs_best.estimate)
                                      : fmt::format("{}, {}", again.verdict, again.reason);
+    const bool stays = again.verdict == NameOf(Decision::kAccepted) ||
+                       again.verdict == NameOf(Decision::kInconclusive) ||
+                       (ahead && again.verdict == NameOf(Decision::kNoDifference));
+    const std::string record = DumpJson(RecordWithMeasurement(**judged));
+    Json json = {{"seconds", watch.seconds()}, {"phases", PhaseSeconds((*judged)->measurement)}};
+    if (!stays) json[kLostBy] = record;
     HONE_RETURN_IF_ERROR(
         recorder_.Decide(decision, "confirm",
                          fmt::format("{} was accepted at {:.2f}x and judged again with other seeds: {}",
                                      best->key, best->vs_best, came_to),
-                         {{"seconds", watch.seconds()}, {"phases", PhaseSeconds((*judged)->measurement)}}));
-    if (again.verdict == NameOf(Decision::kAccepted) || again.verdict == NameOf(Decision::kInconclusive) ||
-        (ahead && again.verdict == NameOf(Decision::kNoDifference)))
-      return Ok();
-    const double first = best->vs_best;
-    TakeVerdict(**judged, &*best);
-    best->detail =
-        fmt::format("accepted at {:.2f}x first; judged again with other seeds: {}", first, again.detail);
+                         json));
+    if (stays) return Ok();
+    LosePlace(record, &*best);
     HONE_RETURN_IF_ERROR(recorder_.Keep(*best));
   }
 }

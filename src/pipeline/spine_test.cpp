@@ -101,6 +101,29 @@ TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {
   EXPECT_EQ(judge_.confirmed.size(), 3u);
 }
 
+TEST_F(SpineTest, AWinnerWhosePlaceWasLostWhenTheRunWasKilledLosesItOnResume) {
+  options_.seeds = 2;
+  Reply("seed", Candidate("accepted 3.0\n# later: wrong-output"));
+  Reply("seed", Candidate("accepted 2.0\n# later: accepted 1.9"));
+  ASSERT_EQ(Run().best->key, "seed1");
+  const CandidateRecord lost = **store_->Candidate(run_.id, "seed0");
+  // As it is when the decision is in the store and the candidate's new row is not yet.
+  CandidateRecord winner = lost;
+  winner.verdict = "accepted";
+  winner.reason = "faster";
+  winner.vs_best = 3;
+  winner.detail = "said the fake judge";
+  winner.json = "{}";
+  ASSERT_TRUE(store_->SaveCandidate(winner).ok());
+  EXPECT_EQ(Run().best->key, "seed1");
+  EXPECT_EQ(judge_.confirmed.size(), 2u) << "nothing is judged a third time";
+  const CandidateRecord again = **store_->Candidate(run_.id, "seed0");
+  EXPECT_EQ(again.reason, "wrong-output");
+  EXPECT_EQ(again.detail, lost.detail);
+  EXPECT_EQ(again.json, lost.json);
+  EXPECT_EQ(again.vs_best, lost.vs_best);
+}
+
 TEST_F(SpineTest, AWinnerWithoutRivalsWasNotChosen) {
   options_.seeds = 1;
   options_.tuning = false;

@@ -53,8 +53,9 @@ std::vector<std::string> Without(const std::multiset<std::string>& rows,
 class Sittings {
  public:
   explicit Sittings(const RunOptions& options) : folder_(*TempFolder::Make("hone-killed-search-")) {
-    words_ = {HONE_SEARCH_TOOL,       "sit", "even", fmt::format("{}", kWorldSeed), DumpJson(ToJson(options)),
-              folder_.path().string()};
+    words_ = {
+        HONE_SEARCH_TOOL,       "sit", "workshop", fmt::format("{}", kWorldSeed), DumpJson(ToJson(options)),
+        folder_.path().string()};
   }
 
   // To its end.
@@ -92,6 +93,9 @@ class Sittings {
     const std::vector<CandidateRecord> candidates = *store->CandidateSummaries(runs[0].id);
     for (const CandidateRecord& one : candidates)
       if (one.judged()) known.insert("verdict on " + one.key);
+    const std::vector<DecisionRecord> decisions = *store->Decisions(runs[0].id);
+    for (const DecisionRecord& one : decisions)
+      if (StartsWith(one.key, "confirm:")) known.insert("second verdict on " + one.key.substr(8));
     return known;
   }
 
@@ -119,7 +123,8 @@ class Sittings {
       rows.insert(fmt::format("{} {} {} {} {} ${}", one.key, one.status, Sha256(one.system + one.prompt),
                               Sha256(one.reply), one.total(), one.cost_usd));
     const std::vector<DecisionRecord> decisions = *store->Decisions(run.id);
-    for (const DecisionRecord& one : decisions) rows.insert(one.key + " " + one.text + " " + one.json);
+    for (const DecisionRecord& one : decisions)  // that of a second judgement has its seconds
+      rows.insert(one.key + " " + one.text + " " + (one.phase == "confirm" ? "" : one.json));
     rows.insert(fmt::format("${:.9f}", store->Usage(run.id)->cost_usd));
     for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder_.path() / "run"))
       if (file.is_regular_file()) rows.insert(FileRow(file.path()));
@@ -150,12 +155,20 @@ struct Search {
   int breadth;
   int calls;
   int patience;
+  std::vector<std::string> has;  // in rows of the undisturbed run
 };
 class KilledAtRandom : public testing::TestWithParam<Search> {};
 
-INSTANTIATE_TEST_SUITE_P(Searches, KilledAtRandom,
-                         testing::Values(Search{"OneByOne", 1, 40, 1000}, Search{"SideBySide", 3, 0, 9}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Searches, KilledAtRandom,
+    testing::Values(Search{"OneByOne", 1, 40, 1000, {"(mended)", "(tuned)", "(combine)", "(mend)"}},
+                    Search{"SideBySide",
+                           3,
+                           0,
+                           9,
+                           {"(mended)", "(tuned)", "(combine)", "(mend)",
+                            "judged again with other seeds: rejected"}}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
   RunOptions options;
@@ -168,6 +181,10 @@ TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
   ASSERT_TRUE(undisturbed.Sit());
   const std::multiset<std::string> wanted = undisturbed.Rows();
   ASSERT_EQ(AskedAgain(undisturbed.log()), 0);
+  for (const std::string& kind : GetParam().has)
+    EXPECT_TRUE(std::any_of(wanted.begin(), wanted.end(),
+                            [&](const std::string& row) { return Contains(row, kind); }))
+        << "the undisturbed run has nothing with " << kind;
 
   const uint64_t seed = KillSeed();
   SCOPED_TRACE(fmt::format("HONE_KILL_SEED={}", seed));
