@@ -31,7 +31,7 @@ struct RunOptions {
   int tune_trials = 24;                // configurations a search may look at, per stage
   bool again = false;                  // ignore stored verdicts
   int judge_at_most = 4;               // of the expert's proposals, after a screening run of all of them
-  std::string search = "classic";      // or "population": the run goes on after tuning
+  std::string search = "classic";      // or "population": the run goes on after its seeds
   int patience = 24;                   // steps of the search without a gain, after which it ends
   int breadth = 1;                     // steps that are chosen at once, and made side by side
   int replies = 1;                     // to a prompt that asks for a new or a better file

@@ -11,6 +11,7 @@ tests/golden/killed_search_golden_test.cpp.
 
 import os
 import random
+import re
 import shlex
 import signal
 import sys
@@ -45,7 +46,7 @@ for line in sys.stdin:
     asked = json.loads(line)
     key, kind = asked["key"], asked["call_type"]
     shown = [float(wait) for wait in re.findall(r"^WAIT = (\S+)", asked["prompt"], re.M)]
-    wait = {"improve": 0.7 * min(shown, default=0.03), "combine": 0.9 * min(shown, default=0.03), "mend": 0.025}.get(kind, 0.032)
+    wait = {"improve": 0.7 * min(shown, default=0.02), "combine": 0.9 * min(shown, default=0.02)}.get(kind, 0.022)
     text = RIGHT % (key, wait)
     if key == "seed1":
         text = text.replace("import torch\n", "import torch\nimport fast_rows_that_nobody_has\n").replace("torch.softmax", "fast_rows_that_nobody_has.softmax")
@@ -64,6 +65,27 @@ def story(run):
                        for key, row in run.candidates.items()},
         "decisions": {key: (row["phase"], row["text"]) for key, row in run.decisions.items()},
     }
+
+
+def step_of(key):
+    """12 for "gen12.improve" and "gen12.end", 0 for the opening."""
+    found = re.match(r"gen(\d+)", key)
+    return int(found.group(1)) if found else 0
+
+
+def require_same(found, wanted):
+    """A verdict of a machine that was too busy to tell is not taken from the store: what was chosen after it may differ, and is left out."""
+    unsettled = [step_of(key) for key, row in found["candidates"].items() if row[4] == "inconclusive"]
+    end = min(unsettled, default=CALLS + 1)
+    for part in wanted:
+        if not isinstance(wanted[part], dict):
+            require(unsettled or found[part] == wanted[part], "%s: %r where %r is expected" % (part, found[part], wanted[part]))
+            continue
+        for key in {**found[part], **wanted[part]}:
+            if step_of(key) < end:
+                require_equal(found[part].get(key), wanted[part].get(key), "%s %s" % (part, key))
+    if unsettled:
+        print("     the machine was too busy for a verdict in step %d; compared up to there" % end, flush=True)
 
 
 class Sitting:
@@ -153,8 +175,7 @@ def disturb(house, rng):
         wanted = house.last()
         require(found.name != wanted.name, "there is no second run")
         found, wanted = story(found), story(wanted)
-        for part in wanted:
-            require_equal(found[part], wanted[part], part)
+        require_same(found, wanted)
         require_equal(len(server.log()) - len(asked), CALLS, "calls of the undisturbed run")
     require(any(row[0] in ("improve", "combine") for row in found["candidates"].values()), "nothing was improved or combined: %s" % list(found["candidates"]))
     house.integrity()
