@@ -4,9 +4,12 @@
 For every file of tests/golden/corpus that is recorded as failing and that --fix changes, this looks for inputs (from a fixed list, by the names of
 the constructor's arguments) with which the file as it is fails with the recorded message. Then it puts the mended file to Triton's compiler for sm_90
 with the same inputs, by the stand-in for the driver of scripts/ask_triton.py: "compiles" means that forward runs to its end, with at least one kernel
-compiled. CUDA and C++ files are only counted as changed. Without a GPU nothing is computed, so "compiles" says nothing about right or wrong.
+compiled. Without a GPU nothing is computed, so "compiles" says nothing about right or wrong.
 
-    bench/lint_fix.py --hone build/release/hone [--only NAME,...] [--mutants N]
+Files that call load_inline are only counted as changed without --native. With it they are built by torch, nvcc and the host compiler, as they are and
+mended, for sm_90: a minute each. "compiles" then means that the module is built and loaded, and that forward finds in it every function that it calls.
+
+    bench/lint_fix.py --hone build/release/hone [--only NAME,...] [--native] [--mutants N]
 
 --mutants N also mends N files with random damage and checks that mending twice is the same as mending once."""
 
@@ -129,6 +132,47 @@ def ask(context, path, trial, forward):
     return result
 
 
+def is_native(path):
+    """Whether the file calls load_inline."""
+    calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+    return any(getattr(call.func, "id", getattr(call.func, "attr", "")) == "load_inline" for call in calls)
+
+
+# The module is the real one; a call of one of its functions gives back the first argument, as no GPU is needed for that.
+BUILD = """
+import importlib.util, json, sys
+import torch
+import torch.utils.cpp_extension as extension
+real = extension.load_inline
+class Built:
+    def __init__(self, module): self.module = module
+    def __getattr__(self, name):
+        getattr(self.module, name)
+        return lambda first, *rest: first
+extension.load_inline = lambda *args, **kwargs: Built(real(*args, **kwargs))
+spec = importlib.util.spec_from_file_location("candidate_file", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+numbers, shapes = json.loads(sys.argv[2])
+with torch.no_grad():
+    module.ModelNew(*numbers)(*[torch.rand(shape) for shape in shapes])
+print("BUILT")
+"""
+
+
+def build(path, trial):
+    """Whether torch builds the file's extensions and forward finds its functions; and the first errors."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = dict(os.environ, TORCH_EXTENSIONS_DIR=folder, TORCH_CUDA_ARCH_LIST="9.0", MAX_JOBS="2")
+        done = subprocess.run([sys.executable, "-c", BUILD, str(path), json.dumps(trial)], capture_output=True, text=True, env=environment)
+    if "BUILT" in done.stdout:
+        return True, ""
+    said = [line.strip().replace(folder, "") for line in (done.stdout + done.stderr).splitlines()]
+    # What a compiler or a linker said; else how Python ended.
+    errors = [line for line in said if "error: " in line or "multiple definition" in line] or said[-1:]
+    return False, " | ".join(errors[:2])[:400]
+
+
 def words(text):
     text = re.sub(r"0x[0-9a-f]+|\bat line.*", "", text)
     return set(re.findall(r"[A-Za-z_]{3,}", text)) - {"CompilationError", "ValueError", "TypeError", "NameError", "AttributeError", "triton", "language", "not", "the", "from"}
@@ -185,6 +229,7 @@ def main():
     parser.add_argument("--hone", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--mutants", type=int, default=0)
+    parser.add_argument("--native", action="store_true")
     arguments = parser.parse_args()
     hone = os.path.abspath(arguments.hone)
     if arguments.mutants:
@@ -220,6 +265,17 @@ def main():
                 continue
             row["changed"] += 1
             row["clean"] += not any(f["severity"] == "error" for f in report["findings"])
+            if is_native(CORPUS / "files" / name):
+                if not arguments.native:
+                    continue
+                init, forward = next(signature(mended / name))
+                trial = [[NUMBERS.get(one, 64) for one in init], [[64, 64]] * len(forward)]
+                before, error = build(CORPUS / "files" / name, trial)
+                after, now = (False, "") if before else build(mended / name, trial)
+                row["asked"] += not before
+                row["compiles"] += after
+                print(f"{name}: {'compiles' if after else 'fails: ' + now if not before else 'is built as it is'}; before: {error}", flush=True)
+                continue
             verdict = "no inputs found with which it fails as recorded"
             tried = 0  # inputs with which the file fails as recorded and the mended one fails too
             for init, forward in signature(mended / name):

@@ -45,11 +45,11 @@ struct Candidate {
   std::string path;
   SourceText source;
   LintOptions options;
-  std::unique_ptr<PythonUnit> python;  // null for CUDA and C++ files
-  std::vector<CudaUnit> cuda;          // the file itself, or strings inside a Python file
-  NativeBuild native;                  // how a Python file compiles them
+  std::unique_ptr<PythonUnit> python;      // null for CUDA and C++ files
+  std::vector<CudaUnit> cuda;              // the file itself, or strings inside a Python file
+  NativeBuild native;                      // how a Python file compiles them
   std::vector<ExtensionBuild> extensions;  // each call of load_inline
-  std::unique_ptr<PythonUnit> task;    // null without a task
+  std::unique_ptr<PythonUnit> task;        // null without a task
 
   explicit Candidate(std::string text) : source(std::move(text)) {}
   const KernelTrace* TraceOf(const Kernel* kernel) const;
