@@ -22,6 +22,10 @@ _CLONE_NEWUSER = 0x10000000
 _NAMESPACES = 0x00020000 | 0x20000000 | 0x08000000 | 0x40000000 | 0x04000000  # mounts, processes, IPC, network, host name
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 4, 24, 38, 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
+_CLONE_NEWNS = 0x00020000
+_MOUNT_SETATTR = 442  # the number is the same on every architecture
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_MOUNT_READ_ONLY, _MOUNT_NO_SETUID = 1, 2
 _CAPABILITY_VERSION_3 = 0x20080522
 _LANDLOCK_RESTRICT_SELF = 446  # the number is the same on every architecture
 _SECCOMP_SET_MODE_FILTER, _SECCOMP_NEW_LISTENER = 1, 8
@@ -34,6 +38,48 @@ def _must(result, what):
         number = ctypes.get_errno()
         raise OSError(number, "%s: %s" % (what, os.strerror(number)))
     return result
+
+
+def _is_read_only(file):
+    return bool(os.statvfs(file).f_flag & os.ST_RDONLY)
+
+
+def _hand_over_program(link):
+    """In a mount namespace where everything is read-only, which the opened file keeps."""
+    if _libc.unshare(_CLONE_NEWNS):
+        _must(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS), "cannot make a mount namespace")
+    attributes = struct.pack("4Q", _MOUNT_READ_ONLY | _MOUNT_NO_SETUID, 0, 0, 0)
+    _must(
+        _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes))),
+        "cannot make a mount namespace read-only")
+    # By its name: the link below /proc leads to the mount that can be written.
+    program = os.open(os.path.realpath(sys.executable), os.O_RDONLY)
+    if not _is_read_only(program):
+        raise OSError("the interpreter's file is not read-only")
+    socket.send_fds(link, [b"d"], [program])
+
+
+def start_from_read_only_mount():
+    """Starts this interpreter again unless it runs from a read-only mount. Its forks keep /proc/self/exe, which leads past the sandbox's own
+    mounts to the one that the interpreter was started from, wherever they are."""
+    if _is_read_only("/proc/self/exe"):
+        return
+    ours, theirs = socket.socketpair()
+    helper = os.fork()
+    if helper == 0:
+        try:
+            _hand_over_program(theirs)
+            os._exit(0)
+        except BaseException as error:
+            os.write(2, ("%s\n" % error).encode())
+        finally:
+            os._exit(1)
+    theirs.close()
+    programs = socket.recv_fds(ours, 1, 1)[1]
+    os.waitpid(helper, 0)
+    if not programs:
+        raise OSError("no read-only mount to start from")
+    os.execve(programs[0], sys.orig_argv, os.environ)
 
 
 def _enter(tickets, nested):

@@ -5,6 +5,13 @@ values, clock and verdict belong to the parent. In the candidate's process the c
 anything in here; the parent is built so that this changes no verdict but the candidate's own.
 """
 
+import sys
+
+if __name__ == "__main__" and sys.argv[2] == "nursery":
+    import hone_join
+
+    hone_join.start_from_read_only_mount()
+
 import gc
 
 gc.disable()  # torch's import makes nothing but live objects; looking through them again and again takes a sixth of it
@@ -16,7 +23,6 @@ import importlib.metadata
 import importlib.util
 import os
 import random
-import sys
 import time
 import traceback
 

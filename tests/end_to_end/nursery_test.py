@@ -38,6 +38,7 @@ seen = {
     "random": [random.random(), float(numpy.random.rand())],
     "capabilities": [status[name].strip() for name in ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb")],
     "confined": [status[name].strip() for name in ("NoNewPrivs", "Seccomp")], "session": os.getsid(0) != 0,
+    "program": os.readlink("/proc/self/exe"), "program_read_only": bool(os.statvfs("/proc/self/exe").f_flag & os.ST_RDONLY),
 }
 open("left_behind", "w").write("x")
 raise SystemExit(json.dumps(seen))
@@ -109,6 +110,9 @@ def check_inherited(seen, level):
     text = json.dumps(seen["environ"]) + seen["environ_at_start"]
     assert SECRET not in text and "HONE_DATA" not in text, "the environment came along"
     assert seen["environ"]["HOME"] == seen["environ"]["TMPDIR"] == seen["folder"] == seen["temporary"], seen["environ"]
+    # Paths of watched calls can change after Hone has looked at them; then only the mount protects the interpreter that others use, too.
+    assert seen["program_read_only"], "the interpreter's own file could be changed by way of /proc/self/exe"
+    assert seen["program"] == os.path.realpath(seen["program"]) and os.path.isfile(seen["program"]), seen["program"]
     places = set(seen["descriptors"].values())
     assert all(place.startswith(("/dev/null", "pipe:", "socket:")) for place in places), places
     assert len(places) <= 4, "more descriptors than stdin, stdout, stderr and the channel: %s" % seen["descriptors"]
