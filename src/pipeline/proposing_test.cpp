@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 // What is taken to be an own file needs text of its own.
 std::string File(const std::string& fate, const std::string& name) {
-  return Candidate(fate, "# " + name + "\n");
+  return CandidateText(fate, "# " + name + "\n");
 }
 
 class Proposing : public SpineTest {

@@ -20,7 +20,7 @@
 namespace hone::spine_fixture {
 
 // A candidate whose fate is written in it: "# fate: accepted 2.5", "# fate: wrong-output", "# look: 120".
-inline std::string Candidate(const std::string& fate, const std::string& more = "") {
+inline std::string CandidateText(const std::string& fate, const std::string& more = "") {
   return "```python\nimport torch\n# fate: " + fate + "\n" + more +
          "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n```\n";
 }

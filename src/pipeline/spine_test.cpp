@@ -25,7 +25,7 @@ using testing::ElementsAre;
 using namespace spine_fixture;
 
 TEST_F(SpineTest, AFineSeedWins) {
-  Reply("seed", Candidate("accepted 2.5"));
+  Reply("seed", CandidateText("accepted 2.5"));
   const RunEnd end = Run();
   EXPECT_EQ(end.status, "done");
   ASSERT_TRUE(end.best);
@@ -41,7 +41,7 @@ TEST_F(SpineTest, AFineSeedWins) {
 }
 
 TEST_F(SpineTest, EverythingIsSaidBeforeTheRunIsOver) {
-  Reply("seed", Candidate("accepted 2.5"));
+  Reply("seed", CandidateText("accepted 2.5"));
   std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
   std::unique_ptr<RunStore> reader = std::move(*RunStore::OpenReadOnly(folder_.path() / "hone.db"));
   std::vector<std::string> lines, statuses;
@@ -63,7 +63,7 @@ TEST_F(SpineTest, EverythingIsSaidBeforeTheRunIsOver) {
 }
 
 TEST_F(SpineTest, WhatBrokeIsReturnedAndLoggedAndNotSaidASecondTime) {
-  Reply("seed", Candidate("accepted 2.5"));
+  Reply("seed", CandidateText("accepted 2.5"));
   judge_.fail_after = 0;
   std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
   std::string said;
@@ -83,9 +83,9 @@ TEST_F(SpineTest, WhatBrokeIsReturnedAndLoggedAndNotSaidASecondTime) {
 
 TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {
   options_.seeds = 3;
-  Reply("seed", Candidate("accepted 3.0\n# later: wrong-output"));
-  Reply("seed", Candidate("accepted 2.5\n# later: no_difference 1.0"));
-  Reply("seed", Candidate("accepted 2.0\n# later: accepted 1.9"));
+  Reply("seed", CandidateText("accepted 3.0\n# later: wrong-output"));
+  Reply("seed", CandidateText("accepted 2.5\n# later: no_difference 1.0"));
+  Reply("seed", CandidateText("accepted 2.0\n# later: accepted 1.9"));
   const RunEnd end = Run();
   ASSERT_TRUE(end.best);
   EXPECT_EQ(end.best->key, "seed2");
@@ -103,8 +103,8 @@ TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {
 
 TEST_F(SpineTest, AWinnerWhosePlaceWasLostWhenTheRunWasKilledLosesItOnResume) {
   options_.seeds = 2;
-  Reply("seed", Candidate("accepted 3.0\n# later: wrong-output"));
-  Reply("seed", Candidate("accepted 2.0\n# later: accepted 1.9"));
+  Reply("seed", CandidateText("accepted 3.0\n# later: wrong-output"));
+  Reply("seed", CandidateText("accepted 2.0\n# later: accepted 1.9"));
   ASSERT_EQ(Run().best->key, "seed1");
   const CandidateRecord lost = **store_->Candidate(run_.id, "seed0");
   // As it is when the decision is in the store and the candidate's new row is not yet.
@@ -127,7 +127,7 @@ TEST_F(SpineTest, AWinnerWhosePlaceWasLostWhenTheRunWasKilledLosesItOnResume) {
 TEST_F(SpineTest, AWinnerWithoutRivalsWasNotChosen) {
   options_.seeds = 1;
   options_.tuning = false;
-  Reply("seed", Candidate("accepted 3.0\n# later: accepted 2.9"));
+  Reply("seed", CandidateText("accepted 3.0\n# later: accepted 2.9"));
   EXPECT_EQ(Run().best->key, "seed0");
   EXPECT_THAT(judge_.chosen, ElementsAre(false));
   EXPECT_THAT(Decisions(), testing::HasSubstr("time: "));
@@ -152,7 +152,7 @@ TEST_F(SpineTest, CandidatesOfAnEarlierRunAreSeeds) {
   }
   options_.seed_from = {"earlier"};
   options_.tuning = false;
-  Reply("seed", Candidate("accepted 2.0"));
+  Reply("seed", CandidateText("accepted 2.0"));
   EXPECT_EQ(Run().best->key, "from.earlier.seed1");
   EXPECT_THAT(Keys(), ElementsAre("from.earlier.seed1:faster", "seed0:faster")) << "the best of its class";
   EXPECT_THAT((*store_->Candidate(run_.id, "from.earlier.seed1"))->title,
@@ -167,8 +167,8 @@ TEST_F(SpineTest, TheExpertsCandidatesComeBeforeTheModels) {
   options_.proposer = "expert+replay:x";
   options_.search = "population";
   options_.patience = 2;
-  Reply("seed", Candidate("accepted 2.0"));
-  Reply("improve", Candidate("accepted 3.0"));
+  Reply("seed", CandidateText("accepted 2.0"));
+  Reply("improve", CandidateText("accepted 3.0"));
   Run();
   std::vector<std::string> phases;
   const std::vector<CandidateRecord> all = *store_->Candidates(run_.id);
@@ -187,7 +187,7 @@ TEST_F(SpineTest, TheExpertsCandidatesComeBeforeTheModels) {
 TEST_F(SpineTest, ABudgetOfCallsIsNeverExceeded) {
   options_.budget.calls = 3;
   options_.seeds = 5;
-  for (int i = 0; i < 5; ++i) Reply("seed", Candidate("accepted 2.0"));
+  for (int i = 0; i < 5; ++i) Reply("seed", CandidateText("accepted 2.0"));
   const RunEnd end = Run();
   EXPECT_EQ(end.status, "stopped");
   EXPECT_THAT(end.outcome, testing::HasSubstr("the budget of 3 calls is spent"));
@@ -217,9 +217,9 @@ TEST(ModelRoles, RepairsGoToTheOtherModelAndTheRecordSaysSo) {
 }
 
 TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {
-  Reply("seed", Candidate("wrong-output"));
-  Reply("seed_repair", Candidate("build-failed"));
-  Reply("seed_repair", Candidate("accepted 1.5"));
+  Reply("seed", CandidateText("wrong-output"));
+  Reply("seed_repair", CandidateText("build-failed"));
+  Reply("seed_repair", CandidateText("accepted 1.5"));
   EXPECT_EQ(Run().best->key, "seed0.repair2");
   EXPECT_THAT(Keys(),
               ElementsAre("seed0:wrong-output", "seed0.repair1:build-failed", "seed0.repair2:faster"));
@@ -253,7 +253,7 @@ TEST_F(SpineTest, WhatHasOneRightAnswerIsMendedBeforeAModelIsAsked) {
 TEST_F(SpineTest, WhatAStepOfTheSearchMakesIsMendedBeforeAModelIsAsked) {
   options_.search = "population";
   options_.patience = 1;
-  Reply("seed", Candidate("accepted 2.0"));
+  Reply("seed", CandidateText("accepted 2.0"));
   Reply("improve", Mendable("crashed", "accepted 3"));
   EXPECT_EQ(Run().best->key, "gen1.improve.mended");
   EXPECT_THAT(Keys(), ElementsAre("seed0:faster", "gen1.improve:crashed", "gen1.improve.mended:faster"));
@@ -262,7 +262,7 @@ TEST_F(SpineTest, WhatAStepOfTheSearchMakesIsMendedBeforeAModelIsAsked) {
 
 TEST_F(SpineTest, AMendedCandidateThatFailsFurtherOnIsWhatTheModelRepairs) {
   Reply("seed", Mendable("build-failed", "wrong-output"));
-  Reply("seed_repair", Candidate("accepted 1.5"));
+  Reply("seed_repair", CandidateText("accepted 1.5"));
   EXPECT_EQ(Run().best->key, "seed0.repair1");
   EXPECT_EQ((*store_->Candidate(run_.id, "seed0.repair1"))->parent_key, "seed0.mended");
   EXPECT_THAT((*store_->Call(run_.id, "seed0.repair1"))->prompt, testing::HasSubstr("import math"));
@@ -270,7 +270,7 @@ TEST_F(SpineTest, AMendedCandidateThatFailsFurtherOnIsWhatTheModelRepairs) {
 
 TEST_F(SpineTest, AMendedCandidateThatFailsEarlierIsNot) {
   Reply("seed", Mendable("wrong-output", "build-failed"));
-  Reply("seed_repair", Candidate("accepted 1.5"));
+  Reply("seed_repair", CandidateText("accepted 1.5"));
   EXPECT_EQ(Run().best->key, "seed0.repair1");
   EXPECT_EQ((*store_->Candidate(run_.id, "seed0.repair1"))->parent_key, "seed0");
 }
@@ -278,7 +278,7 @@ TEST_F(SpineTest, AMendedCandidateThatFailsEarlierIsNot) {
 TEST_F(SpineTest, WithMendingOffARunIsWhatItWas) {
   options_.mend = false;
   Reply("seed", Mendable("crashed", "accepted 9"));
-  Reply("seed_repair", Candidate("accepted 1.5"));
+  Reply("seed_repair", CandidateText("accepted 1.5"));
   EXPECT_EQ(Run().best->key, "seed0.repair1");
   EXPECT_THAT(Keys(), ElementsAre("seed0:crashed", "seed0.repair1:faster"));
   EXPECT_FALSE(RunOptionsFromJson(Json::object()).mend) << "runs of older versions";
@@ -286,8 +286,8 @@ TEST_F(SpineTest, WithMendingOffARunIsWhatItWas) {
 }
 
 TEST_F(SpineTest, RepairsRunOutAndAnAnalysisThatSaysNoLeavesNothingRight) {
-  Reply("seed", Candidate("wrong-output"));
-  for (int i = 0; i < 3; ++i) Reply("seed_repair", Candidate("crashed", fmt::format("# {}\n", i)));
+  Reply("seed", CandidateText("wrong-output"));
+  for (int i = 0; i < 3; ++i) Reply("seed_repair", CandidateText("crashed", fmt::format("# {}\n", i)));
   Reply("analysis", Analysis(false));
   const RunEnd end = Run();
   EXPECT_FALSE(end.best);
@@ -300,28 +300,29 @@ TEST_F(SpineTest, RepairsRunOutAndAnAnalysisThatSaysNoLeavesNothingRight) {
 }
 
 TEST_F(SpineTest, ASlowSeedIsAnalysedAndTheAlgorithmCandidateWins) {
-  Reply("seed", Candidate("slower 0.5"));
+  Reply("seed", CandidateText("slower 0.5"));
   Reply("analysis", Analysis(true, "high"));
-  Reply("algorithm", Candidate("accepted 3"));
+  Reply("algorithm", CandidateText("accepted 3"));
   EXPECT_EQ(Run().best->key, "seed0.algorithm");
   EXPECT_EQ((*store_->Candidate(run_.id, "seed0.algorithm"))->parent_key, "seed0");
 }
 
 TEST_F(SpineTest, AFailedAlgorithmCandidateLeavesTheOtherSeed) {
   options_.seeds = 2;
-  Reply("seed", Candidate("slower 0.9"));
-  Reply("seed", Candidate("accepted 1.2"));
+  Reply("seed", CandidateText("slower 0.9"));
+  Reply("seed", CandidateText("accepted 1.2"));
   Reply("analysis", Analysis(true));
-  Reply("algorithm", Candidate("wrong-output"));
-  for (int i = 0; i < 3; ++i) Reply("algorithm_repair", Candidate("wrong-output", fmt::format("# {}\n", i)));
+  Reply("algorithm", CandidateText("wrong-output"));
+  for (int i = 0; i < 3; ++i)
+    Reply("algorithm_repair", CandidateText("wrong-output", fmt::format("# {}\n", i)));
   EXPECT_EQ(Run().best->key, "seed1");
 }
 
 TEST_F(SpineTest, AnUnreadableAnalysisGoesBackOnce) {
-  Reply("seed", Candidate("slower 0.5"));
+  Reply("seed", CandidateText("slower 0.5"));
   Reply("analysis", "I think it is slow.");
   Reply("analysis", Analysis(true, "high"));
-  Reply("algorithm", Candidate("accepted 2"));
+  Reply("algorithm", CandidateText("accepted 2"));
   EXPECT_EQ(Run().best->key, "seed0.algorithm");
   EXPECT_THAT(Decisions(), testing::HasSubstr("goes back once"));
 }
@@ -340,11 +341,11 @@ TEST_F(SpineTest, AReplyWithoutCodeIsAskedAgainOnceAndThenCounts) {
 TEST_F(SpineTest, AFileThatIsTheSameAsBeforeIsAskedAgainOnce) {
   options_.analysis = false;
   options_.repairs = 2;
-  Reply("seed", Candidate("wrong-output"));
-  Reply("seed_repair", Candidate("wrong-output"));
-  Reply("seed_repair", Candidate("crashed"));
-  Reply("seed_repair", Candidate("wrong-output"));  // what seed0 was
-  Reply("seed_repair", Candidate("wrong-output"));
+  Reply("seed", CandidateText("wrong-output"));
+  Reply("seed_repair", CandidateText("wrong-output"));
+  Reply("seed_repair", CandidateText("crashed"));
+  Reply("seed_repair", CandidateText("wrong-output"));  // what seed0 was
+  Reply("seed_repair", CandidateText("wrong-output"));
   Run();
   EXPECT_THAT(Keys(),
               ElementsAre("seed0:wrong-output", "seed0.repair1:crashed", "seed0.repair2:wrong-output"));
@@ -358,10 +359,11 @@ TEST_F(SpineTest, AnotherLanguageAndSeveralFilesAreAskedAgainWithTheReason) {
   options_.repairs = 0;
   options_.seeds = 2;
   Reply("seed", "```cuda\n__global__ void f() {}\n```");
-  Reply("seed", Candidate("accepted 2"));
-  Reply("seed", "kernels.py:\n```python\nimport triton\n```\n" +
-                    ReplaceAll(Candidate("crashed"), "```python\n", "```python\nfrom kernels import go\n"));
-  Reply("seed", Candidate("accepted 3"));
+  Reply("seed", CandidateText("accepted 2"));
+  Reply("seed",
+        "kernels.py:\n```python\nimport triton\n```\n" +
+            ReplaceAll(CandidateText("crashed"), "```python\n", "```python\nfrom kernels import go\n"));
+  Reply("seed", CandidateText("accepted 3"));
   EXPECT_EQ(Run().best->key, "seed1");
   EXPECT_THAT(Keys(), ElementsAre("seed0:faster", "seed1:faster"));
   EXPECT_THAT((*store_->Call(run_.id, "seed0.again"))->prompt, testing::HasSubstr("was not a Python file"));
@@ -370,15 +372,16 @@ TEST_F(SpineTest, AnotherLanguageAndSeveralFilesAreAskedAgainWithTheReason) {
 
 TEST_F(SpineTest, ACandidateThatIsNotThePlannedOneHearsThatFirst) {
   judge_.modules = {{"GRU", 1}};
-  Reply("seed", Candidate("slower 0.5"));
+  Reply("seed", CandidateText("slower 0.5"));
   Reply("analysis", Analysis(true, "high", "persistent_recurrent"));
   // A kernel launched in a host loop, where a persistent one was asked for.
-  Reply("algorithm", Candidate("slower 0.7",
-                               "import triton\nimport triton.language as tl\n@triton.jit\n"
-                               "def k(x, n: tl.constexpr):\n    i = tl.arange(0, n)\n"
-                               "    tl.store(x + i, tl.load(x + i) * 2)\n"
-                               "def loop(x, steps):\n    for t in range(steps):\n        k[(1,)](x, 16)\n"));
-  Reply("algorithm_repair", Candidate("accepted 4"));
+  Reply("algorithm",
+        CandidateText("slower 0.7",
+                      "import triton\nimport triton.language as tl\n@triton.jit\n"
+                      "def k(x, n: tl.constexpr):\n    i = tl.arange(0, n)\n"
+                      "    tl.store(x + i, tl.load(x + i) * 2)\n"
+                      "def loop(x, steps):\n    for t in range(steps):\n        k[(1,)](x, 16)\n"));
+  Reply("algorithm_repair", CandidateText("accepted 4"));
   EXPECT_EQ(Run().best->key, "seed0.algorithm.repair1");
   EXPECT_THAT((*store_->Call(run_.id, "seed0.algorithm.repair1"))->prompt,
               testing::HasSubstr("asks for a persistent kernel"));
@@ -391,11 +394,11 @@ const char kTunable[] =
     "def go(x, y):\n    k[(4,)](x, y, x.numel(), B=BLOCK)\n";
 
 TEST_F(SpineTest, TuningSearchesTheNumbersItselfAndKeepsWhatIsBetter) {
-  Reply("seed", Candidate("accepted 2", kTunable));
-  Reply("stage_grid", Candidate("accepted 3", kTunable));
-  Reply("stage_block", Candidate("accepted 1.5", kTunable));
-  Reply("stage_memory", Candidate("wrong-output", kTunable));
-  for (int i = 0; i < 3; ++i) Reply("stage_repair", Candidate("crashed", kTunable));
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", CandidateText("accepted 3", kTunable));
+  Reply("stage_block", CandidateText("accepted 1.5", kTunable));
+  Reply("stage_memory", CandidateText("wrong-output", kTunable));
+  for (int i = 0; i < 3; ++i) Reply("stage_repair", CandidateText("crashed", kTunable));
   const RunEnd end = Run();
   ASSERT_TRUE(end.best);
   EXPECT_EQ(end.best->vs_best, 3);
@@ -410,26 +413,27 @@ TEST_F(SpineTest, TuningSearchesTheNumbersItselfAndKeepsWhatIsBetter) {
 }
 
 TEST_F(SpineTest, APersistentKernelIsNotTuned) {
-  Reply("seed", Candidate("accepted 2",
-                          "import triton\nimport triton.language as tl\n@triton.jit\n"
-                          "def k(x, h, steps, n: tl.constexpr):\n    i = tl.arange(0, n)\n"
-                          "    s = tl.load(h + i)\n    for t in range(steps):\n"
-                          "        s = s * 0.5 + tl.load(x + t * n + i)\n        tl.store(x + t * n + i, s)\n"
-                          "def go(x, h):\n    k[(1,)](x, h, 8, 16)\n"));
+  Reply("seed",
+        CandidateText("accepted 2",
+                      "import triton\nimport triton.language as tl\n@triton.jit\n"
+                      "def k(x, h, steps, n: tl.constexpr):\n    i = tl.arange(0, n)\n"
+                      "    s = tl.load(h + i)\n    for t in range(steps):\n"
+                      "        s = s * 0.5 + tl.load(x + t * n + i)\n        tl.store(x + t * n + i, s)\n"
+                      "def go(x, h):\n    k[(1,)](x, h, 8, 16)\n"));
   Run();
   EXPECT_THAT(Decisions(), testing::HasSubstr("no tuning of seed0: a persistent kernel"));
 }
 
 TEST_F(SpineTest, AComplexAlgorithmIsNotTuned) {
-  Reply("seed", Candidate("slower 0.5"));
+  Reply("seed", CandidateText("slower 0.5"));
   Reply("analysis", Analysis(true, "high"));
-  Reply("algorithm", Candidate("accepted 2", kTunable));
+  Reply("algorithm", CandidateText("accepted 2", kTunable));
   Run();
   EXPECT_THAT(Decisions(), testing::HasSubstr("complexity is high"));
 }
 
 TEST_F(SpineTest, AKernelNearTheRooflineIsNotTuned) {
-  Reply("seed", Candidate("accepted 90", kTunable));
+  Reply("seed", CandidateText("accepted 90", kTunable));
   Run();
   EXPECT_THAT(Decisions(), testing::HasSubstr("runs at 90% of the roofline already"));
 }
@@ -437,7 +441,7 @@ TEST_F(SpineTest, AKernelNearTheRooflineIsNotTuned) {
 TEST_F(SpineTest, AKernelThatKeepsTheDeviceBusyIsNotTuned) {
   judge_.device = "cuda";
   judge_.sm_percent = 86;
-  Reply("seed", Candidate("accepted 2", kTunable));
+  Reply("seed", CandidateText("accepted 2", kTunable));
   Run();
   EXPECT_THAT(Decisions(), testing::HasSubstr("no tuning of seed0: its main kernel keeps the SMs 86% busy"));
   Run();
@@ -447,8 +451,8 @@ TEST_F(SpineTest, AKernelThatKeepsTheDeviceBusyIsNotTuned) {
 TEST_F(SpineTest, TheProfilerSpeaksInPromptsAndItsAbsenceStopsNothing) {
   judge_.device = "cuda";
   judge_.sm_percent = 31;
-  Reply("seed", Candidate("accepted 2", kTunable));
-  Reply("stage_grid", Candidate("accepted 3", kTunable));
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", CandidateText("accepted 3", kTunable));
   Run();
   EXPECT_THAT((*store_->Call(run_.id, "tune.grid"))->prompt, testing::HasSubstr("SM throughput %: 31"));
   EXPECT_THAT(Decisions(), testing::HasSubstr("SMs 31% busy"));
@@ -456,8 +460,8 @@ TEST_F(SpineTest, TheProfilerSpeaksInPromptsAndItsAbsenceStopsNothing) {
 
 TEST_F(SpineTest, WithoutAProfilerTuningGoesOn) {
   judge_.device = "cuda";
-  Reply("seed", Candidate("accepted 2", kTunable));
-  Reply("stage_grid", Candidate("accepted 3", kTunable));
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", CandidateText("accepted 3", kTunable));
   EXPECT_EQ(Run().best->vs_best, 3);
   EXPECT_THAT(Decisions(), testing::HasSubstr("no profile: ncu is not installed"));
 }
@@ -465,9 +469,9 @@ TEST_F(SpineTest, WithoutAProfilerTuningGoesOn) {
 TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {
   options_.seeds = 3;
   options_.budget.evaluations = 2;
-  Reply("seed", Candidate("accepted 1.5"));
-  Reply("seed", Candidate("accepted 1.8", "# later: accepted 1.7\n"));
-  Reply("seed", Candidate("accepted 9"));
+  Reply("seed", CandidateText("accepted 1.5"));
+  Reply("seed", CandidateText("accepted 1.8", "# later: accepted 1.7\n"));
+  Reply("seed", CandidateText("accepted 9"));
   const RunEnd end = Run();
   EXPECT_EQ(end.status, "stopped");
   EXPECT_EQ(end.best->key, "seed1");
@@ -481,8 +485,8 @@ TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {
 TEST_F(SpineTest, OneEvaluationIsSingularAndConfirmingTheWinnerIsNotCounted) {
   options_.tuning = false;
   options_.budget.evaluations = 1;
-  Reply("seed", Candidate("accepted 1.5", "# later: accepted 1.4\n"));
-  Reply("seed", Candidate("accepted 1.8"));
+  Reply("seed", CandidateText("accepted 1.5", "# later: accepted 1.4\n"));
+  Reply("seed", CandidateText("accepted 1.8"));
   const RunEnd end = Run();
   EXPECT_EQ(end.status, "done");
   EXPECT_THAT(judge_.confirmed, ElementsAre("seed0"));
@@ -496,7 +500,7 @@ class PromptModel : public Model {
  public:
   ModelReply Ask(const ModelRequest&, const ModelProgress&) override {
     ModelReply reply;
-    reply.text = Candidate("accepted 1.5");
+    reply.text = CandidateText("accepted 1.5");
     reply.usage = {60, 40, false, 0.25, true};
     ++asked;
     if (pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
@@ -547,8 +551,8 @@ TEST_F(SpineTest, AVerdictFromTheStoreCostsNoEvaluationAndTheWinnerIsJudgedAfres
   options_.seeds = 2;
   options_.tuning = false;
   options_.budget.evaluations = 2;
-  Reply("seed", Candidate("crashed", "# known: 2.5\n# later: accepted 2.4\n"));
-  Reply("seed", Candidate("accepted 1.5"));
+  Reply("seed", CandidateText("crashed", "# known: 2.5\n# later: accepted 2.4\n"));
+  Reply("seed", CandidateText("accepted 1.5"));
   const RunEnd end = Run();
   EXPECT_EQ(end.status, "done");
   EXPECT_EQ(end.best->key, "seed0");
@@ -592,8 +596,8 @@ TEST_F(SpineTest, SeedsSideBySideOverspendByOneCallAtMost) {
 TEST_F(SpineTest, AnEvaluationThatHoneCouldNotMakeIsGivenBack) {
   options_.seeds = 2;
   options_.budget.evaluations = 1;
-  Reply("seed", Candidate("accepted 1.5"));
-  Reply("seed", Candidate("accepted 1.8"));
+  Reply("seed", CandidateText("accepted 1.5"));
+  Reply("seed", CandidateText("accepted 1.8"));
   judge_.fail_after = 0;
   {
     std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
@@ -606,7 +610,7 @@ TEST_F(SpineTest, AnEvaluationThatHoneCouldNotMakeIsGivenBack) {
 
 TEST_F(SpineTest, ASpentBudgetOfTimeIsNamedAsAPersonWouldWriteIt) {
   judge_.hangs_in = "context";
-  Reply("seed", Candidate("accepted 2"));
+  Reply("seed", CandidateText("accepted 2"));
   const std::vector<std::pair<double, std::string>> cases = {
       {1, "1 minute"}, {90, "90 minutes"}, {1.0 / 60, "1 s"}, {1.5, "90 s"}, {10.0 / 6, "1 min 40 s"}};
   for (const auto& [minutes, words] : cases) {
@@ -623,8 +627,8 @@ TEST_F(SpineTest, ASpentBudgetOfTimeIsNamedAsAPersonWouldWriteIt) {
 TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
   options_.budget.minutes = 2;
   judge_.device = "cuda";
-  Reply("seed", Candidate("accepted 2", kTunable));
-  Reply("stage_grid", Candidate("accepted 3", kTunable + std::string("# later: accepted 3\n")));
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", CandidateText("accepted 3", kTunable + std::string("# later: accepted 3\n")));
   const Stopwatch whole;
   ASSERT_TRUE(Run().best.has_value());
   const double left = 0.2 + 10 * whole.seconds();
@@ -650,11 +654,11 @@ TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
 }
 
 TEST_F(SpineTest, AResumedRunAsksAndJudgesNothingAgain) {
-  Reply("seed", Candidate("wrong-output"));
-  Reply("seed_repair", Candidate("accepted 1.5", kTunable));
-  Reply("stage_grid", Candidate("accepted 2", kTunable));
-  Reply("stage_block", Candidate("accepted 1.2", kTunable));
-  Reply("stage_memory", Candidate("accepted 1.1", kTunable));
+  Reply("seed", CandidateText("wrong-output"));
+  Reply("seed_repair", CandidateText("accepted 1.5", kTunable));
+  Reply("stage_grid", CandidateText("accepted 2", kTunable));
+  Reply("stage_block", CandidateText("accepted 1.2", kTunable));
+  Reply("stage_memory", CandidateText("accepted 1.1", kTunable));
   Run();
   const std::vector<std::string> keys = Keys();
   const std::string decisions = Decisions();
@@ -670,8 +674,8 @@ TEST_F(SpineTest, AResumedRunAsksAndJudgesNothingAgain) {
 }
 
 TEST_F(SpineTest, AnErrorOfTheMachineIsNoVerdictAndTheRunGoesOnLater) {
-  Reply("seed", Candidate("wrong-output"));
-  Reply("seed_repair", Candidate("accepted 1.5"));
+  Reply("seed", CandidateText("wrong-output"));
+  Reply("seed_repair", CandidateText("accepted 1.5"));
   judge_.fail_after = 1;
   {
     std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
@@ -687,8 +691,8 @@ TEST_F(SpineTest, AnErrorOfTheMachineIsNoVerdictAndTheRunGoesOnLater) {
 }
 
 TEST_F(SpineTest, AStageThatWasJudgedBeforeTheRunDiedIsNotComparedWithItself) {
-  Reply("seed", Candidate("accepted 2", kTunable));
-  Reply("stage_grid", Candidate("accepted 3", kTunable));
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", CandidateText("accepted 3", kTunable));
   judge_.fail_after = 2;
   {
     std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
@@ -711,7 +715,7 @@ TEST_F(SpineTest, WhereNoCandidateCameTheRunHasFailedAndSaysWhy) {
 
 TEST_F(SpineTest, AnExhaustedReplayEndsItsBranchOnly) {
   options_.seeds = 2;
-  Reply("seed", Candidate("accepted 1.5"));
+  Reply("seed", CandidateText("accepted 1.5"));
   const RunEnd end = Run();
   EXPECT_EQ(end.status, "done");
   EXPECT_EQ(end.best->key, "seed0");
