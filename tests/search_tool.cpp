@@ -62,6 +62,9 @@ class InOrder : public Model {
   ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override {
     return model_.Ask(request, progress);
   }
+  ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override {
+    return model_.AskForSeveral(request, n, progress);
+  }
   std::string name() const override { return model_.name(); }
   bool order_matters() const override { return true; }
 

@@ -29,6 +29,7 @@ constexpr double kLongCallUs = 5e4;
 // A call that is longer than this is the only one of its block on every device, so it need not be looked at
 // before the rounds.
 constexpr double kAloneInBlockUs = 3e4;
+constexpr double kLeastCallUs = 0.5;  // no call of a module takes less
 // A block of a screening run that takes less than this is looked at three times, a longer one more often.
 constexpr double kShortCallS = 0.02;
 // What drawing the inputs of a round may take.
@@ -102,7 +103,8 @@ Result<std::vector<InputSet>> Contest::Draw(WorkerProcess& reference, int count)
   return DrawInputs(reference, memory_, seeds);
 }
 
-// A few calls alone: the first one may compile. The least of several says most on a busy machine.
+// A few calls alone: the first one may compile. The least of several says most on a busy machine. Not above 0
+// where even that says nothing: blocks without a call took as long as those with calls.
 Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
   const bool is_long = known_call_us_ > kAloneInBlockUs;
   const int count = is_long ? 1 : std::min(2, MaxSets());
@@ -120,8 +122,9 @@ Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
   candidate.ExpectAnswers(session_.cases()[0].expected, count, AnswerRoom());
   const Stopwatch spent;
   double least[2] = {1e30, 1e30};
-  for (int i = 0; i < 8 && (i < 3 || spent.seconds() < 0.2); ++i) {
-    if (i >= 3 && least[1] < kShortCallS) break;
+  const auto says_nothing = [&] { return !is_long && least[1] <= least[0]; };
+  for (int i = 0; i < 8 && (i < 3 || spent.seconds() < 0.2 || says_nothing()); ++i) {
+    if (i >= 3 && least[1] < kShortCallS && !says_nothing()) break;
     for (const bool empty : {true, false}) {
       if (empty && is_long) continue;
       HONE_ASSIGN_OR_RETURN(const std::optional<Span> span,
@@ -130,9 +133,9 @@ Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
       if (is_long) return std::optional<double>(known_call_us_);
       if (i > 0) least[empty ? 0 : 1] = std::min(least[empty ? 0 : 1], span->seconds);
     }
-    if (i > 0 && least[1] > 0.05) break;
+    if (i > 0 && least[1] > 0.05 && !says_nothing()) break;
   }
-  return std::optional<double>(std::max(0.5, (least[1] - least[0]) / count * 1e6));
+  return std::optional<double>((least[1] - least[0]) / count * 1e6);
 }
 
 ContestPlan Contest::MakePlan(double candidate_us) const {
@@ -452,7 +455,7 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
     return false;
   }
   if (timing_.pairs == 0) {
-    plan_ = MakePlan(*call_us);
+    plan_ = MakePlan(std::max(kLeastCallUs, *call_us));
     if (plan_.rungs.empty())
       return Error{ErrorKind::kInvalid,
                    "no PyTorch baseline can be timed: the module's own second answer to the same inputs is "
@@ -559,7 +562,7 @@ Result<std::optional<double>> Contest::TimeAlone(WorkerProcess& candidate, const
   TimedSide side(candidate, true, session_.CallDeadline() + 60, memory_);
   HONE_ASSIGN_OR_RETURN(const std::optional<double> call_us, EstimateCallUs(side));
   if (!call_us) *stop = side.stop();
-  return call_us;
+  return call_us && *call_us < kLeastCallUs ? std::nullopt : call_us;
 }
 
 }  // namespace hone

@@ -198,7 +198,8 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
     return call_us.has_value();
   };
   HONE_ASSIGN_OR_RETURN(look.right, RunPhase(Phase::kTiming, time_alone));
-  if (!look.right) look.why = m.stop ? m.stop->failure.message : "could not be timed";
+  if (!look.right)
+    look.why = m.stop ? m.stop->failure.message : "it could not be timed, because the machine was too busy";
   return look;
 }
 

@@ -181,6 +181,9 @@ class SlotTaken {
   std::counting_semaphore<16>& slots_;
 };
 
+// Earlier versions kept this where a busy machine had let them see no time at all.
+constexpr double kLeastKeptUs = 0.5;
+
 // A look ranks variants and judges nothing, so one per device is enough: of this text, for this task, with
 // these libraries.
 fs::path KeptLook(const ReferenceSession& session, const CandidateFile& candidate) {
@@ -251,7 +254,7 @@ Result<QuickLook> SessionJudge::Look(const CandidateFile& candidate, const Progr
   HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, Session(progress));
   const fs::path kept = KeptLook(*session, candidate);
   if (const Result<std::string> text = ReadFile(kept); text.ok())
-    if (const Result<Json> json = ParseJson(*text); json.ok() && GetNumber(*json, "call_us") > 0)
+    if (const Result<Json> json = ParseJson(*text); json.ok() && GetNumber(*json, "call_us") > kLeastKeptUs)
       return QuickLook{true, "", GetNumber(*json, "call_us")};
   const SlotTaken slot(slots_);
   HONE_ASSIGN_OR_RETURN(QuickLook look, evaluator_->Look(candidate, true, progress));

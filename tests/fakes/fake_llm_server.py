@@ -397,7 +397,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def several(self, replies, cut=(), endless=None):
         """Replies to one request, as (text, finish reason): pieces come in turns. Those in `cut` stop in the middle, `endless` goes on."""
-        made = sum(self.usage(text)[1] for text, _ in replies)
+        asked, made = self.told or (11, sum(self.usage(text)[1] for text, _ in replies))
         if not self.streams:
             whole = [self.document(text, finish=finish)["choices"][0] for text, finish in replies]
             out = self.document("")
@@ -422,7 +422,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             chunk(endless, {"content": "the same line again\n" * 10})
         if cut:
             return
-        usage = {"prompt_tokens": 11, "completion_tokens": made, **self.details}
+        usage = {"prompt_tokens": asked, "completion_tokens": made, **self.details}
         if self.wants_usage:
             self.send_piece(b"data: %s\n\n" % json.dumps({"model": self.model, "choices": [], "usage": usage}).encode())
         self.send_piece(b"data: [DONE]\n\n")
@@ -782,10 +782,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         said = self.body["messages"][-1]["content"]
         prompt = said if isinstance(said, str) else "".join(block.get("text", "") for block in said)
-        reply = self.state.ask_program({"tag": self.counted[1], "call_type": self.call_type, "key": self.call_key, "prompt": prompt})
-        self.told = (reply["prompt_tokens"], reply["completion_tokens"])
+        keys = [self.call_key] + ["%s~%d" % (self.call_key, number) for number in range(2, self.wanted + 1)]
+        replies = [self.state.ask_program({"tag": self.counted[1], "call_type": self.call_type, "key": key, "prompt": prompt}) for key in keys]
+        self.told = (replies[0]["prompt_tokens"], sum(reply["completion_tokens"] for reply in replies))
         self.state.bill(self.counted[1], *self.told)
-        self.answer(reply["text"])
+        if len(replies) > 1:
+            self.several([(reply["text"], "stop") for reply in replies])
+        else:
+            self.answer(replies[0]["text"])
 
     def do_together(self):
         if self.state.wait_for_count(self.counted, self.n):
