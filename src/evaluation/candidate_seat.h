@@ -1,5 +1,5 @@
-// A sandboxed worker with its private folder, ready for one candidate. It may be started early: the
-// interpreter imports torch meanwhile.
+// A sandboxed worker with its private folder, ready for one candidate. It may be started early: it wakes the
+// device meanwhile, and where there is no nursery it imports torch.
 #pragma once
 
 #include <memory>

@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned kManyCores = 8;
 constexpr double kRetryS = 6;  // after this no further pair is started for a timing that does not decide
 
-// Whether a process that imports torch leaves those that are timed alone.
+// Whether a process that gets ready leaves those that are timed alone.
 bool HasSpareCores(const SessionOptions& options) {
   return options.device == "cuda" && std::thread::hardware_concurrency() >= kManyCores;
 }
@@ -27,7 +27,7 @@ bool HasSpareCores(const SessionOptions& options) {
 }  // namespace
 
 Status Evaluator::Prewarm() {
-  // Where a verdict takes less time than an import, two are needed.
+  // Where a verdict takes less time than a worker needs to get ready, two are needed.
   const size_t wanted = HasSpareCores(session_.options()) ? 2 : 1;
   const std::scoped_lock lock(seats_mutex_);
   while (seats_.size() < wanted) {
@@ -109,12 +109,12 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCand
   // Given up while this process times (DeviceLock).
   HONE_ASSIGN_OR_RETURN(const DeviceUse in_common,
                         DeviceUse::Begin(session_.options().device, session_.options().end, progress));
-  // The next worker imports torch while this one does, on another core.
+  // The next worker gets ready while this one does, on another core.
   Status prewarmed = next == NextCandidate::kComes ? Prewarm() : Ok();
   seat->worker->Thaw();  // it may have waited while another one was timed
   std::unique_lock alone(device_, std::defer_lock);
   for (const Step& step : kSteps) {
-    std::optional<FrozenSeats> quiet;  // a worker that still imports torch would disturb the timing
+    std::optional<FrozenSeats> quiet;  // a worker that gets ready would disturb the timing
     if (step.phase == Phase::kTiming) {
       checking.unlock();
       alone.lock();

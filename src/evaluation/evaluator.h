@@ -28,7 +28,7 @@ struct QuickLook {
   std::optional<Measurement> refused = {};  // what was seen of one that is not right
 };
 
-// What comes after a candidate: its worker can import torch early.
+// What comes after a candidate: its worker can get ready early (candidate_seat.h).
 enum class NextCandidate {
   kNone,
   kIfRight,  // only if this one passes its trials, such as its second judgement

@@ -287,12 +287,15 @@ std::vector<std::pair<std::string, int>> TicketsOf(const EmptySandbox& sandbox) 
   return tickets;
 }
 
-std::string NewcomersFilter() {
-  FilterOptions options;
-  options.own_network = true;
-  std::string text;
-  for (const unsigned char byte : SandboxFilterProgram(options)) text += fmt::format("{:02x}", byte);
-  return text;
+const std::string& NewcomersFilter() {
+  static const std::string filter = [] {
+    FilterOptions options;
+    options.own_network = true;
+    std::string text;
+    for (const unsigned char byte : SandboxFilterProgram(options)) text += fmt::format("{:02x}", byte);
+    return text;
+  }();
+  return filter;
 }
 
 }  // namespace hone

@@ -60,6 +60,6 @@ Result<EmptySandbox> MakeEmptySandbox(const ChildSpec& spec, const SandboxPolicy
 // What a newcomer needs, as hone_join.py names it: the sandbox's descriptors, and the seccomp filter that it
 // puts in force for itself (the kernel's program, in hexadecimal).
 std::vector<std::pair<std::string, int>> TicketsOf(const EmptySandbox& sandbox);
-std::string NewcomersFilter();
+const std::string& NewcomersFilter();
 
 }  // namespace hone
