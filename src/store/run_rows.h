@@ -40,7 +40,7 @@ bool IsFromArchive(const Json& options);
 // Makes the rows a member of a suite in this store.
 Status PutIntoSuite(RunStore& store, const std::string& name, RunRows* rows);
 
-// Read and write a suite's row; WriteSuiteRow returns its id here. Shards of one suite become one suite.
+// Export and import the row of a suite; KeepSuite returns its id here. Shards of one suite become one suite.
 Result<Json> ReadSuiteRow(RunStore& store, int64_t id);
 Result<int64_t> KeepSuite(RunStore& store, const Json& suite, const fs::path& suite_folder);
 
