@@ -19,7 +19,7 @@ bool ActsOutside(const std::string& dotted) {
          StartsWith(dotted, "socket.") || StartsWith(dotted, "multiprocessing.") ||
          StartsWith(dotted, "urllib.") || StartsWith(dotted, "requests.") || StartsWith(dotted, "http.") ||
          dotted == "atexit.register" || StartsWith(dotted, "signal.") ||
-         // which() looks a program up and does nothing with it.
+         // which() only looks up a program.
          (StartsWith(dotted, "shutil.") && dotted != "shutil.which");
 }
 
