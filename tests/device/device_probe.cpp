@@ -1,9 +1,12 @@
-// Checks and measures the GPU half of the data plane on a real GPU. Ends with 77 where there is none.
+// Checks and measures the GPU half of the data plane on a real GPU. Exits with 77 without one.
 //
-//   hone_device_probe check                  kernels against their host twins, every dtype, beyond 2^31
-//   elements hone_device_probe share LEVEL SCRIPT     a Python worker in a sandbox maps, computes and lets go
-//   hone_device_probe bench [PTX...]         rates of copy, digest and comparison; other builds of the
-//   kernels
+//   hone_device_probe check                  kernels against their host versions, for every dtype and for
+//   more
+//                                            than 2^31 elements
+//   hone_device_probe share LEVEL SCRIPT     a Python worker in a sandbox maps memory, computes and releases
+//   it hone_device_probe bench [PTX...]         rates of copy, digest and comparison; also for other builds
+//   of
+//                                            the kernels
 #include <fmt/format.h>
 #include <sys/resource.h>
 
