@@ -1,12 +1,8 @@
 // Checks and measures the GPU half of the data plane on a real GPU. Exits with 77 without one.
 //
-//   hone_device_probe check                  kernels against their host versions, for every dtype and for
-//   more
-//                                            than 2^31 elements
-//   hone_device_probe share LEVEL SCRIPT     a Python worker in a sandbox maps memory, computes and releases
-//   it hone_device_probe bench [PTX...]         rates of copy, digest and comparison; also for other builds
-//   of
-//                                            the kernels
+//   hone_device_probe check                  compares kernels with their host versions: every dtype, > 2^31
+//   hone_device_probe share LEVEL SCRIPT     a Python worker in a sandbox maps, computes and releases memory
+//   hone_device_probe bench [PTX...]         rates of copy, digest and comparison, also for other PTX
 #include <fmt/format.h>
 #include <sys/resource.h>
 
