@@ -608,6 +608,51 @@ TEST(Judge, APyTorchThatRanSlowerBesideTheCandidateDecidesNothing) {
   }
 }
 
+TEST(Judge, WhatSlowedPyTorchCountsAgainstTheCandidateAndHidesNoLargeLead) {
+  struct Row {
+    double call_us;
+    std::string verdict;
+  };
+  // PyTorch took twice as long as alone, so a lead of twice that, or of less, may be the machine's doing.
+  for (const Row& row : std::vector<Row>{{300, "inconclusive"}, {210, "inconclusive"}, {40, "accepted"}}) {
+    Measurement m = Good();
+    m.timing->contestants[0] = Steady("candidate", row.call_us);
+    MakeBusy(m);
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.verdict, row.verdict) << row.call_us << " " << v.detail;
+    if (row.verdict != "accepted") continue;
+    EXPECT_NEAR(v.vs_best.estimate, 800 / row.call_us / 2, 0.01) << "as if PyTorch had not been slowed";
+    EXPECT_NEAR(v.vs_eager.estimate, 1000 / row.call_us / 2, 0.01);
+    EXPECT_NEAR(v.eager_us, 500, 1e-6);
+    EXPECT_THAT(v.notes, Contains(HasSubstr("PyTorch ran 2.00x slower")));
+  }
+}
+
+TEST(Judge, AFixedCostThatVariesCountsInFullAndHidesNoLargeLead) {
+  struct Row {
+    double call_us;
+    std::string verdict;
+  };
+  for (const Row& row : std::vector<Row>{{400, "inconclusive"}, {4, "accepted"}}) {
+    Measurement m = Good();
+    m.timing->contestants[0] = Steady("candidate", row.call_us);
+    // Two rounds of three have three milliseconds more in their long and short blocks: 100 us a call, and
+    // more where a call takes long.
+    std::vector<Round>& rounds = m.timing->contestants[0].rounds;
+    const double more_s = std::max(3e-3, 30 * row.call_us * 1e-6);
+    for (size_t i = 0; i < rounds.size(); ++i) {
+      if (i % 3 == 0) continue;
+      rounds[i].short_s += more_s;
+      rounds[i].long_s += more_s;
+    }
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.verdict, row.verdict) << row.call_us << " " << v.detail;
+    if (row.verdict != "accepted") continue;
+    EXPECT_NEAR(v.candidate_us, row.call_us + more_s / 30 * 1e6, 0.5);
+    EXPECT_NEAR(v.vs_best.estimate, 800 / v.candidate_us, 0.1);
+  }
+}
+
 TEST(Judge, AcceptsAfterThreePairsOfProcessesAndRefusesAfterOne) {
   for (int pairs = 1; pairs <= 3; ++pairs) {
     Measurement m = Good();
