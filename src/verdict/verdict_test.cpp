@@ -613,7 +613,7 @@ TEST(Judge, WhatSlowedPyTorchCountsAgainstTheCandidateAndHidesNoLargeLead) {
     double call_us;
     std::string verdict;
   };
-  // PyTorch took twice as long as alone, so a lead of twice that, or of less, may be the machine's doing.
+  // PyTorch took twice as long as alone, so a lead of up to twice that may be due to the machine.
   for (const Row& row : std::vector<Row>{{300, "inconclusive"}, {210, "inconclusive"}, {40, "accepted"}}) {
     Measurement m = Good();
     m.timing->contestants[0] = Steady("candidate", row.call_us);
@@ -636,8 +636,8 @@ TEST(Judge, AFixedCostThatVariesCountsInFullAndHidesNoLargeLead) {
   for (const Row& row : std::vector<Row>{{400, "inconclusive"}, {4, "accepted"}}) {
     Measurement m = Good();
     m.timing->contestants[0] = Steady("candidate", row.call_us);
-    // Two rounds of three have three milliseconds more in their long and short blocks: 100 us a call, and
-    // more where a call takes long.
+    // Two of three rounds have three milliseconds more in their long and short blocks: 100 us per call, and
+    // more if a call takes long.
     std::vector<Round>& rounds = m.timing->contestants[0].rounds;
     const double more_s = std::max(3e-3, 30 * row.call_us * 1e-6);
     for (size_t i = 0; i < rounds.size(); ++i) {
