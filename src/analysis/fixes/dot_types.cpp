@@ -1,4 +1,4 @@
-// tl.dot of a half and a float operand: the half one is cast up, which loses nothing.
+// Fixes tl.dot of a half and a float operand: the half one is cast up, which loses nothing.
 #include <fmt/format.h>
 
 #include "analysis/fixes/fix.h"

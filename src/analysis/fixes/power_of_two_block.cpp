@@ -1,6 +1,6 @@
-// A tile size that is written as a number and is no power of two, in a kernel that masks all it reads and
-// writes: the next power of two covers the same elements. A size that comes from a shape is left alone, and
-// so is a parameter that the kernel also uses as a bound.
+// Rounds a tile size that is a literal up to a power of two, in a kernel that masks all its accesses, so that
+// it covers the same elements. A size that comes from a shape is left alone, and so is a parameter that the
+// kernel also uses as a bound.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLargest = 4096;
 
-// The number an argument stands for: itself, or the only assignment of a local or global name.
+// The number behind an argument: a literal, or the only assignment of a local or global name.
 const PyNode* NumberBehind(const Candidate& candidate, const PyNode* value, int depth = 0) {
   if (value == nullptr || depth > 4) return nullptr;
   if (value->Is(PyKind::kInt) && !value->big) return value;

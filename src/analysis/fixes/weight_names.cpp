@@ -1,5 +1,5 @@
-// ModelNew whose parameters have other names than the reference's: where the shapes, in order, leave one way
-// to match them, load_reference takes the weights over by name.
+// Handles a ModelNew whose parameters have other names than the reference's: if the shapes, in order, allow
+// only one match, load_reference copies the weights by name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ bool ShapesKnown(const StateDict& state) {
          });
 }
 
-// The reference's entry for each own entry. An own name that the reference has is itself; the others must
-// have a shape that no other unmatched entry has.
+// The reference's entry for each own entry. A name that the reference has matches itself. The others need a
+// shape that no other unmatched entry has.
 bool Match(const StateDict& own, const StateDict& reference, std::vector<const StateEntry*>* matched) {
   if (own.entries.size() != reference.entries.size()) return false;
   std::vector<const StateEntry*> left;
