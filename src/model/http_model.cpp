@@ -28,13 +28,13 @@ constexpr const char* kGoOn =
 constexpr const char* kBeBrief =
     "\n\nAn earlier reply to this was cut off because it was too long. Answer as briefly as you can: no "
     "explanations, only what is asked for, complete.";
-// A server that was never reached is more often mistyped than busy.
+// The address of a server that was never reached is more often misspelt than the server is busy.
 constexpr int kAttemptsForAStranger = 3;
 constexpr const char* kDoNotRepeat =
     "\n\nAn earlier reply to this began to repeat the same lines without end. Write every line once.";
-// A wait for the server's limits that is worth a line.
+// The shortest wait for rate limits that is reported.
 constexpr double kNotableWait_s = 2;
-// More than there are fields to give up; no server may keep us asking.
+// More than there are optional fields, so that no server causes endless requests.
 constexpr int kMaxOtherWays = 8;
 
 class HttpModel : public Model {
@@ -102,7 +102,7 @@ class Conversation {
     reply_.seconds = watch.seconds();
     return std::move(reply_);
   }
-  // Replies that the server sent, whatever use they were.
+  // Number of replies that the server sent, usable or not.
   int came() const { return came_; }
 
  private:
@@ -114,8 +114,8 @@ class Conversation {
     chat_.schema = request_.schema;
     chat_.schema_name = request_.call_type;
     if (!Exchange()) return;
-    chat_.replies = 1;  // only the first reply is gone on with
-    // Half an object cannot be gone on with: a schema begins anew.
+    chat_.replies = 1;  // only the first reply can be continued
+    // An incomplete object cannot be continued, so a reply with a schema starts again.
     const int most = request_.schema.empty() ? model_.options_.max_continuations : 0;
     for (int i = 0; i < most && reply_.finish_reason == "length"; ++i) {
       if (Trim(reply_.text).empty()) break;
@@ -138,7 +138,7 @@ class Conversation {
            "--max-output-tokens");
   }
 
-  // One question with all its attempts; false leaves the failure in the reply.
+  // One request with all its attempts. Returns false and sets the reply's failure if none succeeds.
   bool Exchange() {
     int attempts = 0;
     int bad_replies = 0;
@@ -159,8 +159,7 @@ class Conversation {
         if (!attempt.turn.model.empty()) reply_.model = reader_.Clean(attempt.turn.model);
         return true;
       }
-      // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
-      // was lost on the way.
+      // Text streamed before a failure was generated and is billed, and so is a prompt whose reply was lost.
       if (attempt.prompt_taken || attempt.declined || attempt.something_came()) Account(attempt);
       if (attempt.ask_otherwise && ++other_ways <= kMaxOtherWays) {
         Note(attempt.what + ", asked in another way");
@@ -189,13 +188,14 @@ class Conversation {
       if (wait >= request_.deadline.seconds_left())
         return Fail(ModelFailure::kOutOfTime, "the time for this call is over; last: " + attempt.message);
       Note(fmt::format("{}, waiting {:.3g} s", attempt.what, wait));
-      // What the server said to one thread holds for all of them.
+      // A server's response to one thread applies to all.
       if (attempt.refused) model_.limiter_.Refused(wait);
       if (!SleepUnlessInterrupted(wait)) return Fail(ModelFailure::kInterrupted, "interrupted");
     }
   }
 
-  // Until the server's limits let one more request go; false leaves the failure in the reply.
+  // Waits until the server's limits allow one more request. Returns false and sets the reply's failure
+  // otherwise.
   bool WaitForTurn(RateLimiter::Ticket* ticket) {
     const int64_t tokens = EstimateTokens(chat_.system) + EstimateTokens(chat_.messages.back().text);
     bool told = false;
@@ -212,7 +212,7 @@ class Conversation {
       if (turn.wait_s >= kNotableWait_s && !told)
         Note(fmt::format("waiting {:.3g} s for the server's rate limit", turn.wait_s));
       told = told || turn.wait_s >= kNotableWait_s;
-      // In slices: what another thread hears may change it.
+      // Waits in short intervals, because another thread's response may change the time.
       if (!SleepUnlessInterrupted(std::min(turn.wait_s, 0.25)))
         return Fail(ModelFailure::kInterrupted, "interrupted");
     }
@@ -263,8 +263,8 @@ class Conversation {
     return attempt;
   }
 
-  // A reply that has said its last word is whole, however the connection ended. Of several, those that have
-  // are taken; but after Ctrl-C all or none, because a run that goes on later has to end the same.
+  // A reply that has reached its end is complete, however the connection ended. Of several replies, complete
+  // ones are used. After Ctrl-C all or none are, because a resumed run must end in the same way.
   static bool IsWhole(const ChatTurn& turn, HttpTrouble trouble) {
     const std::vector<const ChatChoice*> replies = turn.choices();
     const auto ended =
@@ -321,16 +321,16 @@ class Conversation {
   TokenCounter heard_;
   ModelReply reply_;
   int came_ = 0;
-  bool explained_ = false;  // what this is, to a model that declined
-  bool warned_ = false;     // one that repeated itself
+  bool explained_ = false;  // the task was explained to a model that declined
+  bool warned_ = false;     // a model that repeated itself was warned
 };
 
 ModelReply HttpModel::Ask(const ModelRequest& request, const ModelProgress& progress) {
   return Conversation(*this, request, progress, 1).Run();
 }
 
-// In one request where the server can. A server may refuse that, or give fewer without a word: what is
-// missing is asked for one by one, and one that gave a single reply is not asked for several again.
+// Uses one request if the server supports that. A server may refuse, or silently return fewer: missing
+// replies are requested one by one, and a server that returned a single reply is not asked for several again.
 ModelReply HttpModel::AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) {
   if (n <= 1) return Ask(request, progress);
   if (!dialect().several) return Model::AskForSeveral(request, n, progress);
@@ -385,7 +385,7 @@ Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options) {
   if (options.extra.is_object() && options.extra.contains("n"))
     return Error{ErrorKind::kUsage, "ask for several replies with --replies, not with n in --request-extra"};
   HONE_ASSIGN_OR_RETURN(const Url base, ParseUrl(options.api_base));
-  // A gateway may serve a claude under either API; where its address does not tell, the name does.
+  // A gateway may serve Claude models with either API. If its address does not tell, the name does.
   bool anthropic = options.style == ApiStyle::kAnthropic;
   if (options.style == ApiStyle::kAuto)
     anthropic = base.host == "api.anthropic.com" || EndsWith(base.path, "/messages") ||
@@ -403,7 +403,7 @@ std::string JoinContinuation(const std::string& before, const std::string& after
   std::string rest = after;
   const size_t start = rest.find_first_not_of(" \t\r\n");
   if (fence_open && start != std::string::npos && rest.compare(start, 3, "```") == 0) {
-    // "```python" opens; a bare "```" closes what is open and stays.
+    // "```python" opens a block; a bare "```" closes an open one and stays.
     const size_t end = rest.find('\n', start);
     const bool opens = end != std::string::npos && !Trim(rest.substr(start + 3, end - start - 3)).empty();
     if (opens) rest.erase(0, end + 1);

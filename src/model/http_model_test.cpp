@@ -1,5 +1,5 @@
-// Real sockets against tests/fakes/fake_llm_server.py, which misbehaves as real servers do. Every scenario
-// has a tag of its own, so that the server can be asked how many calls it saw.
+// Tests with real sockets and tests/fakes/fake_llm_server.py, which misbehaves as real servers do. Every
+// scenario has its own tag, so that the server can report the number of its calls.
 #include "model/http_model.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ class FakeServer {
     return scheme + "://" + host + ":" + std::to_string(port_);
   }
 
-  // The requests this server saw with this tag.
+  // The requests to this server with this tag.
   std::vector<Json> Requests(const std::string& tag) const {
     std::vector<Json> found;
     Result<std::string> text = ReadFile(log_file());
@@ -87,7 +87,7 @@ class HttpModelTest : public testing::TestWithParam<const char*> {
     setenv("ANTHROPIC_API_KEY", kServerKey, 1);
   }
 
-  // Patient, so that a busy machine is no reason to give up; where a wait is the test, it is shorter.
+  // Long time limits, so that a busy machine is no reason to give up. If a wait is the test, it is shorter.
   HttpModelOptions Options(const std::string& scenario) {
     HttpModelOptions options;
     options.model = (anthropic() ? "claude-fake/" : "fake/") + scenario + "@" + tag_;
@@ -231,7 +231,7 @@ TEST_P(HttpModelTest, WaitsAsLongAsRetryAfterSays) {
   const std::vector<Json> requests = Requests();
   ASSERT_EQ(requests.size(), 2u);
   const double waited = GetNumber(requests[1], "time") - GetNumber(requests[0], "time");
-  // A date has whole seconds: two ahead is between one and two.
+  // A date has whole seconds, so two seconds ahead means between one and two.
   EXPECT_GE(waited, 0.95);
   EXPECT_LT(waited, 5);
   EXPECT_THAT(reply.notes, testing::Contains(HasSubstr("HTTP 429, waiting")));
@@ -345,7 +345,7 @@ TEST_P(HttpModelTest, AsksForDataByTheWaysAServerKnowsAndRemembersThem) {
   constexpr const char* kSchema = R"({"type":"object","properties":{},"additionalProperties":false})";
   struct Row {
     const char* scenario;
-    const char* openai;     // the way that worked, and how many requests the first call took
+    const char* openai;     // the way that worked, and the number of requests of the first call
     const char* anthropic;  // "schema", "tool" or "prose"
     int openai_calls;
     int anthropic_calls;
@@ -478,8 +478,8 @@ TEST_P(HttpModelTest, RequestsSideBySideStayWithinTheServersLimits) {
   for (ModelReply& reply : replies) threads.emplace_back([&] { reply = (*model)->Ask(request, {}); });
   for (std::thread& thread : threads) thread.join();
   for (const ModelReply& reply : replies) EXPECT_EQ(reply.text, "Hello from fake") << reply.message;
-  // Before the first answer nobody knows a limit: all eight go, and three are answered. From then on what one
-  // thread hears holds for all: nobody else is refused.
+  // Before the first response no limit is known: all eight requests are sent, and three are answered. From
+  // then on all threads use what one has learned, so no more are refused.
   EXPECT_LE(Requests().size(), 13u);
   EXPECT_GE(Requests().size(), 8u);
 }
@@ -514,12 +514,12 @@ TEST_P(HttpModelTest, EndsAtTheRequestsDeadline) {
 }
 
 TEST_P(HttpModelTest, EndsSoonAfterCtrlC) {
-  // A stalled stream, a server that never answers, and a long wait between attempts.
+  // A stalled stream, a server that never responds, and a long wait between attempts.
   for (const char* scenario : {"stall:0", "silent", "500:99"}) {
     SCOPED_TRACE(scenario);
     HttpModelOptions options = Options(scenario);
     options.limits.idle_seconds = options.retry.backoff_seconds = 60;
-    // In a process of its own: once interrupted, a process stays so.
+    // In a separate process, because an interrupted process stays interrupted.
     const pid_t pid = fork();
     if (pid == 0) {
       InstallInterruptHandler();
@@ -558,7 +558,7 @@ TEST_P(HttpModelTest, HearsARefusalThatComesBeforeTheRequestIsRead) {
   Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
   const ModelReply reply =
       (*model)->Ask({"seed", "", std::string(8 << 20, 'x'), "k", Deadline::After(120)}, {});
-  // The reset may overtake the answer; what must not happen is a hang or a success.
+  // The reset may overtake the response. A hang or a success would be wrong.
   EXPECT_FALSE(reply.ok());
   EXPECT_LT(reply.seconds, 60);
 }
@@ -593,7 +593,7 @@ TEST_P(HttpModelTest, PlaysARecordingByCallType) {
 
 class TlsTest : public HttpModelTest {
  protected:
-  // A certificate for localhost alone, so that 127.0.0.1 is the wrong name for it.
+  // A certificate for localhost only, so that 127.0.0.1 is the wrong name for it.
   void SetUp() override {
     HttpModelTest::SetUp();
     ChildSpec spec;
