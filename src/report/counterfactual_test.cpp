@@ -1,6 +1,6 @@
-// Counterfactuals against really running without the part: the spine itself walks through made-up worlds,
-// with and without each part. In a world a model's answer is a function of the question, word for word, and
-// the judge's of the candidate; so an answer that a counterfactual takes from the record must be the one that
+// Compares counterfactuals with really running without the part: the spine runs in simulated worlds, with and
+// without each part. In a world a model's answer is a function of the exact question, and the judge's of the
+// candidate. An answer that a counterfactual takes from the record must therefore equal the real one.
 // is really given.
 #include "report/counterfactual.h"
 
@@ -62,13 +62,13 @@ class ModelNew(nn.Module):
         return torch.softmax(x, dim=1)
 )";
 
-// HONE_TEST_WORLDS asks for more than every build needs.
+// HONE_TEST_WORLDS requests more worlds than the default.
 uint64_t WorldCount() {
   const char* asked = std::getenv("HONE_TEST_WORLDS");
   return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 64;
 }
 
-// Everything that can be drawn about one question, and always the same.
+// A random generator that depends only on the question, so that it always draws the same.
 Random Drawn(uint64_t world, const std::string& question) {
   return Random(
       std::strtoull(Sha256(fmt::format("{}:{}", world, question)).substr(0, 15).c_str(), nullptr, 16));
@@ -117,7 +117,7 @@ class WorldModel : public Model {
     }
     return reply;
   }
-  // The first is what a single reply would be; a call fails as a whole.
+  // The first reply is what a single reply would be. A call fails as a whole.
   ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override {
     std::vector<ModelReply> replies = {Ask(request, progress)};
     for (int number = 2; number <= n && replies[0].ok(); ++number) {
@@ -204,7 +204,7 @@ class CounterfactualWorlds : public testing::Test {
     run.task_source = task_.source;
     run.target = "cpu";
     run.proposer = options.proposer;
-    run.folder = "/dev/null/no_folder";  // the store has everything; files would only take time
+    run.folder = "/dev/null/no_folder";  // the store has everything, and files would only take time
     run.options = DumpJson(ToJson(options));
     run.id = *store_->AddRun(run);
     WorldModel model(world);
@@ -233,7 +233,7 @@ double BestSpeed(const RunStory& story) {
 
 TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
   std::map<std::string, int> seen;
-  // In the worlds behind the count a prompt has several replies.
+  // In the worlds beyond the count a prompt has several replies.
   for (uint64_t world = 1; world <= WorldCount() * 4 / 3; ++world) {
     Random random = Drawn(world, "options");
     RunOptions options;
@@ -266,7 +266,8 @@ TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
         EXPECT_EQ(JudgedKeys(really), expected) << where;
       } else {
         EXPECT_GE(BestSpeed(really), said.speed.vs_best) << where;
-        // It went where the record did not: what was called unknown was really asked, or made from something
+        // It requested what the record lacks: the unknown key was really requested, or made from something
+        // else.
         // else.
         const std::string& key = said.unknown.front().first;
         const bool asked = std::any_of(really.calls.begin(), really.calls.end(),

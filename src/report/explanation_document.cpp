@@ -1,5 +1,5 @@
-// An explanation as a document of seven sections, and one more each where the graph was rewritten and where a
-// population search went on after the opening.
+// An explanation as a document of seven sections, plus one if the graph was rewritten and one if a population
+// search followed the opening.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -159,7 +159,7 @@ void AddCounterfactuals(const Explanation& told, ReportLanguage language, Docume
     document->Bullet(CounterfactualSentence(one, told, language));
   }
   if (any_exact) document->Paragraph(Words(language, "effect.exact"));
-  // What failed is over, until somebody resumes it.
+  // A failed run is over, unless the user resumes it.
   if (told.outcome.status != "done" && told.outcome.status != "failed")
     document->Paragraph(Words(language, "effect.unfinished"));
 }

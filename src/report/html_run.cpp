@@ -39,7 +39,7 @@ std::string HrefOf(const PageLinks& links, const std::string& key) {
   return links.candidate ? links.candidate(key) : "";
 }
 
-// Children of each candidate in the order of the run. Candidates without a known parent are under "".
+// The children of each candidate in the order of the run. Candidates without a known parent are under "".
 std::map<std::string, std::vector<const CandidateRecord*>> Children(const RunStory& story) {
   std::map<std::string, std::vector<const CandidateRecord*>> children;
   for (const CandidateRecord& one : story.candidates) {
@@ -68,7 +68,7 @@ std::string Branch(const std::map<std::string, std::vector<const CandidateRecord
   if (found == children.end()) return "";
   std::string html;
   for (const CandidateRecord* one : found->second) {
-    // A store edited by hand could hold a circle.
+    // A store edited by hand could contain a cycle.
     if (!seen->insert(one->key).second) continue;
     html += fmt::format("<li>{}{}</li>\n", Leaf(*one, best_key, links),
                         Branch(children, one->key, best_key, links, seen));

@@ -1,4 +1,4 @@
-// The table of messages. {0} to {9} are values; both languages use the same values, in any order.
+// The table of messages. {0} to {9} are values. Both languages use the same values, in any order.
 #include "report/messages.h"
 
 namespace hone {

@@ -100,7 +100,7 @@ TEST_F(SuiteReportTest, DegenerateTasksAreNamedAndASecondMeanLeavesThemOut) {
 TEST_F(SuiteReportTest, FailuresAreCountedBesideTheMeansAndNotShownAsPyTorchKept) {
   Add("1_a", 4, 4, "accepted");
   Add("2_b", 1, 0, "no_difference");
-  Add("3_c", 1, 0, "");  // proposed, and never judged
+  Add("3_c", 1, 0, "");  // proposed but never judged
   Add("4_d", 1, 0, "");
   Add("5_e", 1, 0, "cannot_judge");
   RunRecord failed = *store_->FindRun("4_d");
