@@ -37,7 +37,7 @@ Timing Timing::Counted() const {
   }
   std::erase_if(counted.collecting, is_first);
   for (Collecting& one : counted.collecting) --one.pair;
-  // A baseline that was timed in the first pair alone was not the best there.
+  // A baseline without rounds in the fresh pairs was not the best in the first pair.
   std::erase_if(counted.contestants, [](const Contestant& one) { return one.rounds.empty(); });
   return counted;
 }

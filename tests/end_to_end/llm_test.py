@@ -1,5 +1,4 @@
-"""`hone optimize --proposer llm` against a server that misbehaves on demand: no run is lost, no key gets anywhere, and what is
-printed says what to do.
+"""`hone optimize --proposer llm` with a server that misbehaves on request: no run is lost, no key leaks, and the output says what to do.
 
 Usage: llm_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 """
@@ -21,9 +20,9 @@ from pipeline_house import (ACCEPTED, CANNOT, HERE, QUICK, REJECTED, SLOW_ROWS, 
                             require_equal, wait_for, waits)
 
 KEY = "sk-e2e-5f3c9a17d2b84e60"
-# Rejected as soon as it is imported: these tests are about calls, not about verdicts.
+# Rejected at import, because these tests are about calls and not about verdicts.
 BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
-# Rejected for what it computes, which takes no clock.
+# Rejected for its answers, which needs no clock.
 WRONG = fenced("import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return 2 * torch.softmax(x, dim=1)")
 ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
 
@@ -51,8 +50,8 @@ def replies(house):
     return house.folder / "replies"
 
 
-# scenario, model, flags, how the call ends, how often the server was asked (None: whatever), a word that is said on the way
-# Every trouble of a server, with both interfaces, is a row of src/model/http_model_test.cpp. Here: what of it gets into a run, and its flags.
+# scenario, model, flags, how the call ends, number of requests to the server (None: any), a word in the output
+# src/model/http_model_test.cpp has a row for every server error with both interfaces. This tests how they reach a run, and the run's flags.
 TROUBLES = [
     ("429", "claude-fake", (), "answered", 2, "HTTP 429, waiting"),
     ("stall", "fake", ("--idle-timeout", "1"), "answered", 2, "timeout, waiting"),
@@ -80,7 +79,7 @@ def troubles_overcome(house):
             check_listed(house, run)
 
 
-# default scenario of the server, how the call ends, words that say what to do. The other defeats are rows of src/model/http_model_test.cpp.
+# default scenario of the server, how the call ends, words that say what to do. The other failures are rows of src/model/http_model_test.cpp.
 DEFEATS = [
     ("wrong-key", "wrong_key", ("HTTP 401", "HONE_API_KEY")),
     ("empty:0", "bad_reply", ("the model said nothing",)),
@@ -89,7 +88,7 @@ DEFEATS = [
 
 @contextlib.contextmanager
 def kept_port():
-    """A port where nobody listens. It stays bound, so that nobody else gets it before or between the servers of a test."""
+    """A port without a listener. It stays bound, so that no other process gets it before or between the servers of a test."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", 0))
@@ -190,7 +189,7 @@ def budgets(house):
                 require_equal(rows[0]["price_known"], "false", "usage.csv")
             check_secret(house, outcome)
         house.best_is_importable(run)  # all three runs have the same best
-        # `hone bench` knows the file that the run left behind.
+        # `hone bench` recognises the file that the run wrote.
         known = house.run("bench", SLOW_ROWS, pathlib.Path(run.folder, "best.py"), *QUICK).expect(ACCEPTED)
         require(known.out.startswith("taken from the store: R1 seed0 of "), known.out[:200])
 
