@@ -98,7 +98,7 @@ class KernelInterpreter {
   KernelValue Reshape(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   std::vector<int64_t> ShapeFrom(const PyNode* node, const KernelValue& value, bool report, bool* known);
   void Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail, std::string fix,
-              uint32_t refused_by = 0);
+              uint32_t refused_by = 0, std::vector<KernelValue> sides = {});
   bool Recording() const { return recording_; }
   // A real loop of the function being interpreted; an unrolled one is straight-line code to Triton.
   bool InOwnLoop() const { return loop_stack_.size() > loop_base_ && loop_stack_.back() != nullptr; }
