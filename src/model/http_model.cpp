@@ -70,6 +70,7 @@ class HttpModel : public Model {
   mutable std::mutex mutex_;
   ChatDialect dialect_;
   std::atomic<bool> ever_answered_{false};
+  std::atomic<bool> leaves_out_effort_{false};
   RateLimiter limiter_;
 };
 
@@ -110,7 +111,7 @@ class Conversation {
     chat_.model = model_.options_.model;
     chat_.system = request_.system;
     chat_.messages = {{"user", request_.prompt}};
-    chat_.effort = model_.options_.reasoning_effort;
+    if (!model_.leaves_out_effort_) chat_.effort = model_.options_.reasoning_effort;
     chat_.schema = request_.schema;
     chat_.schema_name = request_.call_type;
     if (!Exchange()) return;
@@ -252,6 +253,14 @@ class Conversation {
       return reader_.FromTrouble(std::move(attempt), answer, request_.deadline);
     if (answer.status / 100 != 2) {
       attempt = reader_.FromStatus(std::move(attempt), answer, chat_, dialect);
+      if (attempt.final && model_.options_.effort_may_be_left_out) {
+        attempt.what = fmt::format("{} takes no --reasoning-effort {}, which is left out from now on",
+                                   model_.options_.model, chat_.effort);
+        chat_.effort.clear();
+        model_.leaves_out_effort_ = true;
+        attempt.ask_otherwise = true;
+        return attempt;
+      }
       attempt.ask_otherwise = !attempt.final && model_.Adapt(answer.status, attempt.words, chat_, dialect);
       return attempt;
     }
@@ -375,6 +384,13 @@ Result<ApiStyle> ApiStyleFromName(const std::string& name) {
   if (name == "anthropic") return ApiStyle::kAnthropic;
   return Error{ErrorKind::kUsage,
                fmt::format("'{}' is no API style; there are auto, openai and anthropic", name)};
+}
+
+Result<std::string> ServerOf(const HttpModelOptions& options) {
+  HONE_ASSIGN_OR_RETURN(
+      const Url url,
+      ParseUrl(options.api_base.empty() ? DefaultBase(options.model, options.style) : options.api_base));
+  return url.Authority();
 }
 
 Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options) {

@@ -433,6 +433,29 @@ TEST_P(HttpModelTest, SendsTheEffortOfReasoningAndSaysWhenAModelTakesNone) {
   EXPECT_EQ(Requests().size(), 1u) << "it is not left out in silence";
 }
 
+TEST_P(HttpModelTest, LeavesOutAnEffortThatWasMeantForAnotherModelOnceAndSaysSo) {
+  HttpModelOptions options = Options("refuse-effort");
+  options.reasoning_effort = "high";
+  options.effort_may_be_left_out = true;
+  const std::unique_ptr<Model> model = std::move(*MakeHttpModel(options));
+  const auto ask = [&] {
+    ModelRequest request;
+    request.call_type = "seed_repair";
+    request.prompt = "mend it";
+    return model->Ask(request, {});
+  };
+  const ModelReply first = ask();
+  ASSERT_TRUE(first.ok()) << first.message;
+  EXPECT_EQ(first.attempts, 2);
+  EXPECT_THAT(first.notes,
+              testing::Contains(HasSubstr("takes no --reasoning-effort high, which is left out")));
+  const ModelReply second = ask();
+  ASSERT_TRUE(second.ok()) << second.message;
+  EXPECT_EQ(second.attempts, 1) << "it is not sent again";
+  EXPECT_TRUE(second.notes.empty());
+  EXPECT_EQ(Requests().size(), 3u);
+}
+
 TEST_P(HttpModelTest, ExplainsItselfOnceToAModelThatDeclines) {
   const ModelReply once = Ask("declined");
   ASSERT_TRUE(once.ok()) << once.message;

@@ -73,6 +73,7 @@ class Spine {
                                                           const std::optional<AnalysisRecord>& asked);
   // The failed candidate, or what mechanical repair makes of it if that got as far (mending.cpp).
   Result<CandidateRecord> MendMechanically(const CandidateRecord& failed);
+  Result<bool> WentOnFrom(const CandidateRecord& failed);
   Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
 
   // An agent's sitting (agent_stage.cpp).

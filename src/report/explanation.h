@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "report/mending_story.h"
 #include "report/run_report.h"
 #include "report/search_story.h"
 
@@ -120,7 +121,8 @@ struct Difference {
 
 // What a switch would have changed, walked again over the record (counterfactual.cpp).
 struct Counterfactual {
-  std::string part;  // "repair", "analysis", "seeds", "class_check"; "replies" and "population" where used
+  std::string
+      part;  // "repair", "analysis", "seeds", "class_check"; "mend", "replies" and "population" where used
   // "not_part" (this proposer has no such part), "was_off", "never_used" (it had nothing to do),
   // "same_best" (it did something, and the best is the same), "other_best" (exact), "at_least" (the run would
   // have gone where this one never was; `best_key` is certain), "not_recomputable" (the record does not
@@ -171,6 +173,7 @@ struct Explanation {
   std::vector<TimelineRow> timeline;
   std::vector<OperatorUse> operators;  // of the search after the opening; empty if there was none
   std::vector<Ancestor> ancestors;     // of the best, itself included; empty without such a search
+  MendingUse mending;                  // mechanical repair
   std::vector<RewriteUse> rewrites;    // of the graph that recipes read; empty if none was captured
   std::vector<Cause> causes;           // the most frequent first
   std::optional<Difference> difference;
