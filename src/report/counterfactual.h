@@ -11,7 +11,8 @@
 
 namespace hone {
 
-// Repair, analysis, seeds, class check, in this order.
+// Repair, analysis, seeds and class check, then several replies and the population search where the run had
+// them, in this order.
 std::vector<Counterfactual> Counterfactuals(const RunStory& story);
 
 }  // namespace hone
