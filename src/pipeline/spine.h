@@ -121,7 +121,8 @@ class Spine {
   Status SayWhereTimeWent();
   CandidateFile FileOf(const CandidateRecord& candidate) const;
   Result<QuickLook> Look(const std::string& key, const std::string& source);
-  Result<KernelProfile> Profile(const CandidateRecord& candidate);
+  // `step`: of the search, that asks for it; 0: the opening.
+  Result<KernelProfile> Profile(const CandidateRecord& candidate, int step = 0);
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;
@@ -151,7 +152,8 @@ class Spine {
   const RunOptions options_;
   TaskContext context_;
   Deadline deadline_ = Deadline::Never();
-  std::map<std::string, ArchiveMember> members_;  // of the archive, by key; guarded by members_mutex_
+  std::map<std::string, ArchiveMember> members_;  // of the archive, by key and whether it
+                                                  // was profiled; guarded by members_mutex_
   std::mutex members_mutex_;
   // Made in all sittings, or reserved by a thread that works on one.
   std::atomic<int> evaluations_{0};
