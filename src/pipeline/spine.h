@@ -27,6 +27,7 @@
 #include "pipeline/recorder.h"
 #include "pipeline/rules.h"
 #include "pipeline/run_options.h"
+#include "pipeline/spend_gate.h"
 
 namespace hone {
 
@@ -130,8 +131,8 @@ class Spine {
   Result<std::optional<CandidateRecord>> BestBeforeTuning();
   // Before anything that costs: an Error once a budget is spent or the user pressed Ctrl-C.
   Status MayGoOn();
-  // Counts what calls have used so far; the caller holds the turn (model_turn_).
-  Status SpendOnModel();
+  // One call of the model, within the budget of tokens or money.
+  ModelReply AskWithin(const ModelRequest& request, int replies, ModelProgress progress);
   Status ReserveCall();
   Status ReserveEvaluation();
   bool EvaluationsSpent() const;
@@ -158,9 +159,7 @@ class Spine {
   // Made in all sittings, or reserved by a thread that works on one.
   std::atomic<int> evaluations_{0};
   std::atomic<int> calls_{0};
-  // What a call will use is not known before it ends. With a budget of tokens or money calls therefore take
-  // turns, so that only the one that crosses the budget can exceed it, however many seeds go side by side.
-  std::mutex model_turn_;
+  SpendGate spend_gate_;
   std::mutex stop_mutex_;
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;
