@@ -8,6 +8,7 @@ import csv
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import socket
@@ -236,6 +237,34 @@ def seeds_overlap(house):
     require_equal({key: row["status"] for key, row in run.calls.items()}, dict.fromkeys(("seed0", "seed1", "seed2"), "answered"), "calls")
 
 
+# A reply of 1000 tokens a second after it was asked for.
+SLOW_THINKER = r"""
+import json, sys, time
+for line in sys.stdin:
+    json.loads(line)
+    time.sleep(1)
+    print(json.dumps({"text": "no file", "prompt_tokens": 10, "completion_tokens": 1000}), flush=True)
+"""
+
+
+def budget_shared(house):
+    """calls go side by side as long as the most they can cost fits into --max-usd, and one at a time where it does not or is not known"""
+    thinker = shlex.join([sys.executable, str(house.write("thinker.py", SLOW_THINKER))])
+    prices = house.write("prices.json", '{"fake": {"input": 0, "output": 1000}}')
+    with house.server("--program", thinker) as server:
+        # A reply costs a dollar, and so much is reserved for each where its length is limited.
+        for tag, limit, side_by_side in [("limited", ("--max-output-tokens", "1000"), 3), ("unlimited", (), 1)]:
+            outcome = ask(house, server.base("program@" + tag), "--seeds", "6", "--repairs", "0", "--no-analysis", "--no-tuning", "--max-usd", "3.5",
+                          "--prices", prices, *limit, "--out", house.folder / tag)
+            outcome.expect(REJECTED, "the budget of $3.5 is spent")
+            run = house.last()
+            # Three fit at first; then one goes alone and crosses the budget.
+            require_equal(server.read("side-by-side")[tag], side_by_side, "%s: requests at once" % tag)
+            require_equal(server.read("billed")[tag]["calls"], 4, "%s: calls" % tag)
+            require_equal(sorted(row["status"] for row in run.calls.values()), ["answered"] * 4, "%s: calls on record" % tag)
+            require_equal(sum(row["cost_usd"] for row in run.calls.values()), 4.0, "%s: the bill" % tag)
+
+
 def killed_and_resumed(house):
     """kill -9 while a candidate is judged: resume does not ask the server again"""
     house.write("wrong/001_seed.txt", WRONG)
@@ -340,7 +369,7 @@ def two_models(house):
     house.optimize(SMALL_SOFTMAX, "llm", "--model", "m", "--reasoning-effort-repair", "low").expect(USAGE, "--reasoning-effort-repair needs --model-repair")
 
 
-CASES = [several_replies, two_models, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap,
+CASES = [several_replies, two_models, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap, budget_shared,
          killed_and_resumed, thinking_apart]
 
 if __name__ == "__main__":
