@@ -83,7 +83,7 @@ std::string KernelInterpreter::Text(const PyNode* node) const {
 }
 
 void KernelInterpreter::Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail,
-                               std::string fix, uint32_t refused_by) {
+                               std::string fix, uint32_t refused_by, std::vector<KernelValue> sides) {
   // A certain report replaces an earlier uncertain report of the same problem.
   const auto [place, is_new] = reported_.insert({{static_cast<int>(kind), node}, trace_->problems.size()});
   if (!is_new && (uncertain_ > 0 || launch_ == nullptr || trace_->problems[place->second].runs)) return;
@@ -97,6 +97,7 @@ void KernelInterpreter::Report(ProblemKind kind, const PyNode* node, std::string
   problem.config = config_;
   problem.runs = launch_ != nullptr && launch_->runs && !launch_->conditional && uncertain_ == 0;
   problem.refused_by = refused_by;
+  problem.sides = std::move(sides);
   if (is_new)
     trace_->problems.push_back(std::move(problem));
   else
@@ -202,7 +203,7 @@ KernelValue KernelInterpreter::Broadcast(const PyNode* node, const KernelValue& 
       Report(ProblemKind::kShapeMismatch, node, std::string(what),
              fmt::format("{} has shape {} on one side and {} on the other", what, a.ExtentsText(),
                          b.ExtentsText()),
-             "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].");
+             "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].", 0, {a, b});
       return {};
     }
     out = KernelValue::Block(std::move(shape));

@@ -99,7 +99,7 @@ class KernelInterpreter {
   KernelValue Reshape(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   std::vector<int64_t> ShapeFrom(const PyNode* node, const KernelValue& value, bool report, bool* known);
   void Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail, std::string fix,
-              uint32_t refused_by = 0);
+              uint32_t refused_by = 0, std::vector<KernelValue> sides = {});
   bool Recording() const { return recording_; }
   // True in a real loop of the interpreted function. An unrolled loop is straight-line code for Triton.
   bool InOwnLoop() const { return loop_stack_.size() > loop_base_ && loop_stack_.back() != nullptr; }

@@ -150,17 +150,20 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
                            later.is_block() ? "a block of shape " + later.ExtentsText() : "a scalar"),
                value.is_block()
                    ? fmt::format("Keep the shape of {} the same in every iteration.", name)
-                   : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ExtentsText()));
+                   : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ExtentsText()),
+               0, {value, later});
       else if (StartsWith(value.element, "int") && later.element.empty() && later.is_float)
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as a floating-point value", name,
                            value.element),
-               fmt::format("Start {} as a float: 0.0, or tl.zeros with dtype=tl.float32.", name));
+               fmt::format("Start {} as a float: 0.0, or tl.zeros with dtype=tl.float32.", name), 0,
+               {value, later});
       else if (type_changes)
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as {}", name, value.element,
                            later.element),
-               fmt::format("Start {} with the type it has in the loop, or cast the new value back.", name));
+               fmt::format("Start {} with the type it has in the loop, or cast the new value back.", name), 0,
+               {value, later});
     }
     value.DependOn(later);
     value.run_time = true;

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "analysis/kernel_value.h"
@@ -36,6 +37,9 @@ struct KernelProblem {
   const TuneConfig* config = nullptr;
   bool runs = true;         // false: nothing that runs launches this kernel
   uint32_t refused_by = 0;  // Triton releases that reject it, as in triton_tables.h; 0 means all
+  // The two values that do not fit, in the order of the sentence: left and right, before the loop and after
+  // an iteration, pointers and value. Empty if the problem is not between two values.
+  std::vector<KernelValue> sides;
 };
 
 struct MemoryAccess {
@@ -71,6 +75,9 @@ struct KernelLoop {
   uint32_t bit = 0;  // its counter's bit in MemoryAccess::loops
 };
 
+// A tl.arange of the kernel itself, as one launch and config compile it.
+using RangeUse = std::tuple<const PyNode*, const Launch*, const TuneConfig*>;
+
 struct ReductionUse {
   const PyNode* node = nullptr;
   std::string op;
@@ -88,6 +95,7 @@ struct KernelTrace {
   std::vector<KernelProblem> problems;
   std::vector<MemoryAccess> accesses;
   std::vector<DotUse> dots;
+  std::map<RangeUse, int64_t> range_extents;
   std::vector<KernelLoop> loops;
   std::vector<ReductionUse> reductions;
   std::vector<const PyNode*> barriers;

@@ -52,6 +52,15 @@ bool LintReport::has_errors() const {
                      [](const Finding& f) { return f.severity == Severity::kError; });
 }
 
+LintOptions LintOptionsOn(const Json& facts, std::string task_text) {
+  LintOptions options;
+  options.task_text = std::move(task_text);
+  const uint32_t installed = TritonVersionMask(GetString(facts, "triton"));
+  if (installed != 0) options.triton_versions = installed;
+  options.device = FindDevice(GetString(facts, "device_name"));
+  return options;
+}
+
 LintReport LintSource(const std::string& path, const std::string& text, const LintOptions& options) {
   LintReport report;
   report.path = path;

@@ -194,6 +194,16 @@ TEST_F(HonesOwnTable, HelpFitsTheTerminalAndHasNoEmptyText) {
   for (const std::string& line : Lines(ProgramHelp(table_, 80))) EXPECT_LE(line.size(), 80u) << line;
 }
 
+TEST_F(HonesOwnTable, HelpIsWrittenInShortSentences) {
+  for (const Command& command : table_.commands)
+    for (const Option& option : command.options())
+      for (const std::string& sentence :
+           Split(ReplaceAll(ReplaceAll(option.help(), ". ", "\n"), "; ", "\n"), '\n')) {
+        const std::vector<std::string> words = Split(sentence, ' ');
+        EXPECT_LE(words.size(), 22u) << command.name() << " " << option.name() << ": " << sentence;
+      }
+}
+
 TEST(JudgeFlagsTest, LadderIsTheFormerNameOfBaselines) {
   for (const char* name : {"--baselines", "--ladder"}) {
     CommandTable table("hone", "A tool");

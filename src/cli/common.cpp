@@ -18,9 +18,8 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
       .OneOf({"auto", "cuda", "triton", "cpu"});
   command
       .Add("--python", &flags->python,
-           "Python with PyTorch (default: $HONE_PYTHON, an active virtual environment, python3, or the one "
-           "that "
-           "scripts/setup.sh installed)")
+           "Python with PyTorch (default: $HONE_PYTHON, an active virtual environment, python3, or that of "
+           "scripts/setup.sh)")
       .Placeholder("PATH");
   command.Add("--precision", &flags->precision, "Precision of the baseline (default: what PyTorch uses)")
       .OneOf({"fp32", "tf32", "bf16"});

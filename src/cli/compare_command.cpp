@@ -132,9 +132,10 @@ void AddCompareCommand(CommandTable& table) {
            "(R1,R2 or R1-R5,R8)")
       .Required()
       .Times(2, 64);
-  command.Add("--policies", &flags->policies,
-              "Compare two ways to search at equal cost: the best so far per model call and per dollar over "
-              "all runs of each side. Lists imply it");
+  command.Add(
+      "--policies", &flags->policies,
+      "Compare two ways to search at equal cost. Shows the best so far per model call and per dollar, "
+      "over all runs of each side. Lists imply it");
   command.Add("--json", &flags->json, "Print the comparison as JSON");
   command.Add("--md", &flags->markdown, "Print the comparison as Markdown").Excludes("--json");
   command.Add("--lang", &flags->language, kLanguageHelp).OneOf({"en", "zh"});

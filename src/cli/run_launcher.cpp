@@ -8,72 +8,12 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/run_view.h"
-#include "model/open_model.h"
 #include "pipeline/agent_program.h"
-#include "pipeline/model_roles.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
 #include "store/run_rows.h"
 
 namespace hone {
-
-void AddModelFlags(Command& command, ModelFlags* flags) {
-  const char* group = "Language model (--proposer llm)";
-  command.Add("--model", &flags->model, "Name of the model on the server").Group(group).Placeholder("NAME");
-  command
-      .Add("--model-repair", &flags->model_repair,
-           "Model that repairs broken candidates (default: the one of --model)")
-      .Group(group)
-      .Placeholder("NAME");
-  command
-      .Add("--api-base-repair", &flags->api_base_repair,
-           "Base URL of the server of --model-repair (default: as for --model)")
-      .Group(group)
-      .Placeholder("URL");
-  command
-      .Add(
-          "--api-base", &flags->api_base,
-          "Base URL of the server, such as http://127.0.0.1:8000/v1 (default: derived from the model's name)")
-      .Group(group)
-      .Placeholder("URL");
-  command.Add("--api-style", &flags->api_style, "Protocol of the server")
-      .Group(group)
-      .OneOf({"auto", "openai", "anthropic"});
-  command.Add("--api-key-env", &flags->api_key_env, "Environment variable that holds the API key")
-      .Group(group)
-      .Placeholder("NAME");
-  command
-      .Add("--api-key-file", &flags->api_key_file, "File that holds the API key; only its owner may read it")
-      .Group(group)
-      .Placeholder("FILE");
-  command.Add("--max-output-tokens", &flags->max_output_tokens, "Longest reply to ask for, in tokens")
-      .Group(group)
-      .AtLeast(0);
-  command
-      .Add("--idle-timeout", &flags->idle_timeout_s,
-           "Time without data after which a request is cancelled and sent again")
-      .Group(group)
-      .Positive()
-      .Placeholder("SECONDS");
-  command.Add("--temperature", &flags->temperature, "Sampling temperature (default: the server's)")
-      .Group(group);
-  command
-      .Add("--reasoning-effort", &flags->reasoning_effort,
-           "How much the model thinks before it replies (default: the server's)")
-      .Group(group)
-      .OneOf({"low", "medium", "high"});
-  command
-      .Add("--request-extra", &flags->extra,
-           "JSON object merged into every request, such as '{\"top_p\":0.9}'")
-      .Group(group)
-      .Placeholder("JSON");
-  command
-      .Add("--prices", &flags->prices,
-           "JSON file with prices in USD per million tokens: {\"model\": {\"input\": 1, \"output\": 2}}; "
-           "also \"cached\" and \"cache_write\"")
-      .Group(group)
-      .Placeholder("FILE");
-}
 
 void AddBudgetFlags(Command& command, Budget* budget) {
   const char* group = "Budget (the run stops when the first limit is reached and keeps its best so far)";
@@ -117,24 +57,21 @@ std::string CheckProposer(const std::string& text) {
 
 void AddRunFlags(Command& command, OptimizeFlags* flags) {
   command
-      .Add(
-          "--proposer", &flags->run.proposer,
-          "Source of candidates: expert (built in, no network), llm (a language model), replay:DIR (recorded "
-          "replies), exec:CMD (a program), expert+llm (both; also expert+exec:CMD, expert+replay:DIR) or "
-          "agent:CMD "
-          "(a coding agent in a folder of its own)")
+      .Add("--proposer", &flags->run.proposer,
+           "Where candidates come from. expert: Hone's own recipes, no network. llm: a language model. "
+           "exec:CMD: a program. replay:DIR: recorded replies. agent:CMD: a coding agent. expert+llm: both; "
+           "so with expert+exec:CMD and expert+replay:DIR")
       .CheckedBy(CheckProposer)
       .Placeholder("SOURCE");
   command
       .Add("--agent-minutes", &flags->run.agent_minutes,
-           "Time that an agent gets; --max-minutes ends it earlier")
+           "Time that an agent gets; --max-minutes may end it earlier")
       .Positive()
       .Placeholder("MINUTES");
   command.Add("--seeds", &flags->run.seeds, "Candidates to start from").Between(0, 64);
   command
       .Add("--replies", &flags->run.replies,
-           "Replies to ask a model for, in one request where the server can, when a new or a better file is "
-           "wanted; each becomes a candidate")
+           "Replies to ask a model for where a new or a better file is wanted. Each becomes a candidate")
       .Between(1, 16);
   command.Add("--repairs", &flags->run.repairs, "Most attempts to repair a candidate that fails")
       .Between(0, 20);
@@ -147,29 +84,27 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Between(1, 1000);
   command
       .Add("--search", &flags->search,
-           "How a run with a model goes on after its seeds: classic (the best is tuned) or population "
-           "(candidates are improved, combined and tuned until a budget is spent or nothing improves); auto: "
-           "population with "
-           "--proposer expert+MODEL or --seed-from, else classic")
+           "What follows the seeds of a model. classic: the best one is tuned. population: candidates are "
+           "improved, combined and tuned until a budget ends. auto: population beside the expert or with "
+           "--seed-from, else classic")
       .OneOf({"auto", "classic", "population"});
   command
       .Add("--patience", &flags->run.patience,
-           "Steps of the population search without a gain of 1%, after which it ends")
+           "The population search ends after this many steps without a gain of 1%")
       .Between(1, 100'000);
   command
       .Add("--breadth", &flags->breadth,
-           "Steps of the population search that are made side by side (default: 1 with a budget of calls, "
-           "tokens or money, else 4)")
+           "Steps of the population search that run side by side (default: 4; 1 with a budget of calls, "
+           "tokens or money)")
       .Between(0, 64);
   command
-      .Add(
-          "--search-seed", &flags->search_seed,
-          "What the choices of the search and of tuning are drawn by; runs of two policies with one seed are "
-          "compared in pairs (0: drawn for each run)")
+      .Add("--search-seed", &flags->search_seed,
+           "Seed of the choices that search and tuning make. Runs of two policies with one seed are compared "
+           "in pairs (0: drawn for each run)")
       .AtLeast(0);
   command
       .Add("--seed-from", &flags->run.seed_from,
-           "An earlier run whose best candidates are judged as seeds of this one; may be repeated")
+           "Earlier run whose best candidates are seeds of this one; may be repeated")
       .Placeholder("RUN");
   command
       .Add("--judge-at-most", &flags->run.judge_at_most,
@@ -225,81 +160,15 @@ JudgeFlags JudgeFlagsFromJson(const Json& json) {
   return flags;
 }
 
-Json ToJson(const ModelFlags& flags) {
-  return {{"model", flags.model},
-          {"model_repair", flags.model_repair},
-          {"api_base_repair", flags.api_base_repair},
-          {"api_base", flags.api_base},
-          {"api_style", flags.api_style},
-          {"api_key_env", flags.api_key_env},
-          {"api_key_file", flags.api_key_file},
-          {"prices", flags.prices},
-          {"extra", flags.extra},
-          {"max_output_tokens", flags.max_output_tokens},
-          {"idle_timeout_s", flags.idle_timeout_s},
-          {"temperature", flags.temperature},
-          {"reasoning_effort", flags.reasoning_effort}};
-}
-
-ModelFlags ModelFlagsFromJson(const Json& json) {
-  ModelFlags flags;
-  flags.model = GetString(json, "model");
-  flags.model_repair = GetString(json, "model_repair");
-  flags.api_base = GetString(json, "api_base");
-  flags.api_base_repair = GetString(json, "api_base_repair");
-  flags.api_style = GetString(json, "api_style", flags.api_style);
-  flags.api_key_env = GetString(json, "api_key_env");
-  flags.api_key_file = GetString(json, "api_key_file");
-  flags.prices = GetString(json, "prices");
-  flags.extra = GetString(json, "extra");
-  flags.max_output_tokens = GetInt(json, "max_output_tokens");
-  flags.idle_timeout_s = GetNumber(json, "idle_timeout_s", flags.idle_timeout_s);
-  flags.temperature = GetNumber(json, "temperature", -1);
-  flags.reasoning_effort = GetString(json, "reasoning_effort");
-  return flags;
-}
-
 namespace {
 
 bool IsAgent(const RunOptions& options) {
   return StartsWith(options.proposer, "agent:");
 }
 
-Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
-  if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
-  const std::string source = ModelPartOf(options);
-  if (source.empty()) return std::unique_ptr<Model>();
-  const ModelFlags flags = ModelFlagsFromJson(options.model);
-  HttpModelOptions http;
-  if (source == "llm" && flags.model.empty())
-    return Error{ErrorKind::kUsage,
-                 "--proposer llm needs --model NAME (and --api-base URL for a server of your own)"};
-  http.model = flags.model;
-  http.api_base = flags.api_base;
-  HONE_ASSIGN_OR_RETURN(http.style, ApiStyleFromName(flags.api_style));
-  http.key_variable = flags.api_key_env;
-  http.key_file = flags.api_key_file;
-  http.max_output_tokens = flags.max_output_tokens;
-  http.limits.idle_seconds = flags.idle_timeout_s;
-  if (flags.temperature >= 0) http.temperature = flags.temperature;
-  http.reasoning_effort = flags.reasoning_effort;
-  if (!flags.extra.empty()) {
-    HONE_ASSIGN_OR_RETURN(http.extra, ParseJson(flags.extra).WithContext("--request-extra"));
-    if (!http.extra.is_object()) return Error{ErrorKind::kUsage, "--request-extra must be a JSON object"};
-  }
-  if (!flags.prices.empty()) HONE_RETURN_IF_ERROR(http.prices.Override(flags.prices));
-  if (source != "llm" || flags.model_repair.empty()) return OpenModel(source, http);
-  HttpModelOptions repair = http;
-  repair.model = flags.model_repair;
-  if (!flags.api_base_repair.empty()) repair.api_base = flags.api_base_repair;
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Model> main_model, OpenModel(source, http));
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Model> repair_model,
-                        OpenModel(source, repair).WithContext("--model-repair"));
-  return WithRepairModel(std::move(main_model), std::move(repair_model));
-}
-
 // Rejects combinations of options that a run does not support.
 Status CheckSearch(const RunOptions& options) {
+  HONE_RETURN_IF_ERROR(CheckModelRoles(options));
   const bool asks = !ModelPartOf(options).empty();
   const auto refuse = [](const std::string& text) {
     return Error{ErrorKind::kUsage, text + "; see `hone optimize --help`"};
@@ -333,7 +202,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   options.judge = ToJson(static_cast<const JudgeFlags&>(flags));
   ModelFlags model = flags.model;
   std::error_code ignored;
-  for (std::string* path : {&model.api_key_file, &model.prices})
+  for (std::string* path : {&model.api_key_file, &model.api_key_file_repair, &model.prices})
     if (!path->empty()) *path = fs::absolute(*path, ignored).string();
   const size_t folder = options.proposer.find("replay:");
   if (folder == 0 || StartsWith(options.proposer, "expert+replay:"))
@@ -343,7 +212,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   options.search = flags.search != "auto"                               ? flags.search
                    : more_than_a_model && !ModelPartOf(options).empty() ? "population"
                                                                         : "classic";
-  // Parallel calls could each exceed a budget of tokens or money, and calls take turns then anyway.
+  // If calls are limited, each choice should know the result of the one before.
   const Budget& budget = options.budget;
   const bool counted = budget.calls > 0 || budget.tokens > 0 || budget.usd > 0;
   options.breadth = flags.breadth > 0 ? flags.breadth : counted ? 1 : 4;
@@ -366,6 +235,7 @@ void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
 
 Status CheckProposerOf(const RunOptions& options) {
   HONE_RETURN_IF_ERROR(CheckSearch(options));
+  if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   return Ok();
 }
@@ -484,6 +354,7 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, Un
   HONE_ASSIGN_OR_RETURN(SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
   // A proposer can fix what lint predicts to fail without running it.
   session.lint_predicts = true;
+  if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   // The model is told how many launches its candidate made, even if that was slow.
   session.profile_all = model != nullptr || IsAgent(options);

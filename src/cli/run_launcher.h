@@ -5,28 +5,11 @@
 
 #include "base/unique_fd.h"
 #include "cli/common.h"
-#include "model/http_model.h"
+#include "cli/model_flags.h"
 #include "pipeline/run_options.h"
 #include "store/run_store.h"
 
 namespace hone {
-
-struct ModelFlags {
-  std::string model;
-  std::string model_repair;  // for repair calls; empty: `model`
-  std::string api_base;
-  std::string api_base_repair;  // empty: `api_base`
-  std::string api_style = "auto";
-  std::string api_key_env;
-  std::string api_key_file;
-  std::string prices;
-  std::string extra;  // JSON merged into every request
-  int64_t max_output_tokens = 0;
-  double idle_timeout_s = 300;
-  double temperature = -1;  // below 0: the server's default
-  std::string reasoning_effort;
-};
-void AddModelFlags(Command& command, ModelFlags* flags);
 
 void AddBudgetFlags(Command& command, Budget* budget);
 
@@ -50,8 +33,6 @@ void AddRunFlags(Command& command, OptimizeFlags* flags);
 
 Json ToJson(const JudgeFlags& flags);
 JudgeFlags JudgeFlagsFromJson(const Json& json);
-Json ToJson(const ModelFlags& flags);
-ModelFlags ModelFlagsFromJson(const Json& json);
 
 // Convert the flags to the options of a run, with absolute paths, and back.
 RunOptions OptionsOf(const OptimizeFlags& flags);

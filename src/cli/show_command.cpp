@@ -75,6 +75,7 @@ Result<int> ShowRun(const ShowFlags& flags) {
     if (flags.verbose) row["source"] = one.source;
     json["candidates"].push_back(row);
   }
+  json["mending"] = ToJson(MendingOf(story.run, story.candidates, story.decisions));
   json["decisions"] = OrderedJson::array();
   for (const DecisionRecord& one : story.decisions)
     json["decisions"].push_back({{"key", one.key}, {"phase", one.phase}, {"text", one.text}});

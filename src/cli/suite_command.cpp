@@ -371,21 +371,19 @@ void AddSuiteCommand(CommandTable& table) {
       .Between(1, 64);
   command
       .Add("--devices", &flags->devices,
-           "GPUs to use, one task on each: numbers as in cuda:0, or all; separated by commas")
+           "GPUs to use, one task on each: numbers as in cuda:0, separated by commas, or all")
       .SplitAt(',')
       .Placeholder("0,1")
       .Excludes("--jobs");
   command
-      .Add(
-          "--shard", &flags->shard,
-          "Run the K-th of N parts of the tasks, for array jobs; needs --name. `hone archive NAME` and `hone "
-          "import` merge the parts")
+      .Add("--shard", &flags->shard,
+           "Run part K of N of the tasks, for array jobs; needs --name. `hone archive NAME` and `hone "
+           "import` merge the parts")
       .Placeholder("K/N");
   const char* ray = "More than one machine (docs/SCALE.md)";
   command
       .Add("--on", &flags->on,
-           "Run the tasks on a Ray cluster: ray (the one of this machine) or ray:HOST:PORT; needs `pip "
-           "install "
+           "Run the tasks on a Ray cluster: ray (that of this machine) or ray:HOST:PORT. Needs `pip install "
            "ray`")
       .Group(ray)
       .Placeholder("ray[:ADDRESS]");

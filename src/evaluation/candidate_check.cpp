@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/check.h"
-#include "analysis/device.h"
 #include "analysis/lint.h"
-#include "analysis/triton_tables.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "evaluation/run_messages.h"
@@ -53,12 +51,7 @@ void CandidateCheck::Remark(std::string text) {
 
 Result<bool> CandidateCheck::Lint() {
   if (!session_.options().lint) return true;
-  LintOptions options;
-  options.task_text = session_.task().source;
-  if (const std::string triton = GetString(session_.facts(), "triton"); !triton.empty())
-    options.triton_versions = TritonVersionMask(triton);
-  if (options.triton_versions == 0) options.triton_versions = LintOptions().triton_versions;
-  options.device = FindDevice(GetString(session_.facts(), "device_name"));
+  const LintOptions options = LintOptionsOn(session_.facts(), session_.task().source);
   m_.findings = LintSource(candidate_.path.string(), candidate_.source, options).findings;
   const Finding* refused =
       FirstWithForce(m_.findings, session_.options().lint_predicts ? Force::kPredict : Force::kRefuse);

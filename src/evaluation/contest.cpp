@@ -343,8 +343,11 @@ bool Contest::IsSettled() const {
 // Whether the candidate is so far behind a baseline in every round that more rounds cannot change the
 // verdict.
 bool Contest::IsHopeless() const {
+  if (timing_.pairs > 0) return false;
+  for (size_t i = 1; i < timing_.contestants.size(); ++i)
+    if (timing_.HighestRatioTo(timing_.contestants[i]) < kSurelyBehind) return !timing_.RanSlowerBeside();
   const std::vector<Round>& own = timing_.contestants[0].rounds;
-  if (timing_.pairs > 0 || own.size() < kHopelessRounds) return false;
+  if (own.size() < kHopelessRounds) return false;
   for (size_t i = 1; i < timing_.contestants.size(); ++i) {
     const std::vector<Round>& rounds = timing_.contestants[i].rounds;
     bool behind = rounds.size() == own.size();

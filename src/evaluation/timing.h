@@ -46,6 +46,9 @@ struct LeftOut {
   std::string why;
 };
 
+// A candidate is slower, however busy the machine is, if Timing::HighestRatioTo is below this.
+constexpr double kSurelyBehind = 1.0 / 3;
+
 // Number of pairs of fresh processes that an acceptance needs.
 constexpr int kFreshPairs = 3;
 
@@ -79,6 +82,10 @@ struct Timing {
   std::vector<double> CallUs(const Contestant& one) const;
   double MedianUs(const Contestant& one) const;
   double CollectUs(int pair) const;
+  // The ratio of a slow round of the baseline to a fast round of the candidate. With six rounds or more, a
+  // fifth of each side's rounds may lie beyond these two; with four or five, none. No mean is needed, so
+  // rounds of any scatter count, negative ones too. Infinite with fewer rounds or without positive times.
+  double HighestRatioTo(const Contestant& baseline) const;
   // The fixed part of a block, the median over rounds.
   double LatencyUs(const Contestant& one) const;
 };

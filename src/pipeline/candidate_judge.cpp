@@ -11,6 +11,7 @@
 #include "evaluation/provenance.h"
 #include "graph/graph_json.h"
 #include "pipeline/kept_verdict.h"
+#include "pipeline/mending.h"
 #include "pipeline/recorder.h"
 #include "verdict/reasons.h"
 
@@ -120,6 +121,11 @@ Judged JudgedFromRecord(const Json& record) {
 
 bool IsFromStore(const Json& record) {
   return GetMember(record, "from_store").is_object();
+}
+
+MendedSource CandidateJudge::Mend(const CandidateRecord& failed, const std::string& task_source,
+                                  const Json& facts) {
+  return MendCandidate(failed, task_source, facts);
 }
 
 CandidateRecord CandidateJudge::Describe(const std::string& key, const std::string& phase,

@@ -10,6 +10,7 @@
 #include <semaphore>
 #include <string>
 
+#include "analysis/mend.h"
 #include "base/clock.h"
 #include "evaluation/evaluator.h"
 #include "evaluation/kernel_profile.h"
@@ -55,6 +56,8 @@ class CandidateJudge {
   // A candidate before it is judged, with what static analysis says of it.
   virtual CandidateRecord Describe(const std::string& key, const std::string& phase,
                                    const std::string& source, const std::string& task_source);
+  // A failed candidate as mechanical repair leaves it, on the machine of the facts (mending.h).
+  virtual MendedSource Mend(const CandidateRecord& failed, const std::string& task_source, const Json& facts);
   virtual Result<TaskContext> Context(const Progress& progress) = 0;
   // A settled verdict on the same bytes under the same conditions, which does not count as an evaluation.
   virtual Result<std::optional<Judged>> Known(const CandidateFile&) { return std::optional<Judged>(); }

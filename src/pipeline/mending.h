@@ -15,7 +15,8 @@ constexpr char kMendedPhase[] = "mended";
 constexpr char kMendedKey[] = ".mended";
 
 // The failed candidate's file with every fix that has one right answer; unchanged where there is none.
-MendedSource MendCandidate(const CandidateRecord& failed, const std::string& task_source);
+// `facts` are those of the machine that judges, as the run's record keeps them: a resumed run mends alike.
+MendedSource MendCandidate(const CandidateRecord& failed, const std::string& task_source, const Json& facts);
 // "2 mechanical fixes: unknown-triton-op at line 12, name-not-defined at line 3".
 std::string FixesSentence(const std::vector<AppliedFix>& fixes);
 // Whether the judge took the mended file at least as far as the failed one.

@@ -50,6 +50,14 @@ class FakeJudge : public CandidateJudge {
     return OutOfTimeError();
   }
 
+  MendedSource Mend(const CandidateRecord& failed, const std::string& task_source, const Json& on) override {
+    mended_on.push_back(on);
+    if (mends) return CandidateJudge::Mend(failed, task_source, on);
+    MendedSource same;
+    same.text = failed.source;
+    return same;
+  }
+
   Result<TaskContext> Context(const Progress&) override {
     ++contexts;
     if (hangs_in == "context") return Hang();
@@ -59,7 +67,7 @@ class FakeJudge : public CandidateJudge {
                     {"flops", 1e6},
                     {"serial_chain", 3},
                     {"floor_us", 1.0}};
-    context.facts = Json::object();
+    context.facts = facts;
     context.device = {{"name", "a machine"}};
     context.machine = {{"device", device}};
     context.device_name = "a machine";
@@ -146,6 +154,9 @@ class FakeJudge : public CandidateJudge {
   int pause_ms = 0;
   std::mutex mutex;
   Json modules = Json::object();
+  Json facts = Json::object();  // of the worker's machine
+  bool mends = true;            // false: a version without fixes
+  std::vector<Json> mended_on;
   double sm_percent = 0;  // what the profiler says; 0: there is none
   int profiles = 0;
   std::string device = "cpu";

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "model/replay.h"
+#include "pipeline/mending.h"
 #include "pipeline/model_roles.h"
 #include "pipeline/spine_fixture.h"
 
@@ -273,6 +274,51 @@ TEST_F(SpineTest, AMendedCandidateThatFailsEarlierIsNot) {
   Reply("seed_repair", CandidateText("accepted 1.5"));
   EXPECT_EQ(Run().best->key, "seed0.repair1");
   EXPECT_EQ((*store_->Candidate(run_.id, "seed0.repair1"))->parent_key, "seed0");
+}
+
+TEST_F(SpineTest, ACandidateIsMendedForTheMachineThatTheRunBeganOn) {
+  judge_.facts = {{"triton", "3.6.0"}, {"device_name", "NVIDIA H200"}};
+  judge_.mends = false;
+  Reply("seed", Mendable("crashed", "accepted 1.5"));
+  options_.repairs = 0;
+  options_.analysis = false;
+  EXPECT_FALSE(Run().best);
+  ASSERT_EQ(judge_.mended_on.size(), 1u);
+  EXPECT_EQ(judge_.mended_on[0], judge_.facts);
+  const Json then = judge_.facts;
+  judge_.facts = {{"triton", "3.1.0"}};
+  judge_.mends = true;
+  EXPECT_EQ(Run().best->key, "seed0.mended") << "nothing was asked of a model yet, so the new fix is used";
+  EXPECT_EQ(judge_.mended_on.back(), then) << "as the record has it";
+}
+
+TEST_F(SpineTest, AResumedRunDoesNotMendWhatAnEarlierVersionHadRepaired) {
+  judge_.mends = false;
+  Reply("seed", Mendable("crashed", "accepted 9"));
+  Reply("seed_repair", CandidateText("wrong-output"));
+  Reply("seed_repair", CandidateText("accepted 1.5"));
+  EXPECT_EQ(Run().best->key, "seed0.repair2");
+  const std::vector<std::string> keys = Keys();
+  judge_.mends = true;
+  EXPECT_EQ(Run().best->key, "seed0.repair2");
+  EXPECT_EQ(Keys(), keys);
+  EXPECT_EQ(store_->Calls(run_.id)->size(), 3u);
+}
+
+TEST(MendCandidate, KnowsTheReleaseOfTritonThatTheMachineHas) {
+  // An annotated global is enough for some releases, so only with a known one it is certainly an error.
+  CandidateRecord failed;
+  failed.source =
+      "import torch\nimport triton\nimport triton.language as tl\n\nEPS: tl.constexpr = "
+      "1e-5\n\n\n@triton.jit\n"
+      "def k(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(x + i, EPS, mask=i < n)\n\n\n"
+      "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        y = torch.empty_like(x)\n"
+      "        k[(1,)](y, x.numel(), B=64)\n        return y\n";
+  EXPECT_FALSE(MendCandidate(failed, "", Json::object()).changed());
+  EXPECT_THAT(MendCandidate(failed, "", {{"triton", "3.6.0"}, {"device_name", "NVIDIA H200"}}).text,
+              testing::HasSubstr("EPS: tl.constexpr = tl.constexpr(1e-5)"));
+  EXPECT_FALSE(MendCandidate(failed, "", {{"triton", "3.1.0"}}).changed());
+  EXPECT_FALSE(MendCandidate(failed, "", {{"triton", "of today"}}).changed()) << "nothing is known then";
 }
 
 TEST_F(SpineTest, WithMendingOffARunIsWhatItWas) {

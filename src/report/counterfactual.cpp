@@ -98,6 +98,11 @@ std::vector<Counterfactual> Counterfactuals(const RunStory& story) {
   without = own;
   without.class_check = false;
   add("class_check", own.class_check, without);
+  if (own.mend) {
+    without = own;
+    without.mend = false;
+    add("mend", true, without);
+  }
   if (own.replies > 1) {
     without = own;
     without.replies = 1;

@@ -213,6 +213,7 @@ Explanation Explain(const RunStory& story, bool abandoned) {
   told.timeline = TimelineOf(story, told.outcome.best_key);
   told.operators = OperatorsOf(story);
   if (!told.operators.empty()) told.ancestors = AncestorsOf(story, told.outcome.best_key);
+  told.mending = MendingOf(story.run, story.candidates, story.decisions);
   told.expert_seconds = ExpertSecondsOf(story);
   told.rewrites = RewritesOf(story);
   told.causes = FindCauses(story);

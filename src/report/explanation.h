@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "report/mending_story.h"
 #include "report/run_report.h"
 #include "report/search_story.h"
 
@@ -121,10 +122,12 @@ struct Difference {
 
 // The effect of switching a part off, from walking the record again (counterfactual.cpp).
 struct Counterfactual {
-  std::string part;  // "repair", "analysis", "seeds", "class_check"; "replies" and "population" if used
-  // "not_part" (this proposer has no such part), "was_off", "never_used" (it had nothing to do), "same_best"
-  // (it did something, but the best is the same), "other_best" (exact), "at_least" (the run would have made
-  // new requests; `best_key` is certain), "not_recomputable" (the record cannot be reproduced).
+  std::string
+      part;  // "repair", "analysis", "seeds", "class_check"; "mend", "replies" and "population" where used
+  // "not_part" (this proposer has no such part), "was_off", "never_used" (it had nothing to do),
+  // "same_best" (it did something, and the best is the same), "other_best" (exact), "at_least" (the run would
+  // have gone where this one never was; `best_key` is certain), "not_recomputable" (the record does not
+  // explain itself).
   std::string effect;
   bool exact = false;
   std::string best_key;  // empty: PyTorch is kept
@@ -169,8 +172,9 @@ struct Explanation {
   RunRecord run;  // without task source and card
   Outcome outcome;
   std::vector<TimelineRow> timeline;
-  std::vector<OperatorUse> operators;  // of the search after the opening; empty without one
-  std::vector<Ancestor> ancestors;     // of the best, including itself; empty without such a search
+  std::vector<OperatorUse> operators;  // of the search after the opening; empty if there was none
+  std::vector<Ancestor> ancestors;     // of the best, itself included; empty without such a search
+  MendingUse mending;                  // mechanical repair
   std::vector<RewriteUse> rewrites;    // of the graph that recipes read; empty if none was captured
   std::vector<Cause> causes;           // most frequent first
   std::optional<Difference> difference;

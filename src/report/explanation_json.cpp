@@ -157,6 +157,7 @@ OrderedJson ToJson(const Explanation& told, ReportLanguage language) {
   json["timeline"] = OrderedJson::array();
   for (const TimelineRow& row : told.timeline) json["timeline"].push_back(RowJson(row));
   json["search"] = SearchJson(told);
+  json["mending"] = ToJson(told.mending);
   json["rewrites"] = OrderedJson::array();
   for (const RewriteUse& one : told.rewrites)
     json["rewrites"].push_back({{"rule", one.rule},

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/replies.h"
 #include "pipeline/kept_verdict.h"
+#include "pipeline/mending.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -107,8 +108,9 @@ class RecordModel : public Model {
     // its own.
     if (call->status != "answered") {
       const ModelFailure failure = FailureFromName(call->status);
-      reply.failure =
-          StopsTheRun(failure) || failure == ModelFailure::kOutOfTime ? ModelFailure::kBadReply : failure;
+      const bool stopped = StopsTheRun(failure) || failure == ModelFailure::kOutOfTime ||
+                           failure == ModelFailure::kOutOfBudget;
+      reply.failure = stopped ? ModelFailure::kBadReply : failure;
     }
     return reply;
   }
@@ -168,6 +170,21 @@ class RecordJudge : public CandidateJudge {
     candidate.facts = kept->facts;
     candidate.findings = kept->findings;
     return candidate;
+  }
+
+  // What was mended then, and no more: this version may know fixes that the run's did not.
+  MendedSource Mend(const CandidateRecord& failed, const std::string& task_source,
+                    const Json& facts) override {
+    const CandidateRecord* kept = record_.Candidate(failed.key);
+    if (kept == nullptr || kept->source != failed.source)
+      return CandidateJudge::Mend(failed, task_source, facts);
+    MendedSource mended;
+    mended.text = failed.source;
+    const CandidateRecord* made = record_.Candidate(failed.key + kMendedKey);
+    if (made == nullptr) return mended;
+    mended.text = made->source;
+    mended.fixes.resize(1);  // which they were is in the record of the run
+    return mended;
   }
 
   Result<TaskContext> Context(const Progress&) override {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/text_wrap.h"
+#include "report/mending_story.h"
 #include "report/usage_words.h"
 #include "store/record_io.h"
 #include "store/run_result.h"
@@ -186,6 +187,8 @@ std::string RunText(const RunStory& story, const Style& style, bool verbose) {
   text += line("time", HumanSeconds(run.seconds));
   text += line("cost", Money(story.usage));
   if (const std::string parts = PartsOf(story.usage); !parts.empty()) text += line("of these", parts);
+  if (const MendingUse mending = MendingOf(run, story.candidates, story.decisions); mending.any())
+    text += line("mechanical", "repair: " + MendingWords(mending));
   text += line("folder", run.folder);
   text += "\n" + style.Bold("candidates") + "\n" + CandidateTable(story, style);
   text += "\n" + style.Bold("decisions") + "\n";

@@ -11,6 +11,7 @@
 
 #include "base/json_fwd.h"
 #include "base/terminal.h"
+#include "report/mending_story.h"
 #include "store/run_store.h"
 #include "store/suite_parts.h"
 
@@ -23,6 +24,7 @@ struct SuiteRow {
   double ci_low = 0;  // for the best candidate's speed-up; 0: nothing is accepted
   double ci_high = 0;
   UsageTotals usage;
+  MendingUse mending;
 };
 
 struct SuiteSummary {
@@ -46,6 +48,7 @@ struct SuiteSummary {
   int64_t tokens = 0;
   double cost_usd = 0;
   bool price_known = true;
+  MendingUse mending;    // of all tasks
   int shards = 0;        // 0: the suite is not divided
   MissingParts missing;  // tasks without a run here
 };

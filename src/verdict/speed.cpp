@@ -20,10 +20,6 @@ constexpr size_t kLeastSingles = 12;
 constexpr double kSingleKnownTo = 0.1;
 // If the fixed cost exceeds this part of a call, it must appear in most rounds.
 constexpr double kMuchHidden = 0.25;
-// A candidate is slower whatever the machine does if four fifths of its rounds take three times as long as
-// four fifths of the baseline's.
-constexpr size_t kLeastRoundsToBeFarBehind = 6;
-constexpr double kFarBehind = 1.0 / 3;
 
 // The value that three quarters of the rounds exceed, so that a single slow moment is no evidence.
 double LowerQuartile(std::vector<double> values) {
@@ -165,23 +161,6 @@ bool SlownessStandsOut(const std::vector<PairTimes>& pairs, const Interval& rati
 bool IsBehindAnyway(const std::vector<PairTimes>& pairs, double spread) {
   const Interval ratio = RatioInterval(pairs, spread);
   return ratio.estimate > 0 && ratio.high < 1 && SlownessStandsOut(pairs, ratio);
-}
-
-// The ratio of a slow round of the baseline to a fast one of the candidate: the 80th and the 20th percentile.
-// It needs no mean, so it works for rounds with any scatter, including negative times. Infinite with too few
-// rounds or without positive times.
-double HighestRatioOfRounds(const std::vector<PairTimes>& pairs) {
-  std::vector<double> candidate, baseline;
-  for (const PairTimes& pair : pairs) {
-    candidate.insert(candidate.end(), pair.candidate_us.begin(), pair.candidate_us.end());
-    baseline.insert(baseline.end(), pair.baseline_us.begin(), pair.baseline_us.end());
-  }
-  if (std::min(candidate.size(), baseline.size()) < kLeastRoundsToBeFarBehind) return INFINITY;
-  std::sort(candidate.begin(), candidate.end());
-  std::sort(baseline.begin(), baseline.end());
-  const double fast = candidate[candidate.size() / 5],
-               slow = baseline[baseline.size() - 1 - baseline.size() / 5];
-  return fast > 0 && slow > 0 ? slow / fast : INFINITY;
 }
 
 // Launch-bound code runs at the speed of one host core, which differs between processes far more than a
@@ -330,8 +309,8 @@ std::optional<std::string> SetSpeed(const Measurement& m, const JudgeContext& co
   const double alone_us = std::max(t.eager_alone_us, t.eager_after_us);
   const double slowed = v->eager_us > 0 && alone_us > 0 ? v->eager_us / alone_us : 1;
   // Uses the times without the fixed cost of a block, which could only make the candidate slower.
-  if (const double highest = fastest == nullptr ? INFINITY : HighestRatioOfRounds(PairsOf(t, *fastest, 0));
-      highest * std::max(slowed, 1.0) < kFarBehind) {
+  if (const double highest = fastest == nullptr ? INFINITY : t.HighestRatioTo(*fastest);
+      highest * std::max(slowed, 1.0) < kSurelyBehind) {
     v->vs_best.high = std::min(v->vs_best.high, highest);
     v->vs_best.low = std::min(v->vs_best.low, v->vs_best.high);
     return std::nullopt;

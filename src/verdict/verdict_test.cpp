@@ -714,6 +714,26 @@ TEST(Judge, NoScatterHidesThatMostRoundsAreFarBehind) {
   }
 }
 
+TEST(Judge, FourRoundsAreEnoughForOneThatIsFarBehindInAllOfThem) {
+  struct Row {
+    size_t rounds;
+    double call_us;
+    std::string reason;
+  };
+  for (const Row& row :
+       std::vector<Row>{{3, 6000, "machine-busy"}, {4, 6000, "slower"}, {4, 3000, "machine-busy"}}) {
+    Measurement m = Good();
+    m.timing->pairs = 1;
+    m.timing->contestants[0] = Steady("candidate", row.call_us);
+    // The rounds scatter by a half.
+    for (Contestant& one : m.timing->contestants) {
+      one.rounds.resize(row.rounds);
+      one.rounds[0].long_s += one.rounds[0].long_s / 2;
+    }
+    EXPECT_EQ(Judge(m, Context()).reason, row.reason) << row.rounds << " " << row.call_us;
+  }
+}
+
 TEST(Judge, AnAcceptanceRestsOnFreshProcessesAlone) {
   Measurement m = Good();
   m.timing->screened = true;

@@ -8,6 +8,7 @@ import csv
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import socket
@@ -236,6 +237,34 @@ def seeds_overlap(house):
     require_equal({key: row["status"] for key, row in run.calls.items()}, dict.fromkeys(("seed0", "seed1", "seed2"), "answered"), "calls")
 
 
+# A reply of 1000 tokens a second after it was asked for.
+SLOW_THINKER = r"""
+import json, sys, time
+for line in sys.stdin:
+    json.loads(line)
+    time.sleep(1)
+    print(json.dumps({"text": "no file", "prompt_tokens": 10, "completion_tokens": 1000}), flush=True)
+"""
+
+
+def budget_shared(house):
+    """calls go side by side as long as the most they can cost fits into --max-usd, and one at a time where it does not or is not known"""
+    thinker = shlex.join([sys.executable, str(house.write("thinker.py", SLOW_THINKER))])
+    prices = house.write("prices.json", '{"fake": {"input": 0, "output": 1000}}')
+    with house.server("--program", thinker) as server:
+        # A reply costs a dollar, and so much is reserved for each where its length is limited.
+        for tag, limit, side_by_side in [("limited", ("--max-output-tokens", "1000"), 3), ("unlimited", (), 1)]:
+            outcome = ask(house, server.base("program@" + tag), "--seeds", "6", "--repairs", "0", "--no-analysis", "--no-tuning", "--max-usd", "3.5",
+                          "--prices", prices, *limit, "--out", house.folder / tag)
+            outcome.expect(REJECTED, "the budget of $3.5 is spent")
+            run = house.last()
+            # Three fit at first; then one goes alone and crosses the budget.
+            require_equal(server.read("side-by-side")[tag], side_by_side, "%s: requests at once" % tag)
+            require_equal(server.read("billed")[tag]["calls"], 4, "%s: calls" % tag)
+            require_equal(sorted(row["status"] for row in run.calls.values()), ["answered"] * 4, "%s: calls on record" % tag)
+            require_equal(sum(row["cost_usd"] for row in run.calls.values()), 4.0, "%s: the bill" % tag)
+
+
 def killed_and_resumed(house):
     """kill -9 while a candidate is judged: resume does not ask the server again"""
     house.write("wrong/001_seed.txt", WRONG)
@@ -308,7 +337,39 @@ def several_replies(house):
     ask(house, "http://127.0.0.1:9", "--request-extra", '{"n": 3}').expect(USAGE, "--replies")
 
 
-CASES = [several_replies, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap,
+def two_models(house):
+    """repairs go to a second server without the first one's key; an effort that its model refuses is left out, once and with a line"""
+    for number, kind in enumerate(("seed", "seed_repair", "seed_repair"), 1):
+        house.write("%s/%03d_%s.txt" % (kind, number, kind), BROKEN.replace("no_such_module", "no_such_module_%d" % number))
+    with house.server("--replies", house.folder / "seed", "--key", KEY) as first, house.server("--replies", house.folder / "seed_repair") as second:
+        def play(name, *flags, **env):
+            return house.optimize(SMALL_SOFTMAX, "llm", "--model", "strong", "--api-base", first.base("fine@" + name), "--api-key-env", "FIRST_KEY", "--model-repair",
+                                  "cheap", "--api-base-repair", second.base("refuse-effort@" + name), "--reasoning-effort", "high", "--request-extra", '{"top_p": 0.9}',
+                                  "--seeds", "1", "--repairs", "2", "--no-analysis", "--no-tuning", "--out", house.folder / name, *flags, env={"FIRST_KEY": KEY, **env})
+
+        outcome = play("a").expect(REJECTED, "cheap takes no --reasoning-effort high, which is left out from now on")
+        run = house.last()
+        require_equal([(call["key"], call["status"]) for call in run.calls.values()],
+                      [("seed0", "answered"), ("seed0.repair1", "answered"), ("seed0.repair2", "answered")], "calls")
+        require_equal([(e["model"], e["body"].get("reasoning_effort"), e["has_key"] and e["key_right"]) for e in first.log()], [("strong", "high", True)], "the first server")
+        require_equal([(e["model"], e["body"].get("reasoning_effort"), e["body"].get("top_p"), e["has_key"]) for e in second.log()],
+                      [("cheap", "high", 0.9, False), ("cheap", None, 0.9, False), ("cheap", None, 0.9, False)], "the second server")
+        check_secret(house, outcome)
+
+        # A key, an effort and fields of its own. What was chosen for it is not left out in silence.
+        play("b", "--api-key-env-repair", "SECOND_KEY", "--request-extra-repair", "{}", "--reasoning-effort-repair", "low",
+             SECOND_KEY="sk-of-the-second").expect(CANNOT, "takes no --reasoning-effort low")
+        mine = [e for e in second.log() if e["tag"] == "b"]
+        require_equal([(e["body"].get("reasoning_effort"), e["body"].get("top_p"), e["has_key"]) for e in mine], [("low", None, True)], "with options of its own")
+        require_equal(house.files_with(b"sk-of-the-second"), [], "files that hold the second key")
+        house.run("resume", "last", "--reasoning-effort-repair", "high", "--api-base-repair", second.base("fine@c"), "-q",
+                  env={"FIRST_KEY": KEY, "SECOND_KEY": "x"}).expect(REJECTED)
+        require_equal({e["body"].get("reasoning_effort") for e in second.log() if e["tag"] == "c"}, {"high"}, "after resume")
+    house.optimize(SMALL_SOFTMAX, "exec:cat", "--model-repair", "cheap").expect(USAGE, "--model-repair is for --proposer llm")
+    house.optimize(SMALL_SOFTMAX, "llm", "--model", "m", "--reasoning-effort-repair", "low").expect(USAGE, "--reasoning-effort-repair needs --model-repair")
+
+
+CASES = [several_replies, two_models, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap, budget_shared,
          killed_and_resumed, thinking_apart]
 
 if __name__ == "__main__":

@@ -224,9 +224,12 @@ class Server:
     def base(self, scenario="", scheme="http"):
         return "%s://127.0.0.1:%d%s" % (scheme, self.port, "/s/" + scenario if scenario else "")
 
-    def log(self):
-        with urllib.request.urlopen("http://127.0.0.1:%d/log" % self.port, timeout=30) as answer:
+    def read(self, what):
+        with urllib.request.urlopen("http://127.0.0.1:%d/%s" % (self.port, what), timeout=30) as answer:
             return json.load(answer)
+
+    def log(self):
+        return self.read("log")
 
 
 def wait_for(what, condition, seconds=600, process=None):

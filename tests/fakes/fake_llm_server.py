@@ -19,10 +19,11 @@ key: the X-Hone-Call-Key header, prompt) and prints one (text, prompt_tokens, co
 
 Every request is kept: GET /log gives them as a JSON list, GET /count?tag=TAG how many; --log FILE appends
 them as JSON lines; --no-bodies leaves the bodies out. GET /billed gives calls and tokens of the scenario
-`program` by tag. Keys are never kept, only whether one was sent and whether it was right.
+`program` by tag, GET /side-by-side the most requests that were under way at once, by tag. Keys are never kept, only whether one was sent and whether it was right.
 """
 import argparse
 import collections
+import contextlib
 import hmac
 import http.server
 import json
@@ -110,6 +111,8 @@ class State:
         self.played = collections.Counter()
         self.buckets = {}
         self.billed = {}
+        self.under_way = collections.Counter()
+        self.side_by_side = collections.Counter()
         self.replies = {}
         self.program = None
         self.asking = threading.Lock()
@@ -133,6 +136,18 @@ class State:
             self.program.stdin.write(json.dumps(request) + "\n")
             self.program.stdin.flush()
             return json.loads(self.program.stdout.readline())
+
+    @contextlib.contextmanager
+    def answering(self, tag):
+        """Counts how many requests with a tag are under way at once."""
+        with self.lock:
+            self.under_way[tag] += 1
+            self.side_by_side[tag] = max(self.side_by_side[tag], self.under_way[tag])
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.under_way[tag] -= 1
 
     def bill(self, tag, prompt_tokens, completion_tokens):
         with self.lock:
@@ -197,8 +212,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif url.path == "/billed":
             with self.state.lock:
                 self.send_whole(200, self.state.billed)
+        elif url.path == "/side-by-side":
+            with self.state.lock:
+                self.send_whole(200, dict(self.state.side_by_side))
         else:
-            self.send_whole(404, {"error": {"message": "only /log, /count and /billed can be read"}})
+            self.send_whole(404, {"error": {"message": "only /log, /count, /billed and /side-by-side can be read"}})
 
     def do_CONNECT(self):
         """Acts as a proxy: every tunnel leads to --connect-to."""
@@ -275,7 +293,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.counted = (name, tag)
         self.count = self.state.next_count(self.counted)
         try:
-            getattr(self, "do_" + name.replace("-", "_"), self.fine)()
+            with self.state.answering(tag):
+                getattr(self, "do_" + name.replace("-", "_"), self.fine)()
         except (BrokenPipeError, ConnectionResetError):
             pass
 

@@ -115,6 +115,14 @@ TEST(Population, UsesEveryKindOfStepAndNamesBothParents) {
   for (const char* phase : {"improve", "combine", "restart", "mend"}) EXPECT_GT(phases[phase], 0) << phase;
   EXPECT_EQ(store->Usage(record.id)->calls, 90);
 }
+  // A tuned candidate has the phase of its stage.
+  EXPECT_GT(phases["stage_grid"] + phases["stage_block"] + phases["stage_memory"], 0);
+  const std::vector<DecisionRecord> decisions = *store->Decisions(record.id);
+  std::map<std::string, int> steps;
+  for (const DecisionRecord& one : decisions)
+    if (StepOf(one.key) > 0 && !EndsWith(one.key, ".end"))
+      if (const Result<Json> json = ParseJson(one.json); json.ok()) ++steps[GetString(*json, "operator")];
+  for (const Operator op : kOperators) EXPECT_GT(steps[NameOf(op)], 0) << NameOf(op);
 
 TEST(Population, NoBudgetIsExceededByMoreThanACall) {
   for (const int breadth : {1, 4})
