@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-// How far a candidate came before it was refused, in the order of the judge's steps.
+// The last of the judge's steps that a candidate reached, in their order.
 int StepOf(const CandidateRecord& candidate) {
   if (IsRight(candidate)) return 5;
   static const std::map<std::string, int> kSteps = {
@@ -39,8 +39,8 @@ bool GotAsFar(const CandidateRecord& mended, const CandidateRecord& failed) {
   return StepOf(mended) >= StepOf(failed);
 }
 
-// An earlier sitting found nothing to mend and asked a model. It may have been of a version with fewer fixes;
-// what it asked and got holds all the same.
+// True if an earlier session found nothing to fix and asked a model. It may have been a version with fewer
+// fixes, but its requests and replies remain valid.
 Result<bool> Spine::WentOnFrom(const CandidateRecord& failed) {
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
                         recorder_.store().Candidates(recorder_.run().id));

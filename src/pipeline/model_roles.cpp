@@ -14,7 +14,7 @@ class ModelWithRoles : public Model {
   ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override {
     Model& model = For(request.call_type);
     ModelReply reply = model.Ask(request, progress);
-    // A record without a name would get that of the main one.
+    // A record without a name would get the main model's name.
     if (reply.model.empty()) reply.model = model.name();
     return reply;
   }

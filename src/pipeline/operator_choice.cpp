@@ -10,11 +10,11 @@ namespace hone {
 namespace {
 
 constexpr double kForget = 0.9;
-// Two verdicts on the same file differ by this much; less is no gain.
+// Two verdicts on the same file differ by this much, so a smaller difference is no gain.
 constexpr double kWorthHaving = 0.01;
-// So many steps in a row without any reply: the model has nothing more to say.
+// After this many steps in a row without a reply, the model has nothing more to offer.
 constexpr int kSilence = 3;
-// A step that asked nothing still took the judge's time.
+// A step without a request still takes the judge's time.
 constexpr double kLeastCost = 0.5;
 
 double TrustOf(Operator op) {
@@ -33,8 +33,9 @@ double TrustOf(Operator op) {
   return 0;
 }
 
-// How an operator that begins with a new file, or mends one, did in the opening, against an even chance: 1
-// where nobody tried, or half of the files were right. Mechanical repair counts for the file that it mended.
+// The success in the opening of an operator that starts with a new file or repairs one, relative to an even
+// chance: 1 if there was no attempt, or if half of the files were right. Mechanical repair counts for the
+// file that it repaired.
 double OpeningSays(Operator op, const SearchArchive& archive) {
   int tried = 0;
   int right = 0;
@@ -59,7 +60,7 @@ std::vector<Weighted> WithWeights(const std::vector<const ArchiveMember*>& membe
   return all;
 }
 
-// Those of another kind than `first`; if there are none, all others.
+// Parents of another kind than `first`; if there are none, all others.
 std::vector<Weighted> Partners(const std::vector<Weighted>& parents, const ArchiveMember& first) {
   std::vector<Weighted> others, of_another_kind;
   for (const Weighted& one : parents) {
@@ -91,7 +92,7 @@ bool IsPossible(Operator op, const SearchArchive& archive, const RunOptions& opt
 std::vector<double> SharedGains(const SearchArchive& archive) {
   std::vector<double> gains;
   for (const SearchStep& step : archive.steps) gains.push_back(step.ended ? step.gain : 0);
-  // From the last to the first, so that a chain of mended candidates hands its share on.
+  // From the last to the first, so that a chain of repaired candidates passes its share on.
   for (size_t i = archive.steps.size(); i-- > 0;) {
     const SearchStep& step = archive.steps[i];
     if (step.op != Operator::kMend || step.parents.empty() || gains[i] <= 0) continue;

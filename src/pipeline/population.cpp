@@ -15,18 +15,18 @@ namespace {
 
 constexpr const char* kOperatorNames[] = {"improve", "combine", "restart", "mend", "tune"};
 
-// A launch costs about this much, whatever it does.
+// The approximate time of a launch.
 constexpr double kLaunch_us = 2;
-// A kernel this near to its floor has little left.
+// A kernel within this factor of its floor has little left to gain.
 constexpr double kLittleLeft = 1.25;
-// What uses less of the device than this share of its peak is held back by something else.
+// If a kernel uses less than this share of a peak rate, something else limits it.
 constexpr double kUsesMuch = 0.25;
 constexpr double kSpeedCounts = 4;
 constexpr size_t kElitesOfAKind = 2;
 constexpr double kCloseEnough = 0.2;
 
-// How often an error of this sort goes away when it is shown to whoever made it. A candidate that cheats is
-// not mended.
+// How often showing an error of this kind to the model that made it leads to a right file. A candidate that
+// cheats is not repaired.
 constexpr struct {
   const char* reason;
   double closeness;
@@ -77,7 +77,7 @@ Operator OperatorFromName(const std::string& name) {
 
 namespace {
 
-// Which of the two a profile sees at work: the averages over all kernels, by their share of the time.
+// Which of the two a profile shows as the limit: averages over all kernels, weighted by their time.
 Bottleneck SeenBy(const KernelProfile& profile) {
   double arithmetic = 0;
   double memory = 0;
@@ -101,7 +101,7 @@ Bottleneck BottleneckOf(const CandidateRecord& candidate, const Json& card, cons
       record.ok() && record->is_object() ? GetNumber(GetMember(*record, "launches"), "candidate") : 0;
   if (launches * kLaunch_us > us / 2) return Bottleneck::kLaunches;
   if (!profile.kernels.empty()) return SeenBy(profile);
-  // Far above the floor neither of its two rates is what the time goes into.
+  // Far above the floor, neither of its two rates limits the time.
   if (floor_us < kUsesMuch * us) return Bottleneck::kUnknown;
   const std::string bound = GetString(card, "floor_bound");
   return bound == "arithmetic" ? Bottleneck::kArithmetic
@@ -205,7 +205,7 @@ std::vector<Weighted> Mendable(const SearchArchive& archive) {
                                    [&](const ArchiveMember& other) { return other.parent == one.key; }) ||
                        Uses(archive, one.key, Operator::kMend) > 0;
     if (tried) continue;
-    // What it was made from, over the failed attempts in between. A store edited by hand could hold a circle.
+    // Its ancestors beyond the failed attempts. A store edited by hand could contain a cycle.
     double closeness = one.closeness;
     const ArchiveMember* from = Find(archive, one.parent);
     for (size_t i = 0; from != nullptr && !from->right && i < archive.members.size(); ++i) {

@@ -1,10 +1,10 @@
-// The search after the opening: step by step, a candidate is made from what the run knows by now, and judged.
-// Which operator and which parents are chosen is decided in operator_choice.h and written down before
-// anything is asked ("gen12"); what came of it is written down behind it ("gen12.end"). A step that has ended
-// is not made again, so resuming goes on where the run was.
+// The search after the opening. Each step makes a candidate from the run's present knowledge and judges it.
+// operator_choice.h chooses the operator and the parents. The choice is recorded before any request
+// ("gen12"), and the result afterwards ("gen12.end"). A finished step is not repeated, so a resumed run
+// continues where it was.
 //
-// Steps come in groups of `breadth`: the members of a group are chosen from the same archive, and made side
-// by side where the model allows it.
+// Steps come in groups of `breadth`: the members of a group are chosen from the same archive, and run in
+// parallel if the model allows it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace hone {
 namespace {
 
 constexpr char kEnd[] = ".end";
-// A verdict takes the device's time, which is worth a part of a call.
+// A verdict takes the device's time, which counts as a part of a call.
 constexpr double kVerdictCost = 0.2;
 constexpr size_t kMostOthers = 4;
 
@@ -31,8 +31,8 @@ std::string StepKey(int number) {
   return fmt::format("{}{}", kStepKeys, number);
 }
 
-// What a profiler said of candidates, by their keys, as far as a step before this one asked it. Records of
-// older versions do not say which step asked; there, kinds go without.
+// Profiles of candidates, by key, that an earlier step requested. Records of older versions do not name the
+// step; their kinds have no profile.
 std::map<std::string, KernelProfile> ProfilesBefore(int before_step,
                                                     const std::vector<DecisionRecord>& decisions) {
   std::map<std::string, KernelProfile> profiles;
@@ -79,7 +79,7 @@ Json ChoiceJson(const StepChoice& choice) {
 }  // namespace
 
 Status Spine::Population() {
-  // A model that plays a recording counts what was asked before; steps that have ended are skipped below.
+  // A model that plays a recording counts earlier requests. Finished steps are skipped below.
   HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls,
                         recorder_.store().CallSummaries(recorder_.run().id));
   HONE_ASSIGN_OR_RETURN(const SearchArchive earlier, ReadArchive(0));
@@ -112,8 +112,8 @@ Status Spine::Population() {
   }
 }
 
-// What is there when step `before_step` is chosen; 0: all of it. In the order of steps and keys, because
-// steps side by side reach the store in any order.
+// The archive when step `before_step` is chosen; 0: all of it. Sorted by steps and keys, because parallel
+// steps reach the store in any order.
 Result<SearchArchive> Spine::ReadArchive(int before_step) {
   RunStore& store = recorder_.store();
   SearchArchive archive;
@@ -122,8 +122,8 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
     if (one.phase == "zero" || !one.judged()) continue;
     if (before_step > 0 && StepOf(one.key) >= before_step) continue;
     const std::scoped_lock lock(members_mutex_);
-    // A member changes only when it is profiled, and reading all sources again at every step would take the
-    // square of the run.
+    // A member changes only when it is profiled. Reading all sources again at every step would take quadratic
+    // time.
     const auto profile = profiles.find(one.key);
     const std::string name = one.key + (profile == profiles.end() ? "" : " profiled");
     auto known = members_.find(name);
@@ -159,7 +159,7 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
   const std::map<std::string, KernelProfile> profiles = ProfilesBefore(before_step, decisions);
 }
 
-// Decided once: what was written down holds, whatever came into the archive since.
+// A recorded choice is final, whatever has entered the archive since.
 Result<StepChoice> Spine::DecideStep(const SearchArchive& archive, int number) {
   HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> taken,
                         recorder_.store().Decision(recorder_.run().id, StepKey(number)));
@@ -227,10 +227,11 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
   return Ok();
 }
 
-// Numbers first, if the candidate declares some that nobody searched; then a stage of tuning at a time, which
-// a model restructures for.
+// First searches numbers, if the candidate declares some that were not searched. Then runs one tuning stage
+// at a time, for which a model restructures the candidate.
 Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
-  // A profile may be a reason. It is taken first, so that it is none only for those who come later.
+  // A profile may be a reason not to tune. It is taken first, so that it holds for this step and not only for
+  // later ones.
   HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parent, StepOf(key)));
   HONE_ASSIGN_OR_RETURN(const std::string why_not, WhyNotTunedNow(parent));
   if (!why_not.empty())
@@ -269,7 +270,7 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
     if (made == nullptr || one.vs_best > made->vs_best) made = &one;
   }
   HONE_ASSIGN_OR_RETURN(std::vector<CallRecord> calls, store.CallSummaries(recorder_.run().id));
-  // Calls side by side reach the store in any order, and a sum of dollars depends on its order.
+  // Parallel calls reach the store in any order, and a sum of dollars depends on the order.
   std::sort(calls.begin(), calls.end(),
             [](const CallRecord& a, const CallRecord& b) { return a.key < b.key; });
   UsageTotals all, own;
@@ -308,7 +309,7 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
                            {"judged", judged}});
 }
 
-// What its author said of it: the recipe's title, or the words before the code.
+// The author's description: the recipe's title, or the text before the code.
 Result<std::string> Spine::DescriptionOf(const CandidateRecord& candidate) {
   if (!candidate.title.empty()) return candidate.title;
   const size_t number = static_cast<size_t>(ReplyNumberOf(candidate.key));
@@ -323,8 +324,8 @@ Result<std::string> Spine::DescriptionOf(const CandidateRecord& candidate) {
   return std::string();
 }
 
-// What the prompt of a step says of the other candidates (model/search_values.h), from the archive that the
-// step was chosen from, so that a step which is made again after a kill asks the same.
+// The description of the other candidates in a step's prompt (model/search_values.h). It comes from the
+// archive from which the step was chosen, so that a step repeated after a kill makes the same request.
 Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   const int breadth = std::max(1, options_.breadth);
   HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive((number - 1) / breadth * breadth + 1));

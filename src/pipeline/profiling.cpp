@@ -1,5 +1,6 @@
-// The profile of a candidate, taken once and stored under its key. Prompts use it, and tuning skips a kernel
-// because of it. Only on a GPU; where the profiler does not work, the record says why and the run goes on.
+// The profile of a candidate, taken once and stored under its key. Prompts use it, and tuning may skip a
+// kernel because of it. Only on a GPU. If the profiler does not work, the record has the reason and the run
+// continues.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
-// Asking a model for a file: the call with its budget, the replies, the candidates that they are, and what
-// the judge says of each. All of it is remembered by key.
+// Requests a file from a model: the call with its budget, the replies, the candidates in them, and their
+// verdicts. All of it is stored by key.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace hone {
 
 namespace {
 
-// Several replies are worth their price where many ways are open. A repair has one right answer or few.
+// Several replies are worth their price if many approaches are possible. A repair has few right answers.
 int RepliesTo(const std::string& call_type, const RunOptions& options) {
   static constexpr const char* kOpenQuestions[] = {"seed", "algorithm", "improve", "combine", "restart"};
   const bool open = std::any_of(std::begin(kOpenQuestions), std::end(kOpenQuestions),
@@ -23,8 +23,8 @@ int RepliesTo(const std::string& call_type, const RunOptions& options) {
   return open ? std::max(1, options.replies) : 1;
 }
 
-// Of two replies to one prompt: what is right by its speed, then what the task could not judge, then what
-// failed by how near it seems to working. Of equals the first stays.
+// Orders two replies to one prompt: right ones by speed, then those that the task could not judge, then
+// failed ones by how close they seem to working. Of equals the first stays.
 bool GoesOnBefore(const CandidateRecord& one, const CandidateRecord& other) {
   if (IsRight(one) != IsRight(other)) return IsRight(one);
   if (IsRight(one)) return one.vs_best > other.vs_best;
@@ -34,11 +34,11 @@ bool GoesOnBefore(const CandidateRecord& one, const CandidateRecord& other) {
 
 }  // namespace
 
-// Of a model that does not ask before it spends nobody knows what it will use: its call is one request, which
-// waits until it is alone.
+// The use of a model that does not ask before it spends is unknown. Its call counts as one request, which
+// waits until no other runs.
 ModelReply Spine::AskWithin(const ModelRequest& request, int replies, ModelProgress progress) {
-  // What was paid for is on record only if the call ends by itself, so one that has begun goes on although
-  // the run is about to stop.
+  // Spending is recorded only if the call ends by itself, so a call that has begun continues even if the run
+  // is about to stop.
   std::atomic<bool> begun = false;
   const auto enter = [&](const MostUse& most) {
     const SpendGate::Answer answer = spend_gate_.Enter(request.key, most, [&] {
@@ -70,7 +70,7 @@ ModelReply Spine::AskWithin(const ModelRequest& request, int replies, ModelProgr
   return reply;
 }
 
-// Taken before the call, so that calls side by side never make one too many.
+// Reserved before the call, so that parallel calls never make one too many.
 Status Spine::ReserveCall() {
   const int most = options_.budget.calls;
   int made = calls_.load();
@@ -128,16 +128,16 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   call.system = prompt.system;
   call.prompt = prompt.user;
   call.reply = reply.text;
-  // In one row, so that a run which is killed has all replies of a call or none.
+  // In one row, so that a killed run has either all replies of a call or none.
   call.more_replies = RepliesText(reply.more);
   call.thinking = reply.thinking;
   call.finish_reason = reply.finish_reason;
   call.error = reply.message;
-  // What an earlier sitting paid for this question without an answer is paid all the same.
+  // What an earlier session paid for this request without an answer still counts.
   static_cast<Usage&>(call) = kept && kept->total() > 0 ? *kept + reply.usage : reply.usage;
   call.seconds = reply.seconds;
   call.attempts = reply.attempts;
-  // What Ctrl-C cut off was not answered: nothing of it is kept.
+  // A call interrupted by Ctrl-C has no answer, so nothing of it is stored.
   if (reply.failure != ModelFailure::kInterrupted) HONE_RETURN_IF_ERROR(recorder_.Keep(call));
   if (reply.ok()) return reply;
   if (reply.failure == ModelFailure::kInterrupted) return StopRun("stopped", InterruptedWords()).error();
@@ -149,9 +149,9 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   return reply;
 }
 
-// Asks, takes the file out of the reply, asks once more when there is none. Nothing when the model could not
-// answer at all; a candidate that is no file counts as a failed one. Of several replies each with a file of
-// its own is a candidate; only if there is none is the first one treated like a single reply.
+// Makes a request, extracts the file from the reply, and asks once more if there is none. No value if the
+// model could not answer; a candidate without a file counts as failed. If several replies contain files, each
+// is a candidate. If none does, the first is handled like a single reply.
 Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, const std::string& parent,
                                                     const PromptInputs& inputs,
                                                     const std::string& other_parent) {
@@ -168,7 +168,7 @@ Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, cons
   std::string send_back = reading.send_back;
   if (send_back.empty()) {
     HONE_ASSIGN_OR_RETURN(send_back, SaidBefore(*reading.file, parent));
-    // A candidate from before this rule stays what it was.
+    // A candidate from before this rule does not change.
     HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> asked,
                           recorder_.store().Call(recorder_.run().id, key + ".again"));
     if (kept && !asked) send_back.clear();
@@ -177,7 +177,7 @@ Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, cons
     PromptInputs again = inputs;
     again.first_message = send_back;
     HONE_ASSIGN_OR_RETURN(reply, Ask(key + ".again", again));
-    // A file that is not new, or not all there, is still one.
+    // A repeated or incomplete file is still a file.
     if (!reply.ok() && !reading.file) return std::vector<CandidateRecord>();
     ReplyReading second = ReadReply(reply.text, reply.finish_reason);
     if (second.file || !reading.file) reading = std::move(second);
@@ -195,8 +195,8 @@ Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, cons
   return std::vector<CandidateRecord>{std::move(candidate)};
 }
 
-// All of them are in the store before the first is judged, under the keys of their replies, so that the order
-// of candidates does not depend on where a run was killed.
+// All of them are stored before the first is judged, under the keys of their replies, so that the order of
+// candidates does not depend on the moment of a kill.
 Result<std::vector<CandidateRecord>> Spine::ProposeSeveral(const std::string& key, const std::string& parent,
                                                            const std::string& call_type,
                                                            const std::string& other_parent,
@@ -237,7 +237,7 @@ Result<std::vector<CandidateRecord>> Spine::ProposeSeveral(const std::string& ke
   return made;
 }
 
-// Every candidate of the call is judged, and mended mechanically where that helps. The best goes on; the
+// Judges every candidate of the call, and repairs it mechanically if that helps. The best continues. The
 // others stay in the store, where the search and the choice of the winner find them.
 Result<std::optional<CandidateRecord>> Spine::ProposeAndJudge(const std::string& key,
                                                               const std::string& parent,
@@ -253,8 +253,8 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndJudge(const std::string&
   return best;
 }
 
-// What to say about a file that its parent, or a parent of that, is already; else nothing. Candidates of
-// other branches do not count: which of them exist by now depends on the order in which replies come.
+// The message if a file equals its parent or another ancestor; else empty. Candidates of other branches do
+// not count, because their existence depends on the order of replies.
 Result<std::string> Spine::SaidBefore(const std::string& file, std::string parent) {
   for (int depth = 0; !parent.empty() && depth < 100; ++depth) {
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> earlier,

@@ -24,7 +24,7 @@ class RunArchiveTest : public testing::Test {
     there_ = std::move(*RunStore::Open(folder_.path() / "there.db"));
   }
 
-  // A run with a row in every table, a suite, and a folder with a stranger's file in it.
+  // A run with a row in every table, a suite, and a folder that also contains a foreign file.
   RunRecord Make(const std::string& name) {
     SuiteRecord suite{0, "three", "2026-01-01T00:00:00Z", R"({"folder":"/secret/place","jobs":2})"};
     const Result<SuiteRecord> known = here_->FindSuite("three");
@@ -83,7 +83,7 @@ class RunArchiveTest : public testing::Test {
     return file;
   }
 
-  // The archive of a run with its members changed, and a manifest that agrees with them.
+  // The run's archive with changed members and a matching manifest.
   fs::path Changed(const RunRecord& run, const std::function<void(std::vector<TarMember>&, Json&)>& change) {
     std::vector<TarMember> members = *UnpackTar(Write(*Packed(*here_, run)));
     Json manifest = *ParseJson(members.front().content);
@@ -264,7 +264,7 @@ TEST_F(RunArchiveTest, HostileArchivesAreRefusedBeforeAnythingIsWritten) {
 
 TEST_F(RunArchiveTest, ADamagedArchiveIsRefusedWhereverItIsCut) {
   const std::string bytes = *Packed(*here_, Make("20260131_a"));
-  // The last bytes hold nothing but the end marks of tar and gzip.
+  // The last bytes hold only the end marks of tar and gzip.
   for (size_t length = 0; length + 64 < bytes.size(); length += 97)
     EXPECT_NE(Refusal(Write(bytes.substr(0, length))), "taken") << length;
   std::string flipped = bytes;
@@ -291,7 +291,7 @@ TEST_F(RunArchiveTest, AFolderThatIsNotTheRunsIsLeftAlone) {
   EXPECT_NE(LookAtRunFolder(*here_, run, true)->not_ours, "");
   ASSERT_TRUE(WriteFileAtomic(fs::path(run.folder) / "run.json", R"({"run":"another"})").ok());
   EXPECT_THAT(LookAtRunFolder(*here_, run, false)->not_ours, HasSubstr("another run"));
-  // A link where the folder should be, and one where a part of it should be.
+  // A link in place of the folder, and one in place of a part of it.
   const fs::path own = run.folder;
   ASSERT_TRUE(WriteFileAtomic(own / "run.json", R"({"run":"20260131_a"})").ok());
   fs::rename(own / "code", folder_.path() / "code");

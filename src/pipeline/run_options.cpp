@@ -51,7 +51,7 @@ Json ToJson(const RunOptions& options) {
           {"seed_from", options.seed_from},
           {"agent_minutes", options.agent_minutes},
           {"files", options.files},
-          // As text: JSON readers elsewhere keep 53 bits of a number.
+          // As text, because other JSON readers keep only 53 bits of a number.
           {"search_seed", std::to_string(options.search_seed)},
           {"budget",
            {{"tokens", options.budget.tokens},
@@ -68,7 +68,7 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.proposer = GetString(json, "proposer", options.proposer);
   options.seeds = static_cast<int>(GetInt(json, "seeds", options.seeds));
   options.repairs = static_cast<int>(GetInt(json, "repairs", options.repairs));
-  // Runs of older versions were made without.
+  // Older versions had no mechanical repair.
   options.mend = GetBool(json, "mend", false);
   options.analysis = GetBool(json, "analysis", options.analysis);
   options.class_check = GetBool(json, "class_check", options.class_check);

@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// Ctrl-C and deadlines wake nobody.
+// Ctrl-C and deadlines cause no notification.
 constexpr std::chrono::milliseconds kLookAgain(50);
 
 }  // namespace
@@ -65,7 +65,7 @@ void SpendGate::Leave(const std::string& call, const MostUse& most, const Usage&
   if (!before && Spent()) crossed_by_ = call;
   --under_way_;
   alone_ = false;
-  // A sum of dollars that went up and down need not come to 0 by itself.
+  // A sum of dollars that grew and shrank may not return to exactly 0.
   reserved_tokens_ = under_way_ == 0 ? 0 : reserved_tokens_ - std::max<int64_t>(most.tokens, 0);
   reserved_usd_ = under_way_ == 0 ? 0 : reserved_usd_ - std::max(most.usd, 0.0);
   changed_.notify_all();

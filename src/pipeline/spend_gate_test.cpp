@@ -36,7 +36,7 @@ bool Never() {
   return false;
 }
 
-// Whether a call may pass at once.
+// Whether a call may proceed at once.
 bool PassesAtOnce(SpendGate& gate, const std::string& call, const MostUse& most) {
   int looks = 0;
   return gate.Enter(call, most, [&] { return ++looks > 1; }) == Answer::kGo;
@@ -118,7 +118,7 @@ TEST(SpendGate, OneThatWaitsForALargeShareIsNotOvertaken) {
   EXPECT_TRUE(PassesAtOnce(gate, "small", Most(0.1)));
 }
 
-// Many threads, each request of which costs up to what it reserved; one in ten does not know its most.
+// Many threads, each with requests that cost up to what they reserved. One in ten does not know its maximum.
 TEST(SpendGate, NeverMoreThanOneRequestIsOverTheBudget) {
   int side_by_side = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {

@@ -1,6 +1,6 @@
-// Every branch of the spine, with recorded replies and a judge that reads its verdict off the candidate: what
-// is asked, what is kept, what wins. Recorded verdicts of the real judge walk the same branches in
-// tests/golden/replay_golden_test.cpp.
+// Tests every branch of the spine, with recorded replies and a judge that reads its verdict from the
+// candidate: the requests, the stored results, the winner. tests/golden/replay_golden_test.cpp covers the
+// same branches with recorded verdicts of the real judge.
 #include "pipeline/spine.h"
 
 #include <fmt/format.h>
@@ -96,7 +96,7 @@ TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {
   EXPECT_THAT(Keys(), ElementsAre("seed0:wrong-output", "seed1:no_difference", "seed2:faster"));
   EXPECT_THAT(Decisions(),
               testing::HasSubstr("seed2 was accepted at 2.00x and judged again with other seeds"));
-  // Nothing is judged a third time.
+  // There is no third judgement.
   const RunEnd again = Run();
   EXPECT_EQ(again.best->key, "seed2");
   EXPECT_EQ(judge_.confirmed.size(), 3u);
@@ -108,7 +108,7 @@ TEST_F(SpineTest, AWinnerWhosePlaceWasLostWhenTheRunWasKilledLosesItOnResume) {
   Reply("seed", CandidateText("accepted 2.0\n# later: accepted 1.9"));
   ASSERT_EQ(Run().best->key, "seed1");
   const CandidateRecord lost = **store_->Candidate(run_.id, "seed0");
-  // As it is when the decision is in the store and the candidate's new row is not yet.
+  // The state when the decision is in the store but the candidate's new row is not.
   CandidateRecord winner = lost;
   winner.verdict = "accepted";
   winner.reason = "faster";
@@ -159,7 +159,7 @@ TEST_F(SpineTest, CandidatesOfAnEarlierRunAreSeeds) {
   EXPECT_THAT((*store_->Candidate(run_.id, "from.earlier.seed1"))->title,
               testing::HasSubstr("seed1 of earlier: 4.00x there"));
   EXPECT_THAT(Decisions(), testing::HasSubstr("seeds from earlier: seed1"));
-  // What was taken stays when the earlier run is deleted.
+  // Inherited candidates stay when the earlier run is deleted.
   ASSERT_TRUE(store_->DeleteRun(earlier.id).ok());
   EXPECT_EQ(Run().best->key, "from.earlier.seed1");
 }
@@ -229,7 +229,7 @@ TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {
   EXPECT_THAT(prompt, testing::HasSubstr("build-failed"));
 }
 
-// A candidate that lacks an import: `fate` as it is, `mended` once that is there.
+// A candidate that lacks an import: `fate` as it is, `mended` after the import is added.
 std::string Mendable(const std::string& fate, const std::string& mended) {
   return "```python\nimport torch\n# fate: " + fate + "\n# mended: " + mended +
          "\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x * math.pi\n```\n";
@@ -306,7 +306,7 @@ TEST_F(SpineTest, AResumedRunDoesNotMendWhatAnEarlierVersionHadRepaired) {
 }
 
 TEST(MendCandidate, KnowsTheReleaseOfTritonThatTheMachineHas) {
-  // An annotated global is enough for some releases, so only with a known one it is certainly an error.
+  // Some releases accept an annotated global, so it is a certain error only for a known release.
   CandidateRecord failed;
   failed.source =
       "import torch\nimport triton\nimport triton.language as tl\n\nEPS: tl.constexpr = "
@@ -390,7 +390,7 @@ TEST_F(SpineTest, AFileThatIsTheSameAsBeforeIsAskedAgainOnce) {
   Reply("seed", CandidateText("wrong-output"));
   Reply("seed_repair", CandidateText("wrong-output"));
   Reply("seed_repair", CandidateText("crashed"));
-  Reply("seed_repair", CandidateText("wrong-output"));  // what seed0 was
+  Reply("seed_repair", CandidateText("wrong-output"));  // the fate of seed0
   Reply("seed_repair", CandidateText("wrong-output"));
   Run();
   EXPECT_THAT(Keys(),
@@ -420,7 +420,7 @@ TEST_F(SpineTest, ACandidateThatIsNotThePlannedOneHearsThatFirst) {
   judge_.modules = {{"GRU", 1}};
   Reply("seed", CandidateText("slower 0.5"));
   Reply("analysis", Analysis(true, "high", "persistent_recurrent"));
-  // A kernel launched in a host loop, where a persistent one was asked for.
+  // A kernel launched in a host loop, although a persistent one was requested.
   Reply("algorithm",
         CandidateText("slower 0.7",
                       "import triton\nimport triton.language as tl\n@triton.jit\n"
@@ -451,7 +451,7 @@ TEST_F(SpineTest, TuningSearchesTheNumbersItselfAndKeepsWhatIsBetter) {
   EXPECT_THAT(Decisions(), testing::HasSubstr("stage grid: tune.grid is the best so far"));
   EXPECT_THAT(Decisions(), testing::HasSubstr("stage block: dropped"));
   EXPECT_THAT(Decisions(), testing::HasSubstr("stage memory: dropped"));
-  // The value that cannot be built never reaches the judge; the fastest ones do.
+  // The value that cannot be built is never judged; the fastest ones are.
   const std::optional<CandidateRecord> tuned = *store_->Candidate(run_.id, "tune.grid.tuned1");
   ASSERT_TRUE(tuned);
   EXPECT_EQ(tuned->title, "BLOCK=64");
@@ -541,7 +541,7 @@ TEST_F(SpineTest, OneEvaluationIsSingularAndConfirmingTheWinnerIsNotCounted) {
   EXPECT_THAT(Run().outcome, testing::StartsWith("the budget of 1 evaluation is spent; so far: seed0 is "));
 }
 
-// Answers every seed at once, as a server does, so that seeds go side by side.
+// Answers every seed at once, as a server does, so that seeds run in parallel.
 class PromptModel : public Model {
  public:
   ModelReply Ask(const ModelRequest&, const ModelProgress&) override {
@@ -612,7 +612,7 @@ TEST_F(SpineTest, AVerdictFromTheStoreCostsNoEvaluationAndTheWinnerIsJudgedAfres
   EXPECT_TRUE(GetBool(GetMember(record, "measurement"), "kept")) << "the measurement of that verdict stays";
   EXPECT_THAT(*ReadFile(folder_.path() / "run" / "console.log"),
               testing::HasSubstr("seed0: this verdict is taken from the store: R1 seed0 of then"));
-  // A second sitting does not count it either, and judges nothing again.
+  // A second session does not count it either, and judges nothing again.
   EXPECT_EQ(Run().status, "done");
   EXPECT_EQ(judge_.judged.size(), 2u);
 }
@@ -668,8 +668,8 @@ TEST_F(SpineTest, ASpentBudgetOfTimeIsNamedAsAPersonWouldWriteIt) {
   }
 }
 
-// The clock is the run's own: all of the two minutes was spent in earlier sittings, but for some times what a
-// whole run takes here. So a busy machine reaches each of the places too.
+// Uses the run's own clock: earlier sessions spent the two minutes except for several times the duration of a
+// whole run here, so that a busy machine reaches each of the places too.
 TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
   options_.budget.minutes = 2;
   judge_.device = "cuda";
@@ -692,7 +692,7 @@ TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
     EXPECT_EQ(end.best.has_value(), std::string(where) != "context" && std::string(where) != "judge");
   }
   EXPECT_THAT(store_->FindRun("run")->outcome, testing::HasSubstr("not confirmed"));
-  // What was cut off is not on record: with more time the run goes on there.
+  // Interrupted steps are not on record, so the run continues there with more time.
   judge_.hangs_in.clear();
   options_.budget.minutes = 10;
   EXPECT_EQ(Run().best->vs_best, 3);
@@ -779,14 +779,14 @@ TEST(Rules, OnlyARecurrenceIsToldToPutItsTimeLoopIntoTheKernel) {
   for (const Row& row : std::vector<Row>{
            {"persistent_recurrent", "one launch", recurrent, true},
            {"", "a persistent kernel", recurrent, true},
-           // named to say that there is none
+           // named to exclude it
            {"", "a step kernel, not a persistent one", recurrent, false},
            {"", "non-persistent: one launch per time step", recurrent, false},
            {"", "a CUDA graph instead of a persistent kernel", recurrent, false},
            {"other", "Persistent kernel with the loop inside", recurrent, true},
            {"gemm", "a persistent GEMM for the input product", recurrent, false},
            {"persistent_gemm", "persistent tiles", recurrent, false},
-           // another kind of kernel, named in prose alone
+           // another kind of kernel, named only in prose
            {"", "a persistent GEMM for the input product", recurrent, false},
            {"other", "persistent matmul over all inputs, then cuDNN", recurrent, false},
            {"", "compute the input products in one persistent kernel", recurrent, false},
