@@ -38,7 +38,7 @@ struct KernelProblem {
   bool runs = true;         // false: nothing that runs launches this kernel
   uint32_t refused_by = 0;  // Triton releases that reject it, as in triton_tables.h; 0 means all
   // The two values that do not fit, in the order of the sentence: left and right, before the loop and after
-  // an iteration, pointers and value. Empty if the problem is not between two values.
+  // an iteration, pointers and value. Empty for a problem of another kind.
   std::vector<KernelValue> sides;
 };
 
@@ -75,7 +75,7 @@ struct KernelLoop {
   uint32_t bit = 0;  // its counter's bit in MemoryAccess::loops
 };
 
-// A tl.arange of the kernel itself, as one launch and config compile it.
+// A tl.arange of the kernel itself, as compiled for one launch and config.
 using RangeUse = std::tuple<const PyNode*, const Launch*, const TuneConfig*>;
 
 struct ReductionUse {

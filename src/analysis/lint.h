@@ -22,8 +22,8 @@ struct LintReport {
   bool has_errors() const;
 };
 
-// The options for a machine, from what its worker reports: the release of Triton and the name of the device.
-// What it does not report stays open. The judge and mechanical repair both use this.
+// The options for a machine, from its worker's report: the Triton release and the device's name. Unreported
+// ones stay open. The judge and mechanical repair both use this.
 LintOptions LintOptionsOn(const Json& facts, std::string task_text);
 
 // The path's suffix determines the language: .cu, .cpp and the like are CUDA, all others Python.

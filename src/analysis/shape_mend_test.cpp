@@ -1,5 +1,5 @@
-// Mechanical repair of shapes and types in a kernel: one row per fix, and beside it a twin that looks alike
-// and has no single right answer.
+// Tests the mechanical repair of shapes and types in kernels: one row per fix, and a similar case without a
+// single right answer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ struct ShapeCase {
   const char* name;
   const char* body;   // sets r
   const char* tiles;  // BM, BN, BK
-  const char* after;  // what the mended file holds; "" when it must stay as it is
+  const char* after;  // text that the repaired file must contain; "" if it must not change
   const char* grid = "(1, 1)";
 };
 

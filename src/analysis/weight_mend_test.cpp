@@ -1,5 +1,5 @@
-// Mechanical repair of weights under other names: which entry of the reference each own entry gets, and what
-// is left alone because it could be either.
+// Tests the mechanical repair of weights under other names: the reference's entry for each own entry, and
+// ambiguous cases, which are left alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ std::string ParameterText(const std::string& name, const std::string& shape) {
   return "self." + name + " = nn.Parameter(torch.zeros(" + shape + "))";
 }
 
-// Layers of one width: every shape but that of biases and weights is shared.
+// Layers of equal width: only the shapes of biases and weights differ.
 std::string FlatGru(const std::string& prefix) {
   std::vector<std::string> lines;
   for (const char* layer : {"l0", "l1"}) {
@@ -97,7 +97,7 @@ TEST(MendWeights, WhatCouldBeEitherIsLeftAlone) {
                                            ParameterText("b1", "b"), ParameterText("b2", "b")},
                                           "\n")),
             "");
-  // One name fits two of the reference, or two names fit one.
+  // One name fits two of the reference's, or two names fit one.
   EXPECT_EQ(MendWeightsOf(reference, Join({ParameterText("weight", "b, a"), ParameterText("w2", "b, a"),
                                            ParameterText("up_bias", "b"), ParameterText("down_bias", "b")},
                                           "\n")),

@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// The options of --model-repair that need it.
+// Options that require --model-repair.
 struct RepairOption {
   const char* flag;
   std::string ModelFlags::*value;
@@ -87,7 +87,7 @@ Result<HttpModelOptions> RepairOptions(const ModelFlags& flags, const HttpModelO
     HONE_ASSIGN_OR_RETURN(const std::string server, ServerOf(main));
     HONE_ASSIGN_OR_RETURN(const std::string other, ServerOf(repair));
     if (server != other) {
-      // A key that was given for one server is no business of another.
+      // A key for one server must not be sent to another.
       repair.key_variable.clear();
       repair.key_file.clear();
     }

@@ -1,6 +1,6 @@
-// How a run reaches its language models: the options, what a run's record keeps of them (never a key), and
-// the model that they make. With --model-repair there are two models, and settings of the second that it does
-// not share with the first.
+// How a run reaches its language models: the options, the part that a run's record keeps (never a key), and
+// the resulting model. With --model-repair there are two models, and settings of the second that differ from
+// the first's.
 #pragma once
 
 #include <memory>
@@ -22,16 +22,16 @@ struct ModelFlags {
   std::string extra;  // JSON merged into every request
   int64_t max_output_tokens = 0;
   double idle_timeout_s = 300;
-  double temperature = -1;  // below 0: the server's own
+  double temperature = -1;  // below 0: the server's default
   std::string reasoning_effort;
-  // Of the model for calls that repair; empty: as above.
+  // For the model of repair calls; empty: as above.
   std::string model_repair;
   std::string api_base_repair;
-  std::string api_key_env_repair;  // both empty: the key above where the server is the same
+  std::string api_key_env_repair;  // both empty: the key above, if the server is the same
   std::string api_key_file_repair;
   std::string extra_repair;
   std::string reasoning_effort_repair;
-  // A run of an older version: its one key went to both servers.
+  // A run of an older version, whose single key went to both servers.
   bool one_key = false;
 };
 void AddModelFlags(Command& command, ModelFlags* flags);
@@ -39,9 +39,9 @@ void AddModelFlags(Command& command, ModelFlags* flags);
 Json ToJson(const ModelFlags& flags);
 ModelFlags ModelFlagsFromJson(const Json& json);
 
-// An Error if an option of the model for repairs is given and nothing would use it.
+// Returns an Error if an option of the repair model is given but unused.
 Status CheckModelRoles(const RunOptions& options);
-// Null where no model is asked.
+// Null without a model.
 Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options);
 
 }  // namespace hone

@@ -212,7 +212,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   options.search = flags.search != "auto"                               ? flags.search
                    : more_than_a_model && !ModelPartOf(options).empty() ? "population"
                                                                         : "classic";
-  // If calls are limited, each choice should know the result of the one before.
+  // If calls are limited, each choice should know the previous result.
   const Budget& budget = options.budget;
   const bool counted = budget.calls > 0 || budget.tokens > 0 || budget.usd > 0;
   options.breadth = flags.breadth > 0 ? flags.breadth : counted ? 1 : 4;

@@ -83,8 +83,9 @@ struct Timing {
   double MedianUs(const Contestant& one) const;
   double CollectUs(int pair) const;
   // The ratio of a slow round of the baseline to a fast round of the candidate. With six rounds or more, a
-  // fifth of each side's rounds may lie beyond these two; with four or five, none. No mean is needed, so
-  // rounds of any scatter count, negative ones too. Infinite with fewer rounds or without positive times.
+  // fifth of each side's rounds may lie beyond these two; with four or five, none. It needs no mean, so it
+  // works for rounds with any scatter, including negative times. Infinite with fewer rounds or without
+  // positive times.
   double HighestRatioTo(const Contestant& baseline) const;
   // The fixed part of a block, the median over rounds.
   double LatencyUs(const Contestant& one) const;

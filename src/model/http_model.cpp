@@ -34,9 +34,9 @@ constexpr const char* kDoNotRepeat =
     "\n\nAn earlier reply to this began to repeat the same lines without end. Write every line once.";
 // The shortest wait for rate limits that is reported.
 constexpr double kNotableWait_s = 2;
-// What a server puts around a prompt: its template, and words of its own where tools are offered.
+// Tokens that a server adds to a prompt: its template, and its own text if tools are offered.
 constexpr int64_t kTokensAround = 1000;
-// More than there are fields to give up; no server may keep us asking.
+// More than there are optional fields, so that no server causes endless requests.
 constexpr int kMaxOtherWays = 8;
 
 class HttpModel : public Model {
@@ -77,7 +77,7 @@ class HttpModel : public Model {
   RateLimiter limiter_;
 };
 
-// Between may_spend and what the request came to.
+// The period between may_spend and the result of the request.
 class Spending {
  public:
   Spending(const ModelProgress& progress, const MostUse& most) : progress_(progress), most_(most) {}
@@ -85,7 +85,7 @@ class Spending {
   Spending& operator=(const Spending&) = delete;
   ~Spending() { Settle({}); }
 
-  // Waits; a failure if the request may not be sent.
+  // Waits. Returns a failure if the request may not be sent.
   ModelFailure Begin() {
     const ModelFailure failure = progress_.may_spend ? progress_.may_spend(most_) : ModelFailure::kNone;
     begun_ = failure == ModelFailure::kNone;
@@ -182,8 +182,7 @@ class Conversation {
       ++reply_.attempts;
       Attempt attempt = Try(body, dialect, std::move(ticket));
       const bool answered = attempt.failure == ModelFailure::kNone;
-      // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
-      // was lost on the way.
+      // Text streamed before a failure was generated and is billed, and so is a prompt whose reply was lost.
       if (answered || attempt.prompt_taken || attempt.declined || attempt.something_came())
         spending.Settle(Account(attempt));
       else
@@ -236,8 +235,8 @@ class Conversation {
     return body;
   }
 
-  // A token is at least a byte of text. A server may generate as much as the request allows, for each of the
-  // replies; without a limit nobody knows.
+  // A token has at least one byte of text. A server may generate as much as the request allows, for each
+  // reply; without a limit the maximum is unknown.
   MostUse MostOf(const Json& body) const {
     int64_t completion = 0;
     for (const char* field : {"max_tokens", "max_completion_tokens"})
@@ -257,7 +256,8 @@ class Conversation {
                                                                  : "interrupted");
   }
 
-  // Until the server's limits let one more request go; false leaves the failure in the reply.
+  // Waits until the server's limits allow one more request. Returns false and sets the reply's failure
+  // otherwise.
   bool WaitForTurn(RateLimiter::Ticket* ticket) {
     const int64_t tokens = EstimateTokens(chat_.system) + EstimateTokens(chat_.messages.back().text);
     bool told = false;

@@ -29,9 +29,9 @@ struct HttpModelOptions {
   int64_t max_output_tokens = 0;  // 0: the server's default
   std::optional<double> temperature;
   std::string reasoning_effort;  // "low", "medium" or "high"; empty: not sent
-  // The effort was meant for another model first: if this one refuses it, it is left out, with a note.
+  // The effort was set for another model first. If this model refuses it, it is left out with a note.
   bool effort_may_be_left_out = false;
-  Json extra;  // an object merged into every request: {"reasoning_effort": "high"}
+  Json extra;  // an object that is merged into every request: {"reasoning_effort": "high"}
 
   HttpLimits limits;
   RetryPolicy retry;
@@ -40,9 +40,9 @@ struct HttpModelOptions {
   PriceTable prices = PriceTable::BuiltIn();
 };
 
-// Host and port that the options lead to.
+// The host and port for the options.
 Result<std::string> ServerOf(const HttpModelOptions& options);
-// Checks options and key; opens no connection.
+// Checks options and key. Opens no connection.
 Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options);
 
 // Appends a continuation to a cut-off text. Drops text that the model repeats, and a code fence that it opens

@@ -308,7 +308,7 @@ TEST_P(HttpModelTest, RemembersWhatAServerDoesNotTake) {
   EXPECT_EQ(GetInt(GetMember(Requests().back(), "body"), "max_tokens"), 4096);
 }
 
-// What a call asks to spend, and what it says that it spent.
+// What a call asks to spend, and what it reports as spent.
 struct Purse {
   std::vector<MostUse> asked;
   int64_t reserved = 0;
@@ -339,7 +339,7 @@ TEST_P(HttpModelTest, AsksBeforeEachRequestHowMuchItMaySpend) {
   ASSERT_TRUE(WriteFileAtomic(prices, R"({"fake": {"input": 1, "output": 100, "cache_write": 2},)"
                                       R"( "claude-fake": {"input": 1, "output": 100, "cache_write": 2}})")
                   .ok());
-  // Refused once, cut off twice: each request asks for itself.
+  // Refused once, or cut off twice: each request asks separately.
   for (const auto& [scenario, requests] : std::map<std::string, size_t>{{"500:1", 2}, {"length", 3}}) {
     SCOPED_TRACE(scenario);
     HttpModelOptions options = Options(scenario);
@@ -355,7 +355,7 @@ TEST_P(HttpModelTest, AsksBeforeEachRequestHowMuchItMaySpend) {
     for (const MostUse& most : purse.asked) {
       EXPECT_GT(most.tokens, 5000 + 1000);
       EXPECT_LT(most.tokens, 5000 + 3000);
-      // The prompt at its dearest, the reply at its own price.
+      // The prompt at its highest price, the reply at its own price.
       EXPECT_DOUBLE_EQ(most.usd, (static_cast<double>(most.tokens - 5000) * 2 + 5000 * 100) / 1e6);
     }
     EXPECT_EQ(purse.reserved, 0) << "nothing stays reserved";
@@ -378,7 +378,7 @@ TEST_P(HttpModelTest, KnowsTheMostOnlyWhereTheReplyHasALimitAndAPrice) {
   const ModelRequest request{"seed", "You write kernels.", "Please write one.", "k", Deadline::After(30)};
   Purse purse;
   ASSERT_TRUE((*MakeHttpModel(Options("fine")))->Ask(request, purse.AsProgress()).ok());
-  // Anthropic's API takes no request without a limit.
+  // Anthropic's API requires a limit in every request.
   EXPECT_EQ(purse.asked.at(0).tokens > 0, anthropic());
   EXPECT_LT(purse.asked.at(0).usd, 0) << "nobody knows the price of this model";
   HttpModelOptions options = Options("fine");

@@ -41,7 +41,7 @@ enum class ModelFailure {
   kBadReply,        // responses arrived, but none was usable
   kDeclined,        // the model, or a filter before it, refused this prompt
   kOutOfTime,       // the request's deadline passed
-  kOutOfBudget,     // whoever asked may spend no more
+  kOutOfBudget,     // the caller may spend no more
   kCommandFailed,   // exec: the program ended with a failure or too late
   kExhausted,       // replay: no more recordings of this call type
   kNotOnRecord,     // a run replayed over its own record: it never made this request
@@ -79,7 +79,7 @@ struct ModelReply {
   Error ToError() const;
 };
 
-// What one request can use at the most. Below 0: nobody knows.
+// The maximum that one request can use. Below 0: unknown.
 struct MostUse {
   int64_t tokens = -1;
   double usd = -1;
@@ -87,11 +87,12 @@ struct MostUse {
 
 // Called from the thread that called Ask. All may be empty.
 struct ModelProgress {
-  std::function<void(int64_t completion_tokens)> tokens;  // so far, estimated, of the whole call
-  std::function<void(const std::string& note)> note;      // what is also put in notes, as it happens
-  // Before each request to a server, by models that ask before they spend: waits until it may be sent. If it
-  // may not, the failure says why, and the call ends with it. After kNone `spent` follows with what the
-  // request used. Called from several threads at once where a call is several requests.
+  std::function<void(int64_t completion_tokens)> tokens;  // of the whole call so far, estimated
+  std::function<void(const std::string& note)> note;      // also recorded in notes
+  // For models that ask before they spend. Called before each request to a server, it waits until the request
+  // may be sent. If it may not, the returned failure has the reason, and the call ends with it. After kNone,
+  // `spent` follows with the use of the request. Called from several threads if a call consists of several
+  // requests.
   std::function<ModelFailure(const MostUse& most)> may_spend;
   std::function<void(const MostUse& most, const Usage& used)> spent;
 };
@@ -108,10 +109,10 @@ class Model {
   virtual ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress);
   // True if the reply depends on the order of calls. Such a model gets one call at a time.
   virtual bool order_matters() const { return false; }
-  // True if progress.may_spend is called before every request. Of other models a whole call is one request,
-  // and nobody knows what it will use.
+  // True if progress.may_spend is called before every request. For other models a whole call is one request
+  // of unknown use.
   virtual bool asks_before_it_spends() const { return false; }
-  // On resume: this call was answered before the run was interrupted and will not be asked again.
+  // On resume: this call was answered before the interruption and will not be repeated.
   virtual void MarkAnswered(const std::string& call_type, const std::string& key);
 
  protected:

@@ -123,11 +123,10 @@ struct Difference {
 // The effect of switching a part off, from walking the record again (counterfactual.cpp).
 struct Counterfactual {
   std::string
-      part;  // "repair", "analysis", "seeds", "class_check"; "mend", "replies" and "population" where used
-  // "not_part" (this proposer has no such part), "was_off", "never_used" (it had nothing to do),
-  // "same_best" (it did something, and the best is the same), "other_best" (exact), "at_least" (the run would
-  // have gone where this one never was; `best_key` is certain), "not_recomputable" (the record does not
-  // explain itself).
+      part;  // "repair", "analysis", "seeds", "class_check"; "mend", "replies" and "population" if used
+  // "not_part" (this proposer has no such part), "was_off", "never_used" (it had nothing to do), "same_best"
+  // (it did something, but the best is the same), "other_best" (exact), "at_least" (the run would have made
+  // new requests; `best_key` is certain), "not_recomputable" (the record cannot be reproduced).
   std::string effect;
   bool exact = false;
   std::string best_key;  // empty: PyTorch is kept
@@ -172,8 +171,8 @@ struct Explanation {
   RunRecord run;  // without task source and card
   Outcome outcome;
   std::vector<TimelineRow> timeline;
-  std::vector<OperatorUse> operators;  // of the search after the opening; empty if there was none
-  std::vector<Ancestor> ancestors;     // of the best, itself included; empty without such a search
+  std::vector<OperatorUse> operators;  // of the search after the opening; empty without one
+  std::vector<Ancestor> ancestors;     // of the best, including itself; empty without such a search
   MendingUse mending;                  // mechanical repair
   std::vector<RewriteUse> rewrites;    // of the graph that recipes read; empty if none was captured
   std::vector<Cause> causes;           // most frequent first

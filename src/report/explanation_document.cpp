@@ -1,5 +1,5 @@
-// An explanation as a document of seven sections, and one more each where a population search went on after
-// the opening, where candidates were mended mechanically, and where the graph was rewritten.
+// An explanation as a document of seven sections, plus one each if a population search followed the opening,
+// if candidates were repaired mechanically, and if the graph was rewritten.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -16,7 +16,7 @@ namespace hone {
 
 namespace {
 
-// Candidates that branches and tuning repair by asking a model. What the search makes, it may mend later or
+// Candidates that branches and tuning repair by asking a model. The search may repair its candidates later or
 // never.
 bool IsRepairedNext(const std::string& phase) {
   static const std::set<std::string> kRepaired = {
@@ -25,7 +25,7 @@ bool IsRepairedNext(const std::string& phase) {
   return kRepaired.count(phase) != 0;
 }
 
-// 2 of "seed0.repair2"; 0 of a candidate that is no repair.
+// Returns 2 for "seed0.repair2", and 0 for a candidate that is not a repair.
 int RepairNumber(const std::string& key) {
   static const std::string kMark = ".repair";
   const size_t at = key.rfind(kMark);
@@ -50,7 +50,7 @@ MendingUse MendingOf(const RunRecord& run, const std::vector<CandidateRecord>& c
                      const std::vector<DecisionRecord>& decisions) {
   MendingUse use;
   const RunOptions options = RunOptionsFromJson(ParsedOrNull(run.options));
-  std::set<std::string> calls;  // whose repair was not needed
+  std::set<std::string> calls;  // calls whose repair was not needed
   for (const CandidateRecord& one : candidates) {
     if (one.phase != kMendedPhase || !one.judged()) continue;
     ++use.mended;

@@ -1,5 +1,5 @@
-// What mechanical repair did in a run, from its record: how many candidates it made, how many of them are
-// right, which fixes, and how many calls of a model were not needed for that. Suites add it up.
+// The mechanical repair in a run, from its record: how many candidates it made, how many of them are right,
+// which fixes, and how many model calls it saved. Suites sum it up.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 namespace hone {
 
 struct MendingUse {
-  int mended = 0;  // candidates that were judged
-  int right = 0;   // of those
-  // Repairs that a model would have been asked for next: the mended candidate is right, its branch still had
-  // a repair, and of several replies to a call one is repaired.
+  int mended = 0;  // candidates that were repaired and judged
+  int right = 0;   // right ones among them
+  // Repairs that a model would have been asked for next: the repaired candidate is right, its branch had a
+  // repair left, and of several replies to a call only one is repaired.
   int calls_saved = 0;
   std::map<std::string, int> fixes;  // by rule
 
@@ -24,11 +24,11 @@ struct MendingUse {
 
 MendingUse MendingOf(const RunRecord& run, const std::vector<CandidateRecord>& candidates,
                      const std::vector<DecisionRecord>& decisions);
-// "unknown-triton-op 2, name-not-defined 1", the most frequent first.
+// "unknown-triton-op 2, name-not-defined 1", most frequent first.
 std::string FixCounts(const MendingUse& use);
 // "3 candidates mended, 2 of them right, 1 call of a model not needed; fixes: …".
 std::string MendingWords(const MendingUse& use);
-// null if nothing was mended.
+// Null if nothing was repaired.
 OrderedJson ToJson(const MendingUse& use);
 
 }  // namespace hone

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A run in which four candidates were mended, put together by hand.
+// A hand-made run in which four candidates were repaired.
 class MendedRun {
  public:
   MendedRun() {
@@ -36,7 +36,7 @@ class MendedRun {
     Add("seed1.repair2", "seed1.repair1", "seed_repair", 0);
     Mend("seed1.repair2", 1.1, {"syntax"});  // no repair was left
     Add("gen1.improve", "seed0.mended", "improve", 0);
-    Mend("gen1.improve", 2, {"unmasked-access"});  // the search might never have mended it
+    Mend("gen1.improve", 2, {"unmasked-access"});  // the search might never have repaired it
   }
   const RunStory& story() const { return story_; }
   RunStory& story() { return story_; }

@@ -172,7 +172,7 @@ class RecordJudge : public CandidateJudge {
     return candidate;
   }
 
-  // What was mended then, and no more: this version may know fixes that the run's did not.
+  // Repairs only what was repaired then, because this version may have more fixes than the run's.
   MendedSource Mend(const CandidateRecord& failed, const std::string& task_source,
                     const Json& facts) override {
     const CandidateRecord* kept = record_.Candidate(failed.key);
@@ -183,7 +183,7 @@ class RecordJudge : public CandidateJudge {
     const CandidateRecord* made = record_.Candidate(failed.key + kMendedKey);
     if (made == nullptr) return mended;
     mended.text = made->source;
-    mended.fixes.resize(1);  // which they were is in the record of the run
+    mended.fixes.resize(1);  // the run's record says which they were
     return mended;
   }
 

@@ -725,7 +725,7 @@ TEST(Judge, FourRoundsAreEnoughForOneThatIsFarBehindInAllOfThem) {
     Measurement m = Good();
     m.timing->pairs = 1;
     m.timing->contestants[0] = Steady("candidate", row.call_us);
-    // The rounds scatter by a half.
+    // The rounds scatter by one half.
     for (Contestant& one : m.timing->contestants) {
       one.rounds.resize(row.rounds);
       one.rounds[0].long_s += one.rounds[0].long_s / 2;

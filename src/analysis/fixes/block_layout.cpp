@@ -1,8 +1,7 @@
-// Blocks whose axes are the wrong way round, where extents leave one way that fits: an operand of tl.dot that
-// has to be transposed, or is transposed and must not be, or stands on the wrong side; [:, None] for
-// [None, :]; the mask of a tile made of its two edges; what is stored transposed; the shape of an
-// accumulator. Where another launch, config or use of the block says otherwise, the fix leads to a new error
-// and is dropped (mend.h).
+// Fixes blocks with axes in the wrong order, if the extents allow only one correction: an operand of tl.dot
+// that must be transposed, or must not be, or is on the wrong side; [:, None] in place of [None, :]; the mask
+// of a tile made of its two edges; a transposed store; the shape of an accumulator. If another launch, config
+// or use of the block contradicts it, the fix causes a new error and is dropped (mend.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ BlockExtents Turned(const BlockExtents& shape) {
   return {shape[1], shape[0]};
 }
 
-// What is transposed in the expression, or null.
+// The transposed part of the expression, or null.
 const PyNode* Untransposed(const Candidate& candidate, const PyNode* node) {
   if (node->Is(PyKind::kAttribute) && node->name == "T") return node->value;
   const bool call = node->Is(PyKind::kCall) && node->args.size() == 1 && node->keywords.empty();
@@ -43,8 +42,8 @@ FixEdits Transpose(const Candidate& candidate, const PyNode* node) {
   return edits;
 }
 
-// One of the two operands, transposed, fits in every launch and config, and the other does not, be it for
-// the shape of the accumulator, which the problem has beside the operands.
+// If transposing one of the two operands fits in every launch and config and transposing the other does not.
+// The accumulator's shape, which the problem has besides the operands, may decide.
 FixEdits TransposeOperand(const FixRequest& request) {
   const PyNode* call = request.node;
   const std::vector<KernelValue>& sides = request.problem->sides;
@@ -67,7 +66,7 @@ FixEdits TransposeOperand(const FixRequest& request) {
   return Transpose(request.candidate, call->args[first ? 0 : 1]);
 }
 
-// The other operand of a sum, if it is the product tl.dot(a, b) and nothing else.
+// The other operand of a sum, if it is exactly the product tl.dot(a, b).
 const PyNode* ProductIn(const Candidate& candidate, const PyNode* value) {
   const bool dot = value != nullptr && value->Is(PyKind::kCall) && value->args.size() == 2 &&
                    candidate.python->scopes->Resolve(value->value) == "triton.language.dot";
@@ -78,7 +77,7 @@ FixEdits Swap(const Candidate& candidate, const PyNode* one, const PyNode* other
   return {{one->start, one->end, Code(candidate, other)}, {other->start, other->end, Code(candidate, one)}};
 }
 
-// acc += tl.dot(b, a), where a times b has the shape of acc.
+// acc += tl.dot(b, a), if a times b has the shape of acc.
 FixEdits SwapOperands(const FixRequest& request, const PyNode* product, const BlockExtents& sum) {
   for (const KernelTrace& trace : request.candidate.python->traces)
     for (const DotUse& dot : trace.dots) {
@@ -92,7 +91,7 @@ FixEdits SwapOperands(const FixRequest& request, const PyNode* product, const Bl
   return {};
 }
 
-// acc = tl.zeros((N, M)) that gets products of M rows and N columns.
+// acc = tl.zeros((N, M)) that receives products of M rows and N columns.
 FixEdits TurnAccumulator(const FixRequest& request, const PyNode* sum) {
   const Candidate& candidate = request.candidate;
   if (!sum->Is(PyKind::kName)) return {};
@@ -113,7 +112,7 @@ FixEdits TurnAccumulator(const FixRequest& request, const PyNode* sum) {
   return Swap(candidate, shape->args[0], shape->args[1]);
 }
 
-// v[:, None] or v[None, :]; the other of the two as text, "" for anything else.
+// For v[:, None] or v[None, :] the other of the two as text, "" otherwise.
 std::string OtherAxis(const PyNode* node) {
   if (!node->Is(PyKind::kSubscript) || node->target == nullptr || !node->target->Is(PyKind::kTuple) ||
       node->target->args.size() != 2)
@@ -147,7 +146,7 @@ FixEdits SpanTile(const Candidate& candidate, const PyNode* both, const BlockExt
                        Code(candidate, both->right))}};
 }
 
-// What is stored may have its shape from another mistake, which is mended first.
+// The shape of a stored value may result from another mistake, which is fixed first.
 bool IsOnlyShapeProblem(const FixRequest& request) {
   const Kernel* kernel = KernelAround(request.candidate, request.node);
   const KernelTrace* trace = kernel != nullptr ? request.candidate.TraceOf(kernel) : nullptr;

@@ -1,5 +1,5 @@
-// tl.dot of operands that it does not take: a vector, for which the product is written as a sum, and a K of
-// less than 16 that is written as a number, in a kernel where a tile of 16 computes the same.
+// Fixes tl.dot with unsupported operands: a vector, for which the product is written as a sum, and a literal
+// K below 16, in a kernel where a tile of 16 computes the same.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLeastK = 16;
 
-// As float32, in which tl.dot adds up halves; "" for integers, which it adds up as integers.
+// Casts to float32, in which tl.dot accumulates halves; "" for integers, which it accumulates as integers.
 std::string AsFloat(const Candidate& candidate, const PyNode* operand, const KernelValue& value,
                     const std::string& language) {
   if (value.element == "fp32") return Operand(candidate, operand);

@@ -1,4 +1,4 @@
-// tl.dot of two operands of different floating-point types, one of them half: what is half is cast up to
+// Fixes tl.dot of two different floating-point types, one of them half: the half operand is cast up to
 // float32, which loses nothing.
 #include <fmt/format.h>
 

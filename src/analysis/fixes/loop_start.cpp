@@ -1,6 +1,5 @@
-// A variable that a loop changes into another type or shape than it started with, where the start is a number
-// or a block of one number: the number starts as a float, or as a block of the shape that the loop gives it;
-// the block starts as float32.
+// Fixes a variable that a loop changes to another type or shape, if it starts as a number or a constant
+// block: the number starts as a float, or as a block of the loop's shape; the block starts as float32.
 #include <fmt/format.h>
 
 #include <set>
@@ -13,7 +12,7 @@ namespace hone {
 
 namespace {
 
-// The only assignment of the name outside the loop, if it always comes before it; null otherwise.
+// The only assignment of the name outside the loop, if it always precedes the loop; otherwise null.
 const PyNode* StartOf(const Candidate& candidate, const Kernel& kernel, const PyNode* loop,
                       std::string_view name) {
   const PyNode* scope = nullptr;
@@ -29,7 +28,7 @@ const PyNode* StartOf(const Candidate& candidate, const Kernel& kernel, const Py
   return start;
 }
 
-// A number as it is written, with its sign; float("-inf") too.
+// True for a literal number with its sign, also float("-inf").
 bool IsWrittenNumber(const PyNode* node) {
   if (node->Is(PyKind::kUnaryOp) && (node->op == "-" || node->op == "+")) return IsWrittenNumber(node->value);
   if (node->Is(PyKind::kInt)) return !node->big;
@@ -42,7 +41,7 @@ const PyNode* Unsigned(const PyNode* number) {
   return number->Is(PyKind::kUnaryOp) ? Unsigned(number->value) : number;
 }
 
-// The extents by the names that the kernel's own ranges have for them; "" where an extent has none or two.
+// The extents by the names in the kernel's own ranges; "" if an extent has no name or two.
 std::string ShapeText(const Candidate& candidate, const KernelProblem& problem, const KernelTrace& trace,
                       const std::vector<int64_t>& shape) {
   std::string text;
@@ -83,7 +82,7 @@ FixEdits StartAsBlock(const FixRequest& request, const KernelTrace& trace, const
   return edits;
 }
 
-// dtype of tl.zeros and tl.full; null where it is not given as a type of the language.
+// The dtype of tl.zeros and tl.full; null if it is not a type of the language.
 const PyNode* TypeOfBlock(const Candidate& candidate, const PyNode* call) {
   if (!call->Is(PyKind::kCall)) return nullptr;
   const Scopes& scopes = *candidate.python->scopes;

@@ -11,8 +11,8 @@ namespace {
 
 using TileNames = std::set<std::string_view>;
 
-// The number an argument stands for: itself, or the only assignment of a local or global name. `name` gets
-// the last name on the way, "" without one.
+// The number behind an argument: a literal, or the only assignment of a local or global name. `name` gets the
+// last name on the way, or "".
 const PyNode* NumberBehind(const Candidate& candidate, const PyNode* value, std::string_view* name,
                            int depth = 0) {
   if (value == nullptr || depth > 4) return nullptr;
@@ -42,7 +42,7 @@ bool HoldsNumber(const PyNode* expression, const PyNode* number) {
   return found;
 }
 
-// A tl.arange to the parameter, or a block pointer with it among its extents.
+// A tl.arange up to the parameter, or a block pointer with it among its extents.
 bool MakesTile(const Candidate& candidate, const PyNode* node, std::string_view param) {
   if (!node->Is(PyKind::kCall)) return false;
   const std::string callee = candidate.python->scopes->Resolve(node->value);
@@ -64,7 +64,7 @@ bool DependsOnTile(const Candidate& candidate, const PyNode* expression, std::st
   return depends;
 }
 
-// TileNames of the kernel whose value is computed from the tile.
+// The TileNames of the kernel whose value is computed from the tile.
 TileNames NamesOfTile(const Candidate& candidate, const Kernel& kernel, std::string_view param) {
   TileNames names;
   for (size_t before = names.size() + 1; before != names.size();) {
@@ -98,7 +98,7 @@ bool IsZero(const PyNode* node) {
                              (node->Is(PyKind::kFloat) && node->number == 0));
 }
 
-// The mask of an access whose address depends on the tile covers the tile.
+// True if the mask of an access whose address depends on the tile covers the tile.
 bool CoversTile(const Candidate& candidate, const MemoryAccess& access, std::string_view param,
                 const TileNames& names, bool zeros) {
   const PyNode* call = access.node;
@@ -162,8 +162,8 @@ bool IsOnlyATile(const Candidate& candidate, const Kernel& kernel, const PyNode*
       tile = tile && !at->Is(PyKind::kCompare);
     return tile;
   });
-  // The same number written out again would keep the old size there. A grid that counts with it has programs
-  // to spare, which their masks keep from doing anything.
+  // The same literal elsewhere would keep the old size. A grid that divides by it has surplus programs, whose
+  // masks make them do nothing.
   return tile && !HoldsNumber(kernel.function, number);
 }
 

@@ -1,5 +1,5 @@
-// ModelNew whose parameters have other names than the reference's: where names and shapes leave one way to
-// match them, load_reference takes the weights over by name.
+// Handles a ModelNew whose parameters have other names than the reference's: if names and shapes allow only
+// one match, load_reference copies the weights by name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool ShapesKnown(const StateDict& state) {
          });
 }
 
-// The name with a dot at every underscore: fc1_weight is how a flat module spells fc1.weight.
+// The name with dots for underscores: fc1_weight is a flat module's spelling of fc1.weight.
 std::string InDots(std::string name) {
   std::replace(name.begin(), name.end(), '_', '.');
   return name;
@@ -33,7 +33,8 @@ bool IsTailOf(const std::string& tail, const std::string& name) {
   return name.size() > tail.size() && EndsWith(name, tail) && name[name.size() - tail.size() - 1] == '.';
 }
 
-// The ways in which two names can mean one parameter, the surest first. Shapes are compared besides.
+// The ways in which two names can mean one parameter, the most certain first. Shapes are compared in
+// addition.
 bool SpelledAlike(const std::string& own, const std::string& other) {
   return InDots(own) == InDots(other);
 }
@@ -49,14 +50,14 @@ bool AnyNames(const std::string&, const std::string&) {
 using NamesAgree = bool (*)(const std::string&, const std::string&);
 constexpr NamesAgree kNamesAgree[] = {SpelledAlike, OneEndsInTheOther, LastPartsAgree, AnyNames};
 
-// The reference's entry for each own entry. An own name that the reference has is itself. Of the others a
-// pair is matched where each is the only one that agrees with the other: in its shape, and in its name by the
-// surest way that leaves one.
+// The reference's entry for each own entry. A name that the reference has matches itself. Another pair
+// matches if each is the only one that agrees with the other in shape and in name, by the most certain way
+// that leaves one.
 class Matching {
  public:
   Matching(const StateDict& own, const StateDict& reference) : own_(own), reference_(reference) {}
 
-  // False where not every entry has one that it certainly belongs to.
+  // Returns false unless every entry has a certain match.
   bool Run() {
     if (own_.entries.size() != reference_.entries.size()) return false;
     for (const StateEntry& entry : own_.entries) {
@@ -78,7 +79,7 @@ class Matching {
     taken_.insert(other);
   }
 
-  // All pairs that are certain at once, so that none depends on the order in which they are found.
+  // Adds all certain pairs at once, so that none depends on the order in which they are found.
   bool Pass(NamesAgree agree) {
     std::map<const StateEntry*, std::vector<const StateEntry*>> fits;
     std::map<const StateEntry*, int> wanted;
