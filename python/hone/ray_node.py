@@ -58,7 +58,7 @@ def work_folder() -> pathlib.Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise Fault("%s belongs to somebody else; set TMPDIR to another folder" % folder)
+        raise Fault("%s belongs to another user; set TMPDIR to another folder" % folder)
     return folder
 
 

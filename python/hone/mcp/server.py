@@ -91,7 +91,7 @@ class Run(BaseModel):
     id: str
     name: str
     task: str
-    status: str = Field(description="running, done, stopped, failed, or killed: nobody works on it, `hone resume` goes on")
+    status: str = Field(description="running, done, stopped, failed, or killed: no process executes it, `hone resume` continues it")
     result: str = ""
     outcome: str = ""
     vs_best: float = 0
