@@ -1,5 +1,5 @@
 // Rewrites a graph, for tests: graph_tool [RULE] < graph.json prints {"graph", "applied", "degenerate",
-// "as_built", "rule", "summary"}; with a rule's name only that rule is applied. graph_tool --list prints the
+// "as_built", "rule", "summary"}. With a rule's name, it applies only that rule. graph_tool --list prints the
 // names of all rules.
 #include <cstdio>
 #include <iostream>

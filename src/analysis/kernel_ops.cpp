@@ -1,5 +1,5 @@
-// How the operations of triton.language change shapes, types and memory, and what they reject. See
-// kernel_interpreter.h; calls arrive here from kernel_calls.cpp.
+// The effects of triton.language operations on shapes, types and memory, and the arguments they reject. See
+// kernel_interpreter.h; kernel_calls.cpp calls this code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// A dtype argument has to be one of triton.language's own.
+// A dtype argument must be one of triton.language's types.
 void KernelInterpreter::CheckType(const PyNode* node, const KernelValue* type) {
   if (type == nullptr) return;
   const bool from_torch = type->Is(Kind::kBuiltin) && StartsWith(type->path, "torch.");
@@ -205,7 +205,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     const bool grows = fits && (shape.size() > pointer->shape.size() ||
                                 !std::equal(shape.begin(), shape.end(), pointer->shape.begin(),
                                             [](int64_t a, int64_t b) { return a == b || a < 0 || b < 0; }));
-    // Up to 3.5 ranks have to agree as well, and a load does not widen its pointers to the mask.
+    // Up to 3.5, ranks must also agree, and a load does not broadcast its pointers to the mask.
     const bool ranks_differ = other->shape.size() != pointer->shape.size();
     const bool certain = !fits || (grows && !load);
     if (certain || grows || ranks_differ) {
@@ -233,7 +233,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
   out.load_loop = InnermostLoop();
   out.literal = false;
   out.constant = Constant();
-  // other=0.0 means that the tensor is floating-point.
+  // other=0.0 implies that the tensor is floating-point.
   out.is_float = fallback != nullptr && fallback->constant.kind == Constant::Kind::kFloat;
   return out;
 }

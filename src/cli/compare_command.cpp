@@ -29,7 +29,7 @@ struct RunAndCandidate {
 };
 using Side = std::variant<RunStory, RunAndCandidate, SuiteRecord>;
 
-// "R3:seed0" is a candidate, the name of a suite a suite, anything else a run.
+// "R3:seed0" is a candidate, the name of a suite is a suite, and all else is a run.
 Result<Side> Resolve(RunStore& store, const std::string& what) {
   const size_t colon = what.rfind(':');
   if (colon != std::string::npos) {

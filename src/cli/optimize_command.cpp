@@ -32,7 +32,7 @@ struct ResumeFlags {
   SuiteResumption suite;
 };
 
-// What may differ from the session before: how to reach the model, and how much may be spent in all.
+// Options that may differ from the previous session: the connection to the model, and the total budget.
 constexpr struct {
   const char* flag;
   const char* part;

@@ -48,7 +48,7 @@ Result<int> ExportReplay(const std::string& what, const std::string& folder) {
       further.reply.thinking = more[i].thinking;
       further.reply.finish_reason = more[i].finish_reason;
       further.reply.model = call.model;
-      // The first one has what the call used.
+      // The first reply carries the usage of the call.
       further.reply.usage.price_known = true;
       recorded.push_back(std::move(further));
     }
@@ -69,7 +69,7 @@ struct PromptFlags : JudgeFlags {
   bool json = false;
 };
 
-// With values that stand for what a run would know by then.
+// Uses placeholders for values that a run would know.
 Result<int> ShowPrompt(const PromptFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
   HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags));

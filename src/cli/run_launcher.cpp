@@ -166,7 +166,7 @@ bool IsAgent(const RunOptions& options) {
   return StartsWith(options.proposer, "agent:");
 }
 
-// What a run cannot be asked for.
+// Rejects combinations of options that a run does not support.
 Status CheckSearch(const RunOptions& options) {
   HONE_RETURN_IF_ERROR(CheckModelRoles(options));
   const bool asks = !ModelPartOf(options).empty();
@@ -189,7 +189,7 @@ std::string ProposerWord(const std::string& proposer) {
   return word;
 }
 
-// `hone runs` holds it for an instant to see whether anybody does.
+// `hone runs` holds the lock for an instant to test whether another process holds it.
 constexpr double kLockPatience_s = 0.5;
 
 }  // namespace
@@ -212,7 +212,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   options.search = flags.search != "auto"                               ? flags.search
                    : more_than_a_model && !ModelPartOf(options).empty() ? "population"
                                                                         : "classic";
-  // Each member of a group may exceed a budget of tokens or money, and calls take turns then anyway.
+  // If calls are limited, each choice should know the result of the one before.
   const Budget& budget = options.budget;
   const bool counted = budget.calls > 0 || budget.tokens > 0 || budget.usd > 0;
   options.breadth = flags.breadth > 0 ? flags.breadth : counted ? 1 : 4;
@@ -245,14 +245,14 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
   RunOptions options = OptionsOf(flags);
   if (IsAgent(options)) {
-    // The agent works in a folder of its own, and `resume` may be called anywhere.
+    // The agent works in its own folder, and `resume` may be called in any folder.
     HONE_ASSIGN_OR_RETURN(std::vector<std::string> words, AgentCommand(options.proposer));
     for (std::string& word : words) word = ShellWord(word);
     options.proposer = "agent:" + Join(words, " ");
   }
   if (options.search_seed == 0) options.search_seed = RandomU64();
-  options.judge["target"] = session.target;  // what auto became stays what it was
-  // A proposer or an earlier run that cannot be used is reported now, before anything is written.
+  options.judge["target"] = session.target;  // keeps the target that `auto` selected
+  // Reports an unusable proposer or earlier run now, before anything is written.
   HONE_RETURN_IF_ERROR(CheckSearch(options));
   for (std::string& name : options.seed_from) {
     HONE_ASSIGN_OR_RETURN(const RunRecord earlier, store.FindRun(name).WithContext("--seed-from"));
@@ -284,7 +284,7 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
     std::error_code ignored;
     run.folder = fs::absolute(folder, ignored).lexically_normal().string();
     if (run.folder.size() > 1 && run.folder.back() == '/') run.folder.pop_back();
-    // First, so that a folder that cannot be made leaves no run behind.
+    // The folder comes first. If it cannot be created, no run is left behind.
     HONE_RETURN_IF_ERROR(MakeFolders(run.folder).WithContext("the run's folder (choose another with --out)"));
     Result<int64_t> id = store.AddRun(run, [&](int64_t given) -> Status {
       if (lock == nullptr) return Ok();
@@ -302,7 +302,7 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
 
 namespace {
 
-// Returns the exit code.
+// Prints the result and returns the exit code.
 Result<int> PrintEnd(Recorder& recorder, const RunEnd& end, bool json) {
   if (json) {
     HONE_ASSIGN_OR_RETURN(const std::string text, recorder.SummaryText());
@@ -319,7 +319,7 @@ Result<int> PrintEnd(Recorder& recorder, const RunEnd& end, bool json) {
 
 bool IsFinished(const RunRecord& run) {
   if (run.status != "done") return false;
-  // Written last: a process killed just before leaves none, or that of an earlier session.
+  // run.json is written last. If a process was killed just before, there is none, or an earlier session's.
   const Result<std::string> text = ReadFile(fs::path(run.folder) / "run.json", 256u << 20);
   const Result<Json> json = text.ok() ? ParseJson(*text) : Result<Json>(text.error());
   return json.ok() && GetString(*json, "status") == "done";
@@ -342,7 +342,8 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, Un
   if (!lock.valid()) {
     HONE_ASSIGN_OR_RETURN(lock, LockRun(run.id, kLockPatience_s));
   }
-  HONE_RETURN_IF_ERROR(store.FindRun(fmt::format("R{}", run.id)));  // `hone gc` may have come first
+  HONE_RETURN_IF_ERROR(
+      store.FindRun(fmt::format("R{}", run.id)));  // `hone gc` may have deleted the run first
   HONE_ASSIGN_OR_RETURN(const Json stored, ParseJson(run.options));
   if (IsFromArchive(stored))
     return Error{
@@ -351,20 +352,20 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, Un
         "were chosen on another machine; start a new run with: hone optimize TASK"};
   const RunOptions options = RunOptionsFromJson(stored);
   HONE_ASSIGN_OR_RETURN(SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
-  // A proposer can mend what lint predicts to fail without a run.
+  // A proposer can fix what lint predicts to fail without running it.
   session.lint_predicts = true;
   if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
-  // It is told how many launches its candidate made, also if that was slow.
+  // The model is told how many launches its candidate made, even if that was slow.
   session.profile_all = model != nullptr || IsAgent(options);
-  // What was asked for then, even if the file has changed since.
+  // Uses the recorded source, even if the file has changed since.
   const TaskFile task{run.task_path, run.task, run.task_source, run.task_sha256};
   run.status = "running";
   run.finished.clear();
   RunView view(run, options, quiet || json ? RunView::Mode::kSilent : RunView::Choose());
   Recorder recorder(store, run, view.Watcher());
   HONE_RETURN_IF_ERROR(recorder.SaveRun());
-  // Recipes read it; exporting a module takes seconds.
+  // Recipes read the graph. Exporting a module takes seconds.
   session.capture_graph = AsksExpert(options);
   const bool several = model == nullptr || options.seeds > 1 || options.repairs > 0 || options.analysis ||
                        options.tuning || AsksExpert(options) || options.search == "population" ||

@@ -1,5 +1,5 @@
-// The figures of a device: all of them are read, a missing one is named, the files that recipes write carry
-// the same ones, and no copy of them is left in the room's sources.
+// Tests the figures of a device: all are read, a missing one is named, files that recipes write contain the
+// same figures, and the room's sources contain no copy of them.
 #include "codegen/device_costs.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ Json DeviceJson(const char* name) {
   return *ParseJson(*ReadFile(kRoom / "devices" / name));
 }
 
-// Every number in a file, by its path.
+// Lists every number in a file by its path.
 void CollectFigures(const Json& json, const std::string& path, std::map<std::string, double>* figures) {
   if (json.is_number()) (*figures)[path] = json.get<double>();
   if (!json.is_object()) return;
@@ -97,8 +97,8 @@ TEST(DeviceCosts, AreInEveryFileThatPredictsWithThem) {
   }
 }
 
-// Numbers with a fraction are measured, so one of them in a source is a copy. Of the whole ones those are
-// looked for that mean nothing but the device.
+// Numbers with a fraction are measured, so one of them in a source is a copy. Of the integers, the test looks
+// for those that describe only the device.
 TEST(DeviceCosts, LeaveNoCopyInTheSources) {
   std::map<std::string, double> figures;
   CollectFigures(DeviceJson("h200.json"), "h200", &figures);
@@ -110,13 +110,13 @@ TEST(DeviceCosts, LeaveNoCopyInTheSources) {
   measured[figures["h200.device.processors"]] = "h200.device.processors";
   measured[figures["h200.device.shared_bytes"]] = "h200.device.shared_bytes";
   measured[227] = "h200.device.shared_bytes in KiB";
-  measured.erase(0.5);  // half of something is arithmetic, whatever a step takes
+  measured.erase(0.5);  // half of a value is arithmetic, whatever a step takes
   const std::regex number(R"((^|[^\w.])(\d+(\.\d+)?([eE][+-]?\d+)?)(?![\w.]))");
   int files = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kRoom)) {
     const std::string name = entry.path().filename().string();
     const bool source = EndsWith(name, ".cpp") || EndsWith(name, ".h") || EndsWith(name, ".py");
-    // The CPU kernel has a model of its own, of cycles, that nothing else needs.
+    // The CPU kernel has its own model, in cycles, which no other code needs.
     if (!source || EndsWith(name, "_test.cpp") || name == "recurrent_cpu.cpp") continue;
     ++files;
     const std::string text = *ReadFile(entry.path());
@@ -129,7 +129,7 @@ TEST(DeviceCosts, LeaveNoCopyInTheSources) {
   EXPECT_GT(files, 40);
 }
 
-// Bytes and microseconds of KernelBench's tasks on an H200 (bench/README.md).
+// Bytes and microseconds of KernelBench tasks on an H200 (bench/README.md).
 TEST(DeviceCosts, FusedKernelsArePredictedAsTheyWereMeasured) {
   const FusedGpuCosts fused = LoadDeviceCosts()->gpu.fused;
   struct Row {

@@ -14,10 +14,10 @@ namespace hone {
 
 namespace {
 
-constexpr size_t kMostNames = 20;  // that a verdict shows
+constexpr size_t kMostNames = 20;  // most names that a verdict shows
 constexpr const char* kTaskCopy = "hone_task_file.py";
 constexpr double kImportTorchS = 180;
-constexpr double kForkS = 40;  // a few milliseconds where nobody has stopped the zygote
+constexpr double kForkS = 40;  // it takes milliseconds unless the zygote was stopped
 
 std::vector<std::string> ShownNames(const std::vector<std::string>& names) {
   std::vector<std::string> shown;

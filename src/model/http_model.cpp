@@ -34,6 +34,8 @@ constexpr const char* kDoNotRepeat =
     "\n\nAn earlier reply to this began to repeat the same lines without end. Write every line once.";
 // A wait for the server's limits that is worth a line.
 constexpr double kNotableWait_s = 2;
+// What a server puts around a prompt: its template, and words of its own where tools are offered.
+constexpr int64_t kTokensAround = 1000;
 // More than there are fields to give up; no server may keep us asking.
 constexpr int kMaxOtherWays = 8;
 
@@ -47,6 +49,7 @@ class HttpModel : public Model {
   }
 
   std::string name() const override { return options_.model; }
+  bool asks_before_it_spends() const override { return true; }
   ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override;
   ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override;
 
@@ -72,6 +75,31 @@ class HttpModel : public Model {
   std::atomic<bool> ever_answered_{false};
   std::atomic<bool> leaves_out_effort_{false};
   RateLimiter limiter_;
+};
+
+// Between may_spend and what the request came to.
+class Spending {
+ public:
+  Spending(const ModelProgress& progress, const MostUse& most) : progress_(progress), most_(most) {}
+  Spending(const Spending&) = delete;
+  Spending& operator=(const Spending&) = delete;
+  ~Spending() { Settle({}); }
+
+  // Waits; a failure if the request may not be sent.
+  ModelFailure Begin() {
+    const ModelFailure failure = progress_.may_spend ? progress_.may_spend(most_) : ModelFailure::kNone;
+    begun_ = failure == ModelFailure::kNone;
+    return failure;
+  }
+  void Settle(const Usage& used) {
+    if (begun_ && progress_.spent) progress_.spent(most_, used);
+    begun_ = false;
+  }
+
+ private:
+  const ModelProgress& progress_;
+  const MostUse most_;
+  bool begun_ = false;
 };
 
 // One call of Ask: the messages so far, and the reply as it grows over attempts and continuations.
@@ -146,12 +174,21 @@ class Conversation {
     int other_ways = 0;
     ChatDialect dialect = model_.dialect();
     while (true) {
+      const Json body = Body(dialect);
+      Spending spending(progress_, MostOf(body));
+      if (!MaySpend(spending)) return false;
       RateLimiter::Ticket ticket;
       if (!WaitForTurn(&ticket)) return false;
       ++reply_.attempts;
-      Attempt attempt = Try(dialect, std::move(ticket));
-      if (attempt.failure == ModelFailure::kNone) {
-        Account(attempt);
+      Attempt attempt = Try(body, dialect, std::move(ticket));
+      const bool answered = attempt.failure == ModelFailure::kNone;
+      // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
+      // was lost on the way.
+      if (answered || attempt.prompt_taken || attempt.declined || attempt.something_came())
+        spending.Settle(Account(attempt));
+      else
+        spending.Settle({});
+      if (answered) {
         reply_.text = std::move(attempt.turn.text);
         reply_.thinking += attempt.turn.thinking;
         reply_.finish_reason = attempt.turn.finish_reason;
@@ -160,9 +197,6 @@ class Conversation {
         if (!attempt.turn.model.empty()) reply_.model = reader_.Clean(attempt.turn.model);
         return true;
       }
-      // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
-      // was lost on the way.
-      if (attempt.prompt_taken || attempt.declined || attempt.something_came()) Account(attempt);
       if (attempt.ask_otherwise && ++other_ways <= kMaxOtherWays) {
         Note(attempt.what + ", asked in another way");
         continue;
@@ -196,6 +230,33 @@ class Conversation {
     }
   }
 
+  Json Body(const ChatDialect& dialect) const {
+    Json body = model_.api_->Body(chat_, dialect, model_.options_.temperature);
+    if (model_.options_.extra.is_object()) body.update(model_.options_.extra);
+    return body;
+  }
+
+  // A token is at least a byte of text. A server may generate as much as the request allows, for each of the
+  // replies; without a limit nobody knows.
+  MostUse MostOf(const Json& body) const {
+    int64_t completion = 0;
+    for (const char* field : {"max_tokens", "max_completion_tokens"})
+      completion = std::max(completion, GetInt(body, field));
+    if (completion <= 0) return {};
+    completion *= std::max<int64_t>(GetInt(body, "n", 1), 1);
+    const int64_t prompt = static_cast<int64_t>(DumpJson(body).size()) + kTokensAround;
+    return {prompt + completion,
+            model_.options_.prices.MostUsd(model_.options_.model, prompt, completion).value_or(-1)};
+  }
+
+  bool MaySpend(Spending& spending) {
+    const ModelFailure failure = spending.Begin();
+    if (failure == ModelFailure::kNone) return true;
+    return Fail(failure, failure == ModelFailure::kOutOfTime     ? "the time for this call is over"
+                         : failure == ModelFailure::kOutOfBudget ? "the budget is spent"
+                                                                 : "interrupted");
+  }
+
   // Until the server's limits let one more request go; false leaves the failure in the reply.
   bool WaitForTurn(RateLimiter::Ticket* ticket) {
     const int64_t tokens = EstimateTokens(chat_.system) + EstimateTokens(chat_.messages.back().text);
@@ -219,7 +280,7 @@ class Conversation {
     }
   }
 
-  Attempt Try(ChatDialect& dialect, RateLimiter::Ticket ticket) {
+  Attempt Try(const Json& body, ChatDialect& dialect, RateLimiter::Ticket ticket) {
     Attempt attempt;
     if (Interrupted())
       return AttemptReader::Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted",
@@ -227,8 +288,6 @@ class Conversation {
     if (request_.deadline.passed())
       return AttemptReader::Failed(std::move(attempt), ModelFailure::kOutOfTime, "late",
                                    "the time for this call is over");
-    Json body = model_.api_->Body(chat_, dialect, model_.options_.temperature);
-    if (model_.options_.extra.is_object()) body.update(model_.options_.extra);
     HttpPost post{model_.url_, model_.api_->Headers(model_.key_.value), DumpJson(body)};
     post.headers.emplace_back("Content-Type", "application/json");
     post.headers.emplace_back("Accept", "text/event-stream, application/json");
@@ -281,7 +340,7 @@ class Conversation {
     return trouble == HttpTrouble::kInterrupted ? ended >= turn.wanted : ended > 0;
   }
 
-  void Account(const Attempt& attempt) {
+  Usage Account(const Attempt& attempt) {
     const ChatTurn& turn = attempt.turn;
     Usage usage;
     usage.prompt_tokens = turn.prompt_tokens;
@@ -302,6 +361,7 @@ class Conversation {
     model_.options_.prices.Charge(model_.options_.model, usage);
     reply_.usage = reply_.usage + usage;
     heard_ = {};
+    return usage;
   }
 
   void Heard(std::string_view piece) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
 #include <thread>
 
 #include "base/ids.h"
@@ -305,6 +306,86 @@ TEST_P(HttpModelTest, RemembersWhatAServerDoesNotTake) {
   ASSERT_TRUE(AskModel(**model).ok());
   EXPECT_EQ(Requests().size(), first + 1);
   EXPECT_EQ(GetInt(GetMember(Requests().back(), "body"), "max_tokens"), 4096);
+}
+
+// What a call asks to spend, and what it says that it spent.
+struct Purse {
+  std::vector<MostUse> asked;
+  int64_t reserved = 0;
+  Usage spent;
+  int allows = 100;
+
+  ModelProgress AsProgress() {
+    ModelProgress progress;
+    progress.may_spend = [this](const MostUse& most) {
+      if (static_cast<int>(asked.size()) == allows) return ModelFailure::kOutOfBudget;
+      asked.push_back(most);
+      reserved += most.tokens;
+      return ModelFailure::kNone;
+    };
+    progress.spent = [this](const MostUse& most, const Usage& used) {
+      reserved -= most.tokens;
+      spent = spent + used;
+      EXPECT_TRUE(most.tokens < 0 || used.total() <= most.tokens) << used.total();
+      EXPECT_TRUE(most.usd < 0 || used.cost_usd <= most.usd) << used.cost_usd;
+    };
+    return progress;
+  }
+};
+
+TEST_P(HttpModelTest, AsksBeforeEachRequestHowMuchItMaySpend) {
+  const Result<TempFolder> folder = TempFolder::Make("hone-prices");
+  const fs::path prices = folder->path() / "prices.json";
+  ASSERT_TRUE(WriteFileAtomic(prices, R"({"fake": {"input": 1, "output": 100, "cache_write": 2},)"
+                                      R"( "claude-fake": {"input": 1, "output": 100, "cache_write": 2}})")
+                  .ok());
+  // Refused once, cut off twice: each request asks for itself.
+  for (const auto& [scenario, requests] : std::map<std::string, size_t>{{"500:1", 2}, {"length", 3}}) {
+    SCOPED_TRACE(scenario);
+    HttpModelOptions options = Options(scenario);
+    options.max_output_tokens = 5000;
+    ASSERT_TRUE(options.prices.Override(prices).ok());
+    const Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+    ASSERT_TRUE((*model)->asks_before_it_spends());
+    const ModelRequest request{"seed", "You write kernels.", "Please write one.", "k", Deadline::After(30)};
+    Purse purse;
+    const ModelReply reply = (*model)->Ask(request, purse.AsProgress());
+    ASSERT_TRUE(reply.ok()) << reply.message;
+    ASSERT_EQ(purse.asked.size(), requests);
+    for (const MostUse& most : purse.asked) {
+      EXPECT_GT(most.tokens, 5000 + 1000);
+      EXPECT_LT(most.tokens, 5000 + 3000);
+      // The prompt at its dearest, the reply at its own price.
+      EXPECT_DOUBLE_EQ(most.usd, (static_cast<double>(most.tokens - 5000) * 2 + 5000 * 100) / 1e6);
+    }
+    EXPECT_EQ(purse.reserved, 0) << "nothing stays reserved";
+    EXPECT_EQ(purse.spent.total(), reply.usage.total());
+    EXPECT_DOUBLE_EQ(purse.spent.cost_usd, reply.usage.cost_usd);
+    EXPECT_GT(reply.usage.cost_usd, 0);
+
+    Purse empty;
+    empty.allows = 1;
+    const ModelReply refused = (*MakeHttpModel(Options(scenario)))->Ask(request, empty.AsProgress());
+    if (scenario == "length") {
+      EXPECT_EQ(refused.failure, ModelFailure::kOutOfBudget);
+      EXPECT_GT(refused.usage.total(), 0) << "the first part is paid";
+      EXPECT_EQ(empty.spent.total(), refused.usage.total());
+    }
+  }
+}
+
+TEST_P(HttpModelTest, KnowsTheMostOnlyWhereTheReplyHasALimitAndAPrice) {
+  const ModelRequest request{"seed", "You write kernels.", "Please write one.", "k", Deadline::After(30)};
+  Purse purse;
+  ASSERT_TRUE((*MakeHttpModel(Options("fine")))->Ask(request, purse.AsProgress()).ok());
+  // Anthropic's API takes no request without a limit.
+  EXPECT_EQ(purse.asked.at(0).tokens > 0, anthropic());
+  EXPECT_LT(purse.asked.at(0).usd, 0) << "nobody knows the price of this model";
+  HttpModelOptions options = Options("fine");
+  options.extra = {{"max_tokens", 700}};
+  ASSERT_TRUE((*MakeHttpModel(options))->Ask(request, purse.AsProgress()).ok());
+  EXPECT_GT(purse.asked.at(1).tokens, 1700);
+  EXPECT_LT(purse.asked.at(1).tokens, 3000) << "as the user set it";
 }
 
 TEST_P(HttpModelTest, LeavesOutStreamOptionsWhereTheyAreRefused) {

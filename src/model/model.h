@@ -41,6 +41,7 @@ enum class ModelFailure {
   kBadReply,        // answers came, none of them usable
   kDeclined,        // the model, or a filter before it, refused this prompt
   kOutOfTime,       // the request's deadline passed
+  kOutOfBudget,     // whoever asked may spend no more
   kCommandFailed,   // exec: the program ended with a failure or too late
   kExhausted,       // replay: no more recordings of this call type
   kNotOnRecord,     // a run that is walked again over its own record: it never came here
@@ -78,10 +79,21 @@ struct ModelReply {
   Error ToError() const;
 };
 
-// Called from the thread that called Ask. Both may be empty.
+// What one request can use at the most. Below 0: nobody knows.
+struct MostUse {
+  int64_t tokens = -1;
+  double usd = -1;
+};
+
+// Called from the thread that called Ask. All may be empty.
 struct ModelProgress {
   std::function<void(int64_t completion_tokens)> tokens;  // so far, estimated, of the whole call
   std::function<void(const std::string& note)> note;      // what is also put in notes, as it happens
+  // Before each request to a server, by models that ask before they spend: waits until it may be sent. If it
+  // may not, the failure says why, and the call ends with it. After kNone `spent` follows with what the
+  // request used. Called from several threads at once where a call is several requests.
+  std::function<ModelFailure(const MostUse& most)> may_spend;
+  std::function<void(const MostUse& most, const Usage& used)> spent;
 };
 
 class Model {
@@ -96,6 +108,9 @@ class Model {
   virtual ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress);
   // True if the reply depends on the order of calls. Such a model gets one call at a time.
   virtual bool order_matters() const { return false; }
+  // True if progress.may_spend is called before every request. Of other models a whole call is one request,
+  // and nobody knows what it will use.
+  virtual bool asks_before_it_spends() const { return false; }
   // On resume: this call was answered before the run was interrupted and will not be asked again.
   virtual void MarkAnswered(const std::string& call_type, const std::string& key);
 

@@ -146,6 +146,16 @@ std::optional<Price> PriceTable::Find(const std::string& model) const {
   return Find(model.substr(slash + 1));
 }
 
+std::optional<double> PriceTable::MostUsd(const std::string& model, int64_t prompt_tokens,
+                                          int64_t completion_tokens) const {
+  const std::optional<Price> price = Find(model);
+  if (!price) return std::nullopt;
+  const double input = std::max({price->input_usd, price->cached_usd, price->cache_write_usd});
+  return (static_cast<double>(prompt_tokens) * input +
+          static_cast<double>(completion_tokens) * price->output_usd) /
+         1e6;
+}
+
 void PriceTable::Charge(const std::string& model, Usage& usage) const {
   const std::optional<Price> price = Find(model);
   usage.price_known = price.has_value();

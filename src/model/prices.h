@@ -34,6 +34,9 @@ class PriceTable {
   // names: "gpt-5" is the price of gpt-5-2025-08-07 and not of gpt-5.7. A vendor before the name
   // ("openai/gpt-5") is passed over where nothing matches with it.
   std::optional<Price> Find(const std::string& model) const;
+  // What so many tokens cost at the most, whatever a cache does; nothing where the price is not known.
+  std::optional<double> MostUsd(const std::string& model, int64_t prompt_tokens,
+                                int64_t completion_tokens) const;
   // Fills cost_usd with its shares, and price_known.
   void Charge(const std::string& model, Usage& usage) const;
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kMostOfARun = 3;
 
-// The fastest of each kernel class, the fastest first. Only what beat or met PyTorch there is worth a
-// judgement here.
+// The fastest of each kernel class, the fastest first. What was right there is worth a judgement here,
+// whatever its speed was: another task or machine may give it another one.
 std::vector<CandidateRecord> WorthInheriting(std::vector<CandidateRecord> all) {
   std::stable_sort(all.begin(), all.end(),
                    [](const CandidateRecord& a, const CandidateRecord& b) { return a.vs_best > b.vs_best; });

@@ -7,9 +7,11 @@
 //   score = (p + sum w g) / (1 + sum w c),   w = 0.9^(steps ago)
 //
 // g is the gain of a step, ln(best after / best before); c its cost in calls; p what an operator is trusted
-// to gain before it was tried. Steps that are under way count with their cost and no gain. The weights forget
-// old steps, so an operator that paid nothing for a while comes back. The highest score wins; of operators
-// that have never been tried, the one with the highest p.
+// to gain before it was tried. What begins with files that work is trusted most. For restart and mend p is
+// multiplied by 2 (1 + right) / (2 + tried): so many new files, or repairs, came in the opening, and so many
+// of them were right. Steps that are under way count with their cost and no gain. The weights forget old
+// steps, so an operator that paid nothing for a while comes back. The highest score wins; of operators that
+// have never been tried, the one with the highest p.
 #pragma once
 
 #include <cstdint>

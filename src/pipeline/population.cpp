@@ -19,6 +19,8 @@ constexpr const char* kOperatorNames[] = {"improve", "combine", "restart", "mend
 constexpr double kLaunch_us = 2;
 // A kernel this near to its floor has little left.
 constexpr double kLittleLeft = 1.25;
+// What uses less of the device than this share of its peak is held back by something else.
+constexpr double kUsesMuch = 0.25;
 constexpr double kSpeedCounts = 4;
 constexpr size_t kElitesOfAKind = 2;
 constexpr double kCloseEnough = 0.2;
@@ -73,17 +75,55 @@ Operator OperatorFromName(const std::string& name) {
   return Operator::kRestart;
 }
 
-std::string KindOf(const CandidateRecord& candidate, const Json& card) {
+namespace {
+
+// Which of the two a profile sees at work: the averages over all kernels, by their share of the time.
+Bottleneck SeenBy(const KernelProfile& profile) {
+  double arithmetic = 0;
+  double memory = 0;
+  for (const KernelMetrics& kernel : profile.kernels) {
+    arithmetic += kernel.share * kernel.sm_percent;
+    memory += kernel.share * kernel.memory_percent;
+  }
+  if (std::max(arithmetic, memory) < 100 * kUsesMuch) return Bottleneck::kUnknown;
+  return arithmetic > memory ? Bottleneck::kArithmetic : Bottleneck::kMemory;
+}
+
+}  // namespace
+
+Bottleneck BottleneckOf(const CandidateRecord& candidate, const Json& card, const KernelProfile& profile) {
+  const double us = candidate.candidate_us;
+  const double floor_us = GetNumber(card, "floor_us");
+  if (us <= 0) return Bottleneck::kUnknown;
+  if (us < kLittleLeft * floor_us) return Bottleneck::kFloor;
   const Result<Json> record = ParseJson(candidate.json);
   const double launches =
       record.ok() && record->is_object() ? GetNumber(GetMember(*record, "launches"), "candidate") : 0;
-  const double us = candidate.candidate_us;
-  std::string kind = candidate.kernel_class.empty() ? "none" : candidate.kernel_class;
-  if (us > 0 && us < kLittleLeft * GetNumber(card, "floor_us"))
-    kind += ", near the floor";
-  else if (us > 0 && launches * kLaunch_us > us / 2)
-    kind += ", bound by launches";
-  return kind;
+  if (launches * kLaunch_us > us / 2) return Bottleneck::kLaunches;
+  if (!profile.kernels.empty()) return SeenBy(profile);
+  // Far above the floor neither of its two rates is what the time goes into.
+  if (floor_us < kUsesMuch * us) return Bottleneck::kUnknown;
+  const std::string bound = GetString(card, "floor_bound");
+  return bound == "arithmetic" ? Bottleneck::kArithmetic
+         : bound == "memory"   ? Bottleneck::kMemory
+                               : Bottleneck::kUnknown;
+}
+
+std::string KindOf(const CandidateRecord& candidate, const Json& card, const KernelProfile& profile) {
+  const std::string kernels = candidate.kernel_class.empty() ? "none" : candidate.kernel_class;
+  switch (BottleneckOf(candidate, card, profile)) {
+    case Bottleneck::kFloor:
+      return kernels + ", near the floor";
+    case Bottleneck::kLaunches:
+      return kernels + ", bound by launches";
+    case Bottleneck::kMemory:
+      return kernels + ", bound by memory";
+    case Bottleneck::kArithmetic:
+      return kernels + ", bound by arithmetic";
+    case Bottleneck::kUnknown:
+      break;
+  }
+  return kernels;
 }
 
 double Closeness(const CandidateRecord& candidate) {
@@ -97,12 +137,14 @@ double Closeness(const CandidateRecord& candidate) {
   return closeness;
 }
 
-ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card) {
+ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card,
+                       const KernelProfile& profile) {
   ArchiveMember member;
   member.key = candidate.key;
   member.parent = candidate.parent_key;
+  member.phase = candidate.phase;
   member.step = StepOf(candidate.key);
-  member.kind = KindOf(candidate, card);
+  member.kind = KindOf(candidate, card, profile);
   member.right = IsRight(candidate);
   member.vs_best = member.right ? candidate.vs_best : 0;
   member.closeness = Closeness(candidate);
@@ -146,7 +188,12 @@ double ParentWeight(const ArchiveMember& parent, const SearchArchive& archive) {
     ++used;
     paid += step.gain > 0 ? 1 : 0;
   }
-  return std::pow(SpeedShare(parent, BestOf(archive.members)), kSpeedCounts) * (1 + paid) / (1 + used);
+  const std::vector<const ArchiveMember*> parents = Parents(archive);
+  const auto of_its_kind = std::count_if(parents.begin(), parents.end(), [&](const ArchiveMember* one) {
+    return one->key != parent.key && one->kind == parent.kind;
+  });
+  return std::pow(SpeedShare(parent, BestOf(archive.members)), kSpeedCounts) * (1 + paid) / (1 + used) /
+         static_cast<double>(1 + of_its_kind);
 }
 
 std::vector<Weighted> Mendable(const SearchArchive& archive) {

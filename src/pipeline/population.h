@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/json_fwd.h"
+#include "evaluation/kernel_profile.h"
 #include "pipeline/run_options.h"
 #include "store/run_store.h"
 
@@ -30,20 +31,26 @@ Operator OperatorFromName(const std::string& name);
 struct ArchiveMember {
   std::string key;
   std::string parent;
+  std::string phase;
   int step = 0;      // that made it; 0: the opening
-  std::string kind;  // kernel class, and what bounds it: "gemm", "gemm, near the floor"
+  std::string kind;  // kernel class, and what bounds it: "gemm", "gemm, bound by memory"
   bool right = false;
   double vs_best = 0;
   double closeness = 0;  // of one that failed: how near it seems to working, 0 to 1
   bool tunable = false;
 };
 
-// `card` is the task's.
-std::string KindOf(const CandidateRecord& candidate, const Json& card);
+// What holds a candidate back, by its own figures where they tell, else by the task's floor. `card` is the
+// task's; `profile` is empty where nobody took one.
+enum class Bottleneck { kUnknown, kFloor, kLaunches, kMemory, kArithmetic };
+Bottleneck BottleneckOf(const CandidateRecord& candidate, const Json& card,
+                        const KernelProfile& profile = {});
+std::string KindOf(const CandidateRecord& candidate, const Json& card, const KernelProfile& profile = {});
 // By the reason of its verdict; for a wrong output also by how wrong it is. 0 for cheats and for what is
 // right.
 double Closeness(const CandidateRecord& candidate);
-ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card);
+ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card,
+                       const KernelProfile& profile = {});
 
 // What a step was, and what it came to.
 struct SearchStep {
@@ -70,7 +77,8 @@ double BestOf(const std::vector<ArchiveMember>& members);
 // Right members that may be parents: the two fastest of each kind, the fastest first.
 std::vector<const ArchiveMember*> Parents(const SearchArchive& archive);
 // How likely a parent is drawn: (v / v_best)^4 * (1 + paid) / (1 + used), where `used` counts the steps that
-// had it as a parent and `paid` those among them with a gain.
+// had it as a parent and `paid` those among them with a gain. Parents of one kind share this, so that a kind
+// with two of them is not drawn for that alone.
 double ParentWeight(const ArchiveMember& parent, const SearchArchive& archive);
 // Failed members that may be mended, with weights: what nobody mended yet and is close enough. Each attempt
 // in a row halves the closeness; the speed of what it was made from counts squared.

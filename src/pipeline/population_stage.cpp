@@ -31,6 +31,21 @@ std::string StepKey(int number) {
   return fmt::format("{}{}", kStepKeys, number);
 }
 
+// What a profiler said of candidates, by their keys, as far as a step before this one asked it. Records of
+// older versions do not say which step asked; there, kinds go without.
+std::map<std::string, KernelProfile> ProfilesBefore(int before_step,
+                                                    const std::vector<DecisionRecord>& decisions) {
+  std::map<std::string, KernelProfile> profiles;
+  for (const DecisionRecord& one : decisions) {
+    if (one.phase != "profile" || !StartsWith(one.key, kProfileKeys)) continue;
+    const Json json = ParsedOrEmpty(one.json);
+    const int64_t step = GetInt(json, "step", -1);
+    if (step < 0 || (before_step > 0 && step >= before_step)) continue;
+    profiles.emplace(one.key.substr(sizeof(kProfileKeys) - 1), KernelProfileFromJson(json));
+  }
+  return profiles;
+}
+
 SearchStep StepFrom(int number, const Json& choice) {
   SearchStep step;
   step.number = number;
@@ -107,13 +122,19 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
     if (one.phase == "zero" || !one.judged()) continue;
     if (before_step > 0 && StepOf(one.key) >= before_step) continue;
     const std::scoped_lock lock(members_mutex_);
-    // A member never changes, and reading all sources again at every step would take the square of the run.
-    auto known = members_.find(one.key);
+    // A member changes only when it is profiled, and reading all sources again at every step would take the
+    // square of the run.
+    const auto profile = profiles.find(one.key);
+    const std::string name = one.key + (profile == profiles.end() ? "" : " profiled");
+    auto known = members_.find(name);
     if (known == members_.end()) {
       HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> whole,
                             store.Candidate(recorder_.run().id, one.key));
       if (!whole) continue;
-      known = members_.emplace(one.key, MemberOf(*whole, options_, context_.card)).first;
+      known = members_
+                  .emplace(name, MemberOf(*whole, options_, context_.card,
+                                          profile == profiles.end() ? KernelProfile() : profile->second))
+                  .first;
     }
     archive.members.push_back(known->second);
   }
@@ -121,7 +142,6 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
             [](const ArchiveMember& a, const ArchiveMember& b) {
               return a.step != b.step ? a.step < b.step : a.key < b.key;
             });
-  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store.Decisions(recorder_.run().id));
   std::map<int, SearchStep> steps;
   for (const DecisionRecord& one : decisions) {
     const int number = StepOf(one.key);
@@ -135,6 +155,8 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
   }
   for (auto& [number, step] : steps) archive.steps.push_back(std::move(step));
   return archive;
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store.Decisions(recorder_.run().id));
+  const std::map<std::string, KernelProfile> profiles = ProfilesBefore(before_step, decisions);
 }
 
 // Decided once: what was written down holds, whatever came into the archive since.
@@ -193,7 +215,7 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
     inputs.verdict = VerdictFacts(parents[0]);
   }
   if (choice.op == Operator::kImprove) {
-    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parents.at(0)));
+    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parents.at(0), number));
     inputs.profile = ProfileFacts(profile);
   }
   if (parents.size() > 1) {
@@ -209,7 +231,7 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
 // a model restructures for.
 Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
   // A profile may be a reason. It is taken first, so that it is none only for those who come later.
-  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parent));
+  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parent, StepOf(key)));
   HONE_ASSIGN_OR_RETURN(const std::string why_not, WhyNotTunedNow(parent));
   if (!why_not.empty())
     return recorder_.Decide(key, "tuning", fmt::format("no tuning of {}: {}", parent.key, why_not));

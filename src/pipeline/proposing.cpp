@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "model/replies.h"
 #include "model/reply_check.h"
@@ -32,17 +34,40 @@ bool GoesOnBefore(const CandidateRecord& one, const CandidateRecord& other) {
 
 }  // namespace
 
-Status Spine::SpendOnModel() {
-  HONE_RETURN_IF_ERROR(MayGoOn());
-  const Budget& budget = options_.budget;
-  if (budget.tokens == 0 && budget.usd == 0) return Ok();
-  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
-  if (budget.tokens > 0 && usage.total() >= budget.tokens)
-    return StopRun("stopped", fmt::format("the budget of {} token{} is spent", budget.tokens,
-                                          budget.tokens == 1 ? "" : "s"));
-  if (budget.usd > 0 && usage.cost_usd >= budget.usd)
-    return StopRun("stopped", fmt::format("the budget of ${:g} is spent", budget.usd));
-  return Ok();
+// Of a model that does not ask before it spends nobody knows what it will use: its call is one request, which
+// waits until it is alone.
+ModelReply Spine::AskWithin(const ModelRequest& request, int replies, ModelProgress progress) {
+  // What was paid for is on record only if the call ends by itself, so one that has begun goes on although
+  // the run is about to stop.
+  std::atomic<bool> begun = false;
+  const auto enter = [&](const MostUse& most) {
+    const SpendGate::Answer answer = spend_gate_.Enter(request.key, most, [&] {
+      return Interrupted() || request.deadline.passed() || (!begun && !MayGoOn().ok());
+    });
+    begun = begun || answer == SpendGate::Answer::kGo;
+    if (answer == SpendGate::Answer::kGo) return ModelFailure::kNone;
+    if (answer == SpendGate::Answer::kSpent) return ModelFailure::kOutOfBudget;
+    return Interrupted() || !request.deadline.passed() ? ModelFailure::kInterrupted
+                                                       : ModelFailure::kOutOfTime;
+  };
+  const auto leave = [&](const MostUse& most, const Usage& used) {
+    spend_gate_.Leave(request.key, most, used);
+  };
+  const auto ask = [&] {
+    return replies > 1 ? model_->AskForSeveral(request, replies, progress) : model_->Ask(request, progress);
+  };
+  if (!spend_gate_.keeps_any()) return ask();
+  if (model_->asks_before_it_spends()) {
+    progress.may_spend = enter;
+    progress.spent = leave;
+    return ask();
+  }
+  ModelReply reply;
+  reply.failure = enter({});
+  if (!reply.ok()) return reply;
+  reply = ask();
+  leave({}, reply.usage);
+  return reply;
 }
 
 // Taken before the call, so that calls side by side never make one too many.
@@ -68,9 +93,9 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
       model_->MarkAnswered(inputs.call_type, ReplyKey(key, static_cast<int>(i + 1)));
     return reply;
   }
-  std::unique_lock<std::mutex> turn(model_turn_, std::defer_lock);
-  if (options_.budget.tokens > 0 || options_.budget.usd > 0) turn.lock();
-  HONE_RETURN_IF_ERROR(SpendOnModel());
+  HONE_RETURN_IF_ERROR(MayGoOn());
+  if (const std::string spent = spend_gate_.WhySpent(); !spent.empty())
+    return StopRun("stopped", spent).error();
   HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
   HONE_RETURN_IF_ERROR(ReserveCall());
   ModelRequest request;
@@ -84,10 +109,14 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   ModelProgress progress;
   progress.tokens = [&](int64_t tokens) { recorder_.Tokens(key, tokens); };
   progress.note = [&](const std::string& note) { recorder_.Say(fmt::format("{}: {}", key, note)); };
-  const ModelReply reply =
-      replies > 1 ? model_->AskForSeveral(request, replies, progress) : model_->Ask(request, progress);
+  const ModelReply reply = AskWithin(request, replies, progress);
   recorder_.Doing(key, "");
-  if (reply.failure == ModelFailure::kNotOnRecord || reply.failure == ModelFailure::kInterrupted) --calls_;
+  // It was refused before the first request, so there was no call.
+  const bool never_begun = reply.failure == ModelFailure::kOutOfBudget && reply.usage.total() == 0;
+  if (reply.failure == ModelFailure::kNotOnRecord || reply.failure == ModelFailure::kInterrupted ||
+      never_begun)
+    --calls_;
+  if (never_begun) return StopRun("stopped", spend_gate_.WhySpent()).error();
   if (reply.failure == ModelFailure::kNotOnRecord) return Error{ErrorKind::kNotFound, reply.message};
   CallRecord call;
   call.run_id = recorder_.run().id;
@@ -113,6 +142,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   if (reply.ok()) return reply;
   if (reply.failure == ModelFailure::kInterrupted) return StopRun("stopped", InterruptedWords()).error();
   if (reply.failure == ModelFailure::kOutOfTime) return StopOutOfTime();
+  if (reply.failure == ModelFailure::kOutOfBudget) return StopRun("stopped", spend_gate_.WhySpent()).error();
   if (StopsTheRun(reply.failure)) return StopRun("failed", reply.message).error();
   HONE_RETURN_IF_ERROR(
       recorder_.Decide("call:" + key, inputs.call_type, fmt::format("{}: {}", key, reply.message)));

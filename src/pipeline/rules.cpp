@@ -49,7 +49,7 @@ bool CompilesItsOwn(const CandidateRecord& candidate) {
 // What the profiler said of it, if it was asked.
 std::string WhyBusyAlready(const CandidateRecord& best, const std::vector<DecisionRecord>& decisions) {
   for (const DecisionRecord& decision : decisions)
-    if (decision.phase == "profile" && decision.key == "profile:" + best.key) {
+    if (decision.phase == "profile" && decision.key == kProfileKeys + best.key) {
       const Result<Json> json = ParseJson(decision.json);
       if (json.ok()) return WhyBusyAlready(KernelProfileFromJson(*json));
     }

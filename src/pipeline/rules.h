@@ -14,6 +14,8 @@ namespace hone {
 
 // What the keys of tuned candidates begin with.
 constexpr char kTuningKeys[] = "tune.";
+// And those of the decisions that hold what a profiler said of a candidate.
+constexpr char kProfileKeys[] = "profile:";
 // The stages of tuning, in order.
 constexpr const char* kTuningStages[] = {"grid", "block", "memory"};
 

@@ -46,7 +46,12 @@ void LosePlace(const std::string& record, CandidateRecord* winner) {
 
 Spine::Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task,
              RunOptions options)
-    : recorder_(recorder), judge_(judge), model_(model), task_(task), options_(std::move(options)) {}
+    : recorder_(recorder),
+      judge_(judge),
+      model_(model),
+      task_(task),
+      options_(std::move(options)),
+      spend_gate_(options_.budget) {}
 
 Result<RunEnd> Spine::Run() {
   if (options_.budget.minutes > 0)
@@ -349,6 +354,7 @@ Status Spine::MayGoOn() {
 Status Spine::CountEarlierSittings() {
   HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
   calls_ = static_cast<int>(usage.calls);
+  spend_gate_.Begin(usage.total(), usage.cost_usd);
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
                         recorder_.store().Candidates(recorder_.run().id));
   evaluations_ = static_cast<int>(std::count_if(all.begin(), all.end(), [](const CandidateRecord& one) {

@@ -27,6 +27,7 @@
 #include "pipeline/recorder.h"
 #include "pipeline/rules.h"
 #include "pipeline/run_options.h"
+#include "pipeline/spend_gate.h"
 
 namespace hone {
 
@@ -122,7 +123,8 @@ class Spine {
   Status SayWhereTimeWent();
   CandidateFile FileOf(const CandidateRecord& candidate) const;
   Result<QuickLook> Look(const std::string& key, const std::string& source);
-  Result<KernelProfile> Profile(const CandidateRecord& candidate);
+  // `step`: of the search, that asks for it; 0: the opening.
+  Result<KernelProfile> Profile(const CandidateRecord& candidate, int step = 0);
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;
@@ -130,8 +132,8 @@ class Spine {
   Result<std::optional<CandidateRecord>> BestBeforeTuning();
   // Before anything that costs: an Error once a budget is spent or the user pressed Ctrl-C.
   Status MayGoOn();
-  // Counts what calls have used so far; the caller holds the turn (model_turn_).
-  Status SpendOnModel();
+  // One call of the model, within the budget of tokens or money.
+  ModelReply AskWithin(const ModelRequest& request, int replies, ModelProgress progress);
   Status ReserveCall();
   Status ReserveEvaluation();
   bool EvaluationsSpent() const;
@@ -152,14 +154,13 @@ class Spine {
   const RunOptions options_;
   TaskContext context_;
   Deadline deadline_ = Deadline::Never();
-  std::map<std::string, ArchiveMember> members_;  // of the archive, by key; guarded by members_mutex_
+  std::map<std::string, ArchiveMember> members_;  // of the archive, by key and whether it
+                                                  // was profiled; guarded by members_mutex_
   std::mutex members_mutex_;
   // Made in all sittings, or reserved by a thread that works on one.
   std::atomic<int> evaluations_{0};
   std::atomic<int> calls_{0};
-  // What a call will use is not known before it ends. With a budget of tokens or money calls therefore take
-  // turns, so that only the one that crosses the budget can exceed it, however many seeds go side by side.
-  std::mutex model_turn_;
+  SpendGate spend_gate_;
   std::mutex stop_mutex_;
   std::string stop_status_;  // not empty: the run ends, with this status
   std::string stop_why_;

@@ -107,8 +107,9 @@ class RecordModel : public Model {
     // A failure that stopped the run then would stop other branches at any point now; here it ends its own.
     if (call->status != "answered") {
       const ModelFailure failure = FailureFromName(call->status);
-      reply.failure =
-          StopsTheRun(failure) || failure == ModelFailure::kOutOfTime ? ModelFailure::kBadReply : failure;
+      const bool stopped = StopsTheRun(failure) || failure == ModelFailure::kOutOfTime ||
+                           failure == ModelFailure::kOutOfBudget;
+      reply.failure = stopped ? ModelFailure::kBadReply : failure;
     }
     return reply;
   }

@@ -1,6 +1,6 @@
-"""The card's FLOPs against counts by hand: convolutions of every kind are computed by loops over their definition, which count the
-multiplications and must give PyTorch's own result; other products by their sizes. Each is counted twice, with PyTorch's formulas
-(torch.utils.flop_counter) and without, as on a torch that has none.
+"""Compares the card's FLOPs with counts by hand. Convolutions of every kind are computed by loops over their definition, which
+count the multiplications and must give PyTorch's own result. Other products are counted by their sizes. Each is counted twice,
+with PyTorch's formulas (torch.utils.flop_counter) and without, as on a torch that has none.
 
 Usage: card_flops_test.py [--tasks FOLDER]     (--tasks: prints the card's FLOPs of every task in a folder, nothing computed)
 Exit code 1 when a count is wrong, 77 without torch.
@@ -25,7 +25,7 @@ import hone_card
 import hone_flops
 
 failures, checked = [], 0
-warnings.simplefilter("ignore")  # PyTorch's own, about what it runs how
+warnings.simplefilter("ignore")  # PyTorch's own warnings
 
 
 class Call(nn.Module):
@@ -40,7 +40,7 @@ class Call(nn.Module):
 
 
 def expect(label, module, inputs, flops):
-    """The card counts `flops` with PyTorch's formulas and without."""
+    """Requires `flops` on the card, with PyTorch's formulas and without."""
     global checked
     for name, registry in (("flop_counter", hone_flops._registry()), ("own", {})):
         hone_flops._formulas[:] = [registry]
@@ -56,12 +56,13 @@ def places(extents):
 
 
 def convolve(x, w, out_shape, stride, padding, dilation, groups, transposed):
-    """(result, multiplications) by the definition, one at a time. Plain: every output takes every tap of its group, zeros beyond the
-    edge. Transposed: every input gives to every tap of its group; what falls beyond the edge of the output is dropped."""
+    """(result, multiplications) by the definition, one at a time. Plain: every output reads every tap of its group, with zeros
+    beyond the edge. Transposed: every input contributes to every tap of its group; values beyond the edge of the output are
+    dropped."""
     at = lambda tensor: dict(zip(places(tensor.shape), tensor.flatten().tolist()))
     values, weights, out, count = at(x), at(w), dict.fromkeys(places(out_shape), 0.0), 0
     per_in, per_out = x.shape[1] // groups, out_shape[1] // groups
-    # What a place meets, tap by tap, is the same for all channels.
+    # The positions that a tap reads are the same for all channels.
     meets = [(place, tap, tuple(p * s + t * d - q for p, s, t, d, q in zip(place, stride, tap, dilation, padding)))
              for place in places(x.shape[2:] if transposed else out_shape[2:]) for tap in places(w.shape[2:])]  # fmt: skip
     for sample, group, i, o in places((x.shape[0], groups, per_in, per_out)):
@@ -147,7 +148,7 @@ def check_recurrent():
     packed = nn.utils.rnn.pack_padded_sequence(torch.randn(4, 3, 6), [4, 2, 1])
     expect("GRU of a packed sequence", Call(lambda x, gru=nn.GRU(6, 5): gru(packed)[1]), [torch.zeros(1)], 2 * (4 + 2 + 1) * 3 * 5 * (6 + 5))
     expect("GRUCell", nn.GRUCell(6, 5), [torch.randn(3, 6)], 2 * 3 * 3 * 5 * (6 + 5))
-    # cuDNN's operator by its arguments: there may be no GPU here.
+    # Calls cuDNN's operator by its arguments, because there may be no GPU.
     if hasattr(torch.ops.aten, "_cudnn_rnn"):
         module, x = nn.GRU(6, 5, 2, bidirectional=True), torch.randn(4, 3, 6)
         call = (x, module._flat_weights, 4, None, torch.zeros(4, 3, 5), None, 3, 5, 0, 2, False, 0.0, False, True)
@@ -161,7 +162,7 @@ def check_recurrent():
 
 
 def print_tasks(folder):
-    """Fake tensors: shapes are followed, nothing is computed."""
+    """Uses fake tensors, which only propagate shapes."""
     import importlib.util
 
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -174,7 +175,7 @@ def print_tasks(folder):
                 spec.loader.exec_module(task)
                 card = hone_card.card(task.Model(*task.get_init_inputs()).eval(), task.get_inputs())
             print("%-70s %12.4g GFLOP" % (path.stem, card["flops"] / 1e9), flush=True)
-        except Exception as error:  # a task that does not work on fake tensors
+        except Exception as error:  # a task that does not work with fake tensors
             print("%-70s %s" % (path.stem, str(error).splitlines()[:1]), flush=True)
 
 

@@ -1,12 +1,12 @@
-"""Two replays written by hand, played with the real judge: one whose plan is sent back and whose candidates fail, and one that is tuned
-(kill_test.py plays it; what it must be is said here).
+"""Plays two hand-written replays with the real judge: one whose plan is sent back and whose candidates fail, and one that is tuned
+(kill_test.py plays it; its expected result is checked here).
 
 Usage: replay_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 
-Every other branch of the pipeline is walked without a judge: src/pipeline/spine_test.cpp has a case for each rule, and
-tests/golden/replay_golden_test.cpp plays recorded runs of the real judge again. Verdicts hold timings. On a busy machine a block of work takes
-as long as the scheduler likes, whatever the ratio; so tasks/slow_rows.py and the candidates for it wait (50 ms the task, 2 to 4 ms the fast
-ones) besides what they compute.
+Every other branch of the pipeline is tested without a judge: src/pipeline/spine_test.cpp has a case for each rule, and
+tests/golden/replay_golden_test.cpp replays recorded runs of the real judge. Verdicts contain timings. On a busy machine a block of work
+takes arbitrarily long, whatever the ratio. tasks/slow_rows.py and its candidates therefore also wait (50 ms for the task, 2 to 4 ms for the
+fast ones).
 """
 
 import csv
@@ -20,7 +20,7 @@ SMALL_GRU = ROOT / "tasks" / "small_gru.py"
 
 
 def play(house, name, *flags, task=SLOW_ROWS, code=ACCEPTED, words=()):
-    """The run that a replay leads to; its folder and its store have to agree about it."""
+    """Plays a replay and returns its run, whose folder and store must agree."""
     outcome = house.optimize(task, "replay:%s" % (HERE / "replays" / name), "--out", house.folder / "run", *flags)
     outcome.expect(code, *words)
     run = house.last()
@@ -66,8 +66,8 @@ def analysis_corrected(house):
 
 
 def check_staged_tuning(house, run):
-    """The run of replays/tuning: grid finds a better number by searching and becomes the best; block degrades and memory is wrong: both are
-    dropped. kill_test.py plays it, and goes on to kill it."""
+    """The run of replays/tuning: grid finds a better number by search and becomes the best; block degrades and memory is wrong, so both
+    are dropped. kill_test.py plays it and then kills it."""
     require_equal(run.status, "done", "status")
     house.integrity()
     check_folder(house, run)

@@ -21,7 +21,7 @@ from kill_test import check_folder
 from pipeline_house import ACCEPTED, INTERRUPTED, QUICK, SLOW_ROWS, Failed, main, require, require_equal, wait_for, waits
 
 CALLS = 7
-# Each reply is a function of its call's key and of the candidates that the prompt shows. Right candidates wait less than the task, by wide margins.
+# Each reply is a function of its call's key and of the candidates in the prompt. Right candidates wait less than the task, by wide margins.
 THINKER = r'''
 import json, re, sys
 
@@ -57,7 +57,7 @@ for line in sys.stdin:
 
 
 def story(run):
-    """What a disturbed run and an undisturbed one have in common: all but times, and where a verdict comes from."""
+    """What a disturbed run and an undisturbed one have in common: all but times and the sources of verdicts."""
     return {
         "status": run.status, "result": run.result, "outcome": run.outcome, "best": run.best_key, "vs_best": run.vs_best,
         "calls": {key: (row["call_type"], row["status"], row["reply"], row["completion_tokens"]) for key, row in run.calls.items()},
@@ -74,7 +74,7 @@ def step_of(key):
 
 
 def require_same(found, wanted):
-    """A verdict of a machine that was too busy to tell is not taken from the store: what was chosen after it may differ, and is left out."""
+    """An inconclusive verdict is not reused from the store. Choices after it may differ and are left out."""
     unsettled = [step_of(key) for key, row in found["candidates"].items() if row[4] == "inconclusive"]
     end = min(unsettled, default=CALLS + 1)
     for part in wanted:
@@ -89,14 +89,14 @@ def require_same(found, wanted):
 
 
 class Sitting:
-    """One disturbed run: its process, its rows, and what the server was asked."""
+    """One disturbed run: its process, its rows, and its requests to the server."""
 
     def __init__(self, house, server, rng, words):
         self.house, self.server, self.rng, self.words = house, server, rng, words
         self.out = house.folder / "disturbed"
         self.process = None
         self.kills = 0
-        self.known_before = []  # answered calls in the store, and the length of the server's log, at the end of each sitting
+        self.known_before = []  # answered calls in the store, and the length of the server's log, at the end of each session
 
     def begun(self):
         database = self.house.folder / "data" / "hone.db"
@@ -113,7 +113,7 @@ class Sitting:
         return sum(self.house.rows("SELECT count(*) AS n FROM call")[0].values()) + sum(self.house.rows("SELECT count(*) AS n FROM candidate WHERE verdict != ''")[0].values())
 
     def go_on_until(self, progress):
-        """Until there is so much, and up to two seconds more."""
+        """Waits until this progress is reached, and up to two seconds more."""
         wait_for("progress to %d" % progress, lambda: self.progress() >= progress, process=self.process)
         time.sleep(2 * self.rng.random())
 
@@ -123,7 +123,7 @@ class Sitting:
         self.known_before.append((answered, len(self.server.log())))
 
     def check_asked_once(self):
-        """What the store knew when a sitting ended was not asked again; else only what was on its way at a kill."""
+        """Requests that the store had answered when a session ended are not repeated; otherwise only those pending at a kill are."""
         asked = [entry["call_key"] for entry in self.server.log()]
         for answered, length in self.known_before:
             require_equal(sorted(answered & set(asked[length:])), [], "asked although the store had the reply")
@@ -147,7 +147,7 @@ def disturb(house, rng):
         words = ("optimize", SLOW_ROWS, "--proposer", "llm", "--model", "fake", "--api-base", server.base("program"), "--search", "population", *QUICK,
                  "--seeds", "2", "--repairs", "1", "--no-analysis", "--no-tuning", "--max-calls", CALLS, "--search-seed", 7, "-q")
         run = Sitting(house, server, rng, words)
-        # Two rows for each call at the most, and the last ones come too late to be killed at.
+        # Each call has at most two rows, and the last ones come too late for a kill.
         moments = sorted(rng.sample(range(2 * CALLS - 3), 3))
         signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGINT]
         rng.shuffle(signals)

@@ -1,5 +1,5 @@
-// The population search by the real Spine in a made-up world: killed at every step of its way and resumed it
-// has to end as if nothing had happened, budgets hold, and what was decided follows from the record.
+// Runs the population search with the real Spine in a simulated world. A search killed at any step and
+// resumed must end as if undisturbed, budgets must hold, and decisions must follow from the record.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ RunOptions Searching(int calls, int breadth) {
   return options;
 }
 
-// A run in a store of its own, which is open only while something is done with it.
+// A run in its own store, which is open only during an operation on it.
 class MadeUpRun {
  public:
   explicit MadeUpRun(const RunOptions& options) : folder_(*TempFolder::Make("hone-population-")) {
@@ -45,7 +45,7 @@ class MadeUpRun {
     return RunIn(*Open(), "run", heard_model, heard_judge, WatcherOf(listener));
   }
 
-  // All that was asked, made and decided, without times.
+  // All requests, candidates and decisions, without times.
   std::multiset<std::string> Rows() {
     const std::unique_ptr<RunStore> store = Open();
     const RunRecord run = *store->FindRun("run");
@@ -70,13 +70,13 @@ class MadeUpRun {
   const TempFolder folder_;
 };
 
-// How many steps are made side by side, and how far the moments are apart: at every one it would take longer
-// and say no more.
+// The number of parallel steps, and the distance between kills. Killing at every step would take longer
+// without testing more.
 struct Killing {
   int breadth;
   int calls;
   int stride;
-  int replies = 1;  // to a prompt
+  int replies = 1;  // per prompt
 };
 class KilledSearch : public testing::TestWithParam<Killing> {};
 
@@ -115,6 +115,14 @@ TEST(Population, UsesEveryKindOfStepAndNamesBothParents) {
   for (const char* phase : {"improve", "combine", "restart", "mend"}) EXPECT_GT(phases[phase], 0) << phase;
   EXPECT_EQ(store->Usage(record.id)->calls, 90);
 }
+  // A tuned candidate has the phase of its stage.
+  EXPECT_GT(phases["stage_grid"] + phases["stage_block"] + phases["stage_memory"], 0);
+  const std::vector<DecisionRecord> decisions = *store->Decisions(record.id);
+  std::map<std::string, int> steps;
+  for (const DecisionRecord& one : decisions)
+    if (StepOf(one.key) > 0 && !EndsWith(one.key, ".end"))
+      if (const Result<Json> json = ParseJson(one.json); json.ok()) ++steps[GetString(*json, "operator")];
+  for (const Operator op : kOperators) EXPECT_GT(steps[NameOf(op)], 0) << NameOf(op);
 
 TEST(Population, NoBudgetIsExceededByMoreThanACall) {
   for (const int breadth : {1, 4})
@@ -134,7 +142,7 @@ TEST(Population, NoBudgetIsExceededByMoreThanACall) {
     }
 }
 
-// Fails at one call of the first sitting, after it has thought about it.
+// Fails at one call of the first session, after some delay.
 class FailingModel : public WorldModel {
  public:
   FailingModel(const World& world, std::string begins) : WorldModel(world), begins_(std::move(begins)) {}
