@@ -46,6 +46,8 @@ class Option {
   Status Assign(const std::vector<std::string>& words);
   // The field's value: what the help shows as the default before the command line is read.
   std::string ValueText() const;
+  // Of a list, one by one.
+  std::vector<std::string> values() const;
 
   const std::vector<std::string>& names() const { return names_; }
   // "--quiet" of "-q,--quiet"; the name of a positional argument.

@@ -11,6 +11,7 @@
 #include "model/open_model.h"
 #include "pipeline/agent_program.h"
 #include "pipeline/model_roles.h"
+#include "pipeline/recorded_run.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
 #include "store/run_rows.h"
@@ -161,12 +162,10 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
            "Steps of the population search that are made side by side (default: 1 with a budget of calls, "
            "tokens or money, else 4)")
       .Between(0, 64);
-  command
-      .Add(
-          "--search-seed", &flags->search_seed,
-          "What the choices of the search and of tuning are drawn by; runs of two policies with one seed are "
-          "compared in pairs (0: drawn for each run)")
-      .AtLeast(0);
+  command.Add(
+      "--search-seed", &flags->search_seed,
+      "What the choices of the search and of tuning are drawn by; runs of two policies with one seed are "
+      "compared in pairs (0: drawn for each run)");
   command
       .Add("--seed-from", &flags->run.seed_from,
            "An earlier run whose best candidates are judged as seeds of this one; may be repeated")
@@ -364,6 +363,35 @@ void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
   flags->no_tuning = !options.tuning;
 }
 
+std::vector<std::string> FlagsFor(const RunOptions& options) {
+  OptimizeFlags flags;
+  Command command("optimize", "");
+  AddRunFlags(command, &flags);
+  std::vector<std::string> usual;
+  for (const Option& option : command.options()) usual.push_back(option.ValueText());
+  SetOptions(options, &flags);
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    // A value that looks like an option.
+    if (StartsWith(value, "-"))
+      words.push_back(name + "=" + value);
+    else
+      words.insert(words.end(), {name, value});
+  };
+  for (size_t i = 0; i < usual.size(); ++i) {
+    const Option& option = command.options()[i];
+    const std::string value = option.ValueText();
+    if (value == usual[i]) continue;
+    if (option.is_flag())
+      words.push_back(option.name());
+    else if (option.is_list())
+      for (const std::string& one : option.values()) add(option.name(), one);
+    else
+      add(option.name(), value);
+  }
+  return words;
+}
+
 Status CheckProposerOf(const RunOptions& options) {
   HONE_RETURN_IF_ERROR(CheckSearch(options));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
@@ -380,7 +408,10 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
     for (std::string& word : words) word = ShellWord(word);
     options.proposer = "agent:" + Join(words, " ");
   }
-  if (options.search_seed == 0) options.search_seed = RandomU64();
+  if (options.search_seed == 0) options.search_seed = RandomU64() >> 1;  // what a flag can hold
+  if (const std::string folder = ReplayFolder(options); !folder.empty() && options.search == "population") {
+    HONE_ASSIGN_OR_RETURN(options.follow, ReadRecordedSteps(folder));
+  }
   options.judge["target"] = session.target;  // what auto became stays what it was
   // A proposer or an earlier run that cannot be used is reported now, before anything is written.
   HONE_RETURN_IF_ERROR(CheckSearch(options));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "cli/common.h"
@@ -56,6 +57,9 @@ ModelFlags ModelFlagsFromJson(const Json& json);
 // The flags as a run keeps them, with absolute paths, and back.
 RunOptions OptionsOf(const OptimizeFlags& flags);
 void SetOptions(const RunOptions& options, OptimizeFlags* flags);
+// The flags that give these options, as words: "--seeds", "3", "--no-tuning". What is the default is left
+// out.
+std::vector<std::string> FlagsFor(const RunOptions& options);
 // An Error if the source of candidates cannot be used.
 Status CheckProposerOf(const RunOptions& options);
 

@@ -34,6 +34,7 @@ struct StepChoice {
   Operator op = Operator::kRestart;
   std::vector<std::string> parents;
   std::vector<OperatorScore> scores;
+  std::string left_out = {};  // why nothing is made in this step of a recording; empty: it is
 };
 
 // What each step gained for the operators: a step that mended a candidate shares its gain with the step that
@@ -41,6 +42,10 @@ struct StepChoice {
 std::vector<double> SharedGains(const SearchArchive& archive);
 std::vector<OperatorScore> ScoreOperators(const SearchArchive& archive, const RunOptions& options);
 StepChoice ChooseStep(const SearchArchive& archive, const RunOptions& options, int number);
+
+// The same for a step of a recording that is played back: what was chosen then. Left out if the verdicts of
+// this run do not allow it: a parent is not here, or does not work, or works although the step mends it.
+StepChoice FollowStep(const SearchArchive& archive, const RunOptions& options, const RecordedStep& step);
 
 // How many steps in a row, the last ones, brought no gain worth having (1%).
 int StepsWithoutGain(const SearchArchive& archive);
