@@ -26,7 +26,7 @@ struct PromptInputs {
   Json history;               // array of {"attempt", "what", "reason", "detail"}
   Json analysis;              // ToJson(AnalysisRecord), or null
   std::string first_message;  // said before everything else: why the last reply came back, what it is not
-  Json profile;               // object of metric to value, or null
+  Json profile;               // object of metric to value, "source": who says so; or null
   Json search;                // of a population search: see search_values.h; or null
   int seed_index = 0;
 };

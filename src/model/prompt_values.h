@@ -13,6 +13,12 @@ namespace hone {
 // Everything the templates name except the parts that are rendered first.
 Json PromptValues(const PromptInputs& inputs);
 
+// "3.2 times the floor", for people: no exponents.
+std::string TimesTheFloor(double us, double floor_us);
+// A line for each metric of a profile (PromptInputs::profile), and who says so.
+Json ProfileLines(const Json& profile);
+std::string ProfileSource(const Json& profile);
+
 // Returns the last `max_lines` lines and `max_bytes` bytes: the end of a traceback or a compiler's log says
 // what is wrong.
 std::string ClipToEnd(std::string_view text, size_t max_lines, size_t max_bytes);

@@ -24,7 +24,7 @@ class LoopWatch {
 
 enum class ReplyFault {
   kNone,
-  kCutOff,         // the length limit ended it before the file was complete
+  kCutOff,         // it ended before the file was complete
   kDeclined,       // it says that it will not do this
   kOtherLanguage,  // C++ or CUDA where a Python file was asked for
   kSeveralFiles,   // the file imports another one that stands beside it

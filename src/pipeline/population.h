@@ -30,6 +30,7 @@ Operator OperatorFromName(const std::string& name);
 struct ArchiveMember {
   std::string key;
   std::string parent;
+  std::string other_parent;
   int step = 0;      // that made it; 0: the opening
   std::string kind;  // kernel class, and what bounds it: "gemm", "gemm, near the floor"
   bool right = false;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "pipeline/prompt_facts.h"
+#include "pipeline/rules.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -35,6 +37,12 @@ Result<KernelProfile> Spine::Profile(const CandidateRecord& candidate) {
   HONE_RETURN_IF_ERROR(
       recorder_.Decide(key, "profile", fmt::format("{}: {}", candidate.key, text), ToJson(*profile)));
   return *profile;
+}
+
+Result<Json> Spine::ProfileForPrompt(const CandidateRecord& candidate) {
+  if (!IsRight(candidate)) return TimeFacts(candidate);
+  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(candidate));
+  return TimeFacts(candidate, profile);
 }
 
 }  // namespace hone

@@ -95,6 +95,8 @@ class Spine {
   Result<SearchArchive> ReadArchive(int before_step);
   Result<StepChoice> DecideStep(const SearchArchive& archive, int number);
   Status MakeStep(int number, const StepChoice& choice);
+  int FirstOfGroup(int number) const;
+  Result<Json> StepProfile(Operator op, const CandidateRecord& parent, int number);
   Status MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps);
   Status TuneStep(const std::string& key, const CandidateRecord& parent);
   Status EndStep(int number, const StepChoice& choice);
@@ -122,6 +124,8 @@ class Spine {
   CandidateFile FileOf(const CandidateRecord& candidate) const;
   Result<QuickLook> Look(const std::string& key, const std::string& source);
   Result<KernelProfile> Profile(const CandidateRecord& candidate);
+  // The same for prompts, or what the judge saw where there are no counters.
+  Result<Json> ProfileForPrompt(const CandidateRecord& candidate);
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;
