@@ -15,6 +15,9 @@ struct AlonePlan {
   double budget_s = 0.3;
 };
 
+// What is returned where a busy machine hid the time: a block of several calls took no longer than one call.
+// No call of a module takes as little.
+constexpr double kNoTimeSeenUs = 0.5;
 // Microseconds per call: the median over a few rounds. `like`: an answer, for its form.
 Result<double> TimeRungAlone(WorkerProcess& reference, TimedMemory memory, const TensorTree& like,
                              const AlonePlan& plan);

@@ -19,6 +19,9 @@ namespace hone {
 // where the timing is no evidence: too few rounds, void ones, wrong answers, PyTorch slowed down.
 std::optional<double> CompileBehind(const Timing& timing);
 
+// The least time of those rungs whose time was seen; 0 if there are none.
+double FastestSeenUs(const std::vector<Rung>& rungs);
+
 class Baselines {
  public:
   // `compile_record`: the file that keeps earlier timings of torch.compile.
