@@ -38,7 +38,8 @@ PromptInputs Gru(const std::string& call_type, const std::string& target) {
   inputs.device = *ParseJson(R"({"name": "NVIDIA H200", "sm": 132, "shared_memory_per_block": 232448,
     "registers": 65536, "l2": 62914560, "cuda": "13.0", "triton": "3.6.0", "torch": "2.11.0"})");
   if (target == "cpu")
-    inputs.device = *ParseJson(R"({"name": "EPYC", "cores": 2, "cpu_flags": "avx2 fma", "torch": "2.11.0"})");
+    inputs.device =
+        *ParseJson(R"({"name": "EPYC", "cores": 2, "cpu_flags": ["avx2", "fma"], "torch": "2.11.0"})");
   if (call_type == "seed") return inputs;
   inputs.candidate_source = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    ...\n";
   inputs.findings = *ParseJson(R"([
@@ -355,6 +356,9 @@ TEST(Prompt, SaysOneFigureWhereEagerIsTheBestOfPyTorch) {
   inputs.verdict["speedup"]["best_baseline"] = "tf32";
   EXPECT_TRUE(Contains(RenderPrompt(inputs)->user,
                        "- speed: 0.90x of eager, 0.80x of tf32, the best of PyTorch (20 us; best 16 us)\n"));
+  inputs.verdict["speedup"]["best_us"] = -669;
+  EXPECT_TRUE(Contains(RenderPrompt(inputs)->user, "0.80x of tf32, the best of PyTorch\n"))
+      << "a time below 0 is none";
 }
 
 TEST(Prompt, SaysWhatIsNotShownOfAVeryLongFile) {

@@ -22,6 +22,11 @@ constexpr size_t kMostNames = 8;
 constexpr char kProfileSource[] = "source";
 
 std::string Scalar(const Json& value) {
+  if (value.is_array()) {
+    std::vector<std::string> parts;
+    for (const Json& one : value) parts.push_back(Scalar(one));
+    return Join(parts, " ");
+  }
   if (value.is_string()) return ValidUtf8(value.str());
   if (value.is_number_float()) return HumanNumber(value.get<double>());
   return DumpJson(value);
@@ -163,7 +168,8 @@ Json VerdictValues(const Json& verdict, const Json& card) {
     std::string line = "speed: ";
     if (best != "eager") line += fmt::format("{:.2f}x of eager, ", GetNumber(speedup, "vs_eager"));
     line += fmt::format("{:.2f}x of {}, the best of PyTorch", GetNumber(speedup, "vs_best"), best);
-    if (GetNumber(speedup, "candidate_us") > 0)
+    // On a busy machine a difference of two blocks may come out negative.
+    if (GetNumber(speedup, "candidate_us") > 0 && GetNumber(speedup, "best_us") > 0)
       line += fmt::format(" ({}; best {})", HumanSeconds(GetNumber(speedup, "candidate_us") * 1e-6),
                           HumanSeconds(GetNumber(speedup, "best_us") * 1e-6));
     lines.push_back(line);

@@ -1,7 +1,9 @@
 """Records what prompt_golden_test.cpp plays: for each class of task a short run of `hone optimize` with the real judge on a CPU, over
 replies that are written down here. Of a run the context, the replies and the verdicts are kept; what names the machine is not.
 
-Usage: record_prompt_runs.py --hone BINARY [--only WORD]
+Usage: record_prompt_runs.py --hone BINARY [--only WORD] [--tries N]
+
+A run in which the machine was too busy for a verdict is made again, at most N times in all (3).
 
 Then: HONE_UPDATE_GOLDEN=1 build/release/tests/hone_prompt_golden_test, and read what changed in prompts/.
 """
@@ -260,6 +262,7 @@ RECORD = ("verdict", "kind", "reason", "detail", "speedup", "error", "gates", "l
 
 
 def record(hone, name):
+    """True if the judge settled every candidate."""
     replies, seeds = replies_of(name)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -293,19 +296,23 @@ def record(hone, name):
         kept["measurement"] = {"profile": (verdict.get("measurement") or {}).get("profile")}
         candidates.append({"key": key, "source": source, "record": kept})
         print("%s %s: %s, %s %s" % (name, key, verdict["verdict"], verdict["reason"], verdict.get("detail", "")[:100]), flush=True)
+    settled = all(one["record"]["verdict"] != "inconclusive" for one in candidates)
     story = {"task": TASKS[name], "seeds": seeds, "context": context, "replies": replies, "candidates": candidates}
     (HERE / "prompt_runs").mkdir(exist_ok=True)
     (HERE / "prompt_runs" / (name + ".json")).write_text(json.dumps(story, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    return settled
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hone", required=True)
     parser.add_argument("--only", default="")
+    parser.add_argument("--tries", type=int, default=3)
     options = parser.parse_args()
+    hone = str(pathlib.Path(options.hone).resolve())
     for name in TASKS:
-        if options.only in name:
-            record(str(pathlib.Path(options.hone).resolve()), name)
+        if options.only in name and not any(record(hone, name) for _ in range(options.tries)):
+            print("%s: the machine was too busy; the last run is kept" % name, flush=True)
 
 
 if __name__ == "__main__":
