@@ -1,5 +1,5 @@
 // The inputs of a prompt in the form that templates use: numbers with units, errors clipped to what helps,
-// fences that the text inside cannot close. Internal to prompt.cpp and its tests.
+// fences that the text inside cannot close. For the files that make prompts and the facts in them.
 #pragma once
 
 #include <string>
