@@ -100,6 +100,8 @@ constexpr ShapeCase kShapeCases[] = {
     {"operand_transposed_by_attribute", "r = tl.dot(x, w.T)", kTiles, "r = tl.dot(x, w)"},
     {"first_operand_transposed", "r = tl.dot(x.T, w)", "BM=32, BN=64, BK=128", "r = tl.dot(x, w)"},
     {"either_operand_may_be_transposed", "r = tl.dot(x, t)", kSquare, ""},
+    {"either_operand_and_no_use_tells",
+     "q = tl.dot(x, t)\n    r = tl.dot(x, w) + tl.sum(tl.sum(q, axis=0), axis=0)", kSquare, ""},
     {"the_accumulator_says_which", "r = tl.dot(x, t, tl.zeros((BM, BN), dtype=tl.float32))", kSquare,
      "r = tl.dot(x, tl.trans(t), tl.zeros("},
     {"neither_operand_fits", "r = tl.dot(x, tl.zeros((128, 128), dtype=tl.float32))", kTiles, ""},

@@ -102,6 +102,10 @@ TEST(MendWeights, WhatCouldBeEitherIsLeftAlone) {
                                            ParameterText("up_bias", "b"), ParameterText("down_bias", "b")},
                                           "\n")),
             "");
+  EXPECT_EQ(MendWeightsOf("self.fc = nn.Linear(a, b)",
+                          Join({ParameterText("w1", "b, a"), ParameterText("w2", "b, a")}, "\n")),
+            "")
+      << "both fit the one weight";
   EXPECT_EQ(
       MendWeightsOf("self.a_b = nn.Linear(a, b, bias=False)\nself.c = nn.Linear(a, b, bias=False)",
                     Join({ParameterText("a_b_weight", "b, a"), ParameterText("weight", "a, a + 1")}, "\n")),

@@ -191,6 +191,10 @@ std::string Option::ValueText() const {
   return std::visit(Writer(), field_);
 }
 
+std::vector<std::string> Option::values() const {
+  return is_list() ? *std::get<std::vector<std::string>*>(field_) : std::vector<std::string>();
+}
+
 Command::Command(std::string name, std::string summary)
     : name_(std::move(name)), summary_(std::move(summary)) {
   Add("-h,--help", std::monostate(), "Print this help and exit");

@@ -46,6 +46,8 @@ class Option {
   Status Assign(const std::vector<std::string>& words);
   // The field's value, which the help shows as the default before the command line is parsed.
   std::string ValueText() const;
+  // Of a list, one by one.
+  std::vector<std::string> values() const;
 
   const std::vector<std::string>& names() const { return names_; }
   // "--quiet" for "-q,--quiet", or the name of a positional argument.

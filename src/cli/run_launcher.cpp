@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/run_view.h"
 #include "pipeline/agent_program.h"
+#include "pipeline/recorded_run.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
 #include "store/run_rows.h"
@@ -233,6 +234,35 @@ void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
   flags->no_tuning = !options.tuning;
 }
 
+std::vector<std::string> FlagsFor(const RunOptions& options) {
+  OptimizeFlags flags;
+  Command command("optimize", "");
+  AddRunFlags(command, &flags);
+  std::vector<std::string> usual;
+  for (const Option& option : command.options()) usual.push_back(option.ValueText());
+  SetOptions(options, &flags);
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    // A value that looks like an option.
+    if (StartsWith(value, "-"))
+      words.push_back(name + "=" + value);
+    else
+      words.insert(words.end(), {name, value});
+  };
+  for (size_t i = 0; i < usual.size(); ++i) {
+    const Option& option = command.options()[i];
+    const std::string value = option.ValueText();
+    if (value == usual[i]) continue;
+    if (option.is_flag())
+      words.push_back(option.name());
+    else if (option.is_list())
+      for (const std::string& one : option.values()) add(option.name(), one);
+    else
+      add(option.name(), value);
+  }
+  return words;
+}
+
 Status CheckProposerOf(const RunOptions& options) {
   HONE_RETURN_IF_ERROR(CheckSearch(options));
   if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
@@ -250,7 +280,10 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
     for (std::string& word : words) word = ShellWord(word);
     options.proposer = "agent:" + Join(words, " ");
   }
-  if (options.search_seed == 0) options.search_seed = RandomU64();
+  if (options.search_seed == 0) options.search_seed = RandomU64() >> 1;  // what a flag can hold
+  if (const std::string folder = ReplayFolder(options); !folder.empty() && options.search == "population") {
+    HONE_ASSIGN_OR_RETURN(options.follow, ReadRecordedSteps(folder));
+  }
   options.judge["target"] = session.target;  // keeps the target that `auto` selected
   // Reports an unusable proposer or earlier run now, before anything is written.
   HONE_RETURN_IF_ERROR(CheckSearch(options));

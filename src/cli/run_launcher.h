@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "cli/common.h"
@@ -37,6 +38,8 @@ JudgeFlags JudgeFlagsFromJson(const Json& json);
 // Convert the flags to the options of a run, with absolute paths, and back.
 RunOptions OptionsOf(const OptimizeFlags& flags);
 void SetOptions(const RunOptions& options, OptimizeFlags* flags);
+// The flags that give these options, as words: "--seeds", "3", "--no-tuning". Leaves out default values.
+std::vector<std::string> FlagsFor(const RunOptions& options);
 // Returns an Error if the source of candidates cannot be used.
 Status CheckProposerOf(const RunOptions& options);
 

@@ -43,7 +43,7 @@ bool GotAsFar(const CandidateRecord& mended, const CandidateRecord& failed) {
 // fixes, but its requests and replies remain valid.
 Result<bool> Spine::WentOnFrom(const CandidateRecord& failed) {
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
-                        recorder_.store().Candidates(recorder_.run().id));
+                        recorder_.store().CandidateSummaries(recorder_.run().id));
   return std::any_of(all.begin(), all.end(), [&](const CandidateRecord& one) {
     return one.parent_key == failed.key || one.other_parent_key == failed.key;
   });

@@ -151,6 +151,25 @@ StepChoice ChooseStep(const SearchArchive& archive, const RunOptions& options, i
   return choice;
 }
 
+StepChoice FollowStep(const SearchArchive& archive, const RunOptions& options, const RecordedStep& step) {
+  StepChoice choice;
+  choice.op = OperatorFromName(step.op);
+  choice.parents = step.parents;
+  choice.scores = ScoreOperators(archive, options);
+  const size_t wanted = choice.op == Operator::kRestart ? 0 : choice.op == Operator::kCombine ? 2 : 1;
+  if (choice.parents.size() < wanted) choice.left_out = "the recording does not name its parents";
+  for (const std::string& key : choice.parents) {
+    const auto parent = std::find_if(archive.members.begin(), archive.members.end(),
+                                     [&](const ArchiveMember& one) { return one.key == key; });
+    if (!choice.left_out.empty()) break;
+    if (parent == archive.members.end())
+      choice.left_out = key + " is not in this run";
+    else if (parent->right == (choice.op == Operator::kMend))
+      choice.left_out = key + (parent->right ? " works here" : " does not work here");
+  }
+  return choice;
+}
+
 int StepsWithoutGain(const SearchArchive& archive) {
   int steps = 0;
   for (size_t i = archive.steps.size(); i-- > 0;) {

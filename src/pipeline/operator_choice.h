@@ -34,6 +34,7 @@ struct StepChoice {
   Operator op = Operator::kRestart;
   std::vector<std::string> parents;
   std::vector<OperatorScore> scores;
+  std::string left_out = {};  // why nothing is made in this step of a recording; empty: it is
 };
 
 // The gain of each step for the operators: a step that repaired a candidate shares its gain with the step
@@ -41,6 +42,10 @@ struct StepChoice {
 std::vector<double> SharedGains(const SearchArchive& archive);
 std::vector<OperatorScore> ScoreOperators(const SearchArchive& archive, const RunOptions& options);
 StepChoice ChooseStep(const SearchArchive& archive, const RunOptions& options, int number);
+
+// The same for a step of a recording that is played back: what was chosen then. Left out if the verdicts of
+// this run do not allow it: a parent is missing, or does not work, or works although the step mends it.
+StepChoice FollowStep(const SearchArchive& archive, const RunOptions& options, const RecordedStep& step);
 
 // The number of most recent consecutive steps without a gain of at least 1%.
 int StepsWithoutGain(const SearchArchive& archive);

@@ -65,15 +65,33 @@ void TakeEnd(const Json& end, SearchStep* step) {
 }
 
 std::string ChoiceText(int number, const StepChoice& choice) {
-  return fmt::format("{}: {}{}", StepKey(number), NameOf(choice.op),
-                     choice.parents.empty() ? "" : " " + Join(choice.parents, " and "));
+  return fmt::format("{}: {}{}{}", StepKey(number), NameOf(choice.op),
+                     choice.parents.empty() ? "" : " " + Join(choice.parents, " and "),
+                     choice.left_out.empty() ? "" : ", as recorded, is left out: " + choice.left_out);
 }
 
 Json ChoiceJson(const StepChoice& choice) {
   Json scores = Json::object();
   for (const OperatorScore& one : choice.scores)
     scores[NameOf(one.op)] = {{"score", one.score}, {"steps", one.steps}, {"possible", one.possible}};
-  return {{"operator", NameOf(choice.op)}, {"parents", choice.parents}, {"scores", scores}};
+  Json json = {{"operator", NameOf(choice.op)}, {"parents", choice.parents}, {"scores", scores}};
+  if (!choice.left_out.empty()) json["left_out"] = choice.left_out;
+  return json;
+}
+
+// Why the steps of a recording end here; empty while one is to come. A recording may lack numbers: a run that
+// was stopped had chosen steps that came to nothing.
+std::string WhyFollowingEnds(const std::vector<RecordedStep>& follow, int next,
+                             const std::vector<DecisionRecord>& decisions) {
+  if (next <= follow.back().number) return "";
+  std::vector<std::string> left_out;
+  for (const DecisionRecord& one : decisions)
+    if (StepOf(one.key) > 0 && !GetString(ParsedOrEmpty(one.json), "left_out").empty())
+      left_out.push_back(one.key);
+  const std::string all = fmt::format("all {} steps of the recording were followed", follow.size());
+  return left_out.empty() ? all
+                          : fmt::format("of {} steps of the recording {} could not be followed: {}",
+                                        follow.size(), left_out.size(), Join(left_out, ", "));
 }
 
 }  // namespace
@@ -93,17 +111,25 @@ Status Spine::Population() {
   const int breadth = std::max(1, options_.breadth);
   for (int first = 1;; first += breadth) {
     HONE_ASSIGN_OR_RETURN(SearchArchive archive, ReadArchive(first));
-    const std::string why = WhySearchEnds(archive, options_);
+    std::string why;
+    if (options_.follow.empty()) {
+      why = WhySearchEnds(archive, options_);
+    } else {
+      HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
+                            recorder_.store().Decisions(recorder_.run().id));
+      why = WhyFollowingEnds(options_.follow, first, decisions);
+    }
     if (!why.empty()) return recorder_.Decide("search", "search", "the search ends: " + why);
     std::vector<std::pair<int, StepChoice>> open, group;
     for (int number = first; number < first + breadth; ++number) {
+      if (!options_.follow.empty() && RecordedAs(number) == nullptr) continue;
       HONE_ASSIGN_OR_RETURN(StepChoice choice, DecideStep(archive, number));
       SearchStep pending;
       pending.number = number;
       pending.op = choice.op;
       pending.parents = choice.parents;
       archive.steps.push_back(pending);
-      if (!ended(number)) open.emplace_back(number, choice);
+      if (!ended(number) && choice.left_out.empty()) open.emplace_back(number, choice);
       group.emplace_back(number, std::move(choice));
     }
     HONE_RETURN_IF_ERROR(MakeSteps(open));
@@ -112,12 +138,20 @@ Status Spine::Population() {
   }
 }
 
+const RecordedStep* Spine::RecordedAs(int number) const {
+  for (const RecordedStep& step : options_.follow)
+    if (step.number == number) return &step;
+  return nullptr;
+}
+
 // The archive when step `before_step` is chosen; 0: all of it. Sorted by steps and keys, because parallel
 // steps reach the store in any order.
 Result<SearchArchive> Spine::ReadArchive(int before_step) {
   RunStore& store = recorder_.store();
   SearchArchive archive;
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all, store.CandidateSummaries(recorder_.run().id));
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store.Decisions(recorder_.run().id));
+  const std::map<std::string, KernelProfile> profiles = ProfilesBefore(before_step, decisions);
   for (const CandidateRecord& one : all) {
     if (one.phase == "zero" || !one.judged()) continue;
     if (before_step > 0 && StepOf(one.key) >= before_step) continue;
@@ -155,8 +189,6 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
   }
   for (auto& [number, step] : steps) archive.steps.push_back(std::move(step));
   return archive;
-  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store.Decisions(recorder_.run().id));
-  const std::map<std::string, KernelProfile> profiles = ProfilesBefore(before_step, decisions);
 }
 
 // A recorded choice is final, whatever has entered the archive since.
@@ -164,10 +196,13 @@ Result<StepChoice> Spine::DecideStep(const SearchArchive& archive, int number) {
   HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> taken,
                         recorder_.store().Decision(recorder_.run().id, StepKey(number)));
   if (taken) {
-    const SearchStep step = StepFrom(number, ParsedOrEmpty(taken->json));
-    return StepChoice{step.op, step.parents, {}};
+    const Json json = ParsedOrEmpty(taken->json);
+    const SearchStep step = StepFrom(number, json);
+    return StepChoice{step.op, step.parents, {}, GetString(json, "left_out")};
   }
-  StepChoice choice = ChooseStep(archive, options_, number);
+  const RecordedStep* recorded = RecordedAs(number);
+  StepChoice choice =
+      recorded != nullptr ? FollowStep(archive, options_, *recorded) : ChooseStep(archive, options_, number);
   HONE_RETURN_IF_ERROR(
       recorder_.Decide(StepKey(number), "search", ChoiceText(number, choice), ChoiceJson(choice)));
   return choice;
@@ -288,7 +323,9 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
   const double best_before = BestOf(before.members);
   const double best_after = BestOf(after.members);
   std::string text = StepKey(number) + ": ";
-  if (made == nullptr)
+  if (!choice.left_out.empty())
+    text += "nothing was made";
+  else if (made == nullptr)
     text += "no candidate came";
   else if (!made->right)
     text += made->key + " does not work";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/ids.h"
 #include "base/text.h"
@@ -39,7 +40,7 @@ std::vector<TarMember> Members(const RunArchive& archive) {
   return members;
 }
 
-// Values that no file may contain: keys in this environment, and the key that the run used.
+// Values that no file may contain: keys in this environment, and the keys that the run used.
 std::vector<std::pair<std::string, std::string>> Secrets(const Json& run) {
   constexpr size_t kShortest = 12;  // shorter values such as "none" or "ollama" are not secrets
   std::vector<std::pair<std::string, std::string>> secrets;
@@ -49,16 +50,19 @@ std::vector<std::pair<std::string, std::string>> Secrets(const Json& run) {
   const Result<Json> parsed = ParseJson(GetString(run, "options"));
   const Json options = parsed.ok() ? *parsed : Json();
   const Json& model = GetMember(options, "model");
-  const std::string variable = GetString(model, "api_key_env");
+  const std::set<std::string> variables = {GetString(model, "api_key_env"),
+                                           GetString(model, "api_key_env_repair")};
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string name(text.substr(0, equals));
-    if (name == variable || EndsWith(name, "_API_KEY")) add(name, std::string(text.substr(equals + 1)));
+    if (variables.count(name) != 0 || EndsWith(name, "_API_KEY"))
+      add(name, std::string(text.substr(equals + 1)));
   }
-  const std::string file = GetString(model, "api_key_file");
-  if (!file.empty()) {
+  for (const char* field : {"api_key_file", "api_key_file_repair"}) {
+    const std::string file = GetString(model, field);
+    if (file.empty()) continue;
     const Result<std::string> key = ReadFile(file, 64u << 10);
     if (key.ok()) add(file, std::string(Trim(*key)));
   }

@@ -200,6 +200,24 @@ TEST_F(RunArchiveTest, AKeyDoesNotGoIntoAnArchive) {
   EXPECT_THAT(bytes.error().message, testing::Not(HasSubstr("sk-1234")));
 }
 
+TEST_F(RunArchiveTest, NeitherDoesTheKeyOfTheModelForRepairs) {
+  RunRecord run = Make("20260131_a");
+  ASSERT_TRUE(here_->AddConsole(run.id, "the server said sk-123456789abcdef").ok());
+  const fs::path file = folder_.path() / "second_key";
+  ASSERT_TRUE(WriteFileAtomic(file, "sk-123456789abcdef\n").ok());
+  const std::string by_file = DumpJson(Json{{"model", {{"api_key_file_repair", file.string()}}}});
+  setenv("HONE_TEST_SECOND", "sk-123456789abcdef", 1);
+  for (const std::string& options :
+       {std::string(R"({"model":{"api_key_env_repair":"HONE_TEST_SECOND"}})"), by_file}) {
+    run.options = options;
+    ASSERT_TRUE(here_->UpdateRun(run).ok());
+    const Result<std::string> bytes = Packed(*here_, run);
+    ASSERT_FALSE(bytes.ok()) << options;
+    EXPECT_THAT(bytes.error().message, testing::Not(HasSubstr("sk-1234")));
+  }
+  unsetenv("HONE_TEST_SECOND");
+}
+
 TEST_F(RunArchiveTest, HostileArchivesAreRefusedBeforeAnythingIsWritten) {
   const RunRecord run = Make("20260131_a");
   using Change = std::function<void(std::vector<TarMember>&, Json&)>;

@@ -19,6 +19,13 @@ struct Budget {
   int calls = 0;
 };
 
+// A step of a population search as another run took it.
+struct RecordedStep {
+  int number = 0;
+  std::string op;  // "improve", ...
+  std::vector<std::string> parents;
+};
+
 struct RunOptions {
   std::string proposer = "expert";  // "expert", "llm", "replay:DIR", "exec:CMD", "agent:CMD", "import", or
                                     // "expert+" and one of the three models
@@ -39,6 +46,7 @@ struct RunOptions {
   double agent_minutes = 30;           // time limit of an agent over all sessions
   std::vector<std::string> files;      // for the proposer "import": files to judge unchanged
   uint64_t search_seed = 0;
+  std::vector<RecordedStep> follow;  // of a recording that is played back: taken instead of choosing
   Budget budget;
   Json model = Json::object();  // settings of a language model from the command line; never a key
   Json judge = Json::object();  // settings of the judge from the command line
@@ -50,6 +58,8 @@ bool ExpertBesideModel(const RunOptions& options);
 // "llm", "replay:DIR" or "exec:CMD"; empty without a model.
 std::string ModelPartOf(const RunOptions& options);
 
+Json ToJson(const RecordedStep& step);
+RecordedStep RecordedStepFrom(const Json& json);
 Json ToJson(const RunOptions& options);
 RunOptions RunOptionsFromJson(const Json& json);
 

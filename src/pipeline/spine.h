@@ -95,6 +95,8 @@ class Spine {
 
   // The search after the opening (population_stage.cpp).
   Result<SearchArchive> ReadArchive(int before_step);
+  // Null where no recording is followed, or it has no such step.
+  const RecordedStep* RecordedAs(int number) const;
   Result<StepChoice> DecideStep(const SearchArchive& archive, int number);
   Status MakeStep(int number, const StepChoice& choice);
   Status MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps);

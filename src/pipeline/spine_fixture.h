@@ -103,8 +103,9 @@ class FakeJudge : public CandidateJudge {
     // The verdict after repair, which adds a missing import.
     const bool mended =
         Contains(candidate.source, "import math\n") && Contains(candidate.source, "# mended: ");
-    const std::vector<std::string> fate =
-        Split(After(candidate.source, mended ? "# mended: " : "# fate: "), ' ');
+    std::string written = After(candidate.source, mended ? "# mended: " : "# fate: ");
+    if (written.empty()) written = of_others;
+    const std::vector<std::string> fate = Split(written, ' ');
     const std::string& word = fate[0];
     const double speed = fate.size() > 1 ? std::stod(fate[1]) : 0;
     out.verdict.verdict = word == "accepted" || word == "no_difference" ? word : "rejected";
@@ -151,6 +152,7 @@ class FakeJudge : public CandidateJudge {
   std::vector<bool> chosen;
   Deadline end = Deadline::Never();
   std::string hangs_in;
+  std::string of_others;  // the fate of files in which none is written: those of the expert
   int pause_ms = 0;
   std::mutex mutex;
   Json modules = Json::object();

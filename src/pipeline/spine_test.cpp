@@ -185,6 +185,46 @@ TEST_F(SpineTest, TheExpertsCandidatesComeBeforeTheModels) {
   EXPECT_THAT(prompt, testing::HasSubstr("floor"));
 }
 
+TEST_F(SpineTest, AModelImprovesAFileOfTheExpertAndSeesItsSpeedAndItsFloor) {
+  options_.proposer = "expert+replay:x";
+  options_.search = "population";
+  options_.seeds = 0;
+  options_.patience = 1;
+  judge_.of_others = "accepted 1.6";
+  Reply("improve", CandidateText("accepted 3.0"));
+  EXPECT_EQ(Run().best->key, "gen1.improve");
+  const CandidateRecord made = *(*store_->Candidate(run_.id, "gen1.improve"));
+  const CandidateRecord parent = *(*store_->Candidate(run_.id, made.parent_key));
+  EXPECT_EQ(parent.phase, "expert");
+  const std::string prompt = (*store_->Call(run_.id, "gen1.improve"))->prompt;
+  EXPECT_THAT(prompt, testing::HasSubstr(std::string(Trim(parent.source))));
+  EXPECT_THAT(prompt, testing::HasSubstr("1.60x of the best PyTorch baseline"));
+  EXPECT_THAT(prompt, testing::HasSubstr("1 us, this candidate takes 62.5 us"));
+}
+
+TEST_F(SpineTest, WhatAProfileShowsIsTheKindOfACandidateFromTheNextStepOn) {
+  options_.search = "population";
+  options_.patience = 4;
+  judge_.device = "cuda";
+  judge_.sm_percent = 70;
+  Reply("seed", CandidateText("accepted 2.0"));
+  for (int i = 0; i < 4; ++i) Reply("improve", CandidateText("accepted 1.9", fmt::format("# {}\n", i)));
+  for (const char* type : {"restart", "combine"})
+    for (int i = 0; i < 2; ++i) Reply(type, CandidateText("accepted 1.8", fmt::format("# {} {}\n", type, i)));
+  Run();
+  const auto told = [&](const std::string& key) {
+    const std::optional<CallRecord> call = *store_->Call(run_.id, key);
+    return call && testing::Value(call->prompt, testing::HasSubstr("bound by arithmetic"));
+  };
+  EXPECT_FALSE(told("gen1.improve")) << "it was profiled for this step";
+  int later = 0;
+  const std::vector<CallRecord> calls = *store_->Calls(run_.id);
+  for (const CallRecord& one : calls) later += StepOf(one.key) > 1 && told(one.key) ? 1 : 0;
+  EXPECT_GT(later, 0) << "the seed is one of the others by then";
+  const Result<Json> profile = ParseJson((*store_->Decision(run_.id, "profile:seed0"))->json);
+  EXPECT_EQ(GetInt(*profile, "step"), 1);
+}
+
 TEST_F(SpineTest, ABudgetOfCallsIsNeverExceeded) {
   options_.budget.calls = 3;
   options_.seeds = 5;

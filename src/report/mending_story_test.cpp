@@ -86,7 +86,7 @@ TEST(MendingStory, WithoutRepairsNoCallWasSpared) {
 TEST(MendingStory, StandsInEveryReportOfTheRun) {
   const MendedRun run;
   EXPECT_THAT(RunText(run.story(), kOneLine, false),
-              HasSubstr("repair: 5 candidates mended, 4 of them right"));
+              HasSubstr("mechanically: 5 candidates mended, 4 of them right"));
   EXPECT_THAT(RunHtml({run.story(), {}}), HasSubstr("5 candidates mended, 4 of them right"));
   EXPECT_THAT(RunMarkdown({run.story(), {}}), HasSubstr("Mechanical repair: 5 candidates mended"));
   const Explanation told = Explain(run.story());

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -56,13 +57,14 @@ def exported_and_replayed(house):
     house.optimize(SMALL_SOFTMAX, "exec:%s %s %s %s" % (sys.executable, script, folder, log), *flags, "--out", house.folder / "first").expect(REJECTED)
     first = house.last()
     recorded = house.folder / "recorded"
-    house.run("export-replay", first.name, recorded).expect(ACCEPTED, "replay:")
+    printed = house.run("export-replay", first.name, recorded).expect(ACCEPTED, "to replay them: hone optimize ").out
     names = sorted(path.name for path in recorded.glob("*.txt"))
     require_equal(len(names), len(first.calls), "files")
     require(names[0][:4] == "001_" and all(name[4:-4] in {row["call_type"] for row in first.calls.values()} for name in names), "names: %s" % names)
     require_equal({c["key"] for c in json.loads((recorded / "index.json").read_text())["calls"]}, set(first.calls), "index.json")
     house.run("export-replay", first.name, recorded).expect(USAGE, "not an empty folder")
-    house.optimize(SMALL_SOFTMAX, "replay:%s" % recorded, *flags, "--out", house.folder / "second").expect(REJECTED)
+    # As it is printed: it has every option that decides what a run asks.
+    house.run(*shlex.split(printed.split("to replay them: hone ")[1].splitlines()[0]), "--out", house.folder / "second").expect(REJECTED)
     second = house.last()
     require_equal({k: row["reply"] for k, row in second.calls.items()}, {k: row["reply"] for k, row in first.calls.items()}, "calls")
     require_equal({k: row["source"] for k, row in second.candidates.items()}, {k: row["source"] for k, row in first.candidates.items()}, "candidates")

@@ -18,7 +18,7 @@ import sys
 import time
 
 from kill_test import check_folder
-from pipeline_house import ACCEPTED, INTERRUPTED, QUICK, SLOW_ROWS, Failed, main, require, require_equal, wait_for, waits
+from pipeline_house import ACCEPTED, INTERRUPTED, QUICK, SLOW_ROWS, Failed, main, require, require_equal, timed, wait_for, waits
 
 CALLS = 7
 # Each reply is a function of its call's key and of the candidates in the prompt. Right candidates wait less than the task, by wide margins.
@@ -181,7 +181,71 @@ def disturb(house, rng):
     house.integrity()
 
 
-CASES = [disturbed_search]
+# None of the expert's rules knows that a sum needs no order.
+SORTED_SUM = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.tanh(torch.sort(x, dim=1).values.mean(dim=1))
+
+
+def get_inputs():
+    return [torch.randn(512, 2048)]
+
+
+def get_init_inputs():
+    return []
+"""
+UNSORTED = r'''
+import os, pathlib, sys
+
+pathlib.Path(sys.argv[1], os.environ["HONE_CALL_KEY"]).write_text(sys.stdin.read())
+print("""The order does not matter to a mean.
+```python
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.tanh(x.mean(dim=1))
+```
+""")
+'''
+
+
+@timed
+def expert_improved(house):
+    """expert+exec: a program improves a file of the expert, and its prompt has the file, its measured speed and its floor"""
+    task, asked = house.write("sorted_sum.py", SORTED_SUM), house.folder / "asked"
+    asked.mkdir()
+    program = shlex.join([sys.executable, str(house.write("thinker.py", UNSORTED)), str(asked)])
+    outcome = house.optimize(task, "expert+exec:" + program, "--seeds", "0", "--max-calls", "1", "--no-tuning", "--search-seed", "3",
+                             "--out", house.folder / "run")
+    run = house.last()
+    require_equal([key for key in run.calls], ["gen1.improve"], "calls")
+    made = run.candidates["gen1.improve"]
+    parent = run.candidates[made["parent_key"]]
+    require_equal(parent["phase"], "expert", "what was improved")
+    if made["verdict"] == "inconclusive":
+        # Its estimate is on record all the same, and is compared below.
+        print("     the machine was too busy for a verdict on %.2fx" % made["vs_best"], flush=True)
+    else:
+        outcome.expect(ACCEPTED, "the budget of 1 call is spent")
+        require_equal((run.best_key, made["verdict"]), ("gen1.improve", "accepted"), "the best")
+    require(made["vs_best"] > 2 * parent["vs_best"] > 0, "%.2f is no improvement of %.2f" % (made["vs_best"], parent["vs_best"]))
+    prompt = (asked / "gen1.improve").read_text()
+    require(parent["source"].strip() in prompt, "the prompt does not show the file")
+    require("%.2fx of the best PyTorch baseline" % parent["vs_best"] in prompt, "the prompt does not tell the speed of %s" % made["parent_key"])
+    # A machine that is too busy leaves a ratio and no time of the candidate.
+    takes = "" if parent["candidate_us"] == 0 else r", this candidate takes [\d.]+ [mu]?s"
+    require(re.search(r"the floor of this device is [\d.]+ [mu]?s" + takes + r"\)", prompt), "the prompt does not tell the floor: %s" % re.findall(".*floor.*", prompt))
+
+
+CASES = [disturbed_search, expert_improved]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))

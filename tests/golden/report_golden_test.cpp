@@ -11,6 +11,7 @@
 #include "report/comparison.h"
 #include "report/counterfactual.h"
 #include "report/explanation_words.h"
+#include "report/html_report.h"
 #include "report/record_facts.h"
 #include "report/record_walk.h"
 #include "store/record_io.h"
@@ -90,6 +91,13 @@ TEST_P(FrozenRun, FollowsFromItsOwnOptions) {
 
 INSTANTIATE_TEST_SUITE_P(Reports, FrozenRun, testing::ValuesIn(FrozenRuns()),
                          [](const auto& info) { return info.param; });
+
+// What `hone show --verbose` and `hone report --md` print of operators, parents, repairs and cost.
+TEST(FrozenRuns, ASearchIsShownTheSameWayAgain) {
+  const RunStory story = ReadFrozen("population");
+  ExpectGolden("population.show.txt", RunText(story, Style(false), true));
+  ExpectGolden("population.report.md", RunMarkdown({story, story.calls}));
+}
 
 TEST(FrozenRuns, AreComparedTheSameWayAgain) {
   std::vector<RunStory> stories = {ReadFrozen("algorithm_fails"), ReadFrozen("algorithm_wins")};
