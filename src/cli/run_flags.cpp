@@ -1,4 +1,5 @@
 // The flags of a run as values that a record holds, and back: as JSON, and as the words of a command line.
+// Those of models are in model_flags.cpp.
 #include "base/text.h"
 #include "cli/run_launcher.h"
 
@@ -42,40 +43,6 @@ JudgeFlags JudgeFlagsFromJson(const Json& json) {
   flags.error_factor = GetNumber(json, "error_factor", flags.error_factor);
   flags.allow_blind = GetBool(json, "allow_blind");
   flags.build_timeout_s = GetNumber(json, "build_timeout_s", flags.build_timeout_s);
-  return flags;
-}
-
-Json ToJson(const ModelFlags& flags) {
-  return {{"model", flags.model},
-          {"model_repair", flags.model_repair},
-          {"api_base_repair", flags.api_base_repair},
-          {"api_base", flags.api_base},
-          {"api_style", flags.api_style},
-          {"api_key_env", flags.api_key_env},
-          {"api_key_file", flags.api_key_file},
-          {"prices", flags.prices},
-          {"extra", flags.extra},
-          {"max_output_tokens", flags.max_output_tokens},
-          {"idle_timeout_s", flags.idle_timeout_s},
-          {"temperature", flags.temperature},
-          {"reasoning_effort", flags.reasoning_effort}};
-}
-
-ModelFlags ModelFlagsFromJson(const Json& json) {
-  ModelFlags flags;
-  flags.model = GetString(json, "model");
-  flags.model_repair = GetString(json, "model_repair");
-  flags.api_base = GetString(json, "api_base");
-  flags.api_base_repair = GetString(json, "api_base_repair");
-  flags.api_style = GetString(json, "api_style", flags.api_style);
-  flags.api_key_env = GetString(json, "api_key_env");
-  flags.api_key_file = GetString(json, "api_key_file");
-  flags.prices = GetString(json, "prices");
-  flags.extra = GetString(json, "extra");
-  flags.max_output_tokens = GetInt(json, "max_output_tokens");
-  flags.idle_timeout_s = GetNumber(json, "idle_timeout_s", flags.idle_timeout_s);
-  flags.temperature = GetNumber(json, "temperature", -1);
-  flags.reasoning_effort = GetString(json, "reasoning_effort");
   return flags;
 }
 
