@@ -119,6 +119,31 @@ TEST(PythonTree, DeepNestingEndsInAnErrorNodeInsteadOfTheStack) {
   EXPECT_NE(unary.tree.module, nullptr);
 }
 
+std::string Times(int count, const std::string& part) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += part;
+  return text;
+}
+
+// On some of these the library corrupts the heap of the process that parses them.
+TEST(SyntaxTree, NoTextOfAnyDepthEndsTheProgram) {
+  for (const char* part :
+       {"(", "[", "{", "-", "not ", "x = ", "a ** ", "lambda: ", "if x: ", "f(", "\"", "x if y else "})
+    for (const char* head : {"", "class ModelNew(:\n", "x = "})
+      SyntaxTree::Parse(head + Times(100'000, part), Language::kPython);
+  for (const char* part :
+       {"(", "[", "{", "-", "*", "a = ", "if (1) ", "a ? b : ", "template <", "else ", "#if 1\n"})
+    for (const char* head : {"", "void f() { ", "int x = "})
+      SyntaxTree::Parse(head + Times(100'000, part), Language::kCuda);
+}
+
+TEST(SyntaxTree, ALongTextIsParsedLikeAShortOne) {
+  const std::string text = "x = [" + Times(40'000, "-1.5, ") + "]\n";
+  const SyntaxTree syntax = SyntaxTree::Parse(text, Language::kPython);
+  ASSERT_FALSE(syntax.gave_up());
+  EXPECT_EQ(syntax.first_error(), nullptr);
+}
+
 TEST(SyntaxTree, ReadsCudaLaunches) {
   const std::string text = "__global__ void k(float* x) { x[0] = 1.f; }\nvoid f() { k<<<1, 32>>>(p); }\n";
   const SyntaxTree tree = SyntaxTree::Parse(text, Language::kCuda);

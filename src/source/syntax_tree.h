@@ -1,6 +1,6 @@
 // A concrete syntax tree, copied from tree-sitter into plain nodes so that only this room depends on the
 // library. Parsing never fails: text outside the grammar becomes "ERROR" nodes, and the rest of the tree is
-// intact. A parse that takes too long yields an empty tree.
+// intact. A parse that takes too long, or on which the library would crash, yields an empty tree.
 #pragma once
 
 #include <cstdint>
