@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 // How far a candidate came before it was refused, in the order of the judge's steps.
-int StepOf(const CandidateRecord& candidate) {
+int HowFarItCame(const CandidateRecord& candidate) {
   if (IsRight(candidate)) return 5;
   static const std::map<std::string, int> kSteps = {
       {"no-code", 0}, {"build-failed", 1}, {"import-failed", 1}, {"weights-not-transferred", 2},
@@ -38,7 +38,7 @@ std::string FixesSentence(const std::vector<AppliedFix>& fixes) {
 }
 
 bool GotAsFar(const CandidateRecord& mended, const CandidateRecord& failed) {
-  return StepOf(mended) >= StepOf(failed);
+  return HowFarItCame(mended) >= HowFarItCame(failed);
 }
 
 Result<CandidateRecord> Spine::MendMechanically(const CandidateRecord& failed) {
