@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 // The last of the judge's steps that a candidate reached, in their order.
-int StepOf(const CandidateRecord& candidate) {
+int HowFarItCame(const CandidateRecord& candidate) {
   if (IsRight(candidate)) return 5;
   static const std::map<std::string, int> kSteps = {
       {"no-code", 0}, {"build-failed", 1}, {"import-failed", 1}, {"weights-not-transferred", 2},
@@ -36,7 +36,7 @@ std::string FixesSentence(const std::vector<AppliedFix>& fixes) {
 }
 
 bool GotAsFar(const CandidateRecord& mended, const CandidateRecord& failed) {
-  return StepOf(mended) >= StepOf(failed);
+  return HowFarItCame(mended) >= HowFarItCame(failed);
 }
 
 // True if an earlier session found nothing to fix and asked a model. It may have been a version with fewer
