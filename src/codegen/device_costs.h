@@ -66,6 +66,16 @@ struct SplitGemmCosts {
   int64_t most_parts = 0, blocks_per_part = 0, few_rows = 0, filled_rows = 0;
 };
 
+// PyTorch's float32 products in a graph.
+struct ProductCosts {
+  double pytorch_tile = 0, least_filled = 0;
+};
+
+// Launches, and what a replayed CUDA graph copies.
+struct GraphCosts {
+  double launch_us = 0, most_copied_bytes = 0;
+};
+
 // Fused kernels: the rate of a copy, and the share of it that kernels of each layout reach.
 struct FusedGpuCosts {
   double copy_bytes_per_us = 0;
@@ -105,6 +115,8 @@ struct GpuCosts {
   double generous_step_us = 0;  // a dependent step of a recurrence that takes longer can be made faster
   double of_pytorch = 0;  // the share of PyTorch's time that a recurrent kernel may be predicted to take
   SplitGemmCosts split_gemm;
+  ProductCosts product;
+  GraphCosts graph;
   FusedGpuCosts fused;
   ConvolutionCosts convolution;
   TritonCosts triton;
@@ -129,6 +141,8 @@ struct DeviceCosts {
 };
 // From the files in the binary, or from these; an Error names the first figure that is missing.
 Result<DeviceCosts> LoadDeviceCosts();
+// Of a GPU, for those who compare candidates instead of predicting their times.
+double LaunchUs();
 Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file);
 
 // A section of a file, "h200.json:grid", as a Python value without its remarks.

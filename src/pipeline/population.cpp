@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "codegen/device_costs.h"
 #include "pipeline/rules.h"
 
 namespace hone {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr const char* kOperatorNames[] = {"improve", "combine", "restart", "mend", "tune"};
 
-// A launch costs about this much, whatever it does.
-constexpr double kLaunch_us = 2;
 // A kernel this near to its floor has little left.
 constexpr double kLittleLeft = 1.25;
 constexpr double kSpeedCounts = 4;
@@ -81,7 +80,7 @@ std::string KindOf(const CandidateRecord& candidate, const Json& card) {
   std::string kind = candidate.kernel_class.empty() ? "none" : candidate.kernel_class;
   if (us > 0 && us < kLittleLeft * GetNumber(card, "floor_us"))
     kind += ", near the floor";
-  else if (us > 0 && launches * kLaunch_us > us / 2)
+  else if (us > 0 && launches * LaunchUs() > us / 2)
     kind += ", bound by launches";
   return kind;
 }
