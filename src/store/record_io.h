@@ -1,5 +1,5 @@
 // Records to rows and back, to JSON and back, all of it by the lists in record_fields.cpp. Every template
-// here exists for RunRecord, CallRecord, CandidateRecord and UsageTotals.
+// here exists for VerdictRecord, RunRecord, CallRecord, CandidateRecord and UsageTotals.
 #pragma once
 
 #include <string>
