@@ -127,14 +127,14 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Placeholder("SOURCE");
   command
       .Add("--agent-minutes", &flags->run.agent_minutes,
-           "Time that an agent gets; --max-minutes ends it earlier")
+           "Time limit of the agent; --max-minutes ends it earlier")
       .Positive()
       .Placeholder("MINUTES");
-  command.Add("--seeds", &flags->run.seeds, "Candidates to start from").Between(0, 64);
+  command.Add("--seeds", &flags->run.seeds, "Number of initial candidates").Between(0, 64);
   command
       .Add("--replies", &flags->run.replies,
-           "Replies to ask a model for, in one request where the server can, when a new or a better file is "
-           "wanted; each becomes a candidate")
+           "Number of replies per prompt that asks for a new or a better file, in one request if the server "
+           "supports it; each becomes a candidate")
       .Between(1, 16);
   command.Add("--repairs", &flags->run.repairs, "Most attempts to repair a candidate that fails")
       .Between(0, 20);
@@ -147,7 +147,8 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Between(1, 1000);
   command
       .Add("--search", &flags->search,
-           "How a run with a model goes on after its seeds: classic (the best is tuned) or population "
+           "Search strategy after the initial candidates of a model: classic (the best is tuned) or "
+           "population "
            "(candidates are improved, combined and tuned until a budget is spent or nothing improves); auto: "
            "population with "
            "--proposer expert+MODEL or --seed-from, else classic")
@@ -162,18 +163,18 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
            "tokens or money, else 4)")
       .Between(0, 64);
   command
-      .Add(
-          "--search-seed", &flags->search_seed,
-          "What the choices of the search and of tuning are drawn by; runs of two policies with one seed are "
-          "compared in pairs (0: drawn for each run)")
+      .Add("--search-seed", &flags->search_seed,
+           "Random seed of the search and of tuning; runs of two policies with one seed are "
+           "compared in pairs (0: drawn for each run)")
       .AtLeast(0);
   command
       .Add("--seed-from", &flags->run.seed_from,
            "An earlier run whose best candidates are judged as seeds of this one; may be repeated")
       .Placeholder("RUN");
   command
-      .Add("--judge-at-most", &flags->run.judge_at_most,
-           "Most proposals of the expert that are fully judged; a screening run picks them")
+      .Add(
+          "--judge-at-most", &flags->run.judge_at_most,
+          "Maximum number of built-in candidates to judge fully; the fastest in the screening run are chosen")
       .Between(1, 100);
   command.Add("--again", &flags->run.again,
               "Judge anew, even if the store has a verdict on the same bytes under the same conditions");
@@ -440,7 +441,7 @@ Result<int> PrintEnd(Recorder& recorder, const RunEnd& end, bool json) {
   } else {
     fmt::print("{}", EndText(recorder.run(), end, Style(stdout)));
   }
-  if (end.status == "stopped" && Contains(end.outcome, "interrupted")) return 130;
+  if (end.status == "stopped" && Contains(end.outcome, "interrupted")) return kExitInterrupted;
   if (end.status == "failed") return kExitCannot;
   return end.best ? kExitAccepted : kExitRejected;
 }

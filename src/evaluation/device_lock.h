@@ -26,8 +26,9 @@ namespace hone {
 
 class DeviceLock {
  public:
-  // Waits for its turn. What this process holds as DeviceUse is given up until the lock goes. An Error on
-  // Ctrl-C, past `end`, and where no file can be locked at all.
+  // Waits for its turn. What this process holds as DeviceUse is given up until the lock goes. If it cannot be
+  // taken back then, `progress` is told; it must outlive the lock. An Error on Ctrl-C, past `end`, and where
+  // no file can be locked at all.
   static Result<DeviceLock> Take(const std::string& device, Deadline end, const Progress& progress,
                                  const fs::path& folder = "/tmp");
 

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// Repair, analysis, seeds, class check, in this order.
+// Repair, analysis, seeds and class check, then replies and the population search if the run had them.
 std::vector<Counterfactual> Counterfactuals(const RunStory& story);
 
 }  // namespace hone

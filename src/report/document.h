@@ -32,9 +32,9 @@ class Document {
   void Code(std::string code, std::string language);
 
   const std::vector<Block>& blocks() const { return blocks_; }
-  // Said below a table that lost columns because the terminal is narrow; {0} stands for their names.
+  // Printed below a table that lost columns because the terminal is narrow; {0} stands for their names.
   void SetLeftOutNote(std::string note) { left_out_note_ = std::move(note); }
-  // As wide as the style's stream. Sentences are wrapped for a terminal only.
+  // Sentences and tables are wrapped at style.width(), code is not.
   std::string Text(const Style& style) const;
   std::string Markdown() const;
 

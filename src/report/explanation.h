@@ -124,7 +124,7 @@ struct Counterfactual {
   // "not_part" (this proposer has no such part), "was_off", "never_used" (it had nothing to do),
   // "same_best" (it did something, and the best is the same), "other_best" (exact), "at_least" (the run would
   // have gone where this one never was; `best_key` is certain), "not_recomputable" (the record does not
-  // explain itself).
+  // explain itself, or the expert took part beside a model).
   std::string effect;
   bool exact = false;
   std::string best_key;  // empty: PyTorch is kept
