@@ -35,7 +35,7 @@ std::string MarkdownTable(const Plot& plot) {
                      MarkdownTable(plot.columns, plot.rows));
 }
 
-std::string Figure(double value) {
+std::string CsvNumber(double value) {
   return value == 0 ? "" : fmt::format("{:.6g}", value);
 }
 
@@ -88,7 +88,7 @@ std::string CellOf(const CandidateRecord& one, const Field<CandidateRecord>& fie
         if constexpr (std::is_same_v<T, std::string>)
           return one.*member;
         else
-          return Figure(static_cast<double>(one.*member));
+          return CsvNumber(static_cast<double>(one.*member));
       },
       field.member);
 }
