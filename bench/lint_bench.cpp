@@ -1,5 +1,5 @@
-// How fast `hone lint` reads candidates: files per second, bytes per second, and the peak memory of the
-// process, over the labelled corpus in tests/golden/corpus. The bar is 200 files a second on two cores.
+// Measures how fast `hone lint` reads candidates: files and bytes per second, and the process's peak memory,
+// over the labelled corpus in tests/golden/corpus. The required rate is 200 files a second on two cores.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -47,7 +47,8 @@ void BM_LintCorpus(benchmark::State& state) {
 }
 BENCHMARK(BM_LintCorpus)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// One candidate of every size from a fifth of the corpus to one file of all of it: time should stay linear.
+// One candidate of each size from a fifth of the corpus to the whole corpus in one file. The time should stay
+// linear.
 void BM_LintOneLongFile(benchmark::State& state) {
   std::string text;
   for (const std::string& part : LoadCorpus()) {

@@ -45,13 +45,20 @@ def run(tool, world, seed, options, *base):
     return json.loads(out.stdout)
 
 
+def same(part, found, wanted, options):
+    """Equal to the last digit. Of several replies a server bills the sum of their tokens, and the stand-in adds up dollars: their last digits differ."""
+    if part == "dollars" and options.get("replies", 1) > 1:
+        return [round(usd, 9) for usd in found] == [round(usd, 9) for usd in wanted]
+    return found == wanted
+
+
 def run_both_ways(tool, world, seed, name, base):
     """Over HTTP, and compared with the stand-in on the same seed."""
     found, wanted = run(tool, world, seed, POLICIES[name], base), run(tool, world, seed, POLICIES[name])
     if len(found["best"]) < 2:
         raise Differs("%s, %s, seed %d: only %d calls" % (world, name, seed, len(found["best"])))
     for part in wanted:
-        if found[part] != wanted[part]:
+        if not same(part, found[part], wanted[part], POLICIES[name]):
             raise Differs("%s, %s, seed %d: %s over HTTP is\n%s\nwhere the stand-in has\n%s" % (world, name, seed, part, found[part], wanted[part]))
     return found
 

@@ -19,7 +19,7 @@ import warnings
 
 
 
-# Stands for the machine code: ptxas takes most of the time and hardly ever refuses.
+# Replaces the machine code: ptxas takes most of the time and hardly ever rejects code.
 NO_BINARY = b"none"
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a ninja build and says how far it is and how long it will take. On a terminal one line is
-# rewritten; elsewhere there is one line for each 10%. What compilers say is passed on. Everything goes to stderr.
+# Runs a ninja build and reports its progress and the remaining time. On a terminal it redraws one line; elsewhere
+# it prints one line per 10%. Compiler messages are passed on. All output goes to stderr.
 #
 #   scripts/build_progress.sh NAME NINJA-ARGUMENTS...      NAME begins every line: "hone", "test"
 set -euo pipefail
@@ -19,7 +19,7 @@ follow() {
     if [[ $line =~ ^@([0-9]+)/([0-9]+)@ ]]; then
       finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
       percent=$((100 * finished / total))
-      # Early steps say little about the rest: no forecast before a twentieth is done.
+      # Early steps predict the rest poorly, so there is no forecast before a twentieth is done.
       left=''
       ((percent < 5)) || left=", about $(remaining $(((SECONDS - began) * (total - finished) / finished))) left"
       if ((rewriting)); then

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Fetches the tree-sitter grammars that `hone lint` is built with, as pinned source releases from the Python
-# package index, into ${HONE_DEPS:-$XDG_CACHE_HOME/hone/deps}. Nothing is built here; CMake compiles them.
-# Running it again is quick: what is there and whole is left alone. The tree-sitter package itself is only
-# read for the three headers that generated parsers include.
+# Fetches the tree-sitter grammars for `hone lint` as pinned source releases from the Python package index
+# into ${HONE_DEPS:-$XDG_CACHE_HOME/hone/deps}. CMake compiles them. A second run is quick, because complete
+# files are kept. Only the three headers that generated parsers include are used from the tree-sitter package
+# itself.
 set -eu
 
 deps="${HONE_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/hone/deps}"

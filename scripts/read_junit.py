@@ -42,7 +42,7 @@ class Count:
 
 
 def skip_reason(case):
-    """Why CTest did not count a test as run, or nothing."""
+    """Why CTest did not count a test as run, or None."""
     if case.find("skipped") is None and case.get("status") not in ("notrun", "disabled"):
         return None
     lines = [line.strip() for line in (case.findtext("system-out") or "").splitlines()]
@@ -61,7 +61,7 @@ def read(report, build):
             count.add(name, again, has_failed, skip_reason(case), case.findtext("system-out") or "")
             continue
         program = build / ("tests/hone_%s_golden_test" % name[len("golden."):] if name.startswith("golden.") else "src/hone_%s_test" % name)
-        # A program that fails without a failed case was stopped or found a leak at its end.
+        # A program that fails without a failed case was stopped, or found a leak at its end.
         if not count.add_cases(name, cases, program) and has_failed:
             count.add(name, again, True, None, case.findtext("system-out") or "")
     return count

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the README's picture: the head of a run's report as a browser shows it, real figures and all.
+# Makes the README's picture: the head of a run's report in a browser, with real figures.
 #
 #   scripts/readme_picture.sh [RUN] [FILE]     default: the last run, docs/images/run.png
 #

@@ -22,14 +22,14 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIRECTIVE = re.compile(rb'^\s*#\s*(include(?=\s*")|if|endif)\w*\s*(?:"([^"]+)")?', re.MULTILINE)
-# gcc's flags that mean the same to clang; its warnings and precompiled headers are its own.
+# gcc's flags that have the same meaning for clang. Its warnings and precompiled headers are excluded.
 SHARED_FLAG = re.compile(r"-(I|isystem|D|std=)")
-# Small rooms that are read as one: each by itself would cost more for the headers of the standard library than for its own code.
+# Small rooms that are read together: separately, the standard library's headers would cost more than their own code.
 TOGETHER = [("base", "process", "task", "candidate", "source", "verdict", "graph"), ("store", "pipeline")]
-# For sources by themselves: templates that every source would make again are made in the precompiled header, and fmt leaves it to the real builds to
-# check format strings while it compiles. Both take a third of the time off.
+# For separate sources: the precompiled header instantiates templates that every source would instantiate, and fmt leaves checks of format strings to
+# the real builds. Each saves a third of the time.
 ALONE = ["-fpch-instantiate-templates", "-DFMT_CONSTEVAL="]
-# A group of headers takes as long to precompile as about so many bytes of headers to read, besides its own.
+# Precompiling a group of headers takes as long as reading about this many bytes of headers, besides its own.
 GROUP_BYTES = 300_000
 UNINITIALISED = ["-Wno-everything", "-Werror", "-Wuninitialized", "-Wsometimes-uninitialized", "-Wconditional-uninitialized"]
 
@@ -46,7 +46,7 @@ def rooms():
 
 
 def flags_of(build):
-    """What all rooms are compiled with."""
+    """The compiler flags that all rooms share."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
         if "hone_base.dir" in entry["command"] and entry["file"].endswith((".cpp", ".cxx")):
             words = shlex.split(entry["command"])
@@ -56,7 +56,7 @@ def flags_of(build):
 
 @functools.lru_cache(None)
 def includes(path):
-    """Our own headers that a file includes: all, and those among them outside of any #if."""
+    """Hone's own headers that a file includes: all of them, and those outside of any #if."""
     found, certain, depth = [], [], 0
     for word, name in DIRECTIVE.findall(path.read_bytes()):
         depth += (word == b"if") - (word == b"endif")
@@ -68,7 +68,7 @@ def includes(path):
 
 
 def reachable(path, seen, certain=False):
-    """The file and our own headers below it, each once; with `certain` only what the preprocessor reaches in any case."""
+    """The file and the headers of Hone that it reaches, without duplicates. `certain`: only those that the preprocessor always reaches."""
     if path in seen or not path.is_file():
         return
     seen.add(path)
@@ -97,7 +97,7 @@ def tidy(name, paths, folder, flags):
     code, output = run(["clang-tidy", "--quiet", "--config-file=%s" % (ROOT / ".clang-tidy"), str(whole), "--", *flags, "-w"])
     if "clang-diagnostic-error" not in output or len(paths) == 1:
         return code, output
-    # Two of the files use one name: each half by itself then. The first reading was for nothing, so it is said which name that is.
+    # Two of the files use the same name, so each half is read separately. The first reading is lost, so the name is printed.
     print("%s is read in halves: %s" % (name, next(line for line in output.splitlines() if "clang-diagnostic-error" in line)), flush=True)
     middle = len(paths) // 2
     halves = [tidy("%s.%d" % (name, part), some, folder, flags) for part, some in enumerate((paths[:middle], paths[middle:]))]
@@ -105,7 +105,7 @@ def tidy(name, paths, folder, flags):
 
 
 def groups_of_headers(sources):
-    """The groups of our own headers that are worth precompiling for these sources, and which of them each source takes (0: none)."""
+    """The groups of Hone's headers that are worth precompiling for these sources, and the group that each source uses (0: none)."""
     reach = {}
     for source in sources:
         found = set()
@@ -113,7 +113,7 @@ def groups_of_headers(sources):
         reach[source] = frozenset(found - {source})
     size = {header: header.stat().st_size for some in reach.values() for header in some}
     users = {header: [source for source in sources if header in reach[source]] for header in size}
-    # All that the users of a header have in common: a superset of what that header includes.
+    # The headers that all users of a header have in common: a superset of what it includes.
     common = {header: frozenset.intersection(*(reach[source] for source in some)) for header, some in users.items()}
     bytes_of = {some: sum(size[header] for header in some) for some in common.values()}
     groups, taken = [frozenset()], dict.fromkeys(sources, 0)
@@ -134,7 +134,8 @@ def groups_of_headers(sources):
 
 
 def precompile(folder, flags, number, group):
-    """The headers that gcc precompiles too (cmake/precompiled.cmake), and a group of our own, for clang. Gives the exit code and what was printed."""
+    """Precompiles for clang the headers that gcc precompiles too (cmake/precompiled.cmake), and one of the groups above. Returns the exit code and
+    the output."""
     names = re.search(r"set\(HONE_PRECOMPILED (.*?)\)", (ROOT / "cmake" / "precompiled.cmake").read_text(), re.DOTALL).group(1).split()
     header = folder / ("precompiled%d.h" % number)
     header.write_text("".join("#include %s\n" % name for name in names) + "".join('#include "%s"\n' % path for path in sorted(group)))
@@ -142,7 +143,7 @@ def precompile(folder, flags, number, group):
 
 
 def alone(path, folder, flags, number, precompiled):
-    """A source by itself; `precompiled` is the outcome of its group."""
+    """Compiles one source separately; `precompiled` is the outcome of its group."""
     code, output = precompiled.result()
     if code:
         return code, output
@@ -168,7 +169,7 @@ def main():
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        # The longest first, so that none of them is left over at the end; groups of headers before the sources that wait for them.
+        # Starts the longest first, so that none is left over at the end, and groups of headers before the sources that wait for them.
         results = {name: pool.submit(tidy, name, sources[name], folder, flags) for name in sorted(due & sources.keys(), key=lambda name: -sum(path.stat().st_size for path in sources[name]))}
         used = sorted(set(taken.values()))
         precompiled = {number: pool.submit(precompile, folder, flags, number, groups[number]) for number in used}
@@ -182,7 +183,7 @@ def main():
                 continue
             failed += 1
             print(f"{name}\n{output}", flush=True)
-    # What was not looked at this time is remembered as well, unless its file is gone.
+    # Results for files that were not read this time are kept, unless the file is gone.
     remembered = {name: state for name, state in clean.items() if name in states or (name.startswith("alone: ") and pathlib.Path(name[7:]).exists())}
     partial = memory.with_suffix(".new")
     partial.write_text(json.dumps(remembered))

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Gets what Hone needs on this machine: Debian packages to build and test it, and a Python with torch when
-# the user has none. Safe to run again at any time (it takes well under a second when nothing is missing)
-# and safe to interrupt: Hone's own Python is made under a temporary name and renamed when complete.
+# Installs what Hone needs on this machine: Debian packages to build and test it, and a Python with torch if the user has none. It can be
+# run again at any time (well under a second if nothing is missing) and interrupted safely: Hone's own Python is built under a temporary
+# name and renamed when complete.
 #
 #   scripts/setup.sh            what a build needs, then a Python with torch
 #   scripts/setup.sh build      only what a build needs
 #   scripts/setup.sh test       what a build and the tests need
 #   scripts/setup.sh python     only a Python with torch
-#   scripts/setup.sh package    a Python with what the tests of the Python package need, beside the one with torch, and a Python 3.9
+#   scripts/setup.sh package    a Python for the tests of the Python package, beside the one with torch, and a Python 3.9
 set -euo pipefail
 
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -20,7 +20,7 @@ test_packages=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format cla
   chromium chromium-driver)
 
 torch_spec=(torch==2.11.0 numpy)
-# For tests of the Python package: the builder of the wheel, and the libraries that its extras name.
+# For tests of the Python package: the wheel builder, and the libraries of its extras.
 package_spec=(scikit-build-core==1.1.1 mcp==2.3.0 "ray[default]==2.60.0" ipython==9.18.1 ipykernel==7.4.0)
 uv_spec=uv==0.13.7
 
@@ -60,7 +60,7 @@ need_packages() {
     fail "apt-get could not install ${missing[*]}"
 }
 
-# Through Hone's eyes (src/process/python.cpp): isolated first, then with what isolation hides.
+# Checks as Hone does (src/process/python.cpp): isolated first, then with what isolation hides.
 has_torch() {
   "$1" -I -c '
 import importlib.util, os, site, sys
@@ -70,10 +70,10 @@ spec = importlib.util.find_spec("torch")
 sys.exit(sys.version_info < (3, 8) or spec is None or spec.origin is None)' >/dev/null 2>&1
 }
 
-# An NVIDIA device that programs of this machine can open; /dev/dxg is the one of WSL.
+# An NVIDIA device that programs of this machine can open; /dev/dxg is WSL's.
 has_gpu() { compgen -G '/dev/nvidia[0-9]*' >/dev/null || [[ -e /dev/dxg ]]; }
 
-# Hone looks for its Python in HONE_DATA and in the usual data folder. A CPU build is current as long as there is no GPU.
+# Hone looks for its Python in HONE_DATA and in the usual data folder. A CPU build is up to date as long as there is no GPU.
 own_python_is_current() {
   local folder made
   for folder in "$data" "$usual_data"; do
@@ -85,7 +85,7 @@ own_python_is_current() {
   return 1
 }
 
-# The interpreter that need_python left in place: the user's choice, Hone's own, or one of the machine that has torch.
+# The interpreter that need_python found or installed: the user's choice, Hone's own, or one of the machine with torch.
 python_in_use() {
   local interpreter
   for interpreter in ${HONE_PYTHON:+"$HONE_PYTHON"} "$data/python/bin/python3" "$usual_data/python/bin/python3" ${VIRTUAL_ENV:+"$VIRTUAL_ENV/bin/python3"} python3; do
@@ -117,7 +117,7 @@ need_python() {
   exec 8>&-
 }
 
-# A base interpreter that can make environments; the system's own first, because it stays where it is.
+# A base interpreter that can create environments; the system's is preferred, because it stays in place.
 base_python() {
   local interpreter
   for interpreter in /usr/bin/python3 python3; do
@@ -129,8 +129,8 @@ base_python() {
   return 1
 }
 
-# uv_install ENV CACHE ARGUMENTS...: uv takes seconds where pip takes minutes. Its cache lies beside the environment, so that files are
-# linked rather than copied, and goes away with the temporary folder.
+# uv_install ENV CACHE ARGUMENTS...: uv takes seconds where pip takes minutes. Its cache is beside the environment, so that files are
+# linked rather than copied, and is deleted with the temporary folder.
 uv_install() {
   local env=$1 cache=$2
   shift 2
@@ -138,8 +138,8 @@ uv_install() {
     "$env/bin/uv" pip install -q --compile-bytecode --python "$env/bin/python3" "$@"
 }
 
-# PyPI has one build of torch for Linux on x86-64, and it brings 3 GB of NVIDIA's libraries. Without a GPU the project's own index of CPU
-# builds, which uv knows, is asked first; where it cannot be reached, PyPI's build works on a CPU too.
+# PyPI has one build of torch for Linux on x86-64, which needs 3 GB of NVIDIA's libraries. Without a GPU, uv first tries PyTorch's own
+# index of CPU builds. If that cannot be reached, PyPI's build works on a CPU too.
 install_torch() {
   local env=$1 cache=$2
   if "$env/bin/python3" -m pip install -q --disable-pip-version-check --no-cache-dir "$uv_spec"; then
@@ -165,7 +165,7 @@ make_python() {
   base=$(base_python) || fail "no python3 that can make environments; install python3-venv and run again"
   rm -rf "$data"/.setup-python.*
   temporary=$(mktemp -d "$data/.setup-python.XXXXXX")
-  # shellcheck disable=SC2064  # the folder of this very call
+  # shellcheck disable=SC2064  # the folder of this call
   trap "rm -rf '$temporary'" EXIT
   trap 'exit 130' INT TERM HUP
   say "making Hone's own Python with ${torch_spec[*]} in $data/python"
@@ -174,7 +174,7 @@ make_python() {
     fail "torch could not be installed; give Hone another interpreter with HONE_PYTHON or --python"
   "$temporary/python/bin/python3" -I -c 'import torch; torch.ones(2) @ torch.ones(2)' ||
     fail "the installed torch does not work on this machine"
-  # Scripts name the folder they were installed into.
+  # Scripts contain the folder that they were installed into.
   { grep -rlIF "$temporary/python" "$temporary/python/bin" "$temporary/python/pyvenv.cfg" || true; } |
     xargs -r sed -i "s|$temporary/python|$data/python|g"
   printf '%s\n' "${torch_spec[*]}$( ((built_for_cpu == 0)) || printf ' (CPU)')" >"$temporary/python/hone-made"
@@ -184,7 +184,7 @@ make_python() {
   say "made $data/python in $((SECONDS - began)) s ($(du -sh "$data/python" | cut -f1))"
 }
 
-# An interpreter of the same version that sees the torch of Hone's own Python and has package_spec in a folder of its own.
+# An interpreter of the same version that uses torch from Hone's own Python and has package_spec in a separate folder.
 need_package_python() {
   local env=$data/package-python temporary torch_folder
   local interpreter
@@ -198,10 +198,10 @@ need_package_python() {
     say "making a Python with ${package_spec[*]} in $env"
     rm -rf "$data"/.setup-package.*
     temporary=$(mktemp -d "$data/.setup-package.XXXXXX")
-    # shellcheck disable=SC2064  # the folder of this very call
+    # shellcheck disable=SC2064  # the folder of this call
     trap "rm -rf '$temporary'" EXIT
     trap 'exit 130' INT TERM HUP
-    # Environments do not move: it is made in its place and named in hone-made when complete. One that works gets what is new.
+    # Environments cannot be moved, so it is created in place and named in hone-made when complete. A working one is updated.
     if ! "$env/bin/python3" -c '' 2>/dev/null || [[ ! -x $env/bin/uv ]]; then
       rm -rf "$env"
       "$interpreter" -m venv "$env"
@@ -215,14 +215,15 @@ need_package_python() {
   exec 8>&-
 }
 
-# The oldest Python that the package promises, of Debian 11, unpacked and not installed: Debian 12 has none. Only a test needs it.
+# The oldest Python that the package supports, from Debian 11, unpacked and not installed, because Debian 12 has none. Only one test
+# needs it.
 need_python39() {
   local place=$data/python39 root temporary site
   local packages=(python3.9-minimal libpython3.9-minimal libpython3.9-stdlib libffi7 libssl1.1)
   [[ ! -x $place/python3.9 ]] || return 0
   [[ $(uname -m) == x86_64 ]] && command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 0
-  # From the mirror that this machine uses for its own release.
-  # shellcheck disable=SC2016  # apt's own variable
+  # Downloads from the mirror that this machine uses for its own release.
+  # shellcheck disable=SC2016  # a variable of apt
   site=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/dev/null | grep -m 1 '/debian/*$') || return 0
   say "unpacking Debian 11's Python 3.9 in $place"
   temporary=$(mktemp -d "$data/.setup-python39.XXXXXX")
@@ -233,7 +234,7 @@ need_python39() {
     -o "Dir::Cache=$temporary/cache" -o APT::Sandbox::User=root)
   if (cd "$temporary" && "${apt[@]}" update && "${apt[@]}" download "${packages[@]}" &&
     for package in ./*.deb; do dpkg-deb -x "$package" "$root" || exit 1; done) >"$temporary/log" 2>&1; then
-    # shellcheck disable=SC2016  # for the script that is written
+    # shellcheck disable=SC2016  # for the script that is written here
     printf '#!/bin/sh\nhere=$(dirname "$(readlink -f "$0")")\nexec env LD_LIBRARY_PATH="$here/usr/lib/x86_64-linux-gnu" "$here/usr/bin/python3.9" "$@"\n' >"$root/python3.9"
     chmod +x "$root/python3.9"
     rm -rf "$place"

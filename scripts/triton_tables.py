@@ -17,7 +17,7 @@ def parse(path):
 
 
 def exported(path):
-    """Names a package's __init__ makes available, modules it imports from included."""
+    """The names that a package's __init__ provides, including imported modules."""
     names = set()
     for node in parse(path).body:
         if isinstance(node, ast.ImportFrom):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds the rooms to their order: a file in src/<room>/ may include its own room and earlier ones only, in
-the order of the hone_room lines of src/CMakeLists.txt, and a folder with sources must have such a line.
-Usage: check_rooms.py [SOURCE_ROOT]; prints every violation as file:line and exits 1 when there is one."""
+"""Checks the order of the rooms: a file in src/<room>/ may include only its own room and earlier ones, in
+the order of the hone_room lines of src/CMakeLists.txt. A folder with sources must have such a line.
+Usage: check_rooms.py [SOURCE_ROOT]; prints every violation as file:line and exits with 1 if there is one."""
 import pathlib
 import re
 import sys

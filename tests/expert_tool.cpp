@@ -1,6 +1,6 @@
-// Runs the embedded expert alone, for tests: expert_tool INPUTS.json FOLDER reads what ProposeExpert takes
-// and writes every proposal as a file and answer.json beside them. expert_tool --expand-attention reads a
-// graph and prints it with attention as products.
+// Runs only the embedded expert, for tests: expert_tool INPUTS.json FOLDER reads the arguments of
+// ProposeExpert and writes every proposal as a file, with answer.json beside them. expert_tool
+// --expand-attention reads a graph and prints it with attention as products.
 #include <cstdio>
 #include <iostream>
 #include <iterator>

@@ -1,6 +1,6 @@
-// A model and a judge that say what they are asked, for tests that kill a run on its way: a listener hears of
-// every step of a run, and of each question and each candidate that is handed over. The answers are those of
-// the model and the judge behind them.
+// A model and a judge that report their requests to a listener, for tests that kill a run. The listener is
+// called at every step of a run, and for each request and each candidate. The answers come from the wrapped
+// model and judge.
 #pragma once
 
 #include <fstream>
@@ -14,13 +14,14 @@
 
 namespace hone {
 
-// `step`: before and after each question and each verdict, with every look and every line of the console.
+// `step` is called before and after each request and each verdict, and at every screening run and console
+// line.
 struct Listener {
   std::function<void()> step = [] {};
   std::function<void(const std::string& what)> asked = [](const std::string&) {};
 };
 
-// Writes down what was asked, a line each, in one write, so that lines of a process that is killed are whole.
+// Logs each request in one line and one write, so that lines stay whole if the process is killed.
 inline Listener ListenerInto(const fs::path& log) {
   Listener listener;
   listener.asked = [log](const std::string& what) { std::ofstream(log, std::ios::app) << what + "\n"; };
@@ -44,7 +45,7 @@ class HeardModel : public Model {
     listener_.step();
     return reply;
   }
-  // One question with several replies.
+  // One request with several replies.
   ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override {
     listener_.step();
     listener_.asked("call " + request.key);
@@ -84,7 +85,7 @@ class HeardJudge : public CandidateJudge {
                                           const Progress& progress) override {
     listener_.step();
     Result<std::optional<Judged>> judged = judge_.JudgeAnew(file, chosen, progress);
-    // A judge without other cases was asked for nothing.
+    // A judge without other cases received no request.
     if (judged.ok() && judged->has_value()) listener_.asked("second verdict on " + file.name);
     listener_.step();
     return judged;

@@ -42,7 +42,7 @@ Result<Json> Story(RunStore& store, const RunRecord& run) {
   return Json({{"best", curve.best}, {"dollars", curve.usd}, {"types", types}});
 }
 
-// As WorldModel charges: by what comes out.
+// The prices of WorldModel: only output tokens cost money.
 constexpr char kPrices[] = R"({"made-up": {"input": 0, "output": 10}})";
 
 Result<std::unique_ptr<Model>> OverHttp(const std::string& base, const std::string& world, uint64_t seed) {
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Model>> OverHttp(const std::string& base, const std::stri
   return MakeHttpModel(std::move(options));
 }
 
-// One call at a time, so that runs can be compared call for call.
+// Makes one call at a time, so that runs can be compared call by call.
 class InOrder : public Model {
  public:
   explicit InOrder(Model& model) : model_(model) {}
@@ -94,8 +94,8 @@ Result<int> Policy(const std::string& world_name, uint64_t seed, const std::stri
   return 0;
 }
 
-// Answers after up to three milliseconds, so that a kill may come while a question is under way, and steps
-// side by side end in any order.
+// Answers after up to three milliseconds, so that a kill can occur during a request and parallel steps end in
+// any order.
 class ThinkingModel : public WorldModel {
  public:
   using WorldModel::WorldModel;
@@ -136,8 +136,8 @@ int64_t ResidentMemory() {
   return 0;
 }
 
-// Half of the runs are ended by calls, half by money for about as many. Half of each make four steps side by
-// side.
+// Half of the runs end by their number of calls, half by a corresponding budget. Half of each run four steps
+// in parallel.
 RunOptions OptionsOfDay(int task, int calls) {
   RunOptions options;
   options.proposer = "llm";
@@ -200,7 +200,7 @@ Result<int> Day(int tasks, int calls, const fs::path& folder, const std::string&
   return 0;
 }
 
-// "even-17"
+// Parses a tag such as "even-17".
 Result<World> WorldOfTag(const std::string& tag) {
   const std::vector<std::string> words = Split(tag, '-');
   if (words.size() != 2) return Error{ErrorKind::kInvalid, "'" + tag + "' is not WORLD-SEED"};
@@ -232,7 +232,7 @@ Result<int> Main(std::vector<std::string> words) {
   const std::string what = words.empty() ? "" : words[0];
   if (what == "answers" && words.size() == 1) return Answers();
   if (what == "sit" && words.size() == 5) return Sit(words[1], Number(words[2]), words[3], words[4]);
-  if (words.size() == 4) words.emplace_back();  // no BASE
+  if (words.size() == 4) words.emplace_back();  // without BASE
   if (what == "policy" && words.size() == 5) return Policy(words[1], Number(words[2]), words[3], words[4]);
   if (what == "day" && words.size() == 5)
     return Day(std::stoi(words[1]), std::stoi(words[2]), words[3], words[4]);

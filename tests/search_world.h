@@ -1,6 +1,6 @@
-// A made-up world for runs of the real Spine: a model whose files are nothing but a hidden quality, and a
-// judge that reads it. For the policy's benchmark (search_tool.cpp) and for tests of kills and budgets, where
-// the real judge would take days. Nothing here knows how the search chooses.
+// A simulated world for runs of the real Spine: a model whose files have only a hidden quality, and a judge
+// that reads it. The policy benchmark (search_tool.cpp) and tests of kills and budgets use it, because the
+// real judge would take days. This code does not depend on how the search chooses.
 //
 // A file is a design: an algorithm (of kKinds kinds), how well it is made (`quality`, 0 to 1), and whether it
 // works. Its speed is potential(kind) * quality, against PyTorch at 1. Potentials are drawn per world,
@@ -18,10 +18,10 @@
 //                     U(-.15, .3); with .2 the potential of the two kinds adds up to 10% more
 //   stage_*           right with p_improve; quality q + (1 - q) U(-.1, .12)
 //
-// In the world "workshop" right files declare a number to tune, files that do not build lack an import and
-// are right once it is there, and one winner in three is wrong when it is judged again.
+// In the world "workshop", right files declare a number to tune. Files that do not build lack an import and
+// are right once it is added. One winner in three is wrong when it is judged again.
 //
-// Prices: a call costs 1 to 3 cents by its draw.
+// A call costs 1 to 3 cents, drawn at random.
 #pragma once
 
 #include <fmt/format.h>
@@ -42,11 +42,11 @@ constexpr int kKinds = 6;
 constexpr std::array<const char*, kKinds> kClasses = {"elementwise", "gemm",      "reduction",
                                                       "conv",        "attention", "other"};
 
-// How the world is; the defaults are the "even" one.
+// The parameters of the world; the defaults are those of "even".
 struct World {
   uint64_t seed = 1;
   double typical = 1.6;  // the median potential
-  double spread = 0.45;  // of its logarithm
+  double spread = 0.45;  // standard deviation of its logarithm
   double p_new = 0.45;
   double p_repair = 0.45;
   double p_improve = 0.65;
@@ -56,7 +56,7 @@ struct World {
   double Potential(int kind) const {
     Random random(seed * 977 + static_cast<uint64_t>(kind));
     (void)random.Next();
-    // The sum of twelve is normal enough.
+    // The sum of twelve uniform numbers is close enough to a normal distribution.
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += Uniform(&random);
     return typical * std::exp(spread * sum);
@@ -67,14 +67,14 @@ inline World WorldNamed(const std::string& name, uint64_t seed) {
   World world;
   world.seed = seed;
   if (name == "hard") world.p_new = 0.2, world.p_repair = 0.3, world.p_improve = 0.4;
-  // Improving rarely pays: the kind decides.
+  // Improving rarely helps: the kind of algorithm decides.
   if (name == "rugged") world.p_step = 0.2, world.spread = 0.7;
   if (name == "smooth") world.p_step = 0.75, world.spread = 0.25;
   world.workshop = name == "workshop";
   return world;
 }
 
-// Of a call: 1000 to 3000 tokens at 10 dollars a million.
+// Price of a call: 1000 to 3000 tokens at 10 dollars per million.
 constexpr double kMeanPrice_usd = 0.02;
 
 struct Design {
@@ -82,7 +82,7 @@ struct Design {
   double quality = 0;
   double bonus = 1;
   bool right = false;
-  int wrong_by = 0;  // which error
+  int wrong_by = 0;  // which error it has
 };
 
 inline std::string FileOf(const Design& design) {
@@ -92,7 +92,7 @@ inline std::string FileOf(const Design& design) {
       design.kind, design.quality, design.bonus, design.right ? 1 : 0, design.wrong_by);
 }
 
-// With what a run may do to it without asking anybody.
+// With parts that a run may change without a request.
 inline std::string WorkshopFileOf(const Design& design) {
   if (design.right)
     return ReplaceAll(FileOf(design), "class ", "HONE_TUNE = {\"BLOCK\": [16, 32, 64]}\nBLOCK = 32\nclass ");
@@ -114,13 +114,13 @@ inline std::vector<Design> DesignsIn(const std::string& text) {
 
 class WorldModel : public Model {
  public:
-  // Seeds and steps side by side reach the store in any order; only runs that go one call at a time can be
-  // compared call for call.
+  // Parallel seeds and steps reach the store in any order. Only runs that make one call at a time can be
+  // compared call by call.
   explicit WorldModel(const World& world, bool in_order = true) : world_(world), in_order_(in_order) {}
 
   ModelReply Ask(const ModelRequest& request, const ModelProgress&) override {
     const std::vector<Design> shown = DesignsIn(request.prompt);
-    // By the text of what is shown, so that other parents draw other numbers.
+    // Seeded by the shown text, so that other parents yield other numbers.
     const std::string drawn_by = request.key + DumpDesigns(shown);
     Random random(world_.seed ^ std::stoull(Sha256(drawn_by).substr(0, 15), nullptr, 16));
     ModelReply reply;
@@ -128,7 +128,7 @@ class WorldModel : public Model {
     reply.model = "made up";
     reply.usage.prompt_tokens = 2000;
     reply.usage.completion_tokens = 1000 + static_cast<int64_t>(random.Below(2000));
-    // As model/prices.h multiplies, to the last digit.
+    // The same arithmetic as in model/prices.h, to the last digit.
     reply.usage.cost_usd = 10 * static_cast<double>(reply.usage.completion_tokens) / 1e6;
     reply.usage.price_known = true;
     reply.text = request.call_type == "analysis"
@@ -190,7 +190,7 @@ class WorldModel : public Model {
       const double quality = std::max(shown[0].quality, other.quality);
       next.quality = quality + (1 - quality) * Between(-0.15, 0.3, random);
       next.right = Draw(0.9 * world_.p_improve, random);
-    } else {  // a stage of tuning
+    } else {  // a tuning stage
       next.right = Draw(world_.p_improve, random);
       next.quality += (1 - next.quality) * Between(-0.1, 0.12, random);
     }
@@ -289,7 +289,7 @@ inline RunRecord NewRun(const std::string& name, const RunOptions& options) {
   return run;
 }
 
-// Runs it to its end, or goes on with it. `model` and `judge` are the world's, or wrap them.
+// Runs or resumes the run to its end. `model` and `judge` are the world's, or wrap them.
 inline Result<RunEnd> RunIn(RunStore& store, const std::string& name, Model& model, CandidateJudge& judge,
                             const RunWatcher& watcher = {}) {
   HONE_ASSIGN_OR_RETURN(const RunRecord run, store.FindRun(name));

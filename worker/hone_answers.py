@@ -1,7 +1,9 @@
-"""The answers of timed calls: which have the expected form, and a description of the others.
+"""Sorts the answers of timed calls: those with the expected form, and the others, which are described in
+full.
 
-A form is the description of a tree (hone_wire.lay_out) without its values. Tensors and numbers are listed in the order of that description,
-so that the parent and the worker speak of the same leaf. Nothing here compares values.
+A form is the description of a tree (hone_wire.lay_out) without its values. Tensors and numbers are listed in
+the order of that description, so that the parent and the worker mean the same leaf. No values are compared
+here.
 """
 
 import math
@@ -12,13 +14,13 @@ from hone_wire import DTYPES, Unreadable, key_of, lay_out, ordered_keys
 
 
 class Form:
-    """What an answer must look like. Built once for a block; `take` is called for every answer of it."""
+    """The expected form of an answer. Built once for a block; `take` is called for each of its answers."""
 
     def __init__(self, tree):
         self.accepts = _matcher(tree)
 
     def take(self, out):
-        """The tensors and the Python numbers of an answer, or None where it has another form."""
+        """The tensors and the Python numbers of an answer, or None if it has another form."""
         tensors, numbers = [], []
         return (tensors, numbers) if self.accepts(out, tensors, numbers) else None
 
@@ -86,7 +88,7 @@ def _same(node):
 
 
 def describe(out):
-    """The description of an answer of another form, its tensors in the same order, and the bytes they need."""
+    """The description of an answer with another form, its tensors in the same order, and their size in bytes."""
     tensors = []
     try:
         tree, size = lay_out(out, lambda tensor, offset: tensors.append(tensor))

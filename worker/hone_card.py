@@ -1,6 +1,6 @@
-"""What a task costs: operators, FLOPs, least bytes, serial chain, launches, and the device's ceilings.
+"""Measures what a task costs: operators, FLOPs, least bytes, serial chain and launches. Also measures the device's peak rates.
 
-Facts only; the parent turns them into a roofline floor and into the kind of a win.
+It only collects facts. The parent derives the floor and the kind of a win from them.
 """
 
 import time
@@ -13,7 +13,8 @@ from hone_wire import tensors_of
 
 
 def _chain_length(name, args):
-    """Dependent steps within one operator: a fused recurrent layer does them one after the other, its two directions at once."""
+    """The number of dependent steps in one operator. A fused recurrent layer has one per time step; its two directions run in
+    parallel."""
     try:
         if name == "_cudnn_rnn":
             x, layers, batch_first, batch_sizes = args[0], args[9], args[10], args[14]
@@ -41,14 +42,14 @@ class _Counter(TorchDispatchMode):
         if not _is_view(name):
             depth += _chain_length(name, args)
         for tensor in produced:
-            self._keep.append(tensor)  # so that an address is not given out twice
+            self._keep.append(tensor)  # keeps it alive, so that its address is not reused
             self._depth[_storage(tensor)] = max(depth, self._depth.get(_storage(tensor), 0))
         self.chain = max(self.chain, depth)
         return out
 
 
-# PyTorch wraps a dispatch mode so that torch.compile leaves it alone, and imports torch.compile for that: seconds. Nothing is
-# compiled here.
+# To disable torch.compile for a dispatch mode, PyTorch imports torch.compile, which takes seconds. Nothing is compiled here, so this
+# avoids the import.
 _dispatch = getattr(_Counter.__torch_dispatch__, "__wrapped__", None)
 if _dispatch is not None:
     setattr(_dispatch, "__dynamo_disable", _dispatch)
@@ -80,7 +81,7 @@ _PLAIN_FACTS = (
 
 
 def _module_facts(path, module, calls):
-    """The class and the plain numbers that say how it was made; of a Linear also what it is called with."""
+    """The class and the constructor's plain numbers; for a Linear also the shapes it is called with."""
     facts = {"path": path, "type": type(module).__name__, "of_torch": type(module).__module__.startswith("torch.")}
     for name in _PLAIN_FACTS:
         value = getattr(module, name, None)
@@ -120,7 +121,7 @@ def _recurrent_facts(path, module, calls):
 
 
 def _watch_calls(model):
-    """Records what every recurrent and every linear module is called with: path -> shapes, or None for something that is no tensor."""
+    """Records the input shapes of every recurrent and linear module: path -> shapes, or None for an input that is not a tensor."""
     calls, handles = {}, []
     for path, module in model.named_modules():
         if isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase, torch.nn.Linear)):
@@ -170,7 +171,7 @@ def _shape_of(value):
     return {"type": type(value).__name__}
 
 
-# Device time in these is the library's: PyTorch, cuDNN, cuBLAS, CUTLASS and Inductor rearranged, not a new kernel.
+# Device time in these kernels counts as the library's: PyTorch, cuDNN, cuBLAS, CUTLASS and Inductor, not a new kernel.
 _LIBRARY_MARKS = (
     "at::native", "at_cuda_detail", "cudnn", "cublas", "cutlass", "nvjet", "gemm", "gemv", "sgemm", "xmma", "ampere_", "hopper_",
     "volta_", "turing_", "maxwell_", "sm80_", "sm86_", "sm90_", "sm100_", "elemwise", "persistRNN", "RNN_", "LSTM_", "GRU_", "winograd",
@@ -189,8 +190,8 @@ def _is_library(name, own_names):
 
 
 def _profiler(on_gpu):
-    """Kineto's first use takes a second, because it looks for GPUs; for operators on a CPU the older profiler is enough. torch.profiler
-    imports torch.compile, which takes seconds and is not needed."""
+    """On a CPU the older profiler suffices: Kineto's first use takes a second, because it looks for GPUs, and torch.profiler imports
+    torch.compile, which takes seconds."""
     if on_gpu:
         try:
             return torch.autograd.profiler.profile(use_device="cuda", use_kineto=True)
@@ -200,7 +201,7 @@ def _profiler(on_gpu):
 
 
 def profile(call, inputs, device, own_names=()):
-    """One call under the profiler: how many launches (operators on a CPU), whose time."""
+    """Makes one call under the profiler. Returns the number of launches (operators on a CPU) and the time by owner."""
     on_gpu = device.type == "cuda"
     with torch.no_grad():
         for _ in range(2):
@@ -251,7 +252,7 @@ def _best_seconds(work, sync, repeats):
 
 
 def ceilings(device):
-    """Bytes and operations per second that this device was seen to reach."""
+    """The highest bytes and operations per second measured on this device."""
     on_gpu = device.type == "cuda"
     sync = torch.cuda.synchronize if on_gpu else (lambda: None)
     found = {}

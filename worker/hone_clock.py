@@ -1,12 +1,12 @@
 """Timed blocks: what both sides do between the moment the parent reveals inputs and the moment it holds the answers.
 
-All buffers belong to the parent. A block's message carries the descriptor of its inputs, which nobody below the parent has seen before. Every
-call gets inputs of its own. On a CPU the reply says where the answers lie, and the parent reads them there when this process is frozen. On a GPU the
-memory of blocks is mapped once: the parent writes the inputs when the span has begun, and a second message says where the answers are to be copied
-to. Reference and candidate run this same code.
+All buffers belong to the parent. A block's message carries the descriptor of its inputs, which no worker process has seen before.
+Every call gets its own inputs. On a CPU the reply contains the answers' addresses, and the parent reads them there when this process
+is frozen. On a GPU the memory of blocks is mapped once: the parent writes the inputs after the span has begun, and a second message
+says where to copy the answers. Reference and candidate run this same code.
 
-The candidate controls its own process and may replace all of this. What it gains by that is nothing: the parent reads its own clock, its own
-memory, and lets nothing run any more before it looks.
+The candidate controls its own process and may replace this code. It gains nothing by that: the parent reads its own clock and memory,
+and freezes this process before it reads.
 """
 
 import gc
@@ -26,14 +26,14 @@ _SMALL_SAMPLE = 1 << 26  # bytes
 class Clock:
     def __init__(self, worker):
         self.worker = worker
-        self.sets, self.outputs, self.lying = [], [], []  # of the block under way
-        self.regions = {}  # memory of the parent, by what it is for
+        self.sets, self.outputs, self.lying = [], [], []  # for the current block
+        self.regions = {}  # memory of the parent, by purpose
         self.reuses = {}  # by slot and baseline: whether calls return memory that still holds an earlier answer
         self.sample, self.small_sample = None, None
         self.flush_buffer = None
 
     def draw(self, message, descriptors):
-        """Fresh draws of get_inputs, one after the other in the parent's memory. Only the reference is asked for them."""
+        """Draws fresh inputs with get_inputs, one set after the other in the parent's memory. Only for the reference."""
         trees, bases, reply = [], [], {}
         held = self.worker.hold()
         for seed in message["seeds"]:
@@ -56,7 +56,7 @@ class Clock:
         region = self._region("inputs", message, descriptors)
         sets = self.sets = [rebuild(tree, region, base, worker.device) for tree, base in zip(_trees(message), message["bases"])]
         on_gpu, outputs = worker.device.type == "cuda", [None] * calls
-        # Where one buffer is handed out for all calls, an answer is copied before the next call overwrites it.
+        # If all calls return the same buffer, each answer is copied before the next call overwrites it.
         keep = _copies if self.reuses.get((slot, message["rung"])) else _as_it_is
         settle_for_timing(worker.thread_count)
         worker.restore(slot)
@@ -97,7 +97,8 @@ class Clock:
         return reply
 
     def _tell_addresses(self, outputs, form, reply):
-        """Where each answer lies: the parent reads it there once this process is frozen. One of another form is described as it is."""
+        """Reports the address of each answer; the parent reads it there once this process is frozen. Answers with another form are
+        described."""
         self.lying, addresses, numbers, odd = [], [], [], []
         for at, out in enumerate(outputs):
             fits = form.take(out)
@@ -106,7 +107,7 @@ class Clock:
             else:
                 tensors = fits[0]
             lying = [plain(tensor) for tensor in tensors]
-            self.lying.append(lying)  # what lies there must stay
+            self.lying.append(lying)  # must stay alive at its address
             where = [tensor.data_ptr() for tensor in lying]
             if fits is None:
                 for leaf, address in zip(leaves_of(tree), where):
@@ -118,7 +119,7 @@ class Clock:
         _tell_form(numbers, odd, reply)
 
     def collect(self, message, descriptors):
-        """Copies the kept answers into memory that the parent reveals only now: nothing could be computed there."""
+        """Copies the kept answers into memory that the parent reveals only now, so that nothing could be computed there earlier."""
         region, leaves = self._region("answers %d" % message.get("place", 0), message, descriptors), message["leaves"]
         form, reply, numbers, odd = Form(message["form"]), {}, [], []
         with torch.no_grad():
@@ -130,7 +131,7 @@ class Clock:
                         region.tensor(leaf, at * message["stride"]).copy_(tensor)
                     continue
                 tree, tensors, size = describe(out)
-                if size <= message["stride"]:  # the parent sees that a larger one is not there
+                if size <= message["stride"]:  # the parent sees that a larger one is missing
                     for leaf, tensor in zip(leaves_of(tree), tensors):
                         region.tensor(leaf, at * message["stride"]).copy_(tensor)
                 odd.append([at, tree])
@@ -139,8 +140,8 @@ class Clock:
         return reply
 
     def clear(self, message, descriptors):
-        """Frees the block's inputs and answers; freeing them here adds nothing to a timed block. Tells whether answers shared
-        memory while all of them were alive."""
+        """Frees the block's inputs and answers, outside of any timed block. Reports whether answers shared memory while all of them
+        were alive."""
         key, reply = (message["slot"], message["rung"]), {}
         if message["mode"] == "run" and len(self.outputs) > 1:
             addresses = [[tensor.data_ptr() for tensor in tensors_of([out]) if tensor.numel()] for out in self.outputs]
@@ -172,7 +173,7 @@ class Clock:
         return self.flush_buffer
 
     def calls(self, message, descriptors):
-        """Calls a baseline several times on inputs that are already here. Only the reference is asked, for a short timing."""
+        """Calls a baseline several times on inputs that the worker already has. Only for the reference, for a short timing."""
         worker, slot = self.worker, message["slot"]
         rung = worker.rungs.get(slot, {}).get(message["rung"])
         call, inputs = rung.call if rung is not None else worker.models[slot], worker.inputs_of(message["inputs"])
@@ -189,7 +190,8 @@ class Clock:
         return {}
 
     def keep_sample(self, message, descriptors):
-        """Keeps one answer. Copying it into the arena is what collecting an answer costs. A small one stays for the next candidate."""
+        """Keeps one answer. Copying it into the arena takes as long as collecting an answer. A small one is kept for the next
+        candidate."""
         worker, key = self.worker, (message["slot"], message["inputs"])
         if self.small_sample and self.small_sample[0] == key:
             self.sample = self.small_sample[1]
@@ -203,7 +205,7 @@ class Clock:
 
 
 def _tell_form(numbers, odd, reply):
-    """The Python numbers of every answer of the expected form, and what the others are instead."""
+    """The Python numbers of every answer with the expected form, and descriptions of the others."""
     if any(numbers):
         reply["numbers"] = numbers
     if odd:
@@ -211,7 +213,7 @@ def _tell_form(numbers, odd, reply):
 
 
 def plain(tensor):
-    """The values as they lie in memory, one after the other."""
+    """The values in memory order, one after the other."""
     if tensor.layout != torch.strided:
         tensor = tensor.to_dense()
     if tensor.is_conj() or tensor.is_neg():

@@ -1,9 +1,9 @@
-"""The contract for later use: what a user may do with a module after it was judged.
+"""Checks the contract for later use: what a user may do with a module after the verdict.
 
-A module that is right and fast in the judge may still keep old weights after `load_state_dict`, fail for another batch
-size, or leave the process with another default dtype. Each step below does one such thing in this process, for the
-reference and for the candidate alike. The parent runs the module afterwards with the ordinary `run` message and compares
-the bytes. A step never raises: what the module's own code raises is part of the answer.
+A module that is right and fast in the judge may still keep old weights after `load_state_dict`, fail for another batch size, or leave the
+process with another default dtype. Each step below does one such thing in this process, in the same way for the reference and the
+candidate. Afterwards the parent runs the module with the ordinary `run` message and compares the bytes. A step never raises: exceptions of
+the module's own code are part of the reply.
 """
 
 import copy
@@ -94,7 +94,7 @@ class Contract:
             return {"failed": _said(error)}
 
     def set_weights(self, message, descriptors):
-        """Changes the weights of a slot: in place, through `.data`, or by load_state_dict (load_reference where it has its own layout)."""
+        """Changes the weights of a slot: in place, through `.data`, or by load_state_dict (load_reference if it has its own layout)."""
         model, how = self.worker.models[message["slot"]], message["how"]
         state = dict(zip(message["names"], read_tree(message["tree"], descriptors[0], self.worker.device)))
         own = dict(model.named_parameters(remove_duplicate=False))
@@ -130,7 +130,7 @@ class Contract:
         return {}
 
     def slice(self, message, descriptors):
-        """Inputs of another batch size: the first `size` entries along `dim` of every tensor that has `full` there."""
+        """Inputs with another batch size: the first `size` entries along `dim` of every tensor with `full` entries there."""
         dim, full, size = message.get("dim", 0), message["full"], message["size"]
 
         def cut(tensor):
@@ -142,7 +142,7 @@ class Contract:
         return {}
 
     def gradients(self, message, descriptors):
-        """One step of training: train mode, forward, backward. Writes the gradients of inputs and parameters."""
+        """One training step: train mode, forward, backward. Writes the gradients of inputs and parameters."""
         model = self.worker.models[message["slot"]]
         leaves = []
 
@@ -171,7 +171,7 @@ class Contract:
         return {"names": names, "tree": write_tree(shown, descriptors[0])}
 
     def globals(self, message, descriptors):
-        """What the candidate left changed since before its file was imported, and whether a call moves the random generator."""
+        """The settings that the candidate changed since its file was imported, and whether a call advances the random generator."""
         worker = self.worker
         changed = compare(worker.settings_before, capture()) if worker.settings_before is not None else []
         worker.seed(message["seed"])

@@ -1,9 +1,10 @@
-"""Device memory that the parent owns, seen from a worker: maps an allocation that arrived as a descriptor and hands out
+"""Device memory that the parent owns, used by a worker: maps an allocation received as a descriptor and returns
 tensors over it without a copy.
 
-The parent allocates with CUDA's virtual memory interface (src/evaluation/device_memory.h). Here the descriptor is
-imported into the context that torch uses, the device's primary context. A mapping is read-write or read-only; a
-kernel that writes through a read-only one faults. Whoever calls release() answers for tensors that still point there.
+The parent allocates with CUDA's virtual memory interface (src/evaluation/device_memory.h). This file imports the
+descriptor into the context that torch uses, the device's primary context. A mapping is read-write or read-only; a
+kernel that writes through a read-only one faults. The caller of release() must make sure that no tensor over the
+mapping is used afterwards.
 """
 
 import ctypes
@@ -37,7 +38,7 @@ _driver = None
 
 
 def driver():
-    """libcuda with typed functions. torch must have made its context in this thread: DeviceMemory sees to it."""
+    """libcuda with typed functions. torch must have created its context in this thread, which DeviceMemory ensures."""
     global _driver
     if _driver is None:
         library = ctypes.CDLL("libcuda.so.1")
@@ -53,24 +54,24 @@ class DeviceError(RuntimeError):
 
 
 class _Bytes:
-    """What torch.as_tensor reads; it keeps the mapping alive as long as a tensor points there."""
+    """The interface that torch.as_tensor reads. It keeps the mapping alive while a tensor refers to it."""
 
     def __init__(self, memory, address, size):
         self.memory = memory
-        # torch knows no read-only tensors; the mapping itself refuses writes.
+        # torch has no read-only tensors; the mapping itself rejects writes.
         self.__cuda_array_interface__ = {
             "shape": (size,), "typestr": "|u1", "data": (address, False), "strides": None, "version": 2,
         }
 
 
 class DeviceMemory:
-    """One allocation of the parent's. `size` is what the parent mapped; the descriptor is closed in any case."""
+    """One allocation of the parent. `size` is the size that the parent mapped. The descriptor is closed in any case."""
 
     def __init__(self, descriptor, size, writable=True, device=None, library=None):
         self.size, self.address = size, 0
         try:
             if library is None:
-                torch.cuda.synchronize(device)  # makes the context, and makes it this thread's
+                torch.cuda.synchronize(device)  # creates the context and makes it current in this thread
                 device = torch.cuda.current_device() if device is None else torch.device(device).index or 0
             self._device, self._library = device, library or driver()
             self._map(descriptor, writable)
@@ -101,11 +102,11 @@ class DeviceMemory:
                 self._library.cuMemAddressFree(address, self.size)
                 raise
         finally:
-            self._library.cuMemRelease(allocation)  # the mapping holds the memory from here on
+            self._library.cuMemRelease(allocation)  # from here on the mapping keeps the memory alive
         self.address = address.value
 
     def tensor(self, offset, shape, dtype, stride=None):
-        """A tensor over bytes of the mapping, with a storage of its own. Contiguous unless strides are given."""
+        """A tensor over bytes of the mapping, with its own storage. Contiguous unless strides are given."""
         if stride is None:
             stride, step = [], 1
             for extent in reversed(shape):
@@ -124,7 +125,7 @@ class DeviceMemory:
         return torch.as_tensor(_Bytes(self, self.address + offset, size), device="cuda:%d" % (self._device or 0))
 
     def release(self):
-        """Unmaps, after everything on the device has ended. Tensors over the mapping must not be used any more."""
+        """Unmaps after all work on the device has ended. Tensors over the mapping must not be used afterwards."""
         if self.address == 0:
             return
         if self._library is _driver:
@@ -135,5 +136,6 @@ class DeviceMemory:
 
 
 def shaped(flat, shape, dtype, stride):
-    """A tensor of another dtype and shape over the storage of `flat`. Not a view of it: a model sees a plain tensor."""
+    """A tensor with another dtype and shape over the storage of `flat`. It is no view, so that a model sees an
+    ordinary tensor."""
     return torch.empty(0, dtype=dtype, device=flat.device).set_(flat.untyped_storage(), 0, tuple(shape), tuple(stride))

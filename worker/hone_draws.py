@@ -1,8 +1,9 @@
-"""A float64 run of a module that names other dtypes: the same random numbers as in the ordinary run, and double precision throughout.
+"""Makes a float64 run of a module that names other dtypes use the random numbers of the ordinary run, with double precision throughout.
 
-PyTorch draws other numbers for float64 tensors than for float32 ones. While FollowDraws is entered, every draw is made in the dtype of
-the ordinary run and converted. Draws of integers (randint, randperm) do not depend on the dtype. A cast to a narrower type (`.float()`,
-`.half()`, dtype=torch.float32) stays in float64: it chooses how precise PyTorch's own run is, and the truth does not share that error.
+PyTorch draws other numbers for float64 tensors than for float32 ones. While FollowDraws is entered, every draw is made in the dtype of the
+ordinary run and converted. Draws of integers (randint, randperm) do not depend on the dtype. A cast to a narrower type (`.float()`,
+`.half()`, dtype=torch.float32) stays in float64: it only sets the precision of PyTorch's own run, and the float64 result must not share that
+error.
 """
 
 import torch
@@ -15,9 +16,9 @@ try:
 except ImportError:  # torch before 1.13
     TorchFunctionMode = object
 
-# Made from sizes; the default dtype decides.
+# Created from sizes; the default dtype decides.
 _FROM_SIZES = {torch.randn, torch.rand}
-# Made from tensors, which are narrowed first. The result has their dtype or is an integer.
+# Created from tensors, which are narrowed first. The result has their dtype or is an integer.
 _FROM_TENSORS = {torch.randn_like, torch.rand_like, torch.normal, torch.bernoulli, torch.multinomial, torch.poisson, torch.binomial,
                  torch.Tensor.bernoulli, torch.Tensor.multinomial, torch._standard_gamma, torch._sample_dirichlet}
 _IN_PLACE = {"normal_", "uniform_", "exponential_", "log_normal_", "cauchy_", "bernoulli_", "geometric_", "random_"}
@@ -25,12 +26,12 @@ _IN_PLACE = {"normal_", "uniform_", "exponential_", "log_normal_", "cauchy_", "b
 _FACTORS = {
     torch.dropout, F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, torch.feature_dropout,
 }
-# The random part does not depend on x, but is not a plain factor either; the narrow run's answer is the best there is.
+# The random part does not depend on x, but it is not a simple factor either. The narrow run's result is the best available.
 _WHOLE = {F.alpha_dropout, F.feature_alpha_dropout, torch.alpha_dropout, torch.feature_alpha_dropout, F.rrelu, torch.rrelu}
 
 _NARROW = {torch.float32, torch.float16, torch.bfloat16}
 _CASTS = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16}
-_BITS = {torch.Tensor.view}  # with a dtype it reads the same bits as something else
+_BITS = {torch.Tensor.view}  # with a dtype it reinterprets the same bits
 _RECURRENT = {torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu}
 
 
@@ -63,7 +64,7 @@ class FollowDraws(TorchFunctionMode):
             x = args[0] if args else kwargs["input"]
             ones = torch.ones_like(x, dtype=self.narrow)
             factor = function(ones, *args[1:], **{key: value for key, value in kwargs.items() if key != "input"})
-            # 1/(1-p) in the narrow dtype is rounded; the mean of what is left is the same everywhere, so take it from p.
+            # 1/(1-p) is rounded in the narrow dtype. The remaining values all have the same mean, so it is computed from p.
             p = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
             kept = (factor != 0).double()
             return x * kept / (1.0 - p) if bool((factor != 1).any()) and p < 1 else x * factor.double()
@@ -88,12 +89,12 @@ class FollowDraws(TorchFunctionMode):
         return function(*args, **kwargs)
 
     def _dropped(self, x, p):
-        """Dropout as the ordinary run draws it."""
+        """Dropout with the draws of the ordinary run."""
         kept = torch.dropout(torch.ones_like(x, dtype=self.narrow), p, True) != 0
         return x * kept.double() / (1.0 - p)
 
     def _attention(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-        """Attention whose dropout is drawn for the matrix of scores, as PyTorch does where it computes that matrix. None without dropout."""
+        """Attention with dropout on the matrix of scores, drawn as PyTorch does when it computes that matrix. None without dropout."""
         if not 0.0 < dropout_p < 1.0 or enable_gqa:
             return None
         scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
@@ -104,7 +105,7 @@ class FollowDraws(TorchFunctionMode):
         return self._dropped(torch.softmax(scores, -1), dropout_p) @ value
 
     def _layers(self, function, x, state, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
-        """A recurrent module that drops out between its layers: layer by layer."""
+        """Runs a recurrent module with dropout between its layers, layer by layer."""
         each, sides = len(weights) // layers, 2 if bidirectional else 1
         x = x.transpose(0, 1) if batch_first else x
         states = state if isinstance(state, (list, tuple)) else [state]

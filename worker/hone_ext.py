@@ -47,18 +47,18 @@ extern "C" const char* hone_ext_error_string(int code) { return cudaGetErrorStri
 
 
 class CompileError(RuntimeError):
-    """The source did not compile, or there is nothing to compile it with. str() has the compiler's message in full."""
+    """The source did not compile, or there is no compiler. str() is the compiler's full message."""
 
 
 def cpp(source, flags=()):
-    """The library of this C++ source. $CXX, g++ or clang++ compiles it; `flags` come after the default ones."""
+    """The library of this C++ source. $CXX, g++ or clang++ compiles it; `flags` are added after the default ones."""
     flags = tuple(flags)
     compiler = _cpp_compiler(os.environ.get("CXX", ""))
     return _Library("cpp", source, flags, _build(compiler, source, CPP_FLAGS, flags, "source.cpp"))
 
 
 def cuda(source, flags=()):
-    """The library of this CUDA source. Compiled by nvcc for the current GPU, or for the -arch that `flags` name."""
+    """The library of this CUDA source. nvcc compiles it for the current GPU, or for the -arch in `flags`."""
     flags = tuple(flags)
     compiler = _cuda_compiler(os.environ.get("CUDACXX", ""))
     defaults = CUDA_FLAGS
@@ -90,7 +90,7 @@ class _Library:
         except AttributeError:
             raise AttributeError("the library has no function '%s'; is it declared extern \"C\"?" % name) from None
         function = _function(name, symbol, _signature(self._code, name), self._error_string)
-        self.__dict__[name] = function  # the next lookup does not come here
+        self.__dict__[name] = function  # caches it, so that the next lookup does not call this function
         return function
 
     def __reduce__(self):
@@ -122,7 +122,7 @@ def _signature(code, name):
 
 
 def _function(name, symbol, signature, error_string):
-    """The Python callable for one C function. error_string is given for CUDA only. Kept short, because every call pays for it."""
+    """The Python callable for one C function. error_string is given only for CUDA. It is short, because every call pays for it."""
     return_type, parameters = signature
     is_status = return_type in _STATUS_TYPES
     is_cuda = error_string is not None
@@ -148,7 +148,7 @@ def _function(name, symbol, signature, error_string):
         if parameters is not None and len(parameters) != len(values):
             hint = ", the stream included," if is_cuda else ""
             raise TypeError("%s takes %d arguments%s and got %d" % (name, len(parameters), hint, len(values)))
-        for i in doubles:  # so that 2 does for 2.0
+        for i in doubles:  # so that 2 works as 2.0
             if type(values[i]) is ctypes.c_int64:
                 values[i] = ctypes.c_double(values[i].value)
         result = symbol(*values)
@@ -182,7 +182,7 @@ def _refusal(tensor, why):
 
 
 def _convert_rare(name, value, pointer):
-    """Converts what the table of exact types does not have: subclasses, numpy numbers, ctypes values."""
+    """Converts values that the table of exact types lacks: subclasses, numpy numbers, ctypes values."""
     if isinstance(value, torch.Tensor):
         return pointer(value)
     if isinstance(value, (ctypes._SimpleCData, ctypes._Pointer, ctypes.Array, ctypes.Structure)):
@@ -262,7 +262,7 @@ def _writable_folder():
 
 @functools.lru_cache(maxsize=None)
 def _temporary_folder():
-    """A folder of this process only: where others can write, a library under a known name could be anyone's."""
+    """A folder for this process only. In a shared folder, other users could place a library under a known name."""
     folder = tempfile.mkdtemp(prefix="hone_ext-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -311,7 +311,7 @@ def _arch():
 
 @functools.lru_cache(maxsize=None)
 def _cpu():
-    """What -march=native stands for on this machine."""
+    """The meaning of -march=native on this machine."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             wanted = re.compile(r"(model name|flags|CPU part|Features)\s*:")

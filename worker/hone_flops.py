@@ -1,7 +1,8 @@
-"""FLOPs of one operator call: a multiplication and an addition count as two. Only products count; everything else is bound by memory traffic.
+"""FLOPs of one operator call. A multiplication and an addition count as two. Only products count; all other operators are bound by memory
+traffic.
 
-PyTorch's own formulas (torch.utils.flop_counter) are taken where this torch has them and they hold; the ones below are for older
-versions and for what PyTorch does not count: attention on a CPU, causal attention, recurrent layers, products with a vector.
+PyTorch's own formulas (torch.utils.flop_counter) are used if this torch has them and they are right. The formulas below are for older
+versions and for operators that PyTorch does not count: attention on a CPU, causal attention, recurrent layers, products with a vector.
 """
 
 import logging
@@ -18,7 +19,7 @@ def numel(shape):
 
 
 class _Call:
-    """One call of an operator: its arguments by the names of the schema, and what came out."""
+    """One call of an operator: its arguments by their names in the schema, and its result."""
 
     def __init__(self, function, args, kwargs, out):
         self.function, self.args, self.kwargs, self.out = function, args, kwargs, out
@@ -38,8 +39,8 @@ def _product(last):
 
 
 def _convolution(transposed=None):
-    """Every element meets every tap of its group once: an output's in a plain convolution, an input's in a transposed one. The weight is
-    [out, in / groups, taps] or, transposed, [in, out / groups, taps]; taps on the padding count."""
+    """Counts one product per element and tap of its group, for each element of the output (plain convolution) or of the input (transposed
+    one). The weight is [out, in / groups, taps] or, transposed, [in, out / groups, taps]. Taps on the padding count."""
 
     def flops(call):
         x, weight = call.args[0], call.args[1]
@@ -51,7 +52,7 @@ def _convolution(transposed=None):
 
 
 def _attention(call):
-    """Scores and their sum of values, for the pairs that count: with is_causal a query meets the keys up to its own place."""
+    """Scores and their weighted sum of values, for the pairs that count: with is_causal a query attends to the keys up to its own position."""
     query, key, value = call["query"], call["key"], call["value"]
     queries, keys = int(query.shape[-2]), int(key.shape[-2])
     pairs = queries * keys
@@ -62,14 +63,14 @@ def _attention(call):
 
 
 def _native_multi_head_attention(call):
-    """nn.MultiheadAttention in eval mode: queries, keys and values of every row, scores, their sum of values, the projection."""
+    """nn.MultiheadAttention in eval mode: queries, keys and values of every row, scores, their weighted sum of values, the projection."""
     query, keys = call["query"], int(call["key"].shape[-2])
     weights = numel(call["qkv_weight"].shape) + numel(call["proj_weight"].shape)
     return 2 * numel(query.shape[:-1]) * (weights + 2 * keys * int(query.shape[-1]))
 
 
 def _cudnn_rnn(call):
-    """Every row of every step meets every matrix once; the rows of a packed sequence lie one after the other."""
+    """Every matrix is applied once to each row of each step. The rows of a packed sequence are consecutive."""
     x, packed = call["input"], len(call["batch_sizes"]) > 0
     rows = int(x.shape[0]) if packed else numel(x.shape[:2])
     return 2 * rows * sum(numel(w.shape) for w in call["weight"] if w.dim() == 2)
@@ -80,7 +81,7 @@ def _mkldnn_rnn_layer(call):
 
 
 def _trilinear(call):
-    """nn.Bilinear, x' W y: every row of x meets every weight once, and the result y."""
+    """nn.Bilinear, x' W y: every weight is multiplied once with each row of x, and the result with y."""
     x, weight, y = call["i1"], call["i2"], call["i3"]
     return 2 * int(x.shape[0]) * (numel(weight.shape) + int(weight.shape[0]) * int(y.shape[-1]))
 
@@ -126,7 +127,8 @@ _FALLBACK = {
 
 
 def _import_formulas():
-    """flop_registry of a private flop_counter that does not import Triton: this takes 0.3 s, and no kernel of Triton's is counted here."""
+    """Returns flop_registry of a separate flop_counter module that does not import Triton: that import takes 0.3 s, and no Triton kernel is
+    counted here."""
     name, log = "torch.utils.flop_counter", logging.getLogger("torch.utils.flop_counter")
     known, triton, silent = sys.modules.get(name), sys.modules.get("triton"), log.disabled
     if known is not None:
@@ -145,7 +147,7 @@ def _import_formulas():
 
 
 def _registry():
-    """PyTorch's formulas, by operator; none where there are none, or where they miss a known count (early ones forgot the additions)."""
+    """PyTorch's formulas, by operator. Empty if there are none, or if they fail on a known count (early ones omitted the additions)."""
     try:
         registry = _import_formulas()
         count = registry[torch.ops.aten.convolution]
@@ -160,7 +162,8 @@ _formulas = []
 
 
 def flops_of(function, args, kwargs, out, registry=None):
-    """Of one call of a torch.ops overload that gave `out` (a tensor, or a tuple whose first member counts). 0 for what is no product."""
+    """FLOPs of one call of a torch.ops overload with the result `out` (a tensor, or a tuple whose first member counts). 0 if it is no
+    product."""
     if not _formulas:
         _formulas.append(_registry())
     registry = _formulas[0] if registry is None else registry
@@ -178,4 +181,4 @@ def flops_of(function, args, kwargs, out, registry=None):
     try:
         return _FALLBACK[name](call) if name in _FALLBACK else 0
     except (AttributeError, IndexError, KeyError, TypeError):
-        return 0  # likewise: counted among the operators, without FLOPs
+        return 0  # counted among the operators, without FLOPs

@@ -1,8 +1,8 @@
 """A task as a graph: captures a module with torch.export and writes it as JSON (docs/GRAPH.md).
 
-Operators stay as they were called: a GRU, a convolution, a layer norm is one node. What the graph cannot show is declined with one
-sentence, never captured wrongly: control flow that depends on values, custom autograd functions, state kept between calls, changes
-of inputs or weights. hone_graph_run.py runs the JSON against the module; the parent trusts a graph only after that.
+Operators stay as they were called: a GRU, a convolution or a layer norm is one node. What a graph cannot express is declined with one
+sentence: control flow that depends on values, custom autograd functions, state between calls, changes of inputs or weights.
+hone_graph_run.py runs the JSON and compares it with the module. The parent uses a graph only after that.
 """
 
 import operator
@@ -14,20 +14,20 @@ import hone_graph_inplace
 from hone_graph_export import Leaf
 from hone_graph_inplace import Declined
 
-_MOST_CONSTANT_ELEMENTS = 4096  # a larger constant is named by its attribute alone
+_MOST_CONSTANT_ELEMENTS = 4096  # a larger constant is stored only as its attribute's name
 _MOST_UNNAMED_ELEMENTS = 1 << 20
 _EXACT_INTEGERS = 1 << 53
 _MOST_NODES = 20000
 
 _DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128")
-# Results that are their first argument: they copy a constant or end the autograd history.
+# The result is the first argument: these operators copy a constant or end the autograd history.
 _SAME = ("lift_fresh_copy", "lift_fresh", "detach_")
 _MEMORY_FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
-_CHECKS = ("_assert_tensor_metadata",)  # no result, and always true for the shapes of the capture
+_CHECKS = ("_assert_tensor_metadata",)  # no result, and always true for the captured shapes
 
 
 def capture(model, inputs, use_export=True):
-    """The graph of `model` on these inputs, as the dict that becomes JSON. Raises Declined."""
+    """The graph of `model` on these inputs, as a dict for JSON. Raises Declined."""
     with hone_graph_export.tracing():
         problem = None
         try:
@@ -44,7 +44,7 @@ def capture(model, inputs, use_export=True):
 
 
 def checked(model, draw, seed_everything, limit_bytes):
-    """The graph, run against the module on fresh draws of inputs if it needs no more memory than `limit_bytes`. Raises Declined."""
+    """The graph, compared with the module on fresh draws of inputs if that needs at most `limit_bytes` of memory. Raises Declined."""
     import hone_graph_run
 
     inputs = draw(0)
@@ -90,7 +90,7 @@ def _attribute(model, path):
 
 
 def _uniform(tensor):
-    """The number that all elements of a weight are, such as the ones and zeros of a norm as it is built. None if they differ."""
+    """The number that all elements of a weight equal, such as a norm's initial ones and zeros. None if they differ."""
     if tensor is None or not tensor.is_floating_point() or tensor.numel() == 0:
         return None
     with torch.no_grad():
@@ -101,7 +101,7 @@ def _uniform(tensor):
 
 
 def _triangle(tensor):
-    """"lower" or "upper" of a tensor of square matrices that are triangular, else None. A diagonal matrix is both and called lower."""
+    """"lower" or "upper" for a tensor of square triangular matrices, else None. A diagonal matrix is both and counts as lower."""
     if tensor.dim() < 2 or tensor.shape[-1] != tensor.shape[-2] or tensor.shape[-1] < 2 or tensor.numel() == 0:
         return None
     for kind, corner, part in (("lower", tensor[..., 0, -1], torch.tril), ("upper", tensor[..., -1, 0], torch.triu)):
@@ -111,7 +111,7 @@ def _triangle(tensor):
 
 
 def mark_triangles(graph, draws):
-    """Says of inputs that are triangular matrices in every draw that they are."""
+    """Marks inputs that are triangular matrices in every draw."""
     for index, tree in enumerate(graph["inputs"]):
         tensors = [inputs[index] for inputs in draws]
         if "v" not in tree or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
@@ -127,7 +127,7 @@ class Writer:
     def __init__(self, captured, model):
         self.captured, self.model = captured, model
         self.values, self.nodes = [], []
-        self.ids = {}  # name of an fx node -> id, or the ids of an operator with several results
+        self.ids = {}  # name of an fx node -> id, or list of ids for several results
         self.count = 0
         self.weights = {**dict(model.named_parameters()), **dict(model.named_buffers())}
 
@@ -235,7 +235,7 @@ class Writer:
             else:
                 raise Declined("%s lacks its argument %s" % (schema.name, argument.name))
             if argument.name == "memory_format" and isinstance(value, int):
-                value = _MEMORY_FORMATS[value]  # defaults come as numbers
+                value = _MEMORY_FORMATS[value]  # defaults are given as numbers
             written.append([argument.name, self._argument(value, str(argument.type), plan)])
         return written
 
@@ -289,7 +289,7 @@ class Writer:
 
 
 def _check_statistics(base, arguments):
-    """Norms that update their running statistics do so without a word in the schema."""
+    """The schema does not show that norms update their running statistics."""
     training = arguments.get("training") if base == "batch_norm" else arguments.get("use_input_stats")
     if base in ("batch_norm", "instance_norm") and training and arguments.get("running_mean") is not None:
         raise Declined("%s updates its running statistics in forward" % base)

@@ -13,7 +13,7 @@ from hone_graph_rnn import written_shapes
 
 
 class Captured:
-    """What export gives, in one form for every version of torch: an fx graph, what its placeholders are, and two structures."""
+    """The result of a capture in one form for every version of torch: an fx graph, the kinds of its placeholders, and two structures."""
 
     def __init__(self, graph, placeholders, inputs, outputs, how):
         self.graph = graph
@@ -23,7 +23,7 @@ class Captured:
 
 
 class Leaf:
-    """A place in the inputs or outputs: the name of an fx node, or a plain Python value."""
+    """A leaf of the inputs or outputs: the name of an fx node, or a plain Python value."""
 
     def __init__(self, name=None, literal=None):
         self.name, self.literal = name, literal
@@ -31,7 +31,7 @@ class Leaf:
 
 @contextlib.contextmanager
 def _no_custom_autograd():
-    """A custom autograd function may compute its forward anywhere, so its trace shows what one call did and not what it does in general."""
+    """A custom autograd function may compute its forward outside of PyTorch, so its trace shows only what one call did."""
     original = torch.autograd.Function.__dict__["apply"]
 
     def refuse(cls, *_, **__):
@@ -46,7 +46,7 @@ def _no_custom_autograd():
 
 @contextlib.contextmanager
 def _quiet():
-    """torch logs what it cannot trace at length; the reason comes in the exception."""
+    """Silences torch's long logs about untraceable code; the exception contains the reason."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -121,7 +121,7 @@ def _from_program(program, how):
 
 
 def _trace(model, inputs):
-    """For torch without torch.export: make_fx on fake tensors. Composite operators come out as the ones they are made of."""
+    """For torch without torch.export: make_fx on fake tensors. It splits composite operators into their parts."""
     from torch.fx.experimental.proxy_tensor import make_fx
 
     call = torch.func.functional_call if hasattr(torch, "func") else torch.nn.utils.stateless.functional_call
@@ -163,7 +163,7 @@ def _trace(model, inputs):
 
 
 def captures(model, inputs, use_export=True):
-    """Captures, the preferred one first. A later one is for what cannot be written as a graph from an earlier one."""
+    """Yields captures, the preferred one first. Later ones are for modules whose earlier capture cannot be written as a graph."""
     if use_export and hasattr(torch, "export") and hasattr(torch.export, "export"):
         program = _export(model, inputs)
         how = "torch.export"
@@ -184,7 +184,7 @@ def _reason(error):
 
 
 def cause(error):
-    """A Declined that export wrapped into something else, or export's own reason."""
+    """A Declined inside an exception of export, or export's own reason."""
     seen = error
     while seen is not None:
         if isinstance(seen, Declined):

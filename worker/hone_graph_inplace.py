@@ -1,8 +1,8 @@
-"""Calls that write in place, as calls that do not: `relu_` becomes `relu`, and later readers of the tensor read the new one.
+"""Turns in-place calls into ordinary ones: `relu_` becomes `relu`, and later readers of the tensor read the result.
 
-That is right only if nobody reads the old memory under another name. Names of one memory are found by the storage of the fake tensors
-that export computed with, and by operators that may return their argument itself. Where another name is read later, the graph
-needs functionalization (NeedsFunctional), or is declined.
+That is right only if nothing reads the old memory under another name. Names share memory if the fake tensors of export have
+the same storage, or if an operator may return its argument itself. If another name is read later, the graph needs
+functionalization (NeedsFunctional), or is declined.
 """
 
 import torch
@@ -13,10 +13,10 @@ class Declined(Exception):
 
 
 class NeedsFunctional(Declined):
-    """A write that renaming cannot show; torch's functionalization may."""
+    """A write that renaming cannot express. torch's functionalization may."""
 
 
-# Return their argument itself when they have nothing to do. Fake tensors do not show it.
+# These return their argument itself if they have nothing to do. Fake tensors do not show that.
 _MAY_RETURN_ARGUMENT = ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "pad", "constant_pad_nd", "repeat_interleave")
 _HARMLESS = ("detach_", "requires_grad_", "_assert_tensor_metadata")
 
@@ -52,7 +52,7 @@ def _functional(target):
 
 
 class _Names:
-    """Union-find over the names of fx nodes: two names in one set may be the same memory."""
+    """Union-find over the names of fx nodes: two names in one set may share memory."""
 
     def __init__(self):
         self.parent = {}
@@ -73,9 +73,9 @@ def _tensors(value):
 
 
 def _aliases(nodes, placeholders):
-    """(sets of names of one memory, sets that hold a name of an operator that may return its argument)."""
+    """(sets of names that share memory, sets with a name from an operator that may return its argument)."""
     names, by_storage = _Names(), {}
-    # A constant that is only ever copied is not written through its copies.
+    # A constant that is only copied is not written through its copies.
     copied = {
         node.name for node in nodes if node.name in placeholders and node.users and all(_base(user).startswith("lift_fresh") for user in node.users)
     }
@@ -94,11 +94,11 @@ def _aliases(nodes, placeholders):
 
 
 class Plan:
-    """For each fx node, which operator to write, and which name stands for a tensor while the graph is written in order."""
+    """For each fx node the operator to write, and the current name of each tensor while the graph is written in order."""
 
     def __init__(self):
-        self.targets = {}  # of nodes that write in place: the operator that does not
-        self.writes = {}  # of such a node: the names whose value it is from then on
+        self.targets = {}  # for in-place nodes: the operator that is not in-place
+        self.writes = {}  # for such a node: the names that have its value from then on
         self.renamed = {}
 
     def target(self, node):
@@ -113,7 +113,7 @@ class Plan:
         return name
 
     def done(self, node):
-        """The node has been written. Its own arguments were still the old values."""
+        """Call after the node has been written, because its own arguments are still the old values."""
         for name in self.writes.get(node.name, ()):
             self.renamed[self.final(name)] = node.name
 
@@ -168,7 +168,7 @@ def _same_place(a, b):
 
 
 def _check_type(node, functional):
-    """An in-place call keeps the dtype and shape of its tensor; the other call may promote or broadcast them."""
+    """An in-place call keeps the tensor's dtype and shape; the other call may promote or broadcast them."""
     held = node.args[0].meta["val"]
     args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda argument: argument.meta["val"])
     with held.fake_mode if hasattr(held, "fake_mode") else torch.no_grad():

@@ -1,7 +1,7 @@
-"""Shapes of recurrent operators while a graph is captured.
+"""Shapes of recurrent operators during the capture of a graph.
 
-torch computes them by running every time step on fake tensors. That takes 19 s for six layers of 512 steps, and for an LSTM it gives
-a wrong shape (torch 2.11: an extra axis in the last states). Here they are written down.
+torch computes them by running every time step on fake tensors. That takes 19 s for six layers of 512 steps, and gives a wrong shape
+for an LSTM (torch 2.11: an extra axis in the last states). This file computes them by formula.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import torch
 
 
 def _sequence(input, hx, bidirectional, batch_first):
-    """The output of all steps: [time, batch, directions * hidden], seen as batch first if asked."""
+    """The output of all steps: [time, batch, directions * hidden], or batch first if requested."""
     width = hx.shape[-1] * (2 if bidirectional else 1)
     if input.dim() == 2:
         return input.new_empty((input.shape[0], width))
@@ -29,7 +29,7 @@ def _two_states(input, hx, params, has_biases, num_layers, dropout, train, bidir
 
 @contextlib.contextmanager
 def written_shapes():
-    """While entered, fake tensors pass through recurrent operators by these rules. Does nothing for a torch that has no such table."""
+    """While entered, recurrent operators on fake tensors use these rules. Does nothing if torch has no such table."""
     saved = []
     for name, rule in (("gru", _one_state), ("rnn_tanh", _one_state), ("rnn_relu", _one_state), ("lstm", _two_states)):
         target = getattr(getattr(torch.ops.aten, name), "input")

@@ -1,6 +1,6 @@
-"""Runs a graph's JSON node by node with ATen, and compares it with the module that it was captured from.
+"""Runs a graph's JSON node by node with ATen, and compares it with the captured module.
 
-The interpreter reads nothing but the JSON, the weights and the inputs: what is checked here is what the parent gets.
+The interpreter reads only the JSON, the weights and the inputs, so it checks exactly what the parent gets.
 """
 
 import torch
@@ -8,7 +8,7 @@ import torch
 from hone_graph_inplace import Declined
 
 _WIDE = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
-# Relative error in the norm between two runs of the same operators. Only reordered sums may differ.
+# The allowed relative error in the norm between two runs of the same operators. Only reordered sums may differ.
 _LIMITS = {torch.float64: 1e-10, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 3e-2, torch.complex64: 1e-5, torch.complex128: 1e-10}
 
 
@@ -23,8 +23,8 @@ def _floats(values):
 
 
 class Interpreter:
-    """`weights` has the parameters and buffers by name; `attribute` finds a constant that has no data. If `wide`, everything is computed
-    in float64, whatever the graph says."""
+    """`weights` has the parameters and buffers by name; `attribute` finds a constant without data. If `wide`, all is computed in
+    float64, whatever the graph says."""
 
     def __init__(self, graph, weights, attribute=None, wide=False, device=None):
         self.graph, self.wide, self.device = graph, wide, device
@@ -152,7 +152,7 @@ def _leaves(tree):
 
 
 def _last_uses(graph):
-    """For each node the values that nobody needs after it."""
+    """For each node the values that no later node reads."""
     last = {}
     for index, node in enumerate(graph["nodes"]):
         for result in node["results"]:
@@ -168,7 +168,7 @@ def _last_uses(graph):
 
 
 def peak_bytes(graph):
-    """Memory that running the graph needs beside weights and inputs, if every result has its own."""
+    """Memory for running the graph, besides weights and inputs, if every result has its own."""
     sizes = {}
     for node in graph["nodes"]:
         for result in node["results"]:
@@ -188,7 +188,7 @@ def peak_bytes(graph):
 
 
 def difference(expected, got):
-    """What is different, in half a sentence, or ""."""
+    """The difference as a clause, or ""."""
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(expected, got)
     if isinstance(expected, (tuple, list)):

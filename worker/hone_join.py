@@ -1,8 +1,8 @@
-"""How a process that has imported torch outside comes into a sandbox, and gives up what a candidate must not have.
+"""Moves a process that has imported torch outside into a sandbox, and drops the privileges that a candidate must not have.
 
-A sandbox whose first process waits (src/process/sandbox_exec.h, `+hold`) hands out descriptors: by them a fork of the nursery enters its
-namespaces, becomes one of its processes, and puts Landlock and the seccomp filter in force for itself, as the helper in C++ does for a
-program that it starts. Nothing here imports torch. Up to the end of place() no foreign code runs; after it, nothing is trusted.
+A sandbox whose first process waits (src/process/sandbox_exec.h, `+hold`) provides descriptors. With them a fork of the nursery enters the
+sandbox's namespaces, becomes one of its processes, and applies Landlock and the seccomp filter to itself, as the C++ helper does for a program
+that it starts. Nothing here imports torch. No foreign code runs before place() returns; after that, nothing in this process can be trusted.
 """
 
 import ctypes
@@ -45,14 +45,14 @@ def _is_read_only(file):
 
 
 def _hand_over_program(link):
-    """In a mount namespace where everything is read-only, which the opened file keeps."""
+    """Passes the program's descriptor from a mount namespace in which everything is read-only. The opened file keeps that property."""
     if _libc.unshare(_CLONE_NEWNS):
         _must(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS), "cannot make a mount namespace")
     attributes = struct.pack("4Q", _MOUNT_READ_ONLY | _MOUNT_NO_SETUID, 0, 0, 0)
     _must(
         _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes))),
         "cannot make a mount namespace read-only")
-    # By its name: the link below /proc leads to the mount that can be written.
+    # By name, because the link in /proc leads to the writable mount.
     program = os.open(os.path.realpath(sys.executable), os.O_RDONLY)
     if not _is_read_only(program):
         raise OSError("the interpreter's file is not read-only")
@@ -60,8 +60,8 @@ def _hand_over_program(link):
 
 
 def start_from_read_only_mount():
-    """Starts this interpreter again unless it runs from a read-only mount. Its forks keep /proc/self/exe, which leads past the sandbox's own
-    mounts to the one that the interpreter was started from, wherever they are."""
+    """Restarts this interpreter unless it runs from a read-only mount. Its forks keep /proc/self/exe, through which they could otherwise
+    reach the mount that the interpreter was started from, outside the sandbox's own mounts."""
     if _is_read_only("/proc/self/exe"):
         return
     ours, theirs = socket.socketpair()
@@ -83,7 +83,7 @@ def start_from_read_only_mount():
 
 
 def _enter(tickets, nested):
-    """Into the namespaces of the sandbox. The process itself stays where it is counted; what it forks is counted inside."""
+    """Enters the sandbox's namespaces. The process itself stays in its PID namespace; its children are in the sandbox's."""
     first = tickets["first"]
     if "user_namespace" in tickets:
         _must(_libc.setns(tickets["user_namespace"], _CLONE_NEWUSER), "cannot enter the user namespace of the sandbox")
@@ -93,7 +93,7 @@ def _enter(tickets, nested):
 
 
 def _await_adoption():
-    """Until the first process of the sandbox is the parent, so that this process counts as one of those below it."""
+    """Waits until the first process of the sandbox is the parent, so that this process is one of its descendants."""
     until = time.monotonic() + _ADOPTION_S
     while os.getppid() != 1:
         if time.monotonic() > until:
@@ -102,7 +102,7 @@ def _await_adoption():
 
 
 def _take_places(tickets, kept):
-    """0 to 3 are what a worker expects, and of the others those in `kept` stay."""
+    """Gives descriptors 0 to 3 their meaning for a worker, and closes all others except those in `kept`."""
     null = os.open("/dev/null", os.O_RDONLY)
     for descriptor, place in ((null, 0), (tickets["out"], 1), (tickets["err"], 2), (tickets["control"], _CONTROL)):
         os.dup2(descriptor, place)
@@ -114,7 +114,7 @@ def _take_places(tickets, kept):
 
 
 def _forget_outside(environment, folder):
-    """What was set or drawn from chance before the fork, and what libraries remember of it."""
+    """Resets what was set or drawn at random before the fork, including copies in libraries."""
     os.environ.clear()
     os.environ.update(line.partition("=")[::2] for line in environment)
     os.chdir(folder)
@@ -150,7 +150,7 @@ def _load_filter(program, call):
 
 
 def _await_closing(descriptor):
-    """Until the other end of a pipe is closed."""
+    """Waits until the other end of a pipe is closed."""
     poll = select.poll()
     poll.register(descriptor, 0)
     if not poll.poll(1000 * _ADOPTION_S):
@@ -171,7 +171,7 @@ def _settle(request, tickets):
     _await_closing(told)
     os.close(told)
     _drop_capabilities()
-    # Entering namespaces made this process one that cannot look at itself in /proc.
+    # After entering namespaces this process can no longer read its own entries in /proc.
     _must(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "cannot become an ordinary process")
     _must(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "cannot set no_new_privs")
     if rules is not None:
@@ -185,8 +185,8 @@ def _settle(request, tickets):
 
 
 def place(request, descriptors):
-    """Returns in a new process inside the sandbox, with its channel at descriptor 3. In this process it returns False as soon as the other one
-    is on its way; why it did not arrive is told on the sandbox's stderr."""
+    """Returns in a new process inside the sandbox, with its channel at descriptor 3. In this process it returns False as soon as the other
+    one has started; if that one fails, the sandbox's stderr has the reason."""
     tickets = dict(zip(request["descriptors"], descriptors))
     outside = os.fork()
     if outside:
@@ -195,14 +195,14 @@ def place(request, descriptors):
     try:
         os.dup2(tickets["err"], 2)
         _enter(tickets, request["nested"])
-        between = os.fork()  # its end makes the sandbox's first process the parent of what it forked
+        between = os.fork()  # when it ends, the sandbox's first process becomes its child's parent
         if between:
             os.waitpid(between, 0)
             os._exit(0)
         if os.fork():
             os._exit(0)
         _settle(request, tickets)
-    except BaseException as error:  # nothing may go on from here in a process that is neither inside nor outside
+    except BaseException as error:  # a process that is neither inside nor outside must not continue
         try:
             os.write(2, ("%s\n" % error).encode())
         finally:

@@ -1,6 +1,7 @@
-"""Libraries that take seconds to import and touch no device meanwhile: torch's compiler and Triton.
+"""Libraries whose import takes seconds but uses no device: torch's compiler and Triton.
 
-Where the first worker of a side has imported one, the zygote imports it too, so that later workers cost a fork.
+If the first worker of a side has imported one, the zygote imports it too, so that later workers only cost a
+fork.
 """
 
 import gc
@@ -17,14 +18,14 @@ def imported():
 
 
 def import_libraries(names, device):
-    """Imports those of LIBRARIES that are named and not there yet, as the zygote imported torch."""
-    is_available, torch.cuda.is_available = torch.cuda.is_available, lambda: device == "cuda"  # asking would touch the device
+    """Imports the named LIBRARIES that are not imported yet, as the zygote imported torch."""
+    is_available, torch.cuda.is_available = torch.cuda.is_available, lambda: device == "cuda"  # asking would initialise the device
     gc.disable()
     try:
         for name in LIBRARIES:
             if name in names and name not in sys.modules:
                 importlib.import_module(name)
-    except Exception:  # a worker that needs it says so
+    except Exception:  # a worker that needs it reports the error
         pass
     finally:
         torch.cuda.is_available = is_available

@@ -1,14 +1,14 @@
-"""The nature of a task's inputs: what a tensor is, so that other values of the same kind can be drawn.
+"""Recognises the kind of a task's inputs, so that other values of the same kind can be drawn.
 
 A task may promise more than a shape: a triangular or symmetric matrix, sorted values, probabilities, a mask. A candidate may rely on
-that. This file looks at what get_inputs draws and draws new values that keep it. It decides nothing else.
+that. This file examines what get_inputs draws, and draws new values that keep these properties. It decides nothing else.
 """
 
 import math
 
 import torch
 
-_SAMPLE = 1 << 20  # elements that are looked at
+_SAMPLE = 1 << 20  # number of elements to examine
 
 
 def _square(tensor):
@@ -28,7 +28,7 @@ def _is_sorted(values):
 
 
 def _sorted_by_chance(values):
-    """Whether so few numbers were seen that they may be sorted by chance: a probability of more than one in 20,000."""
+    """Whether so few numbers were seen that they may be sorted by chance, with a probability of more than one in 20,000."""
     rows = values.numel() // values.shape[-1]
     return rows * math.lgamma(values.shape[-1] + 1) < 10
 
@@ -42,14 +42,14 @@ def _rows(tensor):
 
 
 def is_constant(tensor):
-    """Whether all elements are the same: a mask that masks nothing, zero states, lengths that are all the maximum, weights of one."""
+    """Whether all elements are equal: a mask that masks nothing, zero states, lengths that are all the maximum, weights of one."""
     values = tensor.detach().flatten()
     return values.numel() > 0 and bool((values == values[0]).all())
 
 
 def is_telling(tensor):
-    """Whether the values are worth work ahead of a call if they never change: a matrix that could be factored once, say. Constants, masks
-    and whole numbers are not."""
+    """Whether constant inputs with these values could be processed before the calls, such as a matrix that can be factored once. False
+    for constants, masks and integers."""
     values = tensor.detach().flatten()[:_SAMPLE]
     if values.numel() < 2 or not (tensor.is_floating_point() or tensor.is_complex()) or is_constant(tensor):
         return False
@@ -57,7 +57,7 @@ def is_telling(tensor):
 
 
 def nature(tensor):
-    """The kind of a tensor, by name. "kept": nothing is known of what else it could be. "free": no structure was seen."""
+    """The kind of a tensor, by name. "kept": its other possible values are unknown. "free": no structure was found."""
     if tensor.numel() == 0:
         return "kept"
     if tensor.is_complex():
@@ -106,11 +106,11 @@ def _complex_nature(tensor):
 
 
 def common_nature(tensors):
-    """The kind of an input, from several draws of it. What one draw shows by chance, another does not."""
+    """The kind of an input, from several draws. A property of one draw may be due to chance."""
     kinds = [nature(tensor) for tensor in tensors]
     if all(kind in ("sorted", "perhaps sorted") for kind in kinds):
         if all(torch.equal(tensor, tensors[0]) for tensor in tensors):
-            return "sorted"  # not drawn at all: it is in order because it is meant to be
+            return "sorted"  # not drawn at all, so its order is intended
         seen = torch.stack([tensor.detach().flatten(0, -2) if tensor.dim() > 1 else tensor.detach()[None] for tensor in tensors]).double()
         return "free" if len(tensors) < 2 or not _is_sorted(seen) or _sorted_by_chance(seen) else "sorted"
     kinds = ["free" if kind == "perhaps sorted" else kind for kind in kinds]
@@ -120,16 +120,16 @@ def common_nature(tensors):
 
 
 def _is_definite(matrix):
-    if matrix.shape[-1] > 512:  # too dear to factor; a dominant diagonal is what such matrices have
+    if matrix.shape[-1] > 512:  # too expensive to factor; such matrices usually have a dominant diagonal
         diagonal = torch.diagonal(matrix, dim1=-2, dim2=-1).real if matrix.is_complex() else torch.diagonal(matrix, dim1=-2, dim2=-1)
         return bool((diagonal >= matrix.abs().amax(-1) * 0.999).all())
     return int(torch.linalg.cholesky_ex(matrix)[1].abs().max()) == 0
 
 
 def draw(tensor, generator, how="wide", whole=True, kind=None, fixed=False):
-    """Another tensor of the same nature. `how`: "wide" draws from N(0,1), "positive" keeps the sign and the range [0, 1] where the
-    task's own draw has them, "constants" changes constants only, "own" nothing. `whole`: integers and masks that never change are changed
-    too. `kind`: the nature, where it is known. `fixed`: get_inputs makes this tensor the same under every seed."""
+    """Draws another tensor of the same kind. `how`: "wide" draws from N(0,1), "positive" keeps the sign and the range [0, 1] if the
+    task's own draw has them, "constants" changes only constants, "own" changes nothing. `whole`: also change integers and masks that
+    never change. `kind`: the kind, if it is known. `fixed`: get_inputs makes this tensor the same under every seed."""
     kind = kind or nature(tensor)
     if how == "own":
         return tensor
@@ -177,7 +177,7 @@ def draw(tensor, generator, how="wide", whole=True, kind=None, fixed=False):
 
 
 def beside(tensor, generator):
-    """A generator on the tensor's device: a gigabyte is not drawn by one core of the host."""
+    """A generator on the tensor's device, because drawing a gigabyte on one host core takes too long."""
     if tensor.device.type != "cuda":
         return generator, tensor.device
     seed = int(torch.randint(0, 1 << 40, (1,), generator=generator))
@@ -185,7 +185,7 @@ def beside(tensor, generator):
 
 
 def _moved_constant(tensor, generator):
-    """Zero states and the like. Ones may be a mask, so they become zeros and ones."""
+    """Changes zero states and the like. Ones may be a mask, so they become zeros and ones."""
     value = float(tensor.detach().flatten()[0])
     generator, place = beside(tensor, generator)
     if tensor.numel() < 2:
@@ -199,8 +199,9 @@ def _moved_constant(tensor, generator):
 
 
 def move_whole_constant(tensor, generator):
-    """A constant mask or constant integers, some of them moved. The first of every row stays, so that no row is masked entirely and one
-    length is still the longest. Integers move towards zero, which keeps indices and lengths in range, and fall along a row."""
+    """Changes some elements of a constant mask or of constant integers. The first element of every row stays, so that no row is masked
+    entirely and one length is still the longest. Integers decrease towards zero, which keeps indices and lengths in range, and never
+    increase along a row."""
     value = tensor.detach().flatten()[:1]
     generator, place = beside(tensor, generator)
     if tensor.dtype == torch.bool:
@@ -221,9 +222,9 @@ def move_whole_constant(tensor, generator):
 
 
 def move_fixed(tensor, generator):
-    """Other values for a tensor that get_inputs never changes, where it looks as if it had no others: masks, indices, an identity matrix,
-    positions. None for tensors that `draw` knows how to draw. A mask keeps the first element of every row, so that no row is masked
-    entirely; indices stay in their range; what is in order stays so and keeps its ends."""
+    """Other values for a tensor that get_inputs never changes and that looks fixed by design: masks, indices, an identity matrix,
+    positions. None for tensors that `draw` can draw. A mask keeps the first element of every row, so that no row is masked entirely.
+    Indices stay in their range. Sorted values stay sorted and keep their ends."""
     if tensor.is_complex() or tensor.numel() < 2:
         return None
     values = tensor.detach()
@@ -262,7 +263,7 @@ def move_fixed(tensor, generator):
 
 def mixed(tensor, strength=1000.0, rows=0):
     """Rows of several regimes in one tensor: as drawn, large, small, and large and held, so that they do not change along the next
-    dimension. A file that looks at one row to choose its method is wrong about the others. `rows`: the dimension that counts rows."""
+    dimension. A file that chooses its method by one row is wrong about the others. `rows`: the dimension that counts rows."""
     if not _free_floats(tensor) or tensor.dim() < 2:
         return tensor
     made = tensor.detach().clone(memory_format=torch.contiguous_format)
@@ -308,8 +309,8 @@ def enlarge(tensor):
 
 
 def with_zeros(tensor):
-    """A tenth of the numbers is zero, and so is a whole row: what a guard against a division by zero or a logarithm of it is for. Rows of
-    probabilities keep their sum."""
+    """Sets a tenth of the numbers and one whole row to zero, to test guards against division by zero and log(0). Rows of probabilities
+    keep their sum."""
     kind = nature(tensor)
     if not tensor.is_floating_point() or tensor.numel() < 2 or kind not in ("free", "perhaps sorted", "probabilities"):
         return tensor
@@ -340,8 +341,8 @@ def _with_special(tensor, values):
 
 
 def near(tensor, generator):
-    """The same numbers, changed by a few units in the last place, so that results are rounded differently. Zeros stay. All numbers of a
-    tensor with a structure (symmetric, sorted, rows of probabilities) move by the same factor, which keeps it."""
+    """Changes the numbers by a few units in the last place, so that results are rounded differently. Zeros stay. In a tensor with a
+    structure (symmetric, sorted, rows of probabilities) all numbers change by the same factor, which keeps the structure."""
     if not tensor.is_floating_point() and not tensor.is_complex():
         return tensor
     kind = nature(tensor)
@@ -355,7 +356,7 @@ def near(tensor, generator):
 
 
 def permute_memory(tensor):
-    """The same values in another order of memory: not contiguous, but dense."""
+    """The same values in another memory order: not contiguous, but dense."""
     if tensor.dim() < 2 or tensor.numel() < 2 or not tensor.is_contiguous():
         return tensor
     wide = [d for d in range(tensor.dim()) if tensor.shape[d] > 1]
@@ -366,7 +367,7 @@ def permute_memory(tensor):
 
 
 def resize_batch(inputs, outputs, more):
-    """The inputs with another first dimension, where all share it and the outputs follow it; None where that is not so."""
+    """The inputs with another first dimension, if all share it and the outputs follow it; otherwise None."""
     tensors = [value for value in inputs if isinstance(value, torch.Tensor) and value.dim() > 0]
     if not tensors or not outputs:
         return None

@@ -1,7 +1,8 @@
-"""One call of a candidate between cudaProfilerStart and cudaProfilerStop, for Nsight Compute around this process.
+"""Makes one call of a candidate between cudaProfilerStart and cudaProfilerStop, for Nsight Compute around this
+process.
 
-Started as `python hone_profile.py TASK CANDIDATE`, in the sandbox. Inputs and weights are the task's own, drawn from a fixed seed: what a
-kernel keeps busy hardly depends on values, and nothing here is compared.
+Started as `python hone_profile.py TASK CANDIDATE`, in the sandbox. Inputs and weights are the task's own, drawn
+from a fixed seed: a kernel's load hardly depends on values, and no results are compared here.
 """
 
 import sys
@@ -19,7 +20,7 @@ def main():
     model = candidate.ModelNew(*task.get_init_inputs()).cuda().eval()
     inputs = map_tensors(list(task.get_inputs()), lambda tensor: tensor.cuda())
     with torch.no_grad():
-        for _ in range(2):  # what is compiled or prepared on first use
+        for _ in range(2):  # compiles and prepares what the first use needs
             model(*inputs)
         torch.cuda.synchronize()
         torch.cuda.cudart().cudaProfilerStart()

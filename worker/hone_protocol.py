@@ -3,12 +3,12 @@
 src/evaluation/protocol.h has the same table in C++, and a test there reads this file and compares the two. The tables below are
 therefore JSON as well as Python: double quotes, no comments inside, no comma after the last entry.
 
-Types: string, bool, int, count (an int from 0 on), number, json (anything but null), list, strings, counts, shapes (lists of ints),
-numbers (by name), step (one of STEPS). A member with `?` is left out when it is empty. One with `~` is a hint: the parent
-decides nothing by it and ignores one that it cannot read.
+Types: string, bool, int, count (an int from 0 on), number, json (anything but null), list, strings, counts, shapes (lists of
+ints), numbers (by name), step (one of STEPS). A member with `?` is left out if it is empty. A member with `~` is a hint: no
+decision of the parent depends on it, and the parent ignores an invalid one.
 """
 
-# What the worker does (hone_worker.py): [request, reply].
+# The worker's verbs (hone_worker.py): [request, reply].
 WORKER = {
     "hello": [{}, {"facts": "json"}],
     "threads": [{"count": "int"}, {}],
@@ -101,7 +101,7 @@ CLOCK = {
     "keep_sample": [{"slot": "string", "inputs": "string"}, {}]
 }
 
-# What the zygote and the nursery understand (hone_worker.py, zygote and nursery).
+# Verbs of the zygote and the nursery (hone_worker.py, functions zygote and nursery).
 ZYGOTE = {
     "fork": [{}, {}],
     "status": [{"fork": "int"}, {"running": "bool~", "code": "int~", "signal": "int~"}],
@@ -115,7 +115,7 @@ ZYGOTE = {
     ]
 }
 
-# What every reply of a worker carries besides, and its member `error`.
+# Members of every reply in addition to its own, and its member `error`.
 HEADER = {"ok": "bool", "compute_s": "number~", "error": "json~", "unreadable": "string~"}
 ERROR = {"type": "string~", "message": "string~", "traceback": "string~"}
 
@@ -124,7 +124,7 @@ STEPS = ["set_weights", "deepcopy", "pickle", "slice", "gradients", "globals"]
 
 
 class ProtocolError(Exception):
-    """A message that the table does not know. The parent sends none; if this is raised, Hone has a bug."""
+    """A message that the table does not contain. The parent sends none, so this is a bug in Hone."""
 
 
 _PYTHON_TYPES = {
@@ -134,7 +134,7 @@ _PYTHON_TYPES = {
 
 
 def _rules(request):
-    """What check() looks at: the members that must be there, and the types that each may have."""
+    """The rules for check(): required members, and the allowed types of each member."""
     needed = frozenset(["verb"] + [name for name, kind in request.items() if not kind.endswith("?")])
     return needed, {"verb": {str}, **{name: _PYTHON_TYPES[kind.rstrip("?")] for name, kind in request.items()}}
 
@@ -143,7 +143,7 @@ _RULES = {verb: _rules(messages[0]) for table in (WORKER, CLOCK, ZYGOTE) for ver
 
 
 def check(message):
-    """Checks a request against the table. Messages of timed blocks come through here as well: this takes a microsecond or two."""
+    """Checks a request against the table. It also checks messages of timed blocks, which takes one or two microseconds."""
     try:
         needed, types = _RULES[message["verb"]]
         if needed <= message.keys():

@@ -1,7 +1,7 @@
-"""Memory of the parent, as a worker sees it: a region of the host or of the device that arrived as a descriptor.
+"""Memory of the parent in a worker: a region of the host or the device, received as a descriptor.
 
-Inputs of a block or a trial lie in such a region and are called with where they lie. Answers are kept here (Held) until the parent, which
-learns their sizes first, has made a region for them. A region on the device is the parent's own device memory: nothing passes through the host.
+Inputs of a block or a trial are in such a region and are used in place. Answers are kept here (Held) until the parent, which first learns
+their sizes, has made a region for them. A region on the device is the parent's own device memory, so nothing passes through the host.
 """
 
 import math
@@ -16,15 +16,15 @@ _MAP_POPULATE = 0x8000
 
 
 class HostRegion:
-    """Memory of the parent, mapped whole so that no call pays for page faults."""
+    """Host memory of the parent, populated when it is mapped, so that no call pays for page faults."""
 
-    lasting = False  # the parent makes one for each block
+    lasting = False  # the parent makes a new one for each block
 
     def __init__(self, descriptor, size):
         self.memory = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | _MAP_POPULATE) if size else None
 
     def tensor(self, leaf, base):
-        """The tensor that a leaf describes, `base` bytes further on."""
+        """The tensor that a leaf describes, at its offset plus `base`."""
         dtype, shape = DTYPES[leaf["dtype"]], leaf["shape"]
         count = math.prod(shape)
         if not count:
@@ -32,11 +32,11 @@ class HostRegion:
         return torch.frombuffer(self.memory, dtype=dtype, count=count, offset=base + leaf["offset"]).view(shape)
 
     def release(self):
-        self.memory = None  # unmapped when the last tensor over it is gone
+        self.memory = None  # unmapped when the last tensor over it is deleted
 
 
 class DeviceRegion:
-    """The same on the device, where mapping takes milliseconds: one region serves many blocks."""
+    """The same on the device, where mapping takes milliseconds, so one region serves many blocks."""
 
     lasting = True
 
@@ -57,7 +57,7 @@ def open_region(message, descriptor):
 
 
 def rebuild(node, region, base, device):
-    """The values of a tree over the parent's memory. Tensors with other strides, or on a device, are copied there."""
+    """Rebuilds the values of a tree over the parent's memory. Tensors with other strides, or on a device, are copied there."""
     kind = node["kind"]
     if kind == "tensor":
         tensor, stride = region.tensor(node, base), node.get("stride") or []
@@ -86,7 +86,7 @@ def value_of(node):
 
 def _restride(tensor, shape, stride):
     dense = 1 + sum((extent - 1) * step for extent, step in zip(shape, stride))
-    if dense != tensor.numel():  # broadcast or with gaps: such memory is not worth imitating
+    if dense != tensor.numel():  # broadcast or with gaps, which is not worth reproducing
         return tensor
     return torch.empty_strided(shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
@@ -98,8 +98,8 @@ class Held:
         self.tensors, self.size = [], 0
 
     def add(self, tree, plain_only=False, copy=False, owner_of=None):
-        """Describes a tree and keeps its tensors. `copy`: as they are now, in the order of the current stream; work that is still
-        under way elsewhere is not waited for."""
+        """Describes a tree and keeps its tensors. `copy`: keeps their present values, in the order of the current stream, without
+        waiting for unfinished work on other streams."""
 
         def keep(tensor, offset):
             tensor = tensor.detach()
@@ -112,7 +112,7 @@ class Held:
         return description
 
     def move_into(self, region):
-        """Copies everything to its place and forgets it."""
+        """Copies all tensors to their places and forgets them."""
         tensors, self.tensors, self.size = self.tensors, [], 0
         with torch.no_grad():
             for offset, tensor in tensors:
@@ -121,14 +121,14 @@ class Held:
 
 
 class Placed:
-    """Inputs that lie in a region. Where the layout asks for other strides they are copies, which follow the region and go back to it."""
+    """Inputs in a region. If the layout requires other strides, they are copies that are updated from the region and written back to it."""
 
     def __init__(self, region, description, device):
         self.region, self.description = region, description
         self.tree = rebuild(description, region, 0, device)
 
     def update(self, description):
-        """The parent has written other values of the same layout into the region."""
+        """Call after the parent has written other values of the same layout into the region."""
         self.description = description
         self.tree = self._visit(self.tree, description, lambda copy, place: copy.data.copy_(place))
         return self.tree

@@ -1,7 +1,7 @@
-"""The baselines: what a user can get from PyTorch without a new kernel.
+"""The baselines: the speed that PyTorch offers without a new kernel.
 
-Each baseline ("rung" in the code) is the task's own module behind one callable. If a baseline cannot be made (no
-torch.compile, a module that cannot be captured), the exception says why and the baseline is left out.
+Each baseline ("rung" in the code) is the task's own module behind one callable. If a baseline cannot be made (no torch.compile, a
+module that cannot be captured), the exception gives the reason and the baseline is left out.
 """
 
 import torch
@@ -19,7 +19,7 @@ class Eager:
 
 
 class Tf32(Eager):
-    """Eager with TF32 allowed for matrix products as well."""
+    """Eager with TF32 allowed for matrix products."""
 
     def enter(self):
         self.saved = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32)
@@ -30,7 +30,7 @@ class Tf32(Eager):
 
 
 class FlushDenormals(Eager):
-    """Eager with denormal numbers flushed to zero. On a CPU a task whose values come near zero may run many times faster this way."""
+    """Eager with denormal numbers flushed to zero. On a CPU this can speed up tasks with values near zero many times."""
 
     def enter(self):
         torch.set_flush_denormal(True)
@@ -49,7 +49,7 @@ class Compiled(Eager):
 
 
 class CudaGraph(Eager):
-    """Captures the module once. A call copies fresh inputs in and replays the graph."""
+    """Captures the module once. Each call copies fresh inputs in and replays the graph."""
 
     def __init__(self, model, inputs):
         self.static = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]

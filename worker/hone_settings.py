@@ -1,5 +1,5 @@
-"""Settings of the whole process that change how fast PyTorch computes: the allocator's thresholds, the number of threads, how denormal numbers are
-treated. They are set again before every timed block, on both sides alike, so that a file gains nothing by changing them for all its calls.
+"""Process-wide settings that affect PyTorch's speed: the allocator's thresholds, the number of threads, the treatment of denormal numbers. They
+are set again before every timed block on both sides, so that a file gains nothing by changing them.
 """
 
 import ctypes
@@ -17,15 +17,15 @@ except (OSError, AttributeError):  # not glibc
 
 
 def settle_allocator():
-    """Fixes glibc's allocation thresholds, for reference and candidate alike. glibc adapts them to what a process has freed
-    before; without this, two processes that compute the same differ by a fifth in page faults."""
+    """Fixes glibc's allocation thresholds, for reference and candidate alike. By default glibc adapts them to what a process has freed; then the
+    page faults of two processes with the same computation differ by a fifth."""
     _mallopt(_M_MMAP_THRESHOLD, 32 << 20)
     _mallopt(_M_TRIM_THRESHOLD, 1 << 30)
 
 
 def settle_for_timing(threads):
-    """As settle_allocator, and large tensors keep their pages too: PyTorch is timed with what the allocator can give it. `threads`: 0 leaves
-    their number alone."""
+    """Like settle_allocator, and large tensors also keep their pages: PyTorch is timed with the allocator's best settings. `threads`: 0 leaves
+    the number of threads unchanged."""
     settle_allocator()
     _mallopt(_M_MMAP_MAX, 0)
     if threads and torch.get_num_threads() != threads:

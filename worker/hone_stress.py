@@ -1,8 +1,8 @@
-"""Stress regimes and mutants: can the task tell a right result from a wrong one?
+"""Stress regimes and mutants, which test whether the task can distinguish right results from wrong ones.
 
-The outputs of a network with default weights hardly depend on its inputs, and some parameters start at zero. A stress regime changes
-weights and inputs so that they matter, while float32 stays accurate. A mutant is a known wrong way to compute the task. The parent
-compares; this file only changes models and inputs.
+The outputs of a network with default weights hardly depend on its inputs, and some parameters start at zero. A stress regime changes weights
+and inputs so that they matter while float32 stays accurate. A mutant is a known wrong way to compute the task. This file only changes models
+and inputs; the parent compares.
 """
 
 import contextlib
@@ -14,13 +14,13 @@ import torch.nn as nn
 import hone_nature
 from hone_wire import map_tensors, tensors_of, with_tensors
 
-# The parent tries these from left to right until PyTorch itself is accurate. Where it refuses all of them, it tries them again with
-# "-kept": constant buffers, masks and integers then stay as they are.
+# The parent tries these in order until PyTorch itself is accurate. If the task refuses all of them, the parent tries them again with "-kept",
+# which leaves constant buffers, masks and integers unchanged.
 _STRENGTH = {"stress": 1.0, "stress-mild": 0.5, "stress-small": 0.25}
 _KEPT = "-kept"
-_TINY = 1e-3  # a parameter whose root mean square is below this hardly moves anything
+_TINY = 1e-3  # a parameter with a smaller root mean square has hardly any effect
 
-_MIXED = {"mixed": 1000.0, "mixed-mild": 16.0}  # how much larger a large row is
+_MIXED = {"mixed": 1000.0, "mixed-mild": 16.0}  # scale of a large row
 
 CHANGES = {
     "shift": hone_nature.shift,
@@ -38,16 +38,16 @@ RARE = ("enlarge", "zeros", "nan", "infinity")
 
 
 def stays_finite(model, inputs):
-    """Whether every answer to these inputs is a finite number. Indices and masks do not count: which of two equal numbers is the larger
-    is nobody's promise."""
+    """Whether every answer to these inputs is finite. Indices and masks do not count, because no task promises which of two equal numbers is
+    the larger."""
     with torch.no_grad():
         outputs = tensors_of([model(*inputs)])
     return all(one.is_floating_point() and bool(torch.isfinite(one).all()) for one in outputs)
 
 
 def change_inputs(inputs, generator, how="wide", regime="stress", more=(), fixed=()):
-    """Draws other inputs of the same nature. Python floats move a little; integers are sizes and stay. `more`: further
-    draws of get_inputs; `fixed`: which tensors are the same in all of them."""
+    """Draws other inputs of the same kind. Python floats change slightly; integers are sizes and stay. `more`: further draws of get_inputs;
+    `fixed`: which tensors are equal in all of them."""
 
     def number(value):
         if not isinstance(value, float) or how not in ("wide", "positive") or not math.isfinite(value):
@@ -68,7 +68,7 @@ def change_inputs(inputs, generator, how="wide", regime="stress", more=(), fixed
 
 
 def transform_inputs(change, inputs, output_shapes, model=None):
-    """The inputs shifted, scaled, with rows of several regimes, in another memory order or with a smaller batch. None where that changes
+    """The inputs shifted, scaled, with rows of several regimes, in another memory order or with a smaller batch. None if that changes
     nothing."""
     if change in ("fewer", "more"):
         outputs = [torch.empty(shape, device="meta") for shape in output_shapes]
@@ -86,7 +86,7 @@ def transform_inputs(change, inputs, output_shapes, model=None):
 
 
 def change_model(regime, model, generator, other=None):
-    """`other`: an instance that was built under another seed. What is the same in both was not drawn."""
+    """Moves a model's weights. `other` is an instance built under another seed; values that are equal in both were not drawn."""
     kept = regime.endswith(_KEPT)
     regime = regime[:-len(_KEPT)] if kept else regime
     if regime not in _STRENGTH:
@@ -144,8 +144,8 @@ def _norm(module, strength, generator):
 
 
 def constant_buffers(model):
-    """Buffers that a candidate is given (they are in the state dict) and whose elements are all the same: class weights of one, a mask
-    that masks nothing, a scale. Statistics of normalisation are no part of it."""
+    """Buffers in the state dict whose elements are all equal: class weights of one, a mask that masks nothing, a scale. Normalisation
+    statistics are not included."""
     given = model.state_dict()
     return {
         name: value for name, value in model.named_buffers()
@@ -163,7 +163,7 @@ def _move_constant_buffers(model, strength, generator):
 
 
 def _undrawn(model, other):
-    """Ids of parameters that every instance starts with alike: an identity, fixed frequencies, weights under a seed of their own."""
+    """Ids of parameters that have the same initial values in every instance: an identity, fixed frequencies, weights under their own seed."""
     theirs = dict(other.named_parameters()) if other is not None else {}
     return {
         id(value) for name, value in model.named_parameters()
@@ -172,8 +172,8 @@ def _undrawn(model, other):
 
 
 def _move_special(parameters, strength, generator, undrawn=()):
-    """Moves parameters that are zero, tiny or constant: LoRA's second factor, layer scales, learned temperatures, zero biases. Also those
-    that were not drawn (`undrawn`), or their structure would never be put to the test."""
+    """Changes parameters that are zero, tiny or constant: LoRA's second factor, layer scales, learned temperatures, zero biases. Also those
+    that were not drawn (`undrawn`), because otherwise their structure would never be tested."""
     for parameter in parameters:
         if parameter.numel() == 0:
             continue
@@ -199,7 +199,7 @@ def _move_special(parameters, strength, generator, undrawn=()):
 
 
 def _feed_forward(module, strength):
-    """Brings the gain to about 1. PyTorch's default gain is 1/sqrt(3): signals fade and biases dominate."""
+    """Sets the gain to about 1. With PyTorch's default gain of 1/sqrt(3), signals fade and biases dominate."""
     module.weight.mul_(1.0 + strength * (math.sqrt(3.0) - 1.0))
 
 
@@ -207,8 +207,8 @@ def _feed_forward(module, strength):
 
 
 def mutants(model, inputs, defaults=None):
-    """Names of the mutants that make sense for this task, the most informative first. `defaults`: the parameters of the task's own
-    instance by name; a mutant of a parameter computes with those, as a candidate with fixed weights would."""
+    """Names of the mutants that make sense for this task, the most informative first. `defaults`: the parameters of the task's own instance
+    by name. A mutant of a parameter computes with those, as a candidate with fixed weights would."""
     ignored, others = [], []
     for index, value in enumerate(inputs):
         if isinstance(value, torch.Tensor) and value.numel() > 0:
@@ -223,7 +223,7 @@ def mutants(model, inputs, defaults=None):
 
 
 def tunable(model):
-    """Parameters and statistics by name: what a trained network brings along."""
+    """Parameters and statistics by name, which training would change."""
     found = {name: value for name, value in model.named_parameters() if value.is_floating_point() and value.numel() > 0}
     for name, value in model.named_buffers():
         if name.endswith(("running_mean", "running_var")) and value.is_floating_point():
@@ -232,13 +232,13 @@ def tunable(model):
 
 
 def defaults_of(model):
-    """What a mutant of a parameter computes with: `tunable` and constant buffers of the task's own instance."""
+    """The values for mutants of parameters: `tunable` and constant buffers of the task's own instance."""
     return {**tunable(model), **constant_buffers(model)}
 
 
 def sensitivities(model, inputs, defaults, generator):
-    """How far, to first order, each parameter's default value moves the output, relative to the output. One backward pass for all;
-    empty where PyTorch cannot differentiate."""
+    """The first-order effect of each parameter's default value on the output, relative to the output. Uses one backward pass for all; empty
+    if PyTorch cannot differentiate."""
     parameters = {name: value for name, value in model.named_parameters() if name in defaults and value.requires_grad}
     if not parameters:
         return {}
@@ -263,7 +263,8 @@ def sensitivities(model, inputs, defaults, generator):
 
 @contextlib.contextmanager
 def _differentiable(model):
-    """cuDNN differentiates a recurrent layer in training mode only. While entered such layers are in it, without dropout; all others stay."""
+    """cuDNN differentiates recurrent layers only in training mode. While entered, such layers are in that mode without dropout; all others
+    stay."""
     layers = [(one, one.training, one.dropout) for one in model.modules() if isinstance(one, nn.RNNBase)]
     try:
         for one, _, _ in layers:
@@ -276,8 +277,8 @@ def _differentiable(model):
 
 @contextlib.contextmanager
 def mutated_parameter(name, model, defaults, another=False):
-    """While entered, one parameter has the value of the task's own instance. A constant that no regime has moved then stays as it is,
-    because a candidate that ignores it is not noticed either; `another` gives it another value."""
+    """While entered, one parameter has the value of the task's own instance. A constant that no regime changed keeps its value, because
+    ignoring it has no effect either; `another` gives it another value."""
     parameter = model.get_parameter(name) if name in dict(model.named_parameters()) else model.get_buffer(name)
     saved = parameter.detach().clone()
     value = defaults[name].to(saved)
@@ -300,8 +301,8 @@ def _time_dims(model, index, value):
 
 
 def mutate(name, inputs, generator, defaults=None, fixed=()):
-    """The inputs of a mutant. `defaults`: the task's own inputs. Whoever ignores an input that is constant there, or the same under every
-    seed (`fixed`), computes with that; whoever ignores another one computes with something in its place."""
+    """The inputs of a mutant. `defaults`: the task's own inputs. If an input is constant there, or equal under every seed (`fixed`), the
+    mutant that ignores it uses that value. Otherwise it uses a substitute."""
     words = name.split("-")
     index = int(words[1])
     changed = list(inputs)
@@ -334,7 +335,7 @@ def mutate(name, inputs, generator, defaults=None, fixed=()):
 
 
 def _replaced(value):
-    """Another value in the place of this one: its mean, a full or an empty mask, its first index."""
+    """A substitute for a value: its mean, a full or an empty mask, its first index."""
     if not isinstance(value, torch.Tensor):
         return value * 0.5 if value else 0.5
     if value.is_floating_point() or value.is_complex():

@@ -1,8 +1,8 @@
-"""Says what is wrong with a task: file, line, and the change to make, in one sentence.
+"""Explains what is wrong with a task: file, line, and the change to make, in one sentence.
 
-Only the reference worker uses this file. PyTorch's own messages name tensors and operators; the author of a task
-needs to know which line of the task to change. Each check here returns nothing or raises TaskProblem. An exception
-that the task itself raised is turned into a TaskProblem by `explain`. Nothing here runs while something is timed.
+Only the reference worker uses this file. PyTorch's own messages name tensors and operators, but the author of a task needs to
+know which line to change. Each check here returns nothing or raises TaskProblem. `explain` turns an exception that the task
+raised into a TaskProblem. Nothing here runs during a timing.
 """
 
 import ast
@@ -22,11 +22,11 @@ _MOST_TENSORS = 4096  # as the parent reads them
 
 
 class TaskProblem(Exception):
-    """The message is complete: `FILE:LINE: what is wrong; what to change.`"""
+    """A complete message: `FILE:LINE: what is wrong; what to change.`"""
 
 
 class TaskSource:
-    """Where things are in a task file. A file that does not parse has no lines to offer but the first."""
+    """The positions of definitions in a task file. A file that does not parse has only its first line."""
 
     def __init__(self, path):
         self.path = os.path.abspath(path)
@@ -184,7 +184,7 @@ def check_inputs(source, made, model=None):
 
 
 def check_written(source, inputs):
-    """Inputs travel one by one, so what forward writes into one would not be seen through another."""
+    """Inputs are sent separately, so a write into one input would not be visible through another that shares its memory."""
     places = [(*_bytes_of(tensor), index) for index, value in enumerate(inputs) for tensor in hone_wire.tensors_of([value]) if tensor.numel()]
     for at, (begin, end, index) in enumerate(places):
         for other, last, second in places[:at]:
@@ -222,7 +222,7 @@ def check_forward(source, model, inputs):
 
 
 def check_output(source, out):
-    """Every output must be something that can be compared."""
+    """Every output must be comparable."""
     line = source.return_line("Model", "forward")
     tensors, odd = [], []
 
@@ -285,7 +285,7 @@ def _raised_in(error, module):
 
 
 def _change(source, verb, error, text):
-    """The change that belongs to an exception, or a general one."""
+    """The change that an exception requires, or general advice."""
     message = str(error)
     if isinstance(error, ModuleNotFoundError):
         missing = (error.name or "").split(".")[0]
@@ -316,7 +316,7 @@ def _change(source, verb, error, text):
 
 
 def explain(source, verb, error):
-    """The TaskProblem for an exception that the task raised, or the exception itself when it is not the task's."""
+    """The TaskProblem for an exception that the task raised, or the exception itself if the task did not cause it."""
     if isinstance(error, (TaskProblem, KeyboardInterrupt)) or verb not in _WHERE or source is None:
         return error
     if isinstance(error, SyntaxError):
@@ -331,11 +331,11 @@ def explain(source, verb, error):
     return TaskProblem("%s:%d: %s; %s." % (path, line, what.rstrip("."), _change(source, verb, error, text)))
 
 
-# What a task takes from its own folder. A candidate runs alone in a sandbox and cannot.
+# What a task loads from its own folder. A candidate runs alone in a sandbox and cannot do so.
 
 
 class Beside:
-    """While entered, notes files that the task reads from its folder and modules that it imports from there."""
+    """While entered, records files that the task reads from its folder and modules that it imports from there."""
 
     def __init__(self, source):
         self.source = source

@@ -1,8 +1,9 @@
-"""Which integers in an answer depend on how equal values are ordered?
+"""Finds integers in an answer that depend on how equal values are ordered.
 
-A module may order values that its own computation has made equal: a softmax whose smaller entries are all zero, scores under a mask of
--1e9. Another correct computation orders them otherwise, and no change of the inputs shows that. While BreakTies is entered, values are
-moved by less than rounding just before they are ordered, so that runs differ where values are equal.
+A module may order values that its own computation made equal: a softmax whose smaller entries are all zero,
+scores under a mask of -1e9. Another right computation orders them differently, and no change of the inputs
+shows that. While BreakTies is entered, values are changed by less than rounding just before they are ordered,
+so that runs differ where values are equal.
 """
 
 import torch
@@ -37,6 +38,6 @@ class BreakTies(TorchFunctionMode):
 
     def _moved(self, values):
         noise = torch.rand(values.shape, generator=self.generator).to(values.device, torch.float64)
-        # Zeros move too, by less than the smallest number beside them.
+        # Zeros change too, by less than the smallest number in the tensor.
         least = torch.finfo(torch.float32).tiny * 2.0 ** -100
         return values + noise * torch.clamp(values.abs() * _ULP, min=least)

@@ -1,7 +1,7 @@
 """The reference in float64, and the module's own state.
 
-The expected result is the task's own module, run in double precision on the same inputs, weights and random draws. A module
-that draws in forward would draw other numbers in float64, so hone_draws makes the draws in the dtype of the ordinary run.
+The expected result is that of the task's own module in double precision on the same inputs, weights and random draws. A module that
+draws in forward would draw other numbers in float64, so hone_draws makes the draws in the dtype of the ordinary run.
 """
 
 import collections
@@ -29,8 +29,8 @@ def wide_model(model):
 
 
 def run_wide(model, inputs, seed_everything, earlier=0, break_ties=None):
-    """`model` is already wide. `earlier`: calls on the same inputs before the one whose answer is returned. `break_ties`: see
-    hone_ties. Restores the default dtype whatever happens."""
+    """`model` is already in float64. `earlier`: calls on the same inputs before the one whose answer is returned. `break_ties`: see
+    hone_ties. Restores the default dtype in any case."""
     narrow = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
@@ -48,14 +48,15 @@ def run_wide(model, inputs, seed_everything, earlier=0, break_ties=None):
 
 
 def jittered(inputs, size, generator):
-    """Wide inputs, each number moved by a relative error of about `size`: which integers in the answer depend on rounding?"""
+    """Float64 inputs with a relative change of about `size` in each number, which shows the integers in the answer that depend on
+    rounding."""
 
     def move(tensor):
         if not tensor.is_floating_point():
             return tensor
         own, place = hone_nature.beside(tensor, generator)
         noise = torch.randn(tensor.shape, generator=own, device=place, dtype=torch.float64)
-        # Zeros move too, or a row of equal zeros would always be broken the same way.
+        # Zeros change too. Otherwise a row of equal zeros would always be ordered in the same way.
         floor = float(tensor.detach().double().abs().mean()) if tensor.numel() else 0.0
         return tensor.double() + size * noise * (tensor.double().abs() + 0.01 * floor)
 
@@ -77,8 +78,8 @@ _PLAIN = (type(None), bool, int, float, complex, str)
 
 
 class _Kept:
-    """Something that a module may change, as it is now. Tensors and containers keep their identity, because a captured graph may hold
-    the address."""
+    """The present value of something that a module may change. Tensors and containers keep their identity, because a captured graph
+    may hold their address."""
 
     def __init__(self, value):
         self.value = value
@@ -113,8 +114,8 @@ _STATE = _PLAIN + (torch.Tensor, torch.Generator, dict, list, tuple, set, collec
 
 
 class Snapshot:
-    """The state of a module, restored before every call that is compared: buffers, and attributes that are tensors, generators, plain
-    values or containers of these. A module may change them in place, put others in their place, or add some."""
+    """The state of a module, restored before every compared call: buffers, and attributes that are tensors, generators, plain values
+    or containers of these. A module may change them in place, replace them, or add some."""
 
     def __init__(self, model):
         self.attributes, self.buffers, self.names = [], [], []

@@ -1,7 +1,7 @@
 """The worker's side of the protocol: framed JSON with descriptors, and tensors as raw bytes in memory files.
 
-Nothing here pickles, evaluates or decides. A tree of tensors (what a model takes or returns) becomes a
-JSON description plus the tensors' bytes, one after the other, in a memory file that the parent made.
+Nothing here uses pickle, evaluates code or makes decisions. A tree of tensors (arguments or results of a model) becomes a JSON
+description plus the tensors' bytes, one after the other, in a memory file made by the parent.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ class Wire:
         self._socket = socket.socket(fileno=descriptor)
 
     def receive(self):
-        """The next message and its descriptors, or (None, []) when the parent has closed."""
+        """The next message and its descriptors, or (None, []) if the parent has closed the channel."""
         header, descriptors = b"", []
         while len(header) < _HEADER.size:
             data, ancillary, _, _ = self._socket.recvmsg(_HEADER.size - len(header), socket.CMSG_SPACE(8 * 4))
@@ -50,7 +50,7 @@ class Wire:
         self._socket.close()
 
     def detach(self):
-        """Leaves the descriptor to whoever closes it next."""
+        """Gives up ownership of the descriptor; the caller must close it."""
         self._socket.detach()
 
     def send(self, message):
@@ -89,7 +89,7 @@ def to_host(tensor):
 
 
 def write_tree(tree, descriptor, plain_only=False, start=0, owner_of=None):
-    """Writes every tensor of the tree into the descriptor, from `start` on; returns the description, whose offsets count from there."""
+    """Writes every tensor of the tree into the descriptor from `start` on. Returns the description, whose offsets count from there."""
 
     def write(tensor, offset):
         host = to_host(tensor)
@@ -105,18 +105,18 @@ def write_tree(tree, descriptor, plain_only=False, start=0, owner_of=None):
 
 
 def ordered_keys(node):
-    """The keys of a dict; their order is not part of an answer."""
+    """The keys of a dict in a fixed order, because their order is not part of an answer."""
     return sorted(node, key=lambda key: (str(key), type(key).__name__))
 
 
 def key_of(key):
-    """A key as JSON holds it: the text "3" and the number 3 are different keys."""
+    """A key as stored in JSON: the string "3" and the number 3 are different keys."""
     return key if isinstance(key, (str, int, type(None))) else repr(key)
 
 
 def lay_out(tree, take, plain_only=False, owner_of=None):
-    """The description of a tree whose tensors lie one after the other, and the bytes they need. Calls take(tensor, offset) for each.
-    owner_of(tensor) says whose memory it is: "input", "parameter", or nobody's."""
+    """The description of a tree whose tensors are stored one after the other, and their total size in bytes. Calls take(tensor,
+    offset) for each. owner_of(tensor) returns whose memory it is: "input", "parameter", or neither."""
     offset = 0
 
     def visit(node):
@@ -217,7 +217,7 @@ def _is_dense(shape, stride):
 
 
 def overwrite_tree(tree, description, descriptor, device):
-    """The tree with new values. Tensors keep their addresses and version counters; numbers are replaced, and so is a tensor of
+    """The tree with new values. Tensors keep their addresses and version counters. Numbers are replaced, and so are tensors with
     another shape or dtype."""
     size = os.fstat(descriptor).st_size
     memory = mmap.mmap(descriptor, size, prot=mmap.PROT_READ, flags=mmap.MAP_SHARED) if size else None
@@ -275,7 +275,7 @@ def map_tensors(tree, change):
 
 
 def with_tensors(tree, values):
-    """The tree with other tensors, which are taken from the iterator `values` in the order of tensors_of."""
+    """The tree with other tensors, from the iterator `values` in the order of tensors_of."""
     if isinstance(tree, torch.Tensor):
         return next(values)
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):

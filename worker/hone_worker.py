@@ -1,8 +1,7 @@
-"""Hone's worker: imports a task or a candidate, runs it as told, and returns raw bytes.
+"""Hone's worker: imports a task or a candidate, runs it on request, and returns raw bytes.
 
-Started as `python hone_worker.py DESCRIPTOR ROLE DEVICE`. It decides nothing: seeds, inputs, expected
-values, clock and verdict belong to the parent. In the candidate's process the candidate can overwrite
-anything in here; the parent is built so that this changes no verdict but the candidate's own.
+Started as `python hone_worker.py DESCRIPTOR ROLE DEVICE`. It makes no decisions: seeds, inputs, expected values, clock and verdict belong to the
+parent. A candidate can overwrite all of this file in its own process. The parent is built so that this can change only the candidate's own verdict.
 """
 
 import sys
@@ -14,7 +13,7 @@ if __name__ == "__main__" and sys.argv[2] == "nursery":
 
 import gc
 
-gc.disable()  # torch's import makes nothing but live objects; looking through them again and again takes a sixth of it
+gc.disable()  # torch's import creates only live objects, and scanning them takes a sixth of its time
 
 import ctypes
 import glob
@@ -97,7 +96,7 @@ def _watched():
 
 
 def _storage(tensor):
-    """Where a tensor's memory begins; 0 where it has none of its own."""
+    """The start address of a tensor's memory; 0 if it has no storage."""
     try:
         return tensor.untyped_storage().data_ptr() if tensor.numel() else 0
     except Exception:  # sparse, lazily initialised, a subclass without memory
@@ -105,7 +104,7 @@ def _storage(tensor):
 
 
 def _owners(inputs, model):
-    """Says of a tensor whether its memory belongs to one of the inputs or to a parameter."""
+    """Returns a function that tells whether a tensor's memory belongs to an input or a parameter."""
     owners = {_storage(value): "parameter" for value in model.parameters()}
     owners.update((_storage(value), "input") for value in tensors_of(list(inputs)))
     owners.pop(0, None)
@@ -118,17 +117,17 @@ class Worker:
         self.device = torch.device(device)
         self.models, self.snapshots, self.inputs, self.rungs, self.wide = {}, {}, {}, {}, {}
         self.module = None
-        self.source, self.beside = None, None  # of a task; a candidate has neither
+        self.source, self.beside = None, None  # for a task; a candidate has neither
         self.watched = _watched()
         self.synchronize = torch.cuda.synchronize if self.device.type == "cuda" else lambda: None
-        self.settings_before = None  # process-wide settings, before the candidate's file was imported
+        self.settings_before = None  # process-wide settings before the candidate's file was imported
         self.facts = {}
-        self.thread_count = 0  # as the parent set it; 0: not yet
-        self.writes_inputs = False  # a call was seen to change its inputs
-        self.first_draw, self.fixed = None, None  # tensors of get_inputs; which of them are the same in every draw
-        self.few_draws = False  # draws of get_inputs come again
-        self.held, self.placed = hone_regions.Held(), {}  # answers on their way to the parent; inputs in its memory
-        self.draws_on_device = self.device.type == "cuda"  # until get_inputs turns out to refuse it
+        self.thread_count = 0  # set by the parent; 0: not yet
+        self.writes_inputs = False  # a call has changed its inputs
+        self.first_draw, self.fixed = None, None  # tensors of get_inputs; which of them are equal in every draw
+        self.few_draws = False  # draws of get_inputs repeat
+        self.held, self.placed = hone_regions.Held(), {}  # answers that wait for the parent's memory; inputs in its memory
+        self.draws_on_device = self.device.type == "cuda"  # until get_inputs fails on the device
         self.clock = hone_clock.Clock(self)
         self.verbs = {name: getattr(self, name) for name in hone_protocol.WORKER}
         self.verbs.update((name, getattr(self.clock, name)) for name in hone_protocol.CLOCK)
@@ -142,13 +141,13 @@ class Worker:
     # Set-up
 
     def hello(self, message, descriptors):
-        """Facts about this machine. They were collected at the start, because a GPU takes seconds to initialise."""
+        """Facts about this machine. They were collected at the start, because initialising a GPU takes seconds."""
         if isinstance(self.facts, Exception):
             raise self.facts
         return {"facts": self.facts}
 
     def wake(self):
-        """Touches the device, which takes a while; the reference also collects facts about it."""
+        """Initialises the device, which takes a while. The reference also collects facts about it."""
         try:
             torch.zeros(1, device=self.device)
             self._load_libraries()
@@ -157,7 +156,7 @@ class Worker:
             self.facts = error
 
     def _load_libraries(self):
-        """cuBLAS and cuDNN take a tenth of a second to load. Here that costs no time: the parent does something else meanwhile."""
+        """Loads cuBLAS and cuDNN, which takes a tenth of a second. It costs nothing here, because the parent is busy."""
         if self.device.type != "cuda":
             return
         try:
@@ -165,7 +164,7 @@ class Worker:
             torch.nn.functional.conv2d(image, image[..., :3, :3])
             torch.mm(image[0, 0], image[0, 0])
             self.synchronize()
-        except Exception:  # whoever needs them says so
+        except Exception:  # code that needs them reports the error
             pass
 
     def _facts(self):
@@ -215,7 +214,7 @@ class Worker:
 
     def _load_task(self, message):
         self.source = hone_task.TaskSource(message["path"])
-        arguments, sys.argv = sys.argv, [message["path"]]  # a task with a command line must not read the worker's
+        arguments, sys.argv = sys.argv, [message["path"]]  # a task with a command line must not read the worker's arguments
         try:
             with hone_task.Beside(self.source) as beside:
                 self.module = load_file(message["path"], message["name"])
@@ -242,7 +241,7 @@ class Worker:
         return get() if callable(get) else []
 
     def init_inputs(self, message, descriptors):
-        """Writes the init inputs for the candidate. The candidate's worker takes what cannot be written from the task file."""
+        """Writes the init inputs for the candidate. Values that cannot be written are taken from the task file by the candidate's worker."""
         values = self._init_inputs()
         hone_task.check_init_inputs(self.source, values)
         description = write_tree(list(values) if not isinstance(values, dict) else values, descriptors[0])
@@ -292,7 +291,7 @@ class Worker:
         return {"names": names, "tree": write_tree([state[name] for name in names], descriptors[0])}
 
     def take_weights(self, message, descriptors):
-        """Gives the candidate the reference's weights by name and shape, or through load_reference."""
+        """Loads the reference's weights into the candidate by name and shape, or through load_reference."""
         model = self.models[message["slot"]]
         values = read_tree(message["tree"], descriptors[0], self.device)
         state = dict(zip(message["names"], values))
@@ -334,14 +333,14 @@ class Worker:
     # Inputs
 
     def draw_inputs(self, seed, variant=None, slot=None):
-        """The task's own inputs under a secret seed, on the device where the task's code can do that: a gigabyte is not drawn by one
-        core of the host."""
+        """Draws the task's own inputs under a secret seed, on the device if the task's code supports that, because drawing a gigabyte on one host
+        core takes too long."""
         made = None
         if self.draws_on_device and hasattr(torch.device, "__enter__"):
             try:
                 with self.device:
                     made = self._draw(seed, variant)
-            except Exception:  # numpy, a generator on the host, too little memory: in all these cases draw on the host
+            except Exception:  # numpy, a generator on the host, too little memory: draw on the host instead
                 self.draws_on_device = False
         if made is None:
             made = self._draw(seed, variant)
@@ -357,7 +356,7 @@ class Worker:
         return made() if callable(made) else made
 
     def make_inputs(self, message, descriptors):
-        """The task's own inputs under a secret seed, changed for a stress regime when asked."""
+        """Makes the task's own inputs under a secret seed, changed for a stress regime if requested."""
         made = self.draw_inputs(message["seed"], message.get("variant"), message["slot"])
         if message.get("regime"):
             import hone_stress
@@ -398,7 +397,7 @@ class Worker:
         return {**self._fixed_leaves(), "tree": self.hold().add(inputs) if message.get("hold") else write_tree(made, descriptors[0])}
 
     def _note_fixed(self, tensors):
-        """Which tensors are the same in all draws of get_inputs so far."""
+        """Records which tensors are equal in all draws of get_inputs so far."""
         if self.first_draw is None or [t.shape for t in tensors] != [t.shape for t in self.first_draw]:
             self.fixed = None if self.first_draw is None else set()
             self.first_draw = self.first_draw or tensors
@@ -407,7 +406,7 @@ class Worker:
         self.fixed = alike if self.fixed is None else self.fixed & alike
 
     def _fixed_leaves(self):
-        """What the parent is told about them: all, and those whose values are worth preparing before the clock starts."""
+        """The equal tensors for the parent: all of them, and those whose values could be processed before the clock starts."""
         import hone_nature
 
         if self.few_draws:
@@ -418,7 +417,7 @@ class Worker:
         return {"fixed": sorted(self.fixed), "telling": [at for at in sorted(self.fixed) if hone_nature.is_telling(self.first_draw[at])]}
 
     def _has_few_draws(self, message, inputs):
-        """Whether get_inputs makes so few different inputs that two of several draws are equal: answers could then be cached by content."""
+        """Whether get_inputs produces so few different inputs that two of several draws are equal, so that answers could be cached by content."""
         if sum(t.numel() * t.element_size() for t in tensors_of(list(inputs))) > _SMALL_SET:
             return False
         seen = set()
@@ -431,24 +430,24 @@ class Worker:
         return len(seen) < _DRAWS_LOOKED_AT and any(tensor.numel() for tensor in tensors_of(list(inputs)))
 
     def _further_draws(self, message, made):
-        """More draws of get_inputs, where they are small: several draws show better than one what kind of tensor it is."""
+        """More draws of get_inputs if they are small, because several draws show the kind of a tensor better than one."""
         if sum(t.numel() * t.element_size() for t in tensors_of(list(made))) > _SMALL_DRAW:
             return []
         return [self.draw_inputs(message["seed"] + more, message.get("variant"), message["slot"]) for more in (1, 2)]
 
     def hold(self):
-        """A place for tensors of which the parent learns the sizes now and asks for the values (`fetch`) next."""
+        """Keeps tensors. The parent learns their sizes now and requests the values (`fetch`) next."""
         self.held = hone_regions.Held()
         return self.held
 
     def fetch(self, message, descriptors):
-        """Copies what is held into memory that the parent made for it."""
+        """Copies the kept tensors into memory that the parent has made for them."""
         region = hone_regions.open_region(message, descriptors[0])
         self.held.move_into(region)
         self.synchronize()
         region.release()
         if message.get("trim") and self.device.type == "cuda":
-            torch.cuda.empty_cache()  # a float64 run leaves gigabytes behind that the other process may need
+            torch.cuda.empty_cache()  # a float64 run leaves gigabytes in the allocator that the other process may need
         return {}
 
     def put_inputs(self, message, descriptors):
@@ -468,7 +467,7 @@ class Worker:
     # Stress
 
     def stress(self, message, descriptors):
-        """Moves a slot's weights into a stress regime."""
+        """Changes a slot's weights for a stress regime."""
         import hone_stress
 
         generator = torch.Generator().manual_seed(message["seed"])
@@ -507,7 +506,7 @@ class Worker:
             defaults = hone_stress.defaults_of(self.models["default"])
             return inputs, hone_stress.mutated_parameter(parameter, model, defaults, kind == "another")
         own = self.inputs.get("default#1")
-        # Mutants count arguments, `fixed` counts tensors; they are the same where every argument is a tensor.
+        # Mutants count arguments and `fixed` counts tensors. The two are equal if every argument is a tensor.
         plain = own is not None and all(isinstance(value, torch.Tensor) for value in own)
         fixed = self.fixed if plain and self.fixed else ()
         return hone_stress.mutate(name, inputs, torch.Generator().manual_seed(seed), own, fixed), contextlib.nullcontext()
@@ -527,8 +526,8 @@ class Worker:
         self.synchronize()
 
     def _keep_busy(self):
-        """Fills the device with other work, so that CTAs run in another order. What the model has queued waits until the work lets it in: an
-        answer that is computed on a stream of its own is then not ready when it is read on the caller's."""
+        """Fills the device with other work, so that CTAs run in another order. The model's queued work waits until this work lets it run. An
+        answer computed on its own stream is then not ready when the caller's stream reads it."""
         if self.device.type != "cuda":
             return
         stream = torch.cuda.Stream()
@@ -543,7 +542,7 @@ class Worker:
         return map_tensors(inputs, lambda tensor: tensor.detach().clone()) if fresh or self.writes_inputs else inputs
 
     def run(self, message, descriptors):
-        """Makes one call. Writes the outputs and, when asked, the inputs as they are afterwards."""
+        """Makes one call. Writes the outputs and, if requested, the inputs after the call."""
         slot, originals = message["slot"], self.inputs[message["inputs"]]
         model, inputs = self.models[slot], self.inputs_of(message["inputs"], message.get("fresh"))
         inputs, mutated = self._mutated(message.get("mutant"), model, inputs, message["seed"])
@@ -571,7 +570,7 @@ class Worker:
                     if self.source is not None:
                         hone_task.check_output(self.source, out)
                 spent = time.perf_counter() - started
-                # No synchronisation before the bytes are read: the copy of a plain tensor waits for its own stream only.
+                # There is no synchronisation before the bytes are read: copying a plain tensor waits only for its own stream.
                 candidates = self.role == "candidate"
                 if message.get("want_inputs"):
                     out = inputs
@@ -637,7 +636,7 @@ class Worker:
         return {"card": hone_card.card(self.models[message["slot"]], self.inputs_of(message["inputs"]))}
 
     def graph(self, message, descriptors):
-        """The task as a graph, run once against the module if there is memory for it."""
+        """The task as a graph, compared with the module if there is enough memory."""
         import hone_graph
 
         def draw(index):
@@ -679,7 +678,7 @@ class Worker:
         return {"changed": changed, "libraries": hone_libraries.imported()}
 
     def contract(self, message, descriptors):
-        """One step of the contract for later use."""
+        """Runs one step of the contract for later use."""
         import hone_contract
 
         return hone_contract.Contract(self).answer(message, descriptors)
@@ -695,7 +694,7 @@ def describe(error):
 
 
 def answer(worker, message, descriptors):
-    """Does what one message asks. Whatever the code of a task or a candidate raises becomes a reply."""
+    """Executes one message. Every exception from the code of a task or a candidate becomes a reply."""
     try:
         hone_protocol.check(message)
     except hone_protocol.ProtocolError as error:
@@ -739,7 +738,7 @@ def serve(descriptor, role, device):
 
 
 def reap(ended):
-    """Takes note of the workers that have ended. Nobody else waits for them, and each would stay in the process table."""
+    """Collects workers that have ended. No other process waits for them, and each would stay in the process table."""
     try:
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -751,7 +750,7 @@ def reap(ended):
 
 
 def status_of(pid, ended):
-    """How a forked worker ended. It may need a moment to go after its channel has closed."""
+    """How a forked worker ended. It may need a moment to end after its channel has closed."""
     until = time.monotonic() + 2
     while pid not in ended and time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -766,8 +765,8 @@ def status_of(pid, ended):
 
 
 def nursery(descriptor):
-    """Has imported torch outside of any sandbox and runs nothing foreign. Whenever the parent asks, a fork of it goes into a sandbox; only
-    there this function returns."""
+    """The nursery has imported torch outside of any sandbox and runs no foreign code. On each request of the parent, a fork of it enters a
+    sandbox. This function returns only there."""
     import hone_join
 
     control = Wire(descriptor)
@@ -777,14 +776,15 @@ def nursery(descriptor):
             os._exit(0)
         hone_protocol.check(message)
         if hone_join.place(message, descriptors):
-            control.detach()  # the number belongs to the new process's own channel now
+            control.detach()  # the descriptor now belongs to the new process's channel
             return
         for number in descriptors:
             os.close(number)
 
 
 def zygote(descriptor, role, device):
-    """Forks a worker whenever the parent asks. It has imported torch, perhaps some of hone_libraries, and touches no device and no foreign code."""
+    """Forks a worker on each request of the parent. It has imported torch and perhaps some of hone_libraries, and uses no device and no foreign
+    code."""
     control = Wire(descriptor)
     forks, ended = [], {}
     while True:
@@ -799,7 +799,7 @@ def zygote(descriptor, role, device):
                 control.close()
                 serve(descriptors[0], role, device)
             forks.append(pid)
-            ended.pop(pid, None)  # a number that was used before
+            ended.pop(pid, None)  # a process id that was used before
             os.close(descriptors[0])
         elif message["verb"] == "import":
             hone_libraries.import_libraries(message["libraries"], device)
@@ -811,7 +811,7 @@ def main():
     descriptor, role, device = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     die_with_parent()
     hone_settings.settle_allocator()
-    gc.freeze()  # what was imported is never looked through again, so that workers share its memory
+    gc.freeze()  # excludes imported objects from collection, so that workers share their memory
     gc.enable()
     if role == "nursery":
         nursery(descriptor)

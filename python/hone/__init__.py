@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__ as __version__
 
-# For type checkers, which do not follow __getattr__.
+# Type checkers do not follow __getattr__.
 if TYPE_CHECKING:
     from ._binary import HoneError as HoneError
     from ._judge import Session as Session, judge as judge
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._verdict import ErrorFigures as ErrorFigures, Finding as Finding, Speedup as Speedup, Verdict as Verdict
     from ._backend import subgraphs as subgraphs
 
-# Public name: the module that defines it.
+# Maps each public name to the module that defines it.
 _EXPORTS = {
     "ErrorFigures": "_verdict",
     "Explanation": "_runs",

@@ -25,7 +25,7 @@ __all__ = ["Subgraph", "backend", "subgraphs"]
 Compiled = Callable[..., Any]
 
 _FALLBACKS = ("eager", "inductor")
-# One graph serves several instances of a class and, with dynamic shapes, several sizes. So many of them are looked up; others run the original.
+# One graph serves several instances of a class and, with dynamic shapes, several sizes. This many are looked up; others run the original.
 _MOST_ANSWERS = 64
 
 
@@ -43,8 +43,8 @@ class Subgraph:
     operators: int
     outcome: str
     why: str
-    answer: Any = None  # what `hone.optimize` says of it (`fast.hone`), if it was asked
-    calls: int = 0  # of the optimised graph
+    answer: Any = None  # result of `hone.optimize` (`fast.hone`), if it was called
+    calls: int = 0  # number of calls of the optimised graph
 
     def __repr__(self) -> str:
         return "<Subgraph %d: %d operators, %s: %s>" % (self.number, self.operators, self.outcome, self.why)
@@ -118,7 +118,7 @@ def backend(graph: fx.GraphModule, example_inputs: Sequence[Any], *, options: Op
                 runner = _Runner(graph, example_inputs, chosen, record, search=False)
             else:
                 record.why = "It has inputs that are neither tensors nor sizes."
-    except Exception as error:  # a program that works goes on working
+    except Exception as error:  # the user's program must continue
         runner = None
         record.why = "Hone failed on it: %s" % _sentence(error)
         _warn_once(record.why, "torch.compile(backend='hone'): a graph of %d operators runs as it was. %s" % (record.operators, record.why))
@@ -130,14 +130,14 @@ def backend(graph: fx.GraphModule, example_inputs: Sequence[Any], *, options: Op
 
 
 class _Runner:
-    """A graph at run time: it picks the answer for the weights and sizes of a call, or runs the original."""
+    """A graph at run time: selects the answer for the weights and sizes of a call, or runs the original."""
 
     def __init__(self, graph: fx.GraphModule, inputs: Sequence[Any], options: _Options, record: Subgraph, search: bool) -> None:
         self.original: Compiled = graph.forward
         self._graph, self._options, self._record, self._search = graph, options, record, search
         self._layout = _subgraph.Layout.of(graph, inputs)
         self._lock = threading.Lock()
-        # Modules hold their weights, so that an address is not given to another tensor. None: the original runs.
+        # Modules hold their weights, so that no other tensor gets the same address. None: the original runs.
         self._answers: Dict[Any, Tuple[_subgraph.Lifted, Optional[Compiled]]] = {}
 
     def __call__(self, *inputs: Any) -> Any:
@@ -159,7 +159,7 @@ class _Runner:
         return result
 
     def find(self, inputs: Sequence[Any]) -> Optional[Compiled]:
-        """Looks for the answer to this call and keeps it. Any exception is the caller's."""
+        """Finds the answer for this call and stores it. The caller handles exceptions."""
         reason = _subgraph.why_not(self._graph, inputs)
         if reason:
             self._record.why = "A replacement could behave differently: %s." % reason
@@ -174,7 +174,7 @@ class _Runner:
         return fast
 
     def _for_call(self, key: Any, inputs: Sequence[Any]) -> Optional[Compiled]:
-        """Another instance of the class with other weights, or other sizes; the answer for a known graph is in the cache."""
+        """Handles another instance of the class with other weights, or other sizes. The answer for a known graph is in the cache."""
         with self._lock:
             if key in self._answers:
                 return self._answers[key][1]
@@ -203,13 +203,13 @@ class _Runner:
 
 
 def _answer(module: _subgraph.Lifted, inputs: Sequence[Any], options: _Options, search: bool) -> Tuple[Optional[Compiled], Any, str]:
-    """The optimised module, what is known of it, and one sentence; no module where PyTorch is kept."""
+    """The optimised module, what is known about it, and one sentence. No module if PyTorch is kept."""
     from ._optimize import optimize
     from ._trace import Refused
 
     try:
         fast = optimize(module, tuple(inputs), budget=options.budget, target=options.target, progress=options.progress, search=search)
-    except Refused as refused:  # not worth a warning, as other errors are
+    except Refused as refused:  # not worth a warning, unlike other errors
         return None, None, str(refused)
     report = fast.hone  # type: ignore[union-attr]
     if report.status == "faster":
@@ -231,7 +231,7 @@ def _original(graph: fx.GraphModule, inputs: Sequence[Any], fallback: str, mode:
 
 @contextlib.contextmanager
 def _outside_of_dynamo() -> Iterator[None]:
-    """Hone exports and runs modules; nothing of that belongs to the trace that Dynamo is making, nor to the program's random numbers."""
+    """Isolates Hone's exports and runs from the trace that Dynamo is making and from the program's random numbers."""
     from torch._guards import tracing
 
     with tracing(None), torch.inference_mode(False), torch.no_grad(), torch.random.fork_rng(devices=_devices()):

@@ -1,4 +1,4 @@
-"""Finds and runs the program `hone`. Everything the package knows comes out of that program; nothing is decided here."""
+"""Finds and runs the program `hone`. All results of the package come from that program; nothing is decided here."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ DONE, REJECTED, USAGE, FAILED = 0, 1, 2, 3
 
 
 class HoneError(RuntimeError):
-    """Hone could not do its job. The message is one sentence that says what to do."""
+    """Hone could not do its job. The message is one sentence with a remedy."""
 
 
 def path() -> str:
-    """The program, of the same version as this package."""
+    """The program with the same version as this package."""
     program = find()
     _require_version(program, os.stat(program).st_mtime_ns)
     return program
@@ -48,7 +48,8 @@ def find() -> str:
 
 
 def _is_script(program: str) -> bool:
-    """A console script of this package, or ./hone of the source folder: it would look for the program in turn."""
+    """Whether this is a console script of this package, or ./hone of the source folder, which would search for the program
+    again."""
     try:
         with open(program, "rb") as file:
             return file.read(2) == b"#!"
@@ -71,7 +72,8 @@ def _require_version(program: str, _changed: int) -> None:
 
 
 def python_arguments(python: "str | None" = None) -> "list[str]":
-    """`--python` for the program: the given interpreter, or this one if it has torch. $HONE_PYTHON goes before this one."""
+    """`--python` for the program: the given interpreter, or this one if it has torch. $HONE_PYTHON takes precedence over this
+    one."""
     if python:
         return ["--python", python]
     if os.environ.get("HONE_PYTHON") or not sys.executable or importlib.util.find_spec("torch") is None:
@@ -105,7 +107,7 @@ def run_json(arguments: Sequence[str], accept: Sequence[int] = (DONE,)) -> "dict
 
 
 def message_of(done: "subprocess.CompletedProcess[str]") -> str:
-    """What a failed program says is wrong: the message of its JSON, else its last line."""
+    """The error of a failed program: the message of its JSON, else its last line."""
     try:
         return one_sentence(str(json.loads(done.stdout)["error"]["message"]))
     except (ValueError, KeyError, TypeError):
@@ -114,11 +116,11 @@ def message_of(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 def one_sentence(message: str) -> str:
-    """A message of several lines in one."""
+    """Joins a message of several lines into one."""
     return "; ".join(line.strip() for line in message.splitlines() if line.strip())
 
 
 def last_line(text: str) -> str:
-    """What a failed program said last: its error message."""
+    """The last line of a failed program, which is its error message."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
     return lines[-1] if lines else "the program printed nothing"

@@ -1,7 +1,8 @@
-"""Answers on disk: one folder for each graph, with these shapes, on this device, with these versions.
+"""Answers on disk: one folder for each graph, with its shapes, device and versions.
 
-A folder holds answer.json (what was found), best.py (the faster module), the task that was judged and its run. A negative answer ("keep PyTorch",
-"cannot be exported") is an answer too. Nothing in here is trusted beyond its format: a folder that cannot be read counts as absent.
+A folder holds answer.json (the result), best.py (the faster module), the judged task and its run. A negative
+answer ("keep PyTorch", "cannot be exported") is an answer too. Only the format of these files is relied on:
+an unreadable folder counts as absent.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Folder:
         return found
 
     def write(self, answer: "dict[str, Any]") -> None:
-        """Stores an answer; a reader sees the old one or the new one, never a half."""
+        """Stores an answer atomically: readers see the old or the new one."""
         os.makedirs(self.path, exist_ok=True)
         temporary = self.file("answer.json.%d" % os.getpid())
         with open(temporary, "w", encoding="utf-8") as file:
@@ -104,13 +105,13 @@ class Folder:
         return self.file("run%d" % number)
 
     def last_run(self) -> str:
-        """The folder of the run that was begun last, or nothing."""
+        """The folder of the run that was started last, or None."""
         runs = [path for path in pathlib.Path(self.path).glob("run[0-9]*") if path.name[3:].isdigit()]
         return str(max(runs, key=lambda path: int(path.name[3:]))) if runs else ""
 
     @contextlib.contextmanager
     def locked(self, waiting: Any) -> Iterator[None]:
-        """One process at a time works on a question; the others wait for its answer."""
+        """Only one process at a time works on a question; the others wait for its answer."""
         os.makedirs(self.path, exist_ok=True)
         with open(self.file("lock"), "w", encoding="utf-8") as file:
             try:

@@ -1,8 +1,10 @@
-"""A module as a self-contained task: torch.export turns one call of it into a graph, and the graph becomes a Python file.
+"""A module as a self-contained task: torch.export turns one call of it into a graph, and the graph becomes a Python
+file.
 
-The folder holds NAME.py (class Model, get_inputs, get_init_inputs), weights.pt and, where they are needed, constants.pt and inputs.pt. The file
-needs nothing of the program that the module came from, so a module of a notebook, or one that imports its neighbours, can be judged in a sandbox.
-Model's parameters have the names that they have in the original. What the graph does not use is left out.
+The folder holds NAME.py (class Model, get_inputs, get_init_inputs), weights.pt and, if needed, constants.pt and
+inputs.pt. The file does not depend on the module's program, so a module from a notebook, or one that imports neighbouring
+files, can be judged in a sandbox. Model's parameters keep their original names. Parts that the graph does not use are
+left out.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from . import _modules, _trees
 from ._task_text import Writer
 from ._trace import WAYS_OUT, Refused, Traced, copies_of, inference, lacks_memory, no_memory, raw_bytes
 
-_MOST_BYTES = 4 << 20  # of a task file, as `hone` reads it
+_MOST_BYTES = 4 << 20  # limit of `hone` for a task file
 
 
 class _Flat(nn.Module):
-    """The module with flat tensors in and out, so that export meets no other types."""
+    """The module with flat tensors as inputs and outputs, so that export sees no other types."""
 
     def __init__(self, model: nn.Module, in_spec: Any) -> None:
         super().__init__()
@@ -40,7 +42,7 @@ class _Flat(nn.Module):
 
 
 class _Holder(nn.Module):
-    """A standard module as a submodule: a task whose Model is a GRU itself would lose what recipes know about GRUs."""
+    """Wraps a standard module as a submodule, because recipes would not recognise a Model that is itself a GRU."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -71,11 +73,11 @@ def _export(model: nn.Module, traced: Traced) -> Any:
 
 
 class Captured:
-    """A task that was written: the folder, what Model needs to be built, and which inputs it takes."""
+    """A written task: its folder, the arguments to build Model, and its inputs."""
 
     def __init__(self, path: str, used_inputs: "list[int]", constants: "list[torch.Tensor]", random: bool, prefix: str) -> None:
         self.path, self.used_inputs, self.constants, self.random = path, used_inputs, constants, random
-        self.prefix = prefix  # what Model's state_dict has before the original's names
+        self.prefix = prefix  # prefix of the original names in Model's state_dict
 
 
 def safe_name(text: str) -> str:
@@ -84,7 +86,7 @@ def safe_name(text: str) -> str:
 
 
 def load_file(path: str, name: str) -> Any:
-    """Imports one file under a name of its own."""
+    """Imports one file under a separate name."""
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError("cannot import %s" % path)
@@ -95,7 +97,7 @@ def load_file(path: str, name: str) -> Any:
 
 
 def capture(model: nn.Module, traced: Traced, folder: str, name: str) -> Captured:
-    """Writes the task of one traced call into `folder`. Raises Refused with one sentence where that is not possible."""
+    """Writes the task of one traced call into `folder`. Raises Refused with one sentence if that is impossible."""
     hooked = [module for module in model.modules() if module._forward_hooks or module._forward_pre_hooks]
     if hooked:
         raise Refused("%s has forward hooks, which a faster module would not call; remove them first." % type(hooked[0]).__name__)
@@ -120,7 +122,7 @@ def capture(model: nn.Module, traced: Traced, folder: str, name: str) -> Capture
 
 
 def _weights(writer: Writer) -> "dict[str, torch.Tensor]":
-    """What Model's state_dict holds, in the original's values."""
+    """The entries of Model's state_dict, with the original's values."""
     names = set(writer.used_state)
     for path, module in writer.kept_modules.items():
         names.update(path + "." + leaf for leaf in module.state_dict())
@@ -136,7 +138,7 @@ def _hash_of(tensors: "list[torch.Tensor]") -> str:
 
 
 def distance(one: torch.Tensor, other: torch.Tensor) -> float:
-    """The relative difference of two tensors; infinite where shape or dtype differ."""
+    """The relative difference of two tensors; infinite if shape or dtype differ."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return float("inf")
     if one.numel() == 0:
@@ -152,7 +154,7 @@ def distance(one: torch.Tensor, other: torch.Tensor) -> float:
 
 
 def _verify(path: str, writer: Writer, traced: Traced) -> None:
-    """Runs the file that was written on the inputs given and compares it with the module's own answers."""
+    """Runs the written file on the given inputs and compares it with the module's own answers."""
     module = load_file(path, "hone_captured_" + hashlib.sha256(path.encode()).hexdigest()[:12])
     model = module.Model(*writer.constants).to(writer.device).eval()
     torch.manual_seed(0)

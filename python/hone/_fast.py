@@ -1,7 +1,8 @@
-"""The module that hone.optimize returns: the original's call and state_dict, with a faster computation where one was accepted.
+"""The module that hone.optimize returns: the original's call and state_dict, with a faster computation if one was accepted.
 
-It owns nothing: parameters, buffers and submodules are the original's own, so a change in one is a change in both, and nothing is in memory
-twice. Each answer belongs to one set of shapes. A call that no answer fits, training, gradients, hooks, autocast and tracing run the original.
+It owns no state: parameters, buffers and submodules are the original's own, so a change in one is a change in both, and memory holds them
+once. Each answer belongs to one set of shapes. The original runs for calls without an answer, and for training, gradients, hooks, autocast
+and tracing.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ except TypeError:
 
 
 def canonical(forward: Any, args: tuple, kwargs: "dict[str, Any]") -> "tuple[tuple, dict[str, Any]]":
-    """The same call with every argument that has a name given by name, and without those that equal their default."""
+    """Normalises a call: every argument that has a name is passed by name, and arguments equal to their default are dropped."""
     try:
         signature = inspect.signature(forward)
         bound = signature.bind(*args, **kwargs)
@@ -65,13 +66,13 @@ def canonical(forward: Any, args: tuple, kwargs: "dict[str, Any]") -> "tuple[tup
 
 
 class Answer:
-    """One accepted candidate for one set of shapes. The file is imported when it is first needed."""
+    """One accepted candidate for one set of shapes. The file is imported on first use."""
 
     def __init__(self, key: "tuple[Any, Any]", used_inputs: "list[int]", template: "list[tuple[str, Any]]", out_spec: Any, best: str, constants: str,
                  prefix: str = "") -> None:
         self.key, self.used_inputs, self.template, self.out_spec = key, used_inputs, template, out_spec
-        self.best, self.constants = best, constants  # files; no best: PyTorch stays
-        self.prefix = prefix  # of the names in ModelNew's state_dict
+        self.best, self.constants = best, constants  # files; without best, PyTorch is kept
+        self.prefix = prefix  # prefix of the names in ModelNew's state_dict
         self.why_not = "" if best else "PyTorch is kept"
         self.model: "nn.Module | None" = None
         self.links: "list[tuple[dict, str, torch.Tensor, int, int, Any]]" = []
@@ -113,7 +114,7 @@ class Answer:
                     setattr(owner, leaf, state[name])
                 else:
                     owner._buffers[leaf] = state[name]
-            for owner in model.modules():  # constants, which no state_dict has
+            for owner in model.modules():  # constants, which are in no state_dict
                 for leaf, buffer in owner._buffers.items():
                     if buffer is not None and device is not None and buffer.device != device:
                         owner._buffers[leaf] = buffer.to(device)
@@ -127,8 +128,8 @@ class Answer:
             self.links.append((table, leaf, tensor, tensor.data_ptr(), stamp, (tensor.dtype, tensor.shape, tensor.device)))
 
     def is_current(self, original: nn.Module) -> bool:
-        """Whether the original is still the module that was captured: the same submodules, none with a hook. The model is linked anew where
-        tensors were replaced by others of the same kind."""
+        """Whether the original is still the captured module: the same submodules, none with a hook. The model is linked again if tensors
+        were replaced by others of the same kind."""
         if original._forward_hooks or original._forward_pre_hooks:
             return False
         for table, leaf, child in self.structure:
@@ -159,7 +160,7 @@ class Answer:
         return [got] if isinstance(got, torch.Tensor) else list(got)
 
     def assemble(self, got: "list[torch.Tensor]", leaves: "list[torch.Tensor]", original: nn.Module) -> Any:
-        """The result in the original's own form."""
+        """The result in the original's own structure."""
         found = []
         for kind, where in self.template:
             if kind == "out":
@@ -182,21 +183,21 @@ class Fast(nn.Module):
         self.__dict__["_hone"] = {"original": original, "answers": [], "reports": [], "routes": {}, "warned": set()}
         self.training = original.training
 
-    # What was done
+    # Results
 
     @property
     def hone(self) -> Report:
-        """What was done, for all shapes: a Report that prints itself."""
+        """The results for all shapes: a Report that prints itself."""
         reports = self._hone["reports"]
         return reports[0] if len(reports) == 1 else Reports(reports) if reports else Report(status="kept", reason="nothing was tried")
 
     @property
     def original(self) -> nn.Module:
-        """The module that was given."""
+        """The module that was passed to hone.optimize."""
         return self._hone["original"]
 
     def _add(self, answer: "Answer | None", report: Report) -> None:
-        """Adds what was found for one set of shapes; it replaces an earlier one for the same."""
+        """Adds the result for one set of shapes, and replaces an earlier one for the same shapes."""
         state = self._hone
         if answer is not None:
             at = next((index for index, one in enumerate(state["answers"]) if one is not None and one.key == answer.key), None)
@@ -255,7 +256,7 @@ class Fast(nn.Module):
         return all(type(tensor) is torch.Tensor or type(tensor) is nn.Parameter for tensor in leaves)
 
     def _route(self, key: "tuple[Any, Any]") -> "tuple[Answer | None, list[int]]":
-        """The answer for calls of this form, and where in the call the answer's inputs are."""
+        """The answer for calls of this form, and the positions of its inputs in the call."""
         state = self._hone
         markers = [torch.empty(0) for _ in key[1]]
         args, kwargs = _trees.rebuild(key[0], markers)
@@ -275,7 +276,7 @@ class Fast(nn.Module):
             self._hone["warned"].add(text)
             warnings.warn(text, stacklevel=4)
 
-    # The original's own ways
+    # Methods that the original handles
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -309,7 +310,7 @@ class Fast(nn.Module):
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # pickle itself names the function at best; cloudpickle and dill take functions by value.
+        # pickle can only refer to the function by name; cloudpickle and dill store functions by value.
         by_value = {"cloudpickle", "dill"} & set(sys._getframe(1).f_globals.get("__name__", "").split("."))
         found = None if by_value else _trees.without_a_name(self._hone["original"])
         if found is not None:

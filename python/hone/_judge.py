@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "judge"]
 
-# How long a program that was told to end may take before it is killed.
+# Time for a program to end after a request, before it is killed.
 _PATIENCE_S = 20.0
 
 
@@ -143,7 +143,7 @@ class Session:
         return self._judge(candidate, name, last=False)
 
     def _judge(self, candidate: Source, name: Optional[str], last: bool) -> Verdict:
-        """`last`: the program need not prepare for another one."""
+        """`last`: the program need not prepare for another candidate."""
         with self._lock:
             if self._closed:
                 raise HoneError("This session is closed; open another with hone.Session(task).")
@@ -183,7 +183,7 @@ class Session:
             try:
                 reply = self._program.ask(path, last)
             except BaseException:
-                # Ctrl-C in the middle of a question: the reply of this program would belong to the wrong candidate.
+                # Ctrl-C during a question: this program's reply would be taken for another candidate's.
                 self._stop()
                 raise
             if reply is None:
@@ -194,7 +194,7 @@ class Session:
                 self._note_death(died)
                 continue
             if reply.get("status") == "failed":
-                # It may be about to end, or not; a fresh one is certain.
+                # It may be about to end, so a fresh one is safer.
                 self._stop()
                 raise HoneError(_binary.one_sentence(str((reply.get("error") or {}).get("message") or "hone could not judge")))
             return reply
@@ -251,7 +251,8 @@ class _Program:
     def __init__(self, command: Sequence[str]) -> None:
         self._errors: Deque[str] = collections.deque(maxlen=20)
         self._owner = os.getpid()
-        # A group of its own: Ctrl-C reaches it through this class alone, after which the session still works.
+        # A separate process group: Ctrl-C reaches it only through this class, and the session still works
+        # afterwards.
         self._child = subprocess.Popen(
             list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True
         )
@@ -263,7 +264,7 @@ class _Program:
         self._finalizer = weakref.finalize(self, _end, self._child, self._owner)
 
     def ours(self) -> bool:
-        """False in a child that was forked from the process that started the program."""
+        """False in a child forked from the process that started the program."""
         return self._owner == os.getpid()
 
     def usable(self) -> bool:
@@ -277,7 +278,7 @@ class _Program:
             if last:
                 self._stdin.close()
         except (BrokenPipeError, OSError):
-            pass  # what it printed before it ended is still to be read
+            pass  # its output before it ended can still be read
         while True:
             line = self._stdout.readline()
             if not line.endswith("\n"):
@@ -316,7 +317,7 @@ def _end(child: subprocess.Popen[str], owner: int) -> None:
         if child.stdin:
             child.stdin.close()
     if child.poll() is None:
-        # In the middle of a candidate it does not read: SIGINT makes it end its workers and leave.
+        # The program does not read during a judgement. SIGINT makes it end its workers and exit.
         child.send_signal(signal.SIGINT)
         try:
             child.wait(_PATIENCE_S)

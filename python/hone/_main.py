@@ -1,4 +1,5 @@
-"""The console script `hone` of an installed wheel: it becomes the program inside the package. `python -m hone` does the same."""
+"""The console script `hone` of an installed wheel, which becomes the program inside the package. `python -m hone` does the
+same."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The Python half of `hone optimize FILE.py:NAME`: imports the file, builds the module and its inputs, and writes the task folder.
+"""The Python half of `hone optimize FILE.py:NAME`: imports the file, builds the module and its inputs, and writes the task
+folder.
 
-The binary carries the package and starts `main` with FILE NAME INPUTS INIT FOLDER ANSWER; the last is a file that gets {"task": path} or
-{"error": one sentence}. What the user's code prints goes where it always goes.
+The binary contains the package and starts `main` with FILE NAME INPUTS INIT FOLDER ANSWER. ANSWER is a file that gets {"task":
+path} or {"error": one sentence}. The output of the user's code is not redirected.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ._binary import HoneError
 
 
 class UsageError(HoneError):
-    """What was asked for does not fit the file."""
+    """The request does not fit the file."""
 
 
 def arguments_of(value: Any) -> "tuple[tuple, dict[str, Any]]":
@@ -56,7 +57,7 @@ def _told(error: BaseException, doing: str, path: str) -> UsageError:
 
 
 def import_file(path: str) -> Any:
-    """The file as a module. Its neighbours can be imported; a file of a package is imported as a part of it."""
+    """The file as a module. It can import its neighbours; a file of a package is imported as part of it."""
     path = os.path.abspath(path)
     folder, package = os.path.dirname(path), []
     while os.path.exists(os.path.join(folder, "__init__.py")):

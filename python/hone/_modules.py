@@ -1,7 +1,7 @@
 """Modules of torch.nn that a captured graph keeps as modules.
 
-A graph knows operators and parameters only. Where one operator is exactly the call of a standard module (a Linear, a GRU, a norm), the task keeps
-the module: the text is shorter, and Hone's recipes and stress regimes know these modules. Anything else stays an ATen call.
+A graph contains only operators and parameters. If one operator is exactly the call of a standard module (a Linear, a GRU, a norm), the task
+keeps the module: the text is shorter, and Hone's recipes and stress regimes recognise these modules. All others stay ATen calls.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def constructor(module: nn.Module, used: "set[str]") -> str:
 
 
 class Call:
-    """One operator as the call of a module: its path, the arguments that are nodes, and nodes that the call makes superfluous."""
+    """One operator as the call of a module: its path, the arguments that are nodes, and the nodes that the call makes superfluous."""
 
     def __init__(self, path: str, text: str, arguments: "list[Any]", skips: "tuple[Any, ...]" = ()) -> None:
         self.path, self.text, self.arguments, self.skips = path, text, arguments, skips
@@ -109,8 +109,8 @@ def arguments_by_name(node: Any) -> "dict[str, Any]":
 
 
 def call_of(node: Any, module_of: "Callable[[str], nn.Module | None]", owner_of: "Callable[[Any], tuple[str, str] | None]") -> "Call | None":
-    """The module that this operator is the call of. `owner_of` gives (path of the module, name in it) of a parameter's node; `module_of` the
-    kept module at a path."""
+    """The module whose call this operator is. `owner_of` returns (path of the module, name in it) for a parameter's node; `module_of`
+    returns the kept module at a path."""
     schema = getattr(node.target, "_schema", None)
     if schema is None or not schema.name.startswith("aten::"):
         return None

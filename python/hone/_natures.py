@@ -1,15 +1,15 @@
-"""Inputs like the ones given: an expression of Python that draws a tensor of the same kind.
+"""Writes a Python expression that draws a tensor of the same kind as an example.
 
-A task has a function get_inputs that is called under secret seeds. From one example this file writes that function: indices stay in the
-range that was seen, probabilities stay probabilities, a causal mask stays that mask. What has no kind that is known here is kept as it is, in
-a file beside the task. Nothing is drawn here and nothing is judged.
+A task has a function get_inputs that is called under secret seeds. This file writes that function from one example:
+indices stay in the observed range, probabilities stay probabilities, a causal mask stays that mask. An example of
+unknown kind is kept in a file beside the task. Nothing is drawn or judged here.
 """
 
 from __future__ import annotations
 
 import torch
 
-_MOST_LOOKED_AT = 1 << 22  # elements
+_MOST_LOOKED_AT = 1 << 22  # number of elements to examine
 
 # Functions that the expressions call. A task gets those that its inputs need.
 HELPERS = {
@@ -98,7 +98,7 @@ def _constant(values: torch.Tensor) -> "tuple[str, str] | None":
 
 
 def triangle(values: torch.Tensor) -> str:
-    """The mask as a triangle of ones ("tril(0)", "triu(1)"), or nothing."""
+    """The mask as a triangle of ones ("tril(0)", "triu(1)"), or None."""
     if values.dim() < 2 or min(values.shape[-2:]) < 2:
         return ""
     ones = torch.ones_like(values)
@@ -109,7 +109,7 @@ def triangle(values: torch.Tensor) -> str:
 
 
 def _prefixes(values: torch.Tensor) -> "tuple[str, str] | None":
-    """A padding mask of zeros and ones whose rows are runs of one value and then of the other."""
+    """A padding mask of zeros and ones in which each row is a run of one value followed by a run of the other."""
     if values.dim() == 0 or values.shape[-1] < 2:
         return None
     for first in (True, False):
@@ -174,7 +174,7 @@ def _complex(values: torch.Tensor) -> "tuple[str, str] | None":
 def _floating(values: torch.Tensor) -> "tuple[str, str] | None":
     wide = values.double() if values.numel() <= _MOST_LOOKED_AT else values.flatten()[:_MOST_LOOKED_AT].double()
     if not bool(torch.isfinite(wide).all()):
-        return None  # a mask of 0 and -inf, say
+        return None  # for example a mask of 0 and -inf
     if bool((wide == wide.round()).all()):
         low, high = float(wide.min()), float(wide.max())
         if (low, high) == (0.0, 1.0):
@@ -186,7 +186,7 @@ def _floating(values: torch.Tensor) -> "tuple[str, str] | None":
 
 
 def _structured(values: torch.Tensor) -> bool:
-    """Whole numbers that are more than numbers: one-hot rows, an identity."""
+    """Integers with a structure: one-hot rows, an identity."""
     return values.dim() > 0 and (_sorted_rows(values) or bool((values.double().sum(-1) == 1).all()))
 
 
@@ -230,7 +230,8 @@ def _spread(values: torch.Tensor, wide: torch.Tensor) -> "tuple[str, str]":
         return "_like_sparse(%s, %s, %s, %s)" % (shape, _number(1 - zeros), _number(std or 1.0), dtype), "_like_sparse"
     low, high = float(wide.min()), float(wide.max())
     mean, std = float(wide.mean()), float(wide.std()) if values.numel() > 1 else 0.0
-    # A uniform distribution reaches no further than 1.73 standard deviations; a normal one with so many numbers does.
+    # A uniform distribution extends only to 1.73 standard deviations; a normal one with this many numbers extends
+    # further.
     if values.numel() >= 16 and high - low < 3.7 * std or low >= 0 and high <= 1 and values.numel() > 1:
         return "_like_uniform(%s, %s, %s, %s)" % (shape, _number(low), _number(high), dtype), "_like_uniform"
     text = "_like_normal(%s, %s, %s, %s)" % (shape, _number(mean), _number(std or max(abs(mean), 1.0) / 4), dtype)

@@ -2,8 +2,8 @@
 
     optimize(model, args=(), kwargs=None, *, budget=None, target=None, proposer=None, progress=None, fallback=False, again=False, options=())
 
-One call is watched (_trace.py). If an answer for that graph is on disk, it is used. If not, the module is captured as a task folder (_capture.py),
-the program `hone` looks for something faster (_run.py), and what it says is stored (_cache.py) and wrapped (_fast.py).
+One call is traced (_trace.py). If the disk has an answer for its graph, that is used. If not, the module is captured as a task folder
+(_capture.py), the program `hone` searches for a faster one (_run.py), and its result is stored (_cache.py) and wrapped (_fast.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from . import _cache, _capture, _fast, _run, _trace, _trees
 from ._binary import HoneError
 from ._report import Report
 
-# The Fast module of an original that is still in use: further shapes are added to it.
+# The Fast module of each original that is still in use, to which further shapes are added.
 _made: "weakref.WeakValueDictionary[int, _fast.Fast]" = weakref.WeakValueDictionary()
 
 _FINAL = ("accepted", "kept_pytorch", "none_right", "nothing_tried")
@@ -134,13 +134,14 @@ def _answer(fast: "_fast.Fast", args: tuple, kwargs: "dict[str, Any]", budget: "
 
 
 def _is_enough(stored: "dict[str, Any]", budget: "float | None") -> bool:
-    """Whether a stored answer serves: the run was complete, or it had as much time as is allowed now."""
+    """Whether a stored answer suffices: the run was complete, or it had at least the time that is allowed now."""
     return bool(stored.get("complete")) or budget is not None and (stored.get("budget") or 0) >= budget
 
 
 def _search(original: nn.Module, traced: "_trace.Traced", folder: "_cache.Folder", device: torch.device, budget: "float | None",
             progress: "_run.Progress", again: bool, options: "list[str]") -> "dict[str, Any]":
-    """Captures the module, runs `hone` on it and stores what it says. One process at a time; the others find the answer afterwards."""
+    """Captures the module, runs `hone` on it and stores the result. Only one process at a time does this; the others find the answer
+    afterwards."""
     def waiting() -> None:
         if progress is not False:
             print("hone: another process works on the same module; waiting for its answer", file=sys.stderr, flush=True)
@@ -152,7 +153,7 @@ def _search(original: nn.Module, traced: "_trace.Traced", folder: "_cache.Folder
         facts = None if again else _read_facts(folder)
         began = folder.last_run() if facts is not None else ""
         if began and (_run.read_result(began) or {}).get("status") == "done":
-            began = ""  # it could not tell; only a new run can
+            began = ""  # the old run could not decide, so a new one is needed
         if facts is None:
             shutil.rmtree(folder.file("task"), ignore_errors=True)
             try:
@@ -172,7 +173,7 @@ def _write_facts(folder: "_cache.Folder", facts: "dict[str, Any]") -> None:
 
 
 def _read_facts(folder: "_cache.Folder") -> "dict[str, Any] | None":
-    """What the capture of an earlier process said; None where there is none, or its files are gone."""
+    """The facts that an earlier process captured. None if there are none, or their files are missing."""
     try:
         with open(folder.file("task.json"), encoding="utf-8") as file:
             found = json.load(file)
@@ -182,7 +183,7 @@ def _read_facts(folder: "_cache.Folder") -> "dict[str, Any] | None":
 
 
 def _environment(device: torch.device) -> "dict[str, str]":
-    """The judge uses the first GPU that it sees: the module's own."""
+    """Makes the judge use the module's own GPU, because it uses the first one that it sees."""
     environment = dict(os.environ)
     if device.type == "cuda":
         index = device.index if device.index is not None else torch.cuda.current_device()
@@ -199,7 +200,7 @@ def _run_program(folder: "_cache.Folder", facts: "dict[str, Any]", began: str, d
     started = time.monotonic()
     try:
         ended = _run.run(words, progress, _environment(device))
-        if began and ended.code > 1:  # the store no longer has it, or it cannot go on
+        if began and ended.code > 1:  # the store has lost the run, or it cannot be resumed
             run = folder.next_run()
             ended = _run.run(["optimize", facts["path"], "--out", run, "--python", sys.executable, *limit, *options], progress, _environment(device))
     except KeyboardInterrupt:
@@ -212,7 +213,7 @@ def _run_program(folder: "_cache.Folder", facts: "dict[str, Any]", began: str, d
     answer = _answer_of(result, run, budget, time.monotonic() - started)
     answer.update(used_inputs=facts["used_inputs"], constants=facts["constants"], random=facts["random"], prefix=facts["prefix"])
     if answer["status"] == "faster":
-        # At once: another process may read it now.
+        # Written at once, because another process may read it now.
         copy = folder.file("best.py.%d" % os.getpid())
         shutil.copyfile(os.path.join(run, "best.py"), copy)
         os.replace(copy, folder.file("best.py"))
@@ -221,10 +222,10 @@ def _run_program(folder: "_cache.Folder", facts: "dict[str, Any]", began: str, d
 
 
 def _answer_of(result: "dict[str, Any]", run: str, budget: "float | None", seconds: float) -> "dict[str, Any]":
-    """What is kept of run.json."""
+    """The part of run.json that is stored."""
     candidates = [one for one in result.get("candidates") or [] if isinstance(one, dict)]
     best = next((one for one in candidates if one.get("key") == result.get("best")), None) if result.get("best") else None
-    # A machine that was too busy to tell, or a task that could not be judged, may end differently the next time.
+    # If the machine was too busy, or a task could not be judged, the next run may end differently.
     open_ended = best is None and (result.get("result") not in _FINAL or any(one.get("verdict") == "inconclusive" for one in candidates))
     answer: "dict[str, Any]" = {
         "status": "faster" if best is not None else "kept", "reason": str(result.get("outcome") or ""), "run": str(result.get("run") or ""), "run_folder": run,
@@ -238,7 +239,7 @@ def _answer_of(result: "dict[str, Any]", run: str, budget: "float | None", secon
 
 
 def _check(answer: "_fast.Answer", original: nn.Module, traced: "_trace.Traced", stored: "dict[str, Any]", report: Report) -> None:
-    """Runs the answer once in this process and compares it with the module's own result. An answer that does not work here is not used."""
+    """Runs the answer once in this process and compares it with the module's own result. An answer that fails here is not used."""
     problem = ""
     try:
         answer.load(original)

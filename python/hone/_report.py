@@ -1,4 +1,4 @@
-"""What was done to a module: the object behind `fast.hone`. It prints itself in a terminal and draws itself in a notebook."""
+"""The results for a module: the object behind `fast.hone`. It prints itself in a terminal and renders itself in a notebook."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Runs `hone optimize` on a task folder: shows its progress, passes Ctrl-C on, and reads what it found.
+"""Runs `hone optimize` on a task folder: shows its progress, passes Ctrl-C on, and reads its result.
 
-On a terminal the program draws its own progress. Elsewhere (a notebook, a pipe) its lines are printed one by one, or given to a function.
+On a terminal the program draws its own progress. Elsewhere (a notebook, a pipe) its lines are printed one by one, or passed to a function.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def _print_line(line: str) -> None:
 
 
 class Ended:
-    """How the program ended: its exit code and what it said last."""
+    """How the program ended: its exit code and its last line."""
 
     def __init__(self, code: int, said: str) -> None:
         self.code, self.said = code, said
 
 
 def run(arguments: Sequence[str], progress: Progress, environment: "dict[str, str] | None" = None) -> Ended:
-    """Runs the program to its end. After Ctrl-C the program is told to stop, and KeyboardInterrupt goes on."""
+    """Runs the program to its end. After Ctrl-C it stops the program and re-raises KeyboardInterrupt."""
     own = _draws_itself(progress)
     say = progress if callable(progress) else (lambda line: None) if progress is False else _print_line
     child = subprocess.Popen([_binary.path(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -91,12 +91,13 @@ def _forward(stream: Any, lines: "list[str]", say: Callable[[str], None]) -> Non
         del lines[:-200]
         try:
             say(line)
-        except Exception:  # a function of the caller's; the run goes on
+        except Exception:  # an exception of the caller's function must not end the run
             pass
 
 
 def _stop(child: "subprocess.Popen[str]") -> None:
-    """A terminal sends Ctrl-C to the program as well. Where nobody did, it is sent here; the run stays in the store and can be resumed."""
+    """Makes sure that the program receives Ctrl-C, which only a terminal sends to it as well. The run stays in the store and can be
+    resumed."""
     for patience, send in ((2.0, None), (20.0, signal.SIGINT), (5.0, signal.SIGKILL)):
         if send is not None and child.poll() is None:
             child.send_signal(send)
@@ -108,7 +109,7 @@ def _stop(child: "subprocess.Popen[str]") -> None:
 
 
 def read_result(folder: str) -> "dict[str, Any] | None":
-    """run.json of a run's folder; None where the run wrote none."""
+    """run.json of a run's folder; None if the run wrote none."""
     try:
         with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
             found = json.load(file)

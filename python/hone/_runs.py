@@ -72,7 +72,7 @@ class Run:
 
     @property
     def candidates(self) -> List[Dict[str, Any]]:
-        """The candidates of a run that came from `show`; a run of the list has none."""
+        """The candidates of a run from `show`. A run from the list has none."""
         return list(self.record.get("candidates") or [])
 
     def __repr__(self) -> str:

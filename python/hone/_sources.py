@@ -1,4 +1,4 @@
-"""How a string argument is read: as the text of a file, or as its path."""
+"""Decides whether a string argument is the text of a file or its path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_text(value: str) -> bool:
 
 
 def path_or_text(value: object, what: str) -> str:
-    """A text or a path as a string; anything else is refused in one sentence that begins with `what`."""
+    """A text or a path as a string. Other types are refused with one sentence that begins with `what`."""
     found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(found, str):
         raise HoneError("%s is a text or a path, not a %s." % (what, type(value).__name__))
@@ -30,6 +30,6 @@ def path_or_text(value: object, what: str) -> str:
 
 
 def write_text(path: str, text: str) -> str:
-    """Writes a text as UTF-8 and returns the path. What is not valid text stays invalid, for the program to report."""
+    """Writes a text as UTF-8 and returns the path. Invalid text is kept invalid, so that the program reports it."""
     pathlib.Path(path).write_bytes(text.encode("utf-8", "surrogatepass"))
     return path

@@ -1,8 +1,9 @@
-"""One graph that torch.compile hands over, as a module that Hone can optimise, and what makes a graph unfit for that.
+"""One graph from torch.compile as a module that Hone can optimise, and the reasons that prevent this.
 
-Dynamo passes parameters and buffers as further inputs of the graph (`inline_inbuilt_nn_modules`), so that one graph serves several instances of a
-class. `Lifted` puts them back: a module with parameters whose forward takes the remaining inputs. `why_not` runs the graph on fake tensors and finds
-what a replacement could not repeat: writes into inputs, outputs that share memory, random numbers, other types than tensors.
+Dynamo passes parameters and buffers as further inputs of the graph (`inline_inbuilt_nn_modules`), so that one graph serves several
+instances of a class. `Lifted` reverses that: a module with parameters whose forward takes the remaining inputs. `why_not` runs the
+graph on fake tensors and finds behaviour that a replacement could not repeat: writes into inputs, outputs that share memory,
+random numbers, other types than tensors.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _LEAF = re.compile(r"(?:_parameters\['([^']+)'\]|_buffers\['([^']+)'\]|\.([A-Za-
 
 
 class Layout(NamedTuple):
-    """What the inputs of a graph are: state by place and name, and what is left. Of those, numbers are sizes of dynamic shapes."""
+    """The inputs of a graph: state by position and name, and the remaining ones. Numbers among the latter are sizes of dynamic
+    shapes."""
 
     state: Tuple[int, ...]
     names: Tuple[str, ...]
@@ -35,13 +37,13 @@ class Layout(NamedTuple):
 
 
 class Lifted(nn.Module):
-    """The graph with the parameters, buffers and sizes of one call inside; forward takes the tensors that are left."""
+    """The graph with the parameters, buffers and sizes of one call inside. forward takes the remaining tensors."""
 
     def __init__(self, graph: fx.GraphModule, layout: Layout, inputs: Sequence[Any]) -> None:
         super().__init__()
         if any(True for _ in (*graph.parameters(), *graph.buffers())):
             self._graph = graph
-        else:  # not a submodule: it has no state, and its name would come before every name
+        else:  # not as a submodule: it has no state, and its name would become a prefix
             object.__setattr__(self, "_graph", graph)
         self._count = len(inputs)
         self._sizes = {place: inputs[place] for place in layout.rest if not isinstance(inputs[place], torch.Tensor)}
@@ -91,7 +93,7 @@ def _name(node: fx.Node) -> str:
 
 
 def _fresh(name: str, seen: "set[str]") -> str:
-    """A name that is neither taken nor the beginning of one that is."""
+    """A name that is neither taken nor a prefix of a taken one."""
     wish, count = name, 0
     while wish in seen or any(taken.startswith(wish + ".") or wish.startswith(taken + ".") for taken in seen) or hasattr(nn.Module, wish.split(".")[-1]):
         count += 1
@@ -101,7 +103,7 @@ def _fresh(name: str, seen: "set[str]") -> str:
 
 
 class _Watch(TorchDispatchMode):
-    """Notes what the operators of a call are."""
+    """Records properties of the operators in a call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,7 +119,7 @@ class _Watch(TorchDispatchMode):
 
 
 def why_not(graph: fx.GraphModule, inputs: Sequence[Any]) -> Optional[str]:
-    """Why a replacement of this graph could behave differently; None if nothing is in the way."""
+    """Why a replacement of this graph could behave differently; None if it could not."""
     if torch.is_autocast_enabled() or torch.is_autocast_enabled("cpu"):
         return "autocast is on, which changes the types that the graph computes with"
     tensors = [value for value in inputs if isinstance(value, torch.Tensor)]

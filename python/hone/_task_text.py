@@ -1,7 +1,8 @@
 """The text of a task: one exported program as a readable Python file.
 
-Standard modules stay modules (_modules.py), everything else is an ATen call; parameters keep their names. A value that is read for the last time gives
-its name to the result, so that memory is freed where the original frees it. What a file cannot hold is refused with one sentence.
+Standard modules stay modules (_modules.py), and all else is an ATen call. Parameters keep their names. If a value is read for the last time,
+the result takes over its name, so that memory is freed where the original frees it. Programs that a file cannot express are refused with one
+sentence.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _PARAMETER = "parameter"
 
 
 class _Ref:
-    """A value of the graph: how the text names it, and for a parameter where it belongs."""
+    """A value of the graph: its name in the text, and for a parameter its position in the modules."""
 
     def __init__(self, text: str, owner: "tuple[str, str] | None" = None) -> None:
         self.text, self.owner = text, owner
@@ -48,7 +49,7 @@ class Writer:
         self.kept: "list[torch.Tensor]" = []
         self.env: "dict[Any, _Ref]" = {}
         self.steps: "list[_Step]" = []
-        self.placeholders: "dict[str, tuple[str, Any]]" = {}  # of the program: (kind, full name or number of the input)
+        self.placeholders: "dict[str, tuple[str, Any]]" = {}  # placeholders of the program: (kind, full name or number of the input)
         self.lines: "list[str]" = []
         self.taken = {"self", "torch", "nn", "aten", "device", "constants", "os", "Model", "get_inputs", "get_init_inputs", *keyword.kwlist}
         tensors = [*traced.leaves, *self.state.values()]
@@ -141,7 +142,7 @@ class Writer:
                 self.env[node] = self.env[node.args[0]]
                 return
         elif target is operator.getitem and isinstance(self.env.get(node.args[0]), list):
-            self.env[node] = self.env[node.args[0]][node.args[1]]  # of an inlined part
+            self.env[node] = self.env[node.args[0]][node.args[1]]  # for an inlined part
             return
         elif not node.users:
             return
@@ -187,7 +188,7 @@ class Writer:
         return name
 
     def _name_inputs(self) -> "dict[int, str]":
-        """The names of forward's parameters, where an input is one of them."""
+        """The names of forward's parameters for inputs that correspond to one of them."""
         words: "list[str]" = []
 
         def visit(spec: Any, word: str) -> None:
@@ -213,7 +214,7 @@ class Writer:
     # The tree of modules
 
     def _plan_tree(self) -> None:
-        """Which modules the task has: containers for names with dots, and standard modules where all their tensors are used."""
+        """Selects the task's modules: containers for names with dots, and standard modules whose tensors are all used."""
         own: "dict[str, set[str]]" = {}
         for name in self.used_state:
             path, _, leaf = name.rpartition(".")
@@ -246,7 +247,7 @@ class Writer:
         return text
 
     def _add_constant(self, tensor: torch.Tensor) -> str:
-        """A tensor that never changes: as an expression where that is short, else in constants.pt."""
+        """A tensor that never changes: as an expression if that is short, else in constants.pt."""
         name = "hone_constant_%d" % len(self.lines)
         text = _literal(tensor)
         if not text:
@@ -319,7 +320,7 @@ class Writer:
                 name = step.result.text = dying.pop(0).text if dying else self._fresh("h")
                 lines.append("%s = %s" % (name, text))
                 if step.call is not None and isinstance(self.kept_modules[step.call.path], nn.LSTM):
-                    lines.append("%s = (%s[0], *%s[1])" % (name, name, name))  # as the operator returns them
+                    lines.append("%s = (%s[0], *%s[1])" % (name, name, name))  # in the form in which the operator returns them
                 alive.append(step.result)
             for ref in dying:
                 self.taken.discard(ref.text)
@@ -439,7 +440,7 @@ def _can_need_gradients(tensor: torch.Tensor) -> bool:
 
 
 def _literal(tensor: torch.Tensor) -> str:
-    """A constant as a short expression, or nothing."""
+    """A constant as a short expression, or None."""
     values = tensor.detach().cpu()
     if values.numel() == 0 or values.layout != torch.strided:
         return "torch.zeros(%r, dtype=%r)" % (tuple(values.shape), values.dtype) if values.numel() == 0 else ""

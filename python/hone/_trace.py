@@ -1,8 +1,8 @@
-"""One call of a module, watched: what it computes, as a hash, and whether Hone can take its place.
+"""Traces one call of a module: a hash of its computation, and whether Hone can replace it.
 
-torch.export takes seconds to load and to run. To find a stored answer, the sequence of calls into PyTorch of one eager call is enough: it is the
-graph for these inputs, with the names of the parameters and the values of all numbers in it. A module that changes its inputs or its buffers,
-or that reads values of tensors on the host, is refused here with one sentence.
+torch.export takes seconds to load and to run. To find a stored answer, the sequence of PyTorch calls in one eager call suffices: it is
+the graph for these inputs, with the names of the parameters and the values of all numbers in it. A module that changes its inputs or
+its buffers, or that reads values of tensors on the host, is refused with one sentence.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ WAYS_OUT = "optimise the part of the module that has no such code, or write that
 
 
 class Refused(HoneError):
-    """Hone cannot optimise this module; the message says why and what to do."""
+    """Hone cannot optimise this module. The message gives the reason and a remedy."""
 
 
 class Passing(HoneError):
-    """Hone could not look at this module now (there was no memory, say); the same question may have another answer later."""
+    """Hone could not examine this module now, for example for lack of memory. A later attempt may succeed."""
 
 
 def lacks_memory(error: "BaseException | None") -> bool:
-    """Whether an exception, or one that led to it, is a lack of memory on the host or on a device."""
+    """Whether an exception, or one that caused it, is due to a lack of memory on the host or a device."""
     seen: "set[int]" = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -52,7 +52,7 @@ def no_memory(what: str) -> Passing:
 
 
 def version(tensor: torch.Tensor) -> int:
-    """How often a tensor was written to; 0 where PyTorch does not count."""
+    """The number of writes to a tensor; 0 if PyTorch does not count them."""
     return 0 if tensor.is_inference() else tensor._version
 
 
@@ -78,7 +78,7 @@ def inference(model: torch.nn.Module) -> Iterator[None]:
 
 
 class _Watch(TorchFunctionMode):
-    """Hashes every call into PyTorch with its arguments. Tensors are named by where they come from."""
+    """Hashes every call into PyTorch with its arguments. Tensors are named by their origin."""
 
     def __init__(self, inputs: "list[torch.Tensor]", state: "dict[str, torch.Tensor]") -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class _Watch(TorchFunctionMode):
             self._names[tensor] = "input %d" % index
 
     def name(self, value: Any) -> str:
-        """A value as text that is the same in every process. A tensor that no call returned is a constant, named by its content."""
+        """A value as text that is equal in every process. A tensor that no call returned is a constant and is named by its content."""
         if isinstance(value, torch.Tensor):
             known = self._names.get(value)
             if known is None:
@@ -135,7 +135,7 @@ def raw_bytes(tensor: torch.Tensor) -> bytes:
 
 
 def _digest(tensor: torch.Tensor) -> str:
-    """The content of a constant. One that cannot be read is described."""
+    """A hash of a constant's content, or a description if it cannot be read."""
     try:
         content = hashlib.sha256(raw_bytes(tensor)).hexdigest()
     except RuntimeError:
@@ -152,8 +152,8 @@ def digest_of(values: "list[Any]") -> str:
 
 
 class Traced:
-    """What one call showed. `leaves` are the tensors given, `outputs` the module's own answers, `template` says for each tensor of the
-    result where it comes from: ("out", number), ("in", number of the input) or ("state", name)."""
+    """The results of tracing one call. `leaves` are the given tensors, `outputs` the module's own answers. `template` gives the
+    origin of each tensor in the result: ("out", number), ("in", number of the input) or ("state", name)."""
 
     def __init__(self, graph: str, in_spec: Any, leaves: "list[torch.Tensor]", out_spec: Any, template: "list[tuple[str, Any]]",
                  outputs: "list[torch.Tensor]") -> None:
@@ -173,13 +173,13 @@ def _template(results: "list[torch.Tensor]", inputs: "list[torch.Tensor]", state
 
 
 def copies_of(tensors: "list[torch.Tensor]") -> "list[torch.Tensor]":
-    """Copies that share what the originals shared: the same tensor given twice stays one tensor."""
+    """Copies that share memory as the originals do: the same tensor given twice stays one tensor."""
     made: "dict[int, torch.Tensor]" = {}
     return [made.setdefault(id(tensor), tensor.detach().clone()) if id(tensor) not in made else made[id(tensor)] for tensor in tensors]
 
 
 def trace(model: torch.nn.Module, args: tuple, kwargs: "dict[str, Any]") -> Traced:
-    """Calls the module once, on copies of the inputs and with its buffers put back afterwards. Raises Refused or HoneError."""
+    """Calls the module once on copies of the inputs and restores its buffers afterwards. Raises Refused or HoneError."""
     leaves: "list[torch.Tensor]" = []
     in_spec = _trees.flatten((args, kwargs), leaves)
     strange = [tensor for tensor in leaves if type(tensor) not in (torch.Tensor, torch.nn.Parameter)]

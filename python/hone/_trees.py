@@ -1,8 +1,8 @@
 """Arguments and results of a module as flat lists of tensors, and back.
 
-A module may take and return tensors inside lists, tuples, dicts, named tuples and dataclasses, beside numbers, strings and None.
-torch.export knows such classes only once they are registered; this file needs no registration. A spec is what is left of a value when its
-tensors are taken out. It can be hashed and compared: two calls with equal specs and equal shapes are the same call.
+A module may take and return tensors inside lists, tuples, dicts, named tuples and dataclasses, besides numbers, strings and
+None. torch.export supports such classes only after registration; this file needs none. A spec is a value without its tensors.
+Specs can be hashed and compared: two calls with equal specs and equal shapes are the same call.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, Callable, Hashable
 
 import torch
 
-# Values that are part of a call's identity. A bool equals the int 1, so the type is compared as well.
+# Values that are part of a call's identity. A bool equals the int 1, so types are compared as well.
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, slice, range)
 
 TENSOR = ("tensor",)
 
 
 class Same:
-    """An object that is no container: two of them are equal if they are the same object."""
+    """An object that is not a container. Two are equal only if they are the same object."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -58,7 +58,7 @@ def flatten(value: Any, leaves: "list[torch.Tensor]") -> Hashable:
 
 
 def unflatten(spec: Any, take: Callable[[], Any]) -> Any:
-    """The value again; `take` gives the next tensor."""
+    """Rebuilds the value; `take` returns the next tensor."""
     how = spec[0]
     if how == "tensor":
         return take()
@@ -77,7 +77,7 @@ def unflatten(spec: Any, take: Callable[[], Any]) -> Any:
         made = spec[1]()
         made.update(items)
         return made
-    if how == "mapping":  # an output of transformers: a dict that is a dataclass too
+    if how == "mapping":  # outputs of transformers are dicts and dataclasses at once
         return spec[1](**{key: unflatten(item, take) for key, item in zip(spec[2], spec[3])})
     if how == "data":
         made = spec[1].__new__(spec[1])
@@ -118,17 +118,18 @@ def describe(spec: Any) -> str:
 
 
 def tensor_key(tensor: torch.Tensor) -> Hashable:
-    """What two tensors must share so that one answer serves both."""
+    """The properties in which two tensors must agree to share an answer."""
     return (tensor.shape, tensor.dtype, tensor.device, tensor.layout)
 
 
 def shape_text(tensor: torch.Tensor) -> str:
-    """A tensor in a few characters: float32[8, 64]."""
+    """A short description of a tensor: float32[8, 64]."""
     return "%s%s" % (str(tensor.dtype)[len("torch."):], list(tensor.shape))
 
 
 def without_a_name(model: torch.nn.Module) -> "str | None":
-    """What of a module no other process can import by name, in words: a lambda, or a function or class of a function's own."""
+    """The parts of a module that no other process can import by name, in words: a lambda, or a function or class defined
+    inside a function."""
     for path, module in model.named_modules():
         if "<locals>" in type(module).__qualname__:
             return "the class %s" % type(module).__qualname__

@@ -1,6 +1,7 @@
-"""What the judge says of a candidate, as typed values. Every field comes from `hone bench --json`; nothing is computed here.
+"""The judge's verdict on a candidate, as typed values. Every field comes from `hone bench --json`; nothing is computed
+here.
 
-The whole record stays in `Verdict.record`, so that a field of a newer program is never lost.
+`Verdict.record` keeps the whole record, so that fields of a newer program are not lost.
 """
 
 from __future__ import annotations
@@ -119,14 +120,14 @@ class Verdict:
     reason: str
     detail: str
     next_step: str
-    kind: Optional[str]  # kernel, library, mixed, or None where it is not known
-    speedup: Optional[Speedup]  # None where nothing was timed
+    kind: Optional[str]  # kernel, library, mixed, or None if unknown
+    speedup: Optional[Speedup]  # None if nothing was timed
     error: ErrorFigures
-    gates: Dict[str, str]  # in the order of the judge: pass, fail or skipped
+    gates: Dict[str, str]  # in the judge's order: pass, fail or skipped
     contract: Dict[str, str]  # later uses of the module: holds, broken or not_applicable
     findings: List[Finding]
     notes: List[str]
-    from_store: Optional[str]  # where a stored verdict came from; None if it was judged now
+    from_store: Optional[str]  # source of a stored verdict; None if it was judged now
     record: Dict[str, Any] = field(repr=False, compare=False)
 
     @classmethod
@@ -156,17 +157,17 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """Every answer was right, whatever the speed. With `check_only=True` this is the question."""
+        """Every answer was right, whatever the speed. With `check_only=True` only this is judged."""
         return bool(self.record.get("right"))
 
     @property
     def vs_best(self) -> Optional[float]:
-        """Speed-up against the best PyTorch baseline; None where nothing was timed."""
+        """Speed-up against the best PyTorch baseline; None if nothing was timed."""
         return self.speedup.vs_best if self.speedup else None
 
     @property
     def vs_eager(self) -> Optional[float]:
-        """Speed-up against eager PyTorch; None where nothing was timed."""
+        """Speed-up against eager PyTorch; None if nothing was timed."""
         return self.speedup.vs_eager if self.speedup else None
 
     def __bool__(self) -> bool:

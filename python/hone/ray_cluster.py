@@ -1,5 +1,5 @@
-"""What `hone suite --on ray` needs of Ray: a connection, the program and the tasks in its object store, tasks with the right resources, and
-what became of them. It decides nothing about tasks (ray_schedule.py).
+"""The part of `hone suite --on ray` that uses Ray: a connection, the program and the tasks in its object store, tasks with the right
+resources, and their results. It decides nothing about tasks (ray_schedule.py).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any, Callable, Dict, Iterable, List, Sequence, Set, Tuple
 if __package__:
     from . import ray_node
     from .ray_plan import Plan, Refused, say
-else:  # as the program `hone` starts it: a file beside others
+else:  # the program `hone` starts it as a file without a package
     import ray_node  # type: ignore
     from ray_plan import Plan, Refused, say  # type: ignore
 
 ANSWER_S = 5.0  # how long an address may take to answer
-CONNECT_S = 45.0  # and the cluster behind it
-BOARD_S = 5.0  # how long the board may take to say where a task began
+CONNECT_S = 45.0  # time limit for the cluster behind the address
+BOARD_S = 5.0  # time limit for the board to say where a task began
 FAILED = 3
-# What the user is told of Ray's errors.
+# Parts of Ray's errors that are shown to the user.
 FAULTS = (
     ("NodeDiedError", "its node died"),
     ("OutOfMemoryError", "its worker was ended because the node ran out of memory"),
@@ -37,7 +37,7 @@ FAULTS = (
 
 
 class Board:
-    """An actor beside the driver to which workers say what they have begun."""
+    """An actor beside the driver, to which workers report the tasks they have begun."""
 
     def __init__(self) -> None:
         self.begun: Dict[str, Tuple[str, int]] = {}
@@ -50,7 +50,7 @@ class Board:
 
 
 def check_address(address: str) -> None:
-    """Ray itself tries for minutes before it says that nobody answers."""
+    """Tests the address first, because Ray itself tries for minutes before it reports that no server answers."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_S).close()
@@ -93,7 +93,7 @@ def connect(address: str) -> Any:
 
 
 def pack(folder: pathlib.Path, names: Iterable[str]) -> bytes:
-    """The files below `names` as a tar; the same files give the same bytes."""
+    """The files below `names` as a tar. Equal files give equal bytes."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         for name in names:
@@ -107,11 +107,11 @@ def pack(folder: pathlib.Path, names: Iterable[str]) -> bytes:
 
 
 class RayCluster:
-    """What the scheduler needs of Ray."""
+    """The scheduler's interface to Ray."""
 
     def __init__(self, ray: Any, plan: Plan, function: Callable[..., Any] = ray_node.run_task) -> None:
         self.ray, self.plan = ray, plan
-        # Nodes need no package: what runs there travels by value.
+        # Nodes need no package, because the code is sent by value.
         ray.cloudpickle.register_pickle_by_value(ray_node)
         ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
         self.run = dict(plan.run)
@@ -133,7 +133,7 @@ class RayCluster:
         self.bundle = self.ship(pack(plan.folder, ["tasks", "replay"]))
 
     def ship(self, content: bytes) -> Dict[str, Any]:
-        # The reference is inside a list: Ray then fetches the bytes where they are asked for, not for every task.
+        # The reference is inside a list, so that Ray fetches the bytes on demand and not for every task.
         return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "refs": [self.ray.put(content)]}
 
     def alive(self) -> List[Dict[str, Any]]:
@@ -146,7 +146,7 @@ class RayCluster:
             if not per_gpu:
                 raise Refused("no node of the cluster has a GPU; add one, or use --target cpu")
             return {"num_gpus": 1, "num_cpus": self.plan.cores or min([2, *per_gpu])}
-        # A whole node each: what runs beside a timing on the same processor slows it down.
+        # Each task gets a whole node, because other load on the same processor slows a timing down.
         cores = [int(have.get("CPU", 0)) for have in nodes if have.get("CPU", 0) >= 1]
         if not cores:
             raise Refused("no node of the cluster has a core for tasks; start its nodes with: ray start --num-cpus N")
@@ -176,7 +176,7 @@ class RayCluster:
         return [node["id"] for node in self.nodes() if node["alive"]]
 
     def probe(self) -> List[Dict[str, Any]]:
-        """Every node that can take tasks, asked for its versions."""
+        """Asks every node that can run tasks for its versions."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         job = {"program": self.program, "python": self.run["judge"].get("python", "")}
@@ -226,7 +226,7 @@ class RayCluster:
         return next((node["id"] for node in self.node_list if node["id"] in text), "")
 
     def began(self, task: str, attempt: int) -> str:
-        """The node that began this attempt, as its worker said; empty: nobody said so. Ray does not name the node of a worker that died."""
+        """The node that began this attempt, as its worker reported; empty without a report. Ray does not name the node of a dead worker."""
         if self.board is not None and self.begun.get(task, ("", 0))[1] != attempt:
             try:
                 self.begun = self.ray.get(self.board.all.remote(), timeout=BOARD_S)
@@ -236,7 +236,7 @@ class RayCluster:
         return node if said == attempt else ""
 
     def running(self) -> Dict[str, Tuple[str, int]]:
-        """What workers said last; never waits."""
+        """The workers' last reports; never waits."""
         if self.asked is None and self.board is not None:
             self.asked = self.board.all.remote()
         if self.asked is not None and self.ray.wait([self.asked], timeout=0)[0]:
@@ -253,7 +253,7 @@ class RayCluster:
 
 
 def facts_in_common(answers: Sequence[Dict[str, Any]], gpu: bool, allow_mixed: bool) -> Dict[str, Any]:
-    """What every node has. Refused where they differ, unless told otherwise; then nothing is required of a node."""
+    """The facts that all nodes share. Refused if nodes differ, unless the user allows it; then nothing is required of a node."""
     for answer in answers:
         if "fault" in answer:
             raise Refused("node %s cannot run hone: %s; repair it or take it out of the cluster" % (answer["host"], answer["fault"]))

@@ -1,4 +1,4 @@
-"""The importer of `hone suite --on ray`: puts archives of runs that came home into the store, with `hone import`, on a thread of its own."""
+"""The importer of `hone suite --on ray`: imports returned archives of runs into the store with `hone import`, on its own thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Deque, Dict, List, Optional, Sequence, Tuple
 if __package__:
     from .ray_node import last_words
     from .ray_plan import Plan
-else:  # as the program `hone` starts it: a file beside others
+else:  # the program `hone` starts it as a file without a package
     from ray_node import last_words  # type: ignore
     from ray_plan import Plan  # type: ignore
 
@@ -22,7 +22,7 @@ IMPORT_AT_MOST = 64  # archives per `hone import`
 
 
 class Importer(threading.Thread):
-    """Puts archives into the store, many per process, while the driver goes on. A file stays until the store has it."""
+    """Imports archives into the store, many per process, while the driver continues. A file stays until the store has it."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(daemon=True)
@@ -30,7 +30,7 @@ class Importer(threading.Thread):
         self.folder = plan.folder / "archives"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.waiting: Deque[str] = collections.deque()
-        self.results: Deque[Tuple[str, Optional[str]]] = collections.deque()  # (task, what went wrong)
+        self.results: Deque[Tuple[str, Optional[str]]] = collections.deque()  # (task, error)
         self.broken: Optional[str] = None
         self.more = threading.Condition()
         self.ending = False
@@ -52,7 +52,7 @@ class Importer(threading.Thread):
             self.more.notify()
 
     def left_from_before(self) -> List[str]:
-        """Tasks that came home and were not imported when an earlier driver died."""
+        """Tasks whose archives arrived but were not imported when an earlier driver died."""
         return [task["name"] for task in self.plan.tasks if self.file_of(task["name"]).exists()]
 
     def idle(self) -> bool:
@@ -78,7 +78,7 @@ class Importer(threading.Thread):
             started = time.time()
             try:
                 self.import_all(batch)
-            except OSError as error:  # the driver must hear of it: it waits for this thread
+            except OSError as error:  # the driver waits for this thread, so it must learn of the error
                 self.broken = str(error)
             self.seconds += time.time() - started
 
@@ -101,6 +101,6 @@ class Importer(threading.Thread):
             elif isinstance(line.get("error"), dict) and line["error"].get("kind") == "invalid":
                 self.results.append((task, line["error"].get("message", "")))
                 os.unlink(file)
-            else:  # the store itself cannot be used: the archives stay for the next driver
+            else:  # the store itself is unusable: the archives stay for the next driver
                 self.broken = last_words(said.stderr)
                 return

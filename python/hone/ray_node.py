@@ -1,13 +1,13 @@
-"""What a node of a Ray cluster does for `hone suite --on ray`: it keeps the program and the tasks in a cache folder, named by their
-hashes; runs `hone optimize` with a store of its own; and gives the run back as the archive that `hone archive` writes.
+"""The work of a Ray node for `hone suite --on ray`: it keeps the program and the tasks in a cache folder, named by their hashes,
+runs `hone optimize` with a separate store, and returns the run as the archive that `hone archive` writes.
 
-Nothing here decides about verdicts. A fault of the system (no disk, a killed process, a GPU that is lost) is told apart from a run that
-came to its end: the driver tries a fault again elsewhere, and never a verdict. What failed is said by the kind of the program's error.
+Nothing here decides about verdicts. System faults (no disk, a killed process, a lost GPU) are distinguished from completed runs by
+the kind of the program's error: the driver retries a fault elsewhere, but never a verdict.
 
-The program and the tasks lie in the cache folder, which nodes may share. Runs lie in a folder below the temporary one: they hold a store,
-which does not belong on a network's file system, and no other node may take them for its own.
+The program and the tasks are in the cache folder, which nodes may share. Runs are in a temporary folder: they contain a store, which
+does not belong on a network file system, and no other node may mistake them for its own.
 
-This file travels by value: it imports nothing but the standard library and, inside functions, Ray.
+This file is sent by value: it imports only the standard library and, inside functions, Ray.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from typing import Any, Dict, Optional
 
 LEAST_FREE_BYTES = 512 << 20
 DONE, KEPT, FAILED = 0, 1, 3  # exit codes of `hone optimize` after which there is a run
-# Kinds of error that are about the task or the command: another node would say the same. The others are about the machine.
+# Kinds of error that concern the task or the command, so that another node would report the same. The others concern the machine.
 ABOUT_THE_TASK = ("usage", "invalid", "not_found")
-FACTS_S = 600.0  # facts of a node are asked for again after this time
+FACTS_S = 600.0  # facts of a node are collected again after this time
 
 Job = Dict[str, Any]
 Answer = Dict[str, Any]
@@ -45,7 +45,7 @@ class Fault(Exception):
 
 
 def cache_folder() -> pathlib.Path:
-    """Where Hone keeps its cache on this node (HONE_CACHE, XDG_CACHE_HOME), with a folder of its own for Ray."""
+    """Hone's cache folder on this node (HONE_CACHE, XDG_CACHE_HOME), with a subfolder for Ray."""
     named = os.environ.get("HONE_CACHE")
     if named:
         return pathlib.Path(named) / "ray"
@@ -53,17 +53,17 @@ def cache_folder() -> pathlib.Path:
 
 
 def work_folder() -> pathlib.Path:
-    """Where this node's runs are kept while they go on: on its own disk, and nobody else's."""
+    """The folder of this node's active runs: on its own disk, and not shared."""
     folder = pathlib.Path(tempfile.gettempdir()) / ("hone-ray-%d" % os.getuid())
     folder.mkdir(mode=0o700, exist_ok=True)
     status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise Fault("%s belongs to somebody else; set TMPDIR to another folder" % folder)
+        raise Fault("%s belongs to another user; set TMPDIR to another folder" % folder)
     return folder
 
 
 def here() -> str:
-    """Names this machine since its start and the process ids that are seen in it: two containers may share a folder."""
+    """Identifies this machine since its boot, and the PID namespace, because two containers may share a folder."""
     try:
         boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text()
         return hashlib.sha256((boot + os.readlink("/proc/self/ns/pid")).encode()).hexdigest()[:12]
@@ -72,7 +72,7 @@ def here() -> str:
 
 
 def fetch(shipment: Dict[str, Any]) -> bytes:
-    """The bytes of a shipment: from the object store of the cluster, checked against the hash that the driver named."""
+    """The bytes of a shipment from the cluster's object store, verified against the driver's hash."""
     import ray
 
     content = bytes(ray.get(shipment["refs"][0]))
@@ -82,7 +82,7 @@ def fetch(shipment: Dict[str, Any]) -> bytes:
 
 
 def kept_program(shipment: Dict[str, Any], fetched: Any = fetch) -> pathlib.Path:
-    """The program, fetched once per node: who comes first fetches it, the others wait for the lock."""
+    """The program, fetched once per node: the first worker fetches it, the others wait for the lock."""
     folder = cache_folder() / ("program-" + shipment["sha256"][:32])
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "hone"
@@ -122,14 +122,14 @@ def kept_bundle(shipment: Dict[str, Any], fetched: Any = fetch) -> pathlib.Path:
 
 
 def die_with_parent() -> None:
-    """A worker that Ray ends takes its `hone` along (PR_SET_PDEATHSIG): a task that is tried elsewhere is not run twice for long."""
+    """If Ray ends a worker, its `hone` ends too (PR_SET_PDEATHSIG), so that a retried task does not run twice for long."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 def environment(data: pathlib.Path) -> Dict[str, str]:
     env = dict(os.environ)
     env["HONE_DATA"] = str(data)
-    # Ray sets it to the cores it reserved, which would change what PyTorch is compared with.
+    # Ray sets this to the reserved cores, which would change the PyTorch baselines.
     env.pop("OMP_NUM_THREADS", None)
     return env
 
@@ -140,7 +140,7 @@ def last_words(text: str) -> str:
 
 
 def kept_facts(program: pathlib.Path, node: str, python: str) -> pathlib.Path:
-    """The file with the facts of this node, since its start and with its present driver."""
+    """The file with the facts of this node since its boot, with its present driver."""
     try:
         driver = pathlib.Path("/proc/driver/nvidia/version").read_text()
     except OSError:
@@ -150,7 +150,7 @@ def kept_facts(program: pathlib.Path, node: str, python: str) -> pathlib.Path:
 
 
 def facts_of_node(program: pathlib.Path, node: str, python: str) -> Dict[str, Any]:
-    """What must be equal for times to be comparable, as `hone doctor` sees it. Kept for a while, for the other tasks of the node."""
+    """The facts that must be equal for times to be comparable, as `hone doctor` reports them. Cached for the node's other tasks."""
     kept = kept_facts(program, node, python)
     try:
         if time.time() - kept.stat().st_mtime < FACTS_S:
@@ -202,7 +202,7 @@ def probe(job: Job) -> Answer:
 
 
 def remove_leftovers(folder: pathlib.Path) -> None:
-    """Working folders of workers of this machine that are gone, and facts that are out of date."""
+    """Deletes working folders of dead workers on this machine, and outdated facts."""
     for old in folder.glob("work-%s-*" % here()):
         try:
             os.kill(int(old.name.split("-")[2]), 0)
@@ -217,7 +217,7 @@ def remove_leftovers(folder: pathlib.Path) -> None:
 
 
 def why_broken(out: str, err: str) -> str:
-    """What failed, if a program that failed says that it was not the task; empty: the run came to its end."""
+    """The fault, if a failed program reports that the task was not the cause; empty if the run was completed."""
     try:
         error = json.loads(out).get("error")
     except (ValueError, AttributeError):
@@ -228,18 +228,18 @@ def why_broken(out: str, err: str) -> str:
 
 
 def optimize(job: Job, program: pathlib.Path, bundle: pathlib.Path, work: pathlib.Path) -> bytes:
-    """Runs the task to its end; the run's archive."""
+    """Runs the task to its end and returns the run's archive."""
     options = dict(job["run"])
     if str(options.get("proposer", "")).startswith("replay:"):
         options["proposer"] = "replay:%s" % (bundle / "replay")
     (work / "options.json").write_text(json.dumps(options))
     env = environment(work / "data")
-    # Under the file's own name: it is the name of the task.
+    # Keeps the file's name, which is the task's name.
     command = [str(program), "optimize", str(bundle / "tasks" / job["file"]), "--options", str(work / "options.json"), "--out", str(work / "run"), "--quiet", "--json"]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=work, preexec_fn=die_with_parent)
     try:
         out, said = process.communicate()
-    except BaseException:  # Ray cancels a task by an exception
+    except BaseException:  # Ray cancels a task with an exception
         process.send_signal(signal.SIGINT)
         process.wait(30)
         raise
@@ -283,7 +283,7 @@ def run_task(job: Job, board: Any = None) -> Answer:
         answer["archive"] = optimize(job, program, bundle, work)
     except (Fault, OSError, subprocess.SubprocessError) as error:
         answer["fault"] = str(error)
-        with contextlib.suppress(Fault, OSError):  # the node may not be what it was
+        with contextlib.suppress(Fault, OSError):  # the node may have changed
             for facts in work_folder().glob("facts-*.json"):
                 facts.unlink()
     finally:

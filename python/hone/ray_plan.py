@@ -1,6 +1,6 @@
-"""What the parts of the driver of `hone suite --on ray` share: the plan that the program wrote, the progress that the dashboard shows, and
-refusals, each one sentence. The driver's files lie beside each other without a package when the program starts them, so each imports its
-neighbours in two ways.
+"""Shared by the parts of the driver of `hone suite --on ray`: the program's plan, the progress for the dashboard, and refusals of one
+sentence each. When the program starts them, the driver's files are side by side without a package, so each imports its neighbours in
+two ways.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Dict, List
 
 
 class Refused(Exception):
-    """One sentence that says what to do."""
+    """One sentence with a remedy."""
 
 
 def say(text: str) -> None:
@@ -23,7 +23,7 @@ def say(text: str) -> None:
 
 
 class Plan:
-    """What `hone suite --on ray` wants done; see src/cli/suite_on_ray.cpp."""
+    """The request of `hone suite --on ray`; see src/cli/suite_on_ray.cpp."""
 
     def __init__(self, values: Dict[str, Any]) -> None:
         self.suite: str = values["suite"]
@@ -74,4 +74,4 @@ class Progress:
             fresh.write_text(json.dumps(self.values, indent=1))
             fresh.rename(self.file)
         except OSError:
-            pass  # only the dashboard misses it
+            pass  # only the dashboard needs it

@@ -1,5 +1,5 @@
-"""The scheduler of `hone suite --on ray`: which task goes to the cluster when, what is tried again, and when a task is given up. It knows
-neither Ray nor the store: the cluster and the importer are given, and tests have their own.
+"""The scheduler of `hone suite --on ray`: when each task goes to the cluster, what is retried, and when a task is given up. It depends
+on neither Ray nor the store: the cluster and the importer are parameters, and tests have their own.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any, Callable, Dict, List, Optional, Set
 
 if __package__:
     from .ray_plan import Plan, Progress, Refused, say
-else:  # as the program `hone` starts it: a file beside others
+else:  # the program `hone` starts it as a file without a package
     from ray_plan import Plan, Progress, Refused, say  # type: ignore
 
-NODE_PATIENCE_S = 300.0  # how long to wait for a node that can take tasks
+NODE_PATIENCE_S = 300.0  # how long to wait for a node that can run tasks
 
 
 class Scheduler:
-    """Which task is where, and what becomes of it. Knows Ray only through `cluster`, so that a made-up one can stand for it."""
+    """Tracks the state of each task. It uses Ray only through `cluster`, so that tests can replace it."""
 
     def __init__(self, plan: Plan, cluster: Any, importer: Any, progress: Progress) -> None:
         self.plan, self.cluster, self.importer, self.progress = plan, cluster, importer, progress
@@ -25,8 +25,8 @@ class Scheduler:
         self.attempt: Dict[str, int] = {}
         self.bad_nodes: Dict[str, Set[str]] = collections.defaultdict(set)  # by task
         self.different: Set[str] = set()  # nodes whose versions differ
-        self.flying: Dict[Any, str] = {}  # by what the cluster gave for it
-        self.where: Dict[str, str] = {}  # of tasks that came home
+        self.flying: Dict[Any, str] = {}  # by the cluster's handle
+        self.where: Dict[str, str] = {}  # for tasks that came back
         self.finished: Set[str] = set()
         self.gave_up: Dict[str, str] = {}
         self.nodes_done: Dict[str, int] = collections.Counter()
@@ -44,7 +44,7 @@ class Scheduler:
         avoid = self.different | self.bad_nodes[task]
         alive = set(self.cluster.usable_nodes())
         if alive and not alive - avoid:
-            avoid = set(self.different)  # where it failed is better than nowhere
+            avoid = set(self.different)  # a node where the task failed is better than none
         if alive and not alive - avoid:
             self.give_up(task, "every node has versions that differ from the others")
             return
@@ -56,7 +56,7 @@ class Scheduler:
         say("%s: given up after %d attempts: %s" % (task, self.attempt.get(task, 0), why))
 
     def fault(self, task: str, why: str, node: str = "") -> None:
-        """The system failed: elsewhere, unless it was tried often enough."""
+        """A system fault: retries elsewhere, unless the limit of attempts is reached."""
         if node:
             self.bad_nodes[task].add(node)
             self.nodes_faults[node] += 1
@@ -91,7 +91,7 @@ class Scheduler:
                 self.finished.add(task)
                 self.say("%s: done (%d of %d)%s" % (task, self.plan.done + len(self.finished), self.plan.total, " on " + self.where[task] if self.where.get(task) else ""))
             elif "has a run of" in why:
-                self.finished.add(task)  # it is in the store already: nothing is there twice
+                self.finished.add(task)  # the store has it already and keeps no duplicate
             else:
                 self.fault(task, "its archive could not be imported: " + why)
 
@@ -109,7 +109,7 @@ class Scheduler:
         ]
 
     def check_nodes(self) -> None:
-        """A cluster without a node for the tasks gets some time to get one."""
+        """Waits a limited time for a node if the cluster has none for the tasks."""
         if self.cluster.usable_nodes():
             self.lonely_since = None
             return
@@ -144,5 +144,5 @@ class Scheduler:
             if time.time() - self.progress.written >= 0.5:
                 self.note_progress()
                 self.progress.write()
-        self.check_importer()  # it may have broken at the last archive
+        self.check_importer()  # it may have failed at the last archive
         return True

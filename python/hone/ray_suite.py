@@ -1,11 +1,12 @@
-"""The driver of `hone suite --on ray`: hands the tasks of a suite to the nodes of a Ray cluster and brings their runs home.
+"""The driver of `hone suite --on ray`: distributes the tasks of a suite to the nodes of a Ray cluster and collects their
+runs.
 
     python3 ray_suite.py PLAN
 
-The program `hone` writes the plan and becomes this driver; `python -m hone.ray TASKS...` does the same from Python. Runs come back as
-archives, and `hone import` puts them into the store, which has one place for each task. The driver decides nothing about verdicts. What
-it decides: which task goes to Ray when, that a fault of the system is tried again on another node (a bounded number of times), and that
-nodes whose versions differ are refused. If it dies, `hone resume NAME` starts it again with the tasks that are still missing.
+The program `hone` writes the plan and becomes this driver; `python -m hone.ray TASKS...` does the same from Python. Runs
+come back as archives, and `hone import` adds them to the store, which holds one run per task. The driver decides nothing
+about verdicts. It decides when each task goes to Ray, retries system faults on another node (a limited number of times),
+and refuses nodes whose versions differ. If it dies, `hone resume NAME` starts it again with the missing tasks.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if __package__:
     from .ray_import import Importer
     from .ray_plan import Plan, Progress, Refused, say
     from .ray_schedule import Scheduler
-else:  # as the program `hone` starts it: a file beside others
+else:  # the program `hone` starts it as a file without a package
     import ray_node  # type: ignore
     from ray_cluster import RayCluster, connect, facts_in_common  # type: ignore
     from ray_import import Importer  # type: ignore
@@ -38,7 +39,7 @@ FAILED, INTERRUPTED = 3, 130
 
 @contextlib.contextmanager
 def nothing_on_stdout() -> Iterator[None]:
-    """Ray prints the last words of a dead node there, where the table will be."""
+    """Keeps Ray's messages about dead nodes away from stdout, where the table will be."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -61,7 +62,7 @@ def lock_suite(plan: Plan) -> Any:
 
 
 def drive(plan: Plan, function: Callable[..., Any] = ray_node.run_task, check_versions: bool = True) -> int:
-    """Runs what is missing; the exit code: 0 all came home, 3 some did not, 130 interrupted. Ends its connection to Ray."""
+    """Runs the missing tasks. Exit code: 0 all came back, 3 some did not, 130 interrupted. Closes its connection to Ray."""
     with nothing_on_stdout():
         try:
             return drive_connected(plan, function, check_versions)
@@ -120,7 +121,7 @@ def main(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         return code
     sys.stderr.flush()
-    # The program prints the table, and says what is missing.
+    # The program prints the table and the missing tasks.
     os.execv(plan.binary, [plan.binary, "resume", plan.suite, "--table", *(["--json"] if plan.json else [])])
     return FAILED
 

@@ -17,7 +17,7 @@ namespace {
 
 const char kHeader[] = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n\n";
 
-// A kernel body around which the rest is always the same; BLOCK is 128 and n is a run-time size.
+// A kernel with this body in an otherwise fixed file. BLOCK is 128 and n is a run-time size.
 std::string Kernel(const std::string& body, const std::string& launch = "x, out, x.numel(), BLOCK=128",
                    const std::string& before = "") {
   return kHeader + before +
@@ -97,7 +97,7 @@ TEST_P(Interpreter, AgreesWithTritonsFrontEnd) {
   EXPECT_EQ(Errors(GetParam().text), GetParam().errors) << GetParam().text;
 }
 
-// Each of these was put to Triton 3.6 itself.
+// Each of these was verified with Triton 3.6 itself.
 INSTANTIATE_TEST_SUITE_P(
     Cases, Interpreter,
     testing::Values(
@@ -341,7 +341,7 @@ TEST(Lint, ClassesFollowFromWhatTheCodeDoes) {
       "    for t in range(n):\n        x = x * 0.5 + tl.load(x_ptr + t * n + offs)\n        tl.store(out_ptr "
       "+ t * n + offs, x)\n");
   EXPECT_EQ(LintSource("a.py", loop).kernel_class, KernelClass::kPersistentRecurrent);
-  // The same loop on the host, under names that say the opposite.
+  // The same loop on the host, under misleading names.
   const std::string host = ReplaceAll(
       ReplaceAll(Kernel("    x = x * 0.5\n"), "kernel", "persistent_gru"),
       "        persistent_gru[(8,)](x, out",
@@ -401,7 +401,7 @@ TEST(Lint, FactsFollowCudaFromTheLaunchToThePythonCall) {
 TEST(Lint, FactsSayWhatIsCompiledHoweverItIsImportedAndNotWhatIsOnlyMentioned) {
   struct Row {
     const char* text;
-    const char* with;  // empty: nothing
+    const char* with;  // may be empty
   };
   for (const Row& row : std::vector<Row>{
            {"import hone_ext\nlib = hone_ext.cpp('int f();')\n", "hone_ext.cpp"},

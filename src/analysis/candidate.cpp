@@ -10,9 +10,9 @@ namespace hone {
 namespace {
 
 constexpr size_t kMaxConfigs = 24;
-// The number of interpreter steps for one file: a hundred times what large candidates need.
+// The limit of interpreter steps for one file: a hundred times what large candidates need.
 constexpr int kMaxSteps = 2'000'000;
-// A longer file is not analysed. No candidate is that long.
+// Longer files are not analysed. No real candidate is that long.
 constexpr size_t kMaxBytes = 1u << 20;
 
 void TraceKernel(const PythonUnit& unit, const Kernel& kernel, KernelTrace* trace, int* steps) {
@@ -35,16 +35,16 @@ void TraceKernel(const PythonUnit& unit, const Kernel& kernel, KernelTrace* trac
   if (!interpreted) {
     interpreter.Run(kernel, nullptr, nullptr, steps);
     // Helpers were interpreted where they are called, with real arguments. Problems found without arguments
-    // are not certain.
+    // are uncertain.
     if (kernel.runs()) trace->problems.clear();
   }
-  // A problem of a config that a pruning function may drop is not certain either.
+  // A problem of a config that a pruning function may drop is also uncertain.
   for (KernelProblem& problem : trace->problems)
     if (problem.config != nullptr && kernel.configs_pruned) problem.runs = false;
 }
 
-// Gives the constructor of `class_name` what the task's get_init_inputs returns, and its defaults for the
-// rest.
+// Sets the constructor arguments of `class_name` to the result of the task's get_init_inputs, and the others
+// to their defaults.
 void SetInitArguments(const PythonUnit& task, std::string_view class_name, PythonUnit* unit) {
   const std::vector<const PyNode*> functions = task.scopes->FunctionsNamed("get_init_inputs");
   const PyNode* returned = nullptr;
@@ -89,7 +89,7 @@ std::unique_ptr<PythonUnit> ReadPython(const SourceText& source, const PythonUni
   return unit;
 }
 
-// CUDA held in strings: the raw text between the quotes, so that offsets stay those of the outer file.
+// CUDA in strings: the raw text between the quotes, so that offsets are those of the outer file.
 void ReadCudaStrings(const SyntaxTree& syntax, std::vector<CudaUnit>* out) {
   const SyntaxNode* root = syntax.root();
   for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root)) {
@@ -123,7 +123,7 @@ std::unique_ptr<Candidate> ReadCandidate(std::string path, std::string text, con
     return candidate;
   }
   if (!options.task_text.empty()) {
-    // The task's tree points into options.task_text, which lives in candidate->options.
+    // The task's tree points into options.task_text, which candidate->options owns.
     auto task = std::make_unique<PythonUnit>();
     task->syntax = SyntaxTree::Parse(candidate->options.task_text, Language::kPython);
     task->tree = BuildPythonTree(task->syntax);

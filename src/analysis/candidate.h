@@ -1,5 +1,5 @@
-// Everything known about one candidate file, gathered once and read by every check: the text, its Python
-// tree with names, kernels and their traces, and the CUDA or C++ in it. Checks never parse anything.
+// All facts about one candidate file, collected once and read by every check: the text, its Python tree with
+// names, kernels and their traces, and the CUDA or C++ in it. Checks parse nothing themselves.
 #pragma once
 
 #include <memory>
@@ -23,11 +23,12 @@
 namespace hone {
 
 struct LintOptions {
-  // The Triton releases the candidate has to work with. A finding is an error when all of them refuse.
+  // The Triton releases that the candidate must support. A finding is an error only if all of them reject the
+  // code.
   uint32_t triton_versions = kTriton3;
-  // Null: the limits that no current device exceeds.
+  // Null: the limits of the most generous current device.
   const DeviceLimits* device = nullptr;
-  // The task's source, when known: gives constructor arguments and the reference's parameters.
+  // The task's source if it is known. It provides constructor arguments and the reference's parameters.
   std::string task_text;
 };
 

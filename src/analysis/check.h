@@ -1,6 +1,6 @@
-// How a check is made: one function that looks at a candidate and reports what it finds. The name, the
-// severity and the one-line summary live in the registry (registry.cpp); the long explanation is the page
-// checks/<name>.md; the test is tests/golden/lint/<name>.
+// Declares checks. A check is one function that examines a candidate and reports findings. Name, severity and
+// one-line summary are in the registry (registry.cpp), the long explanation is checks/<name>.md, and the test
+// is tests/golden/lint/<name>.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,16 @@ namespace hone {
 class FindingSink;
 using CheckFunction = void (*)(const Candidate&, FindingSink*);
 
-// What an error-level finding does to a run. Lint predicts; the judge decides.
+// The effect of an error-level finding on a run. Lint only predicts; the judge decides.
 enum class Force {
-  kReport,   // is reported with the verdict. The rule has reported files that ran
-  kPredict,  // the pipeline may leave out the run of a proposal; `hone bench` runs it
-  kRefuse,   // never run: certain, and a run that happens to pass would show nothing
+  kReport,   // reported with the verdict; the rule has reported files that ran
+  kPredict,  // the pipeline may skip running a proposal; `hone bench` runs it
+  kRefuse,   // never run: the error is certain, and a run that happens to pass would prove nothing
 };
 
 struct CheckInfo {
   std::string_view rule;
-  Severity severity;  // the most it reports
+  Severity severity;  // the highest severity that it reports
   std::string_view summary;
   CheckFunction run;
   Force force = Force::kPredict;
@@ -34,9 +34,9 @@ struct CheckInfo {
 
 std::span<const CheckInfo> AllChecks();
 const CheckInfo* FindCheck(std::string_view rule);
-// The first error-level finding whose rule has at least this force; null when there is none.
+// The first error-level finding whose rule has at least this force, or null.
 const Finding* FirstWithForce(const std::vector<Finding>& findings, Force least);
-// The page that `hone lint --explain` prints; empty when there is no such rule.
+// The page that `hone lint --explain` prints. Empty for an unknown rule.
 std::string_view ExplainCheck(std::string_view rule);
 
 class FindingSink {
@@ -46,8 +46,8 @@ class FindingSink {
 
   Finding& Add(const PyNode* node, Severity severity, std::string message, std::string fix);
   Finding& AddAt(uint32_t start, uint32_t end, Severity severity, std::string message, std::string fix);
-  // A problem of the interpreter, at the severity that versions and reachability leave of an error; null
-  // when the releases in question accept it.
+  // Adds a problem of the interpreter. Releases and reachability can reduce its severity. Returns null if the
+  // requested releases accept the code.
   Finding* AddProblem(const KernelProblem& problem, std::string message, std::string fix);
 
  private:
@@ -56,11 +56,12 @@ class FindingSink {
   std::vector<Finding>* out_;
 };
 
-// Every problem of one kind that the interpreter met, each worded by `message`; the fix is the problem's own.
+// Reports every problem of one kind that the interpreter found. `message` words each one; the fix is the
+// problem's own.
 void ReportProblems(const Candidate& candidate, ProblemKind kind, FindingSink* sink,
                     const std::function<std::string(const KernelTrace&, const KernelProblem&)>& message);
 
-// "in the launch at line 40" or "with the autotune config at line 12", for messages; "" when neither.
+// "in the launch at line 40" or "with the autotune config at line 12", for messages; "" if neither applies.
 std::string Circumstances(const Candidate& candidate, const KernelProblem& problem);
 uint32_t LineOf(const Candidate& candidate, const PyNode* node);
 std::string_view TextOf(const Candidate& candidate, const PyNode* node);

@@ -119,7 +119,7 @@ Constant IntPower(int64_t base, int64_t exponent) {
   return Constant::Int(out);
 }
 
-// Python's // and %: towards minus infinity.
+// Python's // and %, which round towards minus infinity.
 Constant IntDivide(int64_t left, int64_t right, bool modulo) {
   if (right == 0 || (left == INT64_MIN && right == -1)) return {};
   int64_t quotient = left / right;

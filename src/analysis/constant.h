@@ -1,5 +1,5 @@
-// A Python value known without running anything, or Unknown. Folding covers what candidates compute block
-// sizes with: arithmetic, comparisons, min and max, powers of two, short sequences and dictionaries.
+// A Python value known without running code, or Unknown. Folding covers the operations by which candidates
+// compute block sizes: arithmetic, comparisons, min and max, powers of two, short sequences and dictionaries.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Constant {
   double number = 0;
   std::string string;
   std::vector<Constant> items;
-  std::vector<std::string> keys;  // of a dict with string keys, beside items
+  std::vector<std::string> keys;  // keys of a dict with string keys, parallel to items
 
   static Constant Unknown() { return {}; }
   static Constant None();
@@ -34,14 +34,14 @@ struct Constant {
   bool truthy() const;
   const Constant* Lookup(std::string_view key) const;
   bool operator==(const Constant& other) const;
-  // As Python prints it.
+  // The text that Python prints.
   std::string Text() const;
 };
 
 Constant FoldBinary(std::string_view op, const Constant& left, const Constant& right);
 Constant FoldCompare(std::string_view op, const Constant& left, const Constant& right);
 Constant FoldUnary(std::string_view op, const Constant& value);
-// Builtins and Triton's host helpers: "min", "triton.next_power_of_2", "math.ceil", ...
+// Evaluates builtins and Triton's host helpers: "min", "triton.next_power_of_2", "math.ceil", ...
 Constant FoldCall(std::string_view function, const std::vector<Constant>& args);
 
 bool IsPowerOfTwo(int64_t value);

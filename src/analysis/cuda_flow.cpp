@@ -90,7 +90,7 @@ class FlowReader {
     declared_.insert(name->text);
     const bool pointer = declarator != nullptr && declarator->Is("pointer_declarator");
     Local local = value != nullptr ? Depends(value) : Local();
-    // A number read through a pointer does not point anywhere itself.
+    // A number read through a pointer is not an address itself.
     const bool address =
         pointer || (value != nullptr && (value->Is("binary_expression") || value->Is("identifier")) &&
                     !HasSubscript(value));
@@ -124,7 +124,7 @@ class FlowReader {
         local.base = locals_[left->text].base;
       }
       locals_[left->text] = local;
-      // max = fmaxf(max, x) in a loop combines as well.
+      // max = fmaxf(max, x) in a loop also combines values.
       for (const SyntaxNode* part = right; part != nullptr; part = NextInDocument(part, right))
         if (!loops_.empty() && part->Is("identifier") && part->text == left->text) flow_->accumulates = true;
     }
@@ -180,7 +180,7 @@ class FlowReader {
       for (const SyntaxNode* loop : loops_)
         if (loop->Is("while_statement") || loop->Is("do_statement")) flow_->spin_loop = loop;
     } else if (!StartsWith(name, "__") && !StartsWith(name, "min") && !StartsWith(name, "max")) {
-      // A helper that takes a pointer may store through it.
+      // A helper that receives a pointer may store through it.
       for (const SyntaxNode* argument = arguments->first_child; argument != nullptr;
            argument = argument->next) {
         const bool address = argument->Is("identifier") || argument->Is("binary_expression") ||

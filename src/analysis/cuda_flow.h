@@ -1,6 +1,6 @@
-// A small data-flow over one CUDA kernel: which parameter each memory access goes through, and whether its
-// address differs from block to block. Local variables are followed in the order of the text; a pointer that
-// goes into a function we cannot see makes the picture incomplete, and then nothing is concluded from it.
+// A small data-flow analysis of one CUDA kernel: through which parameter each memory access goes, and whether
+// its address differs between blocks. It follows local variables in text order. If a pointer is passed to an
+// unknown function, the result is incomplete and no conclusion is drawn from it.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,7 @@ struct CudaAccess {
   std::string_view base;  // the pointer parameter, or ""
   bool is_store = false;
   bool differs_by_block = false;
-  std::vector<const SyntaxNode*> loops;  // around it, outermost first
+  std::vector<const SyntaxNode*> loops;  // loops around it, outermost first
 };
 
 struct CudaFlow {
@@ -24,7 +24,7 @@ struct CudaFlow {
   bool complete = true;
   const SyntaxNode* spin_loop = nullptr;  // a while loop that waits on an atomic or a volatile
   bool accumulates_product = false;       // acc += a[...] * b[...] over two different arrays, in a loop
-  bool accumulates = false;               // a local or shared value is combined over a loop or across threads
+  bool accumulates = false;               // a local or shared value is combined across iterations or threads
 };
 
 CudaFlow TraceCuda(const SyntaxNode* definition);

@@ -58,7 +58,7 @@ bool IsWritten(const SyntaxNode* subscript, bool* also_read) {
   return false;
 }
 
-// Device functions that hold a barrier of the cluster: cluster.sync(), or the instruction itself.
+// Device functions with a cluster barrier: cluster.sync(), or the instruction itself.
 std::set<std::string_view> ClusterBarriers(const SyntaxNode* root) {
   std::set<std::string_view> names;
   for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root))
@@ -157,7 +157,7 @@ class KernelReader {
     }
     if (node->Is("assignment_expression")) {
       const SyntaxNode* right = node->Field("right");
-      // The right side happens before the left one is written.
+      // The right side is evaluated before the left one is written.
       if (right != nullptr) Visit(right, depth + 1);
       if (const SyntaxNode* left = node->Field("left")) Visit(left, depth + 1);
     } else if (node->Is("subscript_expression")) {
@@ -243,8 +243,8 @@ int64_t StaticSharedBytes(const CudaKernel& kernel, const std::map<std::string_v
   return total;
 }
 
-// cudaLaunchCooperativeKernel((void*)kernel, grid, block, arguments, ...): the arguments are an array of
-// addresses and are not followed.
+// cudaLaunchCooperativeKernel((void*)kernel, grid, block, arguments, ...). Its arguments are an array of
+// addresses, which is not followed.
 void ReadApiLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* unit) {
   const SyntaxNode* callee = call->Field("function");
   const SyntaxNode* arguments = call->Field("arguments");
@@ -269,7 +269,7 @@ void ReadApiLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit*
   }
   launch.in_loop = IsInLoop(call, function);
   launch.function = function;
-  launch.checked = true;  // it returns its error
+  launch.checked = true;  // the call returns its error
   const std::string_view around = function != nullptr ? function->text : std::string_view();
   launch.cooperative = cooperative || Contains(around, "cudaLaunchAttributeCooperative");
   launch.cluster = extended && Contains(around, "cudaLaunchAttributeClusterDimension");
@@ -305,8 +305,7 @@ void ReadLaunch(const SyntaxNode* call, const SyntaxNode* function, CudaUnit* un
   unit->launches.push_back(launch);
 }
 
-// The grammar does not know __cluster_dims__(8) and would lose the kernel behind it. Offsets stay as they
-// are.
+// The grammar lacks __cluster_dims__(8) and would miss the kernel after it. Offsets do not change.
 void BlankClusterAttributes(std::string* text) {
   constexpr std::string_view kAttribute = "__cluster_dims__";
   for (size_t at = text->find(kAttribute); at != std::string::npos; at = text->find(kAttribute, at)) {

@@ -1,5 +1,5 @@
-// Facts about one piece of CUDA or C++: a whole file, or a string inside a Python file. Offsets are those of
-// the outer file, so that findings point where the user can see them.
+// Facts about one piece of CUDA or C++: a whole file, or a string inside a Python file. Offsets refer to the
+// outer file, so that findings show its lines.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct SharedAccess {
   bool is_write = false;
 };
 
-// One thing that happens in a kernel body, in the order of the text.
+// One event in a kernel body, in text order.
 struct CudaEvent {
   enum class Kind { kShared, kBarrier, kLoopBegin, kLoopEnd };
   Kind kind = Kind::kShared;
@@ -34,7 +34,7 @@ struct CudaKernel {
   const SyntaxNode* body = nullptr;
   CudaFlow flow;
   std::vector<std::string_view> shared_arrays;
-  int64_t static_shared_bytes = 0;  // of the arrays whose extents are known
+  int64_t static_shared_bytes = 0;  // total of the arrays with known extents
   std::vector<CudaEvent> events;
   std::vector<const SyntaxNode*> loops;
   std::vector<std::string_view> loop_conditions;
@@ -43,7 +43,7 @@ struct CudaKernel {
   int barriers = 0;
   int atomics = 0;
   bool grid_sync = false;
-  bool cluster_sync = false;  // the hardware keeps the blocks of a cluster on the device together
+  bool cluster_sync = false;  // the hardware runs all blocks of a cluster at the same time
   bool volatile_shared = false;
   int matrix_ops = 0;  // mma, wmma
 };
@@ -58,13 +58,13 @@ struct CudaLaunch {
   bool cooperative = false;
   bool cluster = false;
   std::vector<std::string_view> arguments;
-  const SyntaxNode* function = nullptr;  // the host function around it
+  const SyntaxNode* function = nullptr;  // the enclosing host function
 };
 
 struct CudaUnit {
   std::unique_ptr<std::string> text;
   SyntaxTree tree;
-  uint32_t offset = 0;  // of the text in the outer file
+  uint32_t offset = 0;  // position of the text in the outer file
   std::vector<CudaKernel> kernels;
   std::vector<CudaLaunch> launches;
   std::vector<std::string_view> library_calls;  // cublas..., cudnn..., at::, torch:: heavy functions
@@ -74,7 +74,7 @@ struct CudaUnit {
 };
 
 CudaUnit ReadCuda(std::string text, uint32_t offset);
-// Whether a string in a Python file is worth reading as CUDA or C++.
+// Whether a string in a Python file looks like CUDA or C++.
 bool LooksLikeCuda(std::string_view text);
 
 }  // namespace hone

@@ -24,7 +24,7 @@ const DeviceLimits* FindDevice(std::string_view name) {
   const DeviceLimits* found = nullptr;
   for (const DeviceLimits& device : kDevices) {
     if (lower == device.name) return &device;
-    // "NVIDIA H200" and "NVIDIA GeForce RTX 4090" as drivers spell them; the longest match wins.
+    // Drivers use names such as "NVIDIA H200" and "NVIDIA GeForce RTX 4090". The longest match wins.
     if (Contains(lower, device.name) && (found == nullptr || device.name.size() > found->name.size()))
       found = &device;
   }

@@ -1,4 +1,4 @@
-// Limits of the GPUs that candidates are judged on, as far as static analysis needs them.
+// GPU limits that static analysis needs.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace hone {
 
 struct DeviceLimits {
   std::string_view name;
-  int64_t shared_memory_bytes;  // the most one program may ask for
+  int64_t shared_memory_bytes;  // maximum per program
   bool wgmma;                   // Hopper and later keep one more stage of a pipelined loop in shared memory
 };
 
-// By name ("h200", "a100", "4090", "sm_89"); null when it is not known.
+// Finds a device by name ("h200", "a100", "4090", "sm_89"). Null if it is unknown.
 const DeviceLimits* FindDevice(std::string_view name);
-// The limits that no current device exceeds. Used if the device is not known.
+// The highest limits of all current devices. Used if the device is unknown.
 const DeviceLimits& MostGenerousDevice();
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The problems between what load_inline is told to bind and what its sources declare and define.
+// Finds mismatches between the names that load_inline binds and what its sources declare and define.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool HasDeviceCode(const ExtensionSources& sources) {
                      [](const ExtensionSource& one) { return one.device_code; });
 }
 
-// Macros and headers of one's own can declare what no tree shows.
+// The file's own macros and headers can declare names that the syntax tree does not show.
 bool MayDeclareMore(const ExtensionSources& sources) {
   return std::any_of(sources.texts.begin(), sources.texts.end(), [](const ExtensionSource& source) {
     const SyntaxNode* root = source.unit->tree.root();

@@ -11,13 +11,13 @@ namespace hone {
 
 namespace {
 
-constexpr int kMostHops = 6;  // from a name to what it stands for
+constexpr int kMostHops = 6;  // from a name to its value
 
 bool IsWordCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Blanks only where two words would grow together.
+// Keeps blanks only where two words would otherwise merge.
 std::string Tight(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -34,7 +34,7 @@ std::string Tight(std::string_view text) {
   return out;
 }
 
-// One spelling for types that are the same type.
+// Returns one spelling for all spellings of a type.
 std::string OneSpelling(std::string type) {
   static const std::pair<const char*, const char*> kSame[] = {
       {"at::Tensor", "torch::Tensor"},
@@ -76,7 +76,7 @@ const SyntaxNode* InnermostName(const SyntaxNode* declarator) {
   return at;
 }
 
-// "const torch::Tensor&" of `const torch::Tensor& x = y`.
+// Returns "const torch::Tensor&" for `const torch::Tensor& x = y`.
 std::string ParameterType(const SyntaxNode* parameter) {
   std::string text(parameter->text);
   if (const SyntaxNode* value = parameter->Field("default_value")) {
@@ -90,7 +90,7 @@ std::string ParameterType(const SyntaxNode* parameter) {
   return OneSpelling(Tight(text));
 }
 
-// The function_declarator below pointers and references.
+// The function_declarator inside pointers and references.
 const SyntaxNode* FunctionDeclarator(const SyntaxNode* node) {
   const SyntaxNode* at = node->Field("declarator");
   while (at != nullptr && !at->Is("function_declarator")) at = at->Field("declarator");
@@ -110,7 +110,7 @@ bool ReadFunction(const SyntaxNode* node, CppFunction* out) {
   out->defined = body != nullptr;
   const uint32_t end = body != nullptr ? body->start : declarator->end;
   out->signature = std::string(Trim(node->text.substr(0, end - node->start)));
-  // Attributes and qualifiers are for one compiler, one source or one linkage alone.
+  // Attributes and qualifiers matter to only one compiler, source or linkage, so they are dropped.
   const std::string_view before = node->text.substr(0, type->start - node->start);
   std::string result(node->text.substr(type->start - node->start, name->start - type->start));
   out->result = OneSpelling(Tight(result));
@@ -135,7 +135,7 @@ std::string_view Unquoted(const SyntaxNode* string) {
                                                                        : std::string_view();
 }
 
-// m.def("name", ...) inside PYBIND11_MODULE.
+// Reads m.def("name", ...) inside PYBIND11_MODULE.
 void ReadBinding(const SyntaxNode* node, ExtensionSource* out) {
   out->binding = node;
   for (const SyntaxNode* at = node; at != nullptr; at = NextInDocument(at, node)) {
@@ -206,7 +206,7 @@ class BuildReader {
   }
 
  private:
-  // What a name is bound to, where it is bound once.
+  // The value of a name that is bound once.
   const PyNode* Behind(const PyNode* expression) const {
     for (int hop = 0; hop < kMostHops && expression != nullptr && expression->Is(PyKind::kName); ++hop) {
       const std::vector<Binding>* bindings = scopes_.Find(expression->name, expression);
@@ -230,7 +230,7 @@ class BuildReader {
     source.end = close->start;
     source.triple = close->text.size() == 3;
     source.raw = open->text.find_first_of("rR") != std::string_view::npos;
-    // A declaration on one line breaks its lines by escapes, which only Python reads.
+    // A declaration on one line contains line breaks as escapes, which only Python interprets.
     const bool escaped =
         !source.raw && !source.triple && Contains(node->text.substr(source.start - node->start), "\\n");
     for (const CudaUnit& unit : units_)
@@ -277,11 +277,11 @@ class BuildReader {
     build->names_at = value;
   }
 
-  // Whether the expression is the module that `call` makes.
+  // Whether the expression is the module that `call` returns.
   bool IsModule(const PyNode* expression, const PyNode* call, int hop) const {
     if (expression == nullptr || hop > kMostHops) return false;
     if (expression == call) return true;
-    // None stands for "not built yet".
+    // None means "not built yet".
     const auto all = [&](const std::vector<Binding>& bindings) {
       bool any = false;
       for (const Binding& one : bindings) {

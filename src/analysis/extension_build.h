@@ -1,6 +1,6 @@
-// What a call of torch's load_inline compiles and binds: its sources as syntax trees, the C++ functions in
-// them, the names it is told to bind, and the names that Python then calls on the module. Anything that the
-// text does not show (a source put together at run time, a list that is changed) makes that part unknown.
+// What a call of torch's load_inline compiles and binds: its sources as syntax trees, their C++ functions,
+// the names to bind, and the names that Python then calls on the module. A part that the text does not show
+// (a source built at run time, a list that is changed) is unknown.
 #pragma once
 
 #include <memory>
@@ -13,30 +13,30 @@
 
 namespace hone {
 
-// A function at the top of a source. Templates, kernels, device functions and what stands in a namespace
-// cannot be bound by name and are not listed.
+// A top-level function of a source. Templates, kernels, device functions and functions in namespaces cannot
+// be bound by name and are not listed.
 struct CppFunction {
   std::string_view name;
   const SyntaxNode* node = nullptr;
   bool defined = false;             // has a body
   std::string signature;            // as written, without body and semicolon
-  std::string result;               // its type, in one spelling (at::Tensor is torch::Tensor)
-  std::vector<std::string> params;  // likewise
-  bool plain = false;               // only types that any source sees: Tensor, numbers, containers of them
+  std::string result;               // result type in a canonical spelling (at::Tensor is torch::Tensor)
+  std::vector<std::string> params;  // types in the same spelling
+  bool plain = false;               // only types that every source knows: Tensor, numbers, containers of them
 };
 
 struct ExtensionSource {
   const PyNode* string = nullptr;  // the literal
   const CudaUnit* unit = nullptr;
-  uint32_t start = 0;  // of the text between the quotes, in the file
+  uint32_t start = 0;  // position in the file of the text between the quotes
   uint32_t end = 0;
   bool triple = false;
   bool raw = false;
   std::vector<CppFunction> functions;
   const SyntaxNode* binding = nullptr;  // its PYBIND11_MODULE { ... }
-  std::vector<std::string_view> bound;  // names that this gives to Python
+  std::vector<std::string_view> bound;  // names that it binds for Python
   bool device_code = false;             // kernels or launches
-  std::shared_ptr<CudaUnit> own;        // where `unit` is not one of the candidate's
+  std::shared_ptr<CudaUnit> own;        // set if `unit` is not one of the candidate's
 };
 
 struct ExtensionName {
@@ -44,9 +44,9 @@ struct ExtensionName {
   const PyNode* node = nullptr;
 };
 
-// What cpp_sources or cuda_sources holds.
+// The contents of cpp_sources or cuda_sources.
 struct ExtensionSources {
-  const PyNode* argument = nullptr;  // null: not given
+  const PyNode* argument = nullptr;  // null if it is not given
   bool known = true;
   std::vector<ExtensionSource> texts;
 };
@@ -54,24 +54,24 @@ struct ExtensionSources {
 struct ExtensionBuild {
   const PyNode* call = nullptr;
   bool runs = false;
-  bool known = true;         // no argument that this does not understand
+  bool known = true;         // false if an argument is not understood
   bool makes_module = true;  // false with is_python_module=False
   ExtensionSources cpp;
   ExtensionSources cuda;
-  const PyNode* functions = nullptr;  // the argument; null: not given
-  const PyNode* names_at = nullptr;   // the literal list or string behind it; null: not known
+  const PyNode* functions = nullptr;  // the argument; null if it is not given
+  const PyNode* names_at = nullptr;   // the literal list or string behind it; null if unknown
   std::vector<ExtensionName> names;
-  std::vector<ExtensionName> called;  // calls from Python, one entry each
+  std::vector<ExtensionName> called;  // one entry per call from Python
 
   bool Binds(std::string_view name) const;
-  // The only definition of that name in cuda_sources (`device`) or cpp_sources; null where there is none or
-  // more than one.
+  // The only definition of this name in cuda_sources (`device`) or cpp_sources. Null if there is none or
+  // several.
   const CppFunction* Definition(std::string_view name, bool device) const;
   const CppFunction* Declaration(std::string_view name) const;  // in cpp_sources, with or without a body
   const ExtensionSource* BindingSource() const;                 // the source with PYBIND11_MODULE
 };
 
-// `units` are those of the file, in which the sources are looked up.
+// `units` are the file's units, in which the sources are looked up.
 std::vector<ExtensionBuild> FindExtensionBuilds(const Scopes& scopes, const SyntaxTree& syntax,
                                                 const std::vector<CudaUnit>& units);
 

@@ -17,7 +17,7 @@ bool IsMetadata(std::string_view member) {
   return kNames.count(member) != 0;
 }
 
-// `out` of out.data_ptr<float>(); empty when the argument starts otherwise.
+// Returns `out` for out.data_ptr<float>(), and an empty name for other arguments.
 std::string_view LeadingName(std::string_view argument) {
   size_t end = 0;
   while (end < argument.size() &&
@@ -92,8 +92,8 @@ CudaLaunchResult Follow(const Candidate& candidate, const CudaUnit& unit, const 
   return out;
 }
 
-// Whether the call's value is dropped: it is a statement of its own, or is bound to a name that nothing
-// reads.
+// Whether the call's value is unused: the call is a statement, or its value is bound to a name that is never
+// read.
 bool IsDropped(const PyNode* function, const PyNode* call) {
   const PyNode* statement = call->parent;
   if (statement == nullptr) return false;

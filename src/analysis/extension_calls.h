@@ -1,5 +1,6 @@
-// Whether the result of a CUDA kernel is used: from the buffer it writes, through the C++ function that
-// launches it, to the Python call of that function. Anything that cannot be followed counts as used.
+// Decides whether the result of a CUDA kernel is used. It follows the buffer that the kernel writes through
+// the launching C++ function to the Python call of that function. Values that cannot be followed count as
+// used.
 #pragma once
 
 #include <string_view>
@@ -13,15 +14,15 @@ struct CudaLaunchResult {
   const CudaUnit* unit = nullptr;
   const CudaLaunch* launch = nullptr;
   std::string_view buffer;    // a local tensor it writes
-  bool stays_inside = false;  // everything it writes is local to the C++ function
+  bool stays_inside = false;  // it writes only to memory local to the C++ function
   bool used = true;
 };
 
-// A call from Python of a C++ function that launches kernels.
+// A call from Python to a C++ function that launches kernels.
 struct ExtensionCall {
   const PyNode* node = nullptr;
   std::string_view function;
-  std::string_view kernel;  // the first it launches
+  std::string_view kernel;  // the first kernel that it launches
   bool used = true;
 };
 

@@ -1,5 +1,5 @@
-// What --fix does to calls of load_inline, and what it leaves alone. That the mended files compile is shown
-// by bench/lint_fix.py over tests/golden/corpus.
+// Tests what --fix changes in calls of load_inline, and what it leaves alone. bench/lint_fix.py shows on
+// tests/golden/corpus that the fixed files compile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr char kKernel[] =
 
 struct Extension {
   std::string cuda = "torch::Tensor f(torch::Tensor x)";  // the signature that the source defines
-  std::string before;                                     // of it in the source
+  std::string before;                                     // code before it in the source
   std::string after;
   std::string cpp = "cpp_sources=\"torch::Tensor f(torch::Tensor x);\"";
   std::string rest = "functions=[\"f\"]";
@@ -73,8 +73,7 @@ TEST(ExtensionMend, ADeclarationIsAddedInEveryKindOfString) {
 }
 
 TEST(ExtensionMend, WhatCannotBeDeclaredIsReportedAndLeftAlone) {
-  // After a comment in a raw string there is no way to end the line; half and static mean nothing to the host
-  // compiler.
+  // A raw string cannot continue a line after a comment. The host compiler does not know half and static.
   Extension raw;
   raw.cpp = "cpp_sources=r'// the functions'";
   Extension half;
@@ -99,7 +98,7 @@ TEST(ExtensionMend, ADeclarationFollowsTheDefinitionThatPythonCalls) {
   EXPECT_THAT(mended.text,
               HasSubstr("cpp_sources=\"torch::Tensor f(const torch::Tensor& x, double by = 1.0);\""));
   EXPECT_FALSE(mended.report.has_errors());
-  // Python passes what the declaration takes and the definition does not: either may be meant.
+  // Python passes what the declaration takes but the definition does not, so either may be intended.
   one.call = "ext.f(x)";
   EXPECT_FALSE(Mend(one).changed());
   one.call = "ext.f(*x)";
@@ -128,13 +127,13 @@ TEST(ExtensionMend, OneOfTwoBindingsStays) {
   const MendedSource own = Mend(one);
   EXPECT_THAT(own.text, HasSubstr("cuda_sources=SOURCE)"));
   EXPECT_THAT(own.text, HasSubstr("PYBIND11_MODULE"));
-  // The source's own offers another name than Python calls, functions= the right one.
+  // The source binds another name than Python calls; functions= lists the right one.
   one.after = "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {\n  m.def(\"forward\", &f);\n}\n";
   const MendedSource other = Mend(one);
   EXPECT_THAT(other.text, Not(HasSubstr("PYBIND11_MODULE")));
   EXPECT_THAT(other.text, HasSubstr("functions=[\"f\"]"));
   EXPECT_FALSE(other.report.has_errors());
-  // Neither offers what Python calls.
+  // Neither binds the name that Python calls.
   one.call = "ext.g(x)";
   EXPECT_FALSE(Mend(one).changed());
 }
@@ -148,7 +147,7 @@ TEST(ExtensionMend, ANameThatPythonCallsIsBound) {
   EXPECT_THAT(list.text, HasSubstr("torch::Tensor f(torch::Tensor x);\\ntorch::Tensor g(torch::Tensor x);"));
   one.rest = "functions=\"f\"";
   EXPECT_THAT(Mend(one).text, HasSubstr("functions=[\"f\", \"g\"]"));
-  one.rest = "functions=NAMES";  // not known
+  one.rest = "functions=NAMES";  // an unknown list
   EXPECT_FALSE(Mend(one).changed());
   one.rest = "functions=[\"f\"]";
   one.after.clear();  // nothing defines g

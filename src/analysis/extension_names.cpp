@@ -1,7 +1,7 @@
-// Names of PyTorch's and CUDA's C++ interfaces that a source of load_inline uses and cannot see. load_inline
-// itself puts torch/extension.h before cpp_sources, and torch/types.h, cuda.h and cuda_runtime.h before
-// cuda_sources. The table was put to nvcc 13.0 and g++ 12 with the headers of PyTorch 2.11: each name fails
-// without its header and compiles with it.
+// Names of PyTorch's and CUDA's C++ interfaces that a source of load_inline uses without their header.
+// load_inline adds torch/extension.h to cpp_sources, and torch/types.h, cuda.h and cuda_runtime.h to
+// cuda_sources. The table was verified with nvcc 13.0, g++ 12 and the headers of PyTorch 2.11: each name
+// fails to compile without its header and compiles with it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace {
 enum Side : unsigned { kCudaSide = 1, kCppSide = 2, kBothSides = 3 };
 
 struct HeaderOfName {
-  std::string_view name;  // all of it, or with a '*' at the end its beginning
+  std::string_view name;  // a full name, or a prefix followed by '*'
   std::string_view include;
-  std::string_view also = {};  // beginnings of other headers that have it
+  std::string_view also = {};  // prefixes of other headers that declare it
   Side side = kBothSides;
 };
 constexpr std::string_view kStreams =
@@ -79,14 +79,14 @@ constexpr NameToday kRenamed[] = {
     {"c10::getCurrentCUDAStream", "c10::cuda::getCurrentCUDAStream"},
     {"torch::getCurrentCUDAStream", "at::cuda::getCurrentCUDAStream"},
 };
-// Headers that are gone.
+// Headers that no longer exist.
 constexpr NameToday kGone[] = {{"THC/THC.h", "ATen/cuda/CUDAContext.h"},
                                {"THC/THCGeneral.h", "ATen/cuda/CUDAContext.h"},
                                {"THC/THCThrustAllocator.cuh", "ATen/cuda/ThrustAllocator.h"},
                                {"THC/THCDeviceUtils.h", "THC/THCDeviceUtils.cuh"}};
 
-// Headers that have none of the names above but those that the table says. A source with any other header
-// is left alone: it may have them all.
+// Headers that declare none of the names above except those in the table. A source with any other header is
+// skipped, because that header may declare them all.
 bool IsFamiliar(std::string_view path) {
   static const std::set<std::string_view> kNames = {"torch/extension.h",
                                                     "torch/types.h",
@@ -153,10 +153,10 @@ bool UnderCondition(const SyntaxNode* node) {
   return false;
 }
 
-// What the sources of one side say together, as they become one file.
+// Facts about all sources of one side, which are compiled as one file.
 struct SideFacts {
   std::set<std::string_view> includes;
-  std::set<std::string_view> defined;  // macros, functions and types of their own
+  std::set<std::string_view> defined;  // their own macros, functions and types
   bool familiar = true;
   bool uses_cuda_namespace = false;  // using namespace at::cuda
 };
@@ -169,7 +169,7 @@ SideFacts FactsOfSide(const ExtensionSources& sources) {
     for (const SyntaxNode* node = root; node != nullptr; node = NextInDocument(node, root)) {
       if (node->Is("preproc_include")) {
         facts.includes.insert(IncludedPath(node));
-        // What a gone header is mended to counts as there.
+        // A removed header counts as its replacement here.
         for (const NameToday& gone : kGone)
           if (gone.name == IncludedPath(node)) facts.includes.insert(gone.today);
         facts.familiar = facts.familiar && IsFamiliar(IncludedPath(node));
@@ -243,7 +243,7 @@ class NameReader {
     }
   }
 
-  // AT_DISPATCH_...(x.type(), ...) wants a scalar type.
+  // AT_DISPATCH_...(x.type(), ...) needs a scalar type.
   void ReadDispatch(const ExtensionSource& source, const SyntaxNode* call) {
     const SyntaxNode* callee = call->Field("function");
     const SyntaxNode* arguments = call->Field("arguments");

@@ -26,7 +26,7 @@ std::vector<int> Axes(uint8_t mask) {
   return out;
 }
 
-// Memory that is both loaded and stored inside one loop, with the programs that touch it.
+// Memory that one loop both loads and stores, with the programs that access it.
 OrderedJson SharedState(const KernelTrace& trace) {
   OrderedJson out = OrderedJson::array();
   std::set<std::string_view> seen;
@@ -202,7 +202,7 @@ OrderedJson CudaFacts(const Candidate& candidate, const CudaUnit& unit, const Cu
   return out;
 }
 
-// What the file has compiled, guarded or not: through hone_ext or PyTorch's own extensions.
+// The code that the file compiles, guarded or not, through hone_ext or PyTorch's extensions.
 OrderedJson CompileCalls(const Candidate& candidate) {
   static const std::set<std::string> kCompilers = {"hone_ext.cpp", "hone_ext.cuda",
                                                    "torch.utils.cpp_extension.load",

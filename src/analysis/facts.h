@@ -1,5 +1,5 @@
-// The facts about a candidate as JSON: kernels, launches, loops, memory, library calls. This is what
-// `hone lint --json` shows and what prompts and decisions of the pipeline read.
+// The facts about a candidate as JSON: kernels, launches, loops, memory, library calls. `hone lint --json`
+// prints them; prompts and the pipeline's decisions use them.
 #pragma once
 
 #include "analysis/candidate.h"

@@ -1,4 +1,4 @@
-// One remark of static analysis about a place in a file, and the edits of a fix that can be applied.
+// One message of static analysis about a place in a file, with the edits of an automatic fix.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,15 @@ struct Finding {
   uint32_t column = 0;
   std::string message;
   std::string fix;
-  // Not empty when --fix can do it: there is one right answer (analysis/fixes).
+  // Not empty if --fix can apply it, which requires a single right answer (analysis/fixes).
   std::vector<TextEdit> edits;
 };
 
 // The JSON form: rule, severity, line, column, message, fix, fixable.
 OrderedJson ToJson(const std::vector<Finding>& findings);
 
-// Applies every edit that does not overlap an earlier one; `applied` counts the findings that were fixed,
-// `taken` gets their places in `findings`.
+// Applies every edit that does not overlap an earlier one. `applied` counts the fixed findings, and `taken`
+// gets their indices in `findings`.
 std::string ApplyEdits(const std::string& text, const std::vector<Finding>& findings, int* applied,
                        std::vector<size_t>* taken = nullptr);
 

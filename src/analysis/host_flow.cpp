@@ -141,7 +141,7 @@ bool IsFunctional(const std::string& dotted) {
   return StartsWith(dotted, "torch.nn.functional.") || StartsWith(dotted, "torch.");
 }
 
-// nn.GRU for a call self.gru(...) when the class assigns self.gru = nn.GRU(...).
+// Returns nn.GRU for a call self.gru(...) if the class assigns self.gru = nn.GRU(...).
 std::string ModuleBehind(const Scopes& scopes, const PyNode* callee) {
   if (!callee->Is(PyKind::kAttribute) || callee->value == nullptr || !callee->value->IsName("self"))
     return "";
@@ -186,7 +186,7 @@ class FunctionFlow {
     return nullptr;
   }
 
-  // Names from which a returned value is computed, whatever the order of statements.
+  // Names that a returned value is computed from, regardless of statement order.
   void FindLive() {
     std::vector<const PyNode*> assignments;
     WalkPython(function_, [&](const PyNode* node) {
@@ -249,7 +249,7 @@ class FunctionFlow {
       }
       const std::set<std::string_view> stored = StoredParams(*trace, &result.stores_known);
       bool used = false;
-      // Behind *args anything may hide, except what was already bound before it.
+      // *args may hide any argument except those that were already bound.
       for (std::string_view param : stored)
         if (!launch->complete && launch->Argument(param) == nullptr) result.stores_known = false;
       for (std::string_view param : stored) {
@@ -257,7 +257,7 @@ class FunctionFlow {
         if (argument == nullptr) continue;
         const std::string_view root = RootVariable(argument);
         if (root.empty()) {
-          // self.buffer, a container, a call: somebody else may hold it.
+          // self.buffer, a container or a call: other code may hold a reference.
           used = used || !argument->Is(PyKind::kCall);
           continue;
         }
@@ -384,7 +384,7 @@ class FunctionFlow {
         *reason = std::string(launch->kernel->name) + " gets it as " + std::string(argument.param) +
                   " and never stores there";
       }
-      // A launch that hides its arguments may write anything.
+      // A launch with hidden arguments may write anything.
       if (!launch->complete) return false;
     }
     bool other_use = false;

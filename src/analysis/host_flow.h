@@ -1,6 +1,6 @@
-// Data-flow on the host side: which buffers a function makes, which launches write them, what is returned,
-// and which library calls feed the result. Names are followed within one function; flow through attributes
-// and containers counts as "used", so that nothing is reported when in doubt.
+// Data flow in host code: which buffers a function creates, which launches write them, what is returned, and
+// which library calls contribute to the result. Names are followed within one function. Flow through
+// attributes and containers counts as "used", so that doubtful cases are not reported.
 #pragma once
 
 #include <set>
@@ -17,7 +17,7 @@ namespace hone {
 struct LibraryCall {
   const PyNode* node = nullptr;
   std::string name;    // "torch.matmul", "nn.GRU"
-  bool heavy = false;  // does the work a kernel is meant to do, rather than plumbing
+  bool heavy = false;  // does the main work that a kernel should do
   bool reaches_output = false;
   bool in_loop = false;
 };
@@ -25,7 +25,7 @@ struct LibraryCall {
 struct LaunchResult {
   const Launch* launch = nullptr;
   std::vector<std::string_view> written;  // host variables whose memory the kernel stores to
-  bool used = true;                       // something reads what was written
+  bool used = true;                       // some code reads what was written
   bool stores_known = true;               // every store could be traced to a parameter
 };
 
@@ -38,7 +38,7 @@ struct HostFlow {
   std::vector<HostCast> casts;
   std::vector<LibraryCall> library_calls;
   std::vector<LaunchResult> launches;
-  // `return x` where x came from torch.empty and nothing writes it.
+  // `return x` for an x that comes from torch.empty and is never written.
   struct Unwritten {
     const PyNode* allocation = nullptr;
     const PyNode* returned = nullptr;
@@ -51,10 +51,10 @@ struct HostFlow {
 
 HostFlow TraceHost(const Scopes& scopes, const Kernels& kernels, const std::vector<KernelTrace>& traces);
 
-// The variable at the bottom of x, x[i], x.view(...), x.contiguous(); "" when there is none.
+// The variable inside x, x[i], x.view(...), x.contiguous(); "" if there is none.
 std::string_view RootVariable(const PyNode* expression);
-// The parameters of the kernel that it stores to or updates atomically. `complete` is false when a store's
-// target could not be traced.
+// The kernel's parameters that it stores to or updates atomically. `complete` is false if a store's target
+// could not be traced.
 std::set<std::string_view> StoredParams(const KernelTrace& trace, bool* complete);
 
 }  // namespace hone

@@ -90,7 +90,7 @@ Constant HostValues::EvalBindings(const std::vector<Binding>& bindings, int dept
   return common;
 }
 
-// The bindings that can still hold at `use`: the last unconditional one before it hides those before.
+// The bindings that may be in effect at `use`: the last unconditional one hides earlier ones.
 std::vector<Binding> HostValues::Reaching(const std::vector<Binding>& bindings, const PyNode* use) const {
   const auto encloses = [&](const PyNode* statement) {
     const PyNode* owner = statement->parent;
@@ -123,7 +123,7 @@ Constant HostValues::EvalName(const PyNode* name, int depth) const {
   const PyNode* scope = nullptr;
   const std::vector<Binding>* bindings = scopes_.Find(name->name, name, &scope);
   if (bindings == nullptr) return {};
-  // Order matters only among statements of the scope the use is in.
+  // Order matters only between statements in the scope of the use.
   const bool same_scope = scope == scopes_.ScopeOf(name) && bindings->size() > 1;
   return EvalBindings(same_scope ? Reaching(*bindings, name) : *bindings, depth);
 }
@@ -138,7 +138,7 @@ Constant HostValues::EvalParameter(const PyNode* param, int depth) const {
     return it == init_arguments_.end() ? Constant() : it->second;
   }
   if (function->name == "forward" || !function->decorators.empty()) return {};
-  // Without a ModelNew the file is a library, and other files call it too.
+  // Without a ModelNew the file is a library that other files may call.
   if (scopes_.ClassNamed("ModelNew") == nullptr) return {};
   size_t index = 0;
   while (index < function->params.size() && function->params[index] != param) ++index;
@@ -202,7 +202,7 @@ Constant HostValues::EvalCall(const PyNode* call, int depth) const {
     return out;
   }
   if (call->value->Is(PyKind::kName)) {
-    // A function of the file that only returns an expression; its parameters are judged by all its calls.
+    // A function of the file that only returns an expression. All its calls determine its parameters.
     const std::vector<const PyNode*> own = scopes_.FunctionsNamed(call->value->name);
     if (own.size() == 1 && own[0]->decorators.empty() && own[0]->body.size() <= 2 && !own[0]->body.empty() &&
         own[0]->body.back()->Is(PyKind::kReturn))

@@ -1,6 +1,6 @@
-// The value of a host-side expression, as far as it follows from the file alone: assignments, defaults,
-// attributes set in __init__, arguments at every visible call. One unknown part makes the whole unknown. One
-// object serves one thread.
+// Evaluates host expressions from the file alone: assignments, defaults, attributes set in __init__,
+// arguments at every visible call. One unknown part makes the whole value unknown. Each object serves one
+// thread.
 #pragma once
 
 #include <map>
@@ -19,13 +19,12 @@ class HostValues {
     steps_left_ = kMaxSteps;
     return Eval(expression, 0);
   }
-  // The arguments of the constructor of ModelNew, or of the task's Model, by parameter name, if the task
-  // gives them.
+  // Constructor arguments of ModelNew or the task's Model, by parameter name, if the task provides them.
   void SetInitArguments(std::map<std::string, Constant> arguments) { init_arguments_ = std::move(arguments); }
 
  private:
   static constexpr int kMaxDepth = 24;
-  // Definitions that fan out (a = b + b; b = c + c; ...) would otherwise cost exponential time.
+  // Limits definitions that double (a = b + b; b = c + c; ...), which would take exponential time.
   static constexpr int kMaxSteps = 4000;
 
   Constant Eval(const PyNode* expression, int depth) const;

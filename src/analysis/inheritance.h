@@ -1,5 +1,5 @@
-// Classes that derive from other classes of the same file. A candidate often carries the task's Model and
-// derives ModelNew from it: what Model defines then belongs to ModelNew, and is the reference's own code.
+// Base classes within the same file. A candidate often contains the task's Model and derives ModelNew from
+// it. Then ModelNew has all that Model defines, and Model's code is the reference's own.
 #pragma once
 
 #include <set>
@@ -11,15 +11,15 @@ namespace hone {
 
 struct Lineage {
   std::vector<const PyNode*> classes;  // the class itself, then its bases in this file, nearest first
-  bool complete = true;                // every other base is torch.nn.Module or object
+  bool complete = true;                // all other bases are torch.nn.Module or object
 };
 Lineage LineageOf(const Scopes& scopes, const PyNode* class_node);
 
-// Whether the class runs the constructor of its bases: it has none of its own, or calls it.
+// Whether the class runs its bases' constructor: it has no own constructor, or calls theirs.
 bool CallsBaseConstructor(const PyNode* class_node);
 
-// The classes of the file that ModelNew derives from, and every function and class of the file that they
-// name, directly or through others: the reference as the candidate carries it.
+// The file's classes that ModelNew derives from, and all functions and classes that they use directly or
+// indirectly: the reference's code inside the candidate.
 std::set<const PyNode*> ReferenceCode(const Scopes& scopes);
 bool IsIn(const std::set<const PyNode*>& definitions, const PyNode* node);
 

@@ -1,4 +1,4 @@
-// A ModelNew that derives from the Model it carries inherits its weights, and Model's code is the reference.
+// A ModelNew derived from the file's own Model inherits its weights, and Model's code is the reference.
 #include "analysis/inheritance.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Which names and attributes can hold an input of forward. Followed through assignments, loops and calls of
-// the file's own functions; an expression that mentions an input counts as one.
+// Which names and attributes can hold an input of forward. It follows assignments, loops and calls of the
+// file's own functions. An expression that mentions an input counts as one.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace hone {
 
 class InputFlow {
  public:
-  // `functions`: those that a run of ModelNew reaches.
+  // `functions` are those that a run of ModelNew reaches.
   InputFlow(const Scopes& scopes, const std::vector<const PyNode*>& functions);
 
   // Whether an expression of the function can depend on an input.

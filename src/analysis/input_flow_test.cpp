@@ -1,4 +1,4 @@
-// Weights may be recognised by their address; answers may not be looked up by that of an input.
+// A candidate may recognise weights by their address, but not look up answers by an input's address.
 #include "analysis/input_flow.h"
 
 #include <gtest/gtest.h>

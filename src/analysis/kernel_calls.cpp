@@ -1,4 +1,4 @@
-// Calls inside a kernel: jitted helpers, the few Python builtins, and triton.language. See
+// Calls inside a kernel: jitted helpers, the few supported Python builtins, and triton.language. See
 // kernel_interpreter.h.
 #include <fmt/format.h>
 
@@ -87,7 +87,7 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
       Eval(argument->value);
       return {};
     }
-    // tl.reduce and tl.associative_scan take a jitted function by name; everything else is a value.
+    // tl.reduce and tl.associative_scan take a jitted function by name. All other arguments are values.
     args.push_back(Eval(argument));
   }
   for (const PyNode* keyword : node->keywords) keyword_values_[keyword] = Eval(keyword->value);
@@ -104,7 +104,7 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
     case Kind::kMethod:
       if (!callee.items.empty() && callee.items[0].Is(Kind::kBlockPointer) && callee.path == "load")
         return KernelValue::Block(callee.items[0].shape);
-      // A parameter may be a tensor descriptor, whose methods mean something else.
+      // A parameter may be a tensor descriptor, whose methods have another meaning.
       if (!callee.items.empty() && !callee.items[0].base.empty() && !callee.items[0].is_block() &&
           callee.path != "to") {
         trace_->opaque_calls = true;
@@ -114,7 +114,7 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
     case Kind::kBuiltin: {
       if (callee.path.find('.') == std::string::npos) return CallPython(node, callee.path, args);
       if (Contains(callee.path, ".libdevice.")) {
-        // Device library functions work element by element.
+        // Device library functions work elementwise.
         KernelValue out;
         for (const KernelValue& arg : args)
           out = out.Is(Kind::kUnknown) ? arg : Broadcast(node, out, arg, "libdevice");
@@ -134,7 +134,7 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
       return CallPython(node, callee.path, args);
     }
     case Kind::kType:
-      // Only a type spelled out: x.dtype.is_floating() is a call on a type as well.
+      // Only a type that is written out, because x.dtype.is_floating() is also a call on a type.
       if (StartsWith(callee.path, "triton.language."))
         Report(ProblemKind::kBadCall, node, Text(node->value),
                fmt::format("{} is a type and cannot be called", Text(node->value)),
@@ -178,7 +178,7 @@ KernelValue KernelInterpreter::CallJit(const PyNode* node, const Kernel& callee,
     inner.names[param.name] = std::move(value);
   }
   Frame* outer = frame_;
-  // A return in the helper leaves the helper, not a loop of its caller.
+  // A return in the helper must not end a loop of its caller.
   const size_t outer_base = loop_base_;
   loop_base_ = loop_stack_.size();
   frame_ = &inner;

@@ -21,7 +21,7 @@ bool Mentions(const PyNode* expression, std::string_view name) {
   return found;
 }
 
-// acc + f(...), with acc nowhere in f; tl.dot(a, b, acc) counts as well.
+// acc + f(...) where f does not use acc. tl.dot(a, b, acc) counts as well.
 bool IsSummation(const PyNode* value, std::string_view name) {
   if (value == nullptr) return false;
   if (value->Is(PyKind::kBinOp) && (value->op == "+" || value->op == "-")) {
@@ -46,15 +46,15 @@ struct Vote {
   std::string what;
 };
 
-// Loops a dot sits in, over window extents: two or more short loops around a dot or product is a convolution.
+// Two or more short loops over a window around a dot or product indicate a convolution.
 bool LooksLikeConvolution(const KernelTrace& trace) {
-  // A convolution reads one tensor at addresses that add a loop counter of the window to an output position,
-  // so some load depends on two or more loop counters besides the lane.
+  // A convolution reads one tensor at an output position plus the window's loop counters, so some load
+  // depends on at least two loop counters besides the lane.
   for (const MemoryAccess& access : trace.accesses) {
     if (access.kind != MemoryAccess::Kind::kLoad) continue;
     if (__builtin_popcount(access.loops & ~trace.tile_loops) >= 2) return true;
   }
-  // The same with the window folded into one loop, whose index is taken apart again.
+  // The same with a window flattened into one loop, whose index is divided into coordinates.
   return trace.divides_loop_index;
 }
 
@@ -68,8 +68,8 @@ Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const 
     return it == trace.op_counts.end() ? 0 : it->second;
   };
   const int exps = calls("exp") + calls("exp2") + calls("softmax");
-  // Online softmax rescales its accumulator, which looks like a recurrence; two dots around an exponential
-  // with a running maximum are attention first.
+  // Online softmax rescales its accumulator, which resembles a recurrence. Two dots around an exponential
+  // with a running maximum are therefore classified as attention first.
   const bool running_max = std::any_of(trace.reductions.begin(), trace.reductions.end(),
                                        [](const ReductionUse& use) { return use.op == "max"; });
   if (dots.size() >= 2 && exps > 0 && running_max && calls("maximum") > 0)
@@ -84,7 +84,7 @@ Vote ClassifyTriton(const Candidate& candidate, const KernelTrace& trace, const 
           return access.kind == MemoryAccess::Kind::kStore &&
                  std::find(access.inside.begin(), access.inside.end(), loop.node) != access.inside.end();
         });
-    // State that leaves the kernel only at the end is a reduction of some kind.
+    // State that leaves the kernel only at the end belongs to a reduction.
     if (!stores_inside) continue;
     return {KernelClass::kPersistentRecurrent, line(loop.node),
             fmt::format("{} loops over {} and carries {}", name, loop.trip, how)};
@@ -136,7 +136,7 @@ Vote ClassifyCuda(const Candidate& candidate, const CudaUnit& unit, const CudaKe
             name + (kernel.grid_sync ? " loops with a grid-wide barrier in each step"
                                      : " loops with a barrier of its cluster in each step")};
   for (const CudaAccess& store : flow.accesses) {
-    // A step that writes its result inside the loop and reads back what earlier steps left.
+    // A step that writes its result inside the loop and reads results of earlier steps.
     if (!store.is_store || store.base.empty() || store.loops.empty() || !flow.accumulates_product) continue;
     const SyntaxNode* loop = store.loops.front();
     const bool through_memory =
@@ -173,7 +173,7 @@ Vote ClassifyCuda(const Candidate& candidate, const CudaUnit& unit, const CudaKe
   return {KernelClass::kElementwise, line, name + " has neither accumulation nor shared memory"};
 }
 
-// When kernels differ, the one that shapes the candidate's speed decides.
+// If kernels differ, the class with the largest effect on speed decides.
 int Weight(KernelClass kernel_class) {
   switch (kernel_class) {
     case KernelClass::kPersistentRecurrent:
@@ -247,7 +247,7 @@ bool IsRecurrence(const PyNode* loop, std::string_view name) {
     return true;
   });
   if (!recurrent) return false;
-  // The old value has to enter the new one somewhere in the loop, directly or through other names.
+  // The old value must affect the new one somewhere in the loop, directly or through other names.
   std::set<std::string_view> tainted = {name};
   for (int round = 0; round < 8; ++round) {
     WalkPython(loop, [&](const PyNode* node) {
@@ -267,7 +267,7 @@ bool IsRecurrence(const PyNode* loop, std::string_view name) {
 }
 
 bool CarriesState(const KernelTrace& trace, const KernelLoop& loop, std::string* how) {
-  // Real kernels carry a handful of names; the bound keeps generated ones from costing squares.
+  // Real kernels carry few names. The bound prevents quadratic time for generated ones.
   for (size_t i = 0; i < loop.carried.size() && i < 24; ++i) {
     const std::string& name = loop.carried[i];
     if (!IsRecurrence(loop.node, name)) continue;

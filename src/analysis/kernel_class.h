@@ -1,5 +1,5 @@
-// What kind of kernel a candidate is, decided on what its code does and never on names, with the lines that
-// decide it. The pipeline uses it to choose what to try next.
+// Classifies a candidate's kernels by what the code does, never by names, and returns the deciding lines. The
+// pipeline uses the class to choose its next step.
 #pragma once
 
 #include <string>
@@ -30,10 +30,10 @@ struct Evidence {
 const char* KernelClassName(KernelClass kernel_class);
 KernelClass Classify(const Candidate& candidate, std::vector<Evidence>* evidence);
 
-// A name that a loop carries from one iteration to the next and feeds back into its own computation, rather
-// than only summing into it or counting with it.
+// A name that a loop carries between iterations and uses in its own computation, other than as a sum or a
+// counter.
 bool IsRecurrence(const PyNode* loop, std::string_view name);
-// A loop that carries state: in registers, or through memory it both loads and stores.
+// A loop that carries state in registers, or through memory that it both loads and stores.
 bool CarriesState(const KernelTrace& trace, const KernelLoop& loop, std::string* how);
 
 }  // namespace hone

@@ -20,7 +20,7 @@ bool IsFloat(const std::string& element) {
 std::string PromoteElements(const KernelValue& a, const KernelValue& b) {
   if (a.element.empty() || b.element.empty()) return "";
   if (a.element == b.element) return a.element;
-  // A Python number takes the type of what it meets, unless a float meets an integer.
+  // A Python number takes the type of the other operand, unless a float meets an integer.
   if (a.literal != b.literal) {
     const KernelValue& number = a.literal ? a : b;
     const KernelValue& other = a.literal ? b : a;
@@ -83,8 +83,8 @@ std::string KernelInterpreter::Text(const PyNode* node) const {
 }
 
 void KernelInterpreter::Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail,
-                               std::string fix, uint32_t refused_by) {
-  // What is certain replaces an earlier report of the same thing that was not.
+                               std::string fix, uint32_t refused_by, std::vector<KernelValue> sides) {
+  // A certain report replaces an earlier uncertain report of the same problem.
   const auto [place, is_new] = reported_.insert({{static_cast<int>(kind), node}, trace_->problems.size()});
   if (!is_new && (uncertain_ > 0 || launch_ == nullptr || trace_->problems[place->second].runs)) return;
   KernelProblem problem;
@@ -97,6 +97,7 @@ void KernelInterpreter::Report(ProblemKind kind, const PyNode* node, std::string
   problem.config = config_;
   problem.runs = launch_ != nullptr && launch_->runs && !launch_->conditional && uncertain_ == 0;
   problem.refused_by = refused_by;
+  problem.sides = std::move(sides);
   if (is_new)
     trace_->problems.push_back(std::move(problem));
   else
@@ -167,7 +168,7 @@ KernelValue KernelInterpreter::Eval(const PyNode* node) {
       Unsupported(node, "the := operator", "Assign on a line of its own.");
       return {};
     case PyKind::kComprehension: {
-      // Release 3.6 accepts a list comprehension over a tuple; nothing else of the kind passes anywhere.
+      // Release 3.6 accepts a list comprehension over a tuple. No release accepts any other comprehension.
       const bool over_range =
           !node->args.empty() && node->args[0]->value != nullptr && node->args[0]->value->Is(PyKind::kCall);
       if (node->op != "list" || over_range)
@@ -202,7 +203,7 @@ KernelValue KernelInterpreter::Broadcast(const PyNode* node, const KernelValue& 
       Report(ProblemKind::kShapeMismatch, node, std::string(what),
              fmt::format("{} has shape {} on one side and {} on the other", what, a.ExtentsText(),
                          b.ExtentsText()),
-             "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].");
+             "Make the extents equal, or add a dimension of 1 with [:, None] or [None, :].", 0, {a, b});
       return {};
     }
     out = KernelValue::Block(std::move(shape));
@@ -252,7 +253,7 @@ KernelValue KernelInterpreter::EvalBinary(const PyNode* node, std::string_view o
   }
   KernelValue out = Broadcast(node, left, right, fmt::format("`{}`", op));
   if (op == "+" || op == "-") {
-    // Pointers only ever move by adding, so the base of a sum is the base of its pointer side.
+    // Pointers change only by addition, so the base of a sum is the base of its pointer operand.
     out.base = !left.base.empty() ? left.base : op == "+" ? right.base : std::string_view();
   } else if (op == "/") {
     out.is_float = true;
@@ -386,7 +387,7 @@ KernelValue KernelInterpreter::EvalSubscript(const PyNode* node) {
     const bool none_in_disguise = at.Is(Kind::kConstexpr) && part->Is(PyKind::kName) &&
                                   (!at.constant.known() || at.constant.kind == Constant::Kind::kNone);
     if (none_in_disguise || (object.Is(Kind::kScalar) && !object.run_time && object.base.empty())) return {};
-    // A bare parameter may be a tuple, unless the kernel also computes with it.
+    // A plain parameter may be a tuple, unless the kernel also computes with it.
     if (object.Is(Kind::kScalar) && !object.base.empty() && node->value->IsName(object.base) &&
         !ComputesWith(node->value) && !at.is_tensor())
       return {};

@@ -1,10 +1,11 @@
-// Walks a kernel the way Triton's own front end does (compiler/code_generator.py), with abstract values in
-// place of IR: constants where the launch or the autotuner gives them, block shapes, and "unknown" for the
-// rest. It reports only what is certain: anything that touches an unknown value passes.
+// Walks a kernel as Triton's own front end does (compiler/code_generator.py), with abstract values instead of
+// IR: constants from the launch or the autotuner, block shapes, and "unknown" otherwise. It reports only
+// certain problems: operations on unknown values pass.
 //
-// The rules it follows were checked against the real front end, release 3.6; where releases differ the
-// problem says which refuse. Scoping is Triton's, not Python's: a name first assigned inside a loop or in
-// one branch of a run-time `if` is gone after it, and assigning a constexpr to a name makes it run-time.
+// The rules were verified with the real front end, release 3.6. If releases differ, the problem lists those
+// that reject the code. Scoping is Triton's, not Python's: a name first assigned inside a loop or in one
+// branch of a run-time `if` does not exist after it, and assigning a constexpr to a name makes it a run-time
+// value.
 #pragma once
 
 #include <functional>
@@ -27,8 +28,8 @@ class KernelInterpreter {
                     KernelTrace* trace)
       : scopes_(scopes), kernels_(kernels), values_(values), trace_(trace) {}
 
-  // Interprets the kernel as one launch and one autotuning config would compile it; both may be null. `steps`
-  // is what the file may still spend.
+  // Interprets the kernel as compiled for one launch and one autotuning config; both may be null. `steps` is
+  // the file's remaining budget.
   void Run(const Kernel& kernel, const Launch* launch, const TuneConfig* config, int* steps);
 
  private:
@@ -84,7 +85,7 @@ class KernelInterpreter {
   KernelValue CallJit(const PyNode* node, const Kernel& callee, const std::vector<KernelValue>& args);
   KernelValue CallPython(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   KernelValue CallTriton(const PyNode* node, const std::string& name, std::vector<KernelValue> args);
-  // The argument called `name`, or the one at `index` when it is positional; null when absent.
+  // The argument called `name`, or the positional one at `index`; null if there is none.
   const KernelValue* Argument(const PyNode* call, const std::vector<KernelValue>& args, size_t index,
                               std::string_view name);
 
@@ -98,9 +99,9 @@ class KernelInterpreter {
   KernelValue Reshape(const PyNode* node, const std::string& name, const std::vector<KernelValue>& args);
   std::vector<int64_t> ShapeFrom(const PyNode* node, const KernelValue& value, bool report, bool* known);
   void Report(ProblemKind kind, const PyNode* node, std::string subject, std::string detail, std::string fix,
-              uint32_t refused_by = 0);
+              uint32_t refused_by = 0, std::vector<KernelValue> sides = {});
   bool Recording() const { return recording_; }
-  // A real loop of the function being interpreted; an unrolled one is straight-line code to Triton.
+  // True in a real loop of the interpreted function. An unrolled loop is straight-line code for Triton.
   bool InOwnLoop() const { return loop_stack_.size() > loop_base_ && loop_stack_.back() != nullptr; }
   const PyNode* InnermostLoop() const {
     for (auto it = loop_stack_.rbegin(); it != loop_stack_.rend(); ++it)
@@ -123,14 +124,14 @@ class KernelInterpreter {
   int steps_left_ = 0;
   int call_depth_ = 0;
   int global_depth_ = 0;
-  size_t loop_base_ = 0;  // loops below this belong to callers
+  size_t loop_base_ = 0;  // loops below this index belong to callers
   int loop_count_ = 0;
-  int uncertain_ = 0;  // depth of branches that may not be compiled at all
+  int uncertain_ = 0;  // number of enclosing branches that may not be compiled
   bool recording_ = false;
   bool recorded_ = false;
 };
 
-// The element type after mixing two, "" when not certain.
+// The element type of a combination of two, "" if it is uncertain.
 std::string PromoteElements(const KernelValue& a, const KernelValue& b);
 
 }  // namespace hone

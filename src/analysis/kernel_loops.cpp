@@ -1,4 +1,4 @@
-// Loops of a kernel: what they may iterate over, what they carry, and what is left after them. See
+// Loops of a kernel: what they may iterate over, the values they carry, and the state after them. See
 // kernel_interpreter.h.
 #include <fmt/format.h>
 
@@ -58,7 +58,7 @@ void KernelInterpreter::For(const PyNode* node) {
   counter.loops = 1u << std::min(loop_count_, 31);
   if (node->target != nullptr && node->target->Is(PyKind::kName)) frame().names[node->target->name] = counter;
   const size_t bound = bounds.size() > 1 ? 1 : 0;
-  // range(program_id, tiles, programs): the loop hands out independent tiles.
+  // range(program_id, tiles, programs): the loop assigns independent tiles to programs.
   if (bounds.size() > 1 && bounds[0].program_axes != 0) trace_->tile_loops |= counter.loops;
   LoopBody(node, bound < iterated->args.size() ? Text(iterated->args[bound]) : "");
 }
@@ -85,7 +85,7 @@ void KernelInterpreter::StaticFor(const PyNode* node, const std::vector<KernelVa
   }
   const uint32_t bit = 1u << std::min(loop_count_, 31);
   ++loop_count_;
-  // A null marks an unrolled loop: its body is straight-line code to Triton.
+  // Null marks an unrolled loop, whose body is straight-line code for Triton.
   loop_stack_.push_back(nullptr);
   constexpr int64_t kMaxUnrolled = 4;
   int64_t done = 0;
@@ -150,17 +150,20 @@ void KernelInterpreter::LoopBody(const PyNode* node, const std::string& trip) {
                            later.is_block() ? "a block of shape " + later.ExtentsText() : "a scalar"),
                value.is_block()
                    ? fmt::format("Keep the shape of {} the same in every iteration.", name)
-                   : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ExtentsText()));
+                   : fmt::format("Start {} as tl.zeros({}, dtype=tl.float32).", name, later.ExtentsText()),
+               0, {value, later});
       else if (StartsWith(value.element, "int") && later.element.empty() && later.is_float)
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as a floating-point value", name,
                            value.element),
-               fmt::format("Start {} as a float: 0.0, or tl.zeros with dtype=tl.float32.", name));
+               fmt::format("Start {} as a float: 0.0, or tl.zeros with dtype=tl.float32.", name), 0,
+               {value, later});
       else if (type_changes)
         Report(ProblemKind::kShapeMismatch, node, std::string(name),
                fmt::format("{} enters the loop as {} and leaves an iteration as {}", name, value.element,
                            later.element),
-               fmt::format("Start {} with the type it has in the loop, or cast the new value back.", name));
+               fmt::format("Start {} with the type it has in the loop, or cast the new value back.", name), 0,
+               {value, later});
     }
     value.DependOn(later);
     value.run_time = true;

@@ -1,5 +1,5 @@
-// Names and attributes inside a kernel: Triton's own lookup order, which globals it lets through, and what
-// modules offer in which release. See kernel_interpreter.h.
+// Names and attributes inside a kernel: Triton's lookup order, the globals that it allows, and what each
+// release's modules offer. See kernel_interpreter.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ const std::set<std::string_view>& PythonBuiltins() {
   return kNames;
 }
 
-// What Triton's front end itself puts into a kernel's namespace.
+// Names that Triton's front end adds to a kernel's namespace.
 bool IsKernelBuiltin(std::string_view name) {
   static const std::set<std::string_view> kNames = {
       "len", "list", "range", "float", "int", "isinstance", "getattr", "hasattr", "print", "min", "max"};
@@ -57,7 +57,7 @@ std::string ShortType(std::string_view name) {
   return std::string(name);
 }
 
-// Certainly a Python number, even when its value is not known: math.log(2.0), 1 / x of such.
+// True if the value is certainly a Python number, even an unknown one: math.log(2.0), or 1 / x of such an x.
 bool IsPlainNumber(const Scopes& scopes, const PyNode* node) {
   switch (node == nullptr ? PyKind::kError : node->kind) {
     case PyKind::kInt:
@@ -125,8 +125,8 @@ KernelValue KernelInterpreter::GlobalName(const PyNode* node) {
   return {};
 }
 
-// A name of the host function that the kernel is defined in. Triton up to 3.3 sees no such name; later ones
-// treat it like a global.
+// A name of the host function in which the kernel is defined. Triton up to 3.3 does not find such names;
+// later releases treat them like globals.
 KernelValue KernelInterpreter::ClosureValue(const PyNode* node, const Binding& binding) {
   const std::string around =
       fmt::format("{} is a variable of the host function around the kernel", node->name);
@@ -169,7 +169,7 @@ KernelValue KernelInterpreter::GlobalValue(const PyNode* node, const Binding& bi
     return value;
   }
   if (binding.value == nullptr) {
-    // B, T, H = x.shape around a nested kernel: numbers of the host, which a kernel cannot see.
+    // B, T, H = x.shape in the host function: host numbers that a nested kernel cannot read.
     const PyNode* unpacked = binding.node->Is(PyKind::kAssign) ? binding.node->value : nullptr;
     if (unpacked != nullptr && unpacked->Is(PyKind::kAttribute) && unpacked->name == "shape")
       Report(ProblemKind::kUndefinedName, node, std::string(node->name),
@@ -184,7 +184,7 @@ KernelValue KernelInterpreter::GlobalValue(const PyNode* node, const Binding& bi
   }
   const std::string dotted = scopes_.Resolve(binding.value);
   if (StartsWith(dotted, "triton.language")) {
-    // tl = tl.math: a name that stands for itself.
+    // A name may refer to itself, as in tl = tl.math.
     if (global_depth_ >= kMaxCallDepth) return {};
     ++global_depth_;
     value = Eval(binding.value);

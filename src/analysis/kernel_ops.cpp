@@ -1,5 +1,5 @@
-// How the operations of triton.language change shapes, types and memory, and what they reject. See
-// kernel_interpreter.h; calls arrive here from kernel_calls.cpp.
+// The effects of triton.language operations on shapes, types and memory, and the arguments they reject. See
+// kernel_interpreter.h; kernel_calls.cpp calls this code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// A dtype argument has to be one of triton.language's own.
+// A dtype argument must be one of triton.language's types.
 void KernelInterpreter::CheckType(const PyNode* node, const KernelValue* type) {
   if (type == nullptr) return;
   const bool from_torch = type->Is(Kind::kBuiltin) && StartsWith(type->path, "torch.");
@@ -27,6 +27,12 @@ KernelValue KernelInterpreter::Arange(const PyNode* node, const std::vector<Kern
   out.ranges = true;
   const KernelValue* start = Argument(node, args, 0, "start");
   const KernelValue* end = Argument(node, args, 1, "end");
+  if (call_depth_ == 0 && start != nullptr && end != nullptr) {
+    const bool known = start->constant.is_int() && end->constant.is_int();
+    const int64_t extent = known ? end->constant.integer - start->constant.integer : KernelValue::kAnyExtent;
+    const auto [place, is_new] = trace_->range_extents.try_emplace({node, launch_, config_}, extent);
+    if (!is_new && place->second != extent) place->second = KernelValue::kAnyExtent;
+  }
   if (start == nullptr || end == nullptr || args.size() > 2) {
     const bool few = start == nullptr || end == nullptr;
     Report(ProblemKind::kBadCall, node, "tl.arange",
@@ -199,7 +205,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     const bool grows = fits && (shape.size() > pointer->shape.size() ||
                                 !std::equal(shape.begin(), shape.end(), pointer->shape.begin(),
                                             [](int64_t a, int64_t b) { return a == b || a < 0 || b < 0; }));
-    // Up to 3.5 ranks have to agree as well, and a load does not widen its pointers to the mask.
+    // Up to 3.5, ranks must also agree, and a load does not broadcast its pointers to the mask.
     const bool ranks_differ = other->shape.size() != pointer->shape.size();
     const bool certain = !fits || (grows && !load);
     if (certain || grows || ranks_differ) {
@@ -207,7 +213,8 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
              fmt::format("the {} of {} has shape {} but its pointers have shape {}", role, what,
                          other->ExtentsText(), pointer->ExtentsText()),
              fmt::format("Give the {} the shape of the pointers.", role),
-             certain ? 0 : kAllTriton & ~TritonVersionMask("3.6"));
+             certain ? 0 : kAllTriton & ~TritonVersionMask("3.6"),
+             other == value ? std::vector<KernelValue>{*pointer, *value} : std::vector<KernelValue>());
       if (certain) return {};
     }
   }
@@ -226,7 +233,7 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
   out.load_loop = InnermostLoop();
   out.literal = false;
   out.constant = Constant();
-  // other=0.0 means that the tensor is floating-point.
+  // other=0.0 implies that the tensor is floating-point.
   out.is_float = fallback != nullptr && fallback->constant.kind == Constant::Kind::kFloat;
   return out;
 }
@@ -258,7 +265,8 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
       (a->Is(Kind::kScalar) && a->run_time) || (b->Is(Kind::kScalar) && b->run_time)) {
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
            fmt::format("tl.dot needs two matrices and gets {} and {}", a->ExtentsText(), b->ExtentsText()),
-           "Use tl.sum(a * b, axis=...) for vectors, or give both operands two dimensions of at least 16.");
+           "Use tl.sum(a * b, axis=...) for vectors, or give both operands two dimensions of at least 16.", 0,
+           {*a, *b});
     return {};
   }
   if (!a->is_block() || !b->is_block() || a->shape.size() != b->shape.size()) return {};
@@ -268,18 +276,22 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
   const int64_t k2 = b->shape[rank - 2];
   const int64_t n = b->shape[rank - 1];
   if (k > 0 && k2 > 0 && k != k2) {
+    std::vector<KernelValue> sides = {*a, *b};
+    if (const KernelValue* acc = Argument(node, args, 2, "acc"); acc != nullptr && acc->is_block())
+      sides.push_back(*acc);
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
            fmt::format("tl.dot multiplies {} by {}: the inner extents {} and {} differ", a->ExtentsText(),
                        b->ExtentsText(), k, k2),
            k > 0 && k == n ? "Transpose the second operand, or stop transposing it."
-                           : "Load both operands with the same block extent along K.");
+                           : "Load both operands with the same block extent along K.",
+           0, std::move(sides));
     return {};
   }
   if ((k > 0 && k < 16) || (k2 > 0 && k2 < 16))
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
            fmt::format("tl.dot multiplies {} by {}, but K must be at least 16", a->ExtentsText(),
                        b->ExtentsText()),
-           "Use a block of at least 16 along K and mask, or write tl.sum(a * b, axis=...).");
+           "Use a block of at least 16 along K and mask, or write tl.sum(a * b, axis=...).", 0, {*a, *b});
   else if ((m > 0 && m < 16) || (n > 0 && n < 16))
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
            fmt::format("tl.dot multiplies {} by {}; Triton up to 3.4 needs at least 16 in every extent",

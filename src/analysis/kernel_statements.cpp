@@ -19,7 +19,8 @@ bool ContainsReturn(const std::vector<PyNode*>& body) {
   return found;
 }
 
-// Parameters that the kernel multiplies, divides, compares or counts to: those are numbers, not addresses.
+// Parameters that the kernel multiplies, divides, compares or uses as a loop bound are numbers, not
+// addresses.
 std::set<std::string_view> NumberParams(const Kernel& kernel) {
   std::set<std::string_view> out;
   const auto take = [&](const PyNode* node) {
@@ -81,7 +82,7 @@ void KernelInterpreter::Run(const Kernel& kernel, const Launch* launch, const Tu
     } else {
       value.kind = Kind::kScalar;
       if (numbers.count(param.name) == 0) value.base = param.name;
-      // The value 1 is specialised into the kernel, so only another constant makes it certainly run-time.
+      // The value 1 is specialised into the kernel, so only other constants are certainly run-time values.
       value.run_time = constant.is_number() && !(constant == Constant::Int(1));
     }
     value.note = std::string(param.name);
@@ -128,7 +129,7 @@ void KernelInterpreter::Statement(const PyNode* node) {
           node->annotation != nullptr && scopes_.Resolve(node->annotation) == "triton.language.constexpr";
       if (is_constexpr && node->target != nullptr && node->target->Is(PyKind::kName)) {
         if (value.Is(Kind::kConstexpr) || value.Is(Kind::kScalar)) {
-          // constexpr(tensor) is accepted and fails wherever a number is needed; keep it run-time then.
+          // constexpr(tensor) is accepted but fails where a number is needed, so it stays a run-time value.
           frame().names[node->target->name] = std::move(value);
         } else {
           frame().names[node->target->name] = KernelValue();
@@ -219,8 +220,7 @@ void KernelInterpreter::Assign(const PyNode* target, KernelValue value, const Py
   if (target == nullptr) return;
   switch (target->kind) {
     case PyKind::kName:
-      // Assignment turns a compile-time number into a run-time one; types, tuples and None stay what they
-      // are.
+      // Assignment turns a compile-time number into a run-time one. Types, tuples and None do not change.
       if (value.Is(Kind::kConstexpr) && value.constant.kind != Constant::Kind::kNone) {
         const bool maybe_not_number =
             !value.constant.known() || value.constant.kind == Constant::Kind::kString;
@@ -294,7 +294,7 @@ void KernelInterpreter::If(const PyNode* node) {
   }
   const Environment before = frame().names;
   steps_left_ -= static_cast<int>(before.size() / 4);
-  // A condition the compiler folds, to a value we do not know, leaves one of the branches out.
+  // If the compiler folds the condition to a value unknown here, one branch is left out.
   const bool maybe_left_out = !test.is_tensor();
   uncertain_ += maybe_left_out ? 1 : 0;
   Block(node->body);
@@ -343,7 +343,7 @@ void KernelInterpreter::MergeBranches(const PyNode* node, const Environment& bef
                fmt::format("Give {} the same shape in both branches.", name));
     }
     if (!same) {
-      // Equal compile-time values stay; anything else that differs is not known any more.
+      // Equal compile-time values stay. Other differing values become unknown.
       const bool equal_constants = value.Is(Kind::kConstexpr) && other->second.Is(Kind::kConstexpr) &&
                                    value.constant.known() && value.constant == other->second.constant;
       if (!equal_constants && value.kind != other->second.kind) otherwise[name] = KernelValue();

@@ -22,7 +22,7 @@ const PyNode* DecoratorCallee(const PyNode* decorator) {
   return decorator->Is(PyKind::kCall) ? decorator->value : decorator;
 }
 
-// The expression a function returns when it has a single return.
+// The returned expression of a function with a single return.
 const PyNode* OnlyReturn(const PyNode* function) {
   const PyNode* found = nullptr;
   int count = 0;
@@ -66,7 +66,7 @@ void Kernels::CollectKernels() {
       if (IsJit(dotted)) jit = decorator;
       if (IsAutotune(dotted) || IsHeuristics(dotted)) {
         tuned = true;
-        // Decorators apply from the bottom up, so one that wraps a kernel has to stand above jit.
+        // Decorators apply from bottom to top, so one that wraps a kernel must be above jit.
         if (jit != nullptr) misdecorated_.push_back(decorator);
       }
     }
@@ -174,7 +174,8 @@ void Kernels::ReadConfigs(Kernel* kernel, const PyNode* expression, int depth) {
   kernel->configs_known = false;
 }
 
-// configs = []; ... configs.append(triton.Config(...)): how often each runs is not known, its keys are.
+// configs = []; ... configs.append(triton.Config(...)): the number of calls is unknown, but the keys are
+// known.
 void Kernels::ReadAppended(Kernel* kernel, const PyNode* list, int depth) {
   const PyNode* scope = scopes_.ScopeOf(list);
   for (const PyNode* call : scopes_.calls()) {
@@ -262,7 +263,7 @@ Kernel* Kernels::Resolve(const PyNode* expression, int depth) const {
     return functions.size() == 1 ? Resolve(OnlyReturn(functions[0]), depth + 1) : nullptr;
   }
   if (bindings == nullptr || bindings->empty()) return nullptr;
-  // The last definition wins; a name that is sometimes something else is not followed.
+  // The last definition wins. A name that sometimes has another value is not followed.
   Kernel* found = nullptr;
   for (const Binding& binding : *bindings) {
     Kernel* kernel =

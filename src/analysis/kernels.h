@@ -1,5 +1,5 @@
 // Triton kernels and their launches: which functions are jitted, what autotuning and heuristics supply, and
-// for each launch which parameter gets which expression.
+// which expression each launch passes for each parameter.
 #pragma once
 
 #include <map>
@@ -37,9 +37,9 @@ struct Kernel {
   const PyNode* heuristics = nullptr;
   std::vector<TuneConfig> configs;
   bool configs_known = true;        // every config was found and its keys are known
-  bool wrapped = false;             // by a decorator that is not Triton's: what a call means is not known
+  bool wrapped = false;             // by an unknown decorator, so the meaning of a call is unknown
   bool configs_pruned = false;      // prune_configs_by may drop some of them
-  std::set<std::string> supplied;   // parameters that configs and heuristics give
+  std::set<std::string> supplied;   // parameters that configs and heuristics set
   bool launched = false;            // by code that runs
   bool is_device_function = false;  // called from another kernel that is launched
 
@@ -64,7 +64,7 @@ struct Launch {
   int surplus_positional = 0;
   bool complete = true;  // no *args or unknown **kwargs hide arguments
   bool runs = false;
-  bool conditional = false;               // only under a condition that the run decides
+  bool conditional = false;               // under a condition that is known only at run time
   std::vector<const PyNode*> host_loops;  // innermost first
 
   const PyNode* Argument(std::string_view param) const;
@@ -76,7 +76,7 @@ class Kernels {
 
   const std::vector<std::unique_ptr<Kernel>>& kernels() const { return kernels_; }
   const std::vector<std::unique_ptr<Launch>>& launches() const { return launches_; }
-  // The kernel an expression stands for: a name, an alias, self.kernel, or null.
+  // The kernel that an expression refers to (a name, an alias, self.kernel), or null.
   Kernel* Resolve(const PyNode* expression, int depth = 0) const;
   Kernel* OfFunction(const PyNode* function) const;
   // Functions with autotune or heuristics but no jit, or with jit in the wrong place.
@@ -103,7 +103,7 @@ class Kernels {
   std::vector<const PyNode*> misdecorated_;
 };
 
-// num_warps, num_stages and the like, which a launch may pass beside the kernel's own parameters.
+// True for num_warps, num_stages and the like, which a launch may pass besides the kernel's parameters.
 bool IsLaunchOption(std::string_view name);
 
 }  // namespace hone

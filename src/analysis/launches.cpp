@@ -1,4 +1,4 @@
-// Launches: where kernels are started, and which parameter gets which expression. See kernels.h.
+// Launches: where kernels are started, and which expression each parameter gets. See kernels.h.
 #include <algorithm>
 
 #include "analysis/kernels.h"
@@ -85,7 +85,7 @@ void Kernels::CollectLaunches() {
   }
 }
 
-// options["X"] = 1, options.update(...): more than the literal that defines it.
+// options["X"] = 1 or options.update(...): the dictionary has more entries than its literal.
 bool Kernels::IsChanged(const PyNode* name) const {
   bool changed = false;
   WalkPython(scopes_.ScopeOf(name), [&](const PyNode* node) {
@@ -99,7 +99,7 @@ bool Kernels::IsChanged(const PyNode* name) const {
   return changed;
 }
 
-// **options where options is a dictionary written out in the file: each entry is an argument.
+// **options with a dictionary literal in the file: each entry is an argument.
 bool Kernels::BindDictionary(const PyNode* expression, Launch* launch, std::set<std::string_view>* bound,
                              int depth) const {
   if (expression == nullptr || depth > 4) return false;

@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// `# hone: allow RULE, RULE` on the line of the finding or alone on the line above it.
+// `# hone: allow RULE, RULE` on the finding's line, or alone on the line above.
 class Allowances {
  public:
   explicit Allowances(const SourceText& source) {
@@ -52,6 +52,15 @@ bool LintReport::has_errors() const {
                      [](const Finding& f) { return f.severity == Severity::kError; });
 }
 
+LintOptions LintOptionsOn(const Json& facts, std::string task_text) {
+  LintOptions options;
+  options.task_text = std::move(task_text);
+  const uint32_t installed = TritonVersionMask(GetString(facts, "triton"));
+  if (installed != 0) options.triton_versions = installed;
+  options.device = FindDevice(GetString(facts, "device_name"));
+  return options;
+}
+
 LintReport LintSource(const std::string& path, const std::string& text, const LintOptions& options) {
   LintReport report;
   report.path = path;
@@ -64,7 +73,7 @@ LintReport LintSource(const std::string& path, const std::string& text, const Li
   std::erase_if(report.findings, [&](const Finding& finding) { return allowances.Covers(finding); });
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.start < b.start; });
-  // The same launch or config can show the same mistake more than once.
+  // One launch or config can show the same mistake several times.
   const auto same = [](const Finding& a, const Finding& b) {
     return a.rule == b.rule && a.start == b.start && a.message == b.message;
   };

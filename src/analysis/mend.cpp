@@ -12,10 +12,10 @@ namespace hone {
 
 namespace {
 
-// Each round mends at least one finding or ends the work. No file needs as many.
+// Each round fixes at least one finding or is the last. No file needs this many.
 constexpr int kMostMendingRounds = 40;
 
-// Messages name lines, which move when a line is added.
+// Messages contain line numbers, which change when a line is added.
 std::string WithoutNumbers(const std::string& text) {
   std::string out;
   for (const char c : text)
@@ -62,7 +62,7 @@ class Mender {
   }
 
  private:
-  // All fixes at once, and where that makes the file worse, the first that does not.
+  // Applies all fixes at once. If that makes the file worse, applies the first one that does not.
   bool Round() {
     std::vector<Finding> wanted;
     for (const Finding& finding : out_.report.findings) {
@@ -88,7 +88,7 @@ class Mender {
     bool hides = false;
     for (const size_t index : taken) hides = hides || HidesOthers(findings[index].rule);
     if (IsWorse(report, hides)) return false;
-    // One change may answer several findings: an import, a parameter that is used twice.
+    // One change may fix several findings, such as an import or a parameter that is used twice.
     std::set<std::string> recorded;
     for (const size_t index : taken)
       if (recorded.insert(EditsKey(findings[index])).second) Record(findings[index]);

@@ -1,6 +1,6 @@
-// Mechanical repair: applies the edits that findings carry, reads the file again, and goes on until no
-// finding can be mended. A fix is kept only if the file still parses and no error is reported that was not
-// there before. Pure: text in, text out, the same for the same text; mending a mended file changes nothing.
+// Mechanical repair: applies the edits of findings, analyses the file again, and repeats until nothing can be
+// fixed. A fix is kept only if the file still parses and no new error is reported. It is a pure,
+// deterministic function of the text, and repairing a repaired file changes nothing.
 #pragma once
 
 #include <string>
@@ -12,22 +12,22 @@ namespace hone {
 
 struct AppliedFix {
   std::string rule;
-  uint32_t line = 0;   // in the text before this fix
-  std::string before;  // the lines that it took away, and
-  std::string after;   // those it put there
+  uint32_t line = 0;   // line in the text before this fix
+  std::string before;  // the lines that it removed
+  std::string after;   // the lines that it inserted
 };
 
 struct MendedSource {
   std::string text;
-  std::vector<AppliedFix> fixes;  // in the order they were made
-  LintReport report;              // of the mended text
+  std::vector<AppliedFix> fixes;  // in the order of application
+  LintReport report;              // for the repaired text
 
   bool changed() const { return !fixes.empty(); }
 };
 
 MendedSource MendSource(const std::string& path, const std::string& text, const LintOptions& options = {});
 
-// rule, line, before, after.
+// The JSON has rule, line, before and after.
 OrderedJson ToJson(const std::vector<AppliedFix>& fixes);
 
 }  // namespace hone

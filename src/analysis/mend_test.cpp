@@ -1,5 +1,5 @@
-// One row per fix: a line of a candidate before and after, and a twin that looks alike and has no single
-// right answer. The corpus is mended in tests/golden/lint_golden_test.cpp.
+// One row per fix: a candidate's line before and after, and a similar case without a single right answer.
+// tests/golden/lint_golden_test.cpp repairs the corpus.
 #include "analysis/mend.h"
 
 #include <gmock/gmock.h>
@@ -16,11 +16,11 @@ using testing::Not;
 
 struct Case {
   const char* name;
-  const char* globals;  // before the kernel
+  const char* globals;  // code before the kernel
   const char* params;   // of the kernel, after x, y, n
-  const char* body;     // of the kernel, where v is what was loaded; it sets r
+  const char* body;     // of the kernel, where v is the loaded value; it sets r
   const char* launch;   // arguments after x, y, n
-  const char* after;    // what the mended file holds; "" when it must stay as it is
+  const char* after;    // text that the repaired file must contain; "" if it must not change
 };
 
 std::string FileOf(const Case& one) {
@@ -51,7 +51,7 @@ TEST_P(Fix, MendsTheOneAndLeavesTheOther) {
   ASSERT_FALSE(mended.fixes.empty());
   EXPECT_NE(mended.fixes[0].before, mended.fixes[0].after);
   EXPECT_EQ(MendSource("case.py", mended.text).text, mended.text);
-  // Windows line endings stay what they are.
+  // Windows line endings are kept.
   const MendedSource crlf = MendSource("case.py", ReplaceAll(before, "\n", "\r\n"));
   EXPECT_EQ(crlf.text, ReplaceAll(mended.text, "\n", "\r\n"));
 }
@@ -121,7 +121,7 @@ TEST(Mend, ANameThatStandsForItselfEnds) {
 }
 
 TEST(Mend, AddsTheImportThatTheFindingAdvises) {
-  // What one of two lists used to have alone is here from both sides.
+  // Both tables now have the names that only one of them used to have.
   for (const char* name : {"tl", "np", "F", "itertools", "Callable", "load_inline", "lru_cache", "partial",
                            "dataclass", "Tensor", "Parameter", "libdevice", "warnings"}) {
     SCOPED_TRACE(name);
@@ -185,7 +185,7 @@ TEST(Mend, TakesWeightsOverByNameWhereShapesLeaveOneWay) {
   EXPECT_THAT(mended.text, HasSubstr("own[\"bias\"].copy_(state_dict[\"fc.bias\"])"));
   EXPECT_TRUE(mended.report.findings.empty());
   EXPECT_EQ(MendSource("case.py", file).text, file) << "without the task nothing is known";
-  // Two parameters of one shape could be either way round.
+  // Two parameters of equal shape could be swapped, so neither order is certain.
   options.task_text =
       ReplaceAll(options.task_text, "self.fc = nn.Linear(a, b)",
                  "self.p = nn.Parameter(torch.zeros(a)); self.q = nn.Parameter(torch.zeros(a))");

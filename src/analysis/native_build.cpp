@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxDepth = 4;
 
-// The strings of an expression, through names that are bound to lists or strings.
+// The strings of an expression, also through names bound to lists or strings.
 void CollectStrings(const Scopes& scopes, const PyNode* expression, int depth,
                     std::vector<std::string>* out) {
   if (expression == nullptr || depth > kMaxDepth) return;
@@ -31,7 +31,7 @@ bool StartsProcess(const std::string& dotted) {
          dotted == "subprocess.check_output" || dotted == "subprocess.call" || dotted == "subprocess.Popen";
 }
 
-// A command is a compiler's when it is a list (no shell) that names an output and a kind of code to make.
+// A list (no shell) that names an output and a kind of code to make is a compiler command.
 bool IsCompilerCommand(const Scopes& scopes, const PyNode* call) {
   const PyNode* shell = call->Keyword("shell");
   if (call->args.empty() || (shell != nullptr && !shell->Is(PyKind::kFalse))) return false;

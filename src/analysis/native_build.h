@@ -1,6 +1,6 @@
-// How a candidate gets native code of its own without Triton: C++ or CUDA source in a string, compiled by a
-// compiler process, by NVRTC or by torch's extension loader, and called through ctypes or a module. Checks
-// use it to tell such a build from a process or a library that has nothing to do with the kernel.
+// How a candidate builds its own native code without Triton: C++ or CUDA source in a string, compiled by a
+// compiler process, NVRTC or torch's extension loader, and called through ctypes or a module. Checks use it
+// to distinguish such a build from unrelated processes and libraries.
 #pragma once
 
 #include <set>
@@ -14,10 +14,10 @@ namespace hone {
 struct NativeBuild {
   bool has_source = false;           // a string holds C++ or CUDA
   bool uses_nvrtc = false;           // calls nvrtcCompileProgram
-  bool uses_loader = false;          // calls load_inline and its like
-  std::set<const PyNode*> compiles;  // calls that start a compiler and nothing else
+  bool uses_loader = false;          // calls load_inline or a similar function
+  std::set<const PyNode*> compiles;  // calls that only start a compiler
 
-  // The file compiles the source that it carries.
+  // The file compiles its own source.
   bool builds() const { return has_source && (uses_nvrtc || uses_loader || !compiles.empty()); }
 };
 

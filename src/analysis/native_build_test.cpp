@@ -1,4 +1,4 @@
-// A candidate that compiles and loads its own source is not suspicious; the same calls for anything else are.
+// A candidate may compile and load its own source. The same calls for other purposes are reported.
 #include "analysis/native_build.h"
 
 #include <gtest/gtest.h>

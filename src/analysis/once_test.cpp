@@ -1,4 +1,4 @@
-// Waits and allocations of a lazy initialisation are not paid in every call.
+// Waits and allocations in a lazy initialisation do not count for every call.
 #include "analysis/once.h"
 
 #include <gtest/gtest.h>

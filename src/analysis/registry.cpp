@@ -1,4 +1,4 @@
-// The list of checks, in the order they run and are shown by `hone lint --rules`.
+// The list of checks, in the order in which they run and `hone lint --rules` prints them.
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
 #include "base/embedded.h"

@@ -1,4 +1,4 @@
-// Reports: JSON for programs, SARIF 2.1.0 for editors and code hosts, text for people.
+// Reports: JSON for programs, SARIF 2.1.0 for editors and code hosts, text for users.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -68,7 +68,7 @@ std::string ToText(const LintReport& report, const std::string& source_text, boo
                        finding.rule);
     const std::string line = SafeForTerminal(source.Line(finding.line));
     if (!Trim(line).empty() && line.size() < 300) {
-      // Tabs before the caret are kept, so that it lands under the right character.
+      // Keeps tabs before the caret, so that it is under the right character.
       std::string indent;
       uint32_t column = 1;
       for (size_t i = 0; i < line.size() && column < finding.column; ++i) {

@@ -8,7 +8,7 @@ namespace hone {
 
 namespace {
 
-// Parameters, decorators and the return annotation belong to the scope around a function.
+// Parameters, decorators and the return annotation belong to the enclosing scope of a function.
 bool IsOutsideBody(const PyNode* function, const PyNode* child) {
   return child->Is(PyKind::kParam) || child == function->value ||
          std::find(function->decorators.begin(), function->decorators.end(), child) !=
@@ -93,7 +93,7 @@ void Scopes::Collect(const PyNode* node, const PyNode* scope) {
     case PyKind::kClass:
       names_[scope][node->name].push_back({node, nullptr});
       classes_.push_back(node);
-      // Names bound in a class body are looked up as if they were in the scope around it: lenient.
+      // Names of a class body are looked up as if they were in the enclosing scope, which is lenient.
       break;
     case PyKind::kAssign:
       for (const PyNode* target : node->args) BindTarget(target, node->value, node, scope);
@@ -124,7 +124,7 @@ void Scopes::Collect(const PyNode* node, const PyNode* scope) {
       }
       return;
     case PyKind::kOtherStmt:
-      // Patterns of `match` bind names that this tree does not tell apart from uses.
+      // This tree does not distinguish names that a `match` pattern binds from uses.
       WalkPython(node, [&](const PyNode* part) {
         if (part->Is(PyKind::kName)) names_[scope][part->name].push_back({node, nullptr});
         return true;
@@ -172,7 +172,7 @@ const std::vector<Binding>* Scopes::Find(std::string_view name, const PyNode* at
 
 std::string Scopes::Resolve(const PyNode* expression) const {
   std::string dotted = DottedName(expression);
-  // A few steps are enough for `tl = triton.language` and the like; more would be a cycle.
+  // A few steps suffice for `tl = triton.language` and the like. More would be a cycle.
   for (int step = 0; step < 4 && !dotted.empty(); ++step) {
     const size_t dot = dotted.find('.');
     const std::string first = dotted.substr(0, dot);
@@ -262,7 +262,7 @@ bool IsAfterEnd(const std::vector<PyNode*>& block, const PyNode* statement) {
   return false;
 }
 
-// Methods that PyTorch or the judge calls although the file does not.
+// Methods that PyTorch or the judge calls even if the file does not.
 bool RunsUnnamed(const PyNode* method) {
   return StartsWith(method->name, "__") || method->name == "forward" || method->name == "load_reference" ||
          method->name == "setup_context";
@@ -319,8 +319,8 @@ std::set<const PyNode*> Scopes::FindReachable(bool with_guarded) const {
     WalkPython(root, [&](const PyNode* node) {
       if (node == root) return true;
       if (node->Is(PyKind::kFunction) || node->Is(PyKind::kClass)) {
-        // Methods of a class in use may all be called; a nested function only when named. Those that nothing
-        // names are not certain to be: `backward` of an autograd.Function never runs in inference.
+        // All methods of a used class may be called, a nested function only if it is named. Methods that
+        // nothing names may never run: `backward` of an autograd.Function does not run in inference.
         if (is_class && node->parent == root && (with_guarded || RunsUnnamed(node))) reach(node);
         for (const PyNode* decorator : node->decorators) {
           WalkPython(decorator, [&](const PyNode* part) {

@@ -1,5 +1,6 @@
-// Names of one Python file: what each scope binds, what an imported name stands for, and which code a run
-// of ModelNew can reach. Flow-insensitive on purpose: a name bound anywhere in a scope counts as bound there.
+// Names of one Python file: what each scope binds, what an imported name refers to, and which code a run of
+// ModelNew can reach. It is flow-insensitive by design: a name bound anywhere in a scope counts as bound
+// there.
 #pragma once
 
 #include <map>
@@ -14,8 +15,8 @@
 namespace hone {
 
 struct Binding {
-  const PyNode* node = nullptr;   // the statement, parameter, definition or import alias that binds
-  const PyNode* value = nullptr;  // the expression, when the name gets exactly that; null otherwise
+  const PyNode* node = nullptr;   // the binding statement, parameter, definition or import alias
+  const PyNode* value = nullptr;  // the expression, if the name gets exactly its value; else null
 };
 
 using ScopeNames = std::unordered_map<std::string_view, std::vector<Binding>>;
@@ -25,15 +26,15 @@ class Scopes {
   explicit Scopes(const PyTree& tree);
 
   const PyNode* module() const { return module_; }
-  // The innermost function, lambda or module around the node (a definition's own name is outside itself).
+  // The innermost function, lambda or module around the node. A definition's own name is outside it.
   const PyNode* ScopeOf(const PyNode* node) const;
   const ScopeNames& NamesIn(const PyNode* scope) const;
-  // The bindings that a use of `name` at `at` sees; empty when there are none. `scope` gets where.
+  // The bindings that a use of `name` at `at` sees; empty if there are none. `scope` gets their scope.
   const std::vector<Binding>* Find(std::string_view name, const PyNode* at,
                                    const PyNode** scope = nullptr) const;
 
-  // "triton.language.arange" for `tl.arange`; "" when the expression is not a chain of names. Names that no
-  // import explains stay as they are written.
+  // Returns "triton.language.arange" for `tl.arange`, and "" if the expression is not a chain of names. Names
+  // without an import are returned as written.
   std::string Resolve(const PyNode* expression) const;
   bool has_star_import() const { return star_import_; }
 
@@ -46,10 +47,10 @@ class Scopes {
   const std::vector<const PyNode*>& functions() const { return functions_; }
   const std::vector<const PyNode*>& calls() const { return calls_; }
 
-  // Whether running the file's ModelNew (or, without one, anything in it) can reach the node, not counting
-  // code whose failure a surrounding `try` swallows.
+  // Whether running the file's ModelNew (or, without one, any of its code) can reach the node. Code whose
+  // failure a surrounding `try` catches does not count.
   bool Runs(const PyNode* node) const;
-  // The same, counting guarded code too: a launch in a `try` with a fallback may well run.
+  // The same, but guarded code counts: a launch in a `try` with a fallback may run.
   bool MayRun(const PyNode* node) const;
 
  private:
@@ -69,11 +70,11 @@ class Scopes {
   bool star_import_ = false;
 };
 
-// Whether a `try` around the node catches what goes wrong there and carries on.
+// Whether a `try` around the node catches its failures and continues.
 bool IsGuarded(const PyNode* node);
-// After a `return` or `raise` in the same block, or under `if __name__ == "__main__"`.
+// True after a `return` or `raise` in the same block, or under `if __name__ == "__main__"`.
 bool IsDead(const PyNode* node);
-// Under an `if` of its function whose outcome the text does not show.
+// True under an `if` of its function with an unknown condition.
 bool IsConditional(const PyNode* node);
 
 }  // namespace hone

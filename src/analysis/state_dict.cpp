@@ -89,7 +89,7 @@ class Arguments {
     const Constant value = Value(index, keyword, fallback == kAny ? Constant() : Constant::Int(fallback));
     return value.is_int() && value.integer >= 0 ? value.integer : kAny;
   }
-  // A flag that is not known makes the names unknown.
+  // An unknown flag makes the names unknown.
   bool Flag(size_t index, std::string_view keyword, bool fallback, bool* known) const {
     const Constant value = Value(index, keyword, Constant::Bool(fallback));
     *known = *known && value.known();
@@ -140,7 +140,7 @@ class Reader {
     out_->entries.push_back(std::move(entry));
   }
 
-  // Adds the entries of one module; false when its names cannot be told.
+  // Adds the entries of one module. Returns false if its names are unknown.
   bool Expand(const std::string& module, const Arguments& arguments) {
     bool known = true;
     if (module == "Parameter") {
@@ -217,8 +217,8 @@ class Reader {
     const auto rank = static_cast<size_t>(module[module.size() - 2] - '0');
     const int64_t in = arguments.Number(0, "in_channels");
     const int64_t out = arguments.Number(1, "out_channels");
-    // The transposed ones have output_padding where the others have dilation, and the rest in the same
-    // places.
+    // Transposed convolutions have output_padding where the others have dilation. The other positions are
+    // equal.
     const int64_t groups = arguments.Number(6, "groups", 1);
     const auto per_group = [&](int64_t channels) {
       return channels < 0 || groups <= 0 ? kAny : channels / groups;
@@ -234,7 +234,7 @@ class Reader {
     const int64_t gates = module == "GRU" ? 3 : module == "LSTM" ? 4 : 1;
     const int64_t hidden = arguments.Number(1, "hidden_size");
     const int64_t layers = arguments.Number(2, "num_layers", 1);
-    // RNN takes the nonlinearity before bias.
+    // For RNN, the nonlinearity comes before bias.
     const size_t bias_at = module == "RNN" ? 4 : 3;
     const bool bias = arguments.Flag(bias_at, "bias", true, known);
     const bool both = arguments.Flag(bias_at + 3, "bidirectional", false, known);
@@ -292,7 +292,7 @@ StateDict ReadStateDict(const PythonUnit& unit, std::string_view class_name) {
   const Lineage lineage = LineageOf(*unit.scopes, model);
   out.complete = lineage.complete;
   for (const PyNode* owner : lineage.classes) {
-    StateDict nearer = out;  // an attribute of a derived class replaces that of its base
+    StateDict nearer = out;  // an attribute of a derived class replaces its base's
     WalkPython(owner, [&](const PyNode* node) {
       if (!node->Is(PyKind::kAssign) || node->args.size() != 1 || node->value == nullptr ||
           !node->value->Is(PyKind::kCall))

@@ -1,5 +1,5 @@
-// What a module's state_dict holds, as far as its constructor and those of its bases say: names, and shapes
-// where the numbers are known. Used to decide whether a candidate can take the reference's weights.
+// The entries of a module's state_dict, as far as its constructor and its bases' show them: names, and shapes
+// if the numbers are known. Used to decide whether a candidate can load the reference's weights.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace hone {
 struct StateEntry {
   std::string name;              // "fc.weight"
   std::string_view attribute;    // "fc"
-  std::vector<int64_t> shape;    // -1 where not known
-  bool shape_known = false;      // the rank at least
+  std::vector<int64_t> shape;    // -1 for an unknown extent
+  bool shape_known = false;      // at least the rank is known
   const PyNode* node = nullptr;  // the assignment
 };
 
 struct StateDict {
   std::vector<StateEntry> entries;
-  // Attributes that hold a module whose parameter names are not known: a Sequential, a class of the file.
+  // Attributes that hold a module with unknown parameter names: a Sequential, or a class of the file.
   std::vector<std::pair<std::string_view, const PyNode*>> opaque;
 
-  // Whether every base class is known. If not, there may be more than is listed.
+  // Whether every base class is known. If not, there may be more entries.
   bool complete = true;
 
   bool Has(std::string_view attribute) const;
@@ -31,7 +31,7 @@ struct StateDict {
 };
 
 StateDict ReadStateDict(const PythonUnit& unit, std::string_view class_name);
-// [64, 32], with ? for what is not known.
+// "[64, 32]", with ? for unknown extents.
 std::string ExtentsText(const std::vector<int64_t>& shape);
 
 }  // namespace hone

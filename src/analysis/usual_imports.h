@@ -1,12 +1,12 @@
-// The one table of names that Python files import in one way: the check that misses a name advises the line,
-// and the fix adds it.
+// The table of names that Python files import in one usual way. The check that finds a missing name suggests
+// the line, and the fix adds it.
 #pragma once
 
 #include <string_view>
 
 namespace hone {
 
-// "import triton.language as tl" for "tl"; empty for a name that may come from several places.
+// Returns "import triton.language as tl" for "tl". Empty for a name that may come from several modules.
 std::string_view UsualImport(std::string_view name);
 
 }  // namespace hone

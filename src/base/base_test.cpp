@@ -136,7 +136,7 @@ TEST(Json, MovesAPartOfItselfIntoItself) {
   value = std::move(value.at("a"));
   EXPECT_EQ(DumpJson(value), R"({"b":[1,2]})");
   const Json taken = std::move(value);
-  EXPECT_TRUE(value.is_null());  // NOLINT(bugprone-use-after-move): what it is afterwards is the claim
+  EXPECT_TRUE(value.is_null());  // NOLINT(bugprone-use-after-move): the test checks the value after a move
 }
 
 TEST(Json, ReadersFallBackInsteadOfThrowing) {
@@ -180,7 +180,7 @@ TEST(Files, WhatAKilledWriterLeftUnfinishedCanBeRemoved) {
     const rlimit none{0, 0};
     const rlimit most{10, 10};
     setrlimit(RLIMIT_CORE, &none);
-    setrlimit(RLIMIT_FSIZE, &most);  // the write that goes beyond it kills the process
+    setrlimit(RLIMIT_FSIZE, &most);  // a write beyond this limit kills the process
     signal(SIGXFSZ, SIG_DFL);
     (void)WriteFileAtomic(folder.path() / "code.py", std::string(100, 'x')).ok();
     _exit(0);

@@ -1,4 +1,4 @@
-// The host's clock: the only clock a verdict may rest on.
+// The host's clock. Verdicts rest on no other clock.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace hone {
 
-// CLOCK_MONOTONIC_RAW in nanoseconds: not slewed while a measurement runs.
+// CLOCK_MONOTONIC_RAW in nanoseconds. Time adjustments do not slew it during a measurement.
 int64_t NowNs();
-// Seconds since the epoch, and "2026-01-31T23:59:59Z".
+// Seconds since the epoch, and the same as "2026-01-31T23:59:59Z".
 int64_t UnixSeconds();
 std::string UtcTimestamp();
 std::string UtcTimestamp(int64_t unix_seconds);
@@ -29,7 +29,7 @@ class Deadline {
   static Deadline Never();
   bool passed() const;
   double seconds_left() const;
-  // For poll(2): -1 means for ever; rounds up, so that a wait never ends before the deadline.
+  // The timeout for poll(2). -1 means no limit. Rounds up, so that a wait never ends before the deadline.
   int poll_ms() const;
 
  private:

@@ -12,9 +12,9 @@ namespace {
 
 using LineList = std::vector<std::string>;
 
-// Appends the script from before[begin_a, end_a) to after[begin_b, end_b). Myers, "An O(ND) difference
-// algorithm": for each number of edits the furthest point on every diagonal; the way back through what was
-// kept is the script.
+// Appends the edit script from before[begin_a, end_a) to after[begin_b, end_b). Myers, "An O(ND) difference
+// algorithm": finds the furthest point on every diagonal for each number of edits, then walks back through
+// the stored points.
 void Script(const LineList& before, const LineList& after, int begin_a, int end_a, int begin_b, int end_b,
             int most_edits, std::vector<DiffLine>* out) {
   const int n = end_a - begin_a;
@@ -79,7 +79,7 @@ void Script(const LineList& before, const LineList& after, int begin_a, int end_
   out->insert(out->end(), backwards.rbegin(), backwards.rend());
 }
 
-// As `diff` writes ranges: "12,3", or "12" for one line, or "11,0" for none after line 11.
+// Prints a range as `diff` does: "12,3", "12" for one line, "11,0" for no line after line 11.
 std::string Range(int first, int count) {
   if (count == 1) return fmt::format("{}", first);
   return fmt::format("{},{}", count == 0 ? first - 1 : first, count);
@@ -120,7 +120,7 @@ UnifiedDiff MakeUnifiedDiff(std::string_view before, std::string_view after, std
     const int begin = std::max(at, first - context);
     line_a += begin - at;
     line_b += begin - at;
-    // The hunk goes on while the next change is within two contexts.
+    // The hunk continues while the next change is at most two contexts away.
     int end = first;
     int same = 0;
     for (int i = first; i < count && same <= 2 * context; ++i) {

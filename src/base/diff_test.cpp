@@ -23,7 +23,7 @@ int Edits(const std::vector<DiffLine>& lines) {
   return count;
 }
 
-// Length of the longest common subsequence, the slow and certain way.
+// Computes the length of the longest common subsequence by simple dynamic programming.
 int Common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::vector<std::vector<int>> table(a.size() + 1, std::vector<int>(b.size() + 1, 0));
   for (size_t i = a.size(); i-- > 0;)

@@ -1,5 +1,5 @@
-// Files that travel inside the binary (the worker, templates, prompts), so that `hone` can be copied alone
-// to another machine. cmake/embed.cmake writes one table per target that carries files.
+// Files embedded in the binary (the worker, templates, prompts), so that `hone` can be copied alone to
+// another machine. cmake/embed.cmake writes one table for each target that has such files.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 namespace hone {
 
 struct EmbeddedFile {
-  std::string name;  // relative to the embedded root, "hone_worker.py"
+  std::string name;  // relative to the embedded root, such as "hone_worker.py"
   std::string_view content;
 };
 

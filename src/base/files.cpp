@@ -32,7 +32,7 @@ Result<std::string> ReadFile(const fs::path& path, size_t max_bytes) {
   if (S_ISDIR(info.st_mode)) return Error{ErrorKind::kInvalid, path.string() + " is a folder, not a file"};
   if (!S_ISREG(info.st_mode)) return Error{ErrorKind::kInvalid, path.string() + " is not a regular file"};
   std::string content;
-  // Files under /proc say they are empty, so the size is only a hint.
+  // Files under /proc report size 0, so the size is only a hint.
   content.reserve(static_cast<size_t>(info.st_size) < max_bytes ? static_cast<size_t>(info.st_size) : 0);
   char buffer[65536];
   while (true) {

@@ -1,5 +1,5 @@
-// Files and folders: reading with a limit, writing so that a reader never sees half a file, private
-// temporary folders that vanish with their owner, and the places where Hone keeps things.
+// Files and folders: reading with a size limit, atomic writing, private temporary folders that their owner
+// removes, and the places where Hone stores data.
 #pragma once
 
 #include <filesystem>
@@ -12,15 +12,16 @@ namespace hone {
 
 namespace fs = std::filesystem;
 
-// At most `max_bytes`; a larger file, a folder or a device is an error that says so.
+// Reads at most `max_bytes`. A larger file or a folder is an error.
 Result<std::string> ReadFile(const fs::path& path, size_t max_bytes = 64u << 20);
-// Writes beside the target and renames: the old content or the new one, never a mixture.
+// Writes a temporary file beside the target and renames it. Readers see the old or the new content, never a
+// mixture.
 Status WriteFileAtomic(const fs::path& path, std::string_view content, unsigned mode = 0644);
 Status MakeFolders(const fs::path& path, unsigned mode = 0755);
-// For caches: what cannot be kept only has to be made again, so nothing is said.
+// Writes a cache entry. Ignores failures, because the entry can be computed again.
 void KeepInCache(const fs::path& path, std::string_view content);
 
-// A new folder of mode 0700, usually under the system's temporary folder, removed by the destructor.
+// A new folder with mode 0700, usually in the system's temporary folder. The destructor removes it.
 class TempFolder {
  public:
   static Result<TempFolder> Make(const std::string& prefix);
@@ -36,14 +37,14 @@ class TempFolder {
   fs::path path_;
 };
 
-// $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone. Safe to delete at any time.
+// $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone. Users may delete it at any time.
 fs::path CacheFolder();
 // $HONE_DATA, else $XDG_DATA_HOME/hone, else ~/.local/share/hone. Holds the store and Hone's own Python.
 fs::path DataFolder();
 fs::path HomeFolder();
-// The running program's own file.
+// Path of the running program.
 fs::path OwnExecutable();
-// The first executable of that name on $PATH, or empty.
+// Returns the first executable with this name on $PATH, or an empty path.
 fs::path FindProgram(const std::string& name);
 
 }  // namespace hone

@@ -1,8 +1,7 @@
 // The fmt library itself, compiled once.
 //
-// Debian ships fmt as headers and a shared library; Hone links statically. fmt's header-only mode would
-// compile the library again in every file, so this file does it for all of them: it is what fmt's own
-// format.cc does.
+// Debian ships fmt as headers and a shared library, but Hone links statically. fmt's header-only mode would
+// compile the library again in every file. This file compiles it once, as fmt's own format.cc does.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

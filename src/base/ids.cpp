@@ -12,7 +12,8 @@ namespace hone {
 namespace {
 
 void FillRandom(void* data, size_t size) {
-  // Up to 256 bytes getrandom never blocks half-way; without it there are no secrets and no judge.
+  // getrandom never returns fewer bytes for up to 256. Aborts without random bytes: the judge needs secret
+  // seeds.
   if (getrandom(data, size, 0) != static_cast<ssize_t>(size)) std::abort();
 }
 
@@ -43,7 +44,7 @@ std::string Sha256(std::string_view content) {
 }
 
 uint64_t Random::Next() {
-  // splitmix64: one multiply-xor chain, full period, good enough to pick indices.
+  // splitmix64: a multiply-xor chain with full period, good enough to choose indices.
   uint64_t z = (state_ += 0x9E3779B97F4A7C15ull);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;

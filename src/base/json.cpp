@@ -11,7 +11,7 @@ namespace hone {
 
 namespace {
 
-// Deep nesting is never ours, and copying or printing it would recurse as deep.
+// Hone writes no JSON this deep. Copying and printing recurse, so deep input could exhaust the stack.
 constexpr int kMaxNesting = 200;
 
 [[noreturn]] void ThrowKind(const char* wanted) {
@@ -40,7 +40,7 @@ BasicJson<kOrder>& BasicJson<kOrder>::operator=(const BasicJson& other) = defaul
 template <JsonOrder kOrder>
 BasicJson<kOrder>::~BasicJson() = default;
 
-// What was moved from is null, not a string or list without content.
+// A moved-from value is null, not an empty string or list.
 template <JsonOrder kOrder>
 BasicJson<kOrder>::BasicJson(BasicJson&& other) noexcept
     : kind_(std::exchange(other.kind_, Kind::kNull)),
@@ -51,7 +51,7 @@ BasicJson<kOrder>::BasicJson(BasicJson&& other) noexcept
 
 template <JsonOrder kOrder>
 BasicJson<kOrder>& BasicJson<kOrder>::operator=(BasicJson&& other) noexcept {
-  // `other` may be a part of this value, so it is taken out before anything of this value goes.
+  // `other` may be a part of this value, so it is moved out before this value is released.
   BasicJson taken(std::move(other));
   kind_ = taken.kind_;
   integer_ = taken.integer_;
@@ -222,7 +222,8 @@ template <JsonOrder kOrder>
 bool BasicJson<kOrder>::Equals(const BasicJson& other) const {
   if (is_number() && other.is_number()) {
     if (kind_ == other.kind_ && kind_ != Kind::kDouble) return integer_ == other.integer_;
-    if (is_number_integer() && other.is_number_integer())  // one signed, one not: equal bits, no sign
+    if (is_number_integer() &&
+        other.is_number_integer())  // one is signed, one is not: equal if the bits agree and no sign is set
       return integer_ == other.integer_ && integer_ >= 0;
     return get<double>() == other.get<double>();
   }
@@ -249,7 +250,7 @@ HONE_JSON_GET(std::vector<std::string>)
 template void Json::CopyFrom(const OrderedJson&);
 template void OrderedJson::CopyFrom(const Json&);
 
-// Builds a Json from what nlohmann's parser reports. Stops at the first mistake and at deep nesting.
+// Builds a Json from the events of nlohmann's parser. Stops at the first mistake and at deep nesting.
 class JsonReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Add(Json()); }
@@ -296,12 +297,12 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   Json result_;
-  std::vector<Json> open_;         // the lists around the place being read
-  std::vector<std::string> keys_;  // beside open_: the member being read
+  std::vector<Json> open_;         // the arrays and objects around the current position
+  std::vector<std::string> keys_;  // parallel to open_: the member that is being read
   bool too_deep_ = false;
 };
 
-// The value as nlohmann's own, which prints it.
+// Converts the value to nlohmann's type, which prints it.
 struct JsonPrinter {
   template <JsonOrder kOrder>
   static nlohmann::ordered_json Convert(const BasicJson<kOrder>& value) {
@@ -326,7 +327,7 @@ struct JsonPrinter {
       }
       case Kind::kObject: {
         nlohmann::ordered_json::object_t members;
-        // Keys are known to differ: past ordered_map's own search for a twin.
+        // Keys are unique already, so this skips ordered_map's search for a duplicate.
         auto& list = static_cast<nlohmann::ordered_json::object_t::Container&>(members);
         list.reserve(value.size());
         for (const auto& [key, member] : value.items()) list.emplace_back(key, Convert(member));

@@ -1,9 +1,9 @@
 // A JSON value, its parser and its printer.
 //
-// The value is Hone's own, because nearly every file handles one and nlohmann's header costs three seconds
-// of compiler time each time it is read; json.cpp alone includes it, to parse and to print. Reading is
-// forgiving: ParseJson returns a Result, and GetString and its siblings return a fallback for a missing or
-// mistyped member. at() and get<T>() are for values this program wrote itself, and throw when they are wrong.
+// The value is Hone's own type, because nearly every file uses one and nlohmann's header takes the compiler
+// three seconds. Only json.cpp includes that header, to parse and to print. Reading is lenient: ParseJson
+// returns a Result, and GetString and its siblings return a fallback for a missing or mistyped member. at()
+// and get<T>() are for values that Hone wrote itself; they throw if the value is wrong.
 #pragma once
 
 #include <concepts>
@@ -41,7 +41,7 @@ class BasicJson {
   BasicJson(std::string value);
   BasicJson(std::string_view value);
   BasicJson(const char* value);
-  // A list of pairs whose first half is a string is an object, any other list an array.
+  // A list of pairs that all start with a string becomes an object. Any other list becomes an array.
   BasicJson(std::initializer_list<BasicJson> values);
   template <class T>
   BasicJson(const std::vector<T>& values) : BasicJson(array()) {
@@ -55,7 +55,7 @@ class BasicJson {
   BasicJson(const std::map<std::string, T, Less>& members) : BasicJson(object()) {
     for (const auto& [key, value] : members) (*this)[key] = BasicJson(value);
   }
-  // The same value with its members in the other order.
+  // Returns the same value with its members in the other order.
   template <JsonOrder kOther>
   requires(kOther != kOrder) BasicJson(const BasicJson<kOther>& other) { CopyFrom(other); }
   BasicJson(const BasicJson& other);
@@ -77,16 +77,16 @@ class BasicJson {
   bool is_array() const { return kind_ == Kind::kArray; }
   bool is_object() const { return kind_ == Kind::kObject; }
 
-  // bool, int, int64_t, size_t, double, std::string or a vector of the last two; throws std::logic_error for
-  // a value of another kind.
+  // T is bool, int, int64_t, size_t, double, std::string, or a vector of the last two. Throws
+  // std::logic_error if the value has another kind.
   template <class T>
   T get() const;
-  // The string itself, without a copy; throws std::logic_error when this is none.
+  // Returns the string without a copy. Throws std::logic_error if the value is no string.
   const std::string& str() const;
 
-  size_t size() const;  // 0 for null, 1 for anything that is no array and no object
+  size_t size() const;  // 0 for null, 1 for a number, bool or string
   bool empty() const { return size() == 0; }
-  // Elements of an array, values of an object.
+  // Iterates over the elements of an array or the values of an object.
   iterator begin() { return values_.data(); }
   iterator end() { return values_.data() + values_.size(); }
   const_iterator begin() const { return values_.data(); }
@@ -96,7 +96,7 @@ class BasicJson {
   const BasicJson& front() const { return values_.front(); }
   const BasicJson& back() const { return values_.back(); }
 
-  // Arrays. Null becomes an array when something is added to it.
+  // For arrays. Adding an element to null makes it an array.
   void push_back(BasicJson value);
   template <std::integral T>
   BasicJson& operator[](T index) {
@@ -115,7 +115,7 @@ class BasicJson {
     return const_cast<BasicJson*>(this)->Element(static_cast<size_t>(index));
   }
 
-  // Objects. Null becomes an object when a member is named.
+  // For objects. Naming a member of null makes it an object.
   BasicJson& operator[](std::string_view key);
   const BasicJson& operator[](std::string_view key) const { return at(key); }
   BasicJson& operator[](const char* key) { return (*this)[std::string_view(key)]; }
@@ -128,14 +128,14 @@ class BasicJson {
   iterator find(std::string_view key);
   const_iterator find(std::string_view key) const;
   void erase(std::string_view key);
-  void update(const BasicJson& other);  // members of `other` are added or replaced
+  void update(const BasicJson& other);  // adds or replaces the members of `other`
   const std::vector<std::string>& keys() const { return keys_; }
 
   struct Member {
     const std::string& key;
     const BasicJson& value;
   };
-  // for (const auto& [key, value] : json.items()); nothing for a value that is no object.
+  // Usage: for (const auto& [key, value] : json.items()). Yields nothing if the value is no object.
   class Members {
    public:
     explicit Members(const BasicJson& json) : json_(json) {}
@@ -157,7 +157,7 @@ class BasicJson {
   };
   Members items() const { return Members(*this); }
 
-  // Numbers are compared by value (1 == 1.0); objects of sorted members do not depend on the order of adding.
+  // Numbers compare by value (1 == 1.0). Objects with sorted members compare equal in any insertion order.
   friend bool operator==(const BasicJson& a, const BasicJson& b) { return a.Equals(b); }
 
  private:
@@ -170,24 +170,24 @@ class BasicJson {
   template <JsonOrder kOther>
   void CopyFrom(const BasicJson<kOther>& other);
   BasicJson& Element(size_t index);
-  size_t Position(std::string_view key) const;  // keys_.size() when it is not there
+  size_t Position(std::string_view key) const;  // keys_.size() if the key is missing
   bool Equals(const BasicJson& other) const;
 
   Kind kind_ = Kind::kNull;
   union {
-    int64_t integer_;  // also bool and, as its bits, uint64_t
+    int64_t integer_;  // also holds bool and the bits of uint64_t
     double number_;
   };
   std::string text_;
-  std::vector<BasicJson> values_;  // elements of an array, values of an object
-  std::vector<std::string> keys_;  // of an object, beside values_
+  std::vector<BasicJson> values_;  // elements of an array or values of an object
+  std::vector<std::string> keys_;  // keys of an object, parallel to values_
 };
 
 extern template class BasicJson<JsonOrder::kSorted>;
 extern template class BasicJson<JsonOrder::kAsAdded>;
 
 Result<Json> ParseJson(std::string_view text);
-// One line; bytes that are not UTF-8 are replaced, so that no text a candidate wrote can make it throw.
+// Prints one line. Replaces bytes that are not UTF-8, so that text from a candidate cannot make it throw.
 std::string DumpJson(const Json& value, int indent = -1);
 std::string DumpJson(const OrderedJson& value, int indent = -1);
 
@@ -195,10 +195,10 @@ std::string GetString(const Json& object, std::string_view key, const std::strin
 double GetNumber(const Json& object, std::string_view key, double fallback = 0);
 int64_t GetInt(const Json& object, std::string_view key, int64_t fallback = 0);
 bool GetBool(const Json& object, std::string_view key, bool fallback = false);
-// The member as it is, or null.
+// Returns the member, or null if it is missing.
 const Json& GetMember(const Json& object, std::string_view key);
 
-// For messages of failed tests.
+// GoogleTest prints values with this function.
 void PrintTo(const Json& value, std::ostream* out);
 void PrintTo(const OrderedJson& value, std::ostream* out);
 

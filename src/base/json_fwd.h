@@ -1,10 +1,10 @@
-// Names of the JSON types, for headers that only declare functions over them: whoever calls these includes
-// base/json.h.
+// Forward declarations of the JSON types, for headers that only declare functions over them. Code that calls
+// such functions includes base/json.h.
 #pragma once
 
 namespace hone {
 
-// The two ways to order the members of an object: by name, or as they were added.
+// How an object orders its members: by name, or by insertion.
 enum class JsonOrder { kSorted, kAsAdded };
 
 template <JsonOrder kOrder>

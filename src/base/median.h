@@ -1,5 +1,4 @@
-// The one statistic everybody here uses: the middle value, or the mean of the two in the middle; 0 of
-// nothing.
+// The median: the middle value, or the mean of the middle two. 0 for an empty list.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
-// Result<T>: a value, or an Error that says in one sentence why Hone could not do its job.
+// Result<T>: a value, or an Error that says in one sentence why Hone failed.
 //
-// Errors are for Hone's own failures (no such file, no Python, a full disk). What a candidate does wrong
-// is never an Error; it is a Verdict (see verdict/). Context is added on the way up with WithContext.
+// Errors are for Hone's own failures (a missing file, no Python, a full disk). A candidate's failure is never
+// an Error but a Verdict (see verdict/). Callers add context with WithContext.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 namespace hone {
 
 enum class ErrorKind {
-  kUsage,        // the user asked for something that makes no sense: exit 2
-  kNotFound,     // a file, program or record is not there
-  kInvalid,      // something was read and is not what it should be
-  kUnavailable,  // this machine lacks what is needed (no GPU, no torch, no compiler)
-  kIo,           // the operating system said no
+  kUsage,        // the user's request makes no sense: exit code 2
+  kNotFound,     // a file, program or record is missing
+  kInvalid,      // some input has the wrong form
+  kUnavailable,  // this machine lacks something (GPU, torch, compiler)
+  kIo,           // the operating system reported an error
   kTimeout,      // Hone's own deadline passed
-  kInterrupted,  // Ctrl-C, or the time for the whole work is over
+  kInterrupted,  // Ctrl-C, or the time limit of the whole run
   kInternal,     // a bug in Hone
 };
 
@@ -68,7 +68,7 @@ inline Status Ok() {
   return Unit{};
 }
 
-// "Permission denied" and the like for the current errno, with what was being done.
+// An Error with the text of the current errno and the action that failed.
 Error ErrnoError(const std::string& doing);
 
 }  // namespace hone

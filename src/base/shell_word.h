@@ -1,4 +1,4 @@
-// Commands that Hone prints for people to paste.
+// Quotes words of commands that Hone prints for users to paste.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// One word for a shell, in quotes where it needs them.
+// Returns one shell word, in quotes if it needs them.
 std::string ShellWord(std::string_view text);
 
 }  // namespace hone

@@ -20,17 +20,17 @@ struct Node;
 using Block = std::vector<Node>;
 
 struct Branch {
-  std::string condition;  // empty: else
+  std::string condition;  // empty for else
   size_t line = 0;
   Block body;
 };
 
 struct Node {
   enum class Kind { kText, kValue, kIf, kFor } kind = Kind::kText;
-  std::string text;      // of kText; the path of kValue and kFor
-  std::string variable;  // of kFor
+  std::string text;      // the text of kText; the path of kValue and kFor
+  std::string variable;  // the loop variable of kFor
   size_t line = 0;
-  std::vector<Branch> branches;  // of kIf; kFor has one
+  std::vector<Branch> branches;  // the branches of kIf; kFor has one
 };
 
 Error At(size_t line, const std::string& message) {
@@ -44,7 +44,7 @@ bool IsPath(std::string_view text) {
   return true;
 }
 
-// What stands between two @ on one line, when it is a directive; else nothing.
+// True if the text between two @ on one line is a directive.
 bool IsDirective(std::string_view inside) {
   return inside == "end" || inside == "else" || StartsWith(inside, "if ") || StartsWith(inside, "elif ") ||
          StartsWith(inside, "for ");
@@ -95,7 +95,7 @@ class Parser {
     return 1 + static_cast<size_t>(std::count(text_.begin(), text_.begin() + static_cast<long>(at), '\n'));
   }
 
-  // A mark that stands alone on its line goes with its line.
+  // Extends a mark that stands alone on its line to the whole line.
   void TakeLine(Mark* mark) const {
     size_t start = mark->start;
     while (start > 0 && (text_[start - 1] == ' ' || text_[start - 1] == '\t')) --start;
@@ -278,7 +278,7 @@ class Renderer {
   }
 
   const Json& values_;
-  // A deque: an inner loop walks a list that lives in an outer scope while scopes are added.
+  // A deque, because adding scopes must not move the list that an inner loop iterates over.
   std::deque<std::pair<std::string, Json>> scopes_;
 };
 

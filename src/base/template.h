@@ -1,4 +1,4 @@
-// Text templates over JSON: prompts and emitted kernels live in files, not in string concatenation.
+// Text templates over JSON. Prompts and emitted kernels live in template files, not in string concatenation.
 //
 //   @{path.to.value}@                    text, or a number or list as JSON writes it
 //   @if path@ … @elif path@ … @else@ … @end@   false, null, 0, "" and empty lists and objects are no;
@@ -6,9 +6,9 @@
 //   @for item in path@ … @end@           item, and loop.index (from 1), loop.first, loop.last
 //   @# a comment #@
 //
-// A directive alone on its line takes the whole line with it. A value that is not there is an Error with the
-// line, never an empty string: a prompt or kernel with a hole in it is worse than none. Braces, <<< and %
-// mean nothing here, because Python, C++ and CUDA are full of them.
+// A directive alone on its line removes the whole line. A missing value is an Error with the line number,
+// never an empty string: a prompt or kernel with a gap is worse than none. Braces, <<< and % have no meaning
+// here, because Python, C++ and CUDA use them.
 #pragma once
 
 #include <string>

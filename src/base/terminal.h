@@ -1,5 +1,5 @@
-// What a terminal can show: whether it has colours, how wide it is, and the few styles that Hone uses.
-// Without colour every style returns its text unchanged, so that printing code never asks twice.
+// What a terminal can show: colours, its width, and the few styles that Hone uses. Without colour every style
+// returns its text unchanged, so that printing code needs no second check.
 #pragma once
 
 #include <cstdio>
@@ -8,13 +8,13 @@
 
 namespace hone {
 
-// The stream is a terminal that understands escapes, and NO_COLOR is unset or empty (no-color.org).
+// True if the stream is a terminal with escape sequences and NO_COLOR is unset or empty (no-color.org).
 bool UseColour(FILE* stream);
-// A terminal of any kind: progress lines may be redrawn in place.
+// True for a terminal of any kind, where progress lines can be redrawn in place.
 bool IsTerminal(FILE* stream);
-// Columns of the terminal behind stderr or stdout, else $COLUMNS, else 80; never below 20.
+// Columns of the terminal behind stderr or stdout, else $COLUMNS, else 80. At least 20.
 int TerminalWidth();
-// Columns for what is printed to the stream: those of its terminal, else $COLUMNS, else 120. Never below 20.
+// Columns for output on the stream: those of its terminal, else $COLUMNS, else 120. At least 20.
 int PrintWidth(FILE* stream);
 
 constexpr int kWidthWithoutTerminal = 120;
@@ -27,9 +27,9 @@ class Style {
       : colour_(UseColour(stream)), width_(PrintWidth(stream)), terminal_(IsTerminal(stream)) {}
 
   bool colour() const { return colour_; }
-  // How wide tables may be, and where sentences are wrapped: in a pipe and in a file as on a terminal.
+  // The width of tables and wrapped sentences. It is the same for a pipe, a file and a terminal.
   int width() const { return width_; }
-  // A line of progress is cut at the width of a terminal. In a log it is whole.
+  // True on a terminal, where progress lines are cut to its width. A log gets whole lines.
   bool terminal() const { return terminal_; }
   std::string Bold(std::string_view text) const { return Wrap("1", text); }
   std::string Dim(std::string_view text) const { return Wrap("2", text); }

@@ -100,7 +100,7 @@ std::string HumanNumber(double value) {
 
 namespace {
 
-// Length of the valid UTF-8 sequence at text[at], or 0.
+// Returns the length of the valid UTF-8 sequence at text[at], or 0.
 size_t SequenceLength(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at);
@@ -152,7 +152,7 @@ std::string SafeForTerminal(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < valid.size(); ++i) {
     const unsigned char c = static_cast<unsigned char>(valid[i]);
-    // U+0080..U+009F are control characters too; some terminals obey them.
+    // U+0080..U+009F are control characters too. Some terminals execute them.
     if (c == 0xC2 && i + 1 < valid.size() && static_cast<unsigned char>(valid[i + 1]) < 0xA0) {
       ++i;
       continue;

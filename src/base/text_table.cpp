@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kIndent = 2;
 constexpr int kGap = 2;
-// A column in which words are broken; narrower than this nothing can be read.
+// The minimum width of a column in which words are broken. Narrower text is unreadable.
 constexpr int kNarrowest = 4;
 
 std::string Shown(const std::string& text) {
@@ -69,7 +69,7 @@ class Printer {
     return total;
   }
 
-  // Takes from the widest column that may give, one column of the terminal at a time.
+  // Narrows the widest column that may shrink by one terminal column, repeatedly.
   template <class Least>
   void Narrow(Least least) {
     while (Total() > width_) {
@@ -116,7 +116,7 @@ class Printer {
     std::string out;
     for (size_t line = 0; line < height; ++line) {
       std::string text(kIndent, ' ');
-      size_t pending = 0;  // spaces that are only written when something follows them
+      size_t pending = 0;  // spaces are written only if text follows them
       for (size_t k = 0; k < shown_.size(); ++k) {
         const size_t i = shown_[k];
         const std::string part = line < lines[k].size() ? lines[k][line] : "";
@@ -138,9 +138,9 @@ class Printer {
   const TextTable& table_;
   const int width_;
   const Style& style_;
-  std::vector<size_t> shown_;  // indices of columns
+  std::vector<size_t> shown_;  // indices of shown columns
   std::vector<int> widths_;
-  std::set<size_t> left_out_;  // the same
+  std::set<size_t> left_out_;  // indices of columns left out
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(TextTable, FitsTheWidthInEnglishAndInChineseAndKeepsTheHeader) {
       for (const std::string& line : Lines(text))
         EXPECT_LE(DisplayWidth(line), width) << width << ":\n" << text;
       EXPECT_THAT(Lines(text)[0], HasSubstr(chinese ? "候选" : "candidate"));
-      // What is never left out is there, whole or over several lines.
+      // Columns that must not be left out are there, on one line or wrapped.
       EXPECT_THAT(text, HasSubstr("1.75x [1.70, 1.80]")) << width;
       EXPECT_THAT(text, HasSubstr("seed0")) << width;
     }

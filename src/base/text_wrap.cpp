@@ -15,7 +15,7 @@ struct CodePoints {
 constexpr CodePoints kWide[] = {{0x1100, 0x115F}, {0x2E80, 0x303E},   {0x3041, 0xA4CF},  {0xA960, 0xA97F},
                                 {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},  {0xFF00, 0xFF60},
                                 {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
-// Marks that sit on the character before them.
+// Combining characters, which take no column.
 constexpr CodePoints kZero[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
 
 template <size_t n>
@@ -29,8 +29,8 @@ struct Character {
   int width = 1;
   bool space = false;
   bool wide = false;
-  bool closes = false;  // punctuation that no line begins with
-  bool joins = false;   // between the parts of a name: "seed0.repair1", "cuda/persistent"
+  bool closes = false;  // punctuation that must not begin a line
+  bool joins = false;   // separates parts of a name: "seed0.repair1", "cuda/persistent"
 };
 
 Character CharacterAt(std::string_view text, size_t at) {
@@ -71,11 +71,11 @@ std::vector<std::string> WrapText(std::string_view text, int width) {
   std::vector<std::string> lines;
   size_t begin = 0;
   while (begin < all.size() || lines.empty()) {
-    // As far as the line goes, and the last place where it may break.
+    // Finds the characters that fit on the line, and the last place where it may break.
     size_t end = begin;
     size_t break_at = begin;
     size_t inside_word = begin;
-    bool seen = false;  // something else than an indent
+    bool seen = false;  // the line has a character that is no indent
     for (int used = 0; end < all.size() && used + all[end].width <= width; ++end) {
       used += all[end].width;
       seen = seen || !all[end].space;

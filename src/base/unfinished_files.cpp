@@ -8,7 +8,7 @@ namespace hone {
 
 namespace {
 
-// NAME.<twelve hexadecimal digits>.tmp
+// Matches NAME.<twelve hexadecimal digits>.tmp.
 bool IsUnfinished(const std::string& name) {
   constexpr std::string_view kEnd = ".tmp";
   constexpr size_t kDigits = 12;

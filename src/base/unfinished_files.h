@@ -1,12 +1,12 @@
-// What WriteFileAtomic (base/files.h) leaves behind when its process is killed in the middle: the temporary
-// file beside the target. Nobody reads it, and nothing else would ever remove it.
+// Removes the temporary files that WriteFileAtomic (base/files.h) leaves when its process is killed. Nothing
+// reads them, and nothing else removes them.
 #pragma once
 
 #include "base/files.h"
 
 namespace hone {
 
-// Removes such files directly in `folder`. Only for a folder that no other process writes into now.
+// Removes such files directly in `folder`. No other process may write into the folder at this time.
 void RemoveUnfinishedFiles(const fs::path& folder);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A file descriptor with one owner.
+// A file descriptor with one owner, which closes it.
 #pragma once
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ class UniqueFd {
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }
-  // The result of close(2): the last chance to hear that a disk is full.
+  // Returns the result of close(2), which may be the only report of a full disk.
   int Close() { return fd_ >= 0 ? close(std::exchange(fd_, -1)) : 0; }
 
  private:

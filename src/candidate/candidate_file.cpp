@@ -38,9 +38,10 @@ Result<fs::path> CopyInto(const CandidateFile& candidate, const fs::path& folder
       return Error{ErrorKind::kInvalid, "candidate: the package " + top.string() + " is larger than 16 MiB"};
     HONE_RETURN_IF_ERROR(MakeFolders(folder / relative.parent_path()));
     HONE_ASSIGN_OR_RETURN(const std::string content, ReadFile(entry.path()));
-    HONE_RETURN_IF_ERROR(WriteFileAtomic(folder / relative, content));  // replaces a link, never follows it
+    HONE_RETURN_IF_ERROR(
+        WriteFileAtomic(folder / relative, content));  // replaces a link instead of following it
   }
-  // What runs is what was read and hashed, even if the file has changed since.
+  // The worker runs the text that was read and hashed, even if the file has changed since.
   const fs::path copy = folder / fs::relative(candidate.path, top.parent_path(), code);
   HONE_RETURN_IF_ERROR(WriteFileAtomic(copy, candidate.source));
   return copy;

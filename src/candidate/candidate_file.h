@@ -1,5 +1,5 @@
-// A candidate: one Python file with ModelNew, from anyone. Its text is the identity; where it came from is
-// lineage, which the pipeline records.
+// A candidate: one Python file with ModelNew, from any source. Its text is its identity. The pipeline records
+// where it came from.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct CandidateFile {
 
 Result<CandidateFile> LoadCandidateFile(const fs::path& path);
 
-// Puts what the candidate needs into its private folder: the file alone, or its whole package when it lives
-// in one (at most 16 MiB). Returns the path of the copy.
+// Copies the candidate into its private folder: the file alone, or its whole package if it is part of one (at
+// most 16 MiB). Returns the path of the copy.
 Result<fs::path> CopyInto(const CandidateFile& candidate, const fs::path& folder);
 
 }  // namespace hone

@@ -1,6 +1,6 @@
-// What ./lint, ./bench and ./history of an agent's folder run: they ask the run that the folder belongs to
-// (pipeline/agent_desk.h) and print its answer, JSON on standard output and text on standard error. Nothing
-// is judged in this process.
+// The implementation of ./lint, ./bench and ./history in an agent's folder. They send a request to the
+// folder's run (pipeline/agent_desk.h) and print its answer, JSON on standard output and text on standard
+// error. This process judges nothing.
 #include <fmt/format.h>
 
 #include <cstdio>

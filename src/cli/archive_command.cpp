@@ -50,7 +50,7 @@ Result<int> ArchiveRun(const ArchiveFlags& flags) {
   if (const Result<SuiteRecord> suite = store->FindSuite(flags.run); suite.ok())
     return ArchiveSuite(*store, *suite, flags);
   HONE_ASSIGN_OR_RETURN(const RunRecord run, store->FindRun(flags.run));
-  // Held while it is read: nobody goes on with the run, and `hone gc` leaves it alone.
+  // While this holds the lock, no process resumes the run and `hone gc` leaves it alone.
   HONE_ASSIGN_OR_RETURN(const UniqueFd lock, LockRun(run.id, 0.5));
   const fs::path file = flags.file.empty() ? run.name + ".hone.tar.gz" : flags.file;
   HONE_RETURN_IF_ERROR(CheckTarget(file, flags.force));

@@ -91,7 +91,8 @@ class Bench {
     return Print(record);
   }
 
-  // A stored verdict under the same conditions. A store that cannot be read holds none; saving says why.
+  // Finds a stored verdict under the same conditions. An unreadable store counts as empty; saving reports
+  // why.
   std::optional<KnownVerdict> Known(const CandidateFile& candidate) {
     if (flags_.again) return {};
     const Result<std::unique_ptr<RunStore>> store = RunStore::Open();
@@ -127,7 +128,7 @@ class Bench {
     return Ok();
   }
 
-  // One path per line, one verdict per line: a judge that stays warm for a program that writes kernels.
+  // Reads one path per line and prints one verdict per line: a warm judge for programs that write kernels.
   Status FromStdin() {
     std::string path;
     while (!Interrupted() && std::getline(std::cin, path)) {
@@ -143,7 +144,8 @@ class Bench {
     return Ok();
   }
 
-  // False at the end of the input. Does not wait for it: a program may send the next path after this verdict.
+  // False at the end of the input. Does not wait for more: a program may send its next path after this
+  // verdict.
   static bool MoreMayCome() {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     return poll(&input, 1, 0) <= 0 || std::cin.peek() != std::char_traits<char>::eof();

@@ -13,8 +13,8 @@ namespace hone {
 
 namespace {
 
-// CLI11 cuts the words; the option itself checks and stores them, so that hone.toml, the environment and the
-// command line are read by the same code.
+// CLI11 splits the words, but the option itself checks and stores them. The same code thus reads hone.toml,
+// the environment and the command line.
 void AddOption(CLI::App& app, Option& option) {
   const std::string names = Join(option.names(), ",");
   const auto assign = [&option](const CLI::results_t& words) {
@@ -37,7 +37,7 @@ void AddOption(CLI::App& app, Option& option) {
   CLI::Option* added = app.add_option(names, assign);
   if (option.required()) added->required();
   if (option.is_list() && !option.positional())
-    added->take_all();  // one value each time it is named, so that it never swallows an argument
+    added->take_all();  // one value per occurrence, so that it never swallows an argument
   else if (option.is_list() && option.most() == std::numeric_limits<int>::max())
     added->expected(CLI::detail::expected_max_vector_size);
   else if (option.is_list())
@@ -57,7 +57,7 @@ std::string Guess(const std::string& word, const std::vector<std::string>& known
   return meant.empty() || meant == word ? "" : fmt::format("; did you mean `{}{}`?", prefix, meant);
 }
 
-// What is wrong, in Hone's words where CLI11's are about its own types.
+// The error message, in Hone's words where CLI11's mention its own types.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error, const CommandTable& table,
                       const Command* command, const std::string& first_word) {
   if (command == nullptr && !first_word.empty() && first_word[0] != '-') {
@@ -67,7 +67,7 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error, const C
   }
   if (command == nullptr && first_word.empty()) return "a command is needed";
   const std::vector<std::string> extra = app.remaining(true);
-  // A misspelt option comes first: what else seems to be missing is often its value.
+  // Reports a misspelt option first, because a value that seems to be missing often belongs to it.
   const bool unexpected = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   if (extra.empty() || (!unexpected && extra[0][0] != '-')) return error.what();
   if (extra[0][0] != '-') return fmt::format("'{}' is one argument too many", extra[0]);

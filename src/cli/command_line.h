@@ -1,5 +1,5 @@
-// Reads the words of a command line into the fields of the table. Its implementation is the only file that
-// includes the parser, CLI11, which takes seconds to compile.
+// Parses a command line into the fields of the table. Only its implementation includes the parser, CLI11,
+// which takes seconds to compile.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace hone {
 
 struct CommandLine {
-  const Command* command = nullptr;  // what to run; nullptr: print `text` and end
-  std::string text;                  // the help or the version that was asked for
+  const Command* command = nullptr;  // the command to run; nullptr: print `text` and exit
+  std::string text;                  // the requested help or version
 };
 
-// `words` are argv without the program's name. A usage Error has a line for what is wrong and a line that
-// names the help to read.
+// `words` is argv without the program's name. A usage Error has one line with the mistake and one that names
+// the help to read.
 Result<CommandLine> ParseCommandLine(CommandTable& table, std::vector<std::string> words);
 
 }  // namespace hone

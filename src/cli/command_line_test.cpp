@@ -1,4 +1,4 @@
-// The parser and the help, on a small table and on Hone's own.
+// Tests the parser and the help, on a small table and on Hone's own.
 #include "cli/command_line.h"
 
 #include <gmock/gmock.h>
@@ -136,7 +136,7 @@ TEST_F(CommandLineTest, HelpIsWrittenFromTheTable) {
   EXPECT_EQ(version->text, "hone " HONE_VERSION "\n");
 }
 
-// The words of the first command of a line: up to a pipe, a redirection or &&, with quotes taken off.
+// The words of a line's first command, up to a pipe, a redirection or &&, without quotes.
 std::vector<std::string> ShellWords(const std::string& line) {
   std::vector<std::string> words = {""};
   char quote = 0;
@@ -156,7 +156,7 @@ std::vector<std::string> ShellWords(const std::string& line) {
   return words;
 }
 
-// The commands that users see.
+// The commands that are visible to users.
 class HonesOwnTable : public testing::Test {
  protected:
   HonesOwnTable() : table_("hone", "Hone") { AddAllCommands(table_, &settings_); }
@@ -192,6 +192,16 @@ TEST_F(HonesOwnTable, HelpFitsTheTerminalAndHasNoEmptyText) {
     for (const std::string& line : Lines(rows)) EXPECT_LE(line.size(), 80u) << line;
   }
   for (const std::string& line : Lines(ProgramHelp(table_, 80))) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST_F(HonesOwnTable, HelpIsWrittenInShortSentences) {
+  for (const Command& command : table_.commands)
+    for (const Option& option : command.options())
+      for (const std::string& sentence :
+           Split(ReplaceAll(ReplaceAll(option.help(), ". ", "\n"), "; ", "\n"), '\n')) {
+        const std::vector<std::string> words = Split(sentence, ' ');
+        EXPECT_LE(words.size(), 22u) << command.name() << " " << option.name() << ": " << sentence;
+      }
 }
 
 TEST(JudgeFlagsTest, LadderIsTheFormerNameOfBaselines) {

@@ -1,5 +1,5 @@
-// The commands of the program. Each is described and run by one file, NAME_command.cpp, and adds itself to
-// the table here.
+// The commands of the program. One file, NAME_command.cpp, describes and runs each command and adds it to the
+// table here.
 #pragma once
 
 #include <vector>
@@ -36,7 +36,7 @@ void AddCompletionCommand(CommandTable& table);
 // `settings` is filled before the command runs.
 void AddConfigCommand(CommandTable& table, const std::vector<Setting>* settings);
 
-// All of them, and what the help of the program says.
+// Adds all commands and the text of the program's help.
 void AddAllCommands(CommandTable& table, const std::vector<Setting>* settings);
 
 }  // namespace hone

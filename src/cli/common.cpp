@@ -18,9 +18,8 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
       .OneOf({"auto", "cuda", "triton", "cpu"});
   command
       .Add("--python", &flags->python,
-           "Python with PyTorch (default: $HONE_PYTHON, an active virtual environment, python3, or the one "
-           "that "
-           "scripts/setup.sh installed)")
+           "Python with PyTorch (default: $HONE_PYTHON, an active virtual environment, python3, or that of "
+           "scripts/setup.sh)")
       .Placeholder("PATH");
   command.Add("--precision", &flags->precision, "Precision of the baseline (default: what PyTorch uses)")
       .OneOf({"fp32", "tf32", "bf16"});
@@ -55,7 +54,7 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
            "Baselines to measure besides eager, separated by commas (default: all that apply)")
       .OneOf(baselines)
       .SplitAt(',');
-  // The former name, for scripts and files that use it.
+  // The former name, for scripts and files that still use it.
   command.Add("--ladder", &flags->ladder, "The same as --baselines").OneOf(baselines).SplitAt(',').Hidden();
   command.Add("--no-lint", &flags->no_lint, "Skip static analysis and run candidates that it would refuse");
   command.Add("--sandbox", &flags->sandbox, "Sandbox for the candidate's process; auto takes the strongest")
@@ -79,7 +78,7 @@ bool HasGpuIn(const fs::path& devices) {
 
 namespace {
 
-// As scripts/setup.sh decides it: the GPU that a container was given need not be the first of the machine.
+// The same test as in scripts/setup.sh. A container's GPU need not be the machine's first one.
 bool HasGpu() {
   return HasGpuIn("/dev");
 }

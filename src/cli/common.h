@@ -1,5 +1,5 @@
-// What several subcommands share: the options that choose Python, target and sandbox, and how an Error
-// becomes a sentence and an exit code.
+// Shared by several subcommands: the options for Python, target and sandbox, and the conversion of an Error
+// into a message and an exit code.
 #pragma once
 
 #include <string>
@@ -43,20 +43,20 @@ inline constexpr const char* kTaskHelp = "Task file that defines Model, get_inpu
 inline constexpr const char* kRunHelp = "Run: its name, the beginning of it, its folder, R<number>, or last";
 inline constexpr const char* kLanguageHelp = "Language of the text";
 
-// Whether a folder of device files has an NVIDIA GPU in it, or the one of WSL.
+// Whether a folder of device files contains an NVIDIA GPU, or WSL's GPU device.
 bool HasGpuIn(const fs::path& devices);
 
-// Finds Python, the device and the sandbox; the error says what is missing and how to get it.
+// Finds Python, the device and the sandbox. The Error says what is missing and how to get it.
 Result<SessionOptions> ResolveJudge(const JudgeFlags& flags);
 
-// "usage", "io", ...: the word for a kind of Error in JSON.
+// The name of an Error's kind in JSON: "usage", "io", ...
 const char* KindName(ErrorKind kind);
 
-// "hone: <message>" on stderr, line by line; returns the exit code. With `json` also an object on stdout, so
-// that a program that reads JSON gets some: {"status": "failed", "error": {"kind", "message"}, "exit_code"}.
+// Prints "hone: <message>" to stderr line by line and returns the exit code. With `json` it also prints an
+// object to stdout for programs: {"status": "failed", "error": {"kind", "message"}, "exit_code"}.
 int Report(const Error& error, bool json = false);
 
-// Whether the words of a command line ask for JSON, before or without a parser that understands them.
+// Whether a command line requests JSON. Works without parsing it.
 bool AskForJson(const std::vector<std::string>& words);
 
 }  // namespace hone

@@ -29,7 +29,7 @@ struct RunAndCandidate {
 };
 using Side = std::variant<RunStory, RunAndCandidate, SuiteRecord>;
 
-// "R3:seed0" is a candidate, the name of a suite a suite, anything else a run.
+// "R3:seed0" is a candidate, the name of a suite is a suite, and all else is a run.
 Result<Side> Resolve(RunStore& store, const std::string& what) {
   const size_t colon = what.rfind(':');
   if (colon != std::string::npos) {
@@ -132,9 +132,10 @@ void AddCompareCommand(CommandTable& table) {
            "(R1,R2 or R1-R5,R8)")
       .Required()
       .Times(2, 64);
-  command.Add("--policies", &flags->policies,
-              "Compare two ways to search at equal cost: the best so far per model call and per dollar over "
-              "all runs of each side. Implied when a side is a list of runs");
+  command.Add(
+      "--policies", &flags->policies,
+      "Compare two ways to search at equal cost. Shows the best so far per model call and per dollar, "
+      "over all runs of each side. Implied when a side is a list of runs");
   command.Add("--json", &flags->json, "Print the comparison as JSON");
   command.Add("--md", &flags->markdown, "Print the comparison as Markdown").Excludes("--json");
   command.Add("--lang", &flags->language, kLanguageHelp).OneOf({"en", "zh"});

@@ -23,7 +23,7 @@ std::vector<const Command*> Shown(const CommandTable& table) {
   return shown;
 }
 
-// What is written with dashes.
+// The options that begin with dashes.
 std::vector<const Option*> Dashed(const Command& command) {
   std::vector<const Option*> dashed;
   for (const Option& option : command.options())
@@ -31,7 +31,7 @@ std::vector<const Option*> Dashed(const Command& command) {
   return dashed;
 }
 
-// What may stand as a positional argument: fixed words, files, or nothing.
+// The possible positional arguments: fixed words, files, or none.
 struct Positionals {
   std::vector<std::string> words;
   bool files = false;
@@ -47,12 +47,13 @@ Positionals PositionalsOf(const Command& command) {
   return positionals;
 }
 
-// A word inside single quotes, in all three shells.
+// Puts a word in single quotes, which all three shells understand.
 std::string Quoted(const std::string& text) {
   return "'" + ReplaceAll(text, "'", "'\\''") + "'";
 }
 
-// The body of one `case $command` branch: what may follow, given the word before and the word so far.
+// The body of one `case $command` branch: the possible completions, from the previous word and the current
+// one.
 std::string BashBranch(const Command& command, const Positionals& positionals) {
   std::string text = "      case $previous in\n";
   std::vector<std::string> names;
@@ -73,7 +74,7 @@ std::string BashBranch(const Command& command, const Positionals& positionals) {
   return text;
 }
 
-// Text inside an _arguments specification, where brackets and colons mean something.
+// Escapes text for an _arguments specification, where brackets and colons are special.
 std::string ZshText(std::string text) {
   for (const char* special : {"\\", "[", "]", ":"})
     text = ReplaceAll(text, special, std::string("\\") + special);
@@ -184,7 +185,7 @@ void AddCompletionCommand(CommandTable& table) {
   command.Example("source <(hone completion bash)", "this shell, now");
   command.Example("hone completion bash > ~/.local/share/bash-completion/completions/hone");
   command.Example("hone completion fish > ~/.config/fish/completions/hone.fish");
-  // The table is complete by the time this runs.
+  // The table is complete when this runs.
   command.Runs([&table, shell]() -> Result<int> {
     fmt::print("{}", *shell == "bash"  ? BashCompletion(table)
                      : *shell == "zsh" ? ZshCompletion(table)

@@ -1,5 +1,5 @@
-// `hone completion bash|zsh|fish`: a completion script written from the table of commands, so that it knows
-// every command and option without a list to keep in step.
+// `hone completion bash|zsh|fish` writes a completion script from the table of commands, so that it always
+// has every command and option.
 #pragma once
 
 #include <string>

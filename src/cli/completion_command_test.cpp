@@ -1,4 +1,4 @@
-// The completion script is only right if a shell says so: bash runs it and is asked what it would offer.
+// Tests the completion script in bash itself, which runs it and returns its completions.
 #include "cli/completion_command.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-// A table with one of everything.
+// A table with one option of each kind.
 struct Sample {
   Sample() : table("hone", "A tool") {
     table.root.Add("--version", std::monostate(), "Print the version");

@@ -19,7 +19,7 @@ namespace hone {
 
 namespace {
 
-// By long name without the dashes; positional arguments and --help are not settings.
+// Options by long name without the dashes. Positional arguments and --help are not settings.
 std::map<std::string, Option*> OptionsOf(Command& command) {
   std::map<std::string, Option*> options;
   for (Option& option : command.options())
@@ -40,7 +40,7 @@ std::string TextOf(const toml::node& node) {
   out << toml::node_view<const toml::node>(node);
   std::string list = out.str();
   if (node.is_array()) {
-    // A list becomes what the option's own separator expects.
+    // Joins a list with the option's own separator.
     std::vector<std::string> parts;
     for (const toml::node& item : *node.as_array()) parts.push_back(TextOf(item));
     list = Join(parts, ",");
@@ -114,7 +114,7 @@ class Applier {
       const auto option = options.find(name);
       if (option == options.end()) continue;
       known = true;
-      // A list is written as one text here, whatever separates its values on the command line.
+      // A list is one text here, whatever separates its values on the command line.
       HONE_RETURN_IF_ERROR(
           option->second->Assign(option->second->is_list() ? Split(value, ',') : std::vector{value})
               .WithContext(where + ": " + name));
@@ -171,7 +171,7 @@ ConfigFiles FindConfigFiles() {
       files.project = folder / "hone.toml";
       break;
     }
-    // A project ends where its repository does.
+    // A project ends at its repository's root.
     if (fs::exists(folder / ".git", code) || folder == folder.root_path()) break;
   }
   return files;

@@ -1,5 +1,5 @@
-// `hone doctor`: one screen of what this machine has, and for each missing thing what it would give and
-// the command that gets it.
+// `hone doctor` prints on one screen what this machine has. For each missing item it says what it is for and
+// which command installs it.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ std::vector<std::string> MissingIn(const DoctorFacts& facts) {
   return names;
 }
 
-// A GPU server with everything.
+// A GPU server that lacks nothing.
 DoctorFacts Complete() {
   DoctorFacts facts;
   facts.cpu = {"A CPU", "x86_64", 16, {"AVX2"}, int64_t{64} << 30, int64_t{32} << 30};

@@ -22,13 +22,13 @@ constexpr double kToolSeconds = 10;
 constexpr const char* kTools[] = {"g++", "clang++", "nvcc", "ninja", "ncu", "compute-sanitizer", "bwrap"};
 constexpr int64_t kLowDiskBytes = int64_t{2} << 30;
 
-// Kernel files are small and may be absent; absent reads as empty.
+// Reads a small kernel file. A missing one counts as empty.
 std::string KernelFile(const fs::path& path) {
   Result<std::string> text = ReadFile(path);
   return text.ok() ? *std::move(text) : "";
 }
 
-// On $PATH, else where CUDA keeps its tools without putting them on anyone's path.
+// Looks on $PATH, then in CUDA's folders, which are often not on it.
 fs::path FindTool(const std::string& name) {
   if (fs::path found = FindProgram(name); !found.empty()) return found;
   const char* home = std::getenv("CUDA_HOME");
@@ -40,7 +40,7 @@ fs::path FindTool(const std::string& name) {
   return {};
 }
 
-// What a program prints, or nothing when it fails or hangs (a wedged driver makes nvidia-smi hang).
+// The output of a program; empty if it fails or hangs (a broken driver makes nvidia-smi hang).
 std::string OutputOf(const std::vector<std::string>& argv) {
   ChildSpec spec;
   spec.argv = argv;
@@ -71,7 +71,7 @@ bool NvidiaOnTheBus() {
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator("/sys/bus/pci/devices", code)) {
     const bool nvidia = Trim(KernelFile(entry.path() / "vendor")) == "0x10de";
-    // 0x03....: a display or 3D controller, as opposed to the card's audio or the bridges between cards.
+    // 0x03.... is a display or 3D controller, as opposed to the card's audio device or bridges.
     if (nvidia && StartsWith(KernelFile(entry.path() / "class"), "0x03")) return true;
   }
   return false;
@@ -95,7 +95,7 @@ int UsableCores() {
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-// A folder that does not exist yet is as good as the nearest one above it.
+// A folder that does not exist yet is judged by its nearest existing parent.
 FolderFacts InspectFolder(const std::string& role, const fs::path& path) {
   FolderFacts facts{role, path, false, 0};
   fs::path there = path;
@@ -110,7 +110,7 @@ FolderFacts InspectFolder(const std::string& role, const fs::path& path) {
   return facts;
 }
 
-// "key<space or tab>: value" lines, as /proc writes them; the first one with that key.
+// The first value with this key in "key<space or tab>: value" lines, the format of /proc.
 std::string ProcValue(const std::string& text, std::string_view key) {
   for (const std::string& line : Lines(text)) {
     const size_t colon = line.find(':');
@@ -193,7 +193,7 @@ std::string ParseVersion(const std::string& output) {
 }
 
 DoctorFacts GatherFacts(const std::string& python_choice) {
-  // Programs are asked at the same time; each is given its deadline and the slowest decides.
+  // All programs run at the same time, each with a deadline, so the slowest one determines the total time.
   std::vector<std::future<ToolFacts>> tools;
   for (const char* name : kTools) tools.push_back(std::async(std::launch::async, InspectTool, name));
   std::future<std::vector<GpuFacts>> gpus = std::async(std::launch::async, InspectGpus);

@@ -32,7 +32,7 @@ struct Tally {
 };
 
 struct Plan {
-  std::vector<RunRecord> runs;  // that go
+  std::vector<RunRecord> runs;  // runs to delete
   std::vector<VerdictRecord> verdicts;
   std::map<std::string, int64_t> kept;
   std::map<int64_t, RowSize> sizes;
@@ -68,8 +68,8 @@ std::string FolderNote(const RunFolder& folder, const GcFlags& flags) {
                      HumanBytes(static_cast<double>(folder.bytes)));
 }
 
-// Files first, then the row: whatever stops it in between, the run is still listed and the next gc ends it.
-// False when somebody has taken up the run since.
+// Deletes the files first, then the row. If it is interrupted in between, the run is still listed and the
+// next gc finishes. Returns false if another process has resumed the run.
 Result<bool> RemoveRun(RunStore& store, const RunRecord& run, const RunFolder& folder, bool keep_files) {
   const Result<UniqueFd> lock = LockRun(run.id, 0);
   if (!lock.ok()) return false;
@@ -101,7 +101,7 @@ TextTable ListOfRuns() {
   return table;
 }
 
-// Fills `list` with what goes. Whatever ends it early, the list says how far it came.
+// Fills `list` with what it deletes. If it ends early, the list shows what was deleted so far.
 Result<Tally> Sweep(RunStore& store, const Plan& plan, const GcFlags& flags, TextTable* list) {
   Tally tally;
   for (const RunRecord& run : plan.runs) {
@@ -155,7 +155,7 @@ void PrintJson(const Tally& tally, const Plan& plan, const GcFlags& flags, const
   fmt::print("{}\n", DumpJson(json));
 }
 
-// The flags that were given, so that the advice means what was listed.
+// The given flags, so that the printed advice deletes what was listed.
 std::string FlagsOf(const GcFlags& flags) {
   std::string text;
   if (flags.days != GcFlags().days) text += fmt::format(" --older-than {:g}", flags.days);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kMostColumns = 110;  // longer lines are hard to read
 constexpr size_t kMostChoiceColumns = 40;
-constexpr int kLabelColumns = 30;  // a longer label has a line of its own
+constexpr int kLabelColumns = 30;  // a longer label gets its own line
 
-// Words of `text` in lines of `width` columns, all but the first behind `indent` spaces.
+// Wraps `text` at `width` columns. All lines but the first begin with `indent` spaces.
 std::string Wrap(const std::string& text, int indent, int width) {
   std::string wrapped;
   int column = indent;
@@ -33,7 +33,7 @@ std::string Wrap(const std::string& text, int indent, int width) {
   return wrapped;
 }
 
-// "  --label   text", the text wrapped below itself.
+// "  --label   text", with the text wrapped into its own column.
 std::string Row(const std::string& label, const std::string& text, int label_columns, int width) {
   const int indent = label_columns + 4;
   std::string row = "  " + label;
@@ -44,7 +44,7 @@ std::string Row(const std::string& label, const std::string& text, int label_col
   return row + Wrap(text, indent, width) + "\n";
 }
 
-// Short choices stand in the label, many of them in the text.
+// A few choices appear in the label, many of them in the text.
 bool ChoicesInLabel(const Option& option) {
   return !option.positional() && Join(option.choices(), "|").size() <= kMostChoiceColumns;
 }
@@ -58,7 +58,7 @@ std::string LabelOf(const Option& option) {
   return label + (option.without_value().empty() ? " " + value : " [" + value + "]");
 }
 
-// The help with what the table knows besides: many choices, the default, what it excludes.
+// The help, with facts from the table: many choices, the default, excluded options.
 std::string TextOf(const Option& option) {
   std::string text = option.help();
   if (!option.choices().empty() && !ChoicesInLabel(option)) text += ": " + Join(option.choices(), ", ");
@@ -90,7 +90,7 @@ std::string UsageLine(const CommandTable& table, const Command& command) {
   return usage + "\n";
 }
 
-// Notes and examples; an example's comment stands behind it.
+// Notes and examples. An example is followed by its comment.
 std::string Ending(const Command& command, int width) {
   std::string text;
   if (!command.notes().empty()) text += "\n";

@@ -1,4 +1,4 @@
-// The help of a command, and of the program, written from the table of options and wrapped to a width.
+// The help of a command and of the program, generated from the table of options and wrapped to a width.
 #pragma once
 
 #include <string>

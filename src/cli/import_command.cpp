@@ -27,15 +27,15 @@ struct ImportFlags : OptimizeFlags {
   bool judge = false;
 };
 
-// One task's files, and what KernelBench said about each.
+// One task's files, with KernelBench's result for each.
 struct Batch {
-  fs::path task;      // empty: not known
+  fs::path task;      // empty if unknown
   std::string label;  // "level_3_problem_39" or the task's name
   std::vector<std::string> files;
-  std::map<std::string, std::string> said;  // by file
+  std::map<std::string, std::string> said;  // KernelBench's results, by file
 };
 
-// "level_3_problem_39_sample_0_kernel.py" as KernelBench names what a model wrote.
+// Parses KernelBench's names of model-written files, such as "level_3_problem_39_sample_0_kernel.py".
 struct KernelBenchName {
   int level = 0;
   int problem = 0;
@@ -51,7 +51,7 @@ std::optional<KernelBenchName> ParseName(const std::string& file) {
   return std::nullopt;
 }
 
-// eval_results.json: by problem, one result or a list of them, each with correctness and runtime.
+// Reads eval_results.json: for each problem one result or a list of them, with correctness and runtime.
 std::string WhatKernelBenchSaid(const Json& results, const KernelBenchName& name) {
   const Json* of = &GetMember(results, std::to_string(name.problem).c_str());
   if (of->is_array()) {
@@ -67,7 +67,7 @@ std::string WhatKernelBenchSaid(const Json& results, const KernelBenchName& name
       GetBool(*of, "correctness") ? "correct" : "not correct", HumanNumber(GetNumber(*of, "runtime")));
 }
 
-// tasks/39_GRU.py for problem 39.
+// Returns tasks/39_GRU.py for problem 39.
 fs::path TaskOfProblem(const fs::path& folder, int problem) {
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, code)) {
@@ -125,7 +125,7 @@ Result<std::vector<Batch>> FindBatches(const ImportFlags& flags) {
   return batches;
 }
 
-// Without a judge: the files and what static analysis says of them.
+// Stores the files and their findings without judging them.
 Result<RunRecord> Keep(RunStore& store, const Batch& batch) {
   RunRecord run;
   run.created = UtcTimestamp();
@@ -171,7 +171,7 @@ Result<RunRecord> Keep(RunStore& store, const Batch& batch) {
   return run;
 }
 
-// A file that `hone archive` wrote, here or elsewhere.
+// Imports a file that `hone archive` wrote, here or elsewhere.
 Result<OrderedJson> ImportRunFile(RunStore& store, const fs::path& file, const ImportFlags& flags) {
   HONE_ASSIGN_OR_RETURN(RunArchive archive, ReadRunArchive(store, file));
   if (!flags.suite.empty()) HONE_RETURN_IF_ERROR(PutIntoSuite(store, flags.suite, &archive.rows));
@@ -205,7 +205,7 @@ Result<OrderedJson> ImportSuiteFile(RunStore& store, const fs::path& file, const
                      {"missing_shards", summary.missing.shards}};
 }
 
-// Every file by itself: one that is broken does not keep the others out.
+// Imports each file separately, so that a broken one does not prevent the others.
 Result<int> ImportArchives(RunStore& store, const ImportFlags& flags) {
   std::optional<Error> last;
   for (const std::string& file : flags.where) {

@@ -48,7 +48,7 @@ struct FileResult {
   std::string diff;
 };
 
-// A diff is for people; a candidate has fewer lines.
+// Diffs are for users; candidates have fewer lines than this.
 constexpr int kMostDiffLines = 100000;
 
 bool IsSource(const fs::path& path) {
@@ -57,7 +57,7 @@ bool IsSource(const fs::path& path) {
   return false;
 }
 
-// Folders are searched for source files, in a stable order; files are taken as they are.
+// Searches folders for source files in a stable order. Files are taken as they are.
 std::vector<std::string> CollectFiles(const std::vector<std::string>& paths) {
   std::vector<std::string> out;
   for (const std::string& path : paths) {
@@ -79,7 +79,7 @@ std::vector<std::string> CollectFiles(const std::vector<std::string>& paths) {
   return out;
 }
 
-// The file that the path leads to keeps its permissions; a link stays a link.
+// Keeps the target file's permissions. A link stays a link.
 Status Overwrite(const std::string& path, const std::string& text) {
   std::error_code code;
   const fs::path target = fs::canonical(path, code);
@@ -89,7 +89,7 @@ Status Overwrite(const std::string& path, const std::string& text) {
   if ((info.st_mode & 0222) == 0 || access(target.c_str(), W_OK) != 0)
     return Error{ErrorKind::kIo, fmt::format("{} is read-only; nothing was written", path)};
   HONE_RETURN_IF_ERROR(WriteFileAtomic(target, text, info.st_mode & 07777));
-  // The mode of a new file is subject to the umask.
+  // The umask changes the mode of a new file.
   if (chmod(target.c_str(), info.st_mode & 07777) != 0)
     return Error{ErrorKind::kIo, fmt::format("cannot keep the permissions of {}", path)};
   return Ok();
@@ -114,7 +114,7 @@ FileResult LintFile(const std::string& path, const LintArguments& arguments, con
     else if (Status written = Overwrite(path, mended.text); !written.ok())
       result.error = written.error().message;
   }
-  // What could not be written is reported as it is.
+  // If the file could not be written, reports the original.
   if (!result.error.empty()) {
     result.report = LintSource(path, result.text, options);
     return result;
@@ -176,7 +176,7 @@ Result<int> ExplainRule(const std::string& rule) {
                                close.empty() ? "; see --rules" : "; did you mean " + close + "?"));
 }
 
-// What was mended, then what is left.
+// Prints what was fixed, then what remains.
 void PrintFile(const std::string& path, const FileResult& result) {
   for (const AppliedFix& fix : result.fixes) {
     fmt::print("{}:{}: fixed [{}]\n", path, fix.line, fix.rule);

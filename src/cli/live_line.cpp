@@ -34,7 +34,7 @@ void LiveLine::Show(const std::string& raw_subject, const std::string& phase, in
   std::string text = fmt::format("{} {}", subject, phase);
   if (total > 0) text += fmt::format(" {}/{}", done + 1, total);
   text += fmt::format("  {}", HumanSeconds(since_.seconds()));
-  // Cut between characters: a byte that continues one is never the first to go.
+  // Cuts between UTF-8 characters, never before a continuation byte.
   size_t end = std::min(text.size(), static_cast<size_t>(TerminalWidth() - 1));
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   fmt::print(stderr, "\r\x1b[2K{}", text.substr(0, end));

@@ -1,5 +1,5 @@
-// Progress for a person: one line redrawn in place on a terminal, plain lines for phases elsewhere, always
-// on stderr so that stdout can be piped.
+// Shows progress to a user: one line redrawn in place on a terminal, plain lines per phase otherwise. It
+// always uses stderr, so that stdout can be piped.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class LiveLine {
   enum class Mode { kTerminal, kPlain, kSilent };
   explicit LiveLine(Mode mode) : mode_(mode) {}
   ~LiveLine() { Clear(); }
-  // Terminal when stderr is one; else plain, or silent when `quiet`.
+  // Returns terminal mode if stderr is a terminal. Otherwise plain, or silent if `quiet`.
   static Mode Choose(bool quiet);
 
   Progress AsProgress(const std::string& subject);

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// What `use` makes the line write to stderr.
+// Returns what `use` makes the line write to stderr.
 template <class Use>
 std::string Written(LiveLine::Mode mode, Use use) {
   testing::internal::CaptureStderr();

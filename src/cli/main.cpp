@@ -1,4 +1,4 @@
-// The hone program: one subcommand per file, one exit code per kind of end (see ExitCode).
+// The hone program. Each subcommand is one file, and each kind of result has an exit code (see ExitCode).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ int Run(const std::vector<std::string>& words) {
       "float64.");
   std::vector<Setting> settings;
   AddAllCommands(table, &settings);
-  // A broken file must not keep anybody from asking for help.
+  // A broken file must not prevent users from reading the help.
   Result<std::vector<Setting>> configured = ApplyConfig(table, FindConfigFiles());
   if (configured.ok())
     settings = std::move(*configured);
@@ -40,7 +40,7 @@ int Run(const std::vector<std::string>& words) {
   return code.ok() ? *code : Report(code.error(), line->command->WantsJson());
 }
 
-// What was thrown, told like any other failure. Where even that cannot be written, the exit code is left.
+// Reports an exception like any other failure. If even that fails, returns the exit code only.
 int ReportThrown(const std::string& message, const std::vector<std::string>& words) {
   try {
     return Report(Error{ErrorKind::kInternal, message}, AskForJson(words));
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
     hone::KillStrays({});
     return code;
   } catch (const std::system_error& error) {
-    // The reader of a pipe left, as `head` does: nothing went wrong here.
+    // The reader of the pipe has exited, as `head` does. That is not an error.
     if (error.code().value() == EPIPE) return 0;
     return hone::ReportThrown(error.what(), words);
   } catch (const std::exception& error) {

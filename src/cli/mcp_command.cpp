@@ -1,5 +1,5 @@
-// `hone mcp` becomes `python -m hone.mcp`, the server for coding agents (python/hone/mcp). The server needs a
-// Python that has the package `hone` and the SDK `mcp`; which one that is, is decided here.
+// `hone mcp` becomes `python -m hone.mcp`, the server for coding agents (python/hone/mcp). It chooses a
+// Python that has the package `hone` and the SDK `mcp`.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ std::string EnvironmentValue(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The package beside a binary in a source folder (build/release/hone); elsewhere it is installed.
+// The package of the source folder that holds the binary (build/release/hone). Elsewhere it is installed.
 fs::path PackageBesideBinary() {
   const fs::path folder = OwnExecutable().parent_path().parent_path().parent_path() / "python";
   std::error_code ignored;
@@ -44,7 +44,7 @@ std::vector<std::string> McpEnvironment() {
   return env;
 }
 
-// "" when this interpreter can run the server, else what it lacks.
+// Returns what this interpreter lacks to run the server, or "".
 std::string WhatIsMissing(const std::string& python, const std::vector<std::string>& env) {
   ChildSpec spec;
   spec.argv = {python, "-c",
@@ -70,7 +70,7 @@ Result<int> BecomeServer(const McpFlags& flags) {
       if (const std::string value = EnvironmentValue(variable); !value.empty())
         pythons.push_back(std::string(variable) == "VIRTUAL_ENV" ? value + "/bin/python3" : value);
     pythons.emplace_back("python3");
-    // Made by `scripts/setup.sh package`.
+    // Created by `scripts/setup.sh package`.
     pythons.push_back((DataFolder() / "package-python" / "bin" / "python3").string());
     pythons.push_back(OwnPython().string());
   }
@@ -95,7 +95,7 @@ Result<int> BecomeServer(const McpFlags& flags) {
     for (std::string& line : lines) environment.push_back(line.data());
     argv.push_back(nullptr);
     environment.push_back(nullptr);
-    // Python looks for modules in the working folder first, and that may be one that the client writes into.
+    // Python imports modules from the working folder first, and the client may be able to write there.
     if (chdir("/") != 0) return ErrnoError("cannot leave the working folder");
     execve(argv[0], argv.data(), environment.data());
     return ErrnoError("cannot start " + program.string());

@@ -21,7 +21,7 @@ namespace {
 constexpr double kCapturePatience_s = 1800;
 constexpr size_t kLargestAnswer = 1u << 20;
 
-// The package comes first on the path, before one that is installed: both halves have the same version.
+// The embedded package comes first on the path, so that its version matches the binary's.
 constexpr char kStart[] =
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from hone._module_file import main; "
     "sys.exit(main(sys.argv[1:]))";

@@ -1,7 +1,7 @@
-// A module in an ordinary Python file as a task: `hone optimize my_code.py:MyModel --inputs make_inputs`. The
-// Python package travels in the binary; its capture (python/hone/_module_file.py) turns the module into a
-// folder with a task file and its weights. This file finds out what was asked and runs that capture; the rest
-// of Hone sees a task like any other.
+// Makes a task of a module in an ordinary Python file: `hone optimize my_code.py:MyModel --inputs
+// make_inputs`. The Python package is embedded in the binary. Its capture (python/hone/_module_file.py) turns
+// the module into a folder with a task file and weights. This file parses the request and runs the capture.
+// For the rest of Hone it is an ordinary task.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct ModuleReference {
   bool operator==(const ModuleReference&) const = default;
 };
 
-// "my_code.py:MyModel". Nothing for other texts; a file that exists under the whole name is that file.
+// Parses "my_code.py:MyModel". No value for other texts, or if a file with the whole name exists.
 std::optional<ModuleReference> ParseModuleReference(const std::string& text);
 
 struct ModuleFlags {
@@ -29,12 +29,12 @@ struct ModuleFlags {
 };
 void AddModuleFlags(Command& command, ModuleFlags* flags);
 
-// The help of TASK for commands that take a module as well.
+// The help of TASK for commands that also accept a module.
 inline constexpr const char* kTaskOrModuleHelp =
     "Task file that defines Model, get_inputs and get_init_inputs, or a module in any file: FILE.py:NAME";
 
-// The task file for TASK: the file itself, or the one that the capture of a module wrote below
-// <data folder>/tasks. An Error is one sentence: no such file or name, inputs that do not fit, a module that
+// Returns the task file for TASK: the file itself, or the one that the capture of a module wrote under <data
+// folder>/tasks. The Error is one sentence: no such file or name, inputs that do not fit, or a module that
 // cannot be exported.
 Result<fs::path> TaskFileFor(const std::string& task, const ModuleFlags& flags, const std::string& python);
 

@@ -21,7 +21,7 @@ struct NoteFlags {
   bool json = false;
 };
 
-// The note after the change that the flags ask for.
+// Returns the note with the changes that the flags request.
 Result<RunNote> Changed(RunNote note, const NoteFlags& flags) {
   if (flags.clear) note = RunNote{};
   if (!flags.text.empty()) note.text = flags.text;

@@ -32,7 +32,7 @@ struct ResumeFlags {
   SuiteResumption suite;
 };
 
-// What may differ from the session before: how to reach the model, and how much may be spent in all.
+// Options that may differ from the previous session: the connection to the model, and the total budget.
 constexpr struct {
   const char* flag;
   const char* part;
@@ -42,6 +42,10 @@ constexpr struct {
     {"--model-repair", "model", "model_repair"},
     {"--api-base", "model", "api_base"},
     {"--api-base-repair", "model", "api_base_repair"},
+    {"--api-key-env-repair", "model", "api_key_env_repair"},
+    {"--api-key-file-repair", "model", "api_key_file_repair"},
+    {"--request-extra-repair", "model", "extra_repair"},
+    {"--reasoning-effort-repair", "model", "reasoning_effort_repair"},
     {"--api-style", "model", "api_style"},
     {"--api-key-env", "model", "api_key_env"},
     {"--api-key-file", "model", "api_key_file"},
@@ -61,7 +65,7 @@ constexpr struct {
 Result<int> Resume(const Command& command, ResumeFlags flags) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   std::error_code ignored;
-  for (std::string* path : {&flags.model.api_key_file, &flags.model.prices})
+  for (std::string* path : {&flags.model.api_key_file, &flags.model.api_key_file_repair, &flags.model.prices})
     if (!path->empty()) *path = fs::absolute(*path, ignored).string();
   RunOptions given;
   given.model = ToJson(flags.model);
@@ -83,6 +87,7 @@ Result<int> Resume(const Command& command, ResumeFlags flags) {
   for (const auto& each : kChangeable)
     if (command.Given(each.flag) && options.is_object())
       options[each.part][each.field] = asked[each.part][each.field];
+  if (!changed.empty()) HONE_RETURN_IF_ERROR(CheckModelRoles(RunOptionsFromJson(options)));
   run.options = DumpJson(options);
   return ExecuteRun(*store, std::move(run), flags.json, flags.quiet);
 }

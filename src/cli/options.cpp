@@ -128,7 +128,7 @@ Status Option::CheckValue(const std::string& value) const {
   return Ok();
 }
 
-// A number in the option's range; `value` has been read as one already.
+// Checks that a number is in the option's range. `value` has been parsed as a number before.
 Status Option::CheckRange(double value) const {
   if (positive_ && !(value > 0)) return UsageError(fmt::format("{} is not more than 0", NumberText(value)));
   if (value >= least_ && value <= most_value_) return Ok();
@@ -189,6 +189,10 @@ std::string Option::ValueText() const {
     std::string operator()(const std::vector<std::string>* list) const { return Join(*list, ","); }
   };
   return std::visit(Writer(), field_);
+}
+
+std::vector<std::string> Option::values() const {
+  return is_list() ? *std::get<std::vector<std::string>*>(field_) : std::vector<std::string>();
 }
 
 Command::Command(std::string name, std::string summary)

@@ -1,6 +1,6 @@
-// The command line as a table: a command has options, and an option fills one field of the command's flags.
-// Help, shell completion, hone.toml and the HONE_* variables all read this table; command_line.cpp gives it
-// to the parser. Nothing here knows the parser.
+// The command line as a table: a command has options, and each option sets one field of the command's flags.
+// Help, shell completion, hone.toml and the HONE_* variables all use this table, and command_line.cpp passes
+// it to the parser. This file does not depend on the parser.
 //
 //   command.Add("--trials", &flags->trials, "Number of test cases with fresh seeds").Between(5, 1000);
 #pragma once
@@ -19,10 +19,10 @@ namespace hone {
 
 class Option {
  public:
-  // Where the value goes. Nowhere: the option asks for a text (--help, --version).
+  // The destination of the value. Empty if the option requests a text (--help, --version).
   using Field =
       std::variant<std::monostate, bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*>;
-  // Returns what is wrong with a value; empty: nothing.
+  // Returns why a value is invalid, or an empty string.
   using Check = std::string (*)(const std::string& value);
 
   // `names` is "-q,--quiet", "--json" or, for a positional argument, "TASK".
@@ -35,20 +35,22 @@ class Option {
   Option& Positive();
   Option& CheckedBy(Check check);
   Option& SplitAt(char separator);          // one word may hold several values of a list
-  Option& Times(int fewest, int most);      // how many values a positional list takes
-  Option& WithoutValue(std::string value);  // the option may stand alone and then means `value`
-  Option& Excludes(std::string other);      // "--json": not both
+  Option& Times(int fewest, int most);      // number of values of a positional list
+  Option& WithoutValue(std::string value);  // without a value, the option means `value`
+  Option& Excludes(std::string other);      // "--json": the two exclude each other
   Option& Placeholder(std::string word);    // "FILE" in the help
-  Option& Group(std::string heading);       // the heading it stands under in the help
-  Option& Hidden();                         // in neither help nor completion
+  Option& Group(std::string heading);       // its heading in the help
+  Option& Hidden();                         // neither in the help nor in completion
 
   // Checks the words and sets the field. On an Error the field keeps its value.
   Status Assign(const std::vector<std::string>& words);
-  // The field's value: what the help shows as the default before the command line is read.
+  // The field's value, which the help shows as the default before the command line is parsed.
   std::string ValueText() const;
+  // Of a list, one by one.
+  std::vector<std::string> values() const;
 
   const std::vector<std::string>& names() const { return names_; }
-  // "--quiet" of "-q,--quiet"; the name of a positional argument.
+  // "--quiet" for "-q,--quiet", or the name of a positional argument.
   const std::string& name() const { return names_.back(); }
   const std::string& help() const { return help_; }
   const std::string& group() const { return group_; }
@@ -68,7 +70,7 @@ class Option {
   int most() const { return most_; }
   bool on() const { return is_flag() && *std::get<bool*>(field_); }
 
-  // True when it was on the command line, as opposed to a file or a variable.
+  // True if it was on the command line, as opposed to a file or a variable.
   bool given() const { return given_; }
   void MarkGiven() { given_ = true; }
 
@@ -94,11 +96,11 @@ class Command {
   Command(std::string name, std::string summary);
 
   Option& Add(const std::string& names, Option::Field field, std::string help);
-  Command& Note(std::string sentence);  // below the options
+  Command& Note(std::string sentence);  // printed below the options
   Command& Example(std::string line, std::string comment = "");
   Command& Hidden();
   void Runs(std::function<Result<int>()> action) { action_ = std::move(action); }
-  // Returns the exit code.
+  // Runs the command and returns the exit code.
   Result<int> Run() const { return action_(); }
 
   const std::string& name() const { return name_; }
@@ -108,7 +110,7 @@ class Command {
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<std::pair<std::string, std::string>>& examples() const { return examples_; }
   bool hidden() const { return hidden_; }
-  // The option called "--json"; nullptr: there is none.
+  // The option with the name "--json", or nullptr.
   const Option* Find(const std::string& name) const;
   bool Given(const std::string& name) const;
   bool WantsJson() const;

@@ -20,7 +20,7 @@ struct RunRange {
   int64_t last = 0;
 };
 
-// "R3" to 3.
+// Parses "R3" as 3.
 std::optional<int64_t> RunNumber(std::string_view text) {
   if (text.size() < 2 || (text[0] != 'R' && text[0] != 'r')) return std::nullopt;
   int64_t number = 0;
@@ -29,7 +29,7 @@ std::optional<int64_t> RunNumber(std::string_view text) {
   return number;
 }
 
-// "R3-R7".
+// Parses "R3-R7".
 std::optional<RunRange> RangeOf(const std::string& text) {
   const size_t dash = text.find('-');
   if (dash == std::string::npos) return std::nullopt;
@@ -56,7 +56,7 @@ Status AddRunsOf(RunStore& store, const std::string& name, std::set<int64_t>* id
     return Ok();
   }
   if (const std::optional<RunRange> range = RangeOf(name)) {
-    // A run that was deleted leaves a gap.
+    // A deleted run leaves a gap.
     HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, store.Runs(1'000'000));
     const size_t before = ids->size();
     for (const RunRecord& one : runs)
@@ -85,7 +85,7 @@ Result<PolicySide> ReadSide(RunStore& store, const std::string& word, std::set<i
     side.name = fmt::format("{}+{}", names[0], names.size() - 1);
   for (const int64_t id : *ids) {
     PolicyRun one;
-    // With its options, which a summary does not have.
+    // Reads the whole run, because a summary lacks the options.
     HONE_ASSIGN_OR_RETURN(one.run, store.FindRun(fmt::format("R{}", id)));
     HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> candidates, store.CandidateSummaries(id));
     HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store.CallSummaries(id));

@@ -1,4 +1,4 @@
-// The two sides of `hone compare --policies`: lists of runs and suites, as the user names them, read from the
+// The two sides of `hone compare --policies`: lists of runs and suites as the user names them, read from the
 // store.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace hone {
 
-// Whether one of the words is a list (R1,R2 or R1-R5) and not the name of something in the store.
+// Whether one of the words is a list (R1,R2 or R1-R5) and not a name in the store.
 Result<bool> NameLists(RunStore& store, const std::vector<std::string>& words);
 
-// An Error if there are not two, if a name is none, or if a run is on both sides.
+// Returns an Error if there are not two sides, if a name is unknown, or if a run is on both sides.
 Result<std::array<PolicySide, 2>> ReadPolicySides(RunStore& store, const std::vector<std::string>& words);
 
 }  // namespace hone

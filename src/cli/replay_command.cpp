@@ -1,15 +1,15 @@
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/live_line.h"
+#include "cli/run_launcher.h"
 #include "model/prompt.h"
-#include "model/replay.h"
-#include "model/replies.h"
 #include "model/usage.h"
 #include "pipeline/candidate_judge.h"
-#include "pipeline/run_options.h"
+#include "pipeline/recorded_run.h"
 #include "store/run_store.h"
 
 namespace hone {
@@ -22,42 +22,17 @@ Result<int> ExportReplay(const std::string& what, const std::string& folder) {
   if (StartsWith(run.proposer, "agent:"))
     return Error{ErrorKind::kUsage, "a run of an agent has no replies to play back; its candidates are in " +
                                         (fs::path(run.folder) / "code").string()};
-  HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store->Calls(run.id));
-  if (calls.empty())
-    return Error{ErrorKind::kNotFound,
-                 "the run " + run.name + " called no model, so there is nothing to replay"};
-  std::vector<RecordedCall> recorded;
-  for (const CallRecord& call : calls) {
-    RecordedCall one;
-    one.call_type = call.call_type;
-    one.key = call.key;
-    one.reply.text = call.reply;
-    one.reply.thinking = call.thinking;
-    one.reply.finish_reason = call.finish_reason;
-    one.reply.model = call.model;
-    one.reply.failure = call.status == "answered" ? ModelFailure::kNone : FailureFromName(call.status);
-    one.reply.message = call.error;
-    one.reply.usage = call;
-    recorded.push_back(std::move(one));
-    const std::vector<ReplyChoice> more = RepliesFrom(call.more_replies);
-    for (size_t i = 0; i < more.size(); ++i) {
-      RecordedCall further;
-      further.call_type = call.call_type;
-      further.key = ReplyKey(call.key, static_cast<int>(i + 2));
-      further.reply.text = more[i].text;
-      further.reply.thinking = more[i].thinking;
-      further.reply.finish_reason = more[i].finish_reason;
-      further.reply.model = call.model;
-      // The first one has what the call used.
-      further.reply.usage.price_known = true;
-      recorded.push_back(std::move(further));
-    }
-  }
-  HONE_RETURN_IF_ERROR(WriteReplay(folder, recorded));
-  const Result<Json> options = ParseJson(run.options);
-  const int replies = options.ok() ? RunOptionsFromJson(*options).replies : 1;
-  fmt::print("{} replies in {}\nto replay them: hone optimize {} --proposer replay:{}{}\n", recorded.size(),
-             folder, run.task_path, folder, replies > 1 ? fmt::format(" --replies {}", replies) : "");
+  HONE_ASSIGN_OR_RETURN(const size_t replies, WriteRecording(*store, run, folder));
+  HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store->CallSummaries(run.id));
+  const Result<Json> json = ParseJson(run.options);
+  const RunOptions options = RunOptionsFromJson(json.ok() ? *json : Json());
+  std::vector<std::string> words = {"hone", "optimize", ShellWord(run.task_path)};
+  for (const std::string& flag : FlagsFor(ReplayOptions(options, run, calls.size(), folder)))
+    words.push_back(ShellWord(flag));
+  fmt::print("{} replies in {}\nto replay them: {}\n", replies, folder, Join(words, " "));
+  if (!options.mend)
+    fmt::print(
+        "the run was made without mechanical repair, which a replay has: it may judge more candidates\n");
   return 0;
 }
 
@@ -69,7 +44,7 @@ struct PromptFlags : JudgeFlags {
   bool json = false;
 };
 
-// With values that stand for what a run would know by then.
+// Uses placeholders for values that a run would know.
 Result<int> ShowPrompt(const PromptFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.task));
   HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags));

@@ -22,7 +22,7 @@ struct ReportFlags {
   std::string csv;
 };
 
-// What a report can become; each is made only when it is asked for.
+// The forms of a report. Each is made only on request.
 struct Documents {
   std::function<std::string()> html;
   std::function<std::string()> markdown;
@@ -30,7 +30,7 @@ struct Documents {
   std::function<std::vector<Plot>()> plots;
 };
 
-// "-" is standard output.
+// "-" means standard output.
 Status WriteTo(const std::string& where, const std::string& content) {
   if (where == "-") {
     fmt::print("{}", content);

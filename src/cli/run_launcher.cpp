@@ -8,72 +8,13 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/run_view.h"
-#include "model/open_model.h"
 #include "pipeline/agent_program.h"
-#include "pipeline/model_roles.h"
+#include "pipeline/recorded_run.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
 #include "store/run_rows.h"
 
 namespace hone {
-
-void AddModelFlags(Command& command, ModelFlags* flags) {
-  const char* group = "Language model (--proposer llm)";
-  command.Add("--model", &flags->model, "Name of the model on the server").Group(group).Placeholder("NAME");
-  command
-      .Add("--model-repair", &flags->model_repair,
-           "Model that repairs broken candidates (default: the one of --model)")
-      .Group(group)
-      .Placeholder("NAME");
-  command
-      .Add("--api-base-repair", &flags->api_base_repair,
-           "Base URL of the server of --model-repair (default: as for --model)")
-      .Group(group)
-      .Placeholder("URL");
-  command
-      .Add(
-          "--api-base", &flags->api_base,
-          "Base URL of the server, such as http://127.0.0.1:8000/v1 (default: derived from the model's name)")
-      .Group(group)
-      .Placeholder("URL");
-  command.Add("--api-style", &flags->api_style, "Protocol of the server")
-      .Group(group)
-      .OneOf({"auto", "openai", "anthropic"});
-  command.Add("--api-key-env", &flags->api_key_env, "Environment variable that holds the API key")
-      .Group(group)
-      .Placeholder("NAME");
-  command
-      .Add("--api-key-file", &flags->api_key_file, "File that holds the API key; only its owner may read it")
-      .Group(group)
-      .Placeholder("FILE");
-  command.Add("--max-output-tokens", &flags->max_output_tokens, "Longest reply to ask for, in tokens")
-      .Group(group)
-      .AtLeast(0);
-  command
-      .Add("--idle-timeout", &flags->idle_timeout_s,
-           "Time without data after which a request is cancelled and sent again")
-      .Group(group)
-      .Positive()
-      .Placeholder("SECONDS");
-  command.Add("--temperature", &flags->temperature, "Sampling temperature (default: the server's)")
-      .Group(group);
-  command
-      .Add("--reasoning-effort", &flags->reasoning_effort,
-           "How much the model thinks before it replies (default: the server's)")
-      .Group(group)
-      .OneOf({"low", "medium", "high"});
-  command
-      .Add("--request-extra", &flags->extra,
-           "JSON object merged into every request, such as '{\"top_p\":0.9}'")
-      .Group(group)
-      .Placeholder("JSON");
-  command
-      .Add("--prices", &flags->prices,
-           "JSON file with prices in USD per million tokens: {\"model\": {\"input\": 1, \"output\": 2}}; "
-           "also \"cached\" and \"cache_write\"")
-      .Group(group)
-      .Placeholder("FILE");
-}
 
 void AddBudgetFlags(Command& command, Budget* budget) {
   const char* group = "Budget (the run stops when the first limit is reached and keeps its best so far)";
@@ -117,24 +58,21 @@ std::string CheckProposer(const std::string& text) {
 
 void AddRunFlags(Command& command, OptimizeFlags* flags) {
   command
-      .Add(
-          "--proposer", &flags->run.proposer,
-          "Source of candidates: expert (built in, no network), llm (a language model), replay:DIR (recorded "
-          "replies), exec:CMD (a program), expert+llm (both; also expert+exec:CMD, expert+replay:DIR) or "
-          "agent:CMD "
-          "(a coding agent in a folder of its own)")
+      .Add("--proposer", &flags->run.proposer,
+           "Where candidates come from. expert: Hone's own recipes, no network. llm: a language model. "
+           "exec:CMD: a program. replay:DIR: recorded replies. agent:CMD: a coding agent. expert+llm: both; "
+           "so with expert+exec:CMD and expert+replay:DIR")
       .CheckedBy(CheckProposer)
       .Placeholder("SOURCE");
   command
       .Add("--agent-minutes", &flags->run.agent_minutes,
-           "Time limit of the agent; --max-minutes ends it earlier")
+           "Time limit of the agent; --max-minutes may end it earlier")
       .Positive()
       .Placeholder("MINUTES");
   command.Add("--seeds", &flags->run.seeds, "Number of initial candidates").Between(0, 64);
   command
       .Add("--replies", &flags->run.replies,
-           "Number of replies per prompt that asks for a new or a better file, in one request if the server "
-           "supports it; each becomes a candidate")
+           "Number of replies per prompt that asks for a new or a better file. Each becomes a candidate")
       .Between(1, 16);
   command.Add("--repairs", &flags->run.repairs, "Most attempts to repair a candidate that fails")
       .Between(0, 20);
@@ -147,29 +85,28 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Between(1, 1000);
   command
       .Add("--search", &flags->search,
-           "Search strategy after the initial candidates of a model: classic (the best is tuned) or "
-           "population "
-           "(candidates are improved, combined and tuned until a budget is spent or nothing improves); auto: "
-           "population with "
-           "--proposer expert+MODEL or --seed-from, else classic")
+           "Search strategy after the initial candidates of a model. classic: the best one is tuned. "
+           "population: candidates are "
+           "improved, combined and tuned until a budget ends. auto: population beside the expert or with "
+           "--seed-from, else classic")
       .OneOf({"auto", "classic", "population"});
   command
       .Add("--patience", &flags->run.patience,
-           "Steps of the population search without a gain of 1%, after which it ends")
+           "The population search ends after this many steps without a gain of 1%")
       .Between(1, 100'000);
   command
       .Add("--breadth", &flags->breadth,
-           "Steps of the population search that are made side by side (default: 1 with a budget of calls, "
-           "tokens or money, else 4)")
+           "Steps of the population search that run side by side (default: 4; 1 with a budget of calls, "
+           "tokens or money)")
       .Between(0, 64);
   command
       .Add("--search-seed", &flags->search_seed,
-           "Random seed of the search and of tuning; runs of two policies with one seed are "
-           "compared in pairs (0: drawn for each run)")
+           "Random seed of the search and of tuning. Runs of two policies with one seed are compared "
+           "in pairs (0: drawn for each run)")
       .AtLeast(0);
   command
       .Add("--seed-from", &flags->run.seed_from,
-           "An earlier run whose best candidates are judged as seeds of this one; may be repeated")
+           "Earlier run whose best candidates are seeds of this one; may be repeated")
       .Placeholder("RUN");
   command
       .Add(
@@ -226,81 +163,15 @@ JudgeFlags JudgeFlagsFromJson(const Json& json) {
   return flags;
 }
 
-Json ToJson(const ModelFlags& flags) {
-  return {{"model", flags.model},
-          {"model_repair", flags.model_repair},
-          {"api_base_repair", flags.api_base_repair},
-          {"api_base", flags.api_base},
-          {"api_style", flags.api_style},
-          {"api_key_env", flags.api_key_env},
-          {"api_key_file", flags.api_key_file},
-          {"prices", flags.prices},
-          {"extra", flags.extra},
-          {"max_output_tokens", flags.max_output_tokens},
-          {"idle_timeout_s", flags.idle_timeout_s},
-          {"temperature", flags.temperature},
-          {"reasoning_effort", flags.reasoning_effort}};
-}
-
-ModelFlags ModelFlagsFromJson(const Json& json) {
-  ModelFlags flags;
-  flags.model = GetString(json, "model");
-  flags.model_repair = GetString(json, "model_repair");
-  flags.api_base = GetString(json, "api_base");
-  flags.api_base_repair = GetString(json, "api_base_repair");
-  flags.api_style = GetString(json, "api_style", flags.api_style);
-  flags.api_key_env = GetString(json, "api_key_env");
-  flags.api_key_file = GetString(json, "api_key_file");
-  flags.prices = GetString(json, "prices");
-  flags.extra = GetString(json, "extra");
-  flags.max_output_tokens = GetInt(json, "max_output_tokens");
-  flags.idle_timeout_s = GetNumber(json, "idle_timeout_s", flags.idle_timeout_s);
-  flags.temperature = GetNumber(json, "temperature", -1);
-  flags.reasoning_effort = GetString(json, "reasoning_effort");
-  return flags;
-}
-
 namespace {
 
 bool IsAgent(const RunOptions& options) {
   return StartsWith(options.proposer, "agent:");
 }
 
-Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
-  if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
-  const std::string source = ModelPartOf(options);
-  if (source.empty()) return std::unique_ptr<Model>();
-  const ModelFlags flags = ModelFlagsFromJson(options.model);
-  HttpModelOptions http;
-  if (source == "llm" && flags.model.empty())
-    return Error{ErrorKind::kUsage,
-                 "--proposer llm needs --model NAME (and --api-base URL for a server of your own)"};
-  http.model = flags.model;
-  http.api_base = flags.api_base;
-  HONE_ASSIGN_OR_RETURN(http.style, ApiStyleFromName(flags.api_style));
-  http.key_variable = flags.api_key_env;
-  http.key_file = flags.api_key_file;
-  http.max_output_tokens = flags.max_output_tokens;
-  http.limits.idle_seconds = flags.idle_timeout_s;
-  if (flags.temperature >= 0) http.temperature = flags.temperature;
-  http.reasoning_effort = flags.reasoning_effort;
-  if (!flags.extra.empty()) {
-    HONE_ASSIGN_OR_RETURN(http.extra, ParseJson(flags.extra).WithContext("--request-extra"));
-    if (!http.extra.is_object()) return Error{ErrorKind::kUsage, "--request-extra must be a JSON object"};
-  }
-  if (!flags.prices.empty()) HONE_RETURN_IF_ERROR(http.prices.Override(flags.prices));
-  if (source != "llm" || flags.model_repair.empty()) return OpenModel(source, http);
-  HttpModelOptions repair = http;
-  repair.model = flags.model_repair;
-  if (!flags.api_base_repair.empty()) repair.api_base = flags.api_base_repair;
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Model> main_model, OpenModel(source, http));
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Model> repair_model,
-                        OpenModel(source, repair).WithContext("--model-repair"));
-  return WithRepairModel(std::move(main_model), std::move(repair_model));
-}
-
-// What a run cannot be asked for.
+// Rejects combinations of options that a run does not support.
 Status CheckSearch(const RunOptions& options) {
+  HONE_RETURN_IF_ERROR(CheckModelRoles(options));
   const bool asks = !ModelPartOf(options).empty();
   const auto refuse = [](const std::string& text) {
     return Error{ErrorKind::kUsage, text + "; see `hone optimize --help`"};
@@ -321,7 +192,7 @@ std::string ProposerWord(const std::string& proposer) {
   return word;
 }
 
-// `hone runs` holds it for an instant to see whether anybody does.
+// `hone runs` holds the lock for an instant to test whether another process holds it.
 constexpr double kLockPatience_s = 0.5;
 
 }  // namespace
@@ -334,7 +205,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   options.judge = ToJson(static_cast<const JudgeFlags&>(flags));
   ModelFlags model = flags.model;
   std::error_code ignored;
-  for (std::string* path : {&model.api_key_file, &model.prices})
+  for (std::string* path : {&model.api_key_file, &model.api_key_file_repair, &model.prices})
     if (!path->empty()) *path = fs::absolute(*path, ignored).string();
   const size_t folder = options.proposer.find("replay:");
   if (folder == 0 || StartsWith(options.proposer, "expert+replay:"))
@@ -344,7 +215,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   options.search = flags.search != "auto"                               ? flags.search
                    : more_than_a_model && !ModelPartOf(options).empty() ? "population"
                                                                         : "classic";
-  // Each member of a group may exceed a budget of tokens or money, and calls take turns then anyway.
+  // If calls are limited, each choice should know the previous result.
   const Budget& budget = options.budget;
   const bool counted = budget.calls > 0 || budget.tokens > 0 || budget.usd > 0;
   options.breadth = flags.breadth > 0 ? flags.breadth : counted ? 1 : 4;
@@ -365,8 +236,38 @@ void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
   flags->no_tuning = !options.tuning;
 }
 
+std::vector<std::string> FlagsFor(const RunOptions& options) {
+  OptimizeFlags flags;
+  Command command("optimize", "");
+  AddRunFlags(command, &flags);
+  std::vector<std::string> usual;
+  for (const Option& option : command.options()) usual.push_back(option.ValueText());
+  SetOptions(options, &flags);
+  std::vector<std::string> words;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    // A value that looks like an option.
+    if (StartsWith(value, "-"))
+      words.push_back(name + "=" + value);
+    else
+      words.insert(words.end(), {name, value});
+  };
+  for (size_t i = 0; i < usual.size(); ++i) {
+    const Option& option = command.options()[i];
+    const std::string value = option.ValueText();
+    if (value == usual[i]) continue;
+    if (option.is_flag())
+      words.push_back(option.name());
+    else if (option.is_list())
+      for (const std::string& one : option.values()) add(option.name(), one);
+    else
+      add(option.name(), value);
+  }
+  return words;
+}
+
 Status CheckProposerOf(const RunOptions& options) {
   HONE_RETURN_IF_ERROR(CheckSearch(options));
+  if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
   return Ok();
 }
@@ -376,14 +277,17 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
   HONE_ASSIGN_OR_RETURN(const SessionOptions session, ResolveJudge(flags));
   RunOptions options = OptionsOf(flags);
   if (IsAgent(options)) {
-    // The agent works in a folder of its own, and `resume` may be called anywhere.
+    // The agent works in its own folder, and `resume` may be called in any folder.
     HONE_ASSIGN_OR_RETURN(std::vector<std::string> words, AgentCommand(options.proposer));
     for (std::string& word : words) word = ShellWord(word);
     options.proposer = "agent:" + Join(words, " ");
   }
-  if (options.search_seed == 0) options.search_seed = RandomU64();
-  options.judge["target"] = session.target;  // what auto became stays what it was
-  // A proposer or an earlier run that cannot be used is reported now, before anything is written.
+  if (options.search_seed == 0) options.search_seed = RandomU64() >> 1;  // what a flag can hold
+  if (const std::string folder = ReplayFolder(options); !folder.empty() && options.search == "population") {
+    HONE_ASSIGN_OR_RETURN(options.follow, ReadRecordedSteps(folder));
+  }
+  options.judge["target"] = session.target;  // keeps the target that `auto` selected
+  // Reports an unusable proposer or earlier run now, before anything is written.
   HONE_RETURN_IF_ERROR(CheckSearch(options));
   for (std::string& name : options.seed_from) {
     HONE_ASSIGN_OR_RETURN(const RunRecord earlier, store.FindRun(name).WithContext("--seed-from"));
@@ -415,7 +319,7 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
     std::error_code ignored;
     run.folder = fs::absolute(folder, ignored).lexically_normal().string();
     if (run.folder.size() > 1 && run.folder.back() == '/') run.folder.pop_back();
-    // First, so that a folder that cannot be made leaves no run behind.
+    // The folder comes first. If it cannot be created, no run is left behind.
     HONE_RETURN_IF_ERROR(MakeFolders(run.folder).WithContext("the run's folder (choose another with --out)"));
     Result<int64_t> id = store.AddRun(run, [&](int64_t given) -> Status {
       if (lock == nullptr) return Ok();
@@ -433,7 +337,7 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
 
 namespace {
 
-// Returns the exit code.
+// Prints the result and returns the exit code.
 Result<int> PrintEnd(Recorder& recorder, const RunEnd& end, bool json) {
   if (json) {
     HONE_ASSIGN_OR_RETURN(const std::string text, recorder.SummaryText());
@@ -450,7 +354,7 @@ Result<int> PrintEnd(Recorder& recorder, const RunEnd& end, bool json) {
 
 bool IsFinished(const RunRecord& run) {
   if (run.status != "done") return false;
-  // Written last: a process killed just before leaves none, or that of an earlier session.
+  // run.json is written last. If a process was killed just before, there is none, or an earlier session's.
   const Result<std::string> text = ReadFile(fs::path(run.folder) / "run.json", 256u << 20);
   const Result<Json> json = text.ok() ? ParseJson(*text) : Result<Json>(text.error());
   return json.ok() && GetString(*json, "status") == "done";
@@ -473,7 +377,8 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, Un
   if (!lock.valid()) {
     HONE_ASSIGN_OR_RETURN(lock, LockRun(run.id, kLockPatience_s));
   }
-  HONE_RETURN_IF_ERROR(store.FindRun(fmt::format("R{}", run.id)));  // `hone gc` may have come first
+  HONE_RETURN_IF_ERROR(
+      store.FindRun(fmt::format("R{}", run.id)));  // `hone gc` may have deleted the run first
   HONE_ASSIGN_OR_RETURN(const Json stored, ParseJson(run.options));
   if (IsFromArchive(stored))
     return Error{
@@ -482,19 +387,20 @@ Result<int> ExecuteRun(RunStore& store, RunRecord run, bool json, bool quiet, Un
         "were chosen on another machine; start a new run with: hone optimize TASK"};
   const RunOptions options = RunOptionsFromJson(stored);
   HONE_ASSIGN_OR_RETURN(SessionOptions session, ResolveJudge(JudgeFlagsFromJson(options.judge)));
-  // A proposer can mend what lint predicts to fail without a run.
+  // A proposer can fix what lint predicts to fail without running it.
   session.lint_predicts = true;
+  if (IsAgent(options)) HONE_RETURN_IF_ERROR(AgentCommand(options.proposer));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, ModelOf(options));
-  // It is told how many launches its candidate made, also if that was slow.
+  // The model is told how many launches its candidate made, even if that was slow.
   session.profile_all = model != nullptr || IsAgent(options);
-  // What was asked for then, even if the file has changed since.
+  // Uses the recorded source, even if the file has changed since.
   const TaskFile task{run.task_path, run.task, run.task_source, run.task_sha256};
   run.status = "running";
   run.finished.clear();
   RunView view(run, options, quiet || json ? RunView::Mode::kSilent : RunView::Choose());
   Recorder recorder(store, run, view.Watcher());
   HONE_RETURN_IF_ERROR(recorder.SaveRun());
-  // Recipes read it; exporting a module takes seconds.
+  // Recipes read the graph. Exporting a module takes seconds.
   session.capture_graph = AsksExpert(options);
   const bool several = model == nullptr || options.seeds > 1 || options.repairs > 0 || options.analysis ||
                        options.tuning || AsksExpert(options) || options.search == "population" ||

@@ -1,5 +1,5 @@
-// A run while it runs: on a terminal one line per candidate with what is being done now below them, elsewhere
-// plain lines. Always on stderr, so that stdout can be piped.
+// Shows a run's progress: on a terminal one line per candidate with the current activity below them,
+// otherwise plain lines. It always uses stderr, so that stdout can be piped.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class RunView {
   Budget budget_;
   double seconds_before_;
   std::mutex mutex_;
-  std::map<std::string, std::string> doing_;  // by key; the live part
+  std::map<std::string, std::string> doing_;  // current activity, by key; the live part
   std::map<std::string, int64_t> tokens_;
   int64_t tokens_total_ = 0;
   int evaluations_ = 0;
@@ -45,7 +45,7 @@ class RunView {
   Stopwatch since_;
 };
 
-// What is said when a run is over.
+// The text at the end of a run.
 std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style);
 
 }  // namespace hone

@@ -41,7 +41,7 @@ Result<int> ListStoredRuns(int most, const std::string& tag, const std::vector<s
       line["tags"] = note.tags;
       line["note"] = note.text;
       line["abandoned"] = IsAbandoned(run);
-      // The process that works on it; 0: none.
+      // The process that executes the run; 0 if there is none.
       line["worker"] = run.status == "running" ? WorkerOf(run.id) : 0;
       fmt::print("{}\n", DumpJson(line));
     }

@@ -52,7 +52,7 @@ std::string Address(const std::string& bind, int port, const std::string& token)
 
 Result<int> Serve(const ServeFlags& flags) {
   const fs::path path = DataFolder() / "hone.db";
-  // Makes the store or brings it to this version; from here on it is only read.
+  // Creates the store or migrates it. Afterwards it is only read.
   HONE_RETURN_IF_ERROR(RunStore::Open(path));
   AccessRules rules = RulesFor(flags.server.bind, flags.hosts, flags.allow_actions);
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> server, HttpServer::Listen(flags.server));
@@ -71,7 +71,7 @@ Result<int> Serve(const ServeFlags& flags) {
   return 0;
 }
 
-// On a CPU the cores are the device. Beside a GPU, one candidate can compile while another runs.
+// On a CPU the cores are the device. With a GPU, one candidate can compile while another one runs.
 int DefaultWorkers(const SessionOptions& options) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return options.device == "cuda" ? std::clamp(cores / 4, 1, 4) : 1;
@@ -133,7 +133,7 @@ Result<int> ServeJudge(const ServeFlags& flags) {
   LiveHub hub(path, RunRenderer());
   dashboard.CountWith(server.get(), &hub);
   options.other_children = [&dashboard](const auto& use) { dashboard.actions().WithProcesses(use); };
-  // After the server and the dashboard: it uses both until it ends.
+  // Declared after the server and the dashboard, because it uses both until it ends.
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<JudgeService> service,
                         JudgeService::Open(std::move(options), tokens.tokens, rules));
   judge = service.get();

@@ -41,7 +41,7 @@ struct ShowFlags : JudgeFlags {
   std::string svg;  // a file
 };
 
-// "V12" -> 12; 0 when it is something else.
+// Parses "V12" as 12; 0 for other texts.
 int64_t VerdictNumber(const std::string& text) {
   int64_t number = 0;
   if (text.size() < 2 || (text[0] != 'V' && text[0] != 'v')) return 0;
@@ -75,6 +75,7 @@ Result<int> ShowRun(const ShowFlags& flags) {
     if (flags.verbose) row["source"] = one.source;
     json["candidates"].push_back(row);
   }
+  json["mending"] = ToJson(MendingOf(story.run, story.candidates, story.decisions));
   json["decisions"] = OrderedJson::array();
   for (const DecisionRecord& one : story.decisions)
     json["decisions"].push_back({{"key", one.key}, {"phase", one.phase}, {"text", one.text}});
@@ -87,7 +88,7 @@ Result<int> ShowRun(const ShowFlags& flags) {
   return 0;
 }
 
-// The task's graph alone: no truth, no baselines.
+// Captures only the task's graph, without truth and baselines.
 Result<int> ShowGraph(const ShowFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const TaskFile task, LoadTaskFile(flags.what));
   HONE_ASSIGN_OR_RETURN(const SessionOptions options, ResolveJudge(flags));
@@ -131,10 +132,9 @@ Result<int> ShowGraph(const ShowFlags& flags) {
   return 0;
 }
 
-// What is known about the graph of a task that is shown: its size, what rewrites leave of it, or why there is
-// none.
+// Facts about the graph of a task: its size, and what remains after rewrites, or why there is no graph.
 struct GraphFacts {
-  int operators = 0;  // in every call
+  int operators = 0;  // operators in every call
   int rewritten = 0;
   bool verified = false;
   std::string declined;
@@ -224,7 +224,7 @@ Result<int> ShowTask(const ShowFlags& flags) {
   return 0;
 }
 
-// A file is a task; "V12" a verdict; a folder or anything else a run.
+// A file is a task, "V12" is a verdict, and a folder or any other text is a run.
 Result<int> Show(ShowFlags flags) {
   std::error_code ignored;
   if (ParseModuleReference(flags.what) || !flags.module.inputs.empty()) {

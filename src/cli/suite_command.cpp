@@ -46,12 +46,12 @@ struct SuiteFlags : OptimizeFlags {
   bool allow_mixed = false;
 };
 
-// A member in a process of its own.
+// A member in a separate process.
 class MemberProcess : public RunningMember {
  public:
   explicit MemberProcess(std::unique_ptr<Child> child) : child_(std::move(child)) {}
   bool running() override { return child_->running(); }
-  // Members have process groups of their own, so Ctrl-C is passed on; they end as a run of their own would.
+  // Members have their own process groups, so Ctrl-C is passed on. They end like a single run.
   void Interrupt() override { kill(child_->pid(), SIGINT); }
   const Child& child() const { return *child_; }
 
@@ -68,7 +68,7 @@ Result<std::unique_ptr<RunningMember>> StartMember(const RunRecord& run, const S
   return std::unique_ptr<RunningMember>(new MemberProcess(std::move(child)));
 }
 
-// A child that dies leaves a row like others.
+// A member whose process died gets a row like the others.
 Result<RunRecord> EndOfMember(RunStore& store, const RunRecord& started, RunningMember* member,
                               const Error* why) {
   HONE_ASSIGN_OR_RETURN(RunRecord run, store.FindRun(fmt::format("R{}", started.id)));
@@ -86,7 +86,7 @@ Result<RunRecord> EndOfMember(RunStore& store, const RunRecord& started, Running
   return run;
 }
 
-// What is left to do here: not done, and not from an archive. `only` is empty, or names of tasks.
+// The members to run here: not done, and not from an archive. `only` is empty or holds names of tasks.
 Result<std::vector<RunRecord>> UnfinishedMembers(RunStore& store, const SuiteRecord& suite,
                                                  const std::set<std::string>& only) {
   HONE_ASSIGN_OR_RETURN(std::vector<RunRecord> members, store.Runs(1'000'000, suite.id));
@@ -110,11 +110,11 @@ Result<std::vector<RunRecord>> UnfinishedMembers(RunStore& store, const SuiteRec
   return left;
 }
 
-// Runs members that are not done, one per slot, each in a child.
+// Runs unfinished members, one per slot, each in a child process.
 Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, const std::set<std::string>& only,
                        const std::vector<SuiteSlot>& slots, bool json, bool quiet, const std::string& csv) {
   HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> members, UnfinishedMembers(store, suite, only));
-  // Lines for a log; on a terminal also one that is redrawn in place.
+  // Prints lines for a log. On a terminal it also redraws one line in place.
   LiveLine line(quiet || !IsTerminal(stderr) ? LiveLine::Mode::kSilent : LiveLine::Mode::kTerminal);
   const auto say = [&](const std::string& text) {
     line.Clear();
@@ -151,7 +151,7 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, const std::set
   return PrintSuite(store, suite, !finished, json, csv);
 }
 
-// `asked` empty: `jobs` places on what there is.
+// If `asked` is empty, returns `jobs` slots that share all devices.
 Result<std::vector<SuiteSlot>> SlotsFor(const std::vector<std::string>& asked, int jobs, bool quiet) {
   if (asked.empty()) return SharedSlots(jobs);
   const char* allowed = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -187,7 +187,7 @@ Result<std::string> NameOfSuite(const SuiteFlags& flags, const std::string& crea
   return name;
 }
 
-// The tasks as parts of a suite whose runs come from several places.
+// The tasks as parts of a suite whose runs come from several machines.
 Result<SuiteParts> PartsFor(const std::vector<fs::path>& tasks, int shards) {
   SuiteParts parts;
   parts.shards = shards;
@@ -207,7 +207,7 @@ Result<SuiteParts> PartsFor(const std::vector<fs::path>& tasks, int shards) {
   return parts;
 }
 
-// Members that the store does not have yet: all of them at first, some after a kill.
+// Adds members that the store lacks: all at the first start, some after a kill.
 Status CreateMembers(RunStore& store, const SuiteRecord& suite, const std::vector<fs::path>& tasks,
                      SuiteFlags flags) {
   HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, store.Runs(1'000'000, suite.id));
@@ -225,12 +225,13 @@ Status CreateMembers(RunStore& store, const SuiteRecord& suite, const std::vecto
   return Ok();
 }
 
-// A shard joins the suite of its name if other shards are in this store, and goes on if it is there itself.
+// A shard joins the suite with its name if the store has other shards of it. It resumes if it is there
+// already.
 Result<SuiteRecord> JoinSuite(RunStore& store, const SuiteRecord& suite, const SuiteParts& parts) {
   Result<SuiteRecord> there = store.FindSuite(suite.name);
   if (!there.ok()) {
     if (store.AddSuite(suite).ok()) return store.FindSuite(suite.name);
-    there = store.FindSuite(suite.name);  // another shard was faster
+    there = store.FindSuite(suite.name);  // another shard created it first
   }
   if (!there.ok()) return there.error();
   const SuiteParts theirs = PartsOf(*there);
@@ -270,7 +271,7 @@ Result<int> StartSuite(SuiteFlags flags) {
   SuiteRecord suite;
   suite.created = UtcTimestamp();
   HONE_ASSIGN_OR_RETURN(suite.name, NameOfSuite(flags, suite.created));
-  // A name of Hone's own has the second in it; a second suite of that second gets a number.
+  // A generated name contains the second. A second suite in the same second gets a number.
   const std::string base = suite.name;
   for (int number = 2; flags.name.empty() && store->FindSuite(suite.name).ok(); ++number)
     suite.name = fmt::format("{}-{}", base, number);
@@ -370,21 +371,19 @@ void AddSuiteCommand(CommandTable& table) {
       .Between(1, 64);
   command
       .Add("--devices", &flags->devices,
-           "GPUs to use, one task on each: numbers as in cuda:0, or all; separated by commas")
+           "GPUs to use, one task on each: numbers as in cuda:0, separated by commas, or all")
       .SplitAt(',')
       .Placeholder("0,1")
       .Excludes("--jobs");
   command
-      .Add(
-          "--shard", &flags->shard,
-          "Run the K-th of N parts of the tasks, for array jobs; needs --name. `hone archive NAME` and `hone "
-          "import` merge the parts")
+      .Add("--shard", &flags->shard,
+           "Run part K of N of the tasks, for array jobs; needs --name. `hone archive NAME` and `hone "
+           "import` merge the parts")
       .Placeholder("K/N");
   const char* ray = "More than one machine (docs/SCALE.md)";
   command
       .Add("--on", &flags->on,
-           "Run the tasks on a Ray cluster: ray (the one of this machine) or ray:HOST:PORT; needs `pip "
-           "install "
+           "Run the tasks on a Ray cluster: ray (that of this machine) or ray:HOST:PORT. Needs `pip install "
            "ray`")
       .Group(ray)
       .Placeholder("ray[:ADDRESS]");

@@ -1,4 +1,4 @@
-// What `hone resume` needs of `hone suite`, and what its parts share.
+// Functions of `hone suite` that `hone resume` and the other suite files use.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace hone {
 
-// What a resumed suite may do differently from before.
+// Options that may change when a suite is resumed.
 struct SuiteResumption {
-  std::string on;  // empty: as before
+  std::string on;  // empty: unchanged
   bool allow_mixed = false;
   bool table_only = false;
 };
 
-// Continues a suite that is in the store. Returns the exit code.
+// Resumes a suite from the store. Returns the exit code.
 Result<int> ResumeSuite(const std::string& name, const SuiteResumption& how, bool json, bool quiet);
 
-// The table on standard output and, unless the folder has it already, in the suite's folder. Returns the exit
-// code.
+// Prints the table to standard output and, unless the folder has it already, writes it into the suite's
+// folder. Returns the exit code.
 Result<int> PrintSuite(RunStore& store, const SuiteRecord& suite, bool keep_files, bool json,
                        const std::string& csv);
 fs::path FolderOfSuite(const SuiteRecord& suite);

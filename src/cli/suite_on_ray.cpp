@@ -33,8 +33,8 @@ std::string AddressOf(const std::string& on) {
   return on.size() > 4 ? on.substr(4) : "";
 }
 
-// The driver's files, in a folder named by what is in them. No other file of the package lies there: Python
-// looks for modules beside the driver, and the package's ray.py would hide Ray.
+// Writes the driver's files into a folder named by their hash. No other file of the package may be there:
+// Python imports modules from the driver's folder, and the package's ray.py would hide Ray.
 Result<fs::path> WriteDriver() {
   const std::string names[] = {"ray_suite.py",    "ray_node.py", "ray_cluster.py",
                                "ray_schedule.py", "ray_plan.py", "ray_import.py"};
@@ -60,7 +60,7 @@ bool HasRay(const std::string& python) {
   return report.ok() && report->code == 0;
 }
 
-// A Python with Ray: it need not be the one with PyTorch, which each node finds for itself.
+// Finds a Python with Ray. It need not have PyTorch, which each node finds for itself.
 Result<std::string> FindRayPython(const std::string& asked) {
   const char* named = std::getenv("HONE_RAY_PYTHON");
   if (named != nullptr && *named != '\0') {
@@ -83,8 +83,8 @@ Result<std::string> FindRayPython(const std::string& asked) {
                   candidates[0], candidates[0])};
 }
 
-// Tasks are kept as they are now: a suite that is resumed runs what was asked for. Python files beside a task
-// travel with it, because it may import them.
+// Copies the tasks, so that a resumed suite runs the same text. Python files beside a task are copied too,
+// because it may import them.
 Result<Json> KeepTasks(const fs::path& folder, const std::vector<fs::path>& tasks) {
   Json files = Json::object();
   std::map<fs::path, std::string> places;

@@ -1,7 +1,7 @@
-// `hone suite --on ray`: the tasks of a suite on the machines of a Ray cluster. This side puts the suite into
-// the store, copies the tasks into its folder, writes a plan and becomes the driver, a Python program that
-// Hone carries (python/hone/ray_suite.py). The driver imports results with `hone import` and ends by printing
-// the table with `hone resume --table`. It decides nothing about verdicts.
+// `hone suite --on ray` runs the tasks of a suite on the machines of a Ray cluster. This side adds the suite
+// to the store, copies the tasks into its folder, writes a plan and becomes the driver, an embedded Python
+// program (python/hone/ray_suite.py). The driver imports results with `hone import` and finally prints the
+// table with `hone resume --table`. It makes no decision about verdicts.
 #pragma once
 
 #include <string>
@@ -24,13 +24,13 @@ struct RayOutput {
   bool quiet = false;
 };
 
-// Whether --on can be read; says nothing about whether anybody answers there.
+// Whether --on can be parsed. Does not test whether the server answers.
 Status CheckRayAddress(const std::string& on);
 
-// Returns only with an Error: the process becomes the driver.
+// Returns only with an Error, because the process becomes the driver.
 Result<int> StartOnRay(RunStore& store, SuiteRecord suite, Json options, const std::vector<fs::path>& tasks,
                        const RunOptions& run, const RayChoices& choices, const RayOutput& output);
-// The same for what is missing; prints the table if nothing is.
+// The same for missing runs. Prints the table if none is missing.
 Result<int> ResumeOnRay(RunStore& store, const SuiteRecord& suite, const SuiteResumption& how,
                         const RayOutput& output);
 

@@ -15,7 +15,7 @@ namespace {
 
 struct SlotUse {
   const SuiteSlot* slot = nullptr;
-  const RunRecord* run = nullptr;  // nullptr: free
+  const RunRecord* run = nullptr;  // nullptr: the slot is free
   std::unique_ptr<RunningMember> member;
 };
 
@@ -77,7 +77,7 @@ Result<bool> RunOnSlots(const std::vector<RunRecord>& members, const std::vector
         place.member.reset();
         place.run = nullptr;
       }
-      // A member that cannot be started leaves its place to the next one.
+      // If a member cannot be started, the next one gets its slot.
       while (place.run == nullptr && next < members.size()) {
         const RunRecord& run = members[next++];
         Result<std::unique_ptr<RunningMember>> member = hooks.start(run, *place.slot);

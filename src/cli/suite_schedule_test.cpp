@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 const std::vector<VisibleGpu> kTwoGpus = {{"GPU-aa", "Fake A", "GPU-aa"}, {"GPU-bb", "Fake B", "7"}};
 
-// A world of made-up members: each runs for as many looks as its id says.
+// Simulated members. Each runs for as many checks as its id says.
 class SuiteScheduleTest : public testing::Test {
  protected:
   class Member : public RunningMember {
@@ -106,7 +106,7 @@ TEST_F(SuiteScheduleTest, CtrlCIsPassedOnAndTheRestIsNotStarted) {
   interrupt_at_ = 3;
   EXPECT_FALSE(*RunOnSlots(members_, slots_, hooks_));
   EXPECT_THAT(interrupted_, ElementsAre("a", "b"));
-  EXPECT_THAT(ended_, IsEmpty());  // their rows in the store stay as they left them: to be resumed
+  EXPECT_THAT(ended_, IsEmpty());  // their rows in the store do not change, so that they can be resumed
   EXPECT_EQ(where_.size(), 2u);
 }
 

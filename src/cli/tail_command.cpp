@@ -21,7 +21,7 @@ constexpr double kLockEvery_s = 1;
 
 struct TailFlags {
   std::string run;
-  int lines = -1;  // below 0: all that it said
+  int lines = -1;  // below 0: all lines
   bool once = false;
 };
 
@@ -34,7 +34,7 @@ void Print(const RunNews& news, size_t skip, const Style& style) {
 }
 
 Result<int> Tail(const TailFlags& flags) {
-  // Makes a store that is not there yet, and brings an old one to this version.
+  // Creates the store if it is missing, or migrates an old one.
   HONE_RETURN_IF_ERROR(RunStore::Open());
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::OpenReadOnly());
   HONE_ASSIGN_OR_RETURN(RunRecord run, store->FindRun(flags.run));
@@ -54,11 +54,11 @@ Result<int> Tail(const TailFlags& flags) {
     if (news.run) run = *news.run;
     if (run.status == "running" && since_lock_check.seconds() > kLockEvery_s) {
       since_lock_check = Stopwatch();
-      // One whose lock was just found free may have ended since it was read: the next look says so.
+      // If the lock was just found free, the run may have ended since it was read. The next look shows that.
       if (const bool was = killed; (killed = IsAbandoned(run)) && !was) continue;
     }
     if (run.status != "running") killed = false;
-    // A look that found nothing new after the end: everything has been said.
+    // If a look after the end finds nothing new, everything has been printed.
     if (news.empty() && (run.status != "running" || killed || flags.once)) break;
     if (news.empty() && !SleepUnlessInterrupted(kEvery_s)) return InterruptedError();
   }

@@ -45,7 +45,7 @@ Result<std::vector<fs::path>> PythonFiles(const std::string& where) {
   return found;
 }
 
-// `class Model` as two words: not `class ModelNew`.
+// True for the words `class Model`, but not for `class ModelNew`.
 bool NamesClassModel(const std::string& source) {
   static constexpr std::string_view kWords = "class Model";
   for (size_t at = source.find(kWords); at != std::string::npos; at = source.find(kWords, at + 1)) {
@@ -79,7 +79,7 @@ Result<FoundTasks> FindTasks(const std::vector<std::string>& where, const std::s
   }
   FoundTasks found;
   for (const fs::path& file : files) {
-    // One that cannot be read is a task that fails, not one to pass over.
+    // An unreadable file is a failed task and must not be skipped.
     const Result<std::string> source = ReadPythonFile(file, "task");
     const std::string why = source.ok() ? WhyNoTask(*source) : "";
     if (why.empty())

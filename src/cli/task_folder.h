@@ -1,4 +1,4 @@
-// The task files that `hone suite` runs: those named, and those found in folders.
+// Finds the task files that `hone suite` runs: named files, and those in folders.
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@ struct SkippedFile {
 
 struct FoundTasks {
   std::vector<fs::path> tasks;       // in the order of `where`; inside a folder by name
-  std::vector<SkippedFile> skipped;  // Python files that define no Model: helpers, candidates, scripts
+  std::vector<SkippedFile> skipped;  // Python files without a Model: helpers, candidates, scripts
 };
 
-// `range` is empty, "39" or "33-42": only files whose names begin with such a number. An Error when no task
-// is left.
+// `range` is empty, "39" or "33-42": only files whose names begin with such a number. Returns an Error if no
+// task is left.
 Result<FoundTasks> FindTasks(const std::vector<std::string>& where, const std::string& range);
 
-// Why the source is no task; empty when it is one: it binds the name Model at its top level, as the parser
-// sees it, or imports everything from elsewhere (*). A file that does not parse is a task if it has `class
-// Model` in its text: running it tells where it is broken.
+// Why the source is not a task. Empty if it is one: it binds the name Model at its top level, as the parser
+// sees it, or imports everything from elsewhere (*). A file that does not parse is a task if its text
+// contains `class Model`: running it shows the error.
 std::string WhyNoTask(const std::string& source);
 
 }  // namespace hone

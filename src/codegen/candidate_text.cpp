@@ -22,7 +22,7 @@ bool IsMainGuard(const PyNode* node) {
   return left->IsName("__name__") || right->IsName("__name__");
 }
 
-// Safe between triple quotes.
+// Escapes text so that it is safe between triple quotes.
 std::string ForDocstring(std::string_view text) {
   std::string out = ReplaceAll(ValidUtf8(text), "\\", "\\\\");
   out = ReplaceAll(std::move(out), "\"\"\"", "'''");
@@ -30,7 +30,7 @@ std::string ForDocstring(std::string_view text) {
   return out;
 }
 
-// Lines of at most `width` characters, broken at spaces.
+// Breaks text at spaces into lines of at most `width` characters.
 std::string Wrapped(const std::string& text, size_t width) {
   std::string out;
   size_t column = 0;

@@ -1,5 +1,5 @@
-// Puts a candidate file together: a docstring that says what it is, the task's own source, the parts and the
-// template of a recipe, and a __main__ that checks ModelNew against Model.
+// Assembles a candidate file: a docstring that describes it, the task's own source, a recipe's parts and
+// template, and a __main__ that compares ModelNew with Model.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@
 
 namespace hone {
 
-// A file that travels in the binary, "templates/NAME" or "devices/NAME"; the text of templates/NAME.
+// Return an embedded file, "templates/NAME" or "devices/NAME", and the text of templates/NAME.
 Result<std::string_view> EmbeddedText(const std::string& path);
 Result<std::string_view> TemplateText(const std::string& name);
 
 struct CandidateParts {
   std::string recipe;
   std::string title;               // one line
-  std::string about;               // a paragraph: what it does and what it relies on
-  std::vector<std::string> files;  // templates that follow the task's source, in order
-  Json values = Json::object();    // for all of them
+  std::string about;               // a paragraph: what it does and what it requires
+  std::vector<std::string> files;  // templates after the task's source, in order
+  Json values = Json::object();    // values for all of them
 };
 Result<std::string> WriteCandidate(const RecipeContext& context, const CandidateParts& parts);
 
-// Cuts the docstring and the __main__ part out of a task's source.
+// Removes the docstring and the __main__ part from a task's source.
 void SplitTask(const std::string& source, RecipeContext* context);
 
 }  // namespace hone

@@ -6,7 +6,7 @@ namespace hone {
 
 namespace {
 
-// cuDNN launches every step of every layer and direction, whatever the FLOPs say.
+// cuDNN launches every step of every layer and direction, whatever the FLOPs are.
 double CudnnStepsUs(const RecipeContext& context) {
   if (!context.on_gpu()) return 0;
   double steps = 0;

@@ -1,6 +1,6 @@
-// The cluster recipes on the tasks they are for: the text is sound, lint sees a persistent recurrence, only
-// what forward reads is asked for, and the predicted time is that of the chain of steps. And what they are
-// not for.
+// Tests the cluster recipes on tasks that they support: the text is valid, lint sees a persistent recurrence,
+// the kernel computes only outputs that forward reads, and the predicted time is that of the chain of steps.
+// Also tests that they decline other tasks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::Not;
 
 struct TaskCase {
   const char* file;
-  const char* path;  // "": the hand-written loop
+  const char* path;  // "" for the hand-written loop
   const char* kind;
   bool batch_first;
   bool bidirectional;

@@ -1,5 +1,5 @@
-// The recipes for networks that no cluster holds: what they take and what they leave to others, the text they
-// write, and predicted times that are those of the runtime in the candidate file.
+// Tests the recipes for networks too large for a cluster: which modules they take, the text they write, and
+// that predicted times equal those of the runtime in the candidate file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,8 +92,8 @@ TEST(GridRecipes, SayWhatTheyAreNotFor) {
   EXPECT_THAT(ReasonToDecline(older, "cuda/cooperative_grid"), HasSubstr("sm_75"));
 }
 
-// The same file is put to the runtime in cuda_host_test.py. It was written before the two shared their
-// figures.
+// cuda_host_test.py checks the runtime against the same file. The file was written before the two shared
+// their figures.
 TEST(RecurrentCost, SaysWhatTheRuntimeSays) {
   const GpuCosts costs = LoadDeviceCosts()->gpu;
   const Json rows = *ParseJson(*ReadFile(fs::path(HONE_SOURCE_DIR) / "tests/golden/recurrent_costs.json"));

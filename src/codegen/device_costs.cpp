@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kRemark = "about";
 
-// Reads figures and remembers the first one that is not there, so that a struct reads as a list.
+// Reads figures and records the first missing one, so that reading a struct is a list of fields.
 class Figures {
  public:
   Figures(const Json& json, std::string path, std::string* missing)

@@ -1,6 +1,6 @@
-// What kernels and PyTorch cost on a class of devices. The figures live in devices/*.json, one file per
-// class, and nowhere else: recipes predict with what is read here, and the files that recipes write carry
-// the same sections as Python values (DeviceSection).
+// The costs of kernels and PyTorch on a class of devices. All figures are in devices/*.json, one file per
+// class. Recipes predict times with them, and files that recipes write contain the same sections as Python
+// values (DeviceSection).
 #pragma once
 
 #include <array>
@@ -13,26 +13,27 @@
 
 namespace hone {
 
-// Recurrent layers in clusters of CTAs. Hidden units that clusters of at most 8, and of 16 CTAs hold.
+// Recurrent layers in clusters of CTAs. The number of hidden units that clusters of at most 8 and of 16 CTAs
+// hold.
 struct ClusterHidden {
   int64_t of_8 = 0;
   int64_t of_16 = 0;
 };
 struct ClusterCell {
-  double wavefront_us = 0;  // of one step
-  double both_us = 0;       // of two directions at once
-  double precise_us = 0;    // with two terms per operand
+  double wavefront_us = 0;  // time of one step
+  double both_us = 0;       // time of a step of two directions at once
+  double precise_us = 0;    // time of a step with two terms per operand
   ClusterHidden stacked, single, precise_stacked, precise_single;
 };
 struct ClusterCosts {
-  int64_t sequences = 0;  // of one cluster
+  int64_t sequences = 0;  // per cluster
   int64_t resident_of_8 = 0;
   int64_t resident_of_16 = 0;
   double call_us = 0;
   ClusterCell gru, lstm, rnn;
 };
 
-// Recurrent layers over the whole chip; the terms are explained in docs/RECIPES.md.
+// Recurrent layers on the whole chip. docs/RECIPES.md explains the terms.
 struct GridCosts {
   double chain_us = 0, phase_us = 0, round_us = 0, l2_kb_us = 0, mma_us = 0, mma_alone_us = 0,
          partial_kb_us = 0, shared_kb_us = 0;
@@ -43,7 +44,7 @@ struct GridCosts {
   int64_t registers = 0, spare_registers = 0, round_registers = 0, phase_registers = 0, most_blocks = 0;
 };
 
-// A product and a kernel per step, in a CUDA graph.
+// Recurrent layers with a product and a kernel per step, in a CUDA graph.
 struct StepGraphCosts {
   double chain_us = 0, mb_us = 0, gflop_us = 0, call_us = 0;
   int64_t most_steps = 0, most_sequences = 0, hidden_multiple = 0;
@@ -60,7 +61,7 @@ struct CudnnCosts {
 struct SplitGemmCosts {
   int64_t tile = 0, depth = 0;
   double pytorch_flops_per_us = 0, product_flops_per_us = 0, bytes_per_us = 0, call_us = 0, sum_us = 0;
-  double captured_call_us = 0;  // in a CUDA graph
+  double captured_call_us = 0;  // time of a call in a CUDA graph
   double tile_us = 0, split_bytes = 0, across_bytes = 0;
   double of_pytorch = 0;
   int64_t most_parts = 0, blocks_per_part = 0, few_rows = 0, filled_rows = 0;
@@ -83,7 +84,7 @@ struct FusedGpuCosts {
   double Us(const std::map<std::string, double>& bytes_by_layout) const;
 };
 
-// Convolutions on the tensor cores and depthwise ones (templates/conv_product.cu, conv_depthwise.cu).
+// Convolutions on the tensor cores, and depthwise ones (templates/conv_product.cu, conv_depthwise.cu).
 struct ConvolutionCosts {
   double product_flops_per_us = 0, bytes_per_us = 0, depthwise_bytes_per_us = 0, call_us = 0;
   double overlap = 0, few_waste = 0, of_pytorch = 0;
@@ -97,7 +98,7 @@ struct TritonCosts {
   int64_t most_hidden = 0;
 };
 
-// A chain of library operators: a fixed cost for each, and the share of the ceiling they reach.
+// A chain of library operators: a fixed cost for each, and the share of the peak that they reach.
 struct OperatorCosts {
   double operator_us = 0;
   double share = 0;
@@ -106,14 +107,15 @@ using LibraryCosts = std::map<std::string, OperatorCosts>;
 
 struct GpuCosts {
   int64_t processors = 0;
-  int64_t shared_bytes = 0;                        // of one block
-  std::array<int64_t, 4> cluster_processors = {};  // that clusters of 2, 4, 8 and 16 blocks can use
+  int64_t shared_bytes = 0;  // per block
+  std::array<int64_t, 4> cluster_processors =
+      {};  // processors that clusters of 2, 4, 8 and 16 blocks can use
   ClusterCosts cluster;
   GridCosts grid;
   StepGraphCosts step;
   CudnnCosts cudnn;
-  double generous_step_us = 0;  // a dependent step of a recurrence that takes longer can be made faster
-  double of_pytorch = 0;  // the share of PyTorch's time that a recurrent kernel may be predicted to take
+  double generous_step_us = 0;  // a dependent step that takes longer than this can be made faster
+  double of_pytorch = 0;  // a recurrent kernel must be predicted to take at most this part of PyTorch's time
   SplitGemmCosts split_gemm;
   ProductCosts product;
   GraphCosts graph;
@@ -123,14 +125,14 @@ struct GpuCosts {
   LibraryCosts library;
 };
 
-// Fused kernels on a CPU: the share of the memory's rate that they reach, and what a call of one costs.
+// Fused kernels on a CPU: the share of the memory's rate that they reach, and the cost of a call.
 struct FusedCpuCosts {
   double share = 0, kernel_us = 0;
 };
 
 struct CpuCosts {
   FusedCpuCosts fused;
-  double persistent_share = 0;  // of the cores' own rate
+  double persistent_share = 0;  // share of the cores' own peak rate
   double persistent_step_us = 0;
   LibraryCosts library;
 };
@@ -139,13 +141,13 @@ struct DeviceCosts {
   GpuCosts gpu;
   CpuCosts cpu;
 };
-// From the files in the binary, or from these; an Error names the first figure that is missing.
+// Loads the embedded files, or the given ones. An Error names the first missing figure.
 Result<DeviceCosts> LoadDeviceCosts();
 // Of a GPU, for those who compare candidates instead of predicting their times.
 double LaunchUs();
 Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file);
 
-// A section of a file, "h200.json:grid", as a Python value without its remarks.
+// Returns a section of a file, such as "h200.json:grid", as a Python value without its remarks.
 Result<std::string> DeviceSection(const std::string& reference);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The figures of a device: all of them are read, a missing one is named, the files that recipes write carry
-// the same ones, and no copy of them is left in the room's sources.
+// Tests the figures of a device: all are read, a missing one is named, files that recipes write contain the
+// same figures, and the room's sources contain no copy of them.
 #include "codegen/device_costs.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ Json DeviceJson(const char* name) {
   return *ParseJson(*ReadFile(kRoom / "devices" / name));
 }
 
-// Every number in a file, by its path.
+// Lists every number in a file by its path.
 void CollectFigures(const Json& json, const std::string& path, std::map<std::string, double>* figures) {
   if (json.is_number()) (*figures)[path] = json.get<double>();
   if (!json.is_object()) return;
@@ -220,7 +220,7 @@ TEST(DeviceCosts, NoConstantOfASourceIsATimeOrARate) {
   EXPECT_EQ(found, limits) << "names that are gone";
 }
 
-// Bytes and microseconds of KernelBench's tasks on an H200 (bench/README.md).
+// Bytes and microseconds of KernelBench tasks on an H200 (bench/README.md).
 TEST(DeviceCosts, FusedKernelsArePredictedAsTheyWereMeasured) {
   const FusedGpuCosts fused = LoadDeviceCosts()->gpu.fused;
   struct Row {

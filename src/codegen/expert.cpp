@@ -23,10 +23,11 @@ bool RootedInSelf(const PyNode* node) {
   return false;
 }
 
-// Methods that a constructor names and no other function does, directly or through each other
-// (`_make_layer`). They run before forward and are no part of it. A name counts whatever it is looked up in.
+// Methods that only constructors call, directly or through each other (`_make_layer`). They run before
+// forward and are not part of it. A name counts whatever object it is looked up in.
 std::set<std::string_view> HelpersOfConstructors(const Scopes& scopes) {
-  std::map<std::string_view, std::set<std::string_view>> callers;  // functions with `.NAME`, by NAME
+  std::map<std::string_view, std::set<std::string_view>>
+      callers;  // for each NAME, the functions that contain `.NAME`
   for (const PyNode* function : scopes.functions())
     WalkPython(function, [&](const PyNode* node) {
       if (node->Is(PyKind::kAttribute)) callers[node->name].insert(function->name);
@@ -46,8 +47,8 @@ std::set<std::string_view> HelpersOfConstructors(const Scopes& scopes) {
   return helpers;
 }
 
-// The worker found out by running it; the source says so too when a run could not show it (a state that
-// changes no answer, a draw behind a branch).
+// The worker detected these by running the module. The source also shows them where a run could not (a state
+// that changes no answer, a draw behind a branch).
 void ReadHabits(const std::string& source, RecipeContext* context) {
   context->keeps_state = GetBool(context->inputs.facts, "stateful");
   context->draws = GetBool(context->inputs.facts, "random_in_forward");
@@ -127,7 +128,7 @@ std::string ImportFromBeside(const TaskFile& task) {
 std::string WhyNoGraph(const ExpertInputs& inputs) {
   if (!inputs.graph) return inputs.why_no_graph.empty() ? "the task has no graph" : inputs.why_no_graph;
   if (!inputs.graph->verified) return "its graph was not run against the module: " + inputs.graph->note;
-  // The capture declines what assigns attributes, so only what a run showed counts here.
+  // The capture declines modules that assign attributes, so only the result of a run counts here.
   if (GetBool(inputs.facts, "stateful") || GetBool(inputs.machine, "stateful"))
     return "forward changes the module's own state, which the graph does not show";
   return "";
@@ -193,7 +194,7 @@ Result<ExpertAnswer> ProposeExpert(const ExpertInputs& inputs) {
       answer.declined.push_back(std::move(declined));
     }
   }
-  // Unknown predictions keep their place behind known ones, in the registry's order.
+  // Proposals without a prediction stay behind the others, in the registry's order.
   std::stable_sort(answer.proposals.begin(), answer.proposals.end(),
                    [](const Proposal& a, const Proposal& b) {
                      if ((a.predicted_us > 0) != (b.predicted_us > 0)) return a.predicted_us > 0;

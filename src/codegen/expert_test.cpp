@@ -1,5 +1,5 @@
-// Every recipe's text must parse and be clean under lint, for the tasks it is for; and what it is not for it
-// says.
+// Tests that the text of every recipe parses and passes lint for tasks that it supports, and that it declines
+// other tasks with a reason.
 #include "codegen/expert.h"
 
 #include <gmock/gmock.h>
@@ -64,13 +64,13 @@ ExpertInputs BothDirections(const std::string& device) {
   return inputs;
 }
 
-// Where PyTorch rounds to TF32.
+// A machine where PyTorch uses TF32.
 ExpertInputs Rounding(ExpertInputs inputs) {
   inputs.facts["cudnn_tf32"] = true;
   return inputs;
 }
 
-// More than a cluster holds, or than the chip does.
+// A layer too large for a cluster, or for the chip.
 ExpertInputs Large(const std::string& device, int64_t hidden) {
   ExpertInputs inputs = Rounding(Gru(device));
   inputs.facts["recurrent_modules"][0]["hidden_size"] = hidden;
@@ -109,7 +109,7 @@ ExpertInputs ResNet(const std::string& device) {
 // Two maps over 64 x 64, as the worker would capture them.
 ExpertInputs Captured(const std::string& device) {
   ExpertInputs inputs = TaskInputs("small_softmax.py", device);
-  inputs.card.floor_us = 1;  // less than a launch
+  inputs.card.floor_us = 1;  // shorter than a launch
   graph::Graph graph;
   const graph::TensorType type = graph::ContiguousType(graph::DType::kFloat32, {64, 64});
   graph::ValueTree leaf;
@@ -124,13 +124,13 @@ ExpertInputs Captured(const std::string& device) {
   return inputs;
 }
 
-// One operator of each layout of fused kernels, over rows that are short, long and divided.
+// One operator for each layout of fused kernels, over rows that are short, long and divided.
 std::vector<ExpertInputs> FusedLayouts(const std::string& device) {
   using graph::ContiguousType;
   using graph::DType;
   struct Row {
     const char* target;
-    std::vector<graph::Argument> arguments;  // behind self
+    std::vector<graph::Argument> arguments;  // after self
     graph::Shape in, out;
   };
   std::vector<ExpertInputs> all;
@@ -215,7 +215,7 @@ void ExpectSound(const Proposal& proposal, const ExpertInputs& inputs) {
   const SyntaxTree syntax = SyntaxTree::Parse(proposal.source, Language::kPython);
   ASSERT_FALSE(syntax.gave_up());
   EXPECT_EQ(syntax.first_error(), nullptr);
-  // As `hone bench` lints it, with the task: what Hone wrote itself gets no warning and no error.
+  // Lints it with the task, as `hone bench` does. Hone's own text must cause no warning and no error.
   LintOptions options;
   options.task_text = inputs.task.source;
   const LintReport report = LintSource("candidate.py", proposal.source, options);
@@ -376,7 +376,7 @@ TEST(Expert, LeavesOutputsOutOnlyInCallsLikeTheOneOfTheGraph) {
   EXPECT_THAT(source, Not(HasSubstr("forward = like_captured")));
 }
 
-// A method that only a constructor calls may set attributes; one that forward reaches may not.
+// A method that only a constructor calls may set attributes. A method that forward calls may not.
 TEST(Expert, TakesNoHelperOfAConstructorForState) {
   const std::string task = R"(import torch
 class Model(torch.nn.Module):
@@ -467,7 +467,7 @@ TEST(Expert, ATaskThatImportsFilesBesideItIsDeclinedWithTheReason) {
     ASSERT_TRUE(WriteFileAtomic(folder.path() / name, "").ok());
   struct Row {
     const char* import;
-    const char* says;  // empty: nothing to decline
+    const char* says;  // empty if the recipe accepts
   };
   for (const Row& row : std::vector<Row>{{"from .layers import Block", "'.layers'"},
                                          {"from . import layers", "'.'"},

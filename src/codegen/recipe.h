@@ -1,5 +1,5 @@
-// A recipe looks at one task and either writes a candidate or says in a sentence why not. One recipe per file
-// in recipes/, its text in templates/, listed in registry.cpp.
+// A recipe examines one task, then writes a candidate or explains in one sentence why it does not. Each
+// recipe is one file in recipes/, with text in templates/ and an entry in registry.cpp.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace hone {
 
-// Everything recipes need to know about a task, found out once.
+// All facts about a task that recipes need, collected once.
 struct RecipeContext {
   ExpertInputs inputs;
   RecurrentPlan plan;
   DeviceCosts costs;
   std::string task_text;       // the task's source without its docstring and its __main__ part
-  std::string task_docstring;  // as written, without quotes
+  std::string task_docstring;  // without quotes
   bool keeps_state = false;    // forward changes the module
   bool draws = false;          // forward draws random numbers
-  bool reduced = false;        // the module's parameters are half precision
+  bool reduced = false;        // the module's parameters have half precision
   int64_t convolutions = 0;
   int64_t batch_norms = 0;
   int64_t linears = 0;
@@ -33,7 +33,7 @@ struct RecipeContext {
 
 using RecipeAnswer = std::variant<Proposal, Declined>;
 
-// Why nothing may be prepared ahead and replayed, or "".
+// Why forward cannot be captured and replayed, or "".
 std::string WhyNotPrepared(const RecipeContext& context);
 
 enum class RecipeDevice { kAny, kCpu, kGpu };
@@ -41,7 +41,7 @@ enum class RecipeDevice { kAny, kCpu, kGpu };
 struct Recipe {
   const char* name;
   Result<RecipeAnswer> (*propose)(const RecipeContext&);
-  RecipeDevice device;  // on another it is not asked
+  RecipeDevice device;  // on another device the recipe is skipped
 };
 
 const std::vector<Recipe>& AllRecipes();

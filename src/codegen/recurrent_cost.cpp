@@ -13,11 +13,11 @@ int64_t Ceil(int64_t value, int64_t by) {
   return (value + by - 1) / by;
 }
 
-// One configuration of recurrent_grid.cu; the arithmetic is that of its macros.
+// One configuration of recurrent_grid.cu. The arithmetic is that of its macros.
 struct GridShape {
   int64_t slabs, chained, units, warps, tiles_at_once, phases;
 
-  // Microseconds of a step; nothing when it does not fit.
+  // Microseconds per step. No value if the configuration does not fit.
   std::optional<double> StepUs(const RecurrentShape& shape, int64_t teams, const GpuCosts& gpu) const {
     const GridCosts& costs = gpu.grid;
     const int64_t padded = Up(shape.hidden, 32), ctas = Ceil(padded, units),
@@ -55,7 +55,7 @@ struct GridShape {
 
 struct BestGrid {
   double step_us = 0;
-  double exchange_bytes = 0;  // of one state of all slabs
+  double exchange_bytes = 0;  // size of one state of all slabs
 };
 
 std::optional<BestGrid> FindGrid(const RecurrentShape& shape, int64_t slabs, bool chained,
@@ -68,7 +68,7 @@ std::optional<BestGrid> FindGrid(const RecurrentShape& shape, int64_t slabs, boo
       const int64_t most = std::min(batch_tiles, costs.processors / (slabs * Ceil(padded, units)));
       for (int64_t teams = 1; teams <= most; ++teams) {
         const int64_t per_team = Ceil(batch_tiles, teams);
-        if (Ceil(batch_tiles, per_team) != teams) continue;  // the same as fewer teams
+        if (Ceil(batch_tiles, per_team) != teams) continue;  // equivalent to fewer teams
         for (const int64_t at_once : {1, 2, 4}) {
           if (at_once > per_team) continue;
           const GridShape grid{slabs, chained, units, warps, at_once, Ceil(per_team, at_once)};
@@ -87,7 +87,7 @@ const ClusterCell& CellOf(const RecurrentShape& shape, const ClusterCosts& costs
   return shape.kind == "GRU" ? costs.gru : shape.kind == "LSTM" ? costs.lstm : costs.rnn;
 }
 
-// The kernel keeps a ReLU's unbounded states in two terms, whatever the precision.
+// The kernel stores the unbounded states of a ReLU in two terms, whatever the precision.
 bool TakesTwoTerms(const RecurrentShape& shape) {
   return shape.terms == 2 || shape.relu;
 }
@@ -159,7 +159,7 @@ std::optional<double> GridUs(const RecurrentShape& shape, const GpuCosts& gpu) {
                           : static_cast<double>(shape.directions * shape.hidden) / costs.half_flops_per_us) +
            costs.product_us;
   };
-  // Layers of one direction, or directions, at once.
+  // Layers (with one direction) or directions that run at once.
   for (int64_t at_once = 1; at_once <= (shape.directions == 1 ? shape.layers : 2); ++at_once) {
     double us = costs.call_us;
     bool fits = true;
@@ -194,7 +194,7 @@ std::optional<double> StepUs(const RecurrentShape& shape, const StepGraphCosts& 
 }
 
 double PytorchUs(const RecurrentShape& shape, const CudnnCosts& costs) {
-  // cuDNN keeps small layers in one kernel; for others it launches every step, alone or beside other layers'.
+  // cuDNN keeps small layers in one kernel. For others it launches every step, alone or beside other layers.
   const double megabytes = static_cast<double>(shape.gates() * shape.hidden * shape.hidden) * 4e-6;
   const int64_t chains = shape.layers * shape.directions;
   double step = (chains == 1 ? costs.alone_us : costs.beside_us) + megabytes * costs.mb_us +

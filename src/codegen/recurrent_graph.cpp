@@ -27,14 +27,14 @@ bool IsRecurrentLayer(Op op) {
   return op == Op::kGru || op == Op::kLstm || op == Op::kRnnTanh || op == Op::kRnnRelu;
 }
 
-// nn.GRU takes its own batch axis off when it is called without one, whether or not somebody reads the state.
+// nn.GRU removes the batch axis that it added itself, even if the state is unused.
 bool IsOwnView(const Graph& graph, const Node& node) {
   const std::optional<ValueId> operand = node.ValueArg("self");
   const Node* maker = operand ? graph.Definition(*operand) : nullptr;
   return maker != nullptr && IsRecurrentLayer(maker->op) && maker->module == node.module;
 }
 
-// Of a packed sequence, time is no axis.
+// A packed sequence has no time axis.
 bool IsPacked(const Node& node) {
   return EndsWith(node.target, ".data");
 }
@@ -106,7 +106,7 @@ std::string LiteralText(const graph::ArgumentValue& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) return std::to_string(*number);
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("float(\"{}\")", *number);
   if (const auto* text = std::get_if<std::string>(&value)) return DumpJson(Json(*text));
-  // None, or what equals no argument.
+  // None, or a value that equals no argument.
   return std::holds_alternative<graph::None>(value) ? "None" : "...";
 }
 

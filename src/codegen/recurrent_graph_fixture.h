@@ -1,5 +1,5 @@
-// Graphs of recurrent modules as the worker captured them, for tests.
-// tests/end_to_end/recurrent_graph_test.py writes the file and keeps it true.
+// Captured graphs of recurrent modules, for tests. tests/end_to_end/recurrent_graph_test.py writes the file
+// and checks that it is current.
 #pragma once
 
 #include <gtest/gtest.h>

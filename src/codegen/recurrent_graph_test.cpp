@@ -1,6 +1,5 @@
-// What graphs say of recurrent modules: graphs of the repository's tasks and of modules written in the ways
-// people write them, as the worker captured them (tests/end_to_end/recurrent_graph_test.py holds the
-// sources).
+// Tests the facts read from graphs of recurrent modules: the repository's tasks, and modules written in
+// common styles, as the worker captured them (tests/end_to_end/recurrent_graph_test.py has their sources).
 #include "codegen/recurrent_graph.h"
 
 #include <gmock/gmock.h>
@@ -16,8 +15,8 @@ namespace {
 
 struct Case {
   const char* name;
-  const char* used;     // of each module, in order
-  const char* touched;  // "": the same
+  const char* used;     // for each module, in order
+  const char* touched;  // "" if equal to `used`
   const char* state;
 };
 
@@ -57,12 +56,12 @@ const Case kCases[] = {
     {"last_step_written_in_place", "last step of the output", "", "zeros"},
     {"first_step", "output sequence", "", "zeros"},
     {"mean_over_time_reads_all_of_it", "output sequence", "", "zeros"},
-    // One step stands for all steps where one is computed; that is for views that take any strides.
+    // If one step is computed, it stands for all steps. This holds for views that accept any strides.
     {"last_step_by_select_after_contiguous", "last step of the output", "output sequence", "zeros"},
     {"view_of_the_sequence", "last step of the output", "output sequence", "zeros"},
     {"head_on_all_steps_read_at_the_last", "last step of the output", "output sequence", "zeros"},
 
-    // What a dropped operator looks at has to be there; a shape is there without being computed.
+    // Operands of a dropped operator must exist. A shape exists without being computed.
     {"a_dropped_view", "h_n", "last step of the output and h_n", "zeros"},
     {"computed_and_dropped", "h_n", "output sequence and h_n", "zeros"},
     {"a_dropped_head", "h_n", "last step of the output and h_n", "zeros"},
@@ -76,7 +75,7 @@ const Case kCases[] = {
     {"state_computed", "h_n", "", "a computed value"},
     {"state_drawn", "h_n", "", "random numbers"},
 
-    // One call is seen: the branches that it took.
+    // Only one call is captured, with the branches that it took.
     {"a_branch_on_the_given_state", "h_n", "", "zeros"},
     {"a_flag", "last step of the output", "", "zeros"},
     {"a_branch_on_the_batch", "last step of the output", "", "zeros"},
@@ -130,7 +129,7 @@ TEST(RecurrentGraph, KnowsThePackedSequenceOfTheWorkersFacts) {
   EXPECT_FALSE(CapturedCase("39_GRU").Plan().modules[0].packed_input);
 }
 
-// A GRU over data that is packed, whose states are read through a view of its own module.
+// A GRU over packed data whose states are read through a view of its own module.
 graph::Graph Packed(std::string view_module) {
   using graph::F32;
   graph::Graph graph;

@@ -1,9 +1,10 @@
-// What is recurrent in a task: nn.RNN, nn.GRU and nn.LSTM modules and their cells, and hand-written loops
-// over time. The shapes come from the reference worker's facts; what becomes of each module's outputs comes
-// from the task's graph (recurrent_graph.h); loops over time come from the source (time_loop.h). A recipe
-// that knows that only h_n is read need not write a sequence.
+// Finds the recurrent parts of a task: nn.RNN, nn.GRU and nn.LSTM modules, their cells, and hand-written
+// loops over time. The reference worker's facts give the shapes, the task's graph gives the use of each
+// module's outputs (recurrent_graph.h), and the source gives the loops (time_loop.h). If only h_n is read,
+// for example, a recipe need not write a sequence.
 //
-// Without a graph all outputs count as used: a plan may ask a kernel for too much, never for too little.
+// Without a graph all outputs count as used, so a plan may request more than needed from a kernel, never
+// less.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct OutputsUsed {
 // "sequence", "last step and h_n", "nothing".
 std::string OutputsText(const OutputsUsed& used);
 
-// Where an initial state comes from; several when calls differ, or h and c.
+// The source of an initial state. Several may apply if calls differ, or for h and c.
 struct StateSource {
   bool zeros = false;      // not given, None, or torch.zeros
   bool caller = false;     // an argument of forward
@@ -55,15 +56,15 @@ struct RecurrentModule {
   bool bidirectional = false;
   int64_t proj_size = 0;
   std::string dtype;
-  int64_t calls = 0;                 // in one forward, counted by the worker
-  std::vector<int64_t> input_shape;  // of the first call; empty: not seen
-  bool packed_input = false;         // a PackedSequence was given
+  int64_t calls = 0;                 // calls in one forward, counted by the worker
+  std::vector<int64_t> input_shape;  // of the first call; empty if none was seen
+  bool packed_input = false;         // the input is a PackedSequence
 
   OutputsUsed used;
-  // What some operation looks at, whether or not its result is used (a head on an output that is then
-  // dropped): it has to be there. `last_step` without `sequence`: one step is enough, whatever the length.
+  // Outputs that some operation reads, even if its result is unused (a head on an output that is then
+  // dropped), so they must exist. `last_step` without `sequence`: one step is enough, whatever the length.
   OutputsUsed touched;
-  std::string why_untraced;  // the graph does not show every call: all outputs count as used
+  std::string why_untraced;  // why the graph lacks calls; then all outputs count as used
   StateSource state;
 
   bool unbatched() const { return input_shape.size() == (cell ? 1u : 2u); }
@@ -71,28 +72,28 @@ struct RecurrentModule {
   int64_t batch() const;
 };
 
-// `for t in range(steps): h = act(layer(cat(x[t], h))); outputs.append(head(h))` and its relatives.
+// `for t in range(steps): h = act(layer(cat(x[t], h))); outputs.append(head(h))` and similar loops.
 struct TimeLoop {
   std::string form;  // "joined": one Linear on cat(x, h); "split": Linear(x) + Linear(h); "cell": an nn.*Cell
   std::string loop_variable;  // "t", or the step itself in `for x_t in x`
-  std::string sequence;       // the name that is walked through
-  int64_t time_axis = 0;      // of `sequence`
+  std::string sequence;       // the name that the loop iterates over
+  int64_t time_axis = 0;      // axis of `sequence`
   bool state_first = false;   // joined as cat(h, x)
-  std::string input_layer;    // attribute paths; for "joined" and "cell" the one layer
-  std::string hidden_layer;   // of "split"
+  std::string input_layer;    // attribute path; the only layer for "joined" and "cell"
+  std::string hidden_layer;   // for "split"
   std::string activation;     // "tanh" or "relu"; "" for cells
   std::string state;          // "hidden" or "self.hidden"
   std::string cell_state;     // c of an LSTMCell
   bool state_attribute = false;
   StateSource state_source;
-  std::string outputs;       // the list that is appended to; "" when only the state is used
-  std::string output_layer;  // Linear applied before the append; "" when h itself is appended
-  int64_t stack_axis = 0;    // of torch.stack(outputs)
+  std::string outputs;       // the list of outputs; "" if only the state is used
+  std::string output_layer;  // Linear before the append; "" if h itself is appended
+  int64_t stack_axis = 0;    // axis of torch.stack(outputs)
   int64_t input_size = 0;
   int64_t hidden_size = 0;
   int64_t output_size = 0;
   bool bias = true;
-  std::string forward_owner;  // the class whose forward holds the loop
+  std::string forward_owner;  // the class whose forward contains the loop
 
   // Byte ranges in the task's source, for a recipe that rewrites `forward`.
   struct Range {
@@ -107,15 +108,15 @@ struct TimeLoop {
 
 struct RecurrentPlan {
   bool recognised = false;
-  std::string why_not;   // one sentence, when not recognised
+  std::string why_not;   // one sentence if nothing was recognised
   std::string sentence;  // "6-layer GRU, 128 -> 256, sequence first; only the output sequence is used"
   std::vector<RecurrentModule> modules;
   std::optional<TimeLoop> loop;
-  std::string loop_why_not;  // there is a loop over time, and why it was not taken
+  std::string loop_why_not;  // why a loop over time was not recognised
 };
 
-// `facts` is what the reference worker reported: "recurrent_modules" and "module_list". The
-// graph is read unless `why_no_graph` says why not.
+// `facts` come from the reference worker: "recurrent_modules" and "module_list". The graph is read unless
+// `why_no_graph` is set.
 Result<RecurrentPlan> RecognizeRecurrent(const std::string& task_source, const Json& facts,
                                          const graph::Graph* graph, const std::string& why_no_graph);
 

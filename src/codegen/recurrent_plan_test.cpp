@@ -1,4 +1,5 @@
-// The plan of modules and of loops over time. What graphs say of modules is recurrent_graph_test.cpp's.
+// Tests the plan of modules and loops over time. recurrent_graph_test.cpp tests what graphs show about
+// modules.
 #include "codegen/recurrent_plan.h"
 #include "base/json.h"
 
@@ -115,7 +116,7 @@ TEST(TimeLoop, OneStepIsNoLoop) {
 struct LoopCase {
   const char* name;
   const char* body;
-  const char* expected;  // "form activation state|source axis stack head", or why not
+  const char* expected;  // "form activation state|source axis stack head", or the reason
 };
 
 std::ostream& operator<<(std::ostream& out, const LoopCase& loop) {

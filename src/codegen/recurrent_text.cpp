@@ -28,7 +28,7 @@ bool LeavesOut(const RecurrentModule& module, const Json& wanted) {
   return wanted.size() < (module.kind == "LSTM" ? 3u : 2u) || wanted[0] != "sequence";
 }
 
-// ["sequence", "h_n"] as a Python tuple.
+// Prints ["sequence", "h_n"] as a Python tuple.
 std::string PythonTuple(const Json& words) {
   std::string text = "(";
   for (const Json& word : words) text += "\"" + word.get<std::string>() + "\", ";
@@ -37,7 +37,7 @@ std::string PythonTuple(const Json& words) {
   return text + ")";
 }
 
-// `forward` of the task with the loop replaced by one call; empty when it cannot be moved into another class.
+// The task's `forward` with the loop replaced by one call. Empty if it cannot be moved into another class.
 Result<std::string> RewrittenForward(const std::string& source, const TimeLoop& loop) {
   const auto line_start = source.rfind('\n', loop.function.start) + 1;
   if (source.substr(line_start, loop.function.start - line_start) != "    ")
@@ -68,7 +68,7 @@ Result<std::string> RewrittenForward(const std::string& source, const TimeLoop& 
   return std::string(Trim(text));
 }
 
-constexpr int kDeepestInclude = 4;  // a template that includes itself is an Error, not a full stack
+constexpr int kDeepestInclude = 4;  // a template that includes itself is an Error instead of a stack overflow
 
 // See RuntimeText.
 Result<std::string> WithIncludes(std::string_view text, int depth) {

@@ -1,5 +1,5 @@
-// The recipe for large linear layers: which it takes, what it expects of them, and that the file it writes
-// decides by the same figures.
+// Tests the recipe for large linear layers: which layers it takes, the times it predicts, and that the file
+// it writes uses the same figures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,8 @@ TEST(SplitGemm, SaysWhyNot) {
   EXPECT_EQ(WhyNot(other), "it has no linear layers");
 }
 
-// split_gemm_test.py's figures for the same layers; device_costs_test.cpp holds both to one file.
+// The figures of split_gemm_test.py for the same layers. device_costs_test.cpp checks that both come from one
+// file.
 TEST(SplitGemm, ExpectsWhatTheFileExpects) {
   EXPECT_THAT(WhyNot(Context({Linear("few", 4, 8192, 8192)})),
               HasSubstr("would take 131 us, PyTorch's 67 us"));

@@ -11,13 +11,13 @@ namespace hone {
 
 namespace {
 
-// What an expression of the loop's body is, in terms of the step and the state.
+// An expression of the loop's body, in terms of the step and the state.
 struct Symbol {
   enum class Kind { kUnknown, kStep, kState, kCellState, kJoined, kLinear, kSum, kActivated, kCell, kPair };
   Kind kind = Kind::kUnknown;
-  std::string name;           // layer path, activation
+  std::string name;           // layer path or activation
   std::vector<Symbol> parts;  // operands
-  int64_t axis = 0;           // of an unsqueeze on top; -1000: none
+  int64_t axis = 0;           // axis of an outer unsqueeze; -1000: none
 };
 constexpr int64_t kNoAxis = -1000;
 
@@ -29,7 +29,7 @@ std::optional<int64_t> Integer(const PyNode* node) {
   return std::nullopt;
 }
 
-// The axis argument of torch.stack(list, dim=k) and its kind.
+// The axis argument of calls such as torch.stack(list, dim=k).
 int64_t Axis(const PyNode* call, size_t position) {
   const PyNode* given = call->Keyword("dim");
   if (given == nullptr) given = call->Keyword("axis");
@@ -41,7 +41,7 @@ bool IsFull(const PyNode* node) {
   return node->Is(PyKind::kSlice) && node->left == nullptr && node->right == nullptr;
 }
 
-// Of Model or of a base class in the same file.
+// The forward of Model or of a base class in the same file.
 const PyNode* FindForward(const Scopes& scopes) {
   for (const PyNode* type : LineageOf(scopes, scopes.ClassNamed("Model")).classes)
     for (const PyNode* member : type->body)
@@ -67,7 +67,7 @@ class Finder {
     answer.there_is_a_loop = true;
     loop_ = loops[0];
     found_ = {};
-    WalksTime(loop_);  // again: the last loop that was looked at need not be this one
+    WalksTime(loop_);  // sets the members again, because another loop may have been examined last
     if (loops.size() > 1)
       why_not_ = "there is more than one loop over time";
     else if (loop_->parent != forward_)
@@ -107,7 +107,7 @@ class Finder {
                        [&](const PyNode* param) { return param->name == name; });
   }
 
-  // x.size(k), x.shape[k], len(x), or a name that was set from one of these: the axis and the name of x.
+  // Reads x.size(k), x.shape[k], len(x), or a name set from one of these: the axis and the name of x.
   bool ReadLength(const PyNode* node, std::string* sequence, int64_t* axis, int depth = 0) const {
     if (node == nullptr || depth > 4) return false;
     if (node->Is(PyKind::kCall) && node->value->Is(PyKind::kAttribute) && node->value->name == "size" &&
@@ -208,7 +208,7 @@ class Finder {
     return ReadNewState() && ReadOutputs() && NothingElseLeaves() && ReadInitialState() && CheckShapes();
   }
 
-  // Helper names of the body, and the loop variable, may not be read after the loop.
+  // Helper names of the body and the loop variable must not be read after the loop.
   bool NothingElseLeaves() {
     std::string leaving;
     WalkPython(forward_, [&](const PyNode* node) {
@@ -222,7 +222,7 @@ class Finder {
     return leaving.empty() || Fail("'" + leaving + "' of the loop's body is read after the loop");
   }
 
-  // The names that the body sets and reads from the step before: read before they are set.
+  // Finds names that the body sets and reads from the previous step, that is, reads before they are set.
   bool FindStates() {
     std::vector<std::string> set;
     std::vector<std::string> carried;
@@ -294,7 +294,7 @@ class Finder {
       if (!found_.outputs.empty()) return Fail("the body appends to more than one list");
       found_.outputs = call->value->value->name;
       appended_ = Eval(call->args[0]);
-      // What is appended before the new state is set would be the old one.
+      // A value appended before the new state is set would be the old state.
       appended_after_state_ = true;
       for (const std::string& name : carried_)
         appended_after_state_ = appended_after_state_ && values_[name].kind != Symbol::Kind::kState;
@@ -360,7 +360,7 @@ class Finder {
         return Make(Symbol::Kind::kActivated, kind == "Tanh" ? "tanh" : "relu", {Eval(call->args[0])});
       if (kind == "Linear" && facts_.linears.count(attribute) != 0)
         return Make(Symbol::Kind::kLinear, attribute, {Eval(call->args[0])});
-      // Dropout is nothing in eval mode, Identity always.
+      // Dropout has no effect in eval mode, Identity never has one.
       if (kind == "Identity") return Eval(call->args[0]);
       return Make(Symbol::Kind::kUnknown);
     }
@@ -401,7 +401,7 @@ class Finder {
   }
 
   bool ReadNewState() {
-    // The state is the name whose new value is an activation or a cell; an LSTMCell carries c as well.
+    // The state is the name whose new value is an activation or a cell. An LSTMCell also has c.
     std::string state;
     for (const std::string& name : carried_) {
       if (Is(values_[name], Symbol::Kind::kCellState))
@@ -481,7 +481,7 @@ class Finder {
     return ReadUsesOfOutputs();
   }
 
-  // The list may be made empty before the loop and stacked after it; nothing else.
+  // The list may only be created empty before the loop and stacked after it.
   bool ReadUsesOfOutputs() {
     bool fine = true;
     std::optional<int64_t> axis;

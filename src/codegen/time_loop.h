@@ -1,6 +1,6 @@
-// Recognises a recurrence that is written out in `forward` as a loop over time steps: a Linear on cat(x_t,
-// h), a sum of two Linears, or an nn.*Cell, an activation, and an optional Linear on every step's state. The
-// body is run once on symbols; it must come out as exactly one of these forms, or the loop is left alone.
+// Recognises a recurrence that `forward` writes as a loop over time steps: a Linear on cat(x_t, h), a sum of
+// two Linears, or an nn.*Cell, with an activation and an optional Linear on every step's state. The body is
+// evaluated once symbolically. If the result is not exactly one of these forms, the loop is left alone.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace hone {
 
-// What is known of a Linear from the worker's facts, by attribute path.
+// Facts about a Linear from the worker, by attribute path.
 struct LinearFacts {
   int64_t in_features = 0;
   int64_t out_features = 0;
@@ -21,7 +21,7 @@ struct LinearFacts {
 };
 struct LoopFacts {
   std::map<std::string, LinearFacts> linears;
-  std::map<std::string, std::string> types;  // every submodule
+  std::map<std::string, std::string> types;  // type of every submodule
   const std::vector<RecurrentModule>* modules = nullptr;
 };
 

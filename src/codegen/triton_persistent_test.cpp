@@ -1,5 +1,4 @@
-// The Triton recipe: when it is chosen, and that what it writes is what lint takes for a sound persistent
-// kernel.
+// Tests the Triton recipe: when it is chosen, and that lint accepts its output as a sound persistent kernel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +51,7 @@ std::string WhyNot(const ExpertInputs& inputs) {
 }
 
 TEST(TritonPersistent, LintFindsNothingWrongAndKnowsWhatItIs) {
-  // Lint does not follow adopt(): to it nn.GRU still does the work, and nobody reaches the kernel.
+  // Lint does not follow adopt(), so for lint nn.GRU still does the work and the kernel is unreachable.
   const LintReport report = LintSource("candidate.py", Offered(Gru()).source);
   for (const Finding& finding : report.findings)
     if (finding.rule != "library-fallback" && finding.rule != "decoy-kernel")
@@ -63,7 +62,7 @@ TEST(TritonPersistent, LintFindsNothingWrongAndKnowsWhatItIs) {
 TEST(TritonPersistent, AChainOfLayersCostsItsStepsAndTwoDirectionsTheirSum) {
   const double wavefront = Offered(Gru()).predicted_us;
   const double both = Offered(Gru(true)).predicted_us;
-  // Measured: 4090 us and 16990 us.
+  // Measured times: 4090 us and 16990 us.
   EXPECT_NEAR(wavefront, 4090, 400);
   EXPECT_NEAR(both, 16990, 1700);
 }

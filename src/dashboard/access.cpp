@@ -42,7 +42,7 @@ std::string CookieValue(std::string_view cookies) {
   return "";
 }
 
-// Addresses that programs read: a token in the address is enough, and no cookie is set.
+// Paths for programs: a token in the URL suffices, and no cookie is set.
 bool IsForPrograms(const std::string& path) {
   return StartsWith(path, "/api/") || path == "/metrics" || EndsWith(path, "/events");
 }
@@ -99,7 +99,7 @@ std::optional<HttpReply> CheckAccess(const AccessRules& rules, const HttpRequest
   if (!SameSecret(request.Query("token"), rules.token))
     return Refusal(401, "this dashboard needs the token in the address that hone serve printed");
   if (IsForPrograms(request.path) || request.method == "POST") return std::nullopt;
-  // The token is removed from the address bar, so that no screenshot and no bookmark shows it.
+  // Removes the token from the address bar, so that no screenshot or bookmark shows it.
   HttpReply reply = Refusal(303, "moved");
   std::vector<std::pair<std::string, std::string>> rest = request.query;
   std::erase_if(rest, [](const auto& field) { return field.first == "token"; });

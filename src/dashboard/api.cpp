@@ -1,4 +1,4 @@
-// The same data as JSON, for programs: /api/runs, /api/runs/R1, /api/runs/R1/explain, /api/compare,
+// The data as JSON for programs: /api/runs, /api/runs/R1, /api/runs/R1/explain, /api/compare,
 // /api/runs/R1/candidates/KEY, /api/suites, /api/suites/NAME, /api/tasks, /api/tasks/NAME, /api/devices.
 // Numbers are as stored. Texts of models and candidates are not escaped, so nothing here is sent as HTML.
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ OrderedJson RunJson(const RunRecord& run) {
 
 OrderedJson CandidateJson(const CandidateRecord& one, Extent extent) {
   OrderedJson json = RecordToJson(one, extent);
-  json.erase("proposer");  // the run's own
+  json.erase("proposer");  // belongs to the run
   return json;
 }
 
@@ -131,7 +131,7 @@ HttpReply SuiteJson(const PageContext& page, const std::string& name) {
   return JsonReply(json);
 }
 
-// `task` empty: all.
+// An empty `task` selects all.
 HttpReply TasksJson(const PageContext& page, const std::string& task) {
   Result<OrderedJson> tasks = LeaderboardJson(page, task);
   if (!tasks.ok()) return JsonError(tasks.error());

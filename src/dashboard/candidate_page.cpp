@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMostText = 200'000;
 
-// `key`: of the candidate, which names one of several replies.
+// `key` is the candidate's key, which identifies one of several replies.
 Json CallValues(CallRecord call, const std::string& key) {
   const std::vector<ReplyChoice> more = RepliesFrom(call.more_replies);
   const size_t number = static_cast<size_t>(ReplyNumberOf(key));
@@ -35,7 +35,7 @@ Json CallValues(CallRecord call, const std::string& key) {
           {"error", call.error.substr(0, kMostText)}};
 }
 
-// What changed from `other`; null where there is nothing to compare with.
+// The changes from `other`; null if there is nothing to compare with.
 Result<Json> DiffTo(RunStore& store, const CandidateRecord& one, const std::string& other,
                     const std::string& title) {
   if (other.empty() || other == one.key) return Json();
@@ -83,7 +83,7 @@ Result<HttpReply> Page(const PageContext& page, const std::string& id, const std
   values["diffs"] = Json::array();
   if (!parent.is_null()) values["diffs"].push_back(parent);
   if (!best.is_null() && run.best_key != one.parent_key) values["diffs"].push_back(best);
-  // The order of the run, for stepping through.
+  // The run's order, for links to the previous and next candidate.
   const auto place =
       std::find_if(all.begin(), all.end(), [&](const CandidateRecord& each) { return each.key == one.key; });
   values["previous"] =

@@ -1,6 +1,6 @@
-// What the driver of a suite on a cluster (`hone suite --on ray`) says about itself: nodes, queue, progress
-// and faults, out of progress.json in the suite's folder. Read-only; a file that is missing or broken shows
-// nothing.
+// The state that the driver of a suite on a cluster (`hone suite --on ray`) reports in progress.json in the
+// suite's folder: nodes, queue, progress and faults. Read-only. If the file is missing or invalid, nothing is
+// shown.
 #pragma once
 
 #include "base/json.h"
@@ -8,10 +8,11 @@
 
 namespace hone {
 
-// As the driver wrote it, reduced to known members of the right types, with `age_s`; null: not such a suite.
+// The driver's data, limited to known members with the right types, plus `age_s`. Null if the suite does not
+// run on a cluster.
 Json ClusterProgress(const SuiteRecord& suite, double now_s);
 
-// The values of the panel on the suite's page; null: no panel.
+// The values for the panel on the suite's page; null: no panel.
 Json ClusterPanel(const SuiteRecord& suite, double now_s);
 
 }  // namespace hone

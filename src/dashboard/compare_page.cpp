@@ -1,5 +1,5 @@
-// Pages that show documents: the comparison of runs or candidates, and the post-mortem of a run. The
-// documents are those of `hone compare` and `hone explain`; here they become HTML.
+// Pages that show documents: the comparison of runs or candidates, and the post-mortem of a run. `hone
+// compare` and `hone explain` make the documents; here they become HTML.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Json DocumentValues(const Document& document) {
   return {{"blocks", blocks}};
 }
 
-// "R1,R2" and several run=… fields alike.
+// Accepts both "R1,R2" and several run=… fields.
 std::vector<std::string> Asked(const HttpRequest& request) {
   std::vector<std::string> asked;
   for (const auto& [name, value] : request.query) {

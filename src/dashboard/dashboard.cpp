@@ -104,13 +104,14 @@ HttpReply Dashboard::Events(RunStore& store, const HttpRequest& request, const s
   const Result<RunRecord> run = FindRunById(store, id);
   if (!run.ok()) return Refusal(404, run.error().message);
   HttpReply reply;
-  // A browser that connects again names the last event it saw; a new page names what it was rendered with.
+  // A browser that reconnects names the last event that it saw. A new page names the one it was rendered
+  // with.
   const std::string after = request.last_event_id.empty() ? request.Query("after") : request.last_event_id;
   reply.events = EventSubscription{run->id, EventNumber(after)};
   return reply;
 }
 
-// The one change that a page makes to the store, on a connection of its own.
+// The only change that a page makes to the store. It uses its own connection.
 Status Dashboard::ChangeNote(const RunRecord& run,
                              const std::vector<std::pair<std::string, std::string>>& form) {
   RunNote note;

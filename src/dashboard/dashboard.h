@@ -1,4 +1,4 @@
-// The dashboard as one function from request to reply: who may ask, which page it is, a store to read from.
+// The dashboard as one function from request to reply: checks access, selects the page, reads the store.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ class Dashboard {
  public:
   Dashboard(fs::path store, AccessRules rules);
 
-  // Safe to call from several threads. Never throws: an exception becomes a reply with status 500.
+  // Thread-safe. Never throws: an exception becomes a reply with status 500.
   HttpReply Handle(const HttpRequest& request);
   RunActions& actions() { return actions_; }
-  // For /metrics: the server's own counters.
+  // The server's own counters, for /metrics.
   void CountWith(const HttpServer* server, const LiveHub* hub);
 
  private:

@@ -1,4 +1,4 @@
-// Every page over a small store whose every text is hostile.
+// Tests every page over a small store in which every text is hostile.
 #include "dashboard/dashboard.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Would break out of text, of an attribute, and of a script.
+// Would break out of text, an attribute, or a script.
 constexpr char kEvil[] =
     "</pre></script><script>alert(1)</script><img src=x onerror='alert(2)'>\" onload=\"alert(3)\x1b[31m\xff";
 
@@ -367,7 +367,8 @@ TEST_F(DashboardTest, ASuiteOnAClusterShowsNodesQueueAndProgress) {
                         {"folder", folder_.path().string()},
                         {"tasks", Json::array({"a", "b", "c"})}};
   ASSERT_TRUE(store_->AddSuite({0, "far", "2026-02-01T00:00:00Z", DumpJson(options)}).ok());
-  EXPECT_THAT(Get("/suites/far").body, Not(HasSubstr("id=\"cluster\"")));  // the driver has not written yet
+  EXPECT_THAT(Get("/suites/far").body,
+              Not(HasSubstr("id=\"cluster\"")));  // the driver has not written the file yet
   const auto write = [&](const Json& progress) {
     ASSERT_TRUE(WriteFileAtomic(folder_.path() / "progress.json", DumpJson(progress)).ok());
   };

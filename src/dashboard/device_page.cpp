@@ -1,5 +1,5 @@
-// The devices in the store, each with the facts that the newest verdict on it recorded: driver, clocks,
-// library versions, sandbox, and the baselines that worked.
+// The devices in the store, with facts from the newest verdict on each: driver, clocks, library versions,
+// sandbox, and the baselines that worked.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -12,11 +12,11 @@ namespace hone {
 
 namespace {
 
-// How long a closing connection waits for its client to take the reply and close as well.
+// How long a closing connection waits for its client to read the reply and close.
 constexpr double kDrain_s = 1;
 
-// Every reply carries these headers. They allow Hone's own scripts and styles and nothing else: no other
-// host, no frames, no guessing of types. The address may hold the token, so no other host is told it.
+// Headers of every reply. They allow only Hone's own scripts and styles: no other host, no frames, no content
+// sniffing. The URL may contain the token, so it is not sent to other hosts.
 constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -29,12 +29,13 @@ constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"Cache-Control", "no-store"},
 };
 
-// A header value with a line end in it would be two headers.
+// A header value with a line end would become two headers.
 bool IsHeaderValue(const std::string& value) {
   return value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos;
 }
 
-// Status line and headers, up to the empty line. A page's own header replaces the common one of that name.
+// Status line and headers, up to the empty line. A page's own header replaces the common one with the same
+// name.
 std::string HeadOf(int status, const HttpReply& reply) {
   std::vector<std::pair<std::string, std::string>> headers = {{"Content-Type", reply.content_type}};
   headers.insert(headers.end(), std::begin(kHeaders), std::end(kHeaders));
@@ -58,7 +59,7 @@ HttpConnection::HttpConnection(UniqueFd socket, ConnectionHost& host)
     : socket_(std::move(socket)),
       host_(host),
       reader_(host.options().most_head_bytes, host.options().most_body_bytes),
-      // For the whole request, so that a client that sends a byte now and then does not stay.
+      // Covers the whole request, so that a client that sends single bytes slowly is disconnected.
       deadline_(Deadline::After(host.options().read_seconds)) {}
 
 void HttpConnection::TurnAway() {
@@ -83,7 +84,7 @@ void HttpConnection::Continue(short happened) {
   if (deadline_.passed()) return Close();
   if ((happened & POLLOUT) != 0) Write();
   if (closed() || phase_ == Phase::kHandling || phase_ == Phase::kReplying) {
-    // A reset is an error; a client that has only stopped sending still wants its reply.
+    // A reset is an error. A client that has only stopped sending still waits for its reply.
     if (!closed() && (happened & POLLERR) != 0) Close();
     return;
   }
@@ -102,7 +103,7 @@ void HttpConnection::Read() {
   const ssize_t count = recv(socket_.get(), buffer, sizeof buffer, 0);
   if (count < 0 && MustWait()) return;
   if (count <= 0) return Close();
-  // A stream expects nothing more of its client, and a closing connection is only emptied.
+  // A stream expects no more data from its client, and a closing connection discards it.
   if (phase_ == Phase::kReading) Advance(reader_.Feed({buffer, static_cast<size_t>(count)}));
 }
 
@@ -112,7 +113,7 @@ void HttpConnection::Advance(RequestReader::State state) {
     head_checked_ = true;
     if (const std::optional<HttpReply> refused = check_head(reader_.request_head())) {
       host_.CountRequest();
-      // What is left of the request would be read as the next one.
+      // The rest of the request would be read as the next one.
       keep_alive_ = false;
       return Reply(*refused, false);
     }
@@ -166,7 +167,7 @@ void HttpConnection::Stream(const EventSubscription& events) {
 void HttpConnection::Queue(std::shared_ptr<const std::string> bytes) {
   if (closed()) return;
   queued_bytes_ += bytes->size();
-  // The browser of a slow viewer connects again and says which event it saw last.
+  // The viewer is too slow. Its browser reconnects and names the last event that it saw.
   if (queued_bytes_ > host_.options().most_queued_bytes) return Close();
   if (queue_.empty()) deadline_ = Deadline::After(host_.options().write_seconds);
   queue_.push_back(std::move(bytes));
@@ -199,7 +200,7 @@ void HttpConnection::HaveWritten() {
   if (phase_ != Phase::kReplying) return;
   if (keep_alive_) return StartReading();
   if (!linger_) return Close();
-  // Closing at once would reset the connection when the client still sends, and the reply would be lost.
+  // Closing at once would reset the connection if the client still sends, and the reply would be lost.
   shutdown(socket_.get(), SHUT_WR);
   phase_ = Phase::kDraining;
   deadline_ = Deadline::After(kDrain_s);

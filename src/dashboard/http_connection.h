@@ -1,5 +1,5 @@
-// One connection of the server: reads a request, waits for its reply, writes it, and either reads the next
-// request, becomes a stream of events, or closes. The server's socket thread calls everything but Send,
+// One connection of the server: reads a request, waits for its reply, writes it, and then reads the next
+// request, becomes a stream of events, or closes. The server's socket thread calls all functions but Send,
 // Finish and gone, which the live hub's thread calls.
 #pragma once
 
@@ -16,12 +16,12 @@
 
 namespace hone {
 
-// What a connection needs of its server.
+// What a connection needs from its server.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
   virtual const HttpServerOptions& options() const = 0;
-  // Runs `task` on the socket thread, soon. From any thread.
+  // Runs `task` on the socket thread soon. Thread-safe.
   virtual void Post(std::function<void()> task) = 0;
   virtual void Handle(HttpRequest request, std::function<void(HttpReply)> done) = 0;
   virtual void Watch(const EventSubscription& events, std::shared_ptr<LiveViewer> viewer) = 0;
@@ -33,14 +33,14 @@ class HttpConnection : public LiveViewer, public std::enable_shared_from_this<Ht
  public:
   HttpConnection(UniqueFd socket, ConnectionHost& host);
 
-  // Answers 503 and closes: the server holds as many connections as it may.
+  // Replies 503 and closes, because the server has reached its limit of connections.
   void TurnAway();
 
-  // For poll(2): what to wait for (0: nothing) and for how long (-1: for ever).
+  // For poll(2): the events to wait for (0: none) and the timeout (-1: unlimited).
   int fd() const { return socket_.get(); }
   short poll_events() const;
   int poll_ms() const { return deadline_.poll_ms(); }
-  // After poll(2): moves on with what the socket allows, and closes when its time is up.
+  // Call after poll(2): continues as far as the socket allows, and closes at the deadline.
   void Continue(short happened);
   bool closed() const { return !socket_.valid(); }
   void Close();
@@ -73,7 +73,7 @@ class HttpConnection : public LiveViewer, public std::enable_shared_from_this<Ht
   bool finishing_ = false;
   std::deque<std::shared_ptr<const std::string>> queue_;
   size_t queued_bytes_ = 0;
-  size_t written_ = 0;  // of the first in the queue
+  size_t written_ = 0;  // bytes of the first entry in the queue
   std::atomic<bool> gone_{false};
 };
 

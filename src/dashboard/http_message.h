@@ -25,19 +25,20 @@ struct HttpRequest {
   std::string content_type;
   std::string body;
 
-  // The first value of that name, or empty.
+  // The first value with this name, or empty.
   std::string Query(std::string_view name) const;
   bool HasQuery(std::string_view name) const;
 };
 
-// Instead of a body: the events of a run until it ends.
+// A reply that streams the events of a run until it ends, instead of a body.
 struct EventSubscription {
   int64_t run_id = 0;
   int64_t after_console_id = 0;
 };
 
 struct HttpReply;
-// Takes a function and calls it once, from any thread, with the reply; or never, and then the client waits.
+// Takes a callback and calls it once, from any thread, with the reply. If it never calls back, the client
+// waits.
 using LaterReply = std::function<void(std::function<void(HttpReply)>)>;
 
 struct HttpReply {
@@ -46,17 +47,17 @@ struct HttpReply {
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
   std::optional<EventSubscription> events;
-  LaterReply later;  // if set: the reply that counts comes later, and no thread waits for it
+  LaterReply later;  // if set, it delivers the actual reply later without blocking a thread
 };
 
-// Nothing when the escapes are broken or hide a NUL.
+// No value if an escape is invalid or encodes NUL.
 std::optional<std::string> PercentDecode(std::string_view text, bool plus_is_space);
-// Everything but letters, digits and -._~ becomes %XX.
+// Encodes everything but letters, digits and -._~ as %XX.
 std::string PercentEncode(std::string_view text);
-// "a=1&b=2", as a query or a posted form; nothing when a part is not well-formed.
+// Parses "a=1&b=2", as in a query or a posted form. No value if a part is malformed.
 std::optional<std::vector<std::pair<std::string, std::string>>> ParseForm(std::string_view text);
 std::string FormText(const std::vector<std::pair<std::string, std::string>>& fields);
-// Fills path and query from the request line's target; false: not one we serve.
+// Sets path and query from the request line's target. Returns false for an unsupported target.
 bool ParseTarget(std::string_view target, HttpRequest* request);
 const char* StatusText(int status);
 

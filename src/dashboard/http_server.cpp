@@ -26,16 +26,16 @@ namespace hone {
 
 namespace {
 
-// How long accepting pauses when there are no descriptors left.
+// How long accepting pauses if no descriptors are left.
 constexpr double kAcceptPause_s = 0.1;
 
-// Runs tasks on a few threads, in the order they came.
+// Runs tasks on a few threads, in order of arrival.
 class WorkerPool {
  public:
   explicit WorkerPool(int threads) {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
   }
-  // Tasks that have not begun are dropped.
+  // Drops tasks that have not started.
   ~WorkerPool() {
     {
       const std::scoped_lock lock(mutex_);
@@ -74,7 +74,7 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-// The shorter of two waits for poll(2), where -1 is for ever.
+// The shorter of two timeouts for poll(2), in which -1 means unlimited.
 int Sooner(int a, int b) {
   return a < 0 ? b : b < 0 ? a : std::min(a, b);
 }
@@ -165,7 +165,7 @@ void HttpServer::State::Accept() {
   }
 }
 
-// Waits until something happens on any socket, and deals with it.
+// Waits for an event on any socket and handles it.
 void HttpServer::State::Turn() {
   const bool accepting = accept_again.passed();
   std::vector<pollfd> polled = {
@@ -173,7 +173,7 @@ void HttpServer::State::Turn() {
   int wait_ms = accepting ? -1 : accept_again.poll_ms();
   const size_t first = polled.size();
   for (const std::shared_ptr<HttpConnection>& each : open) {
-    // poll(2) reports a hang-up unasked; a connection whose reply is being made is left alone.
+    // poll(2) always reports a hang-up, so a connection whose reply is being made is not polled.
     polled.push_back({each->poll_events() == 0 ? -1 : each->fd(), each->poll_events(), 0});
     wait_ms = Sooner(wait_ms, each->poll_ms());
   }

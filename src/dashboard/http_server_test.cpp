@@ -1,5 +1,5 @@
-// The real server on a real socket, spoken to in raw bytes: what is well-formed is answered, what is not
-// costs one connection.
+// Tests the real server on a real socket with raw bytes: well-formed requests are answered, malformed ones
+// cost one connection.
 #include "dashboard/http_server.h"
 
 #include <arpa/inet.h>
@@ -43,7 +43,7 @@ class Client {
       bytes.remove_prefix(static_cast<size_t>(sent));
     }
   }
-  // Until the text is there, the server closes, or time is up.
+  // Receives until the text arrives, the server closes, or the time is over.
   std::string Receive(std::string_view until = "", double seconds = 10) {
     const Deadline deadline = Deadline::After(seconds);
     while (until.empty() || !Contains(got_, until)) {
@@ -190,7 +190,7 @@ TEST_F(HttpServerTest, AClientThatNeverFinishesItsRequestIsDropped) {
   Start(options);
   Client client(server_->port());
   const Stopwatch watch;
-  // A byte now and then does not buy more time.
+  // Sending single bytes slowly does not extend the deadline.
   for (const char c : std::string("GET / HTTP/1.1\r\nHos")) {
     client.Send(std::string(1, c));
     std::this_thread::sleep_for(std::chrono::milliseconds(40));

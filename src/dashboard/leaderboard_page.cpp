@@ -1,6 +1,6 @@
 // The leaderboard: the best accepted result of every task. Results of one task rank by the lower end of their
-// 95% interval; speed-ups of different tasks may not be compared, so tasks stand in the order of their names.
-// Results on different devices, versions or baselines stand in tables of their own for the same reason.
+// 95% interval. Speed-ups of different tasks are not comparable, so tasks are sorted by name. Results on
+// different devices, versions or baselines are in separate tables for the same reason.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,8 +39,8 @@ Json EntryValues(const StandingGroup& group) {
           {"runs", group.runs.size()}};
 }
 
-// One table per device and setting, in the order of their best entries, and inside it by task: by number,
-// then by name. A task whose text changed appears once for each text, and then says which.
+// One table per device and setting, in the order of their best entries. Its rows are sorted by the task's
+// number, then by its name. A task whose text changed appears once for each text, and the row says which.
 Json SettingTables(std::vector<StandingGroup> groups) {
   std::map<std::pair<std::string, std::string>, size_t> places;
   for (const StandingGroup& group : groups)

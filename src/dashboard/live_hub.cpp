@@ -14,9 +14,9 @@ namespace hone {
 namespace {
 
 constexpr size_t kConsoleKept = 1000;
-// How often a run that says "running" is checked for a process that works on it.
+// How often a run in state "running" is checked for a live process.
 constexpr double kAbandonedEvery_s = 2;
-// Plots are by far the largest events, so several verdicts in a short time share one.
+// Plots are by far the largest events, so several verdicts within a short time share one.
 constexpr double kPlotEvery_s = 1.5;
 
 using ConsoleLines = std::deque<std::pair<int64_t, std::string>>;
@@ -157,9 +157,9 @@ bool LiveHub::LookAt(Channel& channel) {
   }
   Tell(channel, text);
   Welcome(channel);
-  // A run whose lock was just found free may have ended since it was read: the next look says so.
+  // If the lock was just found free, the run may have ended since it was read. The next look shows that.
   if (channel.over() && news.empty() && !lock_changed) {
-    // The run has ended and nothing is new, so that viewers have everything.
+    // The run has ended and nothing is new, so viewers have all events.
     Tell(channel, SseEvent("end", DumpJson(Json{{"status", live.abandoned ? "killed" : live.run.status}})));
     for (Channel::Viewer& each : channel.viewers) each.viewer->Finish();
     channel.viewers.clear();

@@ -1,6 +1,6 @@
 // Live pages. One thread reads every run that has viewers, renders each change once, and sends the same bytes
 // to all viewers, so that fifty viewers cost the store no more than one. A viewer first gets the current
-// state and then the changes. Every event may be applied twice, which makes reconnecting simple.
+// state and then the changes. Applying an event twice is harmless, which makes reconnecting simple.
 #pragma once
 
 #include <condition_variable>
@@ -28,17 +28,17 @@ class LiveViewer {
   virtual bool gone() const = 0;
 };
 
-// A run as the hub knows it.
+// The hub's copy of a run.
 struct LiveRun {
   RunRecord run;
   bool abandoned = false;
   std::string options;
   UsageTotals usage;
   std::vector<CandidateRecord> candidates;  // summaries, in the order of the run
-  std::vector<CallRecord> calls;            // likewise
+  std::vector<CallRecord> calls;            // summaries, in the order of the run
 };
 
-// The fragments of HTML that the hub sends; pages.h makes them.
+// The HTML fragments that the hub sends. pages.h declares the functions that make them.
 struct LiveRenderer {
   std::function<std::string(const LiveRun&)> summary;
   std::function<std::string(const LiveRun&)> plot;
@@ -56,7 +56,7 @@ class LiveHub {
  private:
   struct Channel;
   void Loop();
-  // False when the store cannot be read.
+  // Returns false if the store cannot be read.
   bool LookAt(Channel& channel);
   void Welcome(Channel& channel);
   void Tell(Channel& channel, const std::string& text);
@@ -70,7 +70,7 @@ class LiveHub {
   bool stop_ = false;
   std::vector<std::pair<EventSubscription, std::shared_ptr<LiveViewer>>> arrivals_;
   size_t viewers_ = 0;
-  std::map<int64_t, std::unique_ptr<Channel>> channels_;  // of the thread alone
+  std::map<int64_t, std::unique_ptr<Channel>> channels_;  // used by the hub's thread only
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// Metrics for Prometheus, in its text format 0.0.4: totals of the store and of this server. No label holds
+// Metrics for Prometheus in its text format 0.0.4: totals of the store and of this server. No label contains
 // text from a model or a candidate.
 #pragma once
 

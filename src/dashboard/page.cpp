@@ -25,13 +25,13 @@ std::string_view Embedded(const std::string& name) {
   return {};
 }
 
-// Reports and the dashboard look alike: one style, and what only a server needs after it.
+// Reports and the dashboard share one style; the part that only a server needs follows it.
 std::string AssetText(const std::string& name) {
   const std::string own(Embedded("assets/" + name));
   return name == "hone.css" ? PageStyle() + own : own;
 }
 
-// Changes with the content, so that browsers may keep a file for ever and still see a new one.
+// Changes with the content, so that browsers may cache a file for ever and still get a new version.
 std::string AssetVersion(const std::string& name) {
   return Sha256(AssetText(name)).substr(0, 12);
 }
@@ -87,7 +87,7 @@ HttpReply ErrorPage(const Error& error) {
       return ErrorPage(400, error.message);
     case ErrorKind::kInterrupted:
       return Refusal(503, "hone serve is shutting down");
-    // Not the page for errors: it may be what went wrong.
+    // Does not use the error page, which itself may have failed.
     default:
       return Refusal(500, SafeForTerminal(error.message));
   }
@@ -107,7 +107,7 @@ HttpReply JsonError(const Error& error) {
 }
 
 HttpReply FileReply(const std::string& name, std::string text) {
-  // A header takes plain letters only; candidates' names may hold anything.
+  // A header may contain only ASCII, but candidates' names may contain any character.
   std::string safe;
   for (const char c : name)
     safe += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_' ? c : '_';

@@ -12,20 +12,20 @@
 
 namespace hone {
 
-// A fragment: pages/<name>.html over the escaped values.
+// Renders a fragment: pages/<name>.html with the escaped values.
 Result<std::string> RenderFragment(const std::string& name, Json values);
-// A whole page: the fragment inside pages/layout.html.
+// Renders a whole page: the fragment inside pages/layout.html.
 HttpReply RenderPage(const std::string& name, const std::string& title, const std::string& section,
                      Json values, bool refresh_without_script = false);
 HttpReply ErrorPage(int status, const std::string& sentence);
-// What an Error becomes: not found, usage, or our own fault.
+// The page for an Error: not found, usage, or an internal error.
 HttpReply ErrorPage(const Error& error);
 HttpReply JsonReply(const OrderedJson& json);
 HttpReply JsonError(const Error& error);
-// A Python file for the browser to save under that name.
+// A Python file that the browser saves under this name.
 HttpReply FileReply(const std::string& name, std::string text);
 
-// The style sheet, the script, the icon; nothing of that name: status 404.
+// The style sheet, the script or the icon. Status 404 for an unknown name.
 HttpReply Asset(const std::string& name, const HttpRequest& request);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Every page and every endpoint of the API: a store and a request in, a reply out.
+// All pages and API endpoints: functions from a store and a request to a reply.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// What a page is made from.
+// The inputs of a page.
 struct PageContext {
   RunStore& store;
   const HttpRequest& request;
@@ -22,9 +22,9 @@ HttpReply RunsPage(const PageContext& page);
 HttpReply SuitesPage(const PageContext& page);
 HttpReply SuitePage(const PageContext& page, const std::string& name);
 HttpReply RunPage(const PageContext& page, const std::string& id);
-// best.py of the run, as a file to save.
+// The run's best.py as a download.
 HttpReply BestFileReply(const PageContext& page, const std::string& id);
-// What `hone report RUN --html` writes.
+// The output of `hone report RUN --html`.
 HttpReply RunReportPage(const PageContext& page, const std::string& id);
 HttpReply CandidatePage(const PageContext& page, const std::string& id, const std::string& key);
 HttpReply ComparePage(const PageContext& page);
@@ -32,18 +32,18 @@ HttpReply CompareJson(const PageContext& page);
 HttpReply ExplainPage(const PageContext& page, const std::string& id);
 HttpReply ExplainJson(const PageContext& page, const std::string& id);
 HttpReply LeaderboardPage(const PageContext& page);
-// The leaderboard's entries, of one task or (empty) of all.
+// The leaderboard's entries for one task, or for all if `task` is empty.
 Result<OrderedJson> LeaderboardJson(const PageContext& page, const std::string& task);
 HttpReply TaskPage(const PageContext& page, const std::string& task);
 HttpReply DevicesPage(const PageContext& page);
 
-// `path` without "/api".
+// `path` has no "/api".
 HttpReply Api(const PageContext& page, const std::string& path);
 
-// The fragments of a run page that change while it runs.
+// The fragments of a run page that change during the run.
 LiveRenderer RunRenderer();
 
-// "R12" and nothing else, so that addresses are what they look like.
+// Accepts "R12" and nothing else, so that each run has one URL.
 Result<RunRecord> FindRunById(RunStore& store, const std::string& id);
 
 }  // namespace hone

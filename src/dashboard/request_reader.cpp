@@ -50,7 +50,7 @@ RequestReader::State RequestReader::Parse() {
                     "the request cannot be read: " + code.message());
     if (bytes_.empty() && !parser_->http.is_done()) return State::kNeedsMore;
   }
-  // Two Host headers could mean one server to a proxy and another one here.
+  // A proxy might use one of two Host headers and this server the other one.
   HttpRequest parsed;
   const auto& message = parser_->http.get();
   if (message.count(http::field::host) > 1 ||

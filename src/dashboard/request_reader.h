@@ -1,5 +1,5 @@
-// Bytes of a connection to requests, with Boost.Beast's parser. Only request_reader.cpp includes Beast,
-// because its headers take most of a second to read and its asynchronous half took half a minute to compile.
+// Parses the bytes of a connection into requests with Boost.Beast. Only request_reader.cpp includes Beast,
+// because its headers take most of a second to read and its asynchronous part took half a minute to compile.
 #pragma once
 
 #include <memory>
@@ -17,21 +17,21 @@ class RequestReader {
   RequestReader(RequestReader&&) noexcept;
 
   enum class State { kNeedsMore, kComplete, kBad };
-  // Takes the bytes that belong to the current request. Bytes that follow it stay for the next request.
+  // Consumes the bytes of the current request. Bytes after it are kept for the next request.
   State Feed(std::string_view bytes);
 
-  // Whether the head of the current request is there; the request without its body then.
+  // Whether the head of the current request is complete. If so, returns the request without its body.
   bool head_is_whole() const;
   HttpRequest request_head() const;
   // Valid after kComplete.
   HttpRequest request();
-  bool head() const;  // HEAD; the request then says GET
+  bool head() const;  // true for HEAD; the request then says GET
   bool keep_alive() const;
   // Valid after kBad: the status of the refusal (400, 413 or 431) and its sentence.
   int refusal() const { return refusal_; }
   const std::string& why() const { return why_; }
 
-  // Starts the next request of the same connection with the bytes that are left.
+  // Starts the next request of the same connection with the remaining bytes.
   State Next();
 
  private:

@@ -14,7 +14,7 @@ namespace hone {
 namespace {
 
 constexpr size_t kMostChildren = 8;
-// How long a start is watched, so that a mistake in the form is told at once.
+// How long a started run is observed, so that mistakes in the form are reported at once.
 constexpr double kFirstLook_s = 1.5;
 
 Error Wrong(const std::string& sentence) {

@@ -1,6 +1,6 @@
-// Starts, stops and resumes runs from the page. Each run is a `hone` process of its own, started with an
-// argument list and never through a shell. A run that was started here is stopped when the server ends, and
-// it can be resumed.
+// Starts, stops and resumes runs from the page. Each run is a separate `hone` process, started with an
+// argument list and never through a shell. Runs started here are stopped when the server ends, and can be
+// resumed.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace hone {
 
-// The arguments for the run that the form asks for; an Error names the wrong field. A proposer that is a
-// program (exec:) is refused, because anybody who reaches the page could then run commands here.
+// The arguments for the run that the form describes. An Error names the invalid field. Rejects a proposer
+// that is a program (exec:), because any user of the page could then run commands here.
 Result<std::vector<std::string>> StartArguments(const std::vector<std::pair<std::string, std::string>>& form);
 
 class RunActions {
@@ -26,11 +26,11 @@ class RunActions {
 
   Status Start(const std::vector<std::pair<std::string, std::string>>& form);
   Status Resume(const RunRecord& run);
-  // Sends Ctrl-C to the process that works on the run. The run ends as stopped, with its best so far.
+  // Sends Ctrl-C to the process that executes the run. The run ends as stopped, with its best so far.
   Status StopRun(const RunRecord& run);
-  // Calls `use` with the processes that were started here; none starts meanwhile.
+  // Calls `use` with the processes that were started here. No process starts meanwhile.
   void WithProcesses(const std::function<void(const std::vector<pid_t>&)>& use);
-  // Stops the runs that were started here, and waits a moment. Returns their number.
+  // Stops the runs that were started here, and waits briefly. Returns their number.
   size_t Shutdown();
 
  private:

@@ -29,7 +29,7 @@ int64_t NumberOr(const std::string& text, int64_t fallback) {
   return code == std::errc() && end == text.data() + text.size() ? number : fallback;
 }
 
-// The address of this list with some fields changed; empty ones are left out.
+// The URL of this list with some fields changed. Empty fields are left out.
 std::string ListLink(const std::string& path, const HttpRequest& request, const Fields& changed) {
   Fields fields;
   for (const char* name : {"q", "status", "task", "device", "suite", "tag", "sort", "dir", "page"}) {
@@ -45,7 +45,7 @@ Json Columns(const HttpRequest& request, const RunQuery& query, const std::strin
   static constexpr struct {
     const char* name;  // empty: not sortable
     const char* title;
-    bool down;  // the order a first click asks for
+    bool down;  // the order after the first click
     bool number;
   } kColumns[] = {{"created", "Run", true, false},        {"task", "Task", false, false},
                   {"status", "Status", false, false},     {"speed", "vs best PyTorch", true, true},

@@ -1,5 +1,5 @@
 // One run: its result or its progress, every candidate, its notes, console and decisions. The parts that
-// change while it runs are fragments of their own, rendered here for the page and for its live events alike.
+// change during the run are fragments, rendered here for both the page and its live events.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::string OrMessage(Result<std::string> html) {
   return html.ok() ? std::move(*html) : "<p>" + fmt::format("this part cannot be shown") + "</p>";
 }
 
-// The line below a result that is not a speed-up.
+// The line below a result without a speed-up.
 std::string ResultNote(const RunRecord& run, int64_t judged) {
   if (run.result == kKeptPyTorch) return fmt::format("{} judged, none both correct and faster", judged);
   if (run.result == kCannotJudge)
@@ -91,8 +91,8 @@ std::string PlotHtml(const LiveRun& live) {
   return PlotFigures(plots);
 }
 
-// The ladder of baselines is in whole verdicts only, so the verdict of the best candidate (or of the fastest
-// that was timed) is read in full.
+// Only whole verdicts contain the list of baselines, so this reads the full verdict of the best candidate, or
+// of the fastest one that was timed.
 Result<std::string> RooflineHtml(RunStore& store, const LiveRun& live) {
   RunStory story;
   story.run = live.run;
@@ -168,7 +168,7 @@ HttpReply RunReportPage(const PageContext& page, const std::string& id) {
   if (!data.ok()) return ErrorPage(data.error());
   HttpReply reply;
   reply.body = RunHtml(*data);
-  // The file has its style inside, which the dashboard's own policy does not allow.
+  // The file contains its own style, which the dashboard's usual policy forbids.
   reply.headers.emplace_back("Content-Security-Policy", HtmlPagePolicy() + "; frame-ancestors 'none'");
   return reply;
 }

@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// One event; `data` may have several lines. `id` < 0: none.
+// One event. `data` may have several lines. `id` < 0: none.
 std::string SseEvent(std::string_view name, std::string_view data, int64_t id = -1);
 // A comment, which keeps the connection from looking dead.
 std::string SseBeat();

@@ -1,5 +1,5 @@
-// One task: its history, its comparable results, its card, what the judge cannot detect, its runs and its
-// source.
+// One task: its history, its comparable results, its card, mistakes that the judge cannot detect, its runs
+// and its source.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMostHistory = 500;
 
-// The card as a stored verdict has it, or as the run recorded it.
+// The card from a stored verdict, or as the run recorded it.
 Json CardPairs(const Json& stored) {
   if (!stored.is_object()) return Json::array();
   return PairsOf(CardText(CardFromJson(stored)));
@@ -37,7 +37,7 @@ Json StandingValues(const Standing& one, const Standing& first) {
           {"proposer", one.proposer.substr(0, one.proposer.find(':'))},
           {"model", one.model},
           {"kind", one.kind},
-          // The first is certain only where no other interval reaches into its own.
+          // The first place is certain only if no other interval overlaps its own.
           {"tied", one.run_id != first.run_id && IntervalsOverlap(one, first)}};
 }
 

@@ -70,7 +70,7 @@ std::string ToneOfVerdict(const std::string& verdict) {
 
 std::string ToneOfStatus(const std::string& status) {
   if (status == "running") return "live";
-  if (status == "done") return "idle";  // what it came to is for the result to say
+  if (status == "done") return "idle";  // the colour of the result is separate
   return status == "failed" || status == "killed" ? "bad" : "same";
 }
 

@@ -12,7 +12,7 @@ namespace hone {
 namespace {
 
 constexpr double kAloneBlockUs = 7e3;
-constexpr double kAloneRoom = 1.2e8;  // bytes of a round's inputs and answers
+constexpr double kAloneRoom = 1.2e8;  // most bytes for a round's inputs and answers
 constexpr int kAloneCalls = 16;
 constexpr size_t kAloneRounds = 6;
 
@@ -53,7 +53,7 @@ Result<double> TimeRungAlone(WorkerProcess& reference, TimedMemory memory, const
       if (!span) return Error{ErrorKind::kInternal, "the reference stopped while it was timed"};
       return span->seconds;
     };
-    if (found.empty()) HONE_RETURN_IF_ERROR(run(most, 0, "run"));  // warms up
+    if (found.empty()) HONE_RETURN_IF_ERROR(run(most, 0, "run"));  // a warm-up
     const int base_calls = most > 1 ? 1 : 0;
     HONE_ASSIGN_OR_RETURN(const double base_s, run(base_calls, 0, "run"));
     HONE_ASSIGN_OR_RETURN(const double long_s, run(most, 1, "run"));

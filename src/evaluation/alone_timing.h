@@ -1,5 +1,6 @@
-// PyTorch's time for a call with nothing beside it, found with the blocks that a contest times: fresh inputs
-// for every call, and the slope between a block of one call and a longer one. So the two can be compared.
+// Measures PyTorch's time per call while nothing runs beside it. It uses the same blocks as a contest, so the
+// two times can be compared: fresh inputs for every call, and the slope between a block of one call and a
+// longer one.
 #pragma once
 
 #include <string>
@@ -10,12 +11,12 @@ namespace hone {
 
 struct AlonePlan {
   std::string rung;
-  double about_us = 0;   // of a call, at first look
-  size_t set_bytes = 0;  // inputs and answers of a call
+  double about_us = 0;   // first estimate of the time per call
+  size_t set_bytes = 0;  // bytes of the inputs and answers of one call
   double budget_s = 0.3;
 };
 
-// Microseconds per call: the median over a few rounds. `like`: an answer, for its form.
+// Microseconds per call, the median over a few rounds. `like` is an answer with the expected form.
 Result<double> TimeRungAlone(WorkerProcess& reference, TimedMemory memory, const TensorTree& like,
                              const AlonePlan& plan);
 

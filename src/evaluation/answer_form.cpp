@@ -6,7 +6,7 @@ namespace {
 
 constexpr size_t kMostAnswerBytes = size_t{1} << 40;
 
-// In the order of ParseLayout, which has found the description sound.
+// Lists addresses in the order of ParseLayout, which has validated the description.
 void AddAddresses(const Json& node, std::vector<uint64_t>* addresses) {
   if (GetString(node, "kind") == "tensor") {
     addresses->push_back(static_cast<uint64_t>(GetInt(node, "address", 0)));

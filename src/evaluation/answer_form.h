@@ -1,6 +1,6 @@
-// The form of a timed answer: what a worker tells about it beside the values of its tensors. Most answers
-// have the form of the first case's answer; then the worker sends only their Python numbers. An answer of
-// another form is described in full. All of it comes from a process that may be hostile.
+// The form of a timed answer: all that a worker reports about it except the values of its tensors. Most
+// answers have the form of the first case's answer, so the worker sends only their Python numbers. It
+// describes an answer with another form in full. All of this comes from a process that may be hostile.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 namespace hone {
 
 struct AnswerForm {
-  std::vector<double> numbers;              // of an answer of the expected form
-  std::shared_ptr<const TensorTree> other;  // the layout of one of another form
-  std::vector<uint64_t> addresses;          // of its tensors, where the parent reads them
-  size_t base = 0;                          // where its values begin among the kept ones
+  std::vector<double> numbers;              // Python numbers of an answer with the expected form
+  std::shared_ptr<const TensorTree> other;  // layout of an answer with another form
+  std::vector<uint64_t> addresses;          // addresses of the latter's tensors, where the parent reads them
+  size_t base = 0;                          // offset of its values among the stored ones
   bool lost = false;                        // its values cannot be read
 };
 
-// One form per call. What the worker tells wrongly counts as lost.
+// Returns one form per call. Invalid reports count as lost.
 std::vector<AnswerForm> ReadForms(const Json& numbers, const Json& odd, int calls);
 
 }  // namespace hone

@@ -15,18 +15,19 @@ namespace hone {
 
 namespace {
 
-constexpr double kMutantMargin = 10;      // detected: ten times over the limit
-constexpr double kSurelySensitive = 100;  // detected by its gradient alone: ten times what detects a mutant
-constexpr double kSurelyOver = 1e9;       // a structure or a number that no limit allows
-constexpr double kUnmoved = 1e-9;         // float64 rounding, and nothing a float32 answer could show
-constexpr int kAtLeastMutants = 8;        // per instance, however long they take
-constexpr double kBudgetCalls = 30;       // in calls of the reference
-constexpr double kBudgetSeconds = 0.4;    // at least
-constexpr int kGradientFrom = 8;          // parameters; from here on one backward pass is cheaper
+constexpr double kMutantMargin = 10;  // detected: ten times over the limit
+constexpr double kSurelySensitive =
+    100;                             // its gradient alone shows that it is detected: ten times kMutantMargin
+constexpr double kSurelyOver = 1e9;  // a structure or number that no limit allows
+constexpr double kUnmoved = 1e-9;    // float64 rounding, invisible in a float32 answer
+constexpr int kAtLeastMutants = 8;   // per instance, whatever their time
+constexpr double kBudgetCalls = 30;  // budget in calls of the reference
+constexpr double kBudgetSeconds = 0.4;  // minimum of the budget
+constexpr int kGradientFrom = 8;        // with this many parameters, one backward pass is cheaper
 constexpr char kAnotherAnswer[] = "another input's answer";
 constexpr char kParameter[] = "parameter:";
 
-constexpr double kPasses = 2;  // a wrong answer this near the limit may pass
+constexpr double kPasses = 2;  // a wrong answer this close to the limit may pass
 
 bool Passes(const MutantResult& mutant) {
   return !(mutant.error > kPasses);
@@ -41,7 +42,7 @@ class Auditor {
     leaf_ratio_.assign(truth_.cases[0].truth.leaves.size(), 0);
     HONE_RETURN_IF_ERROR(CompareConstants());
     HONE_RETURN_IF_ERROR(CompareOwnDraws());
-    // The stress instance first: mutants that it detects need not be tried again.
+    // The stress instance comes first: mutants that it detects need no second test.
     for (size_t instance = truth_.instances.size(); instance-- > 0;)
       HONE_RETURN_IF_ERROR(RunMutants(instance));
     for (const std::string& name : order_) truth_.mutants.push_back(found_[name]);
@@ -68,7 +69,7 @@ class Auditor {
     double ratio = 0;
     for (size_t i = 0; i < one.truth.leaves.size() && i < wrong.leaves.size(); ++i) {
       if (wrong.leaves[i].shape != one.expected.leaves[i].shape) {
-        // Sizes that depend on values: such an answer is refused for its shape.
+        // The size depends on the values, so such an answer is rejected for its shape.
         ratio = kSurelyOver;
         if (i < leaf_ratio_.size()) leaf_ratio_[i] = ratio;
         continue;
@@ -81,10 +82,10 @@ class Auditor {
     return Ok();
   }
 
-  // How many times over the limit one output is.
+  // The ratio of one output's error to its limit.
   Result<double> OverLimit(const Case& one, const TensorTree& wrong, size_t i) const {
     if (!IsFloating(one.expected.leaves[i].dtype)) {
-      // As in a trial: a single wrong one refuses a candidate.
+      // As in a trial, a single wrong integer rejects a candidate.
       HONE_ASSIGN_OR_RETURN(const double share, WrongIntegers(one, wrong, i));
       return share > 0 ? kSurelyOver : 0.0;
     }
@@ -112,8 +113,7 @@ class Auditor {
     return it != found_.end() && it->second.told_apart;
   }
 
-  // Answers that need no run: zeros, and the answer of another case, which stands for every constant that
-  // looks right.
+  // Mutants that need no run: zeros, and the answer of another case, which stands for any plausible constant.
   Status CompareConstants() {
     for (size_t instance = 0; instance < truth_.instances.size(); ++instance) {
       const Case& one = *FirstOf(instance);
@@ -132,8 +132,8 @@ class Auditor {
     return Ok();
   }
 
-  // Timed calls have draws of get_inputs. If the answer to one draw passes for that to another, nothing shows
-  // there that a candidate remembers.
+  // Timed calls use draws of get_inputs. If the answer to one draw passes for another draw, timed calls
+  // cannot detect a candidate that returns stored answers.
   Status CompareOwnDraws() {
     const Case& one = truth_.cases[0];
     for (const Case& other : truth_.cases) {
@@ -152,7 +152,7 @@ class Auditor {
     return Ok();
   }
 
-  // Request: RunRequest or TruthRequest.
+  // Request is RunRequest or TruthRequest.
   template <class Request>
   Result<std::optional<TensorTree>> Answer(const Case& one, const std::string& mutant) {
     Request request;
@@ -163,7 +163,7 @@ class Auditor {
     HONE_ASSIGN_OR_RETURN(auto reply, AskForTree(worker_, builder_.plane(), request, {.root = "output"}));
     if (!reply.ok() && !worker_.alive())
       return Error{ErrorKind::kInvalid, "the reference worker died under mutant " + mutant};
-    // An input that must keep its form (sorted offsets, say) has no such mutant.
+    // This mutant does not exist for an input that must keep its form, such as sorted offsets.
     if (!reply.ok()) {
       HONE_RETURN_IF_ERROR(builder_.Recover());
       return std::optional<TensorTree>();
@@ -209,10 +209,10 @@ class Auditor {
     return Ok();
   }
 
-  // What another value of an input or parameter does to the float64 answer.
+  // How another value of an input or parameter affects the float64 answer.
   enum class Effect { kNone, kMoves, kRefused };
 
-  // The mutant that puts another value in, also where no regime has moved a constant.
+  // The mutant that replaces the value. It works even if no regime changed a constant.
   static std::string AnotherValue(const std::string& mutant) {
     if (StartsWith(mutant, kParameter)) return "another:" + mutant.substr(sizeof kParameter - 1);
     return mutant.substr(0, mutant.size() - sizeof "ignored" + 1) + "replaced";
@@ -281,7 +281,7 @@ class Auditor {
   }
 
   Status DoubtOutputs() {
-    if (leaf_ratio_.size() < 2) return Ok();  // of a single output DoubtTask speaks
+    if (leaf_ratio_.size() < 2) return Ok();  // DoubtTask covers a single output
     for (size_t leaf = 0; leaf < leaf_ratio_.size(); ++leaf) {
       if (leaf_ratio_[leaf] > kPasses || truth_.cases[0].truth.leaves[leaf].elements() == 0) continue;
       const std::string path = truth_.cases[0].expected.leaves[leaf].path;
@@ -317,7 +317,7 @@ class Auditor {
   const Progress& progress_;
   std::map<std::string, MutantResult> found_;
   std::vector<std::string> order_;
-  std::vector<double> leaf_ratio_;     // per output: how far over the limit the farthest mutant was
+  std::vector<double> leaf_ratio_;     // per output: the largest ratio of a mutant's error to the limit
   std::vector<std::string> left_out_;  // mutants beyond the budget
 };
 

@@ -19,13 +19,13 @@ namespace hone {
 namespace {
 
 constexpr double kCompileBehind = 1.15;
-// Measurements that must agree before torch.compile is left out because of them.
+// Number of measurements that must agree before they exclude torch.compile.
 constexpr int64_t kCompileSightings = 2;
-constexpr double kSlowedDown = 1.5;    // eager beside the candidate against eager alone: a disturbed timing
-constexpr int64_t kCompileRounds = 6;  // fewer are not remembered
+constexpr double kSlowedDown = 1.5;  // time of eager beside the candidate over time alone: a disturbed timing
+constexpr int64_t kCompileRounds = 6;  // fewer rounds are not stored
 constexpr int64_t kCeilingsMeasuredAtMost = 4;
 constexpr double kFlushingGains = 0.9;
-constexpr double kLongLookUs = 3e5;  // a call that is looked at once
+constexpr double kLongLookUs = 3e5;  // a call this long is timed only once
 
 }  // namespace
 
@@ -80,7 +80,7 @@ Status Baselines::ChooseThreads() {
 Status Baselines::Prepare(const Progress& progress) {
   progress("preparing the baselines", 0, 0);
   HONE_RETURN_IF_ERROR(ChooseThreads());
-  HONE_ASSIGN_OR_RETURN(const CaseLease lease, builder_.Hold(truth_.cases[0]));  // for all rungs
+  HONE_ASSIGN_OR_RETURN(const CaseLease lease, builder_.Hold(truth_.cases[0]));  // for all baselines
   HONE_RETURN_IF_ERROR(PrepareRung("eager"));
   if (options_.device != "cuda") return Wants("flush_denormals") ? PrepareFlushed() : Ok();
   for (const char* rung : {"tf32", "cudagraph"})
@@ -88,8 +88,8 @@ Status Baselines::Prepare(const Progress& progress) {
   return Ok();
 }
 
-// Few tasks have denormal numbers. A short timing on the same inputs shows whether flushing gains anything;
-// only then is it a baseline.
+// Few tasks have denormal numbers. Flushing becomes a baseline only if a short timing on the same inputs
+// shows a gain.
 Status Baselines::PrepareFlushed() {
   Rung rung;
   rung.name = "flush_denormals";
@@ -209,7 +209,7 @@ std::optional<double> CompileBehind(const Timing& timing) {
     if (other[i] > 0) ratios.push_back(own[i] / other[i]);
   if (static_cast<int64_t>(ratios.size()) < kCompileRounds) return {};
   std::sort(ratios.begin(), ratios.end());
-  return ratios[ratios.size() / 4];  // three quarters of the rounds say so
+  return ratios[ratios.size() / 4];  // three quarters of the rounds exceed it
 }
 
 void Baselines::RememberCompile(const Timing& timing) const {
@@ -240,9 +240,9 @@ Status Baselines::LearnCeilings(Card* card, const Progress& progress) {
   return Ok();
 }
 
-// Peak rates that were measured on a busy machine are too low. Then PyTorch appears faster than the floor.
-// The same happens if operands stay in a cache, or if an algorithm needs fewer operations than were counted.
-// In those cases measuring again changes nothing, and the floor is set to PyTorch's time.
+// Peak rates that were measured on a busy machine are too low, so PyTorch appears faster than the floor. The
+// same happens if operands stay in a cache, or if an algorithm needs fewer operations than were counted. Then
+// a new measurement changes nothing, and the floor is set to PyTorch's time.
 void Baselines::CorrectFloor(Card* card, const Progress& progress) {
   double fastest_us = 0;
   for (const Rung& rung : ladder_.All())

@@ -1,5 +1,5 @@
-// PyTorch's own ways to run the task: the best number of threads, the rungs of the ladder with their first
-// times, the peak rates of the device and the floor that follows from them.
+// PyTorch's own ways to run the task: the best number of threads, the baselines with their first times, the
+// device's peak rates and the floor that follows from them.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,14 @@
 
 namespace hone {
 
-// How many times the best other baseline's time torch.compile takes, in three quarters of the rounds. Nothing
-// where the timing is no evidence: too few rounds, void ones, wrong answers, PyTorch slowed down.
+// The ratio of torch.compile's time to the best other baseline's, which three quarters of the rounds exceed.
+// No value if the timing is no evidence: too few rounds, void rounds, wrong answers, or PyTorch was slowed
+// down.
 std::optional<double> CompileBehind(const Timing& timing);
 
 class Baselines {
  public:
-  // `compile_record`: the file that keeps earlier timings of torch.compile.
+  // `compile_record` is the file with earlier timings of torch.compile.
   Baselines(TruthBuilder& builder, const SessionOptions& options, const Truth& truth, const Json& facts,
             fs::path compile_record)
       : builder_(builder),
@@ -33,18 +34,18 @@ class Baselines {
         threads_(static_cast<int>(GetInt(facts, "threads", 1))) {}
 
   Status LearnCeilings(Card* card, const Progress& progress);
-  // Chooses the number of threads, then prepares the rungs that are quick to prepare.
+  // Chooses the number of threads, then prepares the baselines that need little preparation.
   Status Prepare(const Progress& progress);
-  // Corrects the floor where PyTorch is faster than it allows.
+  // Corrects the floor if PyTorch is faster than it allows.
   void CorrectFloor(Card* card, const Progress& progress);
 
-  // Prepares torch.compile if it is wanted. This is slow, so callers ask only when it can change a verdict.
-  // If it was clearly slower before, in interleaved rounds of two verdicts on the same task, device and
-  // library versions, it is not prepared again.
+  // Prepares torch.compile if it is requested. This is slow, so callers ask only if it can change a verdict.
+  // It is skipped if it was clearly slower before, in interleaved rounds of two verdicts on the same task,
+  // device and library versions.
   Status PrepareCompile(const Progress& progress);
-  // Keeps its time relative to the best other baseline.
+  // Stores its time relative to the best other baseline.
   void RememberCompile(const Timing& timing) const;
-  // Microseconds of a call of a rung with nothing beside it, by the blocks of a contest.
+  // Microseconds per call of a baseline while nothing runs beside it, measured with the blocks of a contest.
   Result<double> TimeAlone(const std::string& rung);
 
   const Ladder& ladder() const { return ladder_; }
@@ -55,7 +56,7 @@ class Baselines {
  private:
   bool Wants(const std::string& rung) const;
   Status ChooseThreads();
-  // The least of a few calls on the same inputs.
+  // The shortest of a few calls on the same inputs.
   Result<double> TimeCall(const std::string& slot, const std::string& rung, double at_most_s);
   Status PrepareRung(const std::string& name);
   Status PrepareFlushed();

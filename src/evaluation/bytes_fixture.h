@@ -1,4 +1,4 @@
-// For tests: the bytes of a vector's values.
+// For tests: the bytes of a vector's elements.
 #pragma once
 
 #include <cstddef>

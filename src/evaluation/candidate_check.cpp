@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/check.h"
-#include "analysis/device.h"
 #include "analysis/lint.h"
-#include "analysis/triton_tables.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "evaluation/run_messages.h"
@@ -16,10 +14,10 @@ namespace hone {
 
 namespace {
 
-constexpr size_t kMostNames = 20;  // that a verdict shows
+constexpr size_t kMostNames = 20;  // most names that a verdict shows
 constexpr const char* kTaskCopy = "hone_task_file.py";
 constexpr double kImportTorchS = 180;
-constexpr double kForkS = 40;  // a few milliseconds where nobody has stopped the zygote
+constexpr double kForkS = 40;  // it takes milliseconds unless the zygote was stopped
 
 std::vector<std::string> ShownNames(const std::vector<std::string>& names) {
   std::vector<std::string> shown;
@@ -53,12 +51,7 @@ void CandidateCheck::Remark(std::string text) {
 
 Result<bool> CandidateCheck::Lint() {
   if (!session_.options().lint) return true;
-  LintOptions options;
-  options.task_text = session_.task().source;
-  if (const std::string triton = GetString(session_.facts(), "triton"); !triton.empty())
-    options.triton_versions = TritonVersionMask(triton);
-  if (options.triton_versions == 0) options.triton_versions = LintOptions().triton_versions;
-  options.device = FindDevice(GetString(session_.facts(), "device_name"));
+  const LintOptions options = LintOptionsOn(session_.facts(), session_.task().source);
   m_.findings = LintSource(candidate_.path.string(), candidate_.source, options).findings;
   const Finding* refused =
       FirstWithForce(m_.findings, session_.options().lint_predicts ? Force::kPredict : Force::kRefuse);

@@ -1,8 +1,8 @@
-// One candidate on its way through the phases of an evaluation (evaluator.h runs them in order). A phase
-// returns false when the evaluation is over; measurement() says what was seen until then.
+// Runs one candidate through the phases of an evaluation (evaluator.h runs them in order). A phase returns
+// false if the evaluation has ended; measurement() holds the observations so far.
 //
-// candidate_check.cpp has what comes before and beside the calls, candidate_trials.cpp the checked calls,
-// candidate_draws.cpp those of random modules, candidate_timing.cpp the contest with the baselines.
+// candidate_check.cpp has the phases before and beside the calls, candidate_trials.cpp the checked calls,
+// candidate_draws.cpp those of random modules, and candidate_timing.cpp the contest with the baselines.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace hone {
 
 class CandidateCheck {
  public:
-  // `most_cases`: how many are tried.
+  // `most_cases` limits the number of cases.
   CandidateCheck(ReferenceSession& session, const CandidateFile& candidate, WorkerProcess& worker,
                  fs::path folder, const Progress& progress, size_t most_cases = SIZE_MAX)
       : session_(session),
@@ -33,31 +33,31 @@ class CandidateCheck {
         progress_(progress),
         most_cases_(most_cases) {}
 
-  // An accepted candidate on other cases: with one fresh pair of processes if that is ahead, and without
+  // Judges an accepted candidate on other cases: times one fresh pair of processes if it is ahead, and skips
   // profile and contract.
   void JudgeOnceMore() { once_more_ = true; }
 
   Result<bool> Lint();
   Result<bool> Import();
   Result<bool> Build();
-  Result<bool> BuildFirst();  // the instance with the task's own weights alone
+  Result<bool> BuildFirst();  // builds only the instance with the task's own weights
   Result<bool> Trials();
   Result<bool> Repeat();
   Result<bool> Inspect();
-  // On a GPU the profiler takes seconds to start. It then runs only for candidates that are ahead (Time asks
-  // again), or for all if the session wants it.
+  // On a GPU the profiler takes seconds to start. It runs only for candidates that are ahead (Time calls this
+  // again), or for all if the session options say so.
   Result<bool> ProfileCall();
   Result<bool> Time();
-  // One more pair of fresh processes, for a timing that did not decide. Earlier timings are kept.
+  // Times one more pair of fresh processes after an undecided timing. Earlier timings stay.
   Result<bool> TimeAgain();
-  // Where PyTorch ran slower beside the candidate: whether the machine is slower now. The candidate is frozen
-  // meanwhile, not gone, so this decides about further pairs alone.
+  // If PyTorch ran slower beside the candidate, measures whether the machine is slower now. The candidate is
+  // only frozen meanwhile, so the result decides only whether to time more pairs.
   Status LookAlone();
 
   Measurement& measurement() { return m_; }
 
  private:
-  // Returns the reply, or nothing if the candidate failed; then m_.stop says how.
+  // Returns the reply. If the candidate failed, returns no value and sets m_.stop.
   template <class Request>
   Result<std::optional<typename Request::Reply>> Ask(Phase phase, const Request& request,
                                                      const std::vector<int>& descriptors, double seconds) {
@@ -69,22 +69,22 @@ class CandidateCheck {
   void StopAt(Phase phase, WorkerFailure failure);
   void Remark(std::string text);
 
-  // The candidate's file, and the task's where it is needed, into the folder that the candidate reads.
+  // Writes the candidate's file, and the task's file if needed, into the folder that the candidate reads.
   Status PlaceSources();
   Result<bool> BuildInstance(const Instance& instance);
   // The candidate has run in this sandbox before and may have caused the error, so the error counts against
-  // the candidate.
+  // it.
   Result<bool> BlameSandbox(const Error& error);
 
   Result<bool> Put(const Case& one, const std::string& name, bool in_place);
-  // Makes one checked call. Returns nothing if the candidate failed.
+  // Makes one checked call. Returns no value if the candidate failed.
   Result<std::optional<TensorTree>> Call(Phase phase, const Case& one, const std::string& inputs, bool busy,
                                          TensorTree* inputs_after) {
     return CallSeeded(phase, one, inputs, one.call_seed, busy, inputs_after);
   }
   Result<std::optional<TensorTree>> CallSeeded(Phase phase, const Case& one, const std::string& inputs,
                                                uint64_t seed, bool busy, TensorTree* inputs_after);
-  // candidate_draws.cpp: whether a wrong answer comes of other random draws; then the trial is no longer bad.
+  // candidate_draws.cpp: accepts a wrong answer for now if other random draws can explain it.
   Result<bool> ExcuseDraws(Trial* trial);
   Result<bool> CompareDistributions();
   Result<bool> CompareCase(const Case& one, int draws);
@@ -112,19 +112,19 @@ class CandidateCheck {
   size_t most_cases_;
   bool once_more_ = false;
   bool sandbox_was_used_ = false;  // by an earlier process of this candidate
-  fs::path placed_source_;         // empty: not yet
+  fs::path placed_source_;         // empty until the sources are placed
   Measurement m_;
   std::optional<Contest> contest_;
-  std::vector<std::string> libraries_;  // that it has imported and that its zygote may import
-  // The answer of the first trial, and what the second call on the same inputs says of it.
+  std::vector<std::string> libraries_;  // imported by the candidate and allowed for its zygote
+  // The answer of the first trial, and how the second call on the same inputs compares with it.
   std::optional<TensorTree> first_answer_;
   Repeats repeats_;
   static constexpr double kNeverCalled = 1e9;
-  double least_call_s_ = kNeverCalled;  // of the repeats
+  double least_call_s_ = kNeverCalled;  // shortest call among the repeats
   std::vector<uint64_t> answer_bytes_;
   size_t most_answer_bytes_ = 0;
-  std::map<std::string, PlacedInputs> placed_;       // on the device, by name
-  std::set<std::pair<size_t, std::string>> called_;  // instances and variants
+  std::map<std::string, PlacedInputs> placed_;       // inputs on the device, by name
+  std::set<std::pair<size_t, std::string>> called_;  // instances and variants that were called
 };
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// A candidate of a task with random numbers may draw others than PyTorch does under the same seed. Then many
-// answers of both are compared as distributions (distribution.h), case by case.
+// A candidate for a task with random numbers may draw other numbers than PyTorch does under the same seed.
+// Then many answers of both are compared as distributions (distribution.h), case by case.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace hone {
 namespace {
 
 constexpr int kDraws = 64;                      // of each side, with the task's own and the stress inputs
-constexpr int kFewerDraws = 32;                 // with changed inputs, and where calls are long
+constexpr int kFewerDraws = 32;                 // with changed inputs, and for long calls
 constexpr double kMostSeconds = 20;             // for one case
 constexpr double kChangedSeconds = 2;           // for a case of changed inputs
-constexpr size_t kMostBytes = size_t{1} << 26;  // of an answer: all draws go through the host
+constexpr size_t kMostBytes = size_t{1} << 26;  // bytes of an answer, because all draws go through the host
 constexpr size_t kMomentElements = size_t{1} << 18;
-constexpr double kElementSlack = 4;  // times the limit of a single element
+constexpr double kElementSlack = 4;  // in multiples of the limit for one element
 
-// The wrong answer may be due to other random draws: everything else about it is right.
+// True if only the values are wrong, so that other random draws may explain them.
 bool OnlyValuesDiffer(const Trial& trial) {
   if (!trial.shape_problem.empty() || !trial.dtype_problem.empty() || !trial.value_problem.empty() ||
       !trial.stale_of.empty() || trial.input_modified)
@@ -39,11 +39,11 @@ bool OnlyValuesDiffer(const Trial& trial) {
 // One output over many draws.
 struct LeafDraws {
   ElementPlan plan;
-  size_t step = 1, offset = 0;  // of the elements whose moments are taken
-  double tolerance = 0;         // what rounding explains
-  Draws draws[2];               // PyTorch's, the candidate's
+  size_t step = 1, offset = 0;  // selects the elements whose moments are computed
+  double tolerance = 0;         // difference that rounding explains
+  Draws draws[2];               // of PyTorch and of the candidate
   ElementMoments moments[2];
-  std::vector<double> distances;  // between draws of PyTorch's
+  std::vector<double> distances;  // between draws of PyTorch
 };
 
 Status AddDraw(const TensorTree& tree, size_t leaf, int side, LeafDraws* made) {
@@ -62,10 +62,10 @@ Status AddDraw(const TensorTree& tree, size_t leaf, int side, LeafDraws* made) {
 
 struct CandidateCheck::CaseDraws {
   std::vector<LeafDraws> leaves;
-  double pair_s = 1e9;  // the shortest pair of calls: a busy machine makes the others longer
+  double pair_s = 1e9;  // the shortest pair of calls, because load on the machine prolongs the others
 };
 
-// Calls both sides in turn, each time under another secret seed.
+// Calls both sides in turn, each time under a new secret seed.
 Result<bool> CandidateCheck::DrawBoth(const Case& one, int draws, CaseDraws* made) {
   std::optional<TensorTree> before;
   for (int i = 0; i < draws; ++i) {
@@ -132,7 +132,8 @@ Result<bool> CandidateCheck::CompareCase(const Case& one, int draws) {
   std::map<size_t, std::set<std::string>> failed;  // by output
   for (size_t i = 0; i < first.leaves.size(); ++i) {
     LeafDraws& leaf = first.leaves[i];
-    if (!leaf.moments[0].Varies(kElementSlack * leaf.tolerance)) continue;  // single answers are compared
+    if (!leaf.moments[0].Varies(kElementSlack * leaf.tolerance))
+      continue;  // an output without randomness is compared answer by answer
     std::optional<DrawRange>& range = m_.draws->ranges[one.instance][i];
     if (!range && one.change.empty() && one.variant.empty()) range = DrawRange::Of(leaf.distances);
     const std::optional<size_t> apart =
@@ -149,7 +150,7 @@ Result<bool> CandidateCheck::CompareCase(const Case& one, int draws) {
     }
   }
   if (failed.empty()) return true;
-  // Chance fails one statistic in a thousand. Other draws decide, twice as many.
+  // One statistic in a thousand fails by chance, so twice as many new draws decide.
   HONE_ASSIGN_OR_RETURN(const bool again, DrawBoth(one, 2 * draws, &second));
   if (!again || !m_.draws->wrong.empty()) return again;
   for (const auto& [i, names] : failed) {
@@ -187,7 +188,7 @@ Result<bool> CandidateCheck::CompareDistributions() {
   for (const Case& one : cases) {
     if (!seen.insert({one.instance, one.variant, one.change}).second) continue;
     const bool changed = !one.change.empty() || !one.variant.empty();
-    // Twice as many draws follow where a statistic fails.
+    // If a statistic fails, twice as many draws follow.
     int draws = changed ? kFewerDraws : kDraws;
     if (2 * draws * m_.draws->pair_s > kMostSeconds) draws = kFewerDraws;
     if (2 * draws * m_.draws->pair_s > (changed ? kChangedSeconds : kMostSeconds)) {

@@ -1,5 +1,5 @@
-// A sandboxed worker with its private folder, ready for one candidate. It may be started early: it wakes the
-// device meanwhile, and where there is no nursery it imports torch.
+// A sandboxed worker with its private folder, ready for one candidate. It may be started early: it then
+// initialises the device and, without a nursery, imports torch in advance.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ struct CandidateSeat {
   static Result<std::unique_ptr<CandidateSeat>> Start(const SessionOptions& options);
 };
 
-// Memory limit of a candidate: four times what the reference holds, at least 8 GB and a quarter of the
-// machine for compilers (torch.compile starts one process per core), and at most 60% of the machine.
+// Memory limit of a candidate: four times the reference's memory, at least 8 GB and a quarter of the machine
+// (torch.compile starts one compiler process per core), at most 60% of the machine.
 int64_t CandidateMemoryLimit(double machine_bytes, double reference_bytes);
 int64_t CandidateMemoryLimit(pid_t reference);
 

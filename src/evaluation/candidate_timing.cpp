@@ -1,5 +1,6 @@
-// How a candidate is timed: beside the baselines, torch.compile where it could still change the verdict, cold
-// calls, the contract for later use, and fresh pairs of processes. contest.h times a pair.
+// Times a candidate: beside the baselines, with torch.compile if that could still change the verdict, with a
+// cold cache, and with fresh pairs of processes. It also checks the contract for later use. contest.h times a
+// pair.
 #include <future>
 
 #include "base/clock.h"
@@ -9,7 +10,8 @@
 namespace hone {
 
 Result<bool> CandidateCheck::Time() {
-  if (!session_.truth().doubts.empty() && !session_.options().allow_blind) return true;  // nothing to gain
+  if (!session_.truth().doubts.empty() && !session_.options().allow_blind)
+    return true;  // the candidate cannot be accepted anyway
   if (session_.options().interpret_triton) {
     m_.speed_not_judged =
         "no GPU here: the kernels ran in Triton's interpreter, which says nothing about speed";
@@ -21,7 +23,7 @@ Result<bool> CandidateCheck::Time() {
     return true;
   }
   contest_.emplace(session_);
-  contest_->Screen();  // these processes have been through trials
+  contest_->Screen();  // these processes have run trials before
   contest_->ExpectCall(least_call_s_ < kNeverCalled ? least_call_s_ * 1e6 : 0);
   if (m_.draws) contest_->HoldToRanges(m_.draws->ranges[0]);
   HONE_ASSIGN_OR_RETURN(bool timed, contest_->AddPair(session_.worker(), worker_, progress_, &m_.stop));
@@ -56,7 +58,7 @@ Result<bool> CandidateCheck::Time() {
   return timed;
 }
 
-// Where the candidate was accepted before and was not chosen among several, one pair that is ahead is enough.
+// A single pair that is ahead is enough if the candidate was accepted before and not selected among several.
 Result<bool> CandidateCheck::AddFreshPairs(bool timed) {
   const Stopwatch watch;
   for (int pair = 0; timed && pair < kFreshPairs; ++pair) {
@@ -90,8 +92,8 @@ Status CandidateCheck::LookAlone() {
   return Ok();
 }
 
-// Prepares torch.compile where it could still change the verdict. True: it is ready and the rounds have to be
-// timed again with it.
+// Prepares torch.compile if it could still change the verdict. Returns true if it is ready and the rounds
+// must be timed again with it.
 Result<bool> CandidateCheck::AddCompiled() {
   const std::string& policy = session_.options().compile_rung;
   if (policy == "never" || (policy == "auto" && !contest_->Ahead())) return false;
@@ -105,20 +107,19 @@ Result<bool> CandidateCheck::AddCompiled() {
   return compiled && compiled->available;
 }
 
-// Fresh processes on both sides need the libraries that the first ones have imported by now. Their zygotes
-// import them once, for all.
+// Fresh processes on both sides need the libraries that the first ones have imported. Their zygotes import
+// them once for all.
 void CandidateCheck::ImportAhead() {
   worker_.zygote().Import(libraries_);
   session_.ImportAhead(contest_->later_rungs());
 }
 
-// One more pair of processes that have done nothing before: it shows how much of a result is one process's
-// chance.
+// Adds a pair of fresh processes. It shows how much of the result is specific to one pair of processes.
 Result<bool> CandidateCheck::AddFreshPair() {
   if (worker_.alive()) worker_.Kill();
   ImportAhead();
-  // Nothing of the candidate's runs while the parent writes where it could put links in the way. What it left
-  // in its folder is not used again.
+  // The candidate is frozen while the parent writes to a place where the candidate could create links. Its
+  // old folder is not used again.
   worker_.Freeze();
   Result<TempFolder> folder = TempFolder::MakeIn(folder_, "again-");
   if (!folder.ok()) return BlameSandbox(folder.error());
@@ -129,7 +130,7 @@ Result<bool> CandidateCheck::AddFreshPair() {
   if (Status placed = fresh.PlaceSources(); !placed.ok()) return BlameSandbox(placed.error());
   worker_.Thaw();
   fresh.m_.draws = m_.draws;
-  // Both sides prepare at the same time; nothing is timed yet.
+  // Both sides start at the same time, because nothing is timed yet.
   auto starting =
       std::async(std::launch::async, [&] { return session_.StartFresh(contest_->later_rungs()); });
   Result<bool> built = fresh.Import();
@@ -145,8 +146,8 @@ Result<bool> CandidateCheck::AddFreshPair() {
   return inspect && contest_->Ahead() ? TakeInspection(fresh) : Result<bool>(timed);
 }
 
-// The screening pair did not show that the candidate is ahead, and this pair does: the checks for candidates
-// that are ahead run here.
+// The screening pair did not show a lead, but this pair does. The checks for candidates that are ahead
+// therefore run here.
 Result<bool> CandidateCheck::TakeInspection(CandidateCheck& fresh) {
   HONE_ASSIGN_OR_RETURN(bool done, fresh.Build());
   if (done && !m_.profile) {
@@ -163,7 +164,7 @@ Result<bool> CandidateCheck::TakeInspection(CandidateCheck& fresh) {
   return true;
 }
 
-// Changes the weights and the mode of the candidate's process, so it comes after that process was timed.
+// Changes the weights and the mode of the candidate's process, so it runs after that process was timed.
 Status CandidateCheck::CheckContract(double call_s) {
   const Stopwatch watch;
   ContractCheck check(session_, worker_, call_s);

@@ -19,13 +19,13 @@ namespace hone {
 
 namespace {
 
-constexpr int kRepeats = 20;  // two of them are trials, where their answer is small enough to keep
+constexpr int kRepeats = 20;  // two of them are trials, if the answer is small enough to store
 constexpr size_t kKeptAnswer = size_t{1} << 28;
-// The shortest deadline for the first call of an instance: Triton and torch.compile compile then.
+// The minimum deadline for the first call of an instance, in which Triton and torch.compile compile.
 constexpr double kFirstCallSeconds = 90;
 
-// A thread that keeps a core busy every other millisecond, so that a candidate's own threads run in another
-// order. More load would measure the scheduler: PyTorch's own barriers then take a hundred times as long.
+// A thread that keeps a core busy every other millisecond, so that a candidate's threads run in another
+// order. More load would distort the test: PyTorch's own barriers would take a hundred times as long.
 class BusyCore {
  public:
   BusyCore() {
@@ -56,7 +56,7 @@ Result<bool> CandidateCheck::Put(const Case& one, const std::string& name, bool 
   return put.ok();
 }
 
-// Frees device memory that the trials' inputs take. On the host they are small enough to stay.
+// Frees the device memory of the trials' inputs. On the host they are small enough to stay.
 Result<bool> CandidateCheck::DropPlaced() {
   if (session_.device_plane() == nullptr || placed_.empty()) return true;
   DropRequest request;
@@ -149,7 +149,7 @@ Result<bool> CandidateCheck::Trials() {
   return true;
 }
 
-// A trial of the first case is one of the calls on the same inputs.
+// A trial of the first case also counts as one of the calls on the same inputs.
 Status CandidateCheck::NoteRepeat(TensorTree answer) {
   if (answer.size > kKeptAnswer) return Ok();
   ++repeats_.count;
@@ -158,8 +158,8 @@ Status CandidateCheck::NoteRepeat(TensorTree answer) {
   return Ok();
 }
 
-// The task's own inputs have one memory order and one batch. A candidate that refuses others with an
-// exception is honest about it.
+// The task's own inputs have one memory order and one batch size. A candidate may refuse others by an
+// exception.
 bool CandidateCheck::Forgive(const Case& one) {
   const bool may_refuse = one.change == "strides" || one.is_another_batch();
   if (!may_refuse || !m_.stop || m_.stop->failure.kind != FailureKind::kException) return false;

@@ -29,8 +29,8 @@ double Bf16ToDouble(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-// Calls visit(function element -> double, numbers per element) with the decoder of the dtype; complex
-// numbers are read as pairs.
+// Calls visit(function element -> double, numbers per element) with the decoder of the dtype. Complex numbers
+// are read as pairs.
 template <class Visit>
 auto WithDecoder(Dtype dtype, const std::byte* data, Visit visit) {
   switch (dtype) {
@@ -61,7 +61,7 @@ auto WithDecoder(Dtype dtype, const std::byte* data, Visit visit) {
 
 size_t CountPoison(Dtype dtype, std::span<const std::byte> bytes) {
   const size_t size = DtypeSize(dtype);
-  if (size < 4 && !IsFloating(dtype)) return 0;  // 127 is an everyday number there
+  if (size < 4 && !IsFloating(dtype)) return 0;  // in a small integer type, 127 is a common value
   unsigned char pattern[16];
   std::memset(pattern, kPoisonByte, sizeof pattern);
   size_t count = 0;
@@ -74,7 +74,7 @@ size_t CountPoison(Dtype dtype, std::span<const std::byte> bytes) {
 
 namespace {
 
-// A double holds integers up to 2^53 only.
+// A double represents integers exactly only up to 2^53.
 bool SameInteger(Dtype a_dtype, std::span<const std::byte> a, Dtype b_dtype, std::span<const std::byte> b,
                  size_t index) {
   if (a_dtype != Dtype::kI64 || b_dtype != Dtype::kI64) return true;
@@ -99,7 +99,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
   distance.poisoned = CountPoison(dtype, bytes);
   const size_t numbers = distance.elements * (IsComplex(dtype) ? 2 : 1);
   if (numbers == 0) return distance;
-  // Values are divided by the largest one before they are squared, so that nothing over- or underflows.
+  // Divides values by the largest one before squaring, so that nothing over- or underflows.
   double largest = 0;
   WithDecoder(truth_dtype, truth.data(), [&](auto expected) {
     for (size_t i = 0; i < numbers; ++i) {
@@ -118,7 +118,7 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
         const double got = element(i);
         if (!std::isfinite(want)) ++distance.truth_non_finite;
         if (!std::isfinite(got) || !std::isfinite(want)) {
-          // The float64 result may itself be infinite or NaN; then the candidate must return the same.
+          // If the float64 result itself is infinite or NaN, the candidate must return the same value.
           const bool same = (std::isnan(want) && std::isnan(got)) || want == got;
           if (!same) {
             if (distance.non_finite++ == 0) distance.worst_at = i;
@@ -155,8 +155,8 @@ Distance Compare(Dtype dtype, std::span<const std::byte> bytes, Dtype truth_dtyp
 
 namespace {
 
-constexpr int kGapOfExponents = 10;        // giants are a thousand times larger than everything else
-constexpr int kGiantExponent = 1023 + 13;  // 8192: nothing below is a mask, however small the rest is
+constexpr int kGapOfExponents = 10;        // giants are a thousand times larger than all other values
+constexpr int kGiantExponent = 1023 + 13;  // 8192: smaller values are no mask, however small the rest is
 
 }  // namespace
 
@@ -170,7 +170,7 @@ double GiantsFrom(const std::vector<uint64_t>& counts) {
       ++empty;
       continue;
     }
-    // A few stray numbers near zero are no group of their own.
+    // A few outliers near zero do not form a group.
     if (lowest < kGiantExponent && above > 0) return INFINITY;
     if (above > 0 && empty >= kGapOfExponents && 100 * (total - above) >= total)
       return std::ldexp(1.0, lowest - 1023);
@@ -183,7 +183,7 @@ double GiantsFrom(const std::vector<uint64_t>& counts) {
 
 namespace {
 
-constexpr size_t kShortRow = 16;  // a shorter row has no scale of its own: chance decides it
+constexpr size_t kShortRow = 16;  // a shorter row gets no scale of its own, because it would be random
 constexpr double kSmallestShare = 1e-4;
 
 int ExponentOf(double value) {
@@ -209,7 +209,7 @@ struct Sums {
     squares[group] += value * value;
     ++counts[group];
   }
-  // The root mean square of a group, or `otherwise` where the group is too small.
+  // The root mean square of a group, or `otherwise` if the group is too small.
   double Scale(size_t group, double otherwise) const {
     return counts[group] < kShortRow / 2 ? otherwise : std::sqrt(squares[group] / counts[group]);
   }

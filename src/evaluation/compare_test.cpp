@@ -31,7 +31,7 @@ Distance CompareF64(const std::vector<double>& got, const std::vector<double>& t
   return Compare(Dtype::kF64, Bytes(got), Dtype::kF64, Bytes(truth));
 }
 
-// The bytes of 0, 1, -2 and 100 (unsigned and boolean types: 0, 1, 1, 1) as written down in the standards.
+// The bytes of 0, 1, -2 and 100 (for unsigned and boolean types 0, 1, 1, 1) as the standards define them.
 struct DtypeRow {
   Dtype dtype;
   std::vector<std::byte> bytes;
@@ -110,9 +110,10 @@ TEST(Compare, SeesOneChangedElementInEveryDtypeAndSaysWhichOne) {
     const size_t size = DtypeSize(row.dtype);
     for (size_t i = 0; i < 4; ++i) {
       std::vector<std::byte> changed = row.bytes;
-      // The sign for signed types, the largest bit for the others; of a complex number its imaginary part.
+      // Changes the sign of signed types and the highest bit of others; for a complex number, in the
+      // imaginary part.
       changed[(i + 1) * size - 1] ^= row.dtype == Dtype::kBool ? std::byte{1} : std::byte{0x80};
-      if (row.values[i] == 0 && IsFloating(row.dtype) && size < 8) continue;  // -0 is 0
+      if (row.values[i] == 0 && IsFloating(row.dtype) && size < 8) continue;  // -0 equals 0
       if (row.values[i] == 0 && row.dtype == Dtype::kF64) continue;
       const Distance distance = Compare(row.dtype, changed, row.dtype, row.bytes);
       EXPECT_GT(distance.relative, 0) << DtypeName(row.dtype) << " " << i;
@@ -235,7 +236,7 @@ TEST(Compare, PointsAtTheFirstElementThatIsNotFinite) {
 }
 
 TEST(Compare, NeverAnswersWithANumberThatIsNoneAndIsNotFooledByTheRange) {
-  // Squares of these leave the range of a double; the distance itself is an everyday number.
+  // Squares of these values leave the range of a double; their distance does not.
   struct Row {
     const char* what;
     std::vector<double> got, truth;
@@ -261,7 +262,7 @@ TEST(Compare, CountsTheElementsThatStillHoldThePoison) {
     std::vector<std::byte> got = row.bytes;
     std::memset(got.data() + size, kPoisonByte, 2 * size);
     const Distance distance = Compare(row.dtype, got, row.dtype, row.bytes);
-    // 127 and 32639 are everyday numbers in the short integers, so only a wrong answer can be said of them.
+    // 127 and 32639 are common values in short integer types, so they show only a wrong answer.
     const bool tellable = IsFloating(row.dtype) || size >= 4;
     EXPECT_EQ(distance.poisoned, tellable ? 2u : 0u) << DtypeName(row.dtype);
     EXPECT_TRUE(distance.relative > 0 || distance.non_finite > 0) << DtypeName(row.dtype);
@@ -300,7 +301,7 @@ TEST(Compare, TheTruthMayHaveAnotherDtype) {
   EXPECT_DOUBLE_EQ(Compare(Dtype::kF32, Bytes<float>({2}), Dtype::kI64, Bytes<int64_t>({4})).relative, 0.5);
 }
 
-// Rows of 32 with their own scale.
+// Rows of 32 elements, each with its own scale.
 TEST(CompareShaped, MeasuresAnErrorAgainstItsRowAndItsChannel) {
   std::vector<double> truth(32 * 32), got;
   for (size_t i = 0; i < truth.size(); ++i) truth[i] = (i / 32 == 0 ? 1e4 : 1.0) * (i % 2 == 0 ? 1 : -1);

@@ -17,46 +17,46 @@ namespace hone {
 namespace {
 
 constexpr int kLeastRounds = 6;
-// Six rounds bound their median by their extremes alone. Where rounds are short there are more.
+// The interval for the median of six rounds spans all of them. Short rounds are therefore repeated more
+// often.
 constexpr int kLeastShortRounds = 12;
 constexpr double kShortRoundS = 0.15;
 constexpr int kMostRounds = 24;
 constexpr int kMostSets = 512;
-// A baseline that is this much slower than the best is not timed again, except eager.
+// A baseline slower than the best one by this factor is not timed again, unless it is eager.
 constexpr double kHopeless = 1.3;
-// A call of this length has a block to itself: what a message costs does not matter beside it.
+// A call this long gets its own block, because the cost of a message is negligible.
 constexpr double kLongCallUs = 5e4;
-// A call that is longer than this is the only one of its block on every device, so it need not be looked at
-// before the rounds.
+// A longer call is alone in its block on every device, so it needs no estimate before the rounds.
 constexpr double kAloneInBlockUs = 3e4;
-constexpr double kLeastCallUs = 0.5;  // no call of a module takes less
-// A block of a screening run that takes less than this is looked at three times, a longer one more often.
+constexpr double kLeastCallUs = 0.5;  // no module takes less per call
+// In a screening run, a block shorter than this runs three times and a longer one more often.
 constexpr double kShortCallS = 0.02;
-// What drawing the inputs of a round may take.
+// The most time for drawing the inputs of a round, in microseconds.
 constexpr double kDrawUs = 6e4;
-// A frozen side may be charged for being stopped and looked at, not for more.
+// Processor time that a frozen side may use, because stopping and inspecting it takes some.
 constexpr int64_t kStrayLeastNs = 500'000;
 constexpr double kStrayShare = 0.03;  // of the time in which the other side ran
 constexpr int kMostVoidRounds = 8;
 constexpr char kFlushing[] = "flush_denormals";
 constexpr double kLargeBytes = 1e9;
-// Answers far from the baseline's that are held to float64 before they count as wrong.
+// How many deviating answers are checked against float64 before they count as wrong.
 constexpr int kMostSecondLooks = 24;
-// A candidate that takes at least this part of the best baseline's time, known to within kKnownTo, is not
-// ahead; further rounds would change nothing. Ahead() asks for less than 0.97.
+// A candidate whose time is at least this part of the best baseline's, known to within kKnownTo, is not
+// ahead, and more rounds would change nothing. Ahead() requires less than 0.97.
 constexpr double kNotAhead = 0.985;
 constexpr double kKnownTo = 0.025;
 constexpr double kBoundedTo = 0.05;
-// A candidate that takes less than this in the screening pair needs no more rounds there: fresh processes
+// A candidate below this ratio in the screening pair needs no more rounds there, because fresh processes
 // follow.
 constexpr double kClearlyAhead = 0.85;
-// A candidate that is this much slower than a baseline in each of these rounds is slower.
+// A candidate slower than a baseline by this factor in each of these rounds is slower.
 constexpr double kHopelessly = 1.5;
 constexpr size_t kHopelessRounds = kLeastRounds;
-// A baseline this near to the best one may be the best in other processes: these differ by more.
+// A baseline within this factor of the best may be the best in other processes, which differ by more.
 constexpr double kMayBeBest = 1.15;
 
-// Resumes both processes on every path out.
+// Resumes both processes when the scope ends.
 struct ThawBoth {
   WorkerProcess &a, &b;
   ~ThawBoth() {
@@ -103,8 +103,8 @@ Result<std::vector<InputSet>> Contest::Draw(WorkerProcess& reference, int count)
   return DrawInputs(reference, memory_, seeds);
 }
 
-// A few calls alone: the first one may compile. The least of several says most on a busy machine. Not above 0
-// where even that says nothing: blocks without a call took as long as those with calls.
+// Times a few calls of the candidate alone. The first one may compile. On a busy machine the minimum is the
+// best estimate. The result is not above 0 if blocks with and without calls took equally long.
 Result<std::optional<double>> Contest::EstimateCallUs(TimedSide& candidate) {
   const bool is_long = known_call_us_ > kAloneInBlockUs;
   const int count = is_long ? 1 : std::min(2, MaxSets());
@@ -146,7 +146,8 @@ ContestPlan Contest::MakePlan(double candidate_us) const {
   const std::vector<Rung> rungs = session_.ladder().All();
   for (const Rung& rung : rungs)
     if (rung.available) best_us = std::min(best_us, rung.call_us);
-  // A module with state or draws gives other answers when it is captured or compiled; eager's count.
+  // A module with state or random draws gives other answers when it is captured or compiled, so eager's
+  // answers are used.
   const bool eager_answers = session_.stateful() || session_.random_in_forward();
   std::vector<const Rung*> timed;
   for (const Rung& rung : rungs) {
@@ -159,12 +160,12 @@ ContestPlan Contest::MakePlan(double candidate_us) const {
   }
   std::stable_sort(timed.begin(), timed.end(), [&](const Rung* a, const Rung* b) {
     if (eager_answers && (a->name == "eager") != (b->name == "eager")) return a->name == "eager";
-    // Zero in the place of a denormal number is no answer to compare with.
+    // Flushing changes denormal numbers to zero, so its answers are compared with last.
     if ((a->name == kFlushing) != (b->name == kFlushing)) return b->name == kFlushing;
     return a->call_us < b->call_us;
   });
   const double answer_us = timed.empty() ? candidate_us : timed.front()->call_us;
-  // Every call of a round has inputs of its own; drawing them must not take longer than the calls.
+  // Every call of a round has its own inputs. Drawing them must not take longer than the calls.
   const double drawn = kDrawUs / std::max(draw_us_, 1.0);
   const int most = std::max(1, static_cast<int>(std::min(drawn, (MaxSets() - 1) / 2.0)));
   auto count = [&](double us) {
@@ -181,18 +182,19 @@ ContestPlan Contest::MakePlan(double candidate_us) const {
                                   ? plan.most_calls
                                   : std::min(plan.most_calls, std::max(2, count(rung->call_us))));
   }
-  // One call a block tells less, so it takes more of them.
+  // Blocks of one call are less precise, so they get more time.
   plan.budget_s = !gpu ? 0.8 : plan.has_short ? 1.7 : plan.has_warm_up ? 3.0 : 1.7;
   return plan;
 }
 
-// One contestant's blocks. A block always reveals the same number of sets: those it does not use are old
-// ones. So what revealing costs is the same in all three and leaves the slope alone.
+// Times the blocks of one contestant. Every block reveals the same number of input sets and fills up with old
+// ones. The cost of revealing is then equal in all three blocks and does not affect the slope.
 Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant, uint64_t seed) {
   Contestant& one = timing_.contestants[contestant];
   Round round;
   round.pair = timing_.pairs;
-  const bool answers = contestant <= 1;  // the candidate and the first rung answer all calls
+  const bool answers =
+      contestant <= 1;  // the candidate and the first baseline return the answers of all calls
   const int most = answers ? both.long_count : std::min(both.long_count, plan_.rung_calls[contestant - 1]);
   round.long_count = most;
   round.short_count = plan_.has_short ? std::clamp(both.short_count, 1, most - 1) : 0;
@@ -206,8 +208,8 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
   const std::string rung = side.is_candidate() ? "" : one.name;
   if (side.is_candidate() && !ranges_.empty()) seed = RandomSeed();
   const double cleared_before_s = side.clear_seconds();
-  // Thawed processes and idle devices need a moment. What the warm-up reveals is known already, and it
-  // reveals no more than it calls with.
+  // Thawed processes and idle devices need a warm-up. It reveals only inputs that are already known, and only
+  // as many as it calls with.
   if (plan_.has_warm_up) {
     const int calls = std::min(most, std::max(2, most / 2));
     std::vector<const InputSet*> sets;
@@ -244,7 +246,7 @@ Result<bool> Contest::TimeBlocks(Both& both, TimedSide& side, size_t contestant,
   return true;
 }
 
-// What it takes to copy an answer into the parent's memory, in the reference's process.
+// Measures how long the reference's process takes to copy an answer into the parent's memory.
 Result<bool> Contest::TimeCollecting(Both& both) {
   std::vector<const InputSet*> sets;
   for (int i = 0; i < both.long_count; ++i)
@@ -265,7 +267,7 @@ Result<bool> Contest::TimeRound(Both& both, bool counts) {
   const int most = plan_.most_calls;
   both.long_count =
       most <= 2 ? most : most - static_cast<int>(random_.Below(static_cast<uint64_t>(most) / 4 + 1));
-  both.short_count = plan_.has_short ? 1 : 0;  // one call alone: what it takes is compared too
+  both.short_count = plan_.has_short ? 1 : 0;  // a single call, because its time is compared too
   both.old = std::move(both.fresh);
   HONE_ASSIGN_OR_RETURN(both.fresh, Draw(both.reference.worker(), both.short_count + both.long_count));
   if (both.old.empty()) both.old = both.fresh;
@@ -323,13 +325,13 @@ Status Contest::CompareAnswers(const Both& both) {
   return Ok();
 }
 
-// Whether more rounds would hardly change the result: the middle half of the rounds lies within 4%.
+// Whether more rounds would hardly change the result: the middle half of the rounds spans at most 4%.
 bool Contest::IsSettled() const {
   for (const Contestant& one : timing_.contestants) {
     std::vector<double> values;
     for (const Round& round : one.rounds)
       if (round.pair == timing_.pairs) values.push_back(round.SlopeUs());
-    if (values.empty()) continue;  // it takes no part in later pairs
+    if (values.empty()) continue;  // it is not part of later pairs
     if (values.size() < kLeastRounds) return false;
     std::sort(values.begin(), values.end());
     const double spread = values[values.size() * 3 / 4] - values[values.size() / 4];
@@ -338,11 +340,14 @@ bool Contest::IsSettled() const {
   return true;
 }
 
-// Whether the candidate is behind some baseline by so much, in every round, that more rounds cannot change
-// the verdict.
+// Whether the candidate is so far behind a baseline in every round that more rounds cannot change the
+// verdict.
 bool Contest::IsHopeless() const {
+  if (timing_.pairs > 0) return false;
+  for (size_t i = 1; i < timing_.contestants.size(); ++i)
+    if (timing_.HighestRatioTo(timing_.contestants[i]) < kSurelyBehind) return !timing_.RanSlowerBeside();
   const std::vector<Round>& own = timing_.contestants[0].rounds;
-  if (timing_.pairs > 0 || own.size() < kHopelessRounds) return false;
+  if (own.size() < kHopelessRounds) return false;
   for (size_t i = 1; i < timing_.contestants.size(); ++i) {
     const std::vector<Round>& rounds = timing_.contestants[i].rounds;
     bool behind = rounds.size() == own.size();
@@ -353,7 +358,7 @@ bool Contest::IsHopeless() const {
   return false;
 }
 
-// The candidate's time over that of a baseline, round by round: the median, and how well it is known.
+// The ratio of the candidate's time to a baseline's: the median over rounds, and its uncertainty.
 Contest::TimeRatio Contest::RatioTo(const Contestant& baseline) const {
   const std::vector<double> own = timing_.CallUs(timing_.contestants[0]), other = timing_.CallUs(baseline);
   std::vector<double> ratios;
@@ -369,7 +374,7 @@ Contest::TimeRatio Contest::RatioTo(const Contestant& baseline) const {
   return {middle, 1.5 * MedianOf(off) / root, (ratios[ratios.size() - 1 - rank] - ratios[rank]) / 2};
 }
 
-// Whether the candidate is surely not ahead, so that nothing is left to measure.
+// Whether the candidate is certainly not ahead, so that no more measurements are needed.
 bool Contest::IsDecided() const {
   if (timing_.pairs > 0) return false;
   const double best_us = BestBaselineUs();
@@ -380,7 +385,7 @@ bool Contest::IsDecided() const {
   });
 }
 
-// Whether the screening pair has shown that fresh processes are worth their time.
+// Whether the screening pair justifies the cost of fresh processes.
 bool Contest::IsClearlyAhead() const {
   if (timing_.pairs > 0 || !timing_.screened) return false;
   return std::all_of(timing_.contestants.begin() + 1, timing_.contestants.end(), [&](const Contestant& one) {
@@ -391,16 +396,16 @@ bool Contest::IsClearlyAhead() const {
 
 Result<bool> Contest::TimeRounds(Both& both, const Progress& progress) {
   const Stopwatch watch;
-  // The first round warms everything up and shows how long a round takes.
+  // The first round is a warm-up and shows the duration of a round.
   HONE_ASSIGN_OR_RETURN(const bool warmed, TimeRound(both, false));
   if (!warmed) return false;
   const bool short_rounds = plan_.has_short && watch.seconds() < kShortRoundS;
   const int least = short_rounds ? kLeastShortRounds : kLeastRounds;
-  // Fresh pairs come in threes: what they show together is more than what one shows in as many rounds.
+  // Fresh pairs come in threes, which together say more than as many rounds of one pair.
   const double budget_s = plan_.budget_s * (short_rounds && timing_.pairs > 0 ? 0.6 : 1);
   const int usual = static_cast<int>(
       std::clamp(budget_s / watch.seconds(), static_cast<double>(least), static_cast<double>(kMostRounds)));
-  // A noisy machine gets up to twice the rounds, as long as they are short.
+  // On a noisy machine, short rounds are repeated up to twice as often.
   const int most = watch.seconds() < 0.3 && plan_.has_short ? 2 * usual : usual;
   const size_t before = timing_.contestants[0].rounds.size();
   for (int void_before = timing_.void_rounds;;) {
@@ -412,14 +417,13 @@ Result<bool> Contest::TimeRounds(Both& both, const Progress& progress) {
     progress("timing side by side", done, std::max(usual, done + 1));
     HONE_ASSIGN_OR_RETURN(const bool timed, TimeRound(both, true));
     if (!timed) return false;
-    if (timing_.answers_wrong > 0) break;  // nothing more is to be learnt
+    if (timing_.answers_wrong > 0) break;  // the verdict is certain
   }
   timing_.seconds += watch.seconds();
   return true;
 }
 
-// A large task fills the device; what the allocators of both processes keep for themselves may be all that is
-// left.
+// A large task fills the device, and the caches of both processes' allocators may hold the only memory left.
 Status Contest::DropCaches(WorkerProcess& reference, WorkerProcess& candidate) {
   const double bytes = static_cast<double>(session_.card().input_bytes + session_.card().output_bytes);
   if (!memory_.on_device() || bytes <= kLargeBytes) return Ok();
@@ -442,7 +446,7 @@ Result<bool> Contest::AddPair(WorkerProcess& reference, WorkerProcess& candidate
             0,
             0,
             {}};
-  HONE_RETURN_IF_ERROR(DropCaches(reference, candidate));  // what trials have left there
+  HONE_RETURN_IF_ERROR(DropCaches(reference, candidate));  // memory that trials left there
   if (timing_.pairs == 0) {
     timing_.eager_alone_us = session_.eager_us();
     timing_.memory = session_.memory_note();
@@ -506,11 +510,11 @@ double Contest::BestBaselineUs() const {
 
 bool Contest::Ahead() const {
   if (timing_.contestants.empty()) return false;
-  // One call a block is measured to 3%.
+  // With one call per block, the error is 3%.
   const double margin = session_.options().device == "cuda" && plan_.has_short ? 0.99 : 0.97;
   const double best_us = BestBaselineUs();
   if (timing_.MedianUs(timing_.contestants[0]) >= margin * best_us) return false;
-  // A lead within the scatter of the rounds is none: more processes would not make one of it.
+  // A lead within the scatter of the rounds does not count, and more processes would not confirm it.
   for (size_t i = 1; i < timing_.contestants.size(); ++i) {
     if (timing_.MedianUs(timing_.contestants[i]) > best_us) continue;
     const TimeRatio ratio = RatioTo(timing_.contestants[i]);

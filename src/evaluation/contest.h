@@ -1,10 +1,10 @@
-// Times the candidate and the baselines in alternating blocks (timing.h says what a block measures,
-// timed_side.h how its inputs and answers travel).
+// Times the candidate and the baselines in alternating blocks (timing.h explains what a block measures,
+// timed_side.h how its inputs and answers are passed).
 //
 // In a round, fresh inputs are drawn for every call under seeds that only the parent knows. Each contestant
-// runs a short, a long and an empty block, with counts that are drawn anew for each round. The candidate's
-// answers of all its timed calls are compared with the answers of a baseline to the same inputs. While one
-// side runs, everything below the other is frozen; a round in which a frozen side used the processor is void.
+// runs a short, a long and an empty block, whose counts are drawn anew for each round. The answers of all
+// timed calls of the candidate are compared with a baseline's answers to the same inputs. While one side
+// runs, all processes of the other are frozen. A round in which a frozen side used the processor is void.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@
 
 namespace hone {
 
-// How many calls and rounds a contest has.
+// The number of calls and rounds of a contest.
 struct ContestPlan {
-  std::vector<std::string> rungs;  // baselines that are timed; the first one's answers are compared with
-  int most_calls = 2;              // of the long block of the candidate and of the first rung
-  std::vector<int> rung_calls;     // of the long block of each rung
+  std::vector<std::string> rungs;  // baselines to time; the first one's answers are the ones to compare with
+  int most_calls = 2;              // calls in the long block of the candidate and the first baseline
+  std::vector<int> rung_calls;     // calls in the long block of each baseline
   bool has_short = true;           // a call is short enough for two blocks
-  bool has_warm_up = true;         // and for some calls before them
+  bool has_warm_up = true;         // and for a warm-up before them
   double budget_s = 1;
   std::vector<LeftOut> left_out;
 };
@@ -33,30 +33,29 @@ class Contest {
   explicit Contest(ReferenceSession& session)
       : session_(session), memory_(session.device_plane()), random_(RandomU64()) {}
 
-  // Times one pair of processes and adds its rounds. False: the candidate failed; `stop` then says how.
+  // Times one pair of processes and adds its rounds. Returns false and sets `stop` if the candidate failed.
   Result<bool> AddPair(WorkerProcess& reference, WorkerProcess& candidate, const Progress& progress,
                        std::optional<Stop>* stop);
-  // Microseconds of a call, from a few blocks of the candidate alone. For screening runs.
+  // Microseconds per call, from a few blocks of the candidate alone. For screening runs.
   Result<std::optional<double>> TimeAlone(WorkerProcess& candidate, const Progress& progress,
                                           std::optional<Stop>* stop);
-  // Calls with a cold L2 cache, for the pair that was timed last. On a GPU only.
+  // Times calls with a cold L2 cache in the last pair. Only on a GPU.
   Result<bool> TimeColdCalls(WorkerProcess& reference, WorkerProcess& candidate, std::optional<Stop>* stop);
 
-  // The baselines that fresh pairs are timed against: those of the first pair that were the best or near it,
-  // eager, and the one whose answers are compared with. The same ones in all fresh pairs.
+  // The baselines for fresh pairs: eager, the one whose answers are compared with, and those that were the
+  // best or near it in the first pair. All fresh pairs use the same ones.
   std::vector<std::string> later_rungs() const;
-  // Whether the candidate is ahead of every baseline so far, by more than a difference between processes
-  // explains.
+  // Whether the candidate leads every baseline so far, by more than differences between processes explain.
   bool Ahead() const;
   double BestBaselineUs() const;
-  // The candidate's random draws differ from the baselines': its answers are held to these ranges, and it
-  // gets seeds of its own, so that no two draws depend on each other.
+  // For a candidate whose random draws differ from the baselines': checks its answers against these ranges,
+  // and gives it independent seeds.
   void HoldToRanges(std::vector<std::optional<DrawRange>> ranges) { ranges_ = std::move(ranges); }
-  // What a call of the candidate took before. A long one is not looked at again before it is timed.
+  // The candidate's known time per call. A long call then needs no estimate before it is timed.
   void ExpectCall(double us) { known_call_us_ = us; }
-  // Forgets all rounds; the next pair is the first one.
+  // Discards all rounds. The next pair counts as the first one.
   void Restart() { timing_ = Timing(); }
-  // The next pair runs in processes that have done something before.
+  // The next pair runs in processes that have run other calls before.
   void Screen() { timing_.screened = true; }
   Timing& timing() { return timing_; }
 
@@ -70,7 +69,7 @@ class Contest {
   Result<bool> TimeBlocks(Both& both, TimedSide& side, size_t contestant, uint64_t seed);
   Result<bool> TimeCollecting(Both& both);
   Status CompareAnswers(const Both& both);
-  // Bytes for an answer whose shape depends on the values; 0 where shapes are the same in all cases.
+  // Bytes for an answer whose shape depends on the values; 0 if shapes are the same in all cases.
   size_t AnswerRoom() const;
   Result<std::vector<InputSet>> Draw(WorkerProcess& reference, int count);
   bool IsSettled() const;
@@ -79,7 +78,7 @@ class Contest {
   bool IsClearlyAhead() const;
   struct TimeRatio {
     double middle = 1, error = 1;
-    double reach = 1;  // half the distance of the rounds between which the median lies, 19 times in 20
+    double reach = 1;  // half the width of an approximate 95% interval of the median
   };
   TimeRatio RatioTo(const Contestant& baseline) const;
   Status DropCaches(WorkerProcess& reference, WorkerProcess& candidate);
@@ -89,8 +88,8 @@ class Contest {
   TimedMemory memory_;
   Random random_;
   ContestPlan plan_;
-  std::vector<std::string> later_;  // the baselines of fresh pairs, once the first one has begun
-  double draw_us_ = 0;              // for one set of inputs
+  std::vector<std::string> later_;  // baselines of fresh pairs, set when the first one begins
+  double draw_us_ = 0;              // time to draw one set of inputs
   double known_call_us_ = 0;
   int second_looks_ = 0;
   std::vector<std::optional<DrawRange>> ranges_;

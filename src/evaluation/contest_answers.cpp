@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-constexpr double kOtherAnswer = 1e9;  // no distance says how wrong another structure is
+constexpr double kOtherAnswer = 1e9;  // a different structure has no meaningful distance
 
 bool SameForm(const TensorTree& a, const TensorTree& b) {
   if (&a == &b) return true;
@@ -73,7 +73,7 @@ Result<double> TimedAnswers::Over(const ReferenceSession& session, TimedMemory& 
       over = std::max(over, far > 0 ? kOtherAnswer : 0.0);
       continue;
     }
-    // Both sides are rounded here, and the inputs are not those of the trials, so the limit is doubled.
+    // Both sides are rounded here and the inputs are not those of the trials, so the limit is doubled.
     const Limit limit = session.LimitFor(0, i);
     const double share = truth.NormShare(0, i, distance);
     over = std::max({over, share * distance.relative / std::max(2 * limit.relative, 1e-30),

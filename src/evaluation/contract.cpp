@@ -16,8 +16,7 @@ namespace hone {
 
 namespace {
 
-// The trials hold a candidate to the exact limit. Here a wrong answer means old weights or no gradient at
-// all.
+// Trials hold a candidate to the exact limit. A wrong answer here means old weights or no gradient at all.
 constexpr double kSlack = 4;
 constexpr double kGradientSlack = 20;
 constexpr double kLeastGradientLimit = 1e-3;
@@ -37,7 +36,7 @@ std::string FailureOf(const ContractReply& reply) {
   return SafeForTerminal(reply.failed);
 }
 
-// Empty when the two agree; else the first difference.
+// Returns the first difference, or an empty string if the two agree.
 Result<std::string> Difference(const TensorTree& got, const TensorTree& want,
                                const std::function<double(size_t)>& limit) {
   if (got.leaves.size() != want.leaves.size())
@@ -55,7 +54,7 @@ Result<std::string> Difference(const TensorTree& got, const TensorTree& want,
   return std::string();
 }
 
-// The largest distance of two trees of the same shape; infinite when they have not the same shape.
+// The largest distance of two trees; infinite if their shapes differ.
 Result<double> Apart(const TensorTree& a, const TensorTree& b) {
   if (a.leaves.size() != b.leaves.size()) return 1e30;
   double most = 0;
@@ -156,7 +155,7 @@ Result<ContractEntry> ContractCheck::CheckWeights(const std::string& name, const
                         SetWeights(name, how, "default", session_.instances()[stress_->instance]));
   if (decided) return *decided;
   HONE_ASSIGN_OR_RETURN(const std::string wrong, CheckAnswer("default", "contract_stress", *stress_));
-  // What follows needs the task's own weights again, and old weights must be wrong in every check.
+  // The next checks need the task's own weights again, and each of them must be able to detect old weights.
   HONE_RETURN_IF_ERROR(SetWeights(name, "load", "default", session_.instances()[0]));
   if (wrong.empty()) return Holds(name);
   return Broken(name, "it does not compute with the changed weights: " + wrong);
@@ -197,7 +196,7 @@ Result<ContractEntry> ContractCheck::CheckBatchSize() {
 
 Result<ContractEntry> ContractCheck::CheckGradients() {
   const std::string name = "train_and_gradients";
-  // The reference trains a copy: a step in train mode changes running statistics.
+  // The reference trains a copy, because a step in train mode changes running statistics.
   ContractRequest copy = {ContractStep::kDeepcopy};
   copy.slot = "default";
   copy.as = "contract";
@@ -206,7 +205,7 @@ Result<ContractEntry> ContractCheck::CheckGradients() {
   ContractRequest train = {ContractStep::kGradients};
   train.slot = "contract";
   train.inputs = own_->id;
-  // A large task is trained on the first entries of its batch.
+  // A large task is trained only on the first entries of its batch.
   const std::vector<TensorLeaf>& leaves = own_->inputs.leaves;
   const int64_t full = leaves.empty() || leaves[0].shape.empty() ? 1 : leaves[0].shape[0];
   HONE_ASSIGN_OR_RETURN(const ContractSizes sizes, Sizes());
@@ -252,7 +251,7 @@ Result<ContractEntry> ContractCheck::CheckGradients() {
   if (!got.ok()) return Broken(name, got.error().message);
   if (got->leaves.size() != expected[0].leaves.size())
     return Broken(name, "some parameters of the reference have no counterpart");
-  // Where PyTorch's own gradients depend on the seed or on the step before, only their presence is compared.
+  // If PyTorch's own gradients depend on the seed or on the previous step, only their presence is checked.
   HONE_ASSIGN_OR_RETURN(const double by_seed, Apart(expected[0], expected[1]));
   HONE_ASSIGN_OR_RETURN(const double by_step, Apart(expected[0], expected[2]));
   const bool comparable = std::max(by_seed, by_step) < 1e-5;
@@ -328,14 +327,13 @@ Result<std::vector<ContractEntry>> ContractCheck::Run(const Progress& progress) 
   if (own_ == nullptr) return entries;
 
   HONE_ASSIGN_OR_RETURN(const ContractSizes sizes, Sizes());
-  // Where not even the inputs have room, no entry is tried.
+  // If the inputs do not fit in memory, no entry is tried.
   const bool has_room = WhyNotTried("global_state", sizes).empty();
   std::vector<CaseLease> leases;
   std::string no_memory;
   const auto hold = [&](const Case& one, const std::string& name) -> Result<bool> {
     Result<CaseLease> lease = session_.Hold(one);
-    if (!lease.ok() &&
-        lease.error().kind == ErrorKind::kUnavailable) {  // other processes have taken the memory
+    if (!lease.ok() && lease.error().kind == ErrorKind::kUnavailable) {  // other processes use the memory
       no_memory = lease.error().message;
       return true;
     }

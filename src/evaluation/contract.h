@@ -1,8 +1,9 @@
 // Checks the contract for later use: what a user may do with the module after the verdict, such as loading
-// other weights, calling it with another batch size, copying it. The reference does the same first; what it
-// cannot do is not asked of the candidate. Values are compared here, in the parent.
+// other weights, calling it with another batch size, or copying it. The reference does each step first. If it
+// fails, the step is not required of the candidate. The parent compares the values.
 //
-// The steps change the candidate's weights and mode. They come last: the process is of no use afterwards.
+// The steps change the candidate's weights and mode. They come last, because the process cannot be used
+// afterwards.
 #pragma once
 
 #include <optional>
@@ -19,29 +20,29 @@ namespace hone {
 
 class ContractCheck {
  public:
-  // `call_s`: the time of one call, which decides how much is checked.
+  // `call_s` is the time of one call. It decides how much is checked.
   ContractCheck(ReferenceSession& session, WorkerProcess& candidate, double call_s)
       : session_(session), candidate_(candidate), call_s_(call_s) {}
 
-  // Of a candidate whose random draws differ from PyTorch's: by instance and output, how far two draws may
-  // lie apart.
+  // For a candidate whose random draws differ from PyTorch's: the allowed distance of two draws, by instance
+  // and output.
   void HoldToRanges(std::vector<std::vector<std::optional<DrawRange>>> ranges) {
     ranges_ = std::move(ranges);
   }
-  // An Error only when Hone itself or the reference failed. A candidate that dies breaks its entry.
+  // Returns an Error only if Hone itself or the reference failed. If the candidate dies, its entry is broken.
   Result<std::vector<ContractEntry>> Run(const Progress& progress);
 
  private:
-  // The result of one step: an entry that is decided, or nothing yet.
+  // The result of one step: an entry if it is decided.
   using Decided = std::optional<ContractEntry>;
 
   Result<ContractReply> Step(WorkerProcess& worker, const ContractRequest& request,
                              const std::vector<int>& descriptors);
-  // Empty when the candidate's answer to the case is right; else what is wrong with it.
+  // Returns what is wrong with the candidate's answer to the case, or an empty string if it is right.
   Result<std::string> CheckAnswer(const std::string& slot, const std::string& inputs, const Case& one);
   Result<std::optional<TensorTree>> RunOn(WorkerProcess& worker, const std::string& slot,
                                           const std::string& inputs, uint64_t seed, std::string* problem);
-  // Gives a slot of the candidate the weights of an instance. Not empty: why that was not possible.
+  // Loads the weights of an instance into a slot of the candidate. Returns an entry if that failed.
   Result<Decided> SetWeights(const std::string& name, const std::string& how, const std::string& slot,
                              const Instance& instance);
   Result<ContractEntry> CheckWeights(const std::string& name, const std::string& how);
@@ -59,8 +60,8 @@ class ContractCheck {
   WorkerProcess& candidate_;
   double call_s_;
   std::vector<std::vector<std::optional<DrawRange>>> ranges_;
-  const Case* own_ = nullptr;     // a case of the task's own weights
-  const Case* stress_ = nullptr;  // a case of other weights; null when the module has none
+  const Case* own_ = nullptr;     // a case with the task's own weights
+  const Case* stress_ = nullptr;  // a case with other weights; null if the module has none
 };
 
 }  // namespace hone

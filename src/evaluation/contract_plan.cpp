@@ -10,20 +10,21 @@ namespace hone {
 
 namespace {
 
-// A dozen calls of each side must not become the longest part of a verdict.
+// Above this time per call, a dozen calls of each side would dominate the time to a verdict.
 constexpr double kLongCallSeconds = 0.25;
-// What torch.save writes and gradients bring goes through the host.
+// The output of torch.save and the gradients go through the host.
 constexpr double kMostHostBytes = 2e9;
-// Gradients are compared on a part of the batch where there is more data than this.
+// With more data than this, gradients are compared on a part of the batch.
 constexpr double kTrainingBytes = 256e6;
-// What a module keeps between its operators is not known; half of the memory is left to that.
+// The memory that a module needs for intermediate results is unknown, so half of the free memory is left for
+// it.
 constexpr double kShareOfFree = 0.5;
 
 bool IsAboutWeights(const std::string& entry) {
   return entry == "weights_through_data" || entry == "weights_in_place" || entry == "load_state_dict";
 }
 
-// Beside the modules: two sets of inputs, which every entry finds there, and what it adds.
+// Memory besides the modules: two sets of inputs for every entry, and what the entry adds.
 double BytesFor(const std::string& entry, const ContractSizes& sizes) {
   const double data = sizes.data_bytes(), weights = sizes.weight_bytes, inputs = 2 * sizes.input_bytes;
   if (IsAboutWeights(entry)) return inputs + weights + sizes.output_bytes;
@@ -36,7 +37,7 @@ double BytesFor(const std::string& entry, const ContractSizes& sizes) {
 }  // namespace
 
 std::string WhyNotTried(const std::string& entry, const ContractSizes& sizes) {
-  // These make one or two calls; the others make more.
+  // These entries make one or two calls; the others make more.
   const bool few_calls = IsAboutWeights(entry) || entry == "global_state";
   if (sizes.call_s > kLongCallSeconds && !few_calls)
     return fmt::format("not tried: a call takes {}", HumanSeconds(sizes.call_s));

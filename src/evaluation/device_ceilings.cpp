@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// The version of the file format. Files with fewer rates are ignored.
+// Includes the version of the file format, so that files with fewer rates are ignored.
 fs::path FileOf(const std::string& device, const Json& facts) {
   const std::string name = device == "cuda" ? GetString(facts, "device_name") : "cpu";
   const std::string key = Sha256("2" + name + GetString(facts, "torch") + GetString(facts, "capabilities") +
@@ -33,16 +33,16 @@ DeviceCeilings ReadCeilings(const std::string& device, const Json& facts) {
 Status MeasureCeilings(const std::string& device, const Json& facts, WorkerProcess& worker,
                        DeviceCeilings* known) {
   HONE_ASSIGN_OR_RETURN(const CeilingsReply measured, worker.Require(CeilingsRequest{}));
-  known->rates = Larger(known->rates, CeilingsFromJson(measured.rates));  // what libraries reach
+  known->rates = Larger(known->rates, CeilingsFromJson(measured.rates));  // the rates of libraries
   if (device != "cuda") {
-    Ceilings cores;  // what no library quite reaches
+    Ceilings cores;  // the rates of the cores, which no library quite reaches
     cores.flops_per_s = MeasureFmaPeak(static_cast<int>(std::thread::hardware_concurrency()));
     known->rates = Larger(known->rates, cores);
   }
   ++known->times;
   Json kept = ToJson(known->rates);
   kept["times"] = known->times;
-  // Other tasks are judged by these rates: they are not taken from a task that is not trusted.
+  // An untrusted task must not change these rates, because they affect the verdicts on other tasks.
   if (worker.zygote().options().sandbox == SandboxLevel::kNone)
     KeepInCache(FileOf(device, facts), DumpJson(kept, 1));
   return Ok();

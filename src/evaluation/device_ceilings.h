@@ -1,5 +1,5 @@
-// Peak rates of a device: measured once, kept per device and library version, raised when a later measurement
-// is higher, never lowered.
+// Peak rates of a device. They are measured once for each device and library version, raised if a later
+// measurement is higher, and never lowered.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace hone {
 
 struct DeviceCeilings {
   Ceilings rates;
-  int64_t times = 0;  // measured so often; 0: not known yet
+  int64_t times = 0;  // number of measurements; 0: unknown
 };
 
-// Reads the rates of earlier sessions. `facts` come from the worker.
+// Reads the rates that earlier sessions stored. `facts` come from the worker.
 DeviceCeilings ReadCeilings(const std::string& device, const Json& facts);
 
-// Measures now, raises the known rates and keeps them.
+// Measures now, raises the known rates and stores them.
 Status MeasureCeilings(const std::string& device, const Json& facts, WorkerProcess& worker,
                        DeviceCeilings* known);
 

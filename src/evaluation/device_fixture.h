@@ -1,5 +1,5 @@
-// A driver for tests without a GPU: device memory is a memory file, and kernels run through their host twins
-// with the grid they were launched with. It counts what is alive, and any one function can be told to fail.
+// A fake driver for tests without a GPU: device memory is a memory file, and kernels run as their host
+// versions with the launched grid. It counts live objects, and a test can make any one function fail.
 #pragma once
 
 #include <fcntl.h>
@@ -25,8 +25,8 @@ struct FakeDevice {
   int devices = 1;
   bool can_share = true;
   size_t total_bytes = 1ULL << 30;
-  std::string failing;  // the function that fails, as in the table
-  // What is alive.
+  std::string failing;  // name of the function that fails, as in the table
+  // Live objects.
   std::map<cuda::Allocation, size_t> allocations;
   std::map<cuda::Address, size_t> reserved;
   std::set<cuda::Address> mapped;
@@ -43,7 +43,7 @@ struct FakeDevice {
   }
 };
 
-// The table's functions are plain pointers, so the device they act on is global.
+// The table holds plain function pointers, so the device they act on is global.
 inline FakeDevice* fake_device = nullptr;
 
 namespace fake {
@@ -198,9 +198,9 @@ inline void RunKernel(const std::string& name, unsigned blocks, void** arguments
 
 }  // namespace fake
 
-// A table whose functions act on `device`, which must outlive it.
+// Returns a table whose functions act on `device`, which must outlive it.
 inline Driver FakeDriver(FakeDevice* device) {
-  using namespace fake;  // the table reads better without it
+  using namespace fake;  // keeps the table readable
   fake_device = device;
   Driver driver;
   driver.Init = [](unsigned) { return Failing("Init"); };
@@ -251,7 +251,7 @@ inline Driver FakeDriver(FakeDevice* device) {
                         unsigned long long) -> cuda::Status {
     HONE_FAKE_FAILS("MemCreate");
     if (bytes > fake_device->total_bytes) return cuda::kOutOfMemory;
-    // The descriptor of a memory file, doubled; allocations that can be shared have odd numbers.
+    // Duplicates the memory file's descriptor. Exportable allocations have odd handles.
     const int file = memfd_create("fake", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return cuda::kOutOfMemory;
     *made = 2 * static_cast<cuda::Allocation>(file) +
@@ -293,7 +293,7 @@ inline Driver FakeDriver(FakeDevice* device) {
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     return start == MAP_FAILED ? 1 : 0;
   };
-  // Without this call the memory cannot be touched, as on a device.
+  // As on a device, memory is inaccessible before this call.
   driver.MemSetAccess = [](cuda::Address address, size_t bytes, const cuda::AccessDescription*,
                            size_t) -> cuda::Status {
     HONE_FAKE_FAILS("MemSetAccess");

@@ -17,7 +17,7 @@ namespace {
 using kernels::ComparePartial;
 using kernels::DigestPartial;
 
-// Where things lie in the scratch buffer: one partial result per block, the whole, and the largest |truth|.
+// The layout of the scratch buffer: one partial result per block, the total, and the largest |truth|.
 constexpr size_t kPartialBytes = std::max(sizeof(ComparePartial), sizeof(DigestPartial));
 constexpr size_t kWholeAt = kPartialBytes * kernels::kMaxBlocks;
 constexpr size_t kLargestAt = kWholeAt + kPartialBytes;
@@ -33,14 +33,14 @@ kernels::CompareArgs ArgsFor(Dtype dtype, const void* got, size_t bytes, Dtype t
   args.got_number = NumberOf(dtype);
   args.truth_number = NumberOf(truth_dtype);
   args.numbers = bytes / kernels::NumberSize(args.got_number);
-  // 127 is an everyday number where an element is small and an integer.
+  // In a small integer type, 127 is a common value.
   const bool counts_poison = IsFloating(dtype) || DtypeSize(dtype) >= 4;
   args.poison_numbers = !counts_poison ? 0 : IsComplex(dtype) ? 2 : 1;
   args.atol = -1;
   return args;
 }
 
-// Adds what goes beyond norms. Pointers are null where a view has no such groups.
+// Adds the arguments for comparisons beyond norms. Pointers are null if a view has no such groups.
 template <class Scales>
 Status AddBeyond(const BeyondNorms<Scales>& beyond, const double* typical, const double* rows,
                  const double* channels, kernels::CompareArgs* args) {
@@ -95,11 +95,11 @@ ComparedSums Join(const ComparedSums& first, const ComparedSums& second) {
   ComparePartial parts[2] = {first.partial, second.partial};
   const double largest[2] = {first.largest, second.largest};
   for (int i = 0; i < 2; ++i) {
-    // A piece without a largest has sums in units of 1.
+    // If the largest value of a piece is 0, its sums are in units of 1.
     const double unit = largest[i] > 0 ? largest[i] : 1;
     const double factor = joined.largest > 0 ? unit / joined.largest : 1;
     for (double* sum : {&parts[i].difference_squared, &parts[i].truth_squared})
-      if (*sum > 0) *sum *= factor * factor;  // 0 stays 0 where the factor overflows
+      if (*sum > 0) *sum *= factor * factor;  // 0 stays 0 even if the factor overflows
   }
   if (parts[1].worst_at != UINT64_MAX) parts[1].worst_at += first.numbers;
   if (parts[1].scaled_at != UINT64_MAX) parts[1].scaled_at += first.numbers;
@@ -168,7 +168,7 @@ ComparedSums CompareOnHost(Dtype dtype, std::span<const std::byte> got, Dtype tr
 
 Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(std::shared_ptr<DeviceContext> context,
                                                            const std::string& ptx) {
-  std::string image = ptx;  // with the zero at its end that the driver looks for
+  std::string image = ptx;  // with a terminating zero, which the driver requires
   for (const EmbeddedFile& file : EmbeddedFiles_hone_device_ptx())
     if (image.empty() && file.name == "compare.ptx") image = file.content;
   if (image.empty()) return Error{ErrorKind::kInternal, "this binary carries no kernels"};
@@ -212,7 +212,7 @@ Status DeviceKernels::SumScales(kernels::GroupArgs args, cuda::Address typical, 
   void* scale[] = {&at, &groups, &chunks, &typical, &scales};
   const unsigned lanes = chunks >= kernels::kLanes ? kernels::kLanes : 1;
   HONE_RETURN_IF_ERROR(Launch("hone_group_scales", blocks(groups * lanes), scale));
-  // The items are freed on return.
+  // Waits, because the items are freed on return.
   return context_->driver().Check(context_->driver().CtxSynchronize(), "compute scales on the GPU");
 }
 

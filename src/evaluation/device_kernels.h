@@ -1,9 +1,10 @@
 // The parent's own kernels: comparison with a truth, digests, equality. They run in the parent's context on
-// buffers that a worker wrote; only scalars come back. PTX is carried in the binary and compiled by the
-// driver, once per process; the driver keeps the result in its own cache.
+// buffers that a worker wrote, and return only scalars. The PTX is embedded in the binary. The driver
+// compiles it once per process and stores the result in its own cache.
 //
-// Sums are float64 and in a fixed order, so answers repeat. The same functions run on the host (kernels/),
-// with the same bits. Spans must be aligned to 16 bytes and lie in one mapping that the parent made.
+// Sums are float64 and in a fixed order, so results are reproducible. The same functions run on the host
+// (kernels/) and give the same bits. Spans must be aligned to 16 bytes and lie in one mapping made by the
+// parent.
 #pragma once
 
 #include "evaluation/compare.h"
@@ -14,43 +15,43 @@
 
 namespace hone {
 
-// What comparing gives before it becomes a Distance. Sums of two neighbouring pieces can be joined, so a
-// truth that does not fit the device is compared piece by piece.
+// The intermediate result of a comparison, before it becomes a Distance. The sums of two neighbouring pieces
+// can be joined, so that a truth larger than the device's memory is compared piece by piece.
 struct ComparedSums {
   kernels::ComparePartial partial;
-  double largest = 0;  // largest finite |truth|: the unit of the sums
+  double largest = 0;  // largest finite |truth|, which is the unit of the sums
   uint64_t numbers = 0;
 };
 
-// `second` follows `first` in memory.
+// `second` must follow `first` in memory.
 ComparedSums Join(const ComparedSums& first, const ComparedSums& second);
 Distance DistanceOf(Dtype dtype, const ComparedSums& sums);
 
-// What to compute beyond norms: differences against the scales of rows and channels (0 without them), and
-// elements with |got - truth| > atol + rtol * |truth| (not counted while atol is negative).
+// Comparisons beyond norms: differences relative to the scales of rows and channels (0 without scales), and
+// the number of elements with |got - truth| > atol + rtol * |truth| (not counted if atol is negative).
 template <class Scales>
 struct BeyondNorms {
   const Scales* scales = nullptr;
   double atol = -1, rtol = 0;
 };
 
-// The kernels' work on the host, for tests and for machines without a GPU. Data is aligned to 16 bytes.
+// The same computation on the host, for tests and machines without a GPU. Data is aligned to 16 bytes.
 ComparedSums CompareOnHost(Dtype dtype, std::span<const std::byte> got, Dtype truth_dtype,
                            std::span<const std::byte> truth, const BeyondNorms<HostScales>& beyond = {});
 
 class DeviceKernels {
  public:
-  // `ptx` empty: the kernels carried in the binary.
+  // If `ptx` is empty, uses the embedded kernels.
   static Result<std::unique_ptr<DeviceKernels>> Load(std::shared_ptr<DeviceContext> context,
                                                      const std::string& ptx = "");
   ~DeviceKernels();
   DeviceKernels(const DeviceKernels&) = delete;
 
-  // Needs up to 1.5 bytes per number of the truth while it works, and half of that afterwards (rows of 16
-  // numbers; less for longer ones). `truth_dtype` is a floating one.
+  // Needs up to 1.5 bytes per number of the truth temporarily, and half of that afterwards (for rows of 16
+  // numbers; less for longer ones). `truth_dtype` must be a floating-point type.
   Result<TruthScales> PrepareScales(Dtype dtype, Dtype truth_dtype, DeviceSpan truth,
                                     const std::vector<int64_t>& shape);
-  // As Compare in compare.h, or with scales as CompareShaped. The two spans must hold the same number of
+  // Like Compare in compare.h, or CompareShaped if there are scales. Both spans must hold the same number of
   // numbers.
   Result<ComparedSums> Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
                                const BeyondNorms<TruthScales>& beyond = {});
@@ -60,12 +61,13 @@ class DeviceKernels {
  private:
   explicit DeviceKernels(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
   Status Launch(const char* name, unsigned blocks, void** arguments);
-  // Sums the groups of a view and writes their scales; `typical` 0: the root mean square of all.
+  // Sums the groups of a view and writes their scales. If `typical` is 0, uses the root mean square of all
+  // numbers.
   Status SumScales(kernels::GroupArgs args, cuda::Address typical, cuda::Address scales);
 
   std::shared_ptr<DeviceContext> context_;
   cuda::Module module_ = nullptr;
-  DeviceBuffer scratch_;  // partial results of blocks, then the whole
+  DeviceBuffer scratch_;  // partial results of blocks, then the total
 };
 
 }  // namespace hone

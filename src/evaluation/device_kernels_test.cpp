@@ -30,7 +30,7 @@ std::vector<std::byte> RandomBytes(size_t count, unsigned seed) {
   return bytes;
 }
 
-// Random bits hold NaN, infinity, subnormal numbers and numbers of every size. Some elements are poison.
+// Random bits include NaN, infinity, subnormal numbers and numbers of every size. Some elements are poison.
 void SpoilSome(Dtype dtype, std::vector<std::byte>* bytes) {
   const size_t size = DtypeSize(dtype);
   for (size_t element = 3; (element + 1) * size <= bytes->size(); element += 701)
@@ -97,7 +97,7 @@ TEST(ComparedSums, OfPiecesJoinToTheWhole) {
   std::vector<double> truth(10000), got(10000);
   for (size_t i = 0; i < truth.size(); ++i) {
     truth[i] =
-        draw(generator) * (i < 5000 ? 1e-200 : 1e150);  // the squares of neither half can be told as they are
+        draw(generator) * (i < 5000 ? 1e-200 : 1e150);  // the squares of neither half fit into a double
     got[i] = truth[i] * (1 + 1e-6 * draw(generator));
   }
   got[7777] = std::numeric_limits<double>::quiet_NaN();

@@ -16,7 +16,7 @@ namespace hone {
 
 namespace {
 
-// What this process holds of a device. `file` holds a shared lock while this process uses the device and does
+// This process's hold on a device. `file` has a shared lock while the process uses the device without timing.
 // not time anything.
 struct DeviceHold {
   std::mutex mutex;
@@ -37,21 +37,21 @@ std::shared_ptr<DeviceHold> HoldOf(const fs::path& path) {
   return hold;
 }
 
-// Opens without O_CREAT first: in a sticky folder Linux refuses O_CREAT for a file that somebody else owns
-// (fs.protected_regular), whatever its mode says.
+// Opens without O_CREAT first. In a sticky folder Linux refuses O_CREAT for another user's file
+// (fs.protected_regular), whatever its mode is.
 UniqueFd OpenOrMake(const fs::path& path, mode_t mode) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
   for (int attempt = 0; attempt < 3; ++attempt) {
     UniqueFd file(open(path.c_str(), kFlags));
     if (file.valid() || errno != ENOENT) return file;
     file = UniqueFd(open(path.c_str(), kFlags | O_CREAT | O_EXCL, mode));
-    if (file.valid()) fchmod(file.get(), mode);  // whatever the umask is: others must be able to read it
+    if (file.valid()) fchmod(file.get(), mode);  // independent of the umask, because other users must read it
     if (file.valid() || errno != EEXIST) return file;
   }
   return UniqueFd();
 }
 
-// The file for all users, else one of this user's own.
+// Opens the file for all users, or else a file of this user.
 Result<UniqueFd> OpenLockFile(const fs::path& folder, const std::string& name, const std::string& ending,
                               const Progress& progress) {
   const fs::path shared = folder / (name + ending);
@@ -77,7 +77,7 @@ Status Lock(int file, int how, const char* waits, Deadline end, const Progress& 
   return Ok();
 }
 
-// Through the gate to the device: shared with others (LOCK_SH) or exclusive (LOCK_EX).
+// Passes the gate and locks the device, shared (LOCK_SH) or exclusive (LOCK_EX).
 Result<UniqueFd> LockDevice(const fs::path& folder, const std::string& name, int how, Deadline end,
                             const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(const UniqueFd gate, OpenLockFile(folder, name, ".gate", progress));

@@ -20,12 +20,12 @@ using testing::HasSubstr;
 class DeviceLockTest : public testing::Test {
  protected:
   DeviceLockTest() {
-    // As /tmp is: everybody may write, nobody may remove what belongs to others.
+    // Like /tmp: all users may write, but nobody may remove other users' files.
     EXPECT_EQ(chmod(folder_.path().c_str(), 01777), 0);
   }
   fs::path shared() const { return folder_.path() / "hone-cpu.lock"; }
 
-  // What was said, or the Error.
+  // Returns the progress messages, or the Error.
   std::string Take(double seconds, std::optional<DeviceLock>* kept = nullptr) {
     std::string said;
     Result<DeviceLock> lock = DeviceLock::Take(
@@ -36,7 +36,7 @@ class DeviceLockTest : public testing::Test {
     return said;
   }
 
-  // The same in a process of another user; needs root.
+  // Runs the same in a process of another user. Needs root.
   std::string AsNobody(const std::function<std::string()>& run) {
     int answer[2];
     EXPECT_EQ(pipe(answer), 0);
@@ -68,8 +68,8 @@ TEST_F(DeviceLockTest, KeepsASecondOneWaitingAndLetsItGoOnAfterwards) {
   EXPECT_EQ(Take(5), "");
 }
 
-// A process of its own, made before anything is locked: what it inherited would stay locked. It uses the GPU
-// from Begin to End.
+// A separate process, forked before anything is locked, because an inherited descriptor would keep the lock.
+// It uses the GPU from Begin to End.
 class Neighbour {
  public:
   explicit Neighbour(const fs::path& folder) {
@@ -187,7 +187,7 @@ TEST_F(DeviceUseTest, AUseGivenUpForATimingIsTakenBack) {
 }
 
 TEST_F(DeviceUseTest, WhoWaitsForATimingGoesBeforeLaterUses) {
-  ASSERT_TRUE(Use(5).ok());  // makes the files
+  ASSERT_TRUE(Use(5).ok());  // creates the files
   UniqueFd gate(open((folder_.path() / ("hone-" + NameOfUsedGpu() + ".gate")).c_str(), O_RDONLY));
   ASSERT_TRUE(gate.valid());
   ASSERT_EQ(flock(gate.get(), LOCK_EX), 0) << "as a process does that waits for a timing";

@@ -46,7 +46,7 @@ Result<std::shared_ptr<DeviceContext>> DeviceContext::Open(const Driver& driver,
                                         "virtual memory management"));
   HONE_RETURN_IF_ERROR(RequireAttribute(driver, made->device_, cuda::kAttributePosixDescriptor, made->name_,
                                         "memory that can be shared by descriptor"));
-  // Flags come first: they also change a context that exists already.
+  // Sets the flags first. They also apply to an existing context.
   HONE_RETURN_IF_ERROR(driver.Check(driver.PrimaryCtxSetFlags(made->device_, cuda::kSchedBlockingSync),
                                     "choose how the GPU's context waits"));
   cuda::Context context = nullptr;
@@ -84,7 +84,7 @@ Result<DeviceBuffer> DeviceBuffer::Allocate(std::shared_ptr<DeviceContext> conte
       fmt::format("allocate {} of memory on {}", HumanBytes(static_cast<double>(mapped)), context->name());
   const DeviceContext::Scope scope(*context);
   HONE_RETURN_IF_ERROR(scope.status());
-  // What follows a failed step is undone by hand: a DeviceBuffer is either whole or empty.
+  // Failed steps are undone explicitly, so that a DeviceBuffer is either complete or empty.
   cuda::Allocation allocation = 0;
   const cuda::AllocationProperties properties = PropertiesFor(context->device(), shareable);
   HONE_RETURN_IF_ERROR(driver.Check(driver.MemCreate(&allocation, mapped, &properties, 0), what));
@@ -145,7 +145,7 @@ void DeviceBuffer::Free() {
   const Driver& driver = context_->driver();
   {
     const DeviceContext::Scope scope(*context_);
-    // Nothing can be done about a failure here; the process's end frees the rest.
+    // A failure here cannot be handled. The rest is freed when the process ends.
     driver.MemUnmap(address_, mapped_);
     driver.MemAddressFree(address_, mapped_);
     driver.MemRelease(allocation_);

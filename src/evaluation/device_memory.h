@@ -1,10 +1,10 @@
-// Device memory that the parent owns. Every allocation is made with the driver's virtual memory interface:
-// physical memory (which can be exported as a descriptor), an address range, a mapping and access rights.
+// Device memory that the parent owns. Allocations use the driver's virtual memory interface: physical memory
+// (which can be exported as a descriptor), an address range, a mapping and access rights.
 //
-// A descriptor gives its holder the whole allocation, to read and to write: access rights belong to a
-// mapping, and every process makes its own. So two parties that must not see each other's values never get
-// descriptors of the same allocation. Physical memory goes back to the device when the parent has freed it
-// and every process that imported it has released it or ended.
+// A descriptor allows its holder to read and write the whole allocation: access rights belong to a mapping,
+// and every process makes its own. Two parties that must not see each other's values therefore never get
+// descriptors of the same allocation. Physical memory returns to the device when the parent has freed it and
+// every process that imported it has released it or ended.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@
 
 namespace hone {
 
-// The primary context of one device, which waits asleep (blocking synchronisation) rather than spinning. Kept
-// alive by every buffer in it.
+// The primary context of one device. It waits by blocking synchronisation instead of spinning. Every buffer
+// in it keeps it alive.
 class DeviceContext {
  public:
-  // kUnavailable, with a sentence, where there is no device or it cannot share memory. The driver must
+  // Returns kUnavailable with a reason if there is no device or it cannot share memory. The driver must
   // outlive the context. Ordinals count visible devices: the driver honours CUDA_VISIBLE_DEVICES.
   static Result<std::shared_ptr<DeviceContext>> Open(const Driver& driver, int ordinal);
   ~DeviceContext();
@@ -29,7 +29,7 @@ class DeviceContext {
   const std::string& name() const { return name_; }
   size_t granularity() const { return granularity_; }
 
-  // Makes the context current in this thread for a scope.
+  // Makes the context current in this thread within a scope.
   class Scope {
    public:
     explicit Scope(const DeviceContext& context);
@@ -51,7 +51,7 @@ class DeviceContext {
   size_t granularity_ = 0;
 };
 
-// Some bytes of device memory, without owning them.
+// A range of device memory, without ownership.
 struct DeviceSpan {
   cuda::Address address = 0;
   size_t bytes = 0;
@@ -67,26 +67,25 @@ struct MemoryInfo {
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  // Contents are undefined. Rounded up to the device's granularity (2 MiB on today's chips).
+  // Contents are undefined. The size is rounded up to the device's granularity (2 MiB on current GPUs).
   static Result<DeviceBuffer> Allocate(std::shared_ptr<DeviceContext> context, size_t bytes, bool shareable);
   DeviceBuffer(DeviceBuffer&& other) noexcept;
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
   ~DeviceBuffer() { Free(); }
 
-  // The bytes asked for; mapped_bytes() are there.
+  // The requested bytes. The mapping has mapped_bytes().
   DeviceSpan span() const { return {address_, bytes_}; }
   size_t bytes() const { return bytes_; }
   size_t mapped_bytes() const { return mapped_; }
   bool shareable() const { return shareable_; }
-  // A descriptor of the whole allocation, to send to another process. The buffer may be freed before it is
-  // used.
+  // Returns a descriptor of the whole allocation for another process. It stays valid if the buffer is freed.
   Result<UniqueFd> Export() const;
   void Free();
 
  private:
   std::shared_ptr<DeviceContext> context_;
   cuda::Allocation allocation_ = 0;
-  cuda::Address address_ = 0;  // 0: nothing is mapped
+  cuda::Address address_ = 0;  // 0: not mapped
   size_t bytes_ = 0;
   size_t mapped_ = 0;
   bool shareable_ = false;

@@ -22,7 +22,7 @@ Status DevicePlane::Fill(DeviceSpan span, unsigned char byte) {
   const Driver& driver = context_->driver();
   const DeviceContext::Scope scope(*context_);
   HONE_RETURN_IF_ERROR(scope.status());
-  // Words are set faster than bytes.
+  // Setting words is faster than setting bytes.
   const size_t words = span.address % 4 == 0 ? span.bytes / 4 : 0;
   if (words > 0)
     HONE_RETURN_IF_ERROR(

@@ -1,14 +1,15 @@
-// The GPU half of the data plane: the parent's own access to the device, on which it keeps inputs, answers
-// and float64 results.
+// The GPU part of the data plane: the parent's own access to the device, where it stores inputs, answers and
+// float64 results.
 //
-// The parent allocates and hands a worker the descriptor of a buffer (worker/hone_device.py maps it); the
-// worker's kernels read inputs there and write answers there; the parent compares and digests them in place.
-// Nothing is copied to the host but scalars. Who gets which buffer is in docs/JUDGE.md, "Data plane".
+// The parent allocates a buffer and sends a worker its descriptor (worker/hone_device.py maps it). The
+// worker's kernels read inputs and write answers there. The parent compares and digests them in place, so
+// only scalars are copied to the host. docs/JUDGE.md, "Data plane", says who gets which buffer.
 //
-// Every call waits until the device has done it, asleep. Between calls the parent does nothing on the device,
-// so it can be open while somebody is timed. Calls of several threads wait for each other.
+// Every call blocks, without spinning, until the device has finished. Between calls the parent does nothing
+// on the device, so the plane can stay open during timings. Calls from several threads run one after the
+// other.
 //
-// Where a machine cannot do this, Open says so in one sentence (kUnavailable) and the caller moves tensors
+// If a machine does not support this, Open returns kUnavailable with a reason, and the caller moves tensors
 // through the host instead.
 #pragma once
 
@@ -21,12 +22,12 @@ namespace hone {
 
 class DevicePlane {
  public:
-  // Takes 0.23 s on an H200, 1.8 s when the driver has not compiled the kernels before (it keeps them in its
-  // cache, on disk). `driver` null: this machine's.
+  // Takes 0.23 s on an H200, or 1.8 s if the driver must compile the kernels (it caches them on disk). If
+  // `driver` is null, uses this machine's.
   static Result<std::unique_ptr<DevicePlane>> Open(int ordinal, const Driver* driver = nullptr);
 
   const std::string& name() const { return context_->name(); }
-  // A shareable buffer can be exported; a private one is nobody else's.
+  // A shareable buffer can be exported. A private one stays in this process.
   Result<DeviceBuffer> Allocate(size_t bytes, bool shareable);
   Result<MemoryInfo> Memory() const { return QueryMemory(*context_); }
 
@@ -35,7 +36,7 @@ class DevicePlane {
   Status Upload(DeviceSpan to, std::span<const std::byte> from);
   Status Download(std::span<std::byte> to, DeviceSpan from);
 
-  // The scales of a truth's rows and channels; they serve every answer that is compared with it.
+  // Computes the scales of a truth's rows and channels, which serve every answer that is compared with it.
   Result<TruthScales> PrepareScales(Dtype dtype, Dtype truth_dtype, DeviceSpan truth,
                                     const std::vector<int64_t>& shape) {
     const std::scoped_lock alone(mutex_);
@@ -43,9 +44,8 @@ class DevicePlane {
   }
   Result<Distance> Compare(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
                            const TruthScales* scales = nullptr);
-  // The sums themselves: for a truth that is there in pieces (Join them, then DistanceOf), and for elements
-  // beyond
-  // --atol and --rtol.
+  // Returns the sums themselves: for a truth in several pieces (Join them, then DistanceOf), and for elements
+  // beyond --atol and --rtol.
   Result<ComparedSums> CompareSums(Dtype dtype, DeviceSpan got, Dtype truth_dtype, DeviceSpan truth,
                                    const BeyondNorms<TruthScales>& beyond = {}) {
     const std::scoped_lock alone(mutex_);
@@ -63,7 +63,7 @@ class DevicePlane {
  private:
   std::shared_ptr<DeviceContext> context_;
   std::unique_ptr<DeviceKernels> kernels_;
-  std::mutex mutex_;  // the kernels share memory for what they return
+  std::mutex mutex_;  // the kernels share the memory for their results
 };
 
 }  // namespace hone

@@ -1,6 +1,5 @@
 // The scales of a truth's rows and channels, for the element-wise part of a comparison (CompareShaped in
-// compare.h). They depend on the truth alone, so they are computed once and serve every answer that is
-// compared with it.
+// compare.h). They depend only on the truth, so they are computed once for all answers.
 #pragma once
 
 #include <vector>
@@ -11,20 +10,20 @@
 
 namespace hone {
 
-// Which numbers form a row or a channel. A complex element is two numbers.
+// Which numbers form a row or a channel. A complex element counts as two numbers.
 struct ShapeView {
   uint64_t numbers = 0;
   uint64_t row_length = 0;                      // 0: rows are too short to have a scale
-  uint64_t outer = 0, channels = 0, inner = 0;  // channels 0: likewise
+  uint64_t outer = 0, channels = 0, inner = 0;  // channels 0: they are too small to have a scale
 };
 
 ShapeView ViewOf(Dtype dtype, uint64_t numbers, const std::vector<int64_t>& shape);
 
-// Values at or above this are giants: a group apart, such as a mask of -1e9, a thousand times larger than
-// everything else. Infinity: there are none. `counts` has one entry per exponent of a float64.
+// The threshold from which values are giants: a separate group, such as a mask of -1e9, a thousand times
+// larger than all other values. Infinity if there are none. `counts` has one entry per exponent of a float64.
 double GiantsFrom(const std::vector<uint64_t>& counts);
 
-// On the device. The buffer holds the scales; addresses are 0 where a view has no such groups.
+// Scales on the device. The buffer holds them; addresses are 0 if a view has no such groups.
 struct TruthScales {
   ShapeView view;
   double giant = 0;
@@ -43,7 +42,7 @@ struct HostScales {
 HostScales ScalesOnHost(Dtype dtype, Dtype truth_dtype, std::span<const std::byte> truth,
                         const std::vector<int64_t>& shape);
 
-// How a view is handed to the kernel that sums groups.
+// The arguments for the kernel that sums groups.
 kernels::GroupArgs RowsOf(const ShapeView& view, int truth_number, const void* truth, double giant);
 kernels::GroupArgs ChannelsOf(const ShapeView& view, int truth_number, const void* truth, double giant);
 kernels::GroupArgs WholeOf(const ShapeView& view, int truth_number, const void* truth, double giant);

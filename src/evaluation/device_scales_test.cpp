@@ -34,7 +34,7 @@ std::vector<uint64_t> Counts(std::initializer_list<std::pair<double, uint64_t>> 
 TEST(GiantsFrom, FindsAGroupApart) {
   EXPECT_EQ(GiantsFrom(Counts({{1, 900}, {0.3, 50}, {-1e9, 50}})), std::ldexp(1, 29));
   EXPECT_TRUE(std::isinf(GiantsFrom(Counts({{1, 900}, {500, 100}}))));
-  EXPECT_TRUE(std::isinf(GiantsFrom(Counts({{1, 1000}, {1e-9, 5}}))));  // strays near zero are no group
+  EXPECT_TRUE(std::isinf(GiantsFrom(Counts({{1, 1000}, {1e-9, 5}}))));  // outliers near zero are no group
   EXPECT_TRUE(std::isinf(GiantsFrom(Counts({}))));
 }
 
@@ -51,7 +51,7 @@ TEST(ViewOf, KnowsRowsAndChannels) {
   EXPECT_EQ(ViewOf(Dtype::kF32, 64, {64}).channels, 0U);
 }
 
-// Element by element, as the definition says.
+// Computes every element directly from the definition.
 struct Scaled {
   double worst = 0;
   size_t at = 0;

@@ -78,7 +78,7 @@ TEST(Digest, SumOfSquaresIsExact) {
   EXPECT_EQ(DigestOf(Dtype::kF64, BytesOf(wide), kKey).squares, 1e200 + 1);
 }
 
-// Errors that repeat with a period of the vectors or tiles must not hide from all projections.
+// Errors that repeat with the period of vectors or tiles must not vanish in all projections.
 TEST(Digest, EstimatesTheDifferenceForEveryPatternOfErrors) {
   const size_t count = 6011;
   const std::vector<float> want = Normal(count, 3);
@@ -108,13 +108,13 @@ TEST(Digest, EstimatesTheDifferenceForEveryPatternOfErrors) {
       EXPECT_GT(estimate, 0.05 * truth) << "pattern " << p << " key " << key;
       EXPECT_LT(estimate, 4 * truth) << "pattern " << p << " key " << key;
     }
-    // Its standard deviation is sqrt(2 / 4 / 100) / 2, 3.5%.
+    // The standard deviation of the estimate is sqrt(2 / 4 / 100) / 2, or 3.5%.
     EXPECT_NEAR(std::sqrt(mean_square), truth, 0.13 * truth) << "pattern " << p;
   }
 }
 
 TEST(Digest, EveryFloatProjectsTheSameValues) {
-  // 1.5, -2, 0.25 and 96 in every format, with one NaN apart from the numbers' places.
+  // 1.5, -2, 0.25 and 96 in every format, with one NaN in addition.
   const std::vector<uint16_t> half = {0x3E00, 0xC000, 0x3400, 0x5600, 0x3E00, 0xC000, 0x3400, 0x5600};
   const std::vector<uint16_t> brain = {0x3FC0, 0xC000, 0x3E80, 0x42C0, 0x3FC0, 0xC000, 0x3E80, 0x42C0};
   const std::vector<float> single = {1.5F, -2, 0.25F, 96, 1.5F, -2, 0.25F, 96};

@@ -12,12 +12,13 @@ namespace hone {
 namespace {
 
 constexpr int kPermutations = 1999;
-// So many permutations beyond what was seen settle that it is nothing special (Besag and Clifford's test).
+// After so many permutations with a more extreme statistic, the observed one is not significant (Besag and
+// Clifford's test).
 constexpr int kEnoughBeyond = 20;
 constexpr double kClearlyRandom = 1000;  // times the tolerance
-constexpr double kStandardErrors = 7;    // one normal element in 4e11 lies beyond
-constexpr double kRangeDeviations = 10;  // of the distances between PyTorch's own draws
-constexpr double kRangeMargin = 0.15;    // other inputs have another typical distance
+constexpr double kStandardErrors = 7;    // one normal element in 4e11 exceeds it
+constexpr double kRangeDeviations = 10;  // in deviations of the distances between PyTorch's own draws
+constexpr double kRangeMargin = 0.15;    // typical distances differ between inputs
 
 constexpr char kMeans[] = "means";
 constexpr char kSpreads[] = "spreads";
@@ -27,14 +28,14 @@ constexpr char kReturning[] = "draws that come back";
 constexpr char kFollowing[] = "draws that follow each other";
 
 // The products of all draws with each other, summed over features. Every statistic below is a function of
-// such a matrix and of which draws are the candidate's.
+// such a matrix and of the assignment of draws to the two sides.
 class Gram {
  public:
   explicit Gram(size_t draws) : n_(draws), values_(draws * draws, 0) {}
   size_t size() const { return n_; }
   double At(size_t i, size_t k) const { return values_[i < k ? i * n_ + k : k * n_ + i]; }
 
-  // `feature`: one value per draw. Its mean says nothing and is taken off.
+  // `feature` has one value per draw. Its mean carries no information and is subtracted.
   void Add(std::vector<double> feature) {
     const double mean = std::accumulate(feature.begin(), feature.end(), 0.0) / static_cast<double>(n_);
     for (double& value : feature) value -= mean;
@@ -50,11 +51,11 @@ class Gram {
   std::vector<double> values_;
 };
 
-// `order`: draws; the first half is taken for the candidate's.
+// A permutation of the draws. The first half is assigned to the candidate.
 using Order = std::vector<size_t>;
 
-// The squared distance between the two halves' mean features, up to a factor. Features have mean zero, so one
-// half tells it.
+// The squared distance between the mean features of the two halves, up to a factor. Features have mean zero,
+// so one half determines it.
 double BetweenMeans(const Gram& gram, const Order& order) {
   const size_t half = order.size() / 2;
   double total = 0;
@@ -65,7 +66,7 @@ double BetweenMeans(const Gram& gram, const Order& order) {
   return total;
 }
 
-// How much nearer the nearest neighbours are in one half: draws that come back.
+// Detects repeated draws: the difference between the halves in the distances to nearest neighbours.
 double NearestApart(const Gram& gram, const Order& order) {
   const size_t half = order.size() / 2;
   double sum[2] = {0, 0};
@@ -82,7 +83,7 @@ double NearestApart(const Gram& gram, const Order& order) {
   return std::abs(sum[0] - sum[1]);
 }
 
-// How alike draws are that follow each other in the first half.
+// The similarity of consecutive draws in the first half.
 double Following(const Gram& gram, const Order& order) {
   double sum = 0;
   for (size_t i = 0; i + 1 < order.size() / 2; ++i) sum += gram.At(order[i], order[i + 1]);
@@ -104,8 +105,7 @@ double PermutationP(const Gram& gram, Statistic statistic, Random& random) {
   return static_cast<double>(beyond) / (kPermutations + 1);
 }
 
-// Another index of a dimension. Noise that is used again is used by neighbours, by the other half, or from
-// the other end.
+// Another index of a dimension. Reused noise typically appears in neighbours, in the other half, or mirrored.
 size_t Partner(size_t index, size_t size, Random& random) {
   size_t other = index;
   switch (random.Below(4)) {
@@ -161,13 +161,14 @@ std::vector<DrawStatistic> CompareDraws(const ElementPlan& plan, const Draws& re
                                         const Draws& candidate, double tolerance, Random& random,
                                         const std::set<std::string>& only) {
   const auto wanted = [&](const std::string& name) { return only.empty() || only.count(name) > 0; };
-  // The candidate's draws come first, as many as PyTorch's.
+  // The candidate's draws come first. Both sides have the same number.
   const size_t half = std::min(reference.size(), candidate.size()), n = 2 * half;
   const auto value = [&](size_t draw, size_t element) {
     return draw < half ? candidate[draw][element] : reference[draw - half][element];
   };
   Gram means(n), spreads(n), shape(n), scale(n), total(n), tails(n);
-  std::vector<std::vector<double>> standard(plan.elements.size());  // empty where an element says nothing
+  std::vector<std::vector<double>> standard(
+      plan.elements.size());  // empty if the element carries no information
   std::vector<double> along(n, 0), squares(n, 0), fourths(n, 0);
   for (size_t e = 0; e < plan.elements.size(); ++e) {
     double mean = 0, variance = 0;

@@ -88,7 +88,7 @@ TEST(Distribution, RaisesFalseAlarmsAsOftenAsItSays) {
       alarms[statistic.name] += statistic.p <= kLevel ? 1 : 0;
   ASSERT_EQ(alarms.size(), 11u);
   for (const auto& [name, count] : alarms) {
-    // Binomial with mean 6 and deviation 2.4: beyond four deviations only if the rate is another one.
+    // Binomial with mean 6 and deviation 2.4: only another rate exceeds four deviations.
     EXPECT_LE(count, 16) << name;
   }
 }
@@ -199,7 +199,7 @@ TEST(Distribution, LeavesOutWhatRoundingExplains) {
 TEST(Distribution, PairsDifferInOneDimensionAlone) {
   Random random(11);
   const ElementPlan plan = PlanElements({5, 1, 7, 3}, random, 20);
-  ASSERT_EQ(plan.pairs.size(), 4u);  // dimensions 0, 2 and 3, and any two
+  ASSERT_EQ(plan.pairs.size(), 4u);  // dimensions 0, 2 and 3, and pairs of random elements
   const size_t strides[] = {21, 3, 1}, sizes[] = {5, 7, 3};
   for (size_t dim = 0; dim < 3; ++dim)
     for (const auto& [a, b] : plan.pairs[dim].at)
@@ -230,7 +230,7 @@ TEST(ElementMoments, FindTheOneElementThatIsOff) {
 TEST(DrawRange, HoldsWhatPyTorchsOwnDrawsDo) {
   const DrawRange range = DrawRange::Of({0.47, 0.471, 0.469, 0.4705});
   EXPECT_TRUE(range.Holds(0.45) && range.Holds(0.5));
-  EXPECT_FALSE(range.Holds(0.33));  // without the draws
+  EXPECT_FALSE(range.Holds(0.33));  // an answer without the random draws
   EXPECT_FALSE(range.Holds(1.4));   // the answer to other inputs
   EXPECT_EQ(DrawRange::Of({0.1, 2.0, 0.7}).low, 0);
 }

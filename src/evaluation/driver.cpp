@@ -7,7 +7,7 @@ namespace hone {
 
 namespace {
 
-// Fills one entry of the table. The names are those of the library, where a version is part of a name.
+// Fills one entry of the table. Names are the library's, including a version suffix where it has one.
 template <class F>
 bool Find(void* library, const char* name, F** function, std::string* missing) {
   *function = reinterpret_cast<F*>(dlsym(library, name));
@@ -16,7 +16,7 @@ bool Find(void* library, const char* name, F** function, std::string* missing) {
 }
 
 Result<const Driver*> Open() {
-  // Never closed: the driver starts threads and exit handlers of its own.
+  // Never closed, because the driver starts its own threads and exit handlers.
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     return Error{ErrorKind::kUnavailable, "no CUDA driver here: libcuda.so.1 cannot be opened"};

@@ -1,8 +1,8 @@
-// The CUDA driver, libcuda, opened at run time. Hone builds without CUDA and runs on machines without a GPU,
-// so the few types and functions it needs are declared here and looked up when they are wanted.
-// driver_test.cpp checks the declarations against cuda.h where it is installed.
+// The CUDA driver, libcuda, loaded at run time. Hone builds without CUDA and runs on machines without a GPU,
+// so the few types and functions it needs are declared here and looked up on first use. driver_test.cpp
+// checks the declarations against cuda.h if it is installed.
 //
-// A Driver is a plain table of function pointers: tests fill one with functions of their own.
+// A Driver is a plain table of function pointers, which tests fill with their own functions.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace hone {
 
-// Named and laid out as in cuda.h, without its prefix CU.
+// Names and layouts as in cuda.h, without its prefix CU.
 namespace cuda {
 
 using Status = int;  // CUresult; 0 is success
@@ -109,11 +109,11 @@ struct Driver {
                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                cuda::Stream stream, void** arguments, void** extra) = nullptr;
 
-  // "cannot <doing>: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"; Ok for success.
+  // Returns Ok for success, else "cannot <doing>: out of memory (CUDA_ERROR_OUT_OF_MEMORY)" and the like.
   hone::Status Check(cuda::Status status, const std::string& doing) const;
 };
 
-// Opens libcuda.so.1 and looks up every function; done once per process. kUnavailable, with a sentence, where
+// Opens libcuda.so.1 and looks up every function, once per process. Returns kUnavailable with a reason if
 // there is no driver or it lacks a function.
 Result<const Driver*> LoadDriver();
 

@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 
 #ifdef HONE_HAS_CUDA_H
-// Types that are compared by what a compiler makes of them: enumerations are ints there.
+// Compares the types as the compiler sees them; enumerations are ints in Hone's declarations.
 static_assert(sizeof(cuda::AllocationProperties) == sizeof(CUmemAllocationProp));
 static_assert(offsetof(cuda::AllocationProperties, requested_handle_types) ==
               offsetof(CUmemAllocationProp, requestedHandleTypes));
@@ -44,7 +44,7 @@ static_assert(cuda::kAttributePosixDescriptor ==
 static_assert(cuda::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(cuda::kNoDevice == CUDA_ERROR_NO_DEVICE);
 
-// The parameters of our pointer and of the driver's function: the same number, each of the same size.
+// Both functions must have the same number of parameters, each with the same size.
 template <class... A>
 constexpr bool SameParameters(cuda::Status (*)(A...), CUresult (*)(A...)) {
   return true;

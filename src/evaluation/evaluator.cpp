@@ -17,9 +17,9 @@ namespace hone {
 namespace {
 
 constexpr unsigned kManyCores = 8;
-constexpr double kRetryS = 6;  // after this no further pair is started for a timing that does not decide
+constexpr double kRetryS = 6;  // after this time no further pair is started for an undecided timing
 
-// Whether a process that gets ready leaves those that are timed alone.
+// Whether a starting process does not disturb a timing on other cores.
 bool HasSpareCores(const SessionOptions& options) {
   return options.device == "cuda" && std::thread::hardware_concurrency() >= kManyCores;
 }
@@ -27,7 +27,7 @@ bool HasSpareCores(const SessionOptions& options) {
 }  // namespace
 
 Status Evaluator::Prewarm() {
-  // Where a verdict takes less time than a worker needs to get ready, two are needed.
+  // If a verdict takes less time than starting a worker, two workers are needed.
   const size_t wanted = HasSpareCores(session_.options()) ? 2 : 1;
   const std::scoped_lock lock(seats_mutex_);
   while (seats_.size() < wanted) {
@@ -53,7 +53,7 @@ Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat() {
   return seat;
 }
 
-// While it lives, waiting workers stand still.
+// Freezes waiting workers during its lifetime.
 class Evaluator::FrozenSeats {
  public:
   explicit FrozenSeats(Evaluator& owner) : owner_(owner) { Each(&WorkerProcess::Freeze); }
@@ -70,9 +70,11 @@ class Evaluator::FrozenSeats {
 };
 
 void Evaluator::Retire(std::unique_ptr<CandidateSeat> seat) {
-  if (session_.options().device == "cuda") return;  // the next one may need its memory: it goes at once
+  if (session_.options().device == "cuda")
+    return;  // the next one may need its GPU memory, so it ends at once
   const std::scoped_lock lock(retired_mutex_);
-  retired_ = std::jthread([gone = std::move(seat)]() mutable { gone.reset(); });  // after the one before
+  retired_ = std::jthread(
+      [gone = std::move(seat)]() mutable { gone.reset(); });  // waits for the previous one to end
 }
 
 void Evaluator::AwaitRetired() {
@@ -106,15 +108,15 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCand
                              {Phase::kRepeat, &Check::Repeat},       {Phase::kInspect, &Check::Inspect},
                              {Phase::kProfile, &Check::ProfileCall}, {Phase::kTiming, &Check::Time}};
   std::shared_lock checking(device_);
-  // Given up while this process times (DeviceLock).
+  // Suspended while this process times (DeviceLock).
   HONE_ASSIGN_OR_RETURN(const DeviceUse in_common,
                         DeviceUse::Begin(session_.options().device, session_.options().end, progress));
-  // The next worker gets ready while this one does, on another core.
+  // The next worker starts on another core while this one runs.
   Status prewarmed = next == NextCandidate::kComes ? Prewarm() : Ok();
-  seat->worker->Thaw();  // it may have waited while another one was timed
+  seat->worker->Thaw();  // it may have waited, frozen, during another timing
   std::unique_lock alone(device_, std::defer_lock);
   for (const Step& step : kSteps) {
-    std::optional<FrozenSeats> quiet;  // a worker that gets ready would disturb the timing
+    std::optional<FrozenSeats> quiet;  // a starting worker would disturb the timing
     if (step.phase == Phase::kTiming) {
       checking.unlock();
       alone.lock();
@@ -128,7 +130,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCand
     if (!go_on) break;
     if (step.phase == Phase::kTrial && next == NextCandidate::kIfRight) prewarmed = Prewarm();
     if (step.phase != Phase::kTiming) continue;
-    // A busy machine is no fault of the candidate's.
+    // Load on the machine must not count against the candidate.
     HONE_RETURN_IF_ERROR(check.LookAlone());
     int again = 0;
     const Stopwatch retrying;
@@ -150,7 +152,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCand
       checking.unlock();
       alone.lock();
     }
-    // After a GPU worker was killed, checks that the device still computes.
+    // A GPU worker was killed, so this checks that the device still computes.
     HONE_ASSIGN_OR_RETURN(const CanaryReply canary,
                           session_.worker()
                               .Require(CanaryRequest{})
@@ -176,7 +178,7 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
   std::shared_lock checking(device_);
   HONE_ASSIGN_OR_RETURN(const DeviceUse in_common,
                         DeviceUse::Begin(session_.options().device, session_.options().end, progress));
-  seat->worker->Thaw();  // it may have waited while another one was timed
+  seat->worker->Thaw();  // it may have waited, frozen, during another timing
   bool prewarmed = !another_follows;
   for (Result<bool> (Check::*phase)() : {&Check::Lint, &Check::Import, &Check::Build, &Check::Trials}) {
     HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(Phase::kTrial, [&] { return (check.*phase)(); }));

@@ -1,7 +1,7 @@
 // Evaluates candidates of one task: start in the sandbox, import, build, weights, trials, repeats, profile,
 // timing. Each candidate has its own process and a private folder that is deleted afterwards. While one
-// candidate is checked, the worker of the next one already imports torch. Several threads may evaluate at
-// once: compilation and checks run in parallel, timing waits until nothing else runs.
+// candidate is checked, the next one's worker already imports torch. Several threads may evaluate at once:
+// compilation and checks run in parallel, but a timing waits until nothing else runs.
 #pragma once
 
 #include <deque>
@@ -19,33 +19,33 @@
 
 namespace hone {
 
-// A screening run of one candidate: two cases are checked, then a short timing without the reference. It
-// ranks candidates; it gives no verdict.
+// A screening run of one candidate: checks two cases, then times briefly without the reference. It ranks
+// candidates and yields no verdict.
 struct QuickLook {
   bool right = false;
-  std::string why;  // what stopped it, in one sentence; if `refused`, the judge's sentence
+  std::string why;  // what stopped it, in one sentence; the judge's sentence if `refused` is set
   double call_us = 0;
-  std::optional<Measurement> refused = {};  // what was seen of one that is not right
+  std::optional<Measurement> refused = {};  // observations of a candidate that is wrong
 };
 
-// What comes after a candidate: its worker can get ready early (candidate_seat.h).
+// Whether another candidate follows, whose worker can start early (candidate_seat.h).
 enum class NextCandidate {
   kNone,
-  kIfRight,  // only if this one passes its trials, such as its second judgement
+  kIfRight,  // only if this one passes its trials, as before its second judgement
   kComes,
 };
 
 class Evaluator {
  public:
-  // `seats`: workers that were started while the reference was prepared. May be empty.
+  // `seats` are workers that were started while the reference was prepared. May be empty.
   Evaluator(ReferenceSession& session, std::deque<std::unique_ptr<CandidateSeat>> seats)
       : session_(session), seats_(std::move(seats)) {}
 
-  // `next`: whether to start the next worker while this candidate is checked. `is_unsure`: whether the timing
-  // does not decide; then fresh pairs of processes are timed in addition, up to the number that an acceptance
-  // needs.
+  // `next` says whether to start the next worker while this candidate is checked. `is_unsure` returns whether
+  // the timing is undecided. Then more fresh pairs of processes are timed, up to the number that an
+  // acceptance needs.
   using IsUnsure = std::function<bool(const Measurement&)>;
-  // `once_more`: CandidateCheck::JudgeOnceMore.
+  // `once_more`: see CandidateCheck::JudgeOnceMore.
   Result<Measurement> Evaluate(const CandidateFile& candidate, NextCandidate next, const Progress& progress,
                                const IsUnsure& is_unsure, bool once_more = false);
   Result<QuickLook> Look(const CandidateFile& candidate, bool another_follows, const Progress& progress);
@@ -53,10 +53,10 @@ class Evaluator {
  private:
   class FrozenSeats;
   Status Prewarm();
-  // Times PyTorch again without the candidate, to see whether the candidate or the machine slowed it down.
+  // Times PyTorch again without the candidate, to find out whether the candidate or the machine slowed it
+  // down.
   Status TimeAfter(CandidateSeat& seat, Measurement* m);
-  // Ends a candidate's processes and deletes its folder, in parallel with what follows. The next timing waits
-  // for it.
+  // Ends a candidate's processes and deletes its folder in the background. The next timing waits for that.
   void Retire(std::unique_ptr<CandidateSeat> seat);
   void AwaitRetired();
   Result<std::unique_ptr<CandidateSeat>> TakeSeat();
@@ -66,7 +66,7 @@ class Evaluator {
   std::deque<std::unique_ptr<CandidateSeat>> seats_;
   std::shared_mutex device_;  // shared by checks, exclusive for a timing
   std::mutex retired_mutex_;
-  std::jthread retired_;  // the last member: it ends before the members that it uses
+  std::jthread retired_;  // the last member, so that it ends before the members it uses
 };
 
 }  // namespace hone

@@ -11,23 +11,23 @@ namespace hone {
 
 namespace {
 
-constexpr int kChains = 12;     // fills two pipes of latency four, and leaves some of 16 registers
-constexpr int kRounds = 20000;  // between looks at the clock
+constexpr int kChains = 12;     // keeps two pipes of latency four busy and leaves registers free
+constexpr int kRounds = 20000;  // between reads of the clock
 constexpr std::chrono::milliseconds kSpell{40};
-constexpr int kSpells = 5;  // the best counts: whatever else runs can only take from it
+constexpr int kSpells = 5;  // the best one counts, because other load can only lower a rate
 
-// Operations per second of one thread. Always inlined, so that the caller's instruction set is its own.
+// Operations per second of one thread. Always inlined, so that it uses the caller's instruction set.
 template <class Number, int kBytes>
 [[gnu::always_inline]] inline double Rate(std::atomic<int>* waiting, double* sum) {
   typedef Number Vec __attribute__((vector_size(kBytes)));
   Vec chain[kChains];
   const Vec factor = Vec{} + Number(0.999), step = Vec{} + Number(1e-3);
-  // The start value is unknown to the compiler. A chain that starts at 1 stays at 1 and would be optimised
-  // away.
+  // The compiler must not know the start value. It would optimise away a chain that starts and stays at 1.
   const int start = waiting->load();
   for (int i = 0; i < kChains; ++i) chain[i] = Vec{} + Number(start + i);
   waiting->fetch_sub(1);
-  while (waiting->load() > 0) std::this_thread::yield();  // all at once, or a core alone would run faster
+  while (waiting->load() > 0)
+    std::this_thread::yield();  // all threads start together, because a single busy core runs faster
   const auto begin = std::chrono::steady_clock::now();
   int64_t rounds = 0;
   do {
@@ -38,7 +38,7 @@ template <class Number, int kBytes>
   } while (std::chrono::steady_clock::now() - begin < kSpell);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (int i = 0; i < kChains; ++i)
-    *sum += static_cast<double>(chain[i][0]);  // or there is nothing to compute
+    *sum += static_cast<double>(chain[i][0]);  // otherwise the compiler would remove the computation
   constexpr int kLanes = kBytes / static_cast<int>(sizeof(Number));
   return 2.0 * static_cast<double>(rounds) * kChains * kLanes / seconds;
 }
@@ -76,7 +76,7 @@ double OneSpell(Runner runner, int threads) {
   try {
     for (size_t i = 0; i < rates.size(); ++i)
       all.emplace_back([&, i] { rates[i] = runner(&waiting, &sums[i]); });
-  } catch (const std::system_error&) {  // no more threads to be had: those that are there must not wait
+  } catch (const std::system_error&) {  // no more threads are available, and those that exist must not wait
     waiting = 0;
   }
   for (std::thread& one : all) one.join();

@@ -1,5 +1,5 @@
-// Measures the peak rate of fused multiply-adds on all cores at once. A CPU kernel is compared with this
-// peak, because libraries stay below it.
+// Measures the peak rate of fused multiply-adds on all cores at once. CPU kernels are compared with this
+// peak, because library rates are lower.
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// Operations per second by dtype, "float32" and "float64", of `threads` threads; takes half a second.
+// Operations per second by dtype ("float32", "float64") for `threads` threads. Takes half a second.
 std::map<std::string, double> MeasureFmaPeak(int threads);
 
 }  // namespace hone

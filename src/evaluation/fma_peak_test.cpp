@@ -7,8 +7,8 @@
 namespace hone {
 namespace {
 
-// What else runs can only take from a rate, so the best of many spells is the peak on a busy machine too.
-// They end when the claim holds; a rate that counts wrongly never comes to it.
+// Other load can only lower a rate, so the maximum of many measurements is the peak even on a busy machine.
+// Stops as soon as the claim holds, which a wrong count never reaches.
 std::map<std::string, double> PeakOf(int threads) {
   std::map<std::string, double> best;
   for (int i = 0; i < 40; ++i) {

@@ -10,7 +10,7 @@ namespace hone {
 
 namespace {
 
-constexpr double kRounding = 1e-9;  // of float64 answers, relative
+constexpr double kRounding = 1e-9;  // relative rounding error of float64 answers
 
 bool IsOwnDraw(const Case& one, size_t instance) {
   return one.instance == instance && one.change.empty() && one.variant.empty();
@@ -56,7 +56,7 @@ Status TakeGraphFacts(const graph::Graph& graph, const std::vector<bool>& answer
   card->graph_bytes = static_cast<int64_t>(graph::BytesPerCall(rewritten));
   if (answers_agree.empty() || !answers_agree[0]) return Ok();
   HONE_ASSIGN_OR_RETURN(const graph::Degeneracy found, graph::FindDegeneracy(graph));
-  // Other weights must not matter either, unless the claim is about those that the module is built with.
+  // Other weights must not matter either, unless the claim concerns only the initial weights.
   const bool for_any = std::all_of(answers_agree.begin(), answers_agree.end(), [](bool one) { return one; });
   if (!found.found || (!found.as_built && !for_any)) return Ok();
   card->degenerate = found.why;

@@ -23,7 +23,7 @@ TEST(AnswersAgree, NotWhereTheyDifferByMore) {
 }
 
 TEST(AnswersAgree, ComparesValuesNearZeroWithTheErrorOfTheSingleRun) {
-  // The mean of normalised values: 0 but for rounding, another one for each draw.
+  // The mean of normalised values is 0 except for rounding, which differs between draws.
   const auto mean = [](double pytorch, double truth) {
     return HandCase("default#1", 0, HandTree({{"float32", {1}, {0}}}, "input"),
                     HandTree({{"float32", {1}, {pytorch}}}), HandTree({{"float64", {1}, {truth}}}));

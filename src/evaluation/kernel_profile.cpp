@@ -17,7 +17,7 @@ namespace hone {
 namespace {
 
 constexpr double kSeconds = 180;
-// Above this share of the peak, grid and block sizes change little.
+// Above this share of the peak, grid and block sizes matter little.
 constexpr double kBusyPercent = 80;
 constexpr double kMainShare = 0.5;
 
@@ -36,7 +36,7 @@ constexpr Metric kMetrics[] = {
      &KernelMetrics::memory_stalls},
 };
 
-// One line of CSV with quoted fields, as ncu writes them.
+// Splits one line of CSV with quoted fields, as ncu writes it.
 std::vector<std::string> Fields(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
@@ -79,7 +79,7 @@ double Microseconds(double value, const std::string& unit) {
   if (unit == "us" || unit == "usecond") return value;
   if (unit == "ms" || unit == "msecond") return value * 1e3;
   if (unit == "s" || unit == "second") return value * 1e6;
-  return value * 1e-3;  // nanoseconds, ncu's base unit
+  return value * 1e-3;  // ncu's base unit is nanoseconds
 }
 
 std::vector<KernelMetrics> Gathered(const std::map<std::string, KernelMetrics>& launches) {
@@ -105,7 +105,7 @@ std::vector<KernelMetrics> Gathered(const std::map<std::string, KernelMetrics>& 
   return kernels;
 }
 
-// The error that ncu printed ("==ERROR== ..."), or else the last line of output.
+// Returns the error that ncu printed ("==ERROR== ..."), else the last line of output.
 std::string Complaint(const ExitReport& report) {
   std::string last;
   for (const std::string& line : Lines(report.out + "\n" + report.err)) {
@@ -160,7 +160,7 @@ Result<KernelProfile> ProfileKernels(const TaskFile& task, const CandidateFile& 
   std::string metrics = kTime;
   for (const Metric& metric : kMetrics) metrics += std::string(",") + metric.name;
   ChildSpec spec;
-  // Clocks are not fixed: that needs privileges, and percentages do not depend on it.
+  // Clocks are not fixed: that needs privileges, and percentages do not depend on them.
   spec.argv = {ncu.string(),
                "--csv",
                "--print-units",

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// As ncu 2025.3 printed it on an H200 for torch.relu(a @ a), shortened to the columns' ends.
+// Output of ncu 2025.3 on an H200 for torch.relu(a @ a), shortened to the ends of the columns.
 constexpr char kPrinted[] =
     "ran\n"
     "==PROF== Connected to process 490 (/usr/bin/python3.12)\n"

@@ -1,6 +1,6 @@
-// PyTorch's own ways to run the task, each a rung of the baseline ladder. Rungs that take long to prepare
-// join late, while other threads still write verdicts about earlier candidates; so the list itself is never
-// handed out, and readers take a copy.
+// The list of baselines: PyTorch's own ways to run the task. Baselines with long preparation are added late,
+// while other threads still write verdicts about earlier candidates. Readers therefore get a copy instead of
+// a reference.
 #pragma once
 
 #include <mutex>
@@ -14,8 +14,8 @@ struct Rung {
   std::string name;
   bool available = false;
   std::string why_not;
-  double call_us = 0;  // a short timing; the verdict rests on interleaved blocks
-  double error = 0;    // relative, against the truth
+  double call_us = 0;  // from a short timing; the verdict uses interleaved blocks
+  double error = 0;    // relative to the truth
 };
 
 class Ladder {

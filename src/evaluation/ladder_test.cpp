@@ -8,14 +8,14 @@
 namespace hone {
 namespace {
 
-// Of no help against a reader that holds a reference; that All() gives none away is what the first line says.
+// The test below cannot detect a reader that holds a reference, so this checks that All() returns a copy.
 static_assert(std::is_same_v<decltype(std::declval<Ladder&>().All()), std::vector<Rung>>);
 
 TEST(Ladder, IsReadWholeWhileAnotherThreadAddsToIt) {
   Ladder ladder;
   std::atomic<bool> done{false};
   std::thread writer([&] {
-    // Long enough not to fit into the string itself, so that a torn read would follow a freed pointer.
+    // Too long for the string's inline storage, so that a torn read would follow a freed pointer.
     for (int i = 0; i < 2000; ++i)
       ladder.Add(Rung{std::string(64, 'r') + std::to_string(i), true, std::string(64, 'w'),
                       static_cast<double>(i), 0});

@@ -1,5 +1,5 @@
-// What an evaluation observed; the verdict room draws the conclusions. The parent observed all of it, except
-// where a field says that a worker reported it.
+// The observations of an evaluation; the verdict room draws the conclusions. The parent made all of them,
+// except for fields that are marked as reported by a worker.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ struct LeafTrial {
   std::string path;
   Distance distance;
   Limit limit;
-  double reference_error = 0;    // PyTorch's own, on the same inputs
-  bool by_tolerance = false;     // --atol or --rtol: `far` decides instead of the limit
-  size_t far = 0;                // elements outside of the tolerance
-  bool by_distribution = false;  // other random draws than PyTorch's: DrawComparison decides
+  double reference_error = 0;    // PyTorch's own error on the same inputs
+  bool by_tolerance = false;     // --atol or --rtol is given: `far` decides instead of the limit
+  size_t far = 0;                // elements outside the tolerance
+  bool by_distribution = false;  // the random draws differ from PyTorch's: DrawComparison decides
 
   bool OverLimit() const {
     if (by_distribution) return false;
@@ -38,32 +38,33 @@ struct Trial {
   std::string case_id;
   std::string shape_problem;  // "output[0] has shape [1, 2] where [2, 1] is expected"
   std::string dtype_problem;
-  std::string stale_of;       // the earlier case whose answer came back instead
-  std::string value_problem;  // a Python number that differs
+  std::string stale_of;       // the earlier case whose answer was returned
+  std::string value_problem;  // a Python number that is wrong
   bool input_modified = false;
   std::vector<LeafTrial> leaves;
 };
 
-// Of a module that draws random numbers, where a candidate draws others under the same seed.
+// For a module with random numbers, if a candidate draws other ones under the same seed.
 struct DrawComparison {
   int cases = 0;
   int draws = 0;       // of each side, for the task's own inputs
-  int statistics = 0;  // over all cases
-  double pair_s = 0;   // a call of each side
+  int statistics = 0;  // number of statistics over all cases
+  double pair_s = 0;   // time for one call of each side
   std::string wrong;   // empty if the distributions agree
-  // By instance and output: how far PyTorch's own draws lie apart. Nothing for outputs without randomness.
+  // By instance and output: the distances between PyTorch's own draws. No value for outputs without
+  // randomness.
   std::vector<std::vector<std::optional<DrawRange>>> ranges;
 };
 
 struct Repeats {
   int count = 0;
-  int busy = 0;       // of these, with the device or the cores kept busy
+  int busy = 0;       // those of them with a busy device or busy cores
   int distinct = 0;   // answers that differ bitwise from the first
-  double spread = 0;  // largest relative distance from the first answer
+  double spread = 0;  // largest relative distance to the first answer
   double spread_limit = 0;
 };
 
-// Where an evaluation ended early, and how.
+// Where an evaluation ended early, and why.
 struct Stop {
   Phase phase = Phase::kStart;
   WorkerFailure failure;
@@ -76,7 +77,7 @@ struct Profile {
   Json kernels = Json::array();
 };
 
-// One line of the contract for later use: what a user may do with the module after the verdict.
+// One entry of the contract for later use: what a user may do with the module after the verdict.
 enum class ContractState { kHolds, kBroken, kNotApplicable };
 const char* ContractStateName(ContractState state);
 
@@ -87,11 +88,11 @@ struct ContractEntry {
 };
 
 struct Measurement {
-  std::vector<Finding> findings;      // what hone lint reports about the file
-  std::optional<Finding> refused_by;  // the one because of which the file was not run
+  std::vector<Finding> findings;      // what hone lint reports
+  std::optional<Finding> refused_by;  // the finding that prevented the file from being run
   std::optional<Stop> stop;
   bool has_class = true;
-  std::string class_hint;   // names the file defines instead of ModelNew
+  std::string class_hint;   // names that the file defines instead of ModelNew
   std::string weights_how;  // "state_dict" or "load_reference"
   std::vector<std::string> weights_missing;
   std::vector<std::string> weights_unexpected;
@@ -99,24 +100,24 @@ struct Measurement {
   std::optional<DrawComparison> draws;
   std::optional<Repeats> repeats;
   std::vector<std::string> tampering;  // replaced timers and comparisons
-  std::vector<std::string> attempts;   // what the sandbox stopped
+  std::vector<std::string> attempts;   // attempts that the sandbox stopped
   std::optional<Profile> profile;
   std::optional<Timing> timing;
-  std::vector<ContractEntry> contract;  // empty when it was not checked
-  std::string speed_not_judged;         // why there is no timing although everything else passed
+  std::vector<ContractEntry> contract;  // empty if it was not checked
+  std::string speed_not_judged;         // why there is no timing although all else passed
   std::vector<std::string> notes;
   bool ahead_once_more = false;  // accepted before, and ahead in one more pair of fresh processes
   std::vector<std::pair<Phase, double>> phases;  // seconds per phase, in order
   double seconds = 0;
-  double reference_seconds = 0;  // spent in the reference's own compute
+  double reference_seconds = 0;  // in the reference's own computation
   double candidate_seconds = 0;
   std::string stdout_tail;
 };
 
-// Everything, for `--verbose`, the store and the reports.
+// All fields, for `--verbose`, the store and the reports.
 Json ToJson(const Measurement& measurement);
 Json ToJson(const Distance& distance);
-// Seconds by the name of the phase.
+// Seconds for each phase, by its name.
 Json PhaseSeconds(const Measurement& measurement);
 
 }  // namespace hone

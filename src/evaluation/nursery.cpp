@@ -14,9 +14,9 @@ namespace hone {
 
 namespace {
 
-constexpr double kImportS = 120;  // a cold cache on a slow disk
+constexpr double kImportS = 120;  // enough for a cold cache on a slow disk
 
-// Whether this machine has sandboxes that somebody can come into.
+// Whether a process from outside can join sandboxes on this machine.
 bool CanBeEntered(SandboxLevel level) {
   static std::mutex mutex;
   static std::map<SandboxLevel, bool> known;

@@ -1,9 +1,10 @@
-// An interpreter that has imported torch once, for all candidates of a `hone`. Each candidate gets a fork of
-// it that comes into a sandbox of its own (worker/hone_join.py) before any foreign code runs: that costs some
-// milliseconds, where an interpreter that starts inside imports torch again.
+// A Python interpreter that has imported torch once, for all candidates of one `hone`. Each candidate gets a
+// fork of it, which joins its own sandbox (worker/hone_join.py) before any foreign code runs. That takes
+// milliseconds, while an interpreter started inside the sandbox must import torch again.
 //
-// The nursery itself runs outside, with the few environment variables that candidates get, and reads nothing
-// but messages from Hone. Where the kernel lets nobody come in, there is none, and interpreters start inside.
+// The nursery itself runs outside the sandbox, with the few environment variables that candidates get, and
+// reads only messages from Hone. If the kernel does not allow joining, there is no nursery and interpreters
+// start inside.
 #pragma once
 
 #include <memory>
@@ -18,15 +19,15 @@ namespace hone {
 
 class Nursery {
  public:
-  // Null where a sandbox of this level cannot be entered from outside. Returns at once; torch is imported
-  // meanwhile.
+  // Null if no process can join a sandbox of this level. Returns at once; the import of torch continues in
+  // the background.
   static Result<std::shared_ptr<Nursery>> Start(const PythonInfo& python, const std::string& device,
                                                 SandboxLevel level);
   ~Nursery();
 
-  // Puts a zygote for candidates into a new sandbox, with environment and folder as `spec` has them and its
-  // channel over `control`. kUnavailable where that failed; the interpreter must then start inside, this time
-  // and from now on.
+  // Starts a zygote for candidates in a new sandbox, with the environment and folder of `spec` and its
+  // channel over `control`. Returns kUnavailable on failure. The interpreter must then start inside the
+  // sandbox, this time and from then on.
   Result<SandboxedChild> Place(const ChildSpec& spec, const SandboxPolicy& policy, int control);
 
  private:

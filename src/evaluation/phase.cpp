@@ -12,7 +12,7 @@ struct PhaseRow {
   const char* name;
   const char* step;
 };
-// In the order of the enum.
+// The rows are in the order of the enum.
 constexpr PhaseRow kPhases[] = {
     {Phase::kLint, "lint", "lint"},
     {Phase::kStart, "start", "start"},

@@ -1,4 +1,4 @@
-// The phases of an evaluation, in their order, and their names. The names are part of the JSON of a verdict.
+// The phases of an evaluation in order, and their names. The names are part of a verdict's JSON.
 #pragma once
 
 namespace hone {
@@ -15,13 +15,13 @@ enum class Phase {
   kProfile,
   kTiming,
   kContract,
-  kCompile,  // torch.compile as a baseline, and what follows are parts of timing
+  kCompile,  // torch.compile as a baseline; this and the following are parts of timing
   kFresh,
 };
 
-// Of the phase in which an evaluation ended: "trial".
+// Name of a phase in which an evaluation ended: "trial".
 const char* NameOf(Phase phase);
-// Of the phase as a step whose seconds are told: "trials".
+// Name of the timed step: "trials".
 const char* StepNameOf(Phase phase);
 
 }  // namespace hone

@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-// Verdicts that were stored carry these names.
+// Stored verdicts contain these names.
 TEST(Phase, NamesAreThoseOfStoredVerdicts) {
   const struct {
     Phase phase;

@@ -1,4 +1,4 @@
-// Tells the user what is happening now. Called from one thread.
+// Reports the current step to the user. Called from one thread.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace hone {
 
-// `done` of `total` steps of the phase; total 0: unknown.
+// Step `done` of `total` in the phase. If total is 0, it is unknown.
 using Progress = std::function<void(const std::string& phase, int done, int total)>;
 
 }  // namespace hone

@@ -22,7 +22,7 @@ constexpr VerbRow RowOf(const char* name) {
   return {Request::kVerb, name, &Request::Fields, &Request::Reply::Fields};
 }
 
-// In the order of the enum.
+// The rows are in the order of the enum.
 constexpr VerbRow kVerbs[] = {
     RowOf<HelloRequest>("hello"),
     RowOf<ThreadsRequest>("threads"),

@@ -1,10 +1,10 @@
-// The protocol between Hone and its Python workers: one struct for what a verb asks and one for what its
-// reply carries. The .cpp beside it lists the fields of each, worker/hone_protocol.py has the same table for
-// the Python side, and a test checks that the two agree. This file has the verbs and what all messages share;
-// the messages are in setup_messages.h, run_messages.h and timing_messages.h.
+// The protocol between Hone and its Python workers: one struct for the request of each verb and one for its
+// reply. protocol.cpp lists their fields. worker/hone_protocol.py has the same table for Python, and a test
+// compares the two. This file has the verbs and the common part of all messages. The messages are in
+// setup_messages.h, run_messages.h and timing_messages.h.
 //
-// A frame (process/channel.h) carries the JSON of a request and its descriptors, then the JSON of the reply.
-// Trees of tensors are described in JSON, and their bytes lie in memory files (tensor_tree.h).
+// A frame (process/channel.h) carries the JSON of a request with its descriptors, then the JSON of the reply.
+// Trees of tensors are described in JSON; their bytes are in memory files (tensor_tree.h).
 #pragma once
 
 #include <cstdint>
@@ -54,12 +54,12 @@ enum class Verb {
 };
 const char* NameOf(Verb verb);
 
-// One step of the contract for later use (contract.h).
+// One step of checking the contract for later use (contract.h).
 enum class ContractStep { kSetWeights, kDeepcopy, kPickle, kSlice, kGradients, kGlobals };
 const char* NameOf(ContractStep step);
 std::span<const ContractStep> AllContractSteps();
 
-// The JSON of a request as it is sent.
+// Returns the JSON of a request.
 template <class Request>
 Json EncodeRequest(const Request& request) {
   Json body = Encode(request);
@@ -67,15 +67,15 @@ Json EncodeRequest(const Request& request) {
   return body;
 }
 
-// {"build": [request, reply], ...} with the fields of every verb, for the test that compares it with
+// Returns {"build": [request, reply], ...} with the fields of every verb, for the comparison with
 // worker/hone_protocol.py.
 Json DescribeProtocol();
 
-// What every reply to a worker carries beside the members of its verb.
+// The members of every reply, in addition to those of its verb.
 struct ReplyHeader {
   bool ok = false;
-  double compute_s = 0;    // reported by the worker, not verified; for statistics
-  Json error;              // what was raised, an ErrorReply
+  double compute_s = 0;    // reported by the worker, not verified; only for statistics
+  Json error;              // the exception, an ErrorReply
   std::string unreadable;  // an output whose bytes cannot be read
   static FieldList Fields();
 };
@@ -87,7 +87,7 @@ struct ErrorReply {
   static FieldList Fields();
 };
 
-// The reply of a verb that is done or fails, and says no more.
+// The reply of a verb that returns no data.
 struct Nothing {
   static FieldList Fields();
 };

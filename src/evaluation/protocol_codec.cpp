@@ -14,8 +14,8 @@ namespace hone {
 
 namespace {
 
-// One specialisation per C++ type: its name, the JSON of a value, and a value from JSON. Read checks before
-// it takes, so that nothing here throws.
+// One specialisation per C++ type: its name, how to write it as JSON, and how to read it. Reading checks the
+// type first, so that nothing here throws.
 template <class T>
 struct Wire;
 
@@ -39,7 +39,7 @@ struct Wire<uint64_t> {
   static constexpr const char* kName = "count";
   static Json Write(uint64_t value) { return value; }
   static bool Read(Json&& from, uint64_t* value) {
-    // Past 2^63 nothing is a size, a seed or an address.
+    // No size, seed or address exceeds 2^63.
     if (!from.is_number_integer() || IsBelowZero(from) || from.get<int64_t>() < 0) return false;
     *value = from.get<size_t>();
     return true;

@@ -1,9 +1,9 @@
-// How a message of the protocol (protocol.h) becomes JSON and back: one list of fields per message, as the
-// store has one per record, and one encoder and one decoder that go by these lists.
+// Converts messages of the protocol (protocol.h) to JSON and back. Each message has one list of fields, as
+// each record of the store has. One encoder and one decoder use these lists.
 //
-// Replies come from a process that may be hostile. Decoding never throws: a member that is missing, of
-// another type or out of range is an Error that names it. Hints are the exception: nothing is decided by
-// them, so one that cannot be read keeps its default.
+// Replies come from a process that may be hostile. Decoding never throws: a member that is missing, has
+// another type or is out of range is an Error that names it. Hints are an exception: no decision depends on
+// them, so an invalid hint keeps its default.
 #pragma once
 
 #include <span>
@@ -14,30 +14,31 @@
 
 namespace hone {
 
-// What sets a field apart from a plain one, which is always sent and must be right.
+// Traits that set a field apart from a plain one, which is always sent and must be valid.
 enum MessageTrait {
   kAlways,
-  kMayLack,  // left out when it is empty
-  kHint,     // of a reply: may lack, and keeps its default when it cannot be read
+  kMayLack,  // left out if it is empty
+  kHint,     // in a reply: may be missing, and keeps its default if invalid
 };
 
-// How values of one C++ type travel.
+// How values of one C++ type are written and read.
 struct WireType {
-  const char* name;  // as worker/hone_protocol.py calls it
+  const char* name;  // the type's name in worker/hone_protocol.py
   bool (*is_empty)(const void* value);
   Json (*write)(const void* value);
-  bool (*read)(Json&& from, void* value);  // false: `from` is none of these, and `value` is unchanged
+  bool (*read)(Json&& from,
+               void* value);  // returns false and leaves `value` unchanged if `from` has another type
 };
 
-// For bool, int, int64_t, uint64_t, double, std::string, Json, ContractStep, lists of strings, of counts, of
-// shapes and of Json, numbers by name, and a list of strings that may be missing.
+// For bool, int, int64_t, uint64_t, double, std::string, Json, ContractStep, lists of strings, counts, shapes
+// and Json, numbers by name, and a list of strings that may be missing.
 template <class T>
 const WireType& WireTypeOf();
 
 struct MessageField {
   const char* name;
   const WireType& (*type)();
-  void* (*in)(void* message);  // where the member lies
+  void* (*in)(void* message);  // returns the address of the member
   MessageTrait trait = kAlways;
 };
 
@@ -57,11 +58,11 @@ constexpr MessageField FieldFor(const char* name, MessageTrait trait = kAlways) 
 using FieldList = std::span<const MessageField>;
 
 Json EncodeFields(FieldList fields, const void* message);
-// Takes the values out of `body`. Members that no field names are ignored. An Error says what is wrong in
-// half a sentence: "has no member 'tree'".
+// Moves the values out of `body` and ignores unknown members. An Error is a clause such as "has no member
+// 'tree'".
 Status DecodeFields(FieldList fields, Json&& body, void* message);
-// Name and type of every field, "count", "string?" if it may lack, "number~" if it is a hint: what
-// worker/hone_protocol.py says of the same message.
+// Returns the name and type of every field: "count", "string?" if it may be missing, "number~" if it is a
+// hint. worker/hone_protocol.py must list the same.
 Json DescribeFields(FieldList fields);
 
 template <class Message>

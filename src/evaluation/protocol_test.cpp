@@ -16,8 +16,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// The value of one assignment in worker/hone_protocol.py, as it is embedded in the program. It ends at a
-// bracket in the first column, or with its line.
+// Reads one assignment in the embedded worker/hone_protocol.py. It ends at a bracket in the first column, or
+// at the end of its line.
 Json PythonTable(const std::string& name) {
   for (const EmbeddedFile& file : EmbeddedFiles_hone_evaluation()) {
     if (file.name != "hone_protocol.py") continue;
@@ -68,7 +68,7 @@ TEST(Protocol, ARequestCarriesItsVerbAndWhatIsNotEmpty) {
   EXPECT_EQ(EncodeRequest(LoadRequest{"/t.py", "task", "Model"}).at("class"), "Model");
 }
 
-// No parameters at all is something else than the parameters of the module.
+// "No parameters" differs from "the parameters of the module".
 TEST(Protocol, AnEmptyListOfNamesIsNotNoList) {
   ContractRequest request{ContractStep::kGradients};
   EXPECT_FALSE(EncodeRequest(request).contains("names"));
@@ -151,7 +151,7 @@ TEST(Protocol, AHintThatCannotBeReadKeepsItsDefault) {
   EXPECT_EQ(status.signal, -9);
 }
 
-// The header is read first, and the reply from what is left.
+// The header is read first, and the reply from the remaining members.
 TEST(Protocol, OneBodyHoldsTheHeaderAndTheReply) {
   Json body = *ParseJson(R"({"ok": true, "compute_s": 0.5, "right": true, "unknown": 1})");
   ReplyHeader header;

@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// Clocks, temperature and driver version from nvidia-smi, right after the timing.
+// Clocks, temperature and driver version from nvidia-smi, read right after the timing.
 Json GpuState() {
   ChildSpec spec;
   spec.argv = {

@@ -1,4 +1,4 @@
-// Where a verdict comes from: device, versions, seeds, limits and hashes, enough to repeat it.
+// The origin of a verdict: device, versions, seeds, limits and hashes, enough to repeat it.
 #pragma once
 
 #include "base/json_fwd.h"
@@ -11,7 +11,7 @@ namespace hone {
 OrderedJson Provenance(const ReferenceSession& session, const CandidateFile& candidate,
                        const Measurement& measurement);
 
-// The first "model name" of /proc/cpuinfo.
+// Returns the first "model name" of /proc/cpuinfo.
 std::string CpuName();
 
 }  // namespace hone

@@ -26,7 +26,7 @@ Result<std::unique_ptr<ReferenceSession>> ReferenceSession::Open(TaskFile task, 
     if (session->worker_ && session->options_.sandbox_task)
       if (const auto refused = session->worker_->zygote().Attempts(); !refused.empty())
         error.message += "\nthe sandbox refused what the task tried: " + Join(refused, "; ");
-    // A problem of the task begins with its file and line.
+    // Problems of the task begin with file and line.
     const bool says_where = StartsWith(error.message, session->task_.path.parent_path().string() + "/");
     return says_where ? error : std::move(error).WithContext("task " + session->task_.path.string());
   }
@@ -37,7 +37,7 @@ Status ReferenceSession::StartWorker(const Progress& progress) {
   progress("starting PyTorch", 0, 0);
   HONE_ASSIGN_OR_RETURN(const WorkerOptions how, ReferenceOptions(task_, options_));
   HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(how));
-  std::jthread opening([this] { OpenDevice(); });  // while the interpreter imports torch
+  std::jthread opening([this] { OpenDevice(); });  // in parallel with the import of torch
   HONE_ASSIGN_OR_RETURN(HelloReply hello,
                         worker_->Require(HelloRequest{}, {}, 180).WithContext("PyTorch did not start"));
   facts_ = std::move(hello.facts);
@@ -70,8 +70,8 @@ Status ReferenceSession::Start(const Progress& progress) {
   step_ = Stopwatch();
   HONE_RETURN_IF_ERROR(StartWorker(progress));
   EndStep("start");
-  // The capture of the graph needs torch's compiler, which takes seconds to import. The zygote imports it
-  // while the worker prepares the task.
+  // Capturing the graph needs torch's compiler, whose import takes seconds. The zygote imports it while the
+  // worker prepares the task.
   if (options_.capture_graph) ImportCompiler();
   HONE_ASSIGN_OR_RETURN(const DeviceUse in_common, DeviceUse::Begin(options_.device, options_.end, progress));
   progress("loading the task", 0, 0);
@@ -90,7 +90,7 @@ Status ReferenceSession::Start(const Progress& progress) {
   facts_["beside"] = std::move(built.beside);
   HONE_ASSIGN_OR_RETURN(const CardReply reply, worker_->Require(CardRequest{"default", kFirstCase}));
   card_ = CardFromJson(reply.card);
-  // Facts for recipes and prompts, beyond the card.
+  // Facts for recipes and prompts that are not on the card.
   for (const char* name : {"module_list", "recurrent_modules"}) facts_[name] = GetMember(reply.card, name);
   facts_["stateful"] = truth_.stateful;
   facts_["random_in_forward"] = truth_.random;
@@ -109,7 +109,7 @@ Status ReferenceSession::Start(const Progress& progress) {
 
   HONE_RETURN_IF_ERROR(baselines_->Prepare(progress));
   EndStep("baselines");
-  // On a GPU the profiler takes seconds to start, and bench needs it for the candidates that are ahead alone.
+  // On a GPU the profiler takes seconds to start, and bench needs it only for candidates that are ahead.
   if (options_.device != "cuda" || options_.profile_all) HONE_RETURN_IF_ERROR(CountLaunches());
   baselines_->CorrectFloor(&card_, progress);
   EndStep("profile");
@@ -155,7 +155,7 @@ Result<bool> ReferenceSession::IsRightAnswer(uint64_t input_seed, const TensorTr
 }
 
 Result<int> ReferenceSession::LookAgain(const Case& one, Trial* trial) {
-  // With another truth, or with limits that were asked for, PyTorch's error does not decide.
+  // PyTorch's error does not decide if there is another truth or a requested precision.
   if (truth_.note != "float64" || !truth_.rule.precision.empty()) return 0;
   return hone::LookAgain(
       truth_, one, [&] { return builder_->DrawOwnError(one); }, trial);
@@ -181,7 +181,7 @@ void ReferenceSession::ImportCompiler() {
 
 Result<std::unique_ptr<WorkerProcess>> ReferenceSession::StartInstance() {
   worker_->Thaw();
-  // Float64 answers of a large task leave tens of gigabytes in this worker's allocator, which the fresh ones
+  // Float64 answers of a large task leave tens of gigabytes in this worker's allocator, which fresh workers
   // need.
   if (options_.device == "cuda") HONE_RETURN_IF_ERROR(worker_->Call(DropRequest{}, 60));
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> fresh, WorkerProcess::Start(worker_->shared_zygote()));

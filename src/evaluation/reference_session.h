@@ -1,5 +1,5 @@
-// Everything about a task that does not depend on a candidate: the reference worker, the truth (truth.h), the
-// card, and the baselines (baselines.h). Prepared once and used for every candidate of the task.
+// All that does not depend on a candidate: the reference worker, the truth (truth.h), the card, and the
+// baselines (baselines.h). It is prepared once and used for every candidate of the task.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class ReferenceSession {
   const SessionOptions& options() const { return options_; }
   const Card& card() const { return card_; }
   const Truth& truth() const { return truth_; }
-  // The task's graph, or why there is none.
+  // The task's graph, or the reason why there is none.
   const TaskGraph& graph() const { return graph_; }
   const std::vector<Case>& cases() const { return truth_.cases; }
   const std::vector<Instance>& instances() const { return truth_.instances; }
@@ -49,7 +49,7 @@ class ReferenceSession {
   double eager_us() const { return baselines_->eager_us(); }
   Status PrepareCompile(const Progress& progress) { return baselines_->PrepareCompile(progress); }
   void RememberCompile(const Timing& timing) const { baselines_->RememberCompile(timing); }
-  // Measures PyTorch's time now, in microseconds.
+  // Measures PyTorch's current time in microseconds.
   Result<double> TimeEager() { return baselines_->TimeAlone("eager"); }
 
   const TensorTree& init_inputs() const { return init_inputs_; }
@@ -59,30 +59,30 @@ class ReferenceSession {
   int64_t reference_launches() const { return launches_; }
   Status CountLaunches();
   WorkerProcess& worker() { return *worker_; }
-  // The parent's own access to the device; null on a CPU and where memory cannot be shared.
+  // The parent's own access to the device. Null on a CPU and if memory cannot be shared.
   DevicePlane* device_plane() { return plane_.get(); }
-  // The values of a case, for as long as the lease lives (truth_builder.h).
+  // Holds the values of a case until the lease ends (truth_builder.h).
   Result<CaseLease> Hold(const Case& one, CaseValues wanted = CaseValues::kAll) {
     return builder_->Hold(one, wanted);
   }
-  // Whether an answer to the inputs of a timed call passes as in a trial, with a float64 result for those
-  // inputs. False where that cannot be told: with state or random draws, calls depend on those before.
+  // Whether an answer to the inputs of a timed call passes as in a trial, with a float64 result for these
+  // inputs. False if that cannot be checked: with state or random draws, calls depend on earlier calls.
   Result<bool> IsRightAnswer(uint64_t input_seed, const TensorTree& answer);
-  // Compares a trial that is nearly right with more of PyTorch's own errors (second_look.h). Returns how
-  // many.
+  // Compares a trial that is nearly right with further samples of PyTorch's own error (second_look.h).
+  // Returns the number of samples.
   Result<int> LookAgain(const Case& one, Trial* trial);
   // For callers that use the reference's worker while several candidates are checked at once.
   std::unique_lock<std::recursive_mutex> Alone() { return builder_->Alone(); }
-  // Other cases under other seeds: inputs, stress weights and what PyTorch and float64 make of them. No
-  // candidate may be under way.
+  // Makes other cases under other seeds: inputs, stress weights, and the results of PyTorch and float64. No
+  // candidate may be under evaluation.
   Status DrawAnew(const Progress& progress);
-  // How inputs and answers of timed blocks travel.
+  // How inputs and answers of timed blocks are passed.
   const std::string& memory_note() const { return memory_note_; }
-  // A process that has done nothing yet, with the first instance and these baselines.
+  // Starts a fresh process with the first instance and these baselines.
   Result<std::unique_ptr<WorkerProcess>> StartFresh(const std::vector<std::string>& rungs);
-  // Has later processes begin with what these baselines import.
+  // Makes later processes start with the imports of these baselines.
   void ImportAhead(const std::vector<std::string>& rungs);
-  // What the preparation took, step by step, in seconds.
+  // Seconds for each step of the preparation.
   const std::vector<std::pair<std::string, double>>& preparation() const { return preparation_; }
   // The deadline for one call of a candidate, in seconds.
   double CallDeadline() const;
@@ -92,19 +92,19 @@ class ReferenceSession {
   Status Start(const Progress& progress);
   Status StartWorker(const Progress& progress);
   void OpenDevice();
-  // Captures the graph where it is asked for, or where the answers look as if they did not depend on inputs.
+  // Captures the graph if it is requested, or if the answers do not seem to depend on the inputs.
   Status LearnGraph(const Progress& progress);
-  // In a process of its own: what the capture imports and allocates ends with it.
+  // Uses a separate process, so that the imports and allocations of the capture end with it.
   Result<TaskGraph> CaptureInFreshProcess();
-  // A process that has done nothing yet, with the first instance.
+  // Starts a fresh process with the first instance.
   Result<std::unique_ptr<WorkerProcess>> StartInstance();
-  // Has later processes begin with torch's compiler.
+  // Makes later processes start with torch's compiler imported.
   void ImportCompiler();
   void EndStep(const char* name);
 
   TaskFile task_;
   SessionOptions options_;
-  std::unique_ptr<DevicePlane> plane_;  // what lies there goes first
+  std::unique_ptr<DevicePlane> plane_;  // destroyed after the members whose values it holds
   std::unique_ptr<WorkerProcess> worker_;
   Json facts_;
   Card card_;

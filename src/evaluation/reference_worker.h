@@ -1,6 +1,5 @@
-// How every reference worker is started and told its task. A task that comes from a stranger runs in the
-// sandbox: it reads its own folder beside what a candidate may read, and writes into a folder that ends with
-// its worker.
+// Starts reference workers and loads their task. An untrusted task runs in the sandbox: it can read its own
+// folder besides what a candidate may read, and writes into a folder that is deleted with its worker.
 #pragma once
 
 #include "evaluation/session_options.h"

@@ -1,4 +1,4 @@
-// Calls on the same inputs: do the answers agree? Reordered sums differ by a few ulp. A race differs by more.
+// Compares calls on the same inputs. Reordered sums differ by a few ulp; a race differs by more.
 #pragma once
 
 #include "evaluation/measurement.h"
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// Compares one more answer with the first one and notes a difference.
+// Compares another answer with the first one and records a difference.
 Status CompareRepeat(const TensorTree& first, const TensorTree& answer, Repeats* repeats);
 // The largest spread that rounding explains, for a candidate's answers to a case.
 double SpreadLimit(const Truth& truth, const Case& one);

@@ -1,5 +1,5 @@
-// Messages (protocol.h) about inputs, calls and facts: what a worker computes, and what it says about it.
-// Inputs stay in the worker's process under a name.
+// Messages (protocol.h) about inputs, calls and facts: what a worker computes and reports. Inputs stay in the
+// worker's process under a name.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ namespace hone {
 
 struct MakeInputsReply {
   Json tree;  // null: these inputs cannot be changed in that way
-  // Tensors that get_inputs has made the same in all draws so far, and those of them whose values are worth
-  // work ahead of the clock: no constants, masks or whole numbers.
+  // Tensors that get_inputs has returned unchanged in all draws so far, and those of them that could be
+  // processed before the clock starts (no constants, masks or integers).
   std::vector<uint64_t> fixed = {};
   std::vector<uint64_t> telling = {};
   static FieldList Fields();
@@ -30,24 +30,24 @@ struct MakeInputsRequest {
   std::string draw = {};
   std::string change = {};
   std::vector<std::vector<int64_t>> output_shapes = {};
-  uint64_t near = 0;  // not 0: the inputs differ by rounding, under this seed
+  uint64_t near = 0;  // not 0: a seed; the inputs then differ by rounding
   bool hold = false;
   static FieldList Fields();
 };
 
-// A request with `hold` has its tensors kept by the worker: the reply says how large they are, and this
-// request hands over memory of the parent that they are copied into.
+// After a request with `hold`, the worker keeps its tensors and the reply gives their size. This request
+// passes memory of the parent into which the worker copies them.
 struct FetchRequest {
   static constexpr Verb kVerb = Verb::kFetch;
   using Reply = Nothing;
   uint64_t bytes = 0;
   bool on_device = false;
-  bool trim = false;  // give memory that the worker has no use for back to the device
+  bool trim = false;  // return unused memory to the device
   static FieldList Fields();
 };
 
-// The values come in a memory file, or lie in memory of the parent (`bytes` of it) and stay there; to change
-// those in place, the parent writes them and sends the message without a descriptor.
+// The values come in a memory file, or are in the parent's memory (`bytes` of it) and stay there. To change
+// the latter in place, the parent writes them and sends the message without a descriptor.
 struct PutInputsRequest {
   static constexpr Verb kVerb = Verb::kPutInputs;
   using Reply = Nothing;
@@ -86,7 +86,7 @@ struct MutantsRequest {
 
 struct RunReply {
   Json tree;
-  Json inputs_after;            // if a second descriptor was sent
+  Json inputs_after;            // set if a second descriptor was sent
   bool inputs_changed = false;  // by a call with `fresh`
   static FieldList Fields();
 };
@@ -96,17 +96,17 @@ struct RunRequest {
   std::string slot;
   std::string inputs;
   uint64_t seed = 0;
-  std::string rung = {};  // a baseline; of the reference only
+  std::string rung = {};  // a baseline; only for the reference
   std::string mutant = {};
   bool poison = false;
   bool busy = false;
   std::vector<uint64_t> output_bytes = {};
   bool hold = false;
-  // Call with copies of the inputs and say whether they changed. If they did, all later calls of this worker
-  // get copies.
+  // Call with copies of the inputs and report whether they changed. If so, all later calls of this worker use
+  // copies.
   bool fresh = false;
-  bool want_inputs = false;  // the tree is that of the inputs after the call
-  uint64_t earlier = 0;      // calls on the same inputs before this one, from the same state
+  bool want_inputs = false;  // the tree holds the inputs after the call
+  uint64_t earlier = 0;      // number of calls on the same inputs before this one, from the same state
   static FieldList Fields();
 };
 
@@ -116,7 +116,7 @@ struct TruthRequest {
   std::string slot;
   std::string inputs;
   uint64_t seed = 0;
-  bool keep = true;  // the float64 module, for the next call
+  bool keep = true;  // keep the float64 module for the next call
   std::string mutant = {};
   double jitter = 0;
   uint64_t jitter_seed = 0;
@@ -146,8 +146,8 @@ struct CardRequest {
   static FieldList Fields();
 };
 
-// The task as a graph (graph/graph_json.h), or one sentence that says why there is none. The worker draws
-// inputs from `seed`. It runs the graph against the module only if that needs no more than `limit_bytes`.
+// The task as a graph (graph/graph_json.h), or one sentence that explains why there is none. The worker draws
+// inputs from `seed`. It runs the graph and the module only if that needs at most `limit_bytes`.
 struct GraphReply {
   Json graph;
   std::string declined;
@@ -162,7 +162,7 @@ struct GraphRequest {
   static FieldList Fields();
 };
 
-// All of it is the worker's own word.
+// The worker reports all of this, and it is not verified.
 struct ProfileReply {
   int64_t launches = -1;
   double own_us = 0;
@@ -190,7 +190,7 @@ struct CeilingsRequest {
 
 struct TamperingReply {
   std::vector<std::string> changed;
-  std::vector<std::string> libraries;  // that its workers import and its zygote may
+  std::vector<std::string> libraries;  // that its workers import and its zygote may import
   static FieldList Fields();
 };
 struct TamperingRequest {
@@ -209,10 +209,10 @@ struct CanaryRequest {
   static FieldList Fields();
 };
 
-// What each step needs and tells; the rest is empty.
+// Each step sets the members it needs; the others are empty.
 struct ContractReply {
-  std::string failed;          // what the module's code raised
-  std::string not_applicable;  // why the step says nothing about this module
+  std::string failed;          // exception raised by the module's code
+  std::string not_applicable;  // why the step does not apply to this module
   std::vector<std::string> names;
   Json tree;
   std::vector<std::string> changed;
@@ -225,7 +225,7 @@ struct ContractRequest {
   ContractStep step = ContractStep::kDeepcopy;
   std::string slot = {};
   std::string inputs = {};
-  std::string as = {};   // the slot or the inputs that the step makes
+  std::string as = {};   // the slot or inputs that the step creates
   std::string how = {};  // "load", "data" or "in_place"
   std::optional<std::vector<std::string>> names = {};
   Json tree = {};

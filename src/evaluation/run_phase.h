@@ -1,8 +1,8 @@
-// One phase of an evaluation, in the one place that decides whose fault an exception is.
+// Runs one phase of an evaluation. It is the only place that decides what caused an exception.
 //
-// The candidate's process chooses what its replies say, so whatever reads a reply (protocol_codec.h,
-// tensor_tree.h, timed_side.cpp) checks its form without throwing and reports a WorkerFailure. What is thrown
-// in a phase is therefore Hone's own failure and an Error; no candidate is rejected for it.
+// The candidate's process controls its replies, so all code that reads a reply (protocol_codec.h,
+// tensor_tree.h, timed_side.cpp) checks it without throwing and reports a WorkerFailure. An exception in a
+// phase is therefore Hone's own failure and becomes an Error. It never rejects a candidate.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-// What `run` returned, or an Error that names the phase when it threw.
+// Returns the result of `run`, or an Error with the phase's name if it threw.
 Result<bool> RunPhase(Phase phase, const std::function<Result<bool>()>& run);
 
 }  // namespace hone

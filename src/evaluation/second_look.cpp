@@ -10,16 +10,16 @@ namespace hone {
 
 namespace {
 
-// How far over its limit an answer is looked at again. Where a single element decides, two draws of PyTorch's
-// error are both this much too small once in a hundred thousand times.
+// An answer over its limit by at most this factor is checked again. If a single element decides, two samples
+// of PyTorch's error are both too small by this factor with probability 1e-5.
 constexpr double kChance = 256;
-// The same for more draws.
+// The same factor after more samples.
 constexpr double kLaterChance = 16;
 constexpr size_t kFewLooks = 4;
 constexpr size_t kMostLooks = 32;
 constexpr double kLookSeconds = 20;
 
-// The largest of a trial's errors relative to their limits.
+// The largest ratio of a trial's errors to their limits.
 double TimesOver(const Trial& trial) {
   double most = 0;
   for (const LeafTrial& leaf : trial.leaves)

@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// Two outputs of one number; PyTorch is right to the last bit on both.
+// Two outputs of one number each. PyTorch's answers are exact.
 Truth TwoNumbers() {
   Truth truth;
   truth.instances.resize(1);
@@ -25,7 +25,7 @@ Trial Judged(const Truth& truth, double first, double second) {
                      HandTree({{"float32", {1}, {1}}}, "input"));
 }
 
-// PyTorch errs by `off` in both outputs.
+// PyTorch has the error `off` in both outputs.
 DrawError Errs(double off, int* asked) {
   return [off, asked]() -> Result<std::optional<std::vector<Distance>>> {
     ++*asked;

@@ -1,5 +1,5 @@
-// Messages (protocol.h) that set a worker up: it loads a task or a candidate, builds instances and takes
-// weights. A slot is an instance of the module in the worker's process, by name.
+// Messages (protocol.h) that set up a worker: it loads a task or a candidate, builds instances and takes
+// weights. A slot is an instance of the module in the worker's process, identified by name.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace hone {
 
 struct HelloReply {
-  Json facts;  // about the machine; of a candidate's worker none
+  Json facts;  // about the machine; empty for a candidate's worker
   static FieldList Fields();
 };
 struct HelloRequest {
@@ -27,9 +27,9 @@ struct ThreadsRequest {
 };
 
 struct LoadReply {
-  bool has_class = false;             // of a candidate
-  std::vector<std::string> names;     // what its file defines
-  std::vector<std::string> variants;  // of a task
+  bool has_class = false;             // only for a candidate
+  std::vector<std::string> names;     // names that its file defines
+  std::vector<std::string> variants;  // only for a task
   bool has_stress = false;
   static FieldList Fields();
 };
@@ -37,14 +37,14 @@ struct LoadRequest {
   static constexpr Verb kVerb = Verb::kLoad;
   using Reply = LoadReply;
   std::string path;
-  std::string name;  // of the Python module
+  std::string name;  // name of the Python module
   std::string class_name;
   static FieldList Fields();
 };
 
 struct InitInputsReply {
   Json tree;
-  bool opaque = false;  // something in it has no bytes to send
+  bool opaque = false;  // it contains an object that cannot be sent as bytes
   static FieldList Fields();
 };
 struct InitInputsRequest {
@@ -54,7 +54,7 @@ struct InitInputsRequest {
 };
 
 struct BuildReply {
-  Json beside;  // what a task took from its own folder
+  Json beside;  // files that a task loaded from its own folder
   static FieldList Fields();
 };
 // Init inputs come as a tree with the first descriptor, from a file, or from the task itself.

@@ -1,6 +1,6 @@
-// Whose fault a missing file is. A candidate made from a task fails where the task needs a file of its own
-// folder: the sandbox holds the candidate alone. That is a fact about the task's folder and not about the
-// candidate. The failure's message says so, in words that other code recognises.
+// Attributes a missing file to the right cause. A candidate fails if its task needs a file of its own folder,
+// because the sandbox holds the candidate alone. That is a problem of the task's folder, not of the
+// candidate. The failure's message says so in a form that other code recognises.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 
 namespace hone {
 
-// Adds the task's line and the change to make. `beside`: what the task took from its folder.
+// Adds the task's line and the change to make. `beside` lists the files that the task took from its folder.
 void BlameTaskFolder(const Json& beside, WorkerFailure* failure);
 
-// Whether a verdict's detail has that blame in it.
+// Whether a verdict's detail contains that message.
 bool BlamesTaskFolder(const std::string& detail);
 
-// The line of such a detail with the failure and the task's line, without the advice; empty for others.
+// Extracts the line with the failure and the task's line from such a detail, without the advice. Empty for
+// others.
 std::string BlamedLine(const std::string& detail);
 
 }  // namespace hone

@@ -11,8 +11,8 @@ namespace hone {
 
 namespace {
 
-// Memory that a run of the graph against the module may take: the module runs beside it, and others want
-// some.
+// Running the graph against the module may use this part of the memory, because the module and other
+// processes need the rest.
 constexpr int kPartOfMemory = 3;
 
 uint64_t MemoryLimit(const std::string& device, const Json& facts) {
@@ -34,7 +34,7 @@ Result<TaskGraph> CaptureGraph(WorkerProcess& worker, const std::string& slot, c
   if (!captured.declined.empty()) return captured;
   Result<graph::Graph> graph = graph::GraphFromJson(reply.graph);
   if (!graph.ok()) {
-    captured.declined = graph.error().message;  // a dtype or an argument that this version does not know
+    captured.declined = graph.error().message;  // a dtype or argument that this version does not know
     return captured;
   }
   captured.graph = std::move(*graph);

@@ -1,4 +1,4 @@
-// Gets a task's graph (graph/graph.h) from a reference worker.
+// Captures a task's graph (graph/graph.h) with a reference worker.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct TaskGraph {
   std::string declined;  // why there is no graph, in one sentence
 };
 
-// Of an instance that the worker has built. `facts` are those of its hello.
+// Captures from an instance that the worker has built. `facts` are those of its hello.
 Result<TaskGraph> CaptureGraph(WorkerProcess& worker, const std::string& slot, const std::string& device,
                                const Json& facts);
-// Of a task file: starts a worker for that alone.
+// Captures from a task file, in a worker started only for that.
 Result<TaskGraph> CaptureGraph(const TaskFile& task, const SessionOptions& options, const Progress& progress);
 
 }  // namespace hone

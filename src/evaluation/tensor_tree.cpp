@@ -43,10 +43,9 @@ const DtypeRow& Row(Dtype dtype) {
 
 constexpr int kMaxDepth = 32;
 constexpr size_t kMaxLeaves = 4096;
-constexpr size_t kMaxNumbers =
-    1 << 20;  // a list of numbers where a tensor was expected is wrong, not hostile
+constexpr size_t kMaxNumbers = 1 << 20;  // a list of numbers instead of a tensor is a mistake, not an attack
 
-// Keys go into the path of every tensor below them.
+// Keys become part of the path of every tensor below them.
 std::string ShortKey(const std::string& key) {
   return ValidUtf8(std::string_view(key).substr(0, 100));
 }
@@ -75,14 +74,14 @@ class Parser {
     const Json& keys = GetMember(node, "keys");
     if (!items.is_array() || (kind == "dict" && (!keys.is_array() || keys.size() != items.size())))
       return Bad("no items");
-    // A tuple and a list with the same items compare as equal: models mix them freely.
+    // Tuples and lists with the same items compare as equal, because models use both.
     if (GetString(node, "type") == "complex") out += "complex";
     out += kind == "dict" ? "{" : "(";
     for (size_t i = 0; i < items.size(); ++i) {
       std::string inner = fmt::format("{}[{}]", path, i);
       if (i != 0) out += ", ";
       if (kind == "dict") {
-        // The text "3" and the number 3 are different keys.
+        // The string "3" and the number 3 are different keys.
         const std::string key =
             ShortKey(keys[i].is_string() ? keys[i].get<std::string>() : DumpJson(keys[i]));
         inner = keys[i].is_string() ? fmt::format("{}['{}']", path, key) : fmt::format("{}[{}]", path, key);
@@ -99,7 +98,7 @@ class Parser {
     return Error{ErrorKind::kInvalid, "a worker described its tensors wrongly (" + why + ")"};
   }
 
-  // None, booleans and strings belong to the structure; numbers are compared as numbers.
+  // None, booleans and strings are part of the structure. Numbers are compared as numbers.
   Status Value(const Json& value, const std::string& path) {
     if (!value.is_number()) {
       tree_->structure += ValidUtf8(DumpJson(value));

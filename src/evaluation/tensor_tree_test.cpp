@@ -1,4 +1,4 @@
-// The description of a tree comes from a process that may be hostile: most cases here are lies.
+// The description of a tree comes from a process that may be hostile, so most cases here are invalid.
 #include "evaluation/tensor_tree.h"
 
 #include <gmock/gmock.h>
@@ -218,8 +218,8 @@ TEST(ParseTree, RefusesATreeThatIsTooDeep) {
   EXPECT_FALSE(Parse(Nested(1000)).ok());
 }
 
-// What arrives over the channel is parsed text, and a text of some megabytes can be a hundred thousand levels
-// deep. The parent must live through it, so each bomb goes off in a process of its own.
+// The channel delivers parsed text, and a text of some megabytes can be a hundred thousand levels deep. The
+// parent must survive that, so each case runs in its own process.
 TEST(ParseTreeDeathTest, ADepthBombEndsTheEvaluationAndNotHone) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   constexpr size_t kDepth = 200'000;
@@ -254,7 +254,7 @@ TEST(ParseTree, ALongKeyIsNotMultipliedByTheTensorsBelowIt) {
   const Json tree = {
       {"kind", "dict"}, {"keys", {std::string(1 << 20, 'k')}}, {"items", Json::array({inner})}};
   const Result<TensorTree> parsed = Parse(tree);
-  if (!parsed.ok()) return;  // refusing it is as good
+  if (!parsed.ok()) return;  // refusing it is also right
   size_t total = 0;
   for (const TensorLeaf& leaf : parsed->leaves) total += leaf.path.size();
   EXPECT_LT(total, size_t{16} << 20) << "256 paths of a megabyte each";

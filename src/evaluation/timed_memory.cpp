@@ -72,7 +72,7 @@ Result<Distance> TimedMemory::Compare(Dtype dtype, AnswerPart got, AnswerPart wa
                            want.kept.region->device.span().Part(want.offset, bytes));
   const auto answer = std::span(got.kept.bytes).subspan(got.offset, bytes);
   const auto expected = std::span(want.kept.bytes).subspan(want.offset, bytes);
-  // The same bytes differ in nothing, NaN included; most answers of a right candidate are of this kind.
+  // Equal bytes have no difference, even NaN. Most answers of a right candidate are equal.
   if (SameBytes(answer, expected)) return Distance{.elements = bytes / DtypeSize(dtype)};
   return CompareShaped(dtype, answer, dtype, expected, shape);
 }

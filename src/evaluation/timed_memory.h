@@ -1,5 +1,5 @@
-// Memory of the parent for timed blocks, on the host or on the device. A region is made for one block and
-// handed to one process; the parent fills it, and reads it where it lies.
+// The parent's memory for timed blocks, on the host or the device. A region is made for one block and passed
+// to one process. The parent fills it and reads it in place.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace hone {
 
 struct TimedRegion {
   size_t bytes = 0;
-  size_t mapped = 0;  // what a process that maps it must ask for
+  size_t mapped = 0;  // size that a process must map
   std::optional<SharedRegion> host;
   std::optional<SharedBlob> sealed;  // on the host, what a worker wrote
   DeviceBuffer device;
@@ -29,8 +29,8 @@ struct TimedRegion {
   }
 };
 
-// Answers as they were when a span ended. On the host they are copied; on the device the copy is a digest
-// under a key that nobody else knows, and what has changed since does not count.
+// Answers as they were at the end of a span. On the host they are copied. On the device a digest under a
+// secret key stands for them, so later changes are detected.
 struct KeptAnswers {
   std::vector<std::byte> bytes;
   std::shared_ptr<TimedRegion> region;
@@ -38,7 +38,7 @@ struct KeptAnswers {
   Digest digest = {};
 };
 
-// A tensor among kept answers, or a whole answer.
+// A tensor in a set of stored answers, or a whole answer.
 struct AnswerPart {
   const KeptAnswers& kept;
   size_t offset = 0;
@@ -46,27 +46,26 @@ struct AnswerPart {
 
 class TimedMemory {
  public:
-  // `plane` null: on the host.
+  // If `plane` is null, memory is on the host.
   explicit TimedMemory(DevicePlane* plane = nullptr) : plane_(plane) {}
 
   bool on_device() const { return plane_ != nullptr; }
   Result<std::shared_ptr<TimedRegion>> Make(const std::string& label, size_t bytes);
   Status Fill(TimedRegion& region, unsigned char byte);
-  // Copies a part of another region into this one, or compares it with what is there.
+  // Put copies a part of another region into this one. Holds compares it with the present bytes.
   Status Put(TimedRegion& region, size_t offset, const TimedRegion& from, size_t base, size_t bytes);
   Result<bool> Holds(const TimedRegion& region, size_t offset, const TimedRegion& other, size_t base,
                      size_t bytes);
-  // To be called when a span ends: keeps what is in the region at this moment. On the host its writer must be
-  // frozen.
+  // Call it at the end of a span: stores the region's present content. On the host its writer must be frozen.
   Result<KeptAnswers> Keep(std::shared_ptr<TimedRegion> region);
-  // Whether the answers are still those that were kept.
+  // Whether the answers have not changed since they were stored.
   Result<bool> Unchanged(const KeptAnswers& kept);
   Result<Distance> Compare(Dtype dtype, AnswerPart got, AnswerPart want, size_t bytes,
                            const std::vector<int64_t>& shape = {});
   // As CountFar (compare.h).
   Result<size_t> CountFar(Dtype dtype, AnswerPart got, AnswerPart want, size_t bytes, double atol,
                           double rtol);
-  // A copy of an answer whose layout is `form`, for code that compares trees.
+  // Returns a copy of an answer with the layout `form`, for code that compares trees.
   Result<TensorTree> TreeOf(AnswerPart answer, TensorTree form);
 
  private:

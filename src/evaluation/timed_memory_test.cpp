@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// A region on the host that holds these numbers.
+// A region on the host with these numbers.
 std::shared_ptr<TimedRegion> Holding(TimedMemory& memory, const std::vector<float>& values) {
   std::shared_ptr<TimedRegion> region = *memory.Make("test", values.size() * sizeof(float));
   if (!values.empty()) std::memcpy(region->host->bytes().data(), values.data(), region->bytes);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kAlign = 64;
 constexpr size_t kOtherRoom = 8;
-// One block in so many, at random: the list of a process's mappings takes a millisecond to read.
+// Checks one block in four, at random, because reading a process's mappings takes a millisecond.
 constexpr uint64_t kLooksAtMappings = 4;
 constexpr size_t kLeastRoom = size_t{1} << 20;
 
@@ -24,7 +24,7 @@ size_t Aligned(size_t bytes) {
   return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
-// Sets that lie one behind the other, where they were drawn and in the block.
+// Input sets that are adjacent both where they were drawn and in the block.
 struct Stretch {
   const TimedRegion* drawn = nullptr;
   size_t base = 0, to = 0, size = 0;
@@ -146,7 +146,7 @@ Result<std::shared_ptr<TimedRegion>> TimedSide::InputsOf(size_t bytes) {
   return inputs_;
 }
 
-// Memory for the answers, poisoned. What is not written keeps the poison.
+// Memory for the answers, filled with the poison byte.
 Result<std::shared_ptr<TimedRegion>> TimedSide::AnswersAt(const Block& block) {
   std::shared_ptr<TimedRegion>& place = places_[block.place];
   if (place == nullptr || !memory_.on_device()) {
@@ -159,7 +159,7 @@ Result<std::shared_ptr<TimedRegion>> TimedSide::AnswersAt(const Block& block) {
   return place;
 }
 
-// A candidate could use this moment for itself, so it is timed on both sides (Round::clear_s).
+// A candidate could use this step for hidden work, so it is timed on both sides (Round::clear_s).
 Result<bool> TimedSide::Clear() {
   worker_.Thaw();
   if (!holds_inputs_) return true;
@@ -216,18 +216,18 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
                         Ask(request, mapped_inputs_ ? std::vector<int>() : std::vector<int>{inputs->fd()}));
   if (!reply) return std::optional<Span>();
   mapped_inputs_ = on_device;
-  if (!on_device) begin_ns = reply->sent_ns;  // the region was nobody's until then
+  if (!on_device) begin_ns = reply->sent_ns;  // no process had access to the region before
   Span span;
   if (reads_memory_) {
     worker_.Freeze();
     span.seconds = static_cast<double>(NowNs() - begin_ns) * 1e-9;
-    const int calls = block.warms_up ? 0 : block.calls;  // nobody asks what a warm-up answered
+    const int calls = block.warms_up ? 0 : block.calls;  // answers of a warm-up are not needed
     span.forms = ReadForms(reply->body.numbers, reply->body.odd, calls);
     const Status read = ReadAnswers(reply->body.answers, calls, &span.forms);
     if (is_candidate_ && read.ok() && calls > 0 && RandomU64() % kLooksAtMappings == 0)
       HONE_RETURN_IF_ERROR(RefuseInputsAsAnswers(reply->body.answers, inputs->fd(), &span.forms));
     if (!read.ok() && read.error().kind == ErrorKind::kUnavailable) {
-      reads_memory_ = false;  // for good: this kernel does not allow it
+      reads_memory_ = false;  // permanently, because this kernel forbids it
       return Run(block);
     }
     if (!read.ok()) {
@@ -248,7 +248,7 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
                           Ask(collect, mapped ? std::vector<int>() : std::vector<int>{answers->fd()}));
     if (!collected) return std::optional<Span>();
     mapped = on_device;
-    // What runs on a device cannot be stopped; the digest says what the answers were.
+    // Work on a device cannot be stopped. The digest records the answers.
     if (!on_device) worker_.Freeze();
     int64_t end_ns = NowNs();
     HONE_ASSIGN_OR_RETURN(answers_, memory_.Keep(answers));
@@ -267,7 +267,7 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   last_mode_ = block.mode;
   holds_inputs_ = true;
   inputs_intact_ = true;
-  if (block.warms_up || block.calls == 0) return std::optional<Span>(span);  // nobody asks
+  if (block.warms_up || block.calls == 0) return std::optional<Span>(span);  // the answers are not needed
   for (const Stretch& one : stretches) {
     HONE_ASSIGN_OR_RETURN(const bool intact, memory_.Holds(*inputs, one.to, *one.drawn, one.base, one.size));
     inputs_intact_ = inputs_intact_ && intact;
@@ -275,8 +275,7 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   return std::optional<Span>(span);
 }
 
-// One address per leaf and call, as the worker told them. A worker that lies about them has answered
-// something else.
+// The worker reports one address per leaf and call. A false address only makes its answer wrong.
 Status TimedSide::ReadAnswers(const Json& addresses, int calls, std::vector<AnswerForm>* forms) {
   if (calls == 0) return Ok();
   answers_.bytes.assign(stride_ * static_cast<size_t>(slots_), static_cast<std::byte>(kPoisonByte));
@@ -286,7 +285,8 @@ Status TimedSide::ReadAnswers(const Json& addresses, int calls, std::vector<Answ
       const bool told = addresses.is_array() && call < addresses.size() && addresses[call].is_array() &&
                         i < addresses[call].size() && addresses[call][i].is_number_integer();
       const uint64_t address = told ? static_cast<uint64_t>(addresses[call][i].get<int64_t>()) : 0;
-      if (leaf.bytes == 0 || address == 0) continue;  // stays poison: it was told to be of another form
+      if (leaf.bytes == 0 || address == 0)
+        continue;  // stays poison, because its form was reported as different
       const std::span<std::byte> to =
           std::span(answers_.bytes).subspan(call * stride_ + leaf.offset, leaf.bytes);
       HONE_RETURN_IF_ERROR(ReadPeerMemory(worker_.pid(), address, to));
@@ -294,8 +294,8 @@ Status TimedSide::ReadAnswers(const Json& addresses, int calls, std::vector<Answ
   return ReadOthers(forms);
 }
 
-// Nothing is copied here, so an input could be told to be the answer: also through a second mapping of its
-// memory, at another address.
+// Answers are read in place, so a worker could report an input's address as its answer, also through a second
+// mapping of that memory.
 Status TimedSide::RefuseInputsAsAnswers(const Json& addresses, int inputs, std::vector<AnswerForm>* forms) {
   HONE_ASSIGN_OR_RETURN(const std::vector<AddressRange> ranges, PeerMappingsOf(worker_.pid(), inputs));
   for (size_t call = 0; call < forms->size() && addresses.is_array() && call < addresses.size(); ++call)
@@ -310,8 +310,8 @@ Status TimedSide::RefuseInputsAsAnswers(const Json& addresses, int inputs, std::
   return Ok();
 }
 
-// Answers of another form lie behind the others. They may take several times the room that was expected, and
-// no more: a worker could tell of any size.
+// Answers with another form are stored after the others. Their total size is limited, because a worker could
+// report any size.
 Status TimedSide::ReadOthers(std::vector<AnswerForm>* forms) {
   const size_t most = kOtherRoom * (answers_.bytes.size() + kLeastRoom);
   for (AnswerForm& form : *forms) {

@@ -1,10 +1,18 @@
 #include "evaluation/timing.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/median.h"
 
 namespace hone {
+
+namespace {
+
+constexpr size_t kLeastRoundsToBeFarBehind = 4;
+constexpr size_t kRoundsToTrim = 6;
+
+}  // namespace
 
 const Contestant* Timing::Find(const std::string& name) const {
   const auto found = std::find_if(contestants.begin(), contestants.end(),
@@ -29,7 +37,7 @@ Timing Timing::Counted() const {
   }
   std::erase_if(counted.collecting, is_first);
   for (Collecting& one : counted.collecting) --one.pair;
-  // A baseline that was timed in the first pair alone was not the best there.
+  // A baseline without rounds in the fresh pairs was not the best in the first pair.
   std::erase_if(counted.contestants, [](const Contestant& one) { return one.rounds.empty(); });
   return counted;
 }
@@ -51,6 +59,18 @@ std::vector<double> Timing::CallUs(const Contestant& one) const {
 
 double Timing::MedianUs(const Contestant& one) const {
   return MedianOf(CallUs(one));
+}
+
+double Timing::HighestRatioTo(const Contestant& baseline) const {
+  std::vector<double> own = CallUs(contestants[0]), other = CallUs(baseline);
+  const size_t rounds = std::min(own.size(), other.size());
+  if (rounds < kLeastRoundsToBeFarBehind) return INFINITY;
+  std::sort(own.begin(), own.end());
+  std::sort(other.begin(), other.end());
+  const bool trims = rounds >= kRoundsToTrim;
+  const double fast = own[trims ? own.size() / 5 : 0],
+               slow = other[other.size() - 1 - (trims ? other.size() / 5 : 0)];
+  return fast > 0 && slow > 0 ? slow / fast : INFINITY;
 }
 
 double Timing::LatencyUs(const Contestant& one) const {

@@ -1,6 +1,6 @@
-// The part of the protocol (protocol.h) that is spoken while processes are timed, and what the zygote
-// understands. The parent reads its clock around `block` and `collect`: these messages stay small, and what
-// is in their replies is looked at when the side is frozen.
+// Messages of the protocol (protocol.h) during timing, and the messages to the zygote. The parent reads its
+// clock around `block` and `collect`. These messages therefore stay small, and their replies are decoded when
+// the side is frozen.
 #pragma once
 
 #include "evaluation/protocol.h"
@@ -8,10 +8,10 @@
 namespace hone {
 
 struct DrawReply {
-  std::vector<uint64_t> bases;  // where each set begins
-  Json layout;                  // of all sets, or
-  std::vector<Json> trees;      // of each
-  uint64_t total = 0;           // bytes of all, where they are held
+  std::vector<uint64_t> bases;  // offset of each set
+  Json layout;                  // common layout of all sets, or
+  std::vector<Json> trees;      // the tree of each set
+  uint64_t total = 0;           // bytes of all sets, if the worker holds them
   static FieldList Fields();
 };
 struct DrawRequest {
@@ -22,13 +22,14 @@ struct DrawRequest {
   static FieldList Fields();
 };
 
-// All of it is reported by the worker and not verified; the answers are compared in any case. A descriptor
-// comes with memory that the worker has not mapped yet; without one, that of the block before serves again.
+// The worker reports all of this, and it is not verified; the answers are compared in any case. A descriptor
+// comes with memory that the worker has not mapped yet. Without a descriptor it uses the memory of the
+// previous block.
 struct BlockReply {
   double event_us = 0;
-  Json answers;  // per call and leaf the address of an answer
-  Json numbers;  // per call the Python numbers of an answer
-  Json odd;      // answers of another form than expected: [call, tree], with the addresses of their tensors
+  Json answers;  // addresses of the answers, per call and leaf
+  Json numbers;  // Python numbers of the answers, per call
+  Json odd;      // answers with another form: [call, tree], with the addresses of their tensors
   static FieldList Fields();
 };
 struct BlockRequest {
@@ -43,7 +44,7 @@ struct BlockRequest {
   std::string mode = {};
   uint64_t seed = 0;
   int64_t flush = 0;
-  Json form = {};  // of an answer, if the reply shall say where answers lie
+  Json form = {};  // form of an answer, if the reply must contain the answers' addresses
   Json layout = {};
   std::vector<Json> trees = {};
   static FieldList Fields();
@@ -63,7 +64,7 @@ struct CollectRequest {
   uint64_t stride = 0;
   uint64_t bytes = 0;
   bool on_device = false;
-  int place = 0;  // which of several memories for answers
+  int place = 0;  // index of the memory for the answers
   static FieldList Fields();
 };
 
@@ -77,7 +78,7 @@ struct ClearRequest {
   std::string slot = "default";
   std::string rung = {};
   std::string mode = {};
-  bool end = false;  // no block follows: free all memory
+  bool end = false;  // no block follows, so free all memory
   static FieldList Fields();
 };
 
@@ -99,7 +100,7 @@ struct KeepSampleRequest {
   static FieldList Fields();
 };
 
-// To the zygote: one more worker, which speaks on the descriptor. There is no reply.
+// To the zygote: fork one more worker, which uses the descriptor as its channel. There is no reply.
 struct ForkRequest {
   static constexpr Verb kVerb = Verb::kFork;
   using Reply = Nothing;
@@ -112,7 +113,7 @@ struct StatusReply {
   int signal = 0;
   static FieldList Fields();
 };
-// To the zygote: how one of its workers ended.
+// To the zygote: report how one of its workers ended.
 struct StatusRequest {
   static constexpr Verb kVerb = Verb::kStatus;
   using Reply = StatusReply;
@@ -120,8 +121,8 @@ struct StatusRequest {
   static FieldList Fields();
 };
 
-// To the zygote: import these libraries, which later workers are going to need. It knows a list of them and
-// ignores other names. There is no reply.
+// To the zygote: import these libraries, which later workers will need. It accepts only names on its own
+// list. There is no reply.
 struct ImportRequest {
   static constexpr Verb kVerb = Verb::kImport;
   using Reply = Nothing;
@@ -129,18 +130,18 @@ struct ImportRequest {
   static FieldList Fields();
 };
 
-// To the nursery (nursery.h): a fork of it comes into an empty sandbox by the descriptors of this message and
-// is the zygote there, with `control` for its channel. It sends its seccomp listener over `ticket`. There is
-// no reply.
+// To the nursery (nursery.h): a fork of it joins an empty sandbox by the descriptors of this message and
+// becomes the zygote there, with `control` as its channel. It sends its seccomp listener over `ticket`. There
+// is no reply.
 struct JoinRequest {
   static constexpr Verb kVerb = Verb::kJoin;
   using Reply = Nothing;
-  std::vector<std::string> descriptors;  // what each of them is
+  std::vector<std::string> descriptors;  // what each descriptor is
   bool nested = false;
   std::string folder;
   std::vector<std::string> environment;
   std::string filter;  // the seccomp program, in hexadecimal
-  int seccomp = 0;     // the number of that system call
+  int seccomp = 0;     // number of the seccomp system call
   static FieldList Fields();
 };
 

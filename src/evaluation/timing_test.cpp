@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace hone {
 namespace {
 
@@ -84,6 +86,32 @@ TEST(Timing, CountsFreshPairsAloneOnceThereAreEnough) {
   EXPECT_NEAR(counted.contestants[0].rounds[0].SlopeUs(), 20, 1e-9);
   EXPECT_EQ(counted.contestants[0].rounds[0].pair, 0);
   EXPECT_EQ(counted.collecting.size(), 3u);
+}
+
+TEST(Timing, TheHighestRatioLeavesOutAFifthOfTheRoundsWhereThereAreEnough) {
+  struct Row {
+    std::vector<double> candidate_us, baseline_us;
+    double ratio;
+  };
+  for (const Row& row : std::vector<Row>{
+           {{90, 90, 90}, {10, 10, 10}, INFINITY},                        // too few
+           {{90, 80, 90, 99}, {10, 9, 10, 8}, 10.0 / 80},                 // all count
+           {{90, 80, 90, 5}, {10, 9, 10, 8}, 2},                          // all count, so one decides
+           {{90, 80, 90, 90, 90, 5}, {10, 9, 10, 8, 9, 700}, 10.0 / 80},  // one of six lies beyond
+           {{90, 80, 90, 90, 5, 5}, {10, 9, 10, 8, 9, 10}, 2},            // two do
+           {{90, 80, 90, 90, 90, -5000},
+            {10, 9, 10, 8, 9, -1},
+            10.0 / 80}}) {  // negative ones are rounds too
+    Timing timing;
+    timing.contestants = {{"candidate", {}, 0}, {"eager", {}, 0}};
+    for (const double us : row.candidate_us) timing.contestants[0].rounds.push_back(MakeRound(us, 0, 0));
+    for (const double us : row.baseline_us) timing.contestants[1].rounds.push_back(MakeRound(us, 0, 0));
+    const double ratio = timing.HighestRatioTo(timing.contestants[1]);
+    if (std::isinf(row.ratio))
+      EXPECT_EQ(ratio, row.ratio);
+    else
+      EXPECT_NEAR(ratio, row.ratio, 1e-9);
+  }
 }
 
 TEST(Timing, ScreeningIsOffUnlessSaid) {

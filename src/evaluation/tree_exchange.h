@@ -1,6 +1,6 @@
-// How trees of tensors go to and come from workers. Without a device plane the values travel in sealed memory
-// files. With one they stay on the device: the worker describes its tensors and holds them, the parent makes
-// memory for them, and the worker copies them there.
+// Sends trees of tensors to workers and receives them. Without a device plane, the values are passed in
+// sealed memory files. With one they stay on the device: the worker describes its tensors and keeps them, the
+// parent allocates memory, and the worker copies them into it.
 #pragma once
 
 #include <string>
@@ -15,22 +15,22 @@ namespace hone {
 template <class Request>
 struct TreeAnswer : Exchange {
   typename Request::Reply body = {};
-  TensorTree tree;  // its description is null where the reply has none
+  TensorTree tree;  // its description is null if the reply has none
 };
 
 struct TreeWish {
-  std::string root;                        // what the leaves are called
+  std::string root;                        // prefix of the leaves' paths
   double seconds = 600;                    // deadline
-  size_t most_bytes = size_t{1} << 46;     // a tree that needs more comes without values
-  bool trim = false;                       // have the worker give back what it has no use for
-  std::vector<int> more_descriptors = {};  // for values beside the tree, where there is no plane
+  size_t most_bytes = size_t{1} << 46;     // a tree that needs more is returned without values
+  bool trim = false;                       // make the worker return unused memory
+  std::vector<int> more_descriptors = {};  // for values besides the tree, if there is no plane
 };
 
-// Takes what the worker holds. A worker that fails sets the exchange's failure.
+// Fetches the tensors that the worker holds. If the worker fails, sets the exchange's failure.
 Result<TensorTree> FetchTree(WorkerProcess& worker, DevicePlane& plane, const Json& description,
                              const TreeWish& wish, Exchange* exchange);
 
-// Request: one whose reply has a tree, with a member `hold`.
+// Request has a reply with a tree, and a member `hold`.
 template <class Request>
 Result<TreeAnswer<Request>> AskForTree(WorkerProcess& worker, DevicePlane* plane, Request request,
                                        const TreeWish& wish) {
@@ -59,7 +59,7 @@ Result<TreeAnswer<Request>> AskForTree(WorkerProcess& worker, DevicePlane* plane
   return answer;
 }
 
-// The same of the reference: a failure is an Error.
+// The same for the reference, whose failure is an Error.
 template <class Request>
 Result<TreeAnswer<Request>> RequireTree(WorkerProcess& worker, DevicePlane* plane, const Request& request,
                                         const TreeWish& wish) {
@@ -68,15 +68,14 @@ Result<TreeAnswer<Request>> RequireTree(WorkerProcess& worker, DevicePlane* plan
   return answer;
 }
 
-// Inputs as a worker got them, on the device. The worker may write there; the parent can look.
+// Inputs as a worker received them on the device. The worker may change them, and the parent can read them.
 struct PlacedInputs {
   std::vector<TensorLeaf> leaves;
   std::shared_ptr<DeviceValues> values;
 };
 
-// Gives a worker inputs under a name. On the device they get memory of their own; `in_place`: the memory that
-// `placed` has from before, if the layout is the same. `placed` may be null where nobody looks at the inputs
-// afterwards.
+// Gives a worker inputs under a name. On the device they get their own memory. With `in_place` they reuse the
+// memory of `placed` if the layout is the same. `placed` may be null if the inputs are not read afterwards.
 Result<WorkerReply<Nothing>> PutTree(WorkerProcess& worker, const std::string& name, const TensorTree& tree,
                                      bool in_place, double seconds, PlacedInputs* placed);
 

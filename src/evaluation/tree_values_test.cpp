@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// A tree's values are in memory files, or on a device that is a stand-in with the kernels' own arithmetic.
+// The values are in memory files (false), or on a fake device that runs the kernels' own arithmetic (true).
 class TreeValues : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -26,7 +26,7 @@ class TreeValues : public testing::TestWithParam<bool> {
     EXPECT_TRUE(device_.IsClean());
   }
 
-  // Leaves begin at multiples of 64, as workers lay them out.
+  // Leaves begin at multiples of 64, as in workers.
   TensorTree Tree(const std::vector<HandTensor>& tensors) {
     TensorTree tree = HandTree(tensors);
     if (!GetParam()) return tree;

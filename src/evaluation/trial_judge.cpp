@@ -11,9 +11,10 @@ namespace hone {
 
 namespace {
 
-constexpr double kNumberUlp = 64;  // for a Python float, which most likely was a float32
+constexpr double kNumberUlp = 64;  // for a Python float, which was most likely a float32
 
-// Returns the case whose expected output this is, if it belongs to another case: the candidate cached it.
+// Returns the case to which this output belongs, if it is another one: the candidate returned a cached
+// answer.
 Result<std::string> StaleOf(const Truth& truth, const Case& one, const TensorTree& answer) {
   for (const Case& other : truth.cases) {
     if (other.id == one.id || other.truth.leaves.size() != answer.leaves.size()) continue;
@@ -31,7 +32,7 @@ Result<std::string> StaleOf(const Truth& truth, const Case& one, const TensorTre
   return std::string();
 }
 
-// Several elements at one address: an expanded tensor, which is not written out.
+// True if several elements share one address: an expanded tensor, whose memory is not fully written.
 bool Overlaps(const TensorLeaf& leaf) {
   for (size_t i = 0; i < leaf.stride.size(); ++i)
     if (leaf.shape[i] > 1 && leaf.stride[i] == 0 && leaf.elements() > 1) return true;
@@ -64,7 +65,7 @@ class LeafNumbers {
   }
   size_t size() const { return bytes_.size() / DtypeSize(dtype_); }
   double At(size_t index) const { return index < size() ? ElementAt(dtype_, bytes_, index) : NAN; }
-  // A complex element is two numbers.
+  // A complex element counts as two numbers.
   size_t numbers() const { return size() * (IsComplex(dtype_) ? 2 : 1); }
   double NumberAt(size_t number) const {
     if (!IsComplex(dtype_)) return At(number);
@@ -72,7 +73,7 @@ class LeafNumbers {
     return number < numbers() ? ElementAt(part, bytes_, number) : NAN;
   }
   size_t ElementOf(size_t number) const { return IsComplex(dtype_) ? number / 2 : number; }
-  // A double holds whole numbers up to 2^53 only, so bytes are compared.
+  // A double represents integers exactly only up to 2^53, so bytes are compared.
   bool Agrees(const LeafNumbers& other, size_t index) const {
     const size_t step = DtypeSize(dtype_), at = index * step;
     return dtype_ == other.dtype_ && index < size() && index < other.size() &&
@@ -84,9 +85,9 @@ class LeafNumbers {
   std::vector<std::byte> bytes_;
 };
 
-// Sets the distance to the share of integers that are wrong. A whole number is right if PyTorch or float64
-// gives it, also for inputs that differ by rounding. Where those disagree, float64 values tie within
-// rounding, and every number of the output's range may be another one of the tie.
+// Sets the distance to the share of wrong integers. An integer is right if PyTorch or float64 returns it,
+// also for inputs that differ by rounding. If those disagree, float64 values tie within rounding, and any
+// number in the output's range may win the tie.
 Status CompareIntegers(const Case& one, const TensorTree& answer, size_t leaf, Distance* distance) {
   if (distance->relative == 0) return Ok();
   HONE_ASSIGN_OR_RETURN(const LeafNumbers got, LeafNumbers::Of(answer, leaf));
@@ -122,8 +123,8 @@ Status CompareIntegers(const Case& one, const TensorTree& answer, size_t leaf, D
   return Ok();
 }
 
-// Where PyTorch's own answer is infinite or NaN and float64's is not, a candidate that answers as PyTorch
-// does is no worse. The task's doubts say that PyTorch is inaccurate there.
+// If PyTorch's own answer is infinite or NaN and float64's is not, a candidate with the same answer as
+// PyTorch is accepted. The task's doubts report that PyTorch is inaccurate there.
 Status ExcuseOverflows(const Case& one, const TensorTree& answer, size_t leaf, Distance* distance) {
   HONE_ASSIGN_OR_RETURN(const LeafNumbers got, LeafNumbers::Of(answer, leaf));
   HONE_ASSIGN_OR_RETURN(const LeafNumbers exact, LeafNumbers::Of(one.truth, leaf));
@@ -177,7 +178,7 @@ Result<LeafTrial> JudgeLeaf(const Truth& truth, const Case& one, const TensorTre
   }
   judged.by_tolerance = truth.rule.by_tolerance();
   if (judged.by_tolerance) {
-    // An absolute tolerance belongs to values of the task's own size; changed inputs make larger ones.
+    // An absolute tolerance fits values of the task's own size. Changed inputs produce larger ones.
     double usual = 0;
     for (const Case& own : truth.cases)
       if (own.instance == one.instance && own.change.empty() && i < own.reference_error.size())
@@ -190,7 +191,8 @@ Result<LeafTrial> JudgeLeaf(const Truth& truth, const Case& one, const TensorTre
   return judged;
 }
 
-// Whether an input is as it was, or as PyTorch's own call leaves it: some tasks write into their inputs.
+// Whether an input is unchanged, or changed as PyTorch's own call changes it: some tasks write into their
+// inputs.
 Result<bool> KeepsInput(const Truth& truth, const Case& one, const TensorTree& after, size_t leaf) {
   if (leaf >= after.leaves.size()) return false;
   HONE_ASSIGN_OR_RETURN(const bool same, SameValues(after, one.inputs, leaf));

@@ -106,7 +106,7 @@ TensorTree Indices(const std::vector<double>& values) {
 
 TEST(TrialJudge, TakesAnotherIndexOnlyWhereValuesTieWithinRounding) {
   Truth truth = OneCase(Indices({3, 1, 4, 0}), Indices({3, 1, 4, 0}));
-  truth.cases[0].nearby.push_back(Indices({3, 2, 4, 0}));  // the second is decided by rounding
+  truth.cases[0].nearby.push_back(Indices({3, 2, 4, 0}));  // rounding decides the second
   const auto bad = [&](const std::vector<double>& values) {
     return IsBad(*JudgeTrial(truth, truth.cases[0], Indices(values), Inputs(1)));
   };
@@ -143,7 +143,7 @@ TEST(TrialJudge, ToleranceComparesWithPyTorchItself) {
   EXPECT_EQ(trial.leaves[0].far, 2U);
 }
 
-// A tensor and a Python number beside it.
+// A tensor and a Python number.
 TensorTree WithNumber(double value) {
   TensorTree tree = HandTree({{"float32", {1}, {1}}});
   tree.structure = "(tensor, number)";

@@ -1,4 +1,4 @@
-// The order in which a candidate gets the cases, and the buffers that it finds their inputs in.
+// The order of a candidate's cases, and the buffers for their inputs.
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@ namespace hone {
 
 struct PlannedTrial {
   const Case* one = nullptr;
-  std::string buffer;     // the name of the inputs in the candidate's process
-  bool in_place = false;  // written over what the buffer holds
+  std::string buffer;     // name of the inputs in the candidate's process
+  bool in_place = false;  // overwrites the present content of the buffer
 };
 
-// Cases of different instances alternate in the same input buffers, so an output cached by address, by call
-// or for the first instance is wrong. The first case is repeated in new buffers. Changed inputs come last.
+// Cases of different instances alternate in the same input buffers, so that an output cached by address, by
+// call or for the first instance is wrong. The first case is repeated in new buffers. Changed inputs come
+// last.
 std::vector<PlannedTrial> PlanTrials(const Truth& truth, size_t most);
 
 }  // namespace hone

@@ -12,15 +12,15 @@ namespace hone {
 namespace {
 
 constexpr double kFloorUlp = 4;        // "a few ulp" for the relative error
-constexpr double kWorstFloorUlp = 32;  // the worst of many elements lies further out
+constexpr double kWorstFloorUlp = 32;  // higher, because it applies to the worst of many elements
 constexpr double kScaledFloorUlp = 64;
-// The largest of many quotients varies more from one order of summation to the next than a norm does.
+// The maximum of many quotients depends more on the order of summation than a norm does.
 constexpr double kScaledFactor = 4;
-// An error that PyTorch itself makes once in a million rounds lies no further from its mean than this, also
-// where a single element decides.
+// With probability 1 - 1e-6, PyTorch's own error lies within this many deviations of its mean, even if a
+// single element decides it.
 constexpr double kDeviations = 8;
 constexpr double kLargestError = 1e-2;
-// The norm of more elements than this hardly differs from one draw to the next.
+// The norm of more elements than this hardly varies between draws.
 constexpr size_t kFewElements = 16;
 
 // --precision replaces the limit that follows from PyTorch's own error.
@@ -34,15 +34,15 @@ double PrecisionFloor(const std::string& precision) {
 
 namespace {
 
-// `cap`: the largest error that PyTorch itself may have. No limit that follows from PyTorch's error exceeds
-// it.
+// `cap` is the largest error that PyTorch itself may have. Limits that follow from PyTorch's error never
+// exceed it.
 void Widen(const Distance& own, double factor, double cap, Limit* limit) {
   limit->relative = std::max(limit->relative, std::min(factor * own.relative, cap));
   limit->worst = std::max(limit->worst, factor * own.worst);
   limit->scaled = std::max(limit->scaled, kScaledFactor / 2 * factor * own.scaled);
 }
 
-// How much larger than a typical element the largest is. Its last place is that much larger too.
+// The ratio of the largest element to a typical one. Its unit in the last place is larger by the same factor.
 double PeakShare(const Distance& own) {
   return own.typical > 0 ? own.largest / own.typical : 1;
 }
@@ -79,14 +79,14 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
     const TensorLeaf& output = one.expected.leaves[leaf];
     epsilon = Epsilon(output.dtype);
     typical = std::max(typical, one.reference_error[leaf].typical);
-    // Variants have other sizes and so other errors, but share the weights. The widest limit is used for all.
+    // Variants have other sizes and thus other errors, but share the weights. All use the widest limit.
     const Distance& own = one.reference_error[leaf];
     peak = std::max(peak, PeakShare(own));
     const double cap = epsilon > 0 ? kLargestError * std::max(1.0, rule.error_factor / 2) : 1;
     Widen(own, rule.error_factor * NormShare(instance, leaf, own), cap, &limit);
   }
-  if (epsilon == 0) return limit;                  // of integers and booleans the share that rounding decides
-  const double own = (note == "float64" ? 1 : 16)  // without a truth there is no reference error to go by
+  if (epsilon == 0) return limit;  // for integers and booleans: the share that rounding decides
+  const double own = (note == "float64" ? 1 : 16)  // without float64 results the reference error is unknown
                      * rule.error_factor / 2;
   if (rule.precision == "fp32") {
     limit.relative = std::min(limit.relative, 16 * epsilon);
@@ -97,7 +97,7 @@ Limit Truth::LimitFor(size_t instance, size_t leaf) const {
   limit.worst =
       std::max({limit.worst, std::max(kWorstFloorUlp, kFloorUlp * peak) * epsilon * own, floor * 16});
   limit.scaled = std::max({limit.scaled, kScaledFloorUlp * epsilon * own, floor * 32});
-  // The elements are compared with atol and rtol themselves; this is for code that compares norms.
+  // The elements are compared with atol and rtol themselves. This limit is for code that compares norms.
   if (rule.by_tolerance() && typical > 0)
     limit.relative = std::max(limit.relative, rule.rtol + rule.atol / typical);
   return limit;
@@ -107,7 +107,8 @@ Limit Truth::LimitOf(const Case& one, size_t leaf, const OwnErrors& looks) const
   Limit limit = LimitFor(one.instance, leaf);
   const double epsilon = Epsilon(one.expected.leaves[leaf].dtype);
   if (epsilon == 0) return limit;
-  // There is one case of its kind only, so its own error says less about what an honest file may reach.
+  // There is only one case of this kind, so its error is a less reliable estimate for an honest candidate's
+  // error.
   const double factor = rule.error_factor * (one.change.empty() ? 1 : 2);
   const double cap = kLargestError * std::max(1.0, rule.error_factor / 2);
   const auto share = [&](const Distance& own) { return NormShare(one.instance, leaf, own); };

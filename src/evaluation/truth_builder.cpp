@@ -18,31 +18,31 @@ namespace hone {
 namespace {
 
 constexpr size_t kLeanWeights = size_t{1} << 30;
-// Changed inputs are tried only where that is cheap: each costs the reference and every candidate a call.
+// Changed inputs are tried only if that is cheap: each costs the reference and every candidate a call.
 constexpr double kCheapCall = 0.25;
 constexpr size_t kCheapBytes = size_t{1} << 26;
 constexpr size_t kCheapDeviceBytes = size_t{1} << 30;
-// The part of the device's memory that the values of cases may fill while they are not in use; on the host
-// this many bytes.
+// The fraction (1/8) of the device's memory, or the bytes on the host, that values of cases may use while
+// they are not needed.
 constexpr size_t kKeptShare = 8;
 constexpr size_t kKeptOnHost = size_t{1} << 31;
-// A case with rows of several regimes says more than any other change, so it is tried with longer calls too.
+// A case with rows of several regimes tests more than any other change, so it is tried with longer calls too.
 constexpr double kMixedCall = 2.0;
-// Rare values are tried where a call is short: there are several such cases.
+// Rare values are tried only with short calls, because there are several such cases.
 constexpr double kRareCall = 0.05;
-// How often a stress case is drawn again if PyTorch is inaccurate on the first draw.
+// The number of draws of a stress case if PyTorch is inaccurate on the first one.
 constexpr int kStressDraws = 4;
-// Random draws that PyTorch makes otherwise in float64 put the two this far apart.
+// If float64 runs make other random draws than PyTorch, the two differ by at least this.
 constexpr double kOtherDraws = 1e-2;
-// A float64 run of this size leaves memory behind that the candidate's process may need.
+// A float64 run of this size leaves memory in the allocator that the candidate's process may need.
 constexpr size_t kTrimBytes = size_t{1} << 28;
 constexpr int kNearby = 6;  // float64 runs that show which integers depend on rounding
 constexpr double kJitterUlp = 16;
-// A change of a case: the answer of a later call. State that is never kept shows in it.
+// A change of a case: the answer of a later call. It detects candidates that do not keep state.
 constexpr char kLaterCall[] = "later call";
 constexpr uint64_t kEarlierCalls = 2;
 
-// The largest relative distance; 1 where the two have not the same form.
+// The largest relative distance; 1 if the two have different forms.
 Result<double> LargestDistance(const TensorTree& a, const TensorTree& b) {
   if (a.leaves.size() != b.leaves.size()) return 1.0;
   double largest = 0;
@@ -58,7 +58,7 @@ size_t SizeOf(const Case& one) {
   return one.inputs.size + one.expected.size + one.truth.size;
 }
 
-// 0: not known.
+// 0 if unknown.
 size_t FreeHostBytes() {
   const Result<std::string> meminfo = ReadFile("/proc/meminfo");
   if (!meminfo.ok()) return 0;
@@ -86,7 +86,7 @@ Result<BuildReply> TruthBuilder::BuildInstance(const std::string& slot, const Re
   return built;
 }
 
-// Says whether the call changes its inputs; from then on the worker calls with copies.
+// Records whether the call changes its inputs. If so, the worker makes later calls with copies.
 Result<TensorTree> TruthBuilder::RunWatched(const std::string& slot, const std::string& inputs,
                                             uint64_t seed) {
   RunRequest request = {slot, inputs, seed};
@@ -96,7 +96,7 @@ Result<TensorTree> TruthBuilder::RunWatched(const std::string& slot, const std::
   return std::move(reply.tree);
 }
 
-// A module with state gives another output in the second call. A module with random draws gives another
+// A module with state returns another output in the second call. A module with random draws returns another
 // output under another seed.
 Status TruthBuilder::DetectState() {
   HONE_RETURN_IF_ERROR(Ask(MakeInputsRequest{"probe", 1, "default"}, "probe", false));
@@ -115,11 +115,11 @@ Status TruthBuilder::DetectState() {
     HONE_ASSIGN_OR_RETURN(const TensorTree second, RunWatched("probe", "probe", 1));
     HONE_ASSIGN_OR_RETURN(again, LargestDistance(fresh, second));
   }
-  // Library kernels may differ slightly between two runs. That is neither state nor randomness.
+  // Library kernels may differ slightly between two runs, which is neither state nor randomness.
   noise = 8 * std::max(noise, 1e-12);
   truth_.random = reseeded > noise;
   truth_.stateful = again > noise;
-  if (!truth_.stateful)  // no need to put anything back
+  if (!truth_.stateful)  // otherwise no state must be restored
     HONE_RETURN_IF_ERROR(worker_.Require(BuildRequest{"default", "Model", truth_.instances[0].seed}));
   HONE_RETURN_IF_ERROR(worker_.Require(DropRequest{{"probe"}, {"probe"}}));
   return Ok();
@@ -144,7 +144,7 @@ Status TruthBuilder::DrawAnew(bool task_has_stress, const std::vector<std::strin
   DropRequest drop;
   for (const Case& one : truth_.cases) drop.inputs.push_back(one.id);
   HONE_RETURN_IF_ERROR(worker_.Require(drop));
-  const std::vector<std::string> remarks = truth_.remarks;  // about the task, not about its draws
+  const std::vector<std::string> remarks = truth_.remarks;  // those about the task, not its draws
   truth_.cases.clear();
   truth_.instances.erase(truth_.instances.begin() + 1, truth_.instances.end());
   regimes_.resize(1);
@@ -171,7 +171,7 @@ Status TruthBuilder::AddOwnCases(const Progress& progress) {
 
 void TruthBuilder::NoteFixedInputs(const Case& last) {
   truth_.fixed_inputs.clear();
-  if (truth_.cases.empty()) return;  // one draw tells nothing
+  if (truth_.cases.empty()) return;  // one draw shows nothing
   const bool all = !fixed_.empty() && fixed_.size() == last.inputs.leaves.size();
   for (const uint64_t leaf : all ? fixed_ : telling_) {
     if (leaf >= last.inputs.leaves.size()) continue;
@@ -186,7 +186,8 @@ Status TruthBuilder::AddVariant(const std::string& variant) {
   return Ok();
 }
 
-// A tree that the worker returns. Nothing if the task's code raised an exception and `may_fail`.
+// Returns the tree that the worker sends. No value if the task's code raised an exception and `may_fail` is
+// set.
 template <class Request>
 Result<std::optional<TensorTree>> TruthBuilder::Ask(const Request& request, const char* root, bool may_fail) {
   HONE_ASSIGN_OR_RETURN(auto reply, AskForTree(worker_, plane_, request, {.root = root}));
@@ -204,14 +205,13 @@ Result<std::optional<TensorTree>> TruthBuilder::Ask(const Request& request, cons
   return std::optional<TensorTree>();
 }
 
-// At least: the inputs in both processes and with the parent, a float64 run with its inputs and outputs, and
-// in a timed block the inputs and answers of both sides. What the module needs between its operators comes on
-// top.
+// The minimum: the inputs in both processes and in the parent, a float64 run with its inputs and outputs, and
+// the inputs and answers of both sides in a timed block. The module's intermediate results need more.
 Status TruthBuilder::PlanMemory(const Case& first) const {
   const size_t in = first.inputs.size, out = first.expected.size, weights = truth_.instances[0].weights.size;
   if (plane_ == nullptr) {
-    // Two processes with inputs and outputs, the float64 run, a case with the parent, and in a timed block
-    // two draws, the regions of both sides and their answers. What cases keep comes on top.
+    // Two processes with inputs and outputs, the float64 run, a case in the parent, and for a timed block two
+    // draws, the regions of both sides and their answers. Cases that stay in memory are added.
     const size_t kept = std::min(kKeptOnHost, static_cast<size_t>(options_.trials + 6) * (in + 3 * out));
     truth_.memory_bytes = 9 * in + 9 * out + 10 * weights + kept;
     const size_t free = FreeHostBytes();
@@ -322,7 +322,7 @@ Result<std::optional<Case>> TruthBuilder::MakeTimedCase(uint64_t seed) {
   const std::unique_lock alone(lease_mutex_);
   worker_.Thaw();
   Case made;
-  made.id = made.change = "timed";  // an error of its own, as a changed input has
+  made.id = made.change = "timed";  // it has its own error, like a changed input
   made.input_seed = seed;
   made.call_seed = RandomSeed();
   draws_[made.id] = {made.id, seed, truth_.instances[0].slot};
@@ -433,7 +433,8 @@ void TruthBuilder::Forget(Case* made) {
     tree->device.reset();
     tree->blob = SharedBlob();
   }
-  // The first case's inputs stay with the worker, for the baselines. The next call tells if it is gone.
+  // The first case's inputs stay in the worker for the baselines. If the worker has ended, the next call
+  // reports it.
   if (made->id != kFirstCase) (void)worker_.Call(DropRequest{{}, {made->id}}, 60);
 }
 
@@ -462,13 +463,13 @@ Result<CaseLease> TruthBuilder::Hold(const Case& one, CaseValues wanted) {
   });
 }
 
-// Indices and comparisons turn over where two float64 values are as close as rounding. Runs on inputs that
-// differ by that much show where.
+// Indices and comparisons can flip if two float64 values are as close as rounding. Runs on inputs that differ
+// by that much show which ones.
 Status TruthBuilder::AddNearby(Case* made) {
   const auto whole = [](const TensorLeaf& leaf) { return !IsFloating(leaf.dtype) && leaf.elements() > 0; };
   if (truth_.note != "float64" || std::none_of(made->truth.leaves.begin(), made->truth.leaves.end(), whole))
     return Ok();
-  double error = 0;  // of the float outputs beside it: their computation is most likely the same
+  double error = 0;  // error of the float outputs, whose computation is most likely the same
   for (const Distance& distance : made->reference_error)
     if (std::isfinite(distance.relative))
       error = std::max(error, distance.typical > 0 ? distance.relative : 0);
@@ -494,7 +495,7 @@ Status TruthBuilder::AddNearby(Case* made) {
 }
 
 Status TruthBuilder::AddStressCases(bool task_has_stress, const Progress& progress) {
-  // "-kept": constant buffers, masks and integers stay, for tasks that refuse other ones.
+  // "-kept" keeps constant buffers, masks and integers, for tasks that refuse other ones.
   std::vector<Regime> regimes = {{"stress", "wide"},
                                  {"stress-mild", "wide"},
                                  {"stress-small", "wide"},
@@ -516,7 +517,7 @@ Status TruthBuilder::AddStressCases(bool task_has_stress, const Progress& progre
     if (truth_.stateful) HONE_RETURN_IF_ERROR(worker_.Require(SnapshotRequest{"stress"}));
     HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
                           MakeCase(truth_.instances.size() - 1, "stress#1", "", "", !last));
-    // The mildest is kept whatever it is: other weights and inputs at the least.
+    // The mildest regime is used in any case: it at least has other weights and inputs.
     if (made && (last || truth_.IsAccurate(*made))) {
       truth_.cases.push_back(std::move(*made));
       break;
@@ -528,8 +529,7 @@ Status TruthBuilder::AddStressCases(bool task_has_stress, const Progress& progre
   const int wanted = std::max(2, options_.trials - static_cast<int>(before));
   for (int i = 1; i < wanted; ++i) {
     const std::string id = fmt::format("stress#{}", i + 1);
-    // The regime is sound; a single draw of it may be badly conditioned all the same. No candidate is
-    // rejected for it.
+    // Even in a sound regime, a single draw may be badly conditioned. It must not reject a candidate.
     for (int draw = 0; draw < kStressDraws; ++draw) {
       HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
                             MakeCase(truth_.instances.size() - 1, id, "", "", draw + 1 < kStressDraws));
@@ -558,7 +558,8 @@ Status TruthBuilder::AddMixedCase(const Progress& progress) {
   return Ok();
 }
 
-// Every other case starts from the module's first state, where a module that keeps none is right too.
+// Checks the state after several calls. All other cases start from the module's first state, in which a
+// module without state is right too.
 Status TruthBuilder::AddLaterCall(const Progress& progress) {
   if (!truth_.stateful) return Ok();
   progress("calling the reference several times", 0, 0);
@@ -587,7 +588,8 @@ Status TruthBuilder::AddChangedCases(const Progress& progress) {
     HONE_ASSIGN_OR_RETURN(std::optional<Case> made,
                           MakeCase(0, fmt::format("changed by {}", change), "", change, true));
     if (!made || !truth_.IsAccurate(*made)) continue;
-    // Another batch must come back with that batch, or the first dimension is none.
+    // With another batch size, the outputs must have that batch size. Otherwise the first dimension is no
+    // batch.
     if (made->is_another_batch()) {
       const TensorTree& own = truth_.cases[0].expected;
       bool follows = true;
@@ -601,8 +603,8 @@ Status TruthBuilder::AddChangedCases(const Progress& progress) {
   return call_s_ <= kRareCall ? AddRareCases(progress) : Ok();
 }
 
-// Values that get_inputs hardly ever draws and that a task may have a branch for. The worker leaves out what
-// PyTorch gives no finite answer to.
+// Adds values that get_inputs rarely draws and that a task may handle in a separate branch. The worker leaves
+// out values for which PyTorch returns no finite answer.
 Status TruthBuilder::AddRareCases(const Progress& progress) {
   for (const char* change : {kEnlarged, "zeros", "nan", "infinity"}) {
     progress("changing the inputs", 0, 0);

@@ -1,6 +1,6 @@
-// Asks the reference worker for what a right answer is: builds the instances, draws the cases, and runs each
-// in PyTorch and in float64. The reference goes first: a regime that it refuses, or in which it is
-// inaccurate, is left out, and no candidate is rejected for it.
+// Builds the right answers with the reference worker: builds the instances, draws the cases, and runs each in
+// PyTorch and in float64. The reference runs first: a regime that it refuses, or in which it is inaccurate,
+// is left out and rejects no candidate.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace hone {
 
-// While it lives, the values of a case are there.
+// Keeps a case's values in memory during its lifetime.
 class CaseLease {
  public:
   CaseLease() = default;
@@ -38,77 +38,78 @@ enum class CaseValues { kInputs, kAll };
 
 class TruthBuilder {
  public:
-  // `plane` null: values travel through the host.
+  // If `plane` is null, values are passed through the host.
   TruthBuilder(WorkerProcess& worker, LoadRequest task, DevicePlane* plane, const SessionOptions& options,
                Truth* truth)
       : worker_(worker), task_(std::move(task)), plane_(plane), options_(options), truth_(*truth) {}
 
-  // The task's own weights and inputs. Returns the worker's reply to the build, with facts about the task's
-  // folder.
+  // Adds cases with the task's own weights and inputs. Returns the worker's reply to the build, with facts
+  // about the task's folder.
   Result<BuildReply> AddDefaultCases(const Progress& progress);
-  // The others: stress, the task's variants, changed inputs.
+  // Adds the others: stress, the task's variants, changed inputs.
   Status AddFurtherCases(bool task_has_stress, const std::vector<std::string>& variants,
                          const Progress& progress);
-  // All cases again under other seeds. The task's own weights stay; the baselines were prepared with them.
+  // Makes all cases again under other seeds. The task's own weights stay, because the baselines were prepared
+  // with them.
   Status DrawAnew(bool task_has_stress, const std::vector<std::string>& variants, const Progress& progress);
 
-  // A case with the inputs of a timed call, which were drawn under this seed. Nothing if the reference
-  // refuses it.
+  // A case with the inputs of a timed call, drawn under this seed. No value if the reference refuses it.
   Result<std::optional<Case>> MakeTimedCase(uint64_t seed);
 
-  // PyTorch's own error on inputs that differ from those of the case by rounding; where nothing in them may
-  // be moved, on another draw. Nothing if the reference refuses them. The values of the case must be there.
+  // PyTorch's own error on inputs that differ from the case's by rounding, or on another draw if the inputs
+  // cannot be moved. No value if the reference refuses them. The values of the case must be in memory.
   Result<std::optional<std::vector<Distance>>> DrawOwnError(const Case& one);
 
-  // The values of a case. Those of a transient one are made again, and forgotten with the lease. Where the
-  // inputs are enough, the rest takes no memory.
+  // Holds the values of a case. A transient case is recomputed, and freed with the lease. `wanted` can
+  // request the inputs alone, which saves memory.
   Result<CaseLease> Hold(const Case& one, CaseValues wanted = CaseValues::kAll);
   WorkerProcess& worker() { return worker_; }
-  // While it is held, no other thread asks the reference for values.
+  // While the lock is held, no other thread requests values from the reference.
   std::unique_lock<std::recursive_mutex> Alone() { return std::unique_lock(lease_mutex_); }
   DevicePlane* plane() { return plane_; }
-  // To be called when the task's code has failed. An assertion in a kernel (a probability above 1, an index
-  // out of range) makes every later call of the process fail; then a new one takes its place.
+  // Call it after the task's code has failed. A failed assertion in a kernel (a probability above 1, an index
+  // out of range) makes every later call of the process fail. In that case it starts a new process.
   Status Recover();
 
  private:
   struct Regime {
-    std::string weights;  // "" for the task's own
+    std::string weights;  // "" for the task's own weights
     std::string draw;     // how inputs are drawn: "wide", "positive", "constants" or "own"
   };
 
   Status AddOwnCases(const Progress& progress);
-  // An instance with other weights, and inputs of the same nature that are drawn more widely.
+  // Adds an instance with other weights, and inputs of the same kind that are drawn more widely.
   Status AddStressCases(bool task_has_stress, const Progress& progress);
-  // Inputs that are shifted, scaled, in another memory order, or fewer.
+  // Adds inputs that are shifted, scaled, in another memory order, or of another batch size.
   Status AddChangedCases(const Progress& progress);
   Status AddRareCases(const Progress& progress);
-  // Rows of several regimes in one input.
+  // Adds an input whose rows come from several regimes.
   Status AddMixedCase(const Progress& progress);
   Status AddLaterCall(const Progress& progress);
   Status AddVariant(const std::string& variant);
   Result<BuildReply> BuildInstance(const std::string& slot, const Regime& regime);
-  // Returns nothing if the reference refuses the case and `may_fail`.
+  // Returns no value if the reference refuses the case and `may_fail` is set.
   Result<std::optional<Case>> MakeCase(size_t instance, const std::string& id, const std::string& variant,
                                        const std::string& change, bool may_fail);
-  // The values, and how far PyTorch's are from float64.
+  // Computes the values, and the distance of PyTorch's from float64.
   Result<bool> MakeJudged(Case* made, bool may_fail);
-  // Draws the inputs and has PyTorch answer them. False: the reference refuses, and `may_fail`.
+  // Draws the inputs and makes PyTorch answer them. Returns false if the reference refuses and `may_fail` is
+  // set.
   Result<bool> MakeValues(Case* made, bool may_fail);
   Status AddTruth(Case* made);
   Status AddNearby(Case* made);
-  // An Error with a sentence where the task is too large for the device, or for this machine.
+  // Returns an Error with a reason if the task is too large for the device or this machine.
   Status PlanMemory(const Case& first) const;
-  // What the values of cases may fill while they are not in use.
+  // Bytes that the values of cases may use while they are not needed.
   Result<size_t> KeptRoom() const;
-  // Says which inputs are the same in all draws.
+  // Records which inputs are equal in all draws.
   void NoteFixedInputs(const Case& last);
-  // Decides whether the values of a new case stay.
+  // Decides whether the values of a new case stay in memory.
   Status Settle(Case* made);
   void Forget(Case* made);
-  // A case that is not used after all.
+  // Frees a case that is not used after all.
   void Discard(const std::optional<Case>& made);
-  // Request: one whose reply is a tree of tensors.
+  // Request has a tree of tensors as its reply.
   template <class Request>
   Result<std::optional<TensorTree>> Ask(const Request& request, const char* root, bool may_fail);
   Result<TensorTree> RunWatched(const std::string& slot, const std::string& inputs, uint64_t seed);
@@ -119,15 +120,15 @@ class TruthBuilder {
   DevicePlane* plane_;
   const SessionOptions& options_;
   Truth& truth_;
-  std::vector<Regime> regimes_;                     // per instance
-  std::map<std::string, MakeInputsRequest> draws_;  // per case
-  size_t kept_bytes_ = 0;                           // by cases that stay
-  std::vector<uint64_t> fixed_, telling_;           // inputs that are the same in all draws (MakeInputsReply)
+  std::vector<Regime> regimes_;                     // one per instance
+  std::map<std::string, MakeInputsRequest> draws_;  // one per case
+  size_t kept_bytes_ = 0;                           // bytes of cases that stay in memory
+  std::vector<uint64_t> fixed_, telling_;           // inputs that are equal in all draws (MakeInputsReply)
   std::map<const Case*, int> leases_;
   std::set<const Case*> inputs_alone_;  // leased without answers
-  std::recursive_mutex lease_mutex_;    // a transient case is in the hands of one thread at a time
-  bool lean_ = false;                   // weights too large to keep several copies
-  double call_s_ = 1e9;                 // the shortest call of the reference so far
+  std::recursive_mutex lease_mutex_;    // only one thread at a time may use a transient case
+  bool lean_ = false;                   // the weights are too large for several copies
+  double call_s_ = 1e9;                 // shortest call of the reference so far
 };
 
 }  // namespace hone

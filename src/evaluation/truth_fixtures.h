@@ -1,4 +1,4 @@
-// Trees and cases made by hand, for tests that judge answers without a worker.
+// Hand-made trees and cases, for tests that judge answers without a worker.
 #pragma once
 
 #include <cstring>
@@ -9,14 +9,14 @@
 
 namespace hone {
 
-// One tensor of a tree made by hand.
+// One tensor of a hand-made tree.
 struct HandTensor {
   std::string dtype;
   std::vector<int64_t> shape;
   std::vector<double> values;
 };
 
-// A tuple of tensors, or the tensor itself if there is one only.
+// A tuple of tensors, or the tensor itself if there is only one.
 inline TensorTree HandTree(const std::vector<HandTensor>& tensors, const std::string& root = "output") {
   std::vector<std::byte> bytes;
   Json items = Json::array();
@@ -42,7 +42,7 @@ inline TensorTree HandTree(const std::vector<HandTensor>& tensors, const std::st
   return *ParseTree(description, *SharedBlob::Of("test", bytes), root);
 }
 
-// Fills in what TruthBuilder computes: PyTorch's own error.
+// Computes PyTorch's own error as TruthBuilder does.
 inline Case HandCase(std::string id, size_t instance, TensorTree inputs, TensorTree expected,
                      TensorTree truth) {
   Case made;

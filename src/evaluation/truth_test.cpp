@@ -33,8 +33,8 @@ TEST(Truth, TheLimitIsAtLeastAFewUlp) {
 }
 
 TEST(Truth, ALargeElementMayBeOffByAFewOfItsOwnUlp) {
-  // One element is 8 times the root mean square: 4 ulp of it are 32 of a typical one, and the floor for
-  // every element is 32; at 16 times it is 64.
+  // One element is 8 times the root mean square. 4 ulp of it are 32 ulp of a typical element, which equals
+  // the floor for every element. At 16 times it is 64.
   const auto with_peak = [](size_t elements) {
     std::vector<double> values(elements);
     values[0] = 1;

@@ -39,7 +39,7 @@ Result<std::vector<VisibleGpu>> ListVisibleGpus(const std::string& allowed, cons
     HONE_RETURN_IF_ERROR(driver->Check(driver->DeviceGetUuid(&uuid, device), "identify a GPU"));
     HONE_RETURN_IF_ERROR(driver->Check(driver->DeviceGetName(name, sizeof name - 1, device), "name a GPU"));
     VisibleGpu gpu{UuidText(uuid), name, UuidText(uuid)};
-    // CUDA shows a prefix of the list: the words up to the first that names no device.
+    // CUDA uses a prefix of the list, up to the first word that names no device.
     if (static_cast<size_t>(ordinal) < words.size()) gpu.visible = std::string(Trim(words[ordinal]));
     gpus.push_back(std::move(gpu));
   }

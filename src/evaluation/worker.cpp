@@ -19,7 +19,7 @@ WorkerFailure FromReply(ReplyHeader header) {
     return {FailureKind::kUnreadable, "",
             header.unreadable.empty() ? "an output that cannot be read" : header.unreadable, ""};
   ErrorReply raised;
-  // Its members are hints, so this cannot fail.
+  // All its members are hints, so this cannot fail.
   (void)Decode(std::move(header.error), &raised);
   return {FailureKind::kException, raised.type, raised.message, raised.traceback};
 }
@@ -70,7 +70,7 @@ WorkerFailure WorkerProcess::Died() {
 
 namespace {
 
-// Shows where the time goes: HONE_TRACE=1 prints every message and how long its reply took.
+// With HONE_TRACE=1, prints every message and the time of its reply, to show what takes long.
 void TraceMessage(const Zygote& zygote, Verb verb, const Exchange& exchange) {
   static const bool wanted = getenv("HONE_TRACE") != nullptr;
   if (wanted)
@@ -89,7 +89,7 @@ Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>
   if (end.passed()) return OutOfTimeError();
   const Deadline deadline = Deadline::After(std::min(seconds, end.seconds_left()));
   auto fail = [&](const Error& error) -> Status {
-    // A worker that ends after Ctrl-C ended because of it, whatever it says.
+    // A worker that ends after Ctrl-C ended because of it, whatever it reports.
     if (Interrupted() || error.kind == ErrorKind::kInterrupted || end.passed()) {
       Kill();
       if (error.kind == ErrorKind::kInterrupted) return error;
@@ -115,7 +115,7 @@ Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>
     if (!hello.ok()) return fail(hello.error());
     compute_s_ += importing.seconds();
     pid_ = hello->sender;
-    zygote_->freezer();  // before anything foreign runs below it
+    zygote_->freezer();  // created before any foreign code runs below it
     ready_ = true;
   }
   Result<int64_t> sent = channel_.Send(message, descriptors);
@@ -140,7 +140,7 @@ Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>
 
 namespace {
 
-// Words of CUDA and its driver about a device that is gone or broken, whatever the program did.
+// Messages of CUDA and its driver about a missing or broken device, for which no program is to blame.
 constexpr std::string_view kDeviceIsGone[] = {"fallen off the bus",
                                               "gpu is lost",
                                               "no cuda-capable device",
@@ -155,8 +155,8 @@ constexpr std::string_view kDeviceIsGone[] = {"fallen off the bus",
                                               "cuda driver version is insufficient",
                                               "cuda initialization: unexpected error"};
 
-// Whether the machine failed and not the task: another machine, or this one later, may do better. Nothing but
-// the kernel's lack of memory ends a worker with SIGKILL, and its lack of shared memory with SIGBUS.
+// Whether the machine failed and not the task, so that another machine or a later attempt may succeed. Only a
+// lack of memory ends a worker with SIGKILL, and only a lack of shared memory with SIGBUS.
 bool MachineFailed(const WorkerFailure& failure) {
   if (failure.kind == FailureKind::kSignalled && (failure.signal == SIGKILL || failure.signal == SIGBUS))
     return true;
@@ -195,7 +195,8 @@ Status WorkerProcess::Restart() {
 }
 
 void WorkerProcess::Kill() {
-  // Until the worker has spoken its process is not known; nothing else runs below the zygote then.
+  // The worker's process id is unknown before its first message. Until then nothing else runs below the
+  // zygote.
   if (!zygote_) return;
   Thaw();
   if (pid_ == 0)

@@ -1,6 +1,6 @@
-// One Python worker, for the reference or a candidate, from start to end. A call returns a reply or says how
-// the worker failed. What a candidate does wrong is a WorkerFailure, never an Error. The times in a reply
-// come from the host's clock, read before and after the message.
+// One Python worker, for the reference or a candidate, during its whole life. A call returns a reply or a
+// WorkerFailure. A candidate's mistakes are always WorkerFailures, never Errors. Times in a reply come from
+// the host's clock, read before and after the message.
 #pragma once
 
 #include <memory>
@@ -26,13 +26,13 @@ enum class FailureKind {
 
 struct WorkerFailure {
   FailureKind kind = FailureKind::kException;
-  std::string type;     // of the exception
+  std::string type;     // type of the exception
   std::string message;  // one sentence or the exception's text
-  std::string detail;   // traceback, or the last words on stderr
-  int signal = 0;       // that ended it
+  std::string detail;   // traceback, or the end of stderr
+  int signal = 0;       // signal that ended the worker
 };
 
-// When a message went and its reply came, and what went wrong with it.
+// When a message was sent and its reply received, and what failed.
 struct Exchange {
   int64_t sent_ns = 0;
   int64_t received_ns = 0;
@@ -42,7 +42,7 @@ struct Exchange {
   double seconds() const { return static_cast<double>(received_ns - sent_ns) * 1e-9; }
 };
 
-// `body` counts only when ok().
+// `body` is valid only if ok().
 template <class Body>
 struct WorkerReply : Exchange {
   Body body = {};
@@ -50,16 +50,16 @@ struct WorkerReply : Exchange {
 
 class WorkerProcess {
  public:
-  // A zygote of its own and one worker of it. Returns at once; the interpreter imports torch meanwhile.
+  // Starts a zygote and one worker of it. Returns at once; the import of torch continues in the background.
   static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerOptions& options);
-  // One more worker of a zygote.
+  // Starts one more worker of a zygote.
   static Result<std::unique_ptr<WorkerProcess>> Start(std::shared_ptr<Zygote> zygote);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // An Error only when Hone itself was interrupted, ran out of time or broke. A reply that is not what the
-  // protocol says ends the worker, as a failure of kind kProtocol.
+  // Returns an Error only if Hone itself was interrupted, ran out of time or failed. A reply that violates
+  // the protocol ends the worker as a failure of kind kProtocol.
   template <class Request>
   Result<WorkerReply<typename Request::Reply>> Call(const Request& request,
                                                     const std::vector<int>& descriptors, double seconds) {
@@ -83,13 +83,13 @@ class WorkerProcess {
 
   static Error ErrorOf(const WorkerFailure& failure);
 
-  // Seconds that the worker reports for the model, imports and compilers. For statistics only.
+  // Seconds in the model, imports and compilers, as the worker reports. Only for statistics.
   double compute_seconds() const { return compute_s_; }
   bool alive();
   void Kill();
-  // A new process in place of this one, from the same zygote. It has done nothing yet.
+  // Replaces this process by a fresh one from the same zygote.
   Status Restart();
-  // Everything below the zygote: this worker, its siblings, and what any of them started.
+  // Freezes all processes below the zygote: this worker, its siblings, and their children.
   void Freeze() { zygote_->freezer().Freeze(); }
   void Thaw() { zygote_->freezer().Thaw(); }
   Zygote& zygote() { return *zygote_; }

@@ -24,8 +24,8 @@ Status WriteWorker(const fs::path& folder) {
   return Ok();
 }
 
-// What torch.compile keeps of the reference's kernels lies in a folder of Hone's own: the usual place below
-// /tmp is anybody's to fill beforehand.
+// torch.compile caches the reference's kernels in a folder of Hone: any user can create files in the usual
+// folder in /tmp first.
 void KeepOwnCaches(std::vector<std::string>& env) {
   for (const auto& [name, folder] :
        {std::pair{"TORCHINDUCTOR_CACHE_DIR", "inductor"}, {"TRITON_CACHE_DIR", "triton"}})

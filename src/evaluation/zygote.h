@@ -1,7 +1,7 @@
-// The process that workers are forked from: a Python interpreter that has imported torch and touched neither
-// a device nor foreign code. A fresh worker then costs a fork instead of two seconds of imports. A
-// candidate's zygote runs inside its sandbox (it starts there, or comes in from the nursery), so it is
-// trusted no more than the candidate: what it reports can only count against the candidate.
+// The process that workers are forked from: a Python interpreter that has imported torch but has used neither
+// a device nor foreign code. A fresh worker then takes a fork instead of two seconds of imports. A
+// candidate's zygote runs inside its sandbox (it starts there, or joins from the nursery). It is as untrusted
+// as the candidate: its reports can only count against the candidate.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace hone {
 
-// Most processes below a worker in the sandbox; ninja and nvcc start a few dozen.
+// The process limit of a sandboxed worker. ninja and nvcc start a few dozen.
 inline constexpr int kSandboxedProcesses = 256;
 
 struct WorkerOptions {
@@ -29,16 +29,16 @@ struct WorkerOptions {
   std::string role;            // "reference" or "candidate"
   std::string device = "cpu";  // "cpu" or "cuda"
   SandboxLevel sandbox = SandboxLevel::kNone;
-  std::vector<fs::path> readable;          // beyond Python's own folders
-  fs::path private_folder;                 // home of a worker in the sandbox; empty for a trusted reference
-  std::shared_ptr<TempFolder> own_folder;  // that folder, where it goes with the zygote
-  std::shared_ptr<Nursery> nursery;        // where a candidate's interpreter comes from; null: starts anew
+  std::vector<fs::path> readable;          // besides Python's own folders
+  fs::path private_folder;                 // home of a sandboxed worker; empty for a trusted reference
+  std::shared_ptr<TempFolder> own_folder;  // that folder, if it is deleted with the zygote
+  std::shared_ptr<Nursery> nursery;        // source of a candidate's interpreter; null: it starts a new one
   bool interpret_triton = false;
   int process_limit = 0;             // 0: no limit
-  Deadline end = Deadline::Never();  // a call that is under way then is cut off, as with Ctrl-C
+  Deadline end = Deadline::Never();  // interrupts a call that is running at this time, as Ctrl-C does
 };
 
-// Environment variables that a worker in the sandbox needs to find compilers, GPUs and Python. It gets no
+// The environment variables that a sandboxed worker needs to find compilers, GPUs and Python. It gets no
 // others.
 std::vector<std::string> CandidateEnvironment(const fs::path& private_folder);
 
@@ -52,12 +52,12 @@ Result<fs::path> WorkerFolder();
 inline constexpr int kWorkerFd = 3;
 Result<std::vector<std::string>> InterpreterArgv(const PythonInfo& python, const std::string& role,
                                                  const std::string& device);
-// What every interpreter of Hone's has set.
+// Sets the variables that all of Hone's interpreters have.
 void AddInterpreterVariables(std::vector<std::string>& env);
 
 class Zygote {
  public:
-  // Returns at once; the interpreter imports torch meanwhile.
+  // Returns at once; the import of torch continues in the background.
   static Result<std::shared_ptr<Zygote>> Start(const WorkerOptions& options);
   ~Zygote();
   Zygote(const Zygote&) = delete;
@@ -67,14 +67,14 @@ class Zygote {
     Channel channel;
     int number = 0;
   };
-  // Asks for one more worker. It speaks first, on its own channel, when it is there.
+  // Requests one more worker. The worker sends the first message on its own channel when it is ready.
   Result<Fork> Ask();
 
-  // Has it import libraries before it forks again; those that it does not know are left alone. Returns at
-  // once. Nothing is lost if it does not: a worker then imports them itself.
+  // Makes it import libraries before it forks again. It ignores unknown ones. Returns at once. If the import
+  // fails, a worker imports them itself.
   void Import(const std::vector<std::string>& libraries);
 
-  // How worker `number` ended, as far as is known within two seconds.
+  // How worker `number` ended, as far as it is known within two seconds.
   struct End {
     bool running = false;
     int code = 0;
@@ -82,9 +82,9 @@ class Zygote {
   };
   End HowEnded(int number);
 
-  // Past this limit the whole process tree is killed. 0: no limit.
+  // Above this limit the whole process tree is killed. 0: no limit.
   void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
-  // What was over a limit, in one sentence, and whether it was memory (else: processes).
+  // What exceeded a limit, in one sentence, and whether it was memory (else processes).
   struct OverLimit {
     bool memory = false;
     std::string message;
@@ -94,7 +94,7 @@ class Zygote {
   pid_t pid() const { return started_.child->pid(); }
   bool running() { return started_.child->running(); }
   void Kill();
-  // Everything below, workers and what they started. Made when it is first asked for.
+  // Freezes workers and their children. Created on first use.
   Freezer& freezer();
   std::vector<std::string> Attempts() const;
   void ForgetAttempts();

@@ -1,5 +1,5 @@
-// One argument of a node. Every kind of value that an ATen schema knows has its own type here, so that a rule
-// that asks for an int list cannot be handed a tensor.
+// One argument of a node. Each kind of value in an ATen schema has its own type here, so that a rule that
+// needs an int list cannot receive a tensor.
 #pragma once
 
 #include <cstdint>
@@ -33,20 +33,20 @@ using ValueList = std::vector<std::optional<ValueId>>;
 using ArgumentValue = std::variant<None, ValueId, bool, int64_t, double, DType, std::string, Symbol,
                                    std::vector<int64_t>, std::vector<double>, std::vector<bool>, ValueList>;
 
-// Named as in the operator's schema. Defaults are filled in, so that a node of one operator always has the
-// same arguments in the same order.
+// The name is that of the operator's schema. Defaults are filled in, so that all nodes of one operator have
+// the same arguments in the same order.
 struct Argument {
   std::string name;
   ArgumentValue value;
   friend bool operator==(const Argument&, const Argument&) = default;
 };
 
-// An int or a float (bool is none), as a float.
+// Returns an int or a float as a double. A bool does not count.
 std::optional<double> NumberOf(const ArgumentValue& value);
-// An int list; one int counts as a list of one.
+// Returns an int list. A single int counts as a list of one.
 std::optional<std::vector<int64_t>> IntsOf(const ArgumentValue& value);
 
-// Calls `visit(ValueId)` for each tensor that the argument names.
+// Calls `visit(ValueId)` for each tensor in the argument.
 template <class Visit>
 void ForEachValue(const ArgumentValue& value, Visit visit) {
   if (const auto* one = std::get_if<ValueId>(&value)) visit(*one);

@@ -14,7 +14,7 @@ double Elements(const Graph& graph, ValueId id) {
   return static_cast<double>(graph.type(id).elements());
 }
 
-// One product per element of the result, as long as the last axis of `left`.
+// FLOPs of one dot product per element of the result, each as long as the last axis of `left`.
 double ProductFlops(const Graph& graph, const Node& node, const char* left) {
   const std::optional<ValueId> id = node.ValueArg(left);
   if (!id || graph.type(*id).shape.empty()) return 0;
@@ -25,14 +25,14 @@ double ConvolutionFlops(const Graph& graph, const Node& node) {
   const std::optional<ValueId> input = node.ValueArg("input");
   const std::optional<ValueId> weight = node.ValueArg("weight");
   if (!input || !weight || graph.type(*weight).shape.empty()) return 0;
-  // Each entry of the weight but those of its first axis meets each element once: of the output, or of the
-  // input where the convolution is transposed.
+  // Each output element takes one multiplication per weight entry of its channel, that is, per entry outside
+  // the weight's first axis. In a transposed convolution that holds for each input element.
   const ValueId swept = node.op == Op::kConvTranspose ? *input : node.result();
   const double per_element = Elements(graph, *weight) / static_cast<double>(graph.type(*weight).shape[0]);
   return 2 * Elements(graph, swept) * per_element;
 }
 
-// Every weight matrix meets every step of every sequence once.
+// Every weight matrix is applied once to each step of each sequence.
 double RecurrentFlops(const Graph& graph, const Node& node) {
   const std::optional<ValueId> input = node.ValueArg("input");
   const auto* params = std::get_if<ValueList>(&node.Arg("params"));
@@ -120,7 +120,7 @@ double AttentionFlops(const Graph& graph, const Node& node) {
   const auto queries = static_cast<double>(queries_shape[queries_shape.size() - 2]);
   const auto keys = static_cast<double>(keys_shape[keys_shape.size() - 2]);
   double pairs = queries * keys;
-  if (node.BoolArg("is_causal") == true) {  // a query meets the keys up to its own place
+  if (node.BoolArg("is_causal") == true) {  // a query attends to the keys up to its own position
     const double below = std::min(queries, keys);
     pairs = below * (below + 1) / 2 + (queries - below) * keys;
   }
@@ -169,8 +169,8 @@ double FlopsOf(const Graph& graph, const Node& node) {
 
 namespace {
 
-// A view moves nothing, so what is read of its operand is what is read of its results. A gather reads what it
-// returns.
+// Bytes of `operand` that the node reads. A view moves nothing, so it reads as much as the readers of its
+// results. A gather reads as much as it returns.
 double BytesReadBy(const Graph& graph, const Node& node, ValueId operand, const std::vector<double>& read) {
   const auto whole = static_cast<double>(graph.type(operand).bytes());
   double bytes = 0;
@@ -190,7 +190,7 @@ double BytesReadBy(const Graph& graph, const Node& node, ValueId operand, const 
 
 namespace {
 
-// "lower", "upper" or "".
+// Returns the half of the matrix that is not zero: "lower", "upper" or "" for both.
 std::string ZeroHalfOf(const Graph& graph, ValueId id) {
   const Node* node = graph.Definition(id);
   if (node == nullptr) return graph.value(id).drawn_triangle;
@@ -208,7 +208,7 @@ double SkippableOf(const Graph& graph, const Node& node) {
   if (left.size() != 2 || right.size() != 2) return 0;
   const std::string of_left = ZeroHalfOf(graph, *a);
   const std::string of_right = ZeroHalfOf(graph, *b);
-  double pairs = 0;  // of elements that are not zero and meet
+  double pairs = 0;  // multiplications of two elements that are not zero
   for (int64_t k = 0; k < left[1]; ++k) {
     const int64_t rows = of_left == "lower"   ? std::max<int64_t>(0, left[0] - k)
                          : of_left == "upper" ? std::min(k + 1, left[0])
@@ -236,7 +236,7 @@ double SkippableFlops(const Graph& graph) {
 double BytesPerCall(const Graph& graph) {
   const std::vector<bool> moving = ValuesFromInputs(graph);
   const auto moves = [&](ValueId id) { return moving[static_cast<size_t>(id)]; };
-  // Bytes of each value that nodes of one call read, from the last node to the first.
+  // For each value, the bytes that nodes of one call read. Filled from the last node to the first.
   std::vector<double> read(graph.value_count(), 0);
   double written = 0;
   std::vector<ValueId> outputs = graph.outputs().Leaves();
@@ -263,7 +263,7 @@ double BytesPerCall(const Graph& graph) {
   for (size_t i = 0; i < read.size(); ++i) {
     const auto id = static_cast<ValueId>(i);
     const bool is_output = std::binary_search(outputs.begin(), outputs.end(), id);
-    if (is_output) continue;  // of an input that is returned as it is, its bytes were counted above
+    if (is_output) continue;  // the bytes of an input that is returned unchanged were counted above
     if (graph.value(id).kind == ValueKind::kInput || !moves(id)) total += read[i];
   }
   return total;

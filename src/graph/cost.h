@@ -1,5 +1,6 @@
-// FLOPs and bytes of a graph, by formula: a multiplication and an addition count as two. Only products,
-// convolutions, attention and recurrent layers count, as on the card; elementwise work is bound by memory.
+// FLOPs and bytes of a graph, computed by formulas. A multiplication and an addition count as two. Only
+// products, convolutions, attention and recurrent layers count, as on the card; elementwise work is bound by
+// memory.
 #pragma once
 
 #include "graph/graph.h"
@@ -7,16 +8,16 @@
 namespace hone::graph {
 
 double FlopsOf(const Graph& graph, const Node& node);
-// Nodes that run in every call; those that depend on weights alone do not.
+// Number of nodes that run in every call. Nodes that depend on weights alone do not.
 int NodesPerCall(const Graph& graph);
-// Of all nodes that run in every call.
+// FLOPs of all nodes that run in every call.
 double FlopsPerCall(const Graph& graph);
 
-// FLOPs of products of two matrices that multiply zeros of a triangular one: made by tril or triu in forward,
-// or an input that was triangular in every draw.
+// FLOPs of matrix products that multiply zeros of a triangular matrix. The matrix comes from tril or triu in
+// forward, or is an input that was triangular in every draw.
 double SkippableFlops(const Graph& graph);
-// What one call must at least move through memory if every intermediate result stays on the chip: what it
-// reads of inputs and of values that depend on weights alone, each byte once, and its outputs.
+// The least bytes that one call must move through memory if every intermediate result stays on the chip: each
+// byte of its inputs and of values that depend on weights alone, read once, and its outputs.
 double BytesPerCall(const Graph& graph);
 
 }  // namespace hone::graph

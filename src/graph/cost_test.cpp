@@ -31,7 +31,7 @@ TEST_F(Cost, CountsProductsByHand) {
 }
 
 TEST_F(Cost, CountsProductsWithZerosOfTriangles) {
-  // Lower times lower, 3 x 3: 1 + 2 * 2 + ... pairs of elements that are not zero: 10 of 27.
+  // Lower times lower, 3 x 3: 10 of the 27 multiplications have no zero.
   const ValueId a = Input({3, 3});
   const ValueId b = Input({3, 3});
   Flops("aten.matmul.default", {{"self", a}, {"other", b}}, {3, 3});
@@ -45,7 +45,7 @@ TEST_F(Cost, CountsProductsWithZerosOfTriangles) {
 }
 
 TEST_F(Cost, CountsBytesOfInputsWeightsAndOutputsOnce) {
-  // relu(x) * w + x: x is read once however many read it, the intermediate result not at all.
+  // relu(x) * w + x: x counts once despite two readers, and the intermediate result does not count.
   const ValueId x = Input({3, 5});
   const ValueId w = Weight({5});
   const auto call = [&](const char* target, std::vector<Argument> arguments, Shape shape) {
@@ -62,7 +62,7 @@ TEST_F(Cost, CountsBytesOfInputsWeightsAndOutputsOnce) {
   leaf.value = y;
   graph_.SetOutputs(leaf);
   EXPECT_EQ(BytesPerCall(graph_), 4 * (15 + 5 + 15));
-  // A slice of a view reads what it returns; an embedding reads the rows that it returns.
+  // A slice of a view reads as much as it returns. An embedding reads the rows that it returns.
   const ValueId row = call("aten.select.int", {{"self", x}, {"dim", int64_t{0}}, {"index", int64_t{1}}}, {5});
   leaf.value = call("aten.relu.default", {{"self", row}}, {5});
   graph_.SetOutputs(leaf);

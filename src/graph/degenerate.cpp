@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kUnreadElements[] = "unread_elements";
 
-// Puts numbers in the place of weights whose elements are all equal as the module is built.
+// Replaces weights whose initial elements are all equal by numbers.
 void FixUniformWeights(Graph& graph) {
   if (graph.order().empty()) return;
   for (const ValueKind kind : {ValueKind::kParameter, ValueKind::kBuffer})

@@ -32,20 +32,20 @@ int64_t CountOf(const IndexRange& range) {
   return (range.to - range.from + range.step - 1) / range.step;
 }
 
-// A range of elements in the order of memory, as a box of these axes.
+// Converts a range of elements in memory order to a box of these axes.
 Box Unravel(IndexRange flat, const Shape& shape) {
   Box box = Whole(shape);
   int64_t inner = ElementsOf(shape);
   for (size_t i = 0; i < shape.size() && inner > 0; ++i) {
     inner /= shape[i];
-    if (flat.step > 1 && flat.step % inner == 0) {  // the same place inside of every step-th part
+    if (flat.step > 1 && flat.step % inner == 0) {  // the same position in every step-th part
       box[i] = {flat.from / inner, (flat.to + inner - 1) / inner, flat.step / inner};
       flat = {flat.from % inner, flat.from % inner + 1};
       continue;
     }
     flat.step = 1;
     box[i] = {flat.from / inner, (flat.to + inner - 1) / inner};
-    if (box[i].to - box[i].from != 1) break;  // it spans several of these: the axes inside stay whole
+    if (box[i].to - box[i].from != 1) break;  // the range spans several indices, so the inner axes stay whole
     flat = {flat.from - box[i].from * inner, flat.to - box[i].from * inner};
   }
   return box;
@@ -54,7 +54,7 @@ Box Unravel(IndexRange flat, const Shape& shape) {
 IndexRange Ravel(const Box& box, const Shape& shape) {
   int64_t first = 0;
   int64_t last = 0;
-  int64_t step = 1;  // of the last axis that has several indices
+  int64_t step = 1;  // step of the last axis with several indices
   int varying = 0;
   for (size_t i = 0; i < shape.size(); ++i) {
     const int64_t count = CountOf(box[i]);
@@ -66,7 +66,7 @@ IndexRange Ravel(const Box& box, const Shape& shape) {
   return {first, last + 1, varying == 1 ? step : 1};
 }
 
-// The same elements under another shape. Axes are matched in groups of equal products.
+// Converts the box to another shape with the same elements. Matches axes in groups of equal products.
 Box Reshaped(const Box& box, const Shape& from, const Shape& to) {
   if (ElementsOf(from) != ElementsOf(to) || ElementsOf(from) == 0) return Whole(to);
   Box needed;
@@ -200,7 +200,7 @@ class Walk {
     });
   }
 
-  // Nothing: the operand is needed whole.
+  // Returns no value if the operand is needed whole.
   std::optional<Box> Needed(const Node& node, const std::string& name, ValueId id, size_t result,
                             const Box& box) const {
     const Shape& shape = ShapeOf(id);
@@ -280,7 +280,7 @@ class Walk {
     }
     const bool plain = node.op == Op::kMatmul || node.op == Op::kMm || node.op == Op::kBmm;
     if (!plain || last == 0) return std::nullopt;
-    // Batches that are broadcast are needed whole.
+    // Broadcast batches are needed whole.
     for (size_t i = 0; i + 1 < last; ++i)
       if (box[i].to > shape[i]) return std::nullopt;
     const size_t summed = name == "self" ? last : last - 1;

@@ -100,7 +100,7 @@ TEST(Demand, OfARandomDrawCountsAsAnInput) {
   EXPECT_TRUE(ReadsAnyInput(graph));
 }
 
-// x[12, 4] -> split in parts of 5 rows, and narrow to rows 7 to 9.
+// x[12, 4], split into parts of 5 rows, or narrowed to two rows from row 7.
 TEST(Demand, OfPartsIsWhereTheyLieInTheWhole) {
   for (const char* target : {"aten.split.Tensor", "aten.chunk.default"}) {
     Graph graph;
@@ -122,7 +122,7 @@ TEST(Demand, OfPartsIsWhereTheyLieInTheWhole) {
   }
 }
 
-// x[6, 4], of which `target` reads the row that `select` takes, and the output reads nothing.
+// `target` reads the row of x[6, 4] that `select` takes. The output does not depend on x.
 std::optional<Box> ReadBehindSelect(const char* target, bool ignored) {
   Graph graph;
   const ValueId x = graph.AddValue(ValueKind::kInput, "x", F32({6, 4}));

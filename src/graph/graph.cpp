@@ -262,7 +262,7 @@ std::vector<bool> ValuesFromInputs(const Graph& graph) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     bool any = Draws(node);
-    const bool reads = ClassOf(node.op) != OpClass::kCreate;  // zeros_like(x) takes shape and dtype alone
+    const bool reads = ClassOf(node.op) != OpClass::kCreate;  // zeros_like(x) only takes shape and dtype
     if (reads)
       for (const Argument& argument : node.arguments)
         ForEachValue(argument.value, [&](ValueId value) { any = any || moving[static_cast<size_t>(value)]; });
@@ -274,7 +274,7 @@ std::vector<bool> ValuesFromInputs(const Graph& graph) {
 std::vector<bool> FixedValues(const Graph& graph) {
   std::vector<bool> fixed = ValuesFromInputs(graph);
   fixed.flip();
-  // What takes its shape from a value that every call computes has to wait for that value.
+  // A node that takes its shape from a computed value can only run after that value.
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     bool waits = false;

@@ -1,4 +1,4 @@
-// What tests of graphs share.
+// Helpers for tests of graphs.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,7 @@ inline TensorType F32(Shape shape) {
   return ContiguousType(DType::kFloat32, std::move(shape));
 }
 
-// An output that is one tensor.
+// An output that is a single tensor.
 inline ValueTree Leaf(ValueId id) {
   ValueTree tree;
   tree.kind = ValueTree::Kind::kValue;

@@ -14,13 +14,13 @@ namespace {
 
 constexpr int64_t kVersion = 1;
 
-using Ids = std::map<int64_t, ValueId>;  // ids of the JSON
+using Ids = std::map<int64_t, ValueId>;  // key: id in the JSON
 
 Error Wrong(const std::string& what) {
   return {ErrorKind::kInvalid, "the graph's JSON " + what};
 }
 
-// JSON has no infinities; they travel as strings.
+// JSON has no infinities, so they are stored as strings.
 Json NumberToJson(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number > 0 ? "inf" : "-inf";

@@ -1,5 +1,5 @@
-// A graph as JSON: how the worker sends it and how tests keep it. worker/hone_graph.py writes and reads the
-// same format; docs/GRAPH.md describes it.
+// A graph as JSON, as the worker sends it and tests store it. worker/hone_graph.py writes and reads the same
+// format. docs/GRAPH.md describes it.
 #pragma once
 
 #include "base/json_fwd.h"
@@ -7,7 +7,7 @@
 
 namespace hone::graph {
 
-// An Error names what is missing or wrong. The graph that comes back passes Verify.
+// Parses a graph that passes Verify. The Error names the missing or wrong part.
 Result<Graph> GraphFromJson(const Json& json);
 Json ToJson(const Graph& graph);
 

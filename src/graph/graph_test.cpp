@@ -10,7 +10,7 @@
 namespace hone::graph {
 namespace {
 
-// y = relu(x + w), of which y is returned twice.
+// y = relu(x + w), which returns y twice.
 Graph SmallGraph() {
   Graph graph;
   const ValueId x = graph.AddValue(ValueKind::kInput, "x", F32({2, 3}));
@@ -123,7 +123,7 @@ TEST(GraphJson, ReturnsTheSameGraph) {
   const Result<Graph> again = GraphFromJson(*parsed);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_TRUE(again->verified);
-  // Reading numbers the values anew, so the second reading is the one that must agree word by word.
+  // Parsing numbers the values again, so only the second and third text must be equal.
   const Result<Graph> third = GraphFromJson(ToJson(*again));
   ASSERT_TRUE(third.ok());
   EXPECT_EQ(ToJson(*third), ToJson(*again));

@@ -1,4 +1,4 @@
-// A graph as text for people, one node a line:
+// Prints a graph for users, one node per line:
 //   %5 float32[128, 10] = aten.linear.default(input=%0, weight=%1, bias=%2)  # fc
 #pragma once
 

@@ -277,7 +277,7 @@ static_assert(std::size(kClassNames) == static_cast<size_t>(OpClass::kRandom) + 
 
 constexpr size_t kOpCount = static_cast<size_t>(Op::kRandom) + 1;
 
-// The first row of each operator, by its number.
+// Returns the first row of each operator, indexed by Op.
 const std::array<const OpRow*, kOpCount>& FirstRows() {
   static const std::array<const OpRow*, kOpCount> rows = [] {
     std::array<const OpRow*, kOpCount> first{};

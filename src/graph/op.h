@@ -1,6 +1,6 @@
-// The operators that rewrites and emitters know, without their overloads: aten.add.Tensor and aten.add.Scalar
-// are both kAdd, and the arguments of a node say which one it is. An operator that is not listed is kOther;
-// it stays in the graph under its name and runs as the ATen call that it is.
+// The operators that rewrites and emitters know, without overloads: aten.add.Tensor and aten.add.Scalar are
+// both kAdd, and the node's arguments tell them apart. An unlisted operator is kOther. It keeps its name in
+// the graph and runs as its ATen call.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace hone::graph {
 
-// What an operator does with the elements of its tensors.
+// How an operator uses the elements of its tensors.
 enum class OpClass {
   kOther,
-  kPointwise,  // each element from the elements at the same place, with broadcasting
-  kView,       // the same elements under another shape; may share memory with its input
+  kPointwise,  // each element from elements at the same index, with broadcasting
+  kView,       // the same elements in another shape; may share memory with its input
   kCopy,       // the same elements, moved: cat, flip, contiguous
   kCreate,     // from numbers alone: zeros, arange
-  kReduction,  // over some axes
-  kNorm,       // statistics over some axes, then pointwise
+  kReduction,  // reduces some axes
+  kNorm,       // computes statistics over some axes, then works pointwise
   kSoftmax,    // softmax and log_softmax
   kScan,       // cumsum and its siblings
   kLoss,
@@ -62,17 +62,17 @@ enum class Op : uint16_t {
 
 struct OpRow {
   Op op;
-  const char* name;  // "add"; of a family of operators such as the convolutions, each has a row
+  const char* name;  // "add"; a family of operators such as convolutions has one row for each
   OpClass op_class;
 };
 
-// By a node's target: "aten.add.Tensor" and "aten.add" are kAdd.
+// Maps a node's target to an operator: "aten.add.Tensor" and "aten.add" are kAdd.
 Op OpFromTarget(std::string_view target);
-// The first name of the operator, "" for kOther.
+// Returns the operator's first name, "" for kOther.
 const char* NameOf(Op op);
 OpClass ClassOf(Op op);
 const char* NameOf(OpClass op_class);
-// "relu" of "aten.relu.default".
+// Returns "relu" for "aten.relu.default".
 std::string_view BaseName(std::string_view target);
 
 }  // namespace hone::graph

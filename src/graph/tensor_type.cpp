@@ -14,7 +14,7 @@ struct DTypeRow {
   int64_t bytes;
 };
 
-// In the order of the enum.
+// The rows are in the order of the enum.
 constexpr DTypeRow kDTypes[] = {
     {DType::kFloat64, "float64", 8},     {DType::kFloat32, "float32", 4},
     {DType::kFloat16, "float16", 2},     {DType::kBFloat16, "bfloat16", 2},

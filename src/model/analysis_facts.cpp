@@ -1,5 +1,5 @@
-// Checks an analysis against what was counted and measured. Two mistakes are worth a second question: leaving
-// the time loop of a launch-bound recurrence on the host, and calling a large gap "not worth it".
+// Checks an analysis against counts and measurements. Two mistakes are worth a second request: leaving the
+// time loop of a launch-bound recurrence on the host, and calling a large gap "not worth it".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ LoopPlace WhereTheLoopIs(const AnalysisRecord& record) {
   if (record.time_loop == "inside_kernel") return LoopPlace::kInside;
   if (record.time_loop == "host") return LoopPlace::kOnHost;
   if (record.time_loop == "none") return LoopPlace::kNone;
-  // What follows reads prose, for replies without the field.
+  // The rest reads prose, for replies without the field.
   std::string text = ToLower(record.optimisation_method + "\n" + record.modification_plan);
   for (const char* dash : {"-", "_", "\n"}) text = ReplaceAll(text, dash, " ");
   text = ReplaceAll(text, "timestep", "time step");
@@ -82,11 +82,11 @@ LoopPlace WhereTheLoopIs(const AnalysisRecord& record) {
 namespace {
 
 struct Gap {
-  int64_t launches = 0;  // of the candidate where it was counted, else of the reference
+  int64_t launches = 0;  // of the candidate if it was counted, else of the reference
   int64_t chain = 0;
   double now_us = 0;  // measured; 0: not timed
   double floor_us = 0;
-  double step_us = 0;  // that a dependent step may take
+  double step_us = 0;  // most time for a dependent step
 };
 
 Gap GapOf(const Json& facts) {
@@ -97,7 +97,7 @@ Gap GapOf(const Json& facts) {
   gap.chain = GetInt(card, "serial_chain");
   gap.floor_us = GetNumber(card, "floor_us");
   gap.step_us = GetNumber(facts, "generous_step_us");
-  // Without a profiler's count, operators are what the host has to issue.
+  // Without a profiler's count, the number of operators stands for the launches.
   gap.launches = GetInt(card, "launches", GetInt(card, "operator_calls"));
   gap.launches = GetInt(GetMember(verdict, "launches"), "candidate", gap.launches);
   const double candidate_us = GetNumber(speedup, "candidate_us");
@@ -134,8 +134,8 @@ std::optional<std::string> CheckAgainstFacts(const AnalysisRecord& record, const
     case LoopPlace::kInside:
       return std::nullopt;
     case LoopPlace::kNone:
-      // A linear recurrence can be a scan. The gates of the modules below make every step depend on the last
-      // one.
+      // A linear recurrence can be computed as a scan. The gates of the modules below make every step depend
+      // on the previous one.
       if (!HasGatedRecurrence(GetMember(facts, "card"))) return std::nullopt;
       return fmt::format(
           "The plan has no loop over time, but each of the {} steps needs the state that the one before it "

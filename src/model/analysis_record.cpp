@@ -25,7 +25,7 @@ struct Field {
   std::vector<const char*> also;
 };
 
-// As they are after Canonical: lower case, underscores for everything between words.
+// Names after Canonical: lower case, with underscores between words.
 const std::array<Field, 9>& Fields() {
   static const std::array<Field, 9> kFields = {{
       {"worth_optimizing",
@@ -64,7 +64,7 @@ const char* FieldNamed(const std::string& key) {
   return nullptr;
 }
 
-// The known fields of an object under their own names; a proper name wins over an older one.
+// The known fields of an object under their current names. A current name takes precedence over an older one.
 Json KnownFields(const Json& object) {
   Json out = Json::object();
   for (const auto& [key, value] : object.items()) {
@@ -106,11 +106,11 @@ double AsSpeedup(const Json& value) {
   const double number = std::strtod(text.c_str() + digit, nullptr);
   if (!(number > 0) || number > 1e6) return 0;
   if (Contains(text, "%") || Contains(ToLower(text), "percent")) return 1 + number / 100;
-  // A factor under one would be a slow-down that nobody proposes: it is a gain.
+  // A factor below one would be a slow-down, which no analysis proposes, so it is a gain.
   return number < 1 ? 1 + number : number;
 }
 
-// One of the three words, or nothing: an answer that names no place is none.
+// Returns one of the three words. Empty if the answer names none of them.
 std::string AsTimeLoop(const Json& value) {
   const std::string word = Canonical(AsText(value));
   for (const char* inside : {"inside", "in_kernel", "in_the_kernel", "kernel", "device"})
@@ -158,7 +158,7 @@ Result<AnalysisRecord> AnalysisFromJson(const Json& json) {
   record.implementation_complexity = AsComplexity(GetMember(fields, "implementation_complexity"));
   record.kernel_type = AsText(GetMember(fields, "kernel_type"));
   record.time_loop = AsTimeLoop(GetMember(fields, "time_loop"));
-  // A reply that only describes the bottleneck is an analysis without a method; it does not mean "no".
+  // A reply that only describes the bottleneck lacks a method, but does not mean "no".
   if (!fields.contains("worth_optimizing")) record.worth_optimizing = true;
   return Validated(std::move(record));
 }

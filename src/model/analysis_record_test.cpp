@@ -138,7 +138,7 @@ TEST(Analysis, TheSchemaNamesEveryFieldOfTheRecordAndNoOther) {
   EXPECT_EQ(properties, fields);
   EXPECT_EQ(required, fields) << "OpenAI refuses a strict schema with optional fields";
   EXPECT_FALSE(GetBool(schema, "additionalProperties", true));
-  // What the schema allows is what the reader makes of it.
+  // The parser accepts every word that the schema allows.
   for (const Json& word : GetMember(GetMember(GetMember(schema, "properties"), "time_loop"), "enum"))
     EXPECT_EQ(AnalysisFromJson({{"method", "m"}, {"time_loop", word}})->time_loop, word.get<std::string>());
 }
@@ -165,13 +165,13 @@ TEST(Analysis, WhatCannotBeUsedIsRefusedWithASentence) {
 }
 
 TEST(Analysis, HostileRepliesEndSoon) {
-  const size_t kSize = 2u << 20;  // with its square nothing would end soon
+  const size_t kSize = 2u << 20;  // quadratic time would be far too long
   std::string pairs;
   while (pairs.size() < kSize) pairs += "{a:";
   for (const std::string& reply :
        {std::string(kSize, '{'), std::string(kSize, '\0'), "{\"reason\": \"" + std::string(kSize, 'x'), pairs,
         "{" + std::string(kSize, '['), "{\"a\": \"\\u12" + std::string("\xFF\xFE")}) {
-    const std::clock_t start = std::clock();  // processor time: other load does not matter
+    const std::clock_t start = std::clock();  // processor time, which other load does not change
     EXPECT_FALSE(ParseAnalysis(reply).ok());
     EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
   }
@@ -192,7 +192,7 @@ struct Plan {
   const char* method;
   const char* plan;
   const char* type;
-  const char* objection;  // "" when it is fine
+  const char* objection;  // "" if there is none
 };
 
 class HoldsAPlanAgainstFacts : public testing::TestWithParam<Plan> {};
@@ -251,7 +251,7 @@ TEST(Analysis, TheFieldForTheTimeLoopDecidesBeforeAnyPhrase) {
     EXPECT_EQ(objection.has_value(), *row.objection != 0) << row.time_loop;
     EXPECT_TRUE(Contains(objection.value_or(""), row.objection)) << *objection;
   }
-  // A linear recurrence may well be a scan.
+  // A linear recurrence may be computed as a scan.
   AnalysisRecord scan;
   scan.optimisation_method = "a parallel scan";
   scan.time_loop = "none";

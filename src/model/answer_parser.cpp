@@ -25,7 +25,7 @@ using PieceSink = std::function<bool(std::string_view piece)>;
 class Parser final : public http::basic_parser<false> {
  public:
   explicit Parser(const PieceSink& sink) : sink_(sink) {
-    // Beast 1.74 takes boost::none for a limit of nothing where the length is told.
+    // Beast 1.74 takes boost::none for a limit of zero if the length is given.
     body_limit(std::numeric_limits<uint64_t>::max());
     header_limit(64 * 1024);
     eager(true);
@@ -39,7 +39,7 @@ class Parser final : public http::basic_parser<false> {
   void on_request_impl(http::verb, string_view, string_view, int, error_code&) override {}
   void on_response_impl(int code, string_view, int, error_code&) override { status_ = code; }
   void on_field_impl(http::field, string_view name, string_view value, error_code&) override {
-    // What follows a body in chunks is no part of the head.
+    // Fields after a chunked body do not belong to the head.
     if (!body_begun_) headers_[ToLower(View(name))] = std::string(View(value));
   }
   void on_header_impl(error_code&) override {}
@@ -72,7 +72,7 @@ struct AnswerParser::Impl {
   PieceSink sink;
   bool head_only = false;
   std::optional<Parser> parser;
-  std::string pending;  // came, and is not a whole piece yet
+  std::string pending;  // received, but not a whole piece yet
   std::string trouble;
 
   void Begin() {

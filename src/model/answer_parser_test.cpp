@@ -21,7 +21,7 @@ std::ostream& operator<<(std::ostream& out, const Heard& heard) {
              << ", '" << heard.body << "'";
 }
 
-// In pieces of this size, then the end of the connection unless the answer was whole before.
+// Feeds pieces of this size, then the end of the connection unless the response was complete before.
 Heard Read(std::string_view text, size_t piece_bytes, size_t most_body = 1000) {
   Heard heard;
   AnswerParser parser([&](const AnswerParser& answer, std::string_view piece) {

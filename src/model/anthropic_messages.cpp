@@ -1,5 +1,5 @@
-// Anthropic's messages API: named events, content in typed blocks, thinking in blocks of its own, usage split
-// over the first and the last event, and a max_tokens that must be sent.
+// Anthropic's messages API: named events, content in typed blocks, thinking in separate blocks, usage split
+// between the first and the last event, and a required max_tokens.
 #include "base/json.h"
 #include "model/chat_api.h"
 
@@ -31,7 +31,7 @@ class AnthropicMessages : public ChatApi {
     Json body = {{"model", request.model},
                  {"max_tokens", dialect.max_tokens > 0 ? dialect.max_tokens : kAnthropicMaxTokens},
                  {"messages", std::move(messages)}};
-    // What is marked is billed once with a surcharge, and at a tenth for every call that begins the same.
+    // The marked part is billed once with a surcharge, and at a tenth for every call with the same beginning.
     if (!request.system.empty() && dialect.cache_control)
       body["system"] = Json::array(
           {{{"type", "text"}, {"text", request.system}, {"cache_control", {{"type", "ephemeral"}}}}});
@@ -85,7 +85,7 @@ class AnthropicMessages : public ChatApi {
   }
 
  private:
-  // Every model knows tools, the newer ones schemas too; but a tool that must be called excludes thinking.
+  // Every model supports tools, newer ones also schemas. A forced tool call excludes thinking.
   static void AskForData(const ChatRequest& request, const ChatDialect& dialect, Json& body) {
     const Result<Json> schema = ParseJson(request.schema);
     if (!schema.ok() || !dialect.structured()) return;
@@ -99,12 +99,12 @@ class AnthropicMessages : public ChatApi {
     body["tool_choice"] = {{"type", "tool"}, {"name", name}};
   }
 
-  // A block and a delta carry their words in fields of the same names.
+  // A block and a delta have their text in fields with the same names.
   static void ReadBlock(const Json& block, ChatTurn& turn) {
     turn.text += GetString(block, "text");
     turn.thinking += GetString(block, "thinking");
-    // The only tool there is takes the reply: its input is whole in a document, and JSON in pieces in a
-    // stream (after an empty one at its beginning).
+    // The only tool receives the reply. Its input is complete in a document. In a stream it is JSON in
+    // pieces, after an empty one.
     turn.text += GetString(block, "partial_json");
     const Json& input = GetMember(block, "input");
     if (GetString(block, "type") == "tool_use" && input.is_object() && !input.empty())
@@ -117,7 +117,7 @@ class AnthropicMessages : public ChatApi {
   }
 
   static void ReadUsage(const Json& usage, ChatTurn& turn) {
-    // input_tokens are what was neither read from the cache nor put into it.
+    // input_tokens excludes tokens read from the cache or written to it.
     if (GetMember(usage, "input_tokens").is_number()) {
       turn.cached_tokens = GetInt(usage, "cache_read_input_tokens", turn.cached_tokens);
       turn.cache_write_tokens = GetInt(usage, "cache_creation_input_tokens", turn.cache_write_tokens);

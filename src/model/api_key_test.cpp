@@ -23,7 +23,7 @@ class FindKey : public testing::Test {
   }
   void TearDown() override { SetUp(); }
 
-  // The key's source, "none" or the error.
+  // Returns the key's source, "none" or the error.
   static std::string Source(const char* url, const char* variable = "", const fs::path& file = {}) {
     const Result<ApiKey> key = FindApiKey(*ParseUrl(url), false, variable, file);
     if (!key.ok()) return key.error().message;

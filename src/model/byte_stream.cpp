@@ -34,7 +34,8 @@ struct Address {
   socklen_t size = 0;
 };
 
-// getaddrinfo cannot be cancelled, so it runs on a thread that may outlive the call; both sides own this.
+// getaddrinfo cannot be cancelled, so it runs on a thread that may outlive the call. Both sides share
+// ownership of this.
 struct Lookup {
   std::mutex mutex;
   std::condition_variable ready;
@@ -63,7 +64,7 @@ struct Lookup {
   }
 };
 
-// Where distributions keep the certificates of authorities. OpenSSL's built-in answer is Debian's only.
+// The paths of certificate authorities in common distributions. OpenSSL's default is only Debian's.
 std::string CertificateFile() {
   if (const char* chosen = std::getenv("SSL_CERT_FILE"); chosen != nullptr && *chosen != '\0') return chosen;
   for (const char* path :
@@ -84,7 +85,7 @@ StreamResult FromErrno(int code) {
   return Failure(StreamStatus::kFailed, std::strerror(code));
 }
 
-// OpenSSL's own socket BIO writes without MSG_NOSIGNAL: a server that hangs up would kill this process.
+// OpenSSL's own socket BIO writes without MSG_NOSIGNAL, so a server that disconnects would kill this process.
 int SendForTls(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
   const auto fd = static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio)));
@@ -150,8 +151,8 @@ struct ByteStream::State {
     fd = -1;
   }
 
-  // Until the socket is ready, the deadline passes or Ctrl-C. poll(2) looks at the socket before it looks at
-  // the clock, so that a process that was kept waiting itself does not blame the server.
+  // Waits until the socket is ready, the deadline passes or Ctrl-C. poll(2) checks the socket before the
+  // clock, so that a delay of this process does not count against the server.
   StreamResult Wait(short events, Deadline deadline) {
     pollfd polled[2] = {{fd, events, 0}, {InterruptFd(), POLLIN, 0}};
     while (true) {
@@ -185,7 +186,7 @@ struct ByteStream::State {
     return {};
   }
 
-  // `step` is a call of OpenSSL that returns > 0 when it has done its work.
+  // `step` is an OpenSSL call that returns > 0 on success.
   template <class Step>
   StreamResult RunTls(Deadline deadline, Step step) {
     while (true) {
@@ -206,7 +207,7 @@ struct ByteStream::State {
         case SSL_ERROR_SYSCALL:
           return system == 0 ? Failure(StreamStatus::kClosed) : FromErrno(system);
         default:
-          // Many servers close without TLS's own goodbye; whether that was too soon is for HTTP to say.
+          // Many servers close without TLS's close_notify. HTTP decides whether that was too early.
           if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
             return Failure(StreamStatus::kClosed);
           return Failure(StreamStatus::kReset, LastTlsError());
@@ -215,7 +216,7 @@ struct ByteStream::State {
   }
 
   StreamResult PrepareTls() {
-    // A system's openssl.cnf may load providers made for another libcrypto than the one linked in here.
+    // A system's openssl.cnf may load providers made for another libcrypto than the one linked here.
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
     ERR_clear_error();
     context = SSL_CTX_new(TLS_client_method());
@@ -260,7 +261,7 @@ StreamResult ByteStream::Connect(const std::string& host, int port, Deadline dea
   StreamResult last = Failure(StreamStatus::kNoSuchHost, "it has no address");
   const std::vector<Address>& addresses = lookup->addresses;
   for (size_t i = 0; i < addresses.size(); ++i) {
-    // An address that swallows packets (IPv6 without a route, often) must not use up the time of the next.
+    // An unreachable address (often IPv6 without a route) must not use up the time of the next one.
     const double share = deadline.seconds_left() / static_cast<double>(addresses.size() - i);
     last = state_->ConnectTo(addresses[i], Deadline::After(share));
     if (last.ok() || last.status == StreamStatus::kInterrupted) break;

@@ -1,4 +1,4 @@
-// Against sockets of this process: whatever the other side does has been done before the stream looks.
+// Tests with sockets of this process, so that the other side acts before the stream reads.
 #include "model/byte_stream.h"
 
 #include <arpa/inet.h>

@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// The code of the escape \uXXXX at this place, or -1.
+// The code of the escape \uXXXX at this position, or -1.
 int EscapedUnit(std::string_view text, size_t at) {
   if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return -1;
   int unit = 0;
@@ -34,7 +34,7 @@ std::string WithoutLoneSurrogates(std::string text) {
       text.replace(i, 6, "\\ufffd");
       i += 5;
     } else {
-      ++i;  // what is escaped is no beginning of an escape
+      ++i;  // an escaped character does not begin an escape
     }
   }
   return text;

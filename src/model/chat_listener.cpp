@@ -80,7 +80,7 @@ void ChatListener::Finish() {
     Watch();
 }
 
-// A reply that repeats itself does not end the others; there is nothing to wait for once they have ended.
+// A reply that repeats itself does not end the others. When they have ended, nothing remains to wait for.
 bool ChatListener::Watch() {
   const std::vector<ChatChoice*> replies = turn_.choices();
   watched_.resize(std::max(watched_.size(), replies.size()));

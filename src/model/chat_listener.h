@@ -1,6 +1,6 @@
-// Takes the pieces of a good answer as they arrive, as events or as one document, into a ChatTurn; and stops
-// what is no answer: something garbled, too large, an error in the middle, a reply that repeats itself. Then,
-// of several replies, which are of use.
+// Collects the pieces of a response, as events or as one document, in a ChatTurn. Stops invalid responses:
+// garbled, too large, with an error in the middle, or with endless repetition. Afterwards selects the usable
+// ones of several replies.
 #pragma once
 
 #include <functional>
@@ -19,10 +19,10 @@ class ChatListener {
  public:
   enum class Verdict { kGood, kGarbled, kTooLarge, kError, kLooping };
 
-  // `heard` gets every new piece of text and thinking. `limit` is of one reply, in bytes.
+  // `heard` receives every new piece of text and thinking. `limit` is the maximum size of one reply in bytes.
   ChatListener(const ChatApi& api, size_t limit, std::function<void(std::string_view)> heard, ChatTurn& turn);
 
-  // False to hang up.
+  // Returns false to disconnect.
   bool Hear(const HttpAnswer& head, std::string_view piece);
   void Finish();
 
@@ -30,7 +30,7 @@ class ChatListener {
   size_t limit() const { return limit_; }
 
  private:
-  // How far a reply was looked at.
+  // The position up to which a reply was checked.
   struct Watched {
     size_t text = 0;
     size_t thinking = 0;
@@ -40,7 +40,7 @@ class ChatListener {
 
   bool Events(std::string_view piece);
   bool Event(const SseEvent& event);
-  // New pieces of every reply; false once no reply goes on that is of use.
+  // Checks new pieces of every reply. Returns false when no usable reply continues.
   bool Watch();
   bool Stop(Verdict why);
   size_t most_bytes() const { return limit_ * static_cast<size_t>(turn_.wanted); }
@@ -56,11 +56,11 @@ class ChatListener {
   std::vector<Watched> watched_;
 };
 
-// Whole, not refused, and with some text.
+// True if the reply is complete, not refused, and has some text.
 bool IsOfUse(const ChatChoice& reply);
-// Puts the replies that are of use first, those that the length limit cut off behind the others, and drops
-// the rest from `more`. If none is of use, the first one that ended stands alone, for what is done about a
-// single reply of its kind. Returns what was dropped and why ("1 empty, 1 declined"); empty if nothing was.
+// Puts usable replies first, those that the length limit cut off after the others, and drops the rest from
+// `more`. If none is usable, only the first one that ended is kept, for handling as a single reply. Returns
+// what was dropped and why ("1 empty, 1 declined"), or an empty string.
 std::string KeepRepliesOfUse(ChatTurn& turn);
 
 }  // namespace hone

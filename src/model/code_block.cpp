@@ -12,12 +12,12 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-// Longer texts are not parsed. No candidate is that long.
+// Longer texts are not parsed. No real candidate is that long.
 constexpr size_t kMostBytes = 1u << 20;
-// The largest number of fences that is parsed. A hostile reply can hold millions.
+// The limit of parsed fences, because a hostile reply can contain millions.
 constexpr int kMostParses = 64;
 constexpr size_t kMostBlocks = 256;
-// How many fences inside docstrings a block may have.
+// The limit of fences inside docstrings in one block.
 constexpr int kMostClosings = 16;
 constexpr int kMostStarts = 8;
 
@@ -69,10 +69,10 @@ class Judge {
 };
 
 struct Fence {
-  char mark = 0;  // 0: this line is none
+  char mark = 0;  // 0: this line is no fence
   size_t length = 0;
   size_t indent = 0;
-  bool bare = false;  // nothing after it, so it can close
+  bool bare = false;  // nothing follows it, so it can close a block
 };
 
 Fence FenceOf(std::string_view line) {
@@ -82,7 +82,7 @@ Fence FenceOf(std::string_view line) {
   fence.length = std::min(text.find_first_not_of(text[0]), text.size());
   if (fence.length < 3) return fence;
   const std::string_view rest = text.substr(fence.length);
-  // `code` between backticks on one line is no fence.
+  // `code` between backticks on one line is not a fence.
   if (text[0] == '`' && Contains(rest, "`")) return fence;
   fence.mark = text[0];
   fence.indent = line.find_first_not_of(" \t");
@@ -106,7 +106,7 @@ std::vector<Block> FencedBlocks(const std::vector<std::string_view>& lines, Judg
   for (size_t i = 0; i < lines.size() && blocks.size() < kMostBlocks; ++i) {
     const Fence open = FenceOf(lines[i]);
     if (open.mark == 0) continue;
-    // A fence inside a docstring looks like the end: go on to the first end at which the text parses.
+    // A fence inside a docstring resembles the end. Continues to the first end at which the text parses.
     size_t first_end = lines.size();
     Block first;
     Block found;
@@ -145,7 +145,7 @@ bool OpensPython(std::string_view line) {
          StartsWith(line, "\"\"\"") || StartsWith(line, "'''");
 }
 
-// A reply without fences: all of it, or all from a line that opens a Python file.
+// A reply without fences: all of it, or all from the first line that opens a Python file.
 Block UnfencedBlock(const std::vector<std::string_view>& lines, Judge* judge) {
   Block broken;
   int starts = 0;
@@ -195,7 +195,7 @@ std::optional<std::string> ExtractFrom(std::string_view text) {
   if (std::none_of(blocks.begin(), blocks.end(),
                    [](const Block& block) { return block.quality != Quality::kUnusable; })) {
     Block bare = UnfencedBlock(lines, &judge);
-    // Where there are fences, what lies outside them is prose unless it parses.
+    // If there are fences, text outside them is prose unless it parses.
     if (!fenced || bare.quality >= Quality::kPartial) blocks.push_back(std::move(bare));
   }
   return Best(blocks);

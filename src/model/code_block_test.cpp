@@ -21,7 +21,7 @@ std::string Fenced(const std::string& text, const std::string& fence = "```",
 struct Case {
   const char* name;
   std::string reply;
-  std::string expected;  // empty: nothing usable
+  std::string expected;  // empty: no usable block
 };
 
 class FindsTheCandidate : public testing::TestWithParam<Case> {};
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CodeBlock, HostileRepliesEndSoon) {
-  const size_t kSize = 2u << 20;  // with its square nothing would end soon
+  const size_t kSize = 2u << 20;  // quadratic time would be far too long
   std::string fences = "ModelNew\n";
   while (fences.size() < kSize) fences += "```\n~~~ModelNew\n";
   std::string unclosed = "```python\n# ModelNew\n" + std::string(kSize, 'a');
@@ -102,7 +102,7 @@ TEST(CodeBlock, HostileRepliesEndSoon) {
   while (strings.size() < kSize) strings += "```\n(((((((((('ModelNew\n";
   for (const std::string& reply : {fences, unclosed, strings, std::string(kSize, '`') + "ModelNew",
                                    std::string(kSize, '\0') + "ModelNew"}) {
-    const std::clock_t start = std::clock();  // processor time: other load does not matter
+    const std::clock_t start = std::clock();  // processor time, which other load does not change
     ExtractCandidate(reply);
     EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
   }

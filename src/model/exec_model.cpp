@@ -16,7 +16,7 @@ namespace hone {
 
 namespace {
 
-// Puts the whole prompt into a memory file, so that a program that reads late or never blocks nothing.
+// Puts the whole prompt into a memory file, so that a program that reads late or never does not block.
 Result<UniqueFd> InMemory(const std::string& text) {
   UniqueFd file(memfd_create("hone-prompt", MFD_CLOEXEC));
   if (!file.valid()) return ErrnoError("cannot make a file in memory");
@@ -71,7 +71,7 @@ class ExecModel : public Model {
     SetVariable(spec.env, "HONE_CALL_TYPE", request.call_type);
     SetVariable(spec.env, "HONE_CALL_KEY", request.key);
     spec.descriptors = {{input->get(), STDIN_FILENO}};
-    // A child's output is kept as two halves; up to the limit nothing may be missing between them.
+    // A child's output is kept as two halves. Up to the limit, nothing may be lost between them.
     spec.output_cap = 2 * options_.max_reply_bytes + 2;
     const double seconds = std::min(options_.max_seconds, request.deadline.seconds_left());
     Result<ExitReport> end = RunProgram(spec, Deadline::After(seconds));

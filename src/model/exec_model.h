@@ -16,13 +16,13 @@ struct ExecOptions {
   size_t max_reply_bytes = 4u << 20;
 };
 
-// Splits and checks the command. The program is started for every call.
+// Parses and checks the command. The program is started for every call.
 Result<std::unique_ptr<Model>> MakeExecModel(const ExecOptions& options);
 
-// Splits words as a POSIX shell does: blanks, '...', "..." with \" and \\, and \x. Nothing is expanded.
+// Splits words as a POSIX shell does: blanks, '...', "..." with \" and \\, and \x. Expands nothing.
 // `proposer` is the word before the colon, for messages.
 Result<std::vector<std::string>> SplitCommand(std::string_view command, std::string_view proposer = "exec");
-// The same, and the Error if the first word is no program that can be run.
+// The same, but returns an Error if the first word is not an executable program.
 Result<std::vector<std::string>> SplitProgram(std::string_view command, std::string_view proposer = "exec");
 
 }  // namespace hone

@@ -11,7 +11,7 @@ namespace hone {
 
 namespace {
 
-// The user asked for it.
+// The user requested the effort.
 bool RefusesEffort(int status, const std::string& words, const ChatRequest& asked,
                    const ChatDialect& dialect) {
   if (asked.effort.empty() || (status != 400 && status != 422)) return false;
@@ -45,8 +45,8 @@ Attempt AttemptReader::Failed(Attempt attempt, ModelFailure failure, std::string
 
 Attempt AttemptReader::FromTrouble(Attempt attempt, const HttpAnswer& answer,
                                    const Deadline& deadline) const {
-  // Nobody can tell from here whether a prompt without an answer was read. It is counted, as an estimate: a
-  // budget that leaves out what a provider bills is none.
+  // Without a response it is unknown whether the server read the prompt. It counts as an estimate, because a
+  // budget must cover all that a provider bills.
   attempt.prompt_taken = answer.request_sent && answer.trouble != HttpTrouble::kProtocol &&
                          (answer.status == 0 || answer.status / 100 == 2);
   switch (answer.trouble) {
@@ -174,7 +174,7 @@ std::string AttemptReader::Sentence(ModelFailure failure, const std::string& wha
   }
 }
 
-// A server's words, short, printable and without the key.
+// A server's message, shortened, printable and without the key.
 std::string AttemptReader::Quote(const std::string& words) const {
   constexpr size_t kMax = 400;
   std::string text = SafeForTerminal(Clean(words));

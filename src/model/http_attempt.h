@@ -1,5 +1,5 @@
-// What one exchange with a server came to, as a decision: the replies of use, or whether to try again, when,
-// and what to tell the user. Nothing here sends anything.
+// Turns one exchange with a server into a decision: the usable replies, or whether and when to try again, and
+// what to tell the user. It sends nothing.
 #pragma once
 
 #include <optional>
@@ -21,40 +21,40 @@ struct Attempt {
   std::string what;     // for notes: "HTTP 429"
   std::string message;  // a sentence
   bool retry = false;
-  bool bad_reply = false;     // an answer came and was not usable
-  bool prompt_taken = false;  // the server had all of the prompt when the connection broke
+  bool bad_reply = false;     // a response arrived but was not usable
+  bool prompt_taken = false;  // the server had received the whole prompt when the connection broke
   bool ask_otherwise = false;
-  bool final = false;     // what was refused is not left out in silence
-  bool refused = false;   // asked too often, or the server is too busy
-  bool declined = false;  // the model will not
+  bool final = false;     // the refused field must not be dropped silently
+  bool refused = false;   // rate limit exceeded, or the server is too busy
+  bool declined = false;  // the model refused
   bool looped = false;
   std::optional<double> retry_after;
-  std::string words;      // of the server, where it refused
-  int came = 0;           // replies, of use or not
-  std::string dropped;    // which of several were not, and why
-  int64_t estimate = -1;  // of all that was generated, where the server does not tell; -1: not needed
+  std::string words;      // the server's message if it refused
+  int came = 0;           // number of replies, usable or not
+  std::string dropped;    // which of several replies were not usable, and why
+  int64_t estimate = -1;  // estimate of all generated tokens, if the server reports none; -1: not needed
 
   bool something_came() const;
 };
 
-// All replies of an answer, of use or not: the prompt is billed once, and each reply as it came.
+// All replies of a response, usable or not: the prompt is billed once, and each reply as received.
 int64_t EstimateReplies(const ChatTurn& turn);
 
-// Fills an attempt. `url`, `key` and `model` belong to the caller.
+// Fills an attempt. The caller owns `url`, `key` and `model`.
 class AttemptReader {
  public:
   AttemptReader(const Url& url, const ApiKey& key, const std::string& model)
       : url_(url), key_(key), model_(model) {}
 
-  // The connection failed, or was ended from here.
+  // The connection failed or was closed by Hone.
   Attempt FromTrouble(Attempt attempt, const HttpAnswer& answer, const Deadline& deadline) const;
-  // Any status but 2xx. Whether to ask in another way is the caller's to say.
+  // Handles any status but 2xx. The caller decides whether to ask in another way.
   Attempt FromStatus(Attempt attempt, const HttpAnswer& answer, const ChatRequest& asked,
                      const ChatDialect& dialect) const;
-  // A good status; what came is in attempt.turn.
+  // Handles a good status; the received data is in attempt.turn.
   Attempt FromListener(Attempt attempt, const ChatListener& listener) const;
   static Attempt Failed(Attempt attempt, ModelFailure failure, std::string what, std::string message);
-  // Without the key.
+  // Returns the text without the key.
   std::string Clean(std::string text) const;
 
  private:

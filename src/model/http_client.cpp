@@ -27,7 +27,7 @@ std::string Base64(const std::string& text) {
   return out;
 }
 
-// A value with a line end in it would be two headers.
+// A value with a line end would become two headers.
 bool IsHeaderText(std::string_view text) {
   return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
 }
@@ -47,7 +47,7 @@ class Exchange {
   }
 
  private:
-  // Remembers the first trouble; false, so that a step can end with it.
+  // Records the first problem. Returns false, so that a step can end with it.
   bool Fail(HttpTrouble trouble, std::string message) {
     answer_.trouble = trouble;
     answer_.message = std::move(message);
@@ -105,7 +105,7 @@ class Exchange {
     return "Proxy-Authorization: Basic " + Base64(proxy_->userinfo) + "\r\n";
   }
 
-  // Asks the proxy for a tunnel to the server.
+  // Requests a tunnel to the server from the proxy.
   bool Tunnel() {
     const std::string target = fmt::format(
         "{}:{}", Contains(post_.url.host, ":") ? "[" + post_.url.host + "]" : post_.url.host, post_.url.port);
@@ -118,7 +118,7 @@ class Exchange {
     AnswerParser parser([](const AnswerParser&, std::string_view) { return true; }, true);
     AnswerParser::State state = AnswerParser::State::kMore;
     while (state == AnswerParser::State::kMore) {
-      // One byte at a time: what follows the proxy's answer belongs to TLS.
+      // Reads single bytes, because all data after the proxy's response belongs to TLS.
       char byte = 0;
       const StreamResult read = stream_.Read(&byte, 1, Sooner(connect_));
       if (!read.ok()) return FailIo(read, doing, late);
@@ -168,7 +168,8 @@ class Exchange {
     request += "\r\n" + post_.body;
     const StreamResult sent = stream_.WriteAll(request, Idle());
     answer_.request_sent = sent.ok();
-    // A server may refuse a request before it has read it all; its answer is then worth more than the reset.
+    // A server may reject a request before it has read all of it. Its response is then more useful than the
+    // reset.
     if (!sent.ok() && stream_.open() && ReadAnswer() && answer_.status != 0) return;
     if (sent.ok())
       ReadAnswer();
@@ -232,7 +233,7 @@ class Exchange {
 }  // namespace
 
 HttpAnswer Post(const HttpPost& post, const HttpLimits& limits, const HttpSink& sink) {
-  // No thread for the name, no memory.
+  // The resolver thread may fail to start, and memory may be exhausted.
   try {
     return Exchange(post, limits, sink).Run();
   } catch (const std::exception& trouble) {

@@ -28,13 +28,15 @@ constexpr const char* kGoOn =
 constexpr const char* kBeBrief =
     "\n\nAn earlier reply to this was cut off because it was too long. Answer as briefly as you can: no "
     "explanations, only what is asked for, complete.";
-// A server that was never reached is more often mistyped than busy.
+// The address of a server that was never reached is more often misspelt than the server is busy.
 constexpr int kAttemptsForAStranger = 3;
 constexpr const char* kDoNotRepeat =
     "\n\nAn earlier reply to this began to repeat the same lines without end. Write every line once.";
-// A wait for the server's limits that is worth a line.
+// The shortest wait for rate limits that is reported.
 constexpr double kNotableWait_s = 2;
-// More than there are fields to give up; no server may keep us asking.
+// Tokens that a server adds to a prompt: its template, and its own text if tools are offered.
+constexpr int64_t kTokensAround = 1000;
+// More than there are optional fields, so that no server causes endless requests.
 constexpr int kMaxOtherWays = 8;
 
 class HttpModel : public Model {
@@ -47,6 +49,7 @@ class HttpModel : public Model {
   }
 
   std::string name() const override { return options_.model; }
+  bool asks_before_it_spends() const override { return true; }
   ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override;
   ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override;
 
@@ -70,7 +73,33 @@ class HttpModel : public Model {
   mutable std::mutex mutex_;
   ChatDialect dialect_;
   std::atomic<bool> ever_answered_{false};
+  std::atomic<bool> leaves_out_effort_{false};
   RateLimiter limiter_;
+};
+
+// The period between may_spend and the result of the request.
+class Spending {
+ public:
+  Spending(const ModelProgress& progress, const MostUse& most) : progress_(progress), most_(most) {}
+  Spending(const Spending&) = delete;
+  Spending& operator=(const Spending&) = delete;
+  ~Spending() { Settle({}); }
+
+  // Waits. Returns a failure if the request may not be sent.
+  ModelFailure Begin() {
+    const ModelFailure failure = progress_.may_spend ? progress_.may_spend(most_) : ModelFailure::kNone;
+    begun_ = failure == ModelFailure::kNone;
+    return failure;
+  }
+  void Settle(const Usage& used) {
+    if (begun_ && progress_.spent) progress_.spent(most_, used);
+    begun_ = false;
+  }
+
+ private:
+  const ModelProgress& progress_;
+  const MostUse most_;
+  bool begun_ = false;
 };
 
 // One call of Ask: the messages so far, and the reply as it grows over attempts and continuations.
@@ -102,7 +131,7 @@ class Conversation {
     reply_.seconds = watch.seconds();
     return std::move(reply_);
   }
-  // Replies that the server sent, whatever use they were.
+  // Number of replies that the server sent, usable or not.
   int came() const { return came_; }
 
  private:
@@ -110,12 +139,12 @@ class Conversation {
     chat_.model = model_.options_.model;
     chat_.system = request_.system;
     chat_.messages = {{"user", request_.prompt}};
-    chat_.effort = model_.options_.reasoning_effort;
+    if (!model_.leaves_out_effort_) chat_.effort = model_.options_.reasoning_effort;
     chat_.schema = request_.schema;
     chat_.schema_name = request_.call_type;
     if (!Exchange()) return;
-    chat_.replies = 1;  // only the first reply is gone on with
-    // Half an object cannot be gone on with: a schema begins anew.
+    chat_.replies = 1;  // only the first reply can be continued
+    // An incomplete object cannot be continued, so a reply with a schema starts again.
     const int most = request_.schema.empty() ? model_.options_.max_continuations : 0;
     for (int i = 0; i < most && reply_.finish_reason == "length"; ++i) {
       if (Trim(reply_.text).empty()) break;
@@ -138,19 +167,27 @@ class Conversation {
            "--max-output-tokens");
   }
 
-  // One question with all its attempts; false leaves the failure in the reply.
+  // One request with all its attempts. Returns false and sets the reply's failure if none succeeds.
   bool Exchange() {
     int attempts = 0;
     int bad_replies = 0;
     int other_ways = 0;
     ChatDialect dialect = model_.dialect();
     while (true) {
+      const Json body = Body(dialect);
+      Spending spending(progress_, MostOf(body));
+      if (!MaySpend(spending)) return false;
       RateLimiter::Ticket ticket;
       if (!WaitForTurn(&ticket)) return false;
       ++reply_.attempts;
-      Attempt attempt = Try(dialect, std::move(ticket));
-      if (attempt.failure == ModelFailure::kNone) {
-        Account(attempt);
+      Attempt attempt = Try(body, dialect, std::move(ticket));
+      const bool answered = attempt.failure == ModelFailure::kNone;
+      // Text streamed before a failure was generated and is billed, and so is a prompt whose reply was lost.
+      if (answered || attempt.prompt_taken || attempt.declined || attempt.something_came())
+        spending.Settle(Account(attempt));
+      else
+        spending.Settle({});
+      if (answered) {
         reply_.text = std::move(attempt.turn.text);
         reply_.thinking += attempt.turn.thinking;
         reply_.finish_reason = attempt.turn.finish_reason;
@@ -159,9 +196,6 @@ class Conversation {
         if (!attempt.turn.model.empty()) reply_.model = reader_.Clean(attempt.turn.model);
         return true;
       }
-      // What was streamed before a failure has been generated and is billed, and so is a prompt whose reply
-      // was lost on the way.
-      if (attempt.prompt_taken || attempt.declined || attempt.something_came()) Account(attempt);
       if (attempt.ask_otherwise && ++other_ways <= kMaxOtherWays) {
         Note(attempt.what + ", asked in another way");
         continue;
@@ -189,13 +223,41 @@ class Conversation {
       if (wait >= request_.deadline.seconds_left())
         return Fail(ModelFailure::kOutOfTime, "the time for this call is over; last: " + attempt.message);
       Note(fmt::format("{}, waiting {:.3g} s", attempt.what, wait));
-      // What the server said to one thread holds for all of them.
+      // A server's response to one thread applies to all.
       if (attempt.refused) model_.limiter_.Refused(wait);
       if (!SleepUnlessInterrupted(wait)) return Fail(ModelFailure::kInterrupted, "interrupted");
     }
   }
 
-  // Until the server's limits let one more request go; false leaves the failure in the reply.
+  Json Body(const ChatDialect& dialect) const {
+    Json body = model_.api_->Body(chat_, dialect, model_.options_.temperature);
+    if (model_.options_.extra.is_object()) body.update(model_.options_.extra);
+    return body;
+  }
+
+  // A token has at least one byte of text. A server may generate as much as the request allows, for each
+  // reply; without a limit the maximum is unknown.
+  MostUse MostOf(const Json& body) const {
+    int64_t completion = 0;
+    for (const char* field : {"max_tokens", "max_completion_tokens"})
+      completion = std::max(completion, GetInt(body, field));
+    if (completion <= 0) return {};
+    completion *= std::max<int64_t>(GetInt(body, "n", 1), 1);
+    const int64_t prompt = static_cast<int64_t>(DumpJson(body).size()) + kTokensAround;
+    return {prompt + completion,
+            model_.options_.prices.MostUsd(model_.options_.model, prompt, completion).value_or(-1)};
+  }
+
+  bool MaySpend(Spending& spending) {
+    const ModelFailure failure = spending.Begin();
+    if (failure == ModelFailure::kNone) return true;
+    return Fail(failure, failure == ModelFailure::kOutOfTime     ? "the time for this call is over"
+                         : failure == ModelFailure::kOutOfBudget ? "the budget is spent"
+                                                                 : "interrupted");
+  }
+
+  // Waits until the server's limits allow one more request. Returns false and sets the reply's failure
+  // otherwise.
   bool WaitForTurn(RateLimiter::Ticket* ticket) {
     const int64_t tokens = EstimateTokens(chat_.system) + EstimateTokens(chat_.messages.back().text);
     bool told = false;
@@ -212,13 +274,13 @@ class Conversation {
       if (turn.wait_s >= kNotableWait_s && !told)
         Note(fmt::format("waiting {:.3g} s for the server's rate limit", turn.wait_s));
       told = told || turn.wait_s >= kNotableWait_s;
-      // In slices: what another thread hears may change it.
+      // Waits in short intervals, because another thread's response may change the time.
       if (!SleepUnlessInterrupted(std::min(turn.wait_s, 0.25)))
         return Fail(ModelFailure::kInterrupted, "interrupted");
     }
   }
 
-  Attempt Try(ChatDialect& dialect, RateLimiter::Ticket ticket) {
+  Attempt Try(const Json& body, ChatDialect& dialect, RateLimiter::Ticket ticket) {
     Attempt attempt;
     if (Interrupted())
       return AttemptReader::Failed(std::move(attempt), ModelFailure::kInterrupted, "interrupted",
@@ -226,8 +288,6 @@ class Conversation {
     if (request_.deadline.passed())
       return AttemptReader::Failed(std::move(attempt), ModelFailure::kOutOfTime, "late",
                                    "the time for this call is over");
-    Json body = model_.api_->Body(chat_, dialect, model_.options_.temperature);
-    if (model_.options_.extra.is_object()) body.update(model_.options_.extra);
     HttpPost post{model_.url_, model_.api_->Headers(model_.key_.value), DumpJson(body)};
     post.headers.emplace_back("Content-Type", "application/json");
     post.headers.emplace_back("Accept", "text/event-stream, application/json");
@@ -252,6 +312,14 @@ class Conversation {
       return reader_.FromTrouble(std::move(attempt), answer, request_.deadline);
     if (answer.status / 100 != 2) {
       attempt = reader_.FromStatus(std::move(attempt), answer, chat_, dialect);
+      if (attempt.final && model_.options_.effort_may_be_left_out) {
+        attempt.what = fmt::format("{} takes no --reasoning-effort {}, which is left out from now on",
+                                   model_.options_.model, chat_.effort);
+        chat_.effort.clear();
+        model_.leaves_out_effort_ = true;
+        attempt.ask_otherwise = true;
+        return attempt;
+      }
       attempt.ask_otherwise = !attempt.final && model_.Adapt(answer.status, attempt.words, chat_, dialect);
       return attempt;
     }
@@ -263,8 +331,8 @@ class Conversation {
     return attempt;
   }
 
-  // A reply that has said its last word is whole, however the connection ended. Of several, those that have
-  // are taken; but after Ctrl-C all or none, because a run that goes on later has to end the same.
+  // A reply that has reached its end is complete, however the connection ended. Of several replies, complete
+  // ones are used. After Ctrl-C all or none are, because a resumed run must end in the same way.
   static bool IsWhole(const ChatTurn& turn, HttpTrouble trouble) {
     const std::vector<const ChatChoice*> replies = turn.choices();
     const auto ended =
@@ -272,7 +340,7 @@ class Conversation {
     return trouble == HttpTrouble::kInterrupted ? ended >= turn.wanted : ended > 0;
   }
 
-  void Account(const Attempt& attempt) {
+  Usage Account(const Attempt& attempt) {
     const ChatTurn& turn = attempt.turn;
     Usage usage;
     usage.prompt_tokens = turn.prompt_tokens;
@@ -293,6 +361,7 @@ class Conversation {
     model_.options_.prices.Charge(model_.options_.model, usage);
     reply_.usage = reply_.usage + usage;
     heard_ = {};
+    return usage;
   }
 
   void Heard(std::string_view piece) {
@@ -321,16 +390,16 @@ class Conversation {
   TokenCounter heard_;
   ModelReply reply_;
   int came_ = 0;
-  bool explained_ = false;  // what this is, to a model that declined
-  bool warned_ = false;     // one that repeated itself
+  bool explained_ = false;  // the task was explained to a model that declined
+  bool warned_ = false;     // a model that repeated itself was warned
 };
 
 ModelReply HttpModel::Ask(const ModelRequest& request, const ModelProgress& progress) {
   return Conversation(*this, request, progress, 1).Run();
 }
 
-// In one request where the server can. A server may refuse that, or give fewer without a word: what is
-// missing is asked for one by one, and one that gave a single reply is not asked for several again.
+// Uses one request if the server supports that. A server may refuse, or silently return fewer: missing
+// replies are requested one by one, and a server that returned a single reply is not asked for several again.
 ModelReply HttpModel::AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) {
   if (n <= 1) return Ask(request, progress);
   if (!dialect().several) return Model::AskForSeveral(request, n, progress);
@@ -377,6 +446,13 @@ Result<ApiStyle> ApiStyleFromName(const std::string& name) {
                fmt::format("'{}' is no API style; there are auto, openai and anthropic", name)};
 }
 
+Result<std::string> ServerOf(const HttpModelOptions& options) {
+  HONE_ASSIGN_OR_RETURN(
+      const Url url,
+      ParseUrl(options.api_base.empty() ? DefaultBase(options.model, options.style) : options.api_base));
+  return url.Authority();
+}
+
 Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options) {
   if (options.model.empty())
     return Error{ErrorKind::kUsage,
@@ -385,7 +461,7 @@ Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options) {
   if (options.extra.is_object() && options.extra.contains("n"))
     return Error{ErrorKind::kUsage, "ask for several replies with --replies, not with n in --request-extra"};
   HONE_ASSIGN_OR_RETURN(const Url base, ParseUrl(options.api_base));
-  // A gateway may serve a claude under either API; where its address does not tell, the name does.
+  // A gateway may serve Claude models with either API. If its address does not tell, the name does.
   bool anthropic = options.style == ApiStyle::kAnthropic;
   if (options.style == ApiStyle::kAuto)
     anthropic = base.host == "api.anthropic.com" || EndsWith(base.path, "/messages") ||
@@ -403,7 +479,7 @@ std::string JoinContinuation(const std::string& before, const std::string& after
   std::string rest = after;
   const size_t start = rest.find_first_not_of(" \t\r\n");
   if (fence_open && start != std::string::npos && rest.compare(start, 3, "```") == 0) {
-    // "```python" opens; a bare "```" closes what is open and stays.
+    // "```python" opens a block; a bare "```" closes an open one and stays.
     const size_t end = rest.find('\n', start);
     const bool opens = end != std::string::npos && !Trim(rest.substr(start + 3, end - start - 3)).empty();
     if (opens) rest.erase(0, end + 1);

@@ -1,5 +1,5 @@
-// A language model over HTTP: any OpenAI-compatible server, or Anthropic's. This is where attempts, waits,
-// cut-off replies and the counting of tokens and money are decided.
+// A language model over HTTP: any OpenAI-compatible server, or Anthropic's. It decides about attempts, waits
+// and cut-off replies, and counts tokens and money.
 #pragma once
 
 #include <memory>
@@ -21,15 +21,17 @@ Result<ApiStyle> ApiStyleFromName(const std::string& name);
 
 struct HttpModelOptions {
   std::string model;
-  std::string api_base;  // empty: by the model's name, then $OPENAI_BASE_URL, then OpenAI
+  std::string api_base;  // empty: chosen by the model's name, then $OPENAI_BASE_URL, then OpenAI
   ApiStyle style = ApiStyle::kAuto;
-  std::string key_variable;  // empty: by the server, see api_key.h
+  std::string key_variable;  // empty: chosen by the server, see api_key.h
   fs::path key_file;
 
-  int64_t max_output_tokens = 0;  // 0: the server's own
+  int64_t max_output_tokens = 0;  // 0: the server's default
   std::optional<double> temperature;
   std::string reasoning_effort;  // "low", "medium" or "high"; empty: not sent
-  Json extra;                    // an object merged into every request: {"reasoning_effort": "high"}
+  // The effort was set for another model first. If this model refuses it, it is left out with a note.
+  bool effort_may_be_left_out = false;
+  Json extra;  // an object that is merged into every request: {"reasoning_effort": "high"}
 
   HttpLimits limits;
   RetryPolicy retry;
@@ -38,11 +40,13 @@ struct HttpModelOptions {
   PriceTable prices = PriceTable::BuiltIn();
 };
 
-// Checks options and key; opens no connection.
+// The host and port for the options.
+Result<std::string> ServerOf(const HttpModelOptions& options);
+// Checks options and key. Opens no connection.
 Result<std::unique_ptr<Model>> MakeHttpModel(HttpModelOptions options);
 
-// Puts a continuation behind what was cut off: what the model repeats is dropped, and so is a code fence it
-// opens again inside an open one.
+// Appends a continuation to a cut-off text. Drops text that the model repeats, and a code fence that it opens
+// again inside an open one.
 std::string JoinContinuation(const std::string& before, const std::string& after);
 
 }  // namespace hone

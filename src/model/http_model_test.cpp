@@ -1,5 +1,5 @@
-// Real sockets against tests/fakes/fake_llm_server.py, which misbehaves as real servers do. Every scenario
-// has a tag of its own, so that the server can be asked how many calls it saw.
+// Tests with real sockets and tests/fakes/fake_llm_server.py, which misbehaves as real servers do. Every
+// scenario has its own tag, so that the server can report the number of its calls.
 #include "model/http_model.h"
 
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
 #include <thread>
 
 #include "base/ids.h"
@@ -53,7 +54,7 @@ class FakeServer {
     return scheme + "://" + host + ":" + std::to_string(port_);
   }
 
-  // The requests this server saw with this tag.
+  // The requests to this server with this tag.
   std::vector<Json> Requests(const std::string& tag) const {
     std::vector<Json> found;
     Result<std::string> text = ReadFile(log_file());
@@ -87,7 +88,7 @@ class HttpModelTest : public testing::TestWithParam<const char*> {
     setenv("ANTHROPIC_API_KEY", kServerKey, 1);
   }
 
-  // Patient, so that a busy machine is no reason to give up; where a wait is the test, it is shorter.
+  // Long time limits, so that a busy machine is no reason to give up. If a wait is the test, it is shorter.
   HttpModelOptions Options(const std::string& scenario) {
     HttpModelOptions options;
     options.model = (anthropic() ? "claude-fake/" : "fake/") + scenario + "@" + tag_;
@@ -231,7 +232,7 @@ TEST_P(HttpModelTest, WaitsAsLongAsRetryAfterSays) {
   const std::vector<Json> requests = Requests();
   ASSERT_EQ(requests.size(), 2u);
   const double waited = GetNumber(requests[1], "time") - GetNumber(requests[0], "time");
-  // A date has whole seconds: two ahead is between one and two.
+  // A date has whole seconds, so two seconds ahead means between one and two.
   EXPECT_GE(waited, 0.95);
   EXPECT_LT(waited, 5);
   EXPECT_THAT(reply.notes, testing::Contains(HasSubstr("HTTP 429, waiting")));
@@ -307,6 +308,86 @@ TEST_P(HttpModelTest, RemembersWhatAServerDoesNotTake) {
   EXPECT_EQ(GetInt(GetMember(Requests().back(), "body"), "max_tokens"), 4096);
 }
 
+// What a call asks to spend, and what it reports as spent.
+struct Purse {
+  std::vector<MostUse> asked;
+  int64_t reserved = 0;
+  Usage spent;
+  int allows = 100;
+
+  ModelProgress AsProgress() {
+    ModelProgress progress;
+    progress.may_spend = [this](const MostUse& most) {
+      if (static_cast<int>(asked.size()) == allows) return ModelFailure::kOutOfBudget;
+      asked.push_back(most);
+      reserved += most.tokens;
+      return ModelFailure::kNone;
+    };
+    progress.spent = [this](const MostUse& most, const Usage& used) {
+      reserved -= most.tokens;
+      spent = spent + used;
+      EXPECT_TRUE(most.tokens < 0 || used.total() <= most.tokens) << used.total();
+      EXPECT_TRUE(most.usd < 0 || used.cost_usd <= most.usd) << used.cost_usd;
+    };
+    return progress;
+  }
+};
+
+TEST_P(HttpModelTest, AsksBeforeEachRequestHowMuchItMaySpend) {
+  const Result<TempFolder> folder = TempFolder::Make("hone-prices");
+  const fs::path prices = folder->path() / "prices.json";
+  ASSERT_TRUE(WriteFileAtomic(prices, R"({"fake": {"input": 1, "output": 100, "cache_write": 2},)"
+                                      R"( "claude-fake": {"input": 1, "output": 100, "cache_write": 2}})")
+                  .ok());
+  // Refused once, or cut off twice: each request asks separately.
+  for (const auto& [scenario, requests] : std::map<std::string, size_t>{{"500:1", 2}, {"length", 3}}) {
+    SCOPED_TRACE(scenario);
+    HttpModelOptions options = Options(scenario);
+    options.max_output_tokens = 5000;
+    ASSERT_TRUE(options.prices.Override(prices).ok());
+    const Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
+    ASSERT_TRUE((*model)->asks_before_it_spends());
+    const ModelRequest request{"seed", "You write kernels.", "Please write one.", "k", Deadline::After(30)};
+    Purse purse;
+    const ModelReply reply = (*model)->Ask(request, purse.AsProgress());
+    ASSERT_TRUE(reply.ok()) << reply.message;
+    ASSERT_EQ(purse.asked.size(), requests);
+    for (const MostUse& most : purse.asked) {
+      EXPECT_GT(most.tokens, 5000 + 1000);
+      EXPECT_LT(most.tokens, 5000 + 3000);
+      // The prompt at its highest price, the reply at its own price.
+      EXPECT_DOUBLE_EQ(most.usd, (static_cast<double>(most.tokens - 5000) * 2 + 5000 * 100) / 1e6);
+    }
+    EXPECT_EQ(purse.reserved, 0) << "nothing stays reserved";
+    EXPECT_EQ(purse.spent.total(), reply.usage.total());
+    EXPECT_DOUBLE_EQ(purse.spent.cost_usd, reply.usage.cost_usd);
+    EXPECT_GT(reply.usage.cost_usd, 0);
+
+    Purse empty;
+    empty.allows = 1;
+    const ModelReply refused = (*MakeHttpModel(Options(scenario)))->Ask(request, empty.AsProgress());
+    if (scenario == "length") {
+      EXPECT_EQ(refused.failure, ModelFailure::kOutOfBudget);
+      EXPECT_GT(refused.usage.total(), 0) << "the first part is paid";
+      EXPECT_EQ(empty.spent.total(), refused.usage.total());
+    }
+  }
+}
+
+TEST_P(HttpModelTest, KnowsTheMostOnlyWhereTheReplyHasALimitAndAPrice) {
+  const ModelRequest request{"seed", "You write kernels.", "Please write one.", "k", Deadline::After(30)};
+  Purse purse;
+  ASSERT_TRUE((*MakeHttpModel(Options("fine")))->Ask(request, purse.AsProgress()).ok());
+  // Anthropic's API requires a limit in every request.
+  EXPECT_EQ(purse.asked.at(0).tokens > 0, anthropic());
+  EXPECT_LT(purse.asked.at(0).usd, 0) << "nobody knows the price of this model";
+  HttpModelOptions options = Options("fine");
+  options.extra = {{"max_tokens", 700}};
+  ASSERT_TRUE((*MakeHttpModel(options))->Ask(request, purse.AsProgress()).ok());
+  EXPECT_GT(purse.asked.at(1).tokens, 1700);
+  EXPECT_LT(purse.asked.at(1).tokens, 3000) << "as the user set it";
+}
+
 TEST_P(HttpModelTest, LeavesOutStreamOptionsWhereTheyAreRefused) {
   const ModelReply reply = Ask("refuse-stream-options");
   EXPECT_EQ(reply.text, "Hello from fake");
@@ -345,7 +426,7 @@ TEST_P(HttpModelTest, AsksForDataByTheWaysAServerKnowsAndRemembersThem) {
   constexpr const char* kSchema = R"({"type":"object","properties":{},"additionalProperties":false})";
   struct Row {
     const char* scenario;
-    const char* openai;     // the way that worked, and how many requests the first call took
+    const char* openai;     // the way that worked, and the number of requests of the first call
     const char* anthropic;  // "schema", "tool" or "prose"
     int openai_calls;
     int anthropic_calls;
@@ -433,6 +514,29 @@ TEST_P(HttpModelTest, SendsTheEffortOfReasoningAndSaysWhenAModelTakesNone) {
   EXPECT_EQ(Requests().size(), 1u) << "it is not left out in silence";
 }
 
+TEST_P(HttpModelTest, LeavesOutAnEffortThatWasMeantForAnotherModelOnceAndSaysSo) {
+  HttpModelOptions options = Options("refuse-effort");
+  options.reasoning_effort = "high";
+  options.effort_may_be_left_out = true;
+  const std::unique_ptr<Model> model = std::move(*MakeHttpModel(options));
+  const auto ask = [&] {
+    ModelRequest request;
+    request.call_type = "seed_repair";
+    request.prompt = "mend it";
+    return model->Ask(request, {});
+  };
+  const ModelReply first = ask();
+  ASSERT_TRUE(first.ok()) << first.message;
+  EXPECT_EQ(first.attempts, 2);
+  EXPECT_THAT(first.notes,
+              testing::Contains(HasSubstr("takes no --reasoning-effort high, which is left out")));
+  const ModelReply second = ask();
+  ASSERT_TRUE(second.ok()) << second.message;
+  EXPECT_EQ(second.attempts, 1) << "it is not sent again";
+  EXPECT_TRUE(second.notes.empty());
+  EXPECT_EQ(Requests().size(), 3u);
+}
+
 TEST_P(HttpModelTest, ExplainsItselfOnceToAModelThatDeclines) {
   const ModelReply once = Ask("declined");
   ASSERT_TRUE(once.ok()) << once.message;
@@ -478,8 +582,8 @@ TEST_P(HttpModelTest, RequestsSideBySideStayWithinTheServersLimits) {
   for (ModelReply& reply : replies) threads.emplace_back([&] { reply = (*model)->Ask(request, {}); });
   for (std::thread& thread : threads) thread.join();
   for (const ModelReply& reply : replies) EXPECT_EQ(reply.text, "Hello from fake") << reply.message;
-  // Before the first answer nobody knows a limit: all eight go, and three are answered. From then on what one
-  // thread hears holds for all: nobody else is refused.
+  // Before the first response no limit is known: all eight requests are sent, and three are answered. From
+  // then on all threads use what one has learned, so no more are refused.
   EXPECT_LE(Requests().size(), 13u);
   EXPECT_GE(Requests().size(), 8u);
 }
@@ -514,12 +618,12 @@ TEST_P(HttpModelTest, EndsAtTheRequestsDeadline) {
 }
 
 TEST_P(HttpModelTest, EndsSoonAfterCtrlC) {
-  // A stalled stream, a server that never answers, and a long wait between attempts.
+  // A stalled stream, a server that never responds, and a long wait between attempts.
   for (const char* scenario : {"stall:0", "silent", "500:99"}) {
     SCOPED_TRACE(scenario);
     HttpModelOptions options = Options(scenario);
     options.limits.idle_seconds = options.retry.backoff_seconds = 60;
-    // In a process of its own: once interrupted, a process stays so.
+    // In a separate process, because an interrupted process stays interrupted.
     const pid_t pid = fork();
     if (pid == 0) {
       InstallInterruptHandler();
@@ -558,7 +662,7 @@ TEST_P(HttpModelTest, HearsARefusalThatComesBeforeTheRequestIsRead) {
   Result<std::unique_ptr<Model>> model = MakeHttpModel(options);
   const ModelReply reply =
       (*model)->Ask({"seed", "", std::string(8 << 20, 'x'), "k", Deadline::After(120)}, {});
-  // The reset may overtake the answer; what must not happen is a hang or a success.
+  // The reset may overtake the response. A hang or a success would be wrong.
   EXPECT_FALSE(reply.ok());
   EXPECT_LT(reply.seconds, 60);
 }
@@ -593,7 +697,7 @@ TEST_P(HttpModelTest, PlaysARecordingByCallType) {
 
 class TlsTest : public HttpModelTest {
  protected:
-  // A certificate for localhost alone, so that 127.0.0.1 is the wrong name for it.
+  // A certificate for localhost only, so that 127.0.0.1 is the wrong name for it.
   void SetUp() override {
     HttpModelTest::SetUp();
     ChildSpec spec;

@@ -17,7 +17,7 @@ constexpr size_t kMostClasses = 3;
 
 using Words = std::initializer_list<const char*>;
 
-// How many calls of operators, or modules, carry one of the words in their name.
+// Counts calls of operators, or modules, with one of the words in their name.
 int64_t Count(const Json& names, Words words) {
   int64_t total = 0;
   if (!names.is_object()) return 0;
@@ -96,7 +96,7 @@ std::vector<std::string> KnowledgeFor(const Json& card, const std::string& task_
   if (norm && !recurrent) pieces.push_back("norm");
   if (reduction && !attention && !recurrent && !conv) pieces.push_back("reduction");
   if (pieces.size() == 1) pieces.push_back("elementwise");
-  // Of a network of everything, what takes most of the time as a rule.
+  // For mixed networks, keeps the classes that usually dominate the time.
   if (pieces.size() > 1 + kMostClasses) pieces.resize(1 + kMostClasses);
   return pieces;
 }

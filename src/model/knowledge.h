@@ -1,4 +1,4 @@
-// Selects the knowledge that a task needs by its card: a prompt about a softmax says nothing about
+// Selects the knowledge that a task needs by its card, so that a prompt about a softmax does not explain
 // recurrences. The pieces are files in prompts/knowledge.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace hone {
 
-// Whether the task is a recurrence: by its module or operator, or by one small product repeated step after
-// step.
+// Whether the task is a recurrence: by its module or operator, or by one small product that is repeated in
+// every step.
 bool IsRecurrent(const Json& card);
 // Whether it is one of PyTorch's recurrent modules or operators, whose steps are not linear in the state.
 bool HasGatedRecurrence(const Json& card);
 
-// Names of pieces: the target's own ("triton", "cuda", "cpu"), then up to three classes that the task has,
-// that which decides its time first.
+// Names of pieces: the target's own ("triton", "cuda", "cpu"), then up to three classes of the task, starting
+// with the one that dominates its time.
 std::vector<std::string> KnowledgeFor(const Json& card, const std::string& task_source,
                                       const std::string& target);
 

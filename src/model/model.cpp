@@ -30,6 +30,7 @@ constexpr FailureRow kFailures[] = {
     {ModelFailure::kBadReply, "bad_reply", false, ErrorKind::kInvalid},
     {ModelFailure::kDeclined, "declined", false, ErrorKind::kInvalid},
     {ModelFailure::kOutOfTime, "out_of_time", false, ErrorKind::kTimeout},
+    {ModelFailure::kOutOfBudget, "out_of_budget", false, ErrorKind::kInterrupted},
     {ModelFailure::kCommandFailed, "command_failed", false, ErrorKind::kUnavailable},
     {ModelFailure::kExhausted, "exhausted", false, ErrorKind::kNotFound},
     {ModelFailure::kNotOnRecord, "not_on_record", false, ErrorKind::kNotFound},
@@ -85,6 +86,8 @@ std::vector<ModelReply> Model::AskApart(const ModelRequest& request, int first_n
     ModelRequest one = request;
     one.key = ReplyKey(request.key, first_number + static_cast<int>(i));
     ModelProgress mine;
+    mine.may_spend = progress.may_spend;
+    mine.spent = progress.spent;
     if (progress.note)
       mine.note = [&](const std::string& note) {
         const std::lock_guard lock(mutex);

@@ -1,6 +1,6 @@
-// The chat completions API as OpenAI defined it and as DeepSeek, vLLM, SGLang, llama.cpp, Ollama, LiteLLM and
-// others speak it, each with its own omissions: usage may be missing, thinking has three spellings, a stream
-// may end without [DONE], and a server may answer with one document although a stream was asked for.
+// The chat completions API of OpenAI, also as implemented by DeepSeek, vLLM, SGLang, llama.cpp, Ollama,
+// LiteLLM and others, with various omissions: usage may be missing, thinking has three names, a stream may
+// end without [DONE], and a server may return one document although a stream was requested.
 #include <algorithm>
 
 #include "base/json.h"
@@ -56,7 +56,7 @@ class OpenAiChat : public ChatApi {
   }
 
  private:
-  // A tool is what servers know that take no schema, and the other way round.
+  // Some servers support tools but no schemas, others the reverse.
   static void AskForData(const ChatRequest& request, const ChatDialect& dialect, Json& body) {
     const Result<Json> schema = ParseJson(request.schema);
     if (!schema.ok() || !dialect.structured()) return;
@@ -75,11 +75,11 @@ class OpenAiChat : public ChatApi {
     turn.prompt_tokens = GetInt(usage, "prompt_tokens", turn.prompt_tokens);
     turn.completion_tokens = GetInt(usage, "completion_tokens", turn.completion_tokens);
     const Json& given = GetMember(usage, "prompt_tokens_details");
-    // DeepSeek has a name of its own.
+    // DeepSeek uses another name.
     turn.cached_tokens = GetInt(given, "cached_tokens", GetInt(usage, "prompt_cache_hit_tokens"));
     turn.cache_write_tokens = GetInt(given, "cache_write_tokens");
     turn.reasoning_tokens = GetInt(GetMember(usage, "completion_tokens_details"), "reasoning_tokens");
-    // Some count thinking in the total alone. It is billed as output.
+    // Some servers count thinking only in the total. It is billed as output.
     const int64_t apart = GetInt(usage, "total_tokens") - turn.prompt_tokens - turn.completion_tokens;
     if (apart <= 0 || turn.prompt_tokens < 0 || turn.completion_tokens < 0) return;
     turn.completion_tokens += apart;
@@ -103,8 +103,8 @@ class OpenAiChat : public ChatApi {
     return true;
   }
 
-  // The pieces of several replies come in any order. Of a single reply the place in the list counts, because
-  // servers number it as they like.
+  // The pieces of several replies arrive in any order. For a single reply, the position in the list counts,
+  // because servers number it differently.
   static ChatChoice* ReplyAt(const Json& choice, size_t place, ChatTurn& turn) {
     if (turn.wanted <= 1) return place == 0 ? &turn : nullptr;
     const int64_t index = GetInt(choice, "index", static_cast<int64_t>(place));
@@ -121,7 +121,7 @@ class OpenAiChat : public ChatApi {
     if (thinking.empty()) thinking = ContentText(GetMember(message, "reasoning"));
     reply.thinking += thinking;
     reply.refusal += GetString(message, "refusal");
-    // The only tool there is takes the reply. Its arguments come whole, or in pieces.
+    // The only tool receives the reply. Its arguments are complete, or in pieces.
     const Json& calls = GetMember(message, "tool_calls");
     if (calls.is_array())
       for (const Json& call : calls) reply.text += GetString(GetMember(call, "function"), "arguments");

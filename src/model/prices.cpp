@@ -11,7 +11,7 @@ namespace hone {
 
 namespace {
 
-// "gpt-5" speaks for gpt-5-2025-08-07 and not for gpt-5.7, which Hone's list may be too old to know.
+// "gpt-5" matches gpt-5-2025-08-07 but not gpt-5.7, which may be newer than Hone's list.
 bool EndsAName(const std::string& model, size_t length) {
   if (length == model.size()) return true;
   const char next = model[length];
@@ -146,6 +146,16 @@ std::optional<Price> PriceTable::Find(const std::string& model) const {
   return Find(model.substr(slash + 1));
 }
 
+std::optional<double> PriceTable::MostUsd(const std::string& model, int64_t prompt_tokens,
+                                          int64_t completion_tokens) const {
+  const std::optional<Price> price = Find(model);
+  if (!price) return std::nullopt;
+  const double input = std::max({price->input_usd, price->cached_usd, price->cache_write_usd});
+  return (static_cast<double>(prompt_tokens) * input +
+          static_cast<double>(completion_tokens) * price->output_usd) /
+         1e6;
+}
+
 void PriceTable::Charge(const std::string& model, Usage& usage) const {
   const std::optional<Price> price = Find(model);
   usage.price_known = price.has_value();
@@ -154,7 +164,7 @@ void PriceTable::Charge(const std::string& model, Usage& usage) const {
   const auto usd = [&](int64_t tokens, double own) {
     return static_cast<double>(tokens) * (own < 0 ? price->input_usd : own) / 1e6;
   };
-  // The parts are a server's word; they are never more than the whole.
+  // The server reports the parts, so they are limited to the total.
   const int64_t cached = std::clamp<int64_t>(usage.cached_tokens, 0, usage.prompt_tokens);
   const int64_t written = std::clamp<int64_t>(usage.cache_write_tokens, 0, usage.prompt_tokens - cached);
   const int64_t thought = std::clamp<int64_t>(usage.reasoning_tokens, 0, usage.completion_tokens);

@@ -52,16 +52,16 @@ TEST(PriceTable, ChargesWhatWasCachedAtItsOwnPrice) {
     const char* model;
     int64_t cached;
     int64_t written;
-    double usd;  // of a prompt of a million tokens
+    double usd;  // for a prompt of a million tokens
   };
   const Row rows[] = {
       {"claude-opus-5", 0, 0, 5},
       {"claude-opus-5", 600'000, 0, 0.4 * 5 + 0.6 * 0.5},
       {"claude-opus-5", 0, 1'000'000, 6.25},
       {"claude-opus-5", 600'000, 400'000, 0.6 * 0.5 + 0.4 * 6.25},
-      {"gpt-5", 600'000, 400'000, 0.4 * 1.25 + 0.6 * 0.125},  // writing has no price of its own
-      {"qwen-max", 600'000, 0, 1.6},                          // nor has reading
-      {"gpt-5", 9'000'000, 9'000'000, 0.125},                 // no part is more than the whole
+      {"gpt-5", 600'000, 400'000, 0.4 * 1.25 + 0.6 * 0.125},  // writing has no separate price
+      {"qwen-max", 600'000, 0, 1.6},                          // nor does reading
+      {"gpt-5", 9'000'000, 9'000'000, 0.125},                 // no part exceeds the total
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.model);

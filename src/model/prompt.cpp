@@ -18,7 +18,7 @@ std::span<const EmbeddedFile> EmbeddedFiles_hone_model();
 
 namespace {
 
-// Examples are the longest part of the knowledge; the classes that fit a task best come first.
+// Examples are the longest part of the knowledge. The classes that fit a task best come first.
 constexpr int kMostExamples = 1;
 
 struct CallType {
@@ -61,7 +61,7 @@ Result<const CallType*> CheckInputs(const PromptInputs& inputs) {
   return type;
 }
 
-// Removed conditions leave empty lines. Outside code, several empty lines become one.
+// Removed conditions leave empty lines. Outside of code, several empty lines become one.
 std::string Tidy(const std::string& text) {
   std::string out;
   std::string fence;
@@ -99,8 +99,8 @@ Result<Prompt> RenderPrompt(const PromptInputs& inputs) {
     HONE_ASSIGN_OR_RETURN(values[part], Render(std::string("parts/") + part, values));
   }
   Prompt prompt;
-  // An agent gets one text, the README of its folder. For the others all that stays the same in a run comes
-  // first, in the system prompt, byte for byte: what a server has cached of one call serves all of them. A
+  // An agent gets one text, the README of its folder. For all others, the part that is the same throughout a
+  // run comes first, in the system prompt, byte for byte, so that one cached prefix serves all calls. A
   // template that names these parts has them above already.
   if (inputs.call_type != "agent") {
     HONE_ASSIGN_OR_RETURN(prompt.system, Render("system", values));

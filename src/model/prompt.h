@@ -1,6 +1,6 @@
 // Renders the prompts: one template per call type (prompts/NAME.txt) over plain values, with shared parts
-// (prompts/parts) and only the knowledge that the task needs (prompts/knowledge). All of them are inside the
-// binary. Nothing here knows where the values come from or where the text goes.
+// (prompts/parts) and only the knowledge that the task needs (prompts/knowledge). All of them are embedded in
+// the binary. This file does not depend on the source of the values or the use of the text.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct PromptInputs {
   Json verdict;               // bench --json record, or null
   Json history;               // array of {"attempt", "what", "reason", "detail"}
   Json analysis;              // ToJson(AnalysisRecord), or null
-  std::string first_message;  // said before everything else: why the last reply came back, what it is not
+  std::string first_message;  // comes before all else: why the last reply was sent back
   Json profile;               // object of metric to value, or null
   Json search;                // of a population search: see search_values.h; or null
   int seed_index = 0;
@@ -34,7 +34,7 @@ struct PromptInputs {
 struct Prompt {
   std::string system;
   std::string user;
-  std::string schema;  // JSON schema of the reply where it is data, else empty
+  std::string schema;  // JSON schema of the reply if it is data, else empty
 };
 
 // The Error names an unknown call type or target, or a missing input that the call type needs.

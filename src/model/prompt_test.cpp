@@ -1,6 +1,5 @@
-// Prompts as they are sent. The golden files in tests/golden/prompts are for reading; HONE_UPDATE_GOLDEN=1
-// writes them. The examples inside the knowledge are held to what `hone lint` says, so that they cannot drift
-// apart.
+// Tests prompts as they are sent. The golden files in tests/golden/prompts are for reading;
+// HONE_UPDATE_GOLDEN=1 writes them. The examples in the knowledge must agree with `hone lint`.
 #include "model/prompt.h"
 
 #include <fmt/format.h>
@@ -107,7 +106,7 @@ TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {
   EXPECT_EQ(rendered, CallTypes());
 }
 
-// A task of each class of knowledge: its card, and what a candidate of it reached.
+// A task of each class of knowledge: its card, and the result of a candidate for it.
 struct ClassOfTask {
   const char* name;
   const char* target;
@@ -188,7 +187,8 @@ TEST(Prompt, KnowledgeIsBounded) {
     }
 }
 
-// What is the same in all calls of a run comes first, byte for byte: a server caches it once.
+// The part that is the same in all calls of a run comes first, byte for byte, so that a server caches it
+// once.
 TEST(Prompt, EveryCallOfARunBeginsWithTheSameBytes) {
   for (const char* target : {"triton", "cuda", "cpu"}) {
     const std::string first = RenderPrompt(Gru("seed", target))->system;
@@ -221,10 +221,10 @@ TEST(Prompt, TheSeedPromptOfTheGruIsShort) {
 
 struct Example {
   bool right;
-  std::string file;  // as a candidate would hold it
+  std::string file;  // as a candidate would contain it
 };
 
-// "WRONG, …:" or "RIGHT, …:" and the block that follows, wrapped into a whole candidate.
+// Finds "WRONG, …:" or "RIGHT, …:" and the following block, and wraps the block into a whole candidate.
 std::vector<Example> Examples(const std::string& target) {
   PromptInputs inputs = Gru("seed", target);
   const std::vector<std::string> lines = Lines(RenderPrompt(inputs)->system);

@@ -97,7 +97,7 @@ Json DeviceLines(const Json& device) {
   for (const Fact& fact : kFacts) {
     const Json& value = GetMember(device, fact.key);
     if (value.is_null() || value == "") continue;
-    // "sm" is a count, or the architecture by name ("sm_90").
+    // "sm" is a number of processors, or the architecture's name ("sm_90").
     const bool by_name = std::string_view(fact.key) == "sm" && value.is_string();
     const std::string text =
         fact.bytes && value.is_number() ? HumanBytes(value.get<double>()) : Scalar(value);
@@ -132,7 +132,7 @@ Json FindingValues(const Json& findings) {
   return out;
 }
 
-// How far the time of a candidate is from the least that the device could need.
+// The ratio of a candidate's time to the floor, in words.
 std::string ReachedText(double candidate_us, double floor_us) {
   if (candidate_us <= 0) return "";
   std::string text = "reached: " + HumanSeconds(candidate_us * 1e-6);
@@ -200,7 +200,7 @@ Json ProfileLines(const Json& profile) {
   return lines;
 }
 
-// Makes a candidate end in one line break and removes broken bytes. A very long one loses its middle.
+// Makes a candidate end with one line break and removes invalid bytes. Cuts the middle of a very long one.
 std::string SourceText(const std::string& text) {
   std::string out = ValidUtf8(Trim(text));
   if (out.size() <= kMostSourceBytes) return out;

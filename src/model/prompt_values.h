@@ -1,5 +1,5 @@
-// The inputs of a prompt in the form that templates use: numbers with units, errors clipped to what helps,
-// fences that the text inside cannot close. Internal to prompt.cpp and its tests.
+// The inputs of a prompt in the form that templates use: numbers with units, errors shortened to the useful
+// part, fences that the text inside cannot close. Internal to prompt.cpp and its tests.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace hone {
 
-// Everything the templates name except the parts that are rendered first.
+// All values that templates use, except the parts that are rendered first.
 Json PromptValues(const PromptInputs& inputs);
 
-// Returns the last `max_lines` lines and `max_bytes` bytes: the end of a traceback or a compiler's log says
-// what is wrong.
+// Returns the last `max_lines` lines and `max_bytes` bytes, because the end of a traceback or a compiler's
+// log has the error.
 std::string ClipToEnd(std::string_view text, size_t max_lines, size_t max_bytes);
-// Backticks, one more than the longest run inside and at least three.
+// A fence of backticks: one more than the longest run in the text, and at least three.
 std::string FenceFor(std::string_view text);
 
 }  // namespace hone

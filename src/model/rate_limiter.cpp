@@ -14,9 +14,9 @@ namespace hone {
 
 namespace {
 
-// How soon to look again for the end of a request that others wait for.
+// How soon to check again for the end of a request that others wait for.
 constexpr double kSoon_s = 0.05;
-// A limit without a size, or one that is days away, is no reason to sit still for longer.
+// A limit without a size, or one that lasts for days, causes no longer wait than this.
 constexpr double kLongest_s = 120;
 
 std::optional<double> Number(const RateLimiter::Headers& headers, const std::string& name) {
@@ -92,7 +92,7 @@ void RateLimiter::Ticket::Lost() {
   }
 }
 
-// What needs more than there can ever be goes when the bucket is full.
+// An amount that exceeds the bucket's size may proceed when the bucket is full.
 double RateLimiter::Bucket::Wait(double amount, double now) const {
   if (most <= 0) return 0;
   const double missing = std::min(amount, most) - (left + (now - at) * per_second);
@@ -141,14 +141,14 @@ void RateLimiter::Forget(int64_t tokens, bool probe) {
 void RateLimiter::Hear(int status, const Headers& headers, int64_t tokens, bool probe) {
   const std::lock_guard lock(mutex_);
   Forget(tokens, probe);
-  // What was sent before the refusal says nothing about now.
+  // Requests sent before the refusal say nothing about the present state.
   if (probe && status / 100 == 2) refused_ = false;
   const double now = steady_();
   Read(headers, "requests", static_cast<double>(under_way_), now, &requests_);
   Read(headers, "tokens", static_cast<double>(tokens_under_way_), now, &tokens_);
 }
 
-// What is under way may or may not be in the server's count; it is taken for not counted yet.
+// Pending requests may or may not be in the server's count. This assumes that they are not.
 void RateLimiter::Read(const Headers& headers, const char* kind, double under_way, double now,
                        Bucket* bucket) {
   const std::string name(kind);
@@ -165,16 +165,16 @@ void RateLimiter::Read(const Headers& headers, const char* kind, double under_wa
       reset = SecondsUntil(found->second, calendar_());
   }
   if (!most || !left || !reset || *most <= 0) return;
-  // The reset is the time until all of it is back; what is missing comes back evenly until then.
+  // The reset is the time until the limit is fully restored; the missing amount returns evenly until then.
   const double missing = std::max(*most - *left, 0.0);
-  // Answers may overtake each other, so an older one must not give back what a newer one took.
+  // Responses may overtake each other, so an older one must not restore what a newer one used.
   double now_left = *left - under_way;
   if (bucket->most == *most)
     now_left = std::min(now_left, bucket->left + (now - bucket->at) * bucket->per_second);
   bucket->most = *most;
   bucket->left = now_left;
   bucket->per_second = missing / std::max(*reset, 1e-3);
-  if (missing == 0) bucket->per_second = *most / 60;  // full: no word on how fast it refills
+  if (missing == 0) bucket->per_second = *most / 60;  // full, so the refill rate is unknown
   bucket->at = now;
 }
 

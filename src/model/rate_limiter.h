@@ -1,6 +1,6 @@
-// How often a server may be asked, learned from its answers and shared by all threads that ask it:
-// Retry-After and the rate limit headers of OpenAI's and Anthropic's APIs. It decides when a request may go;
-// it sends nothing, and how long to wait after a refusal without Retry-After is for retry.h to say.
+// Limits the request rate to a server, learned from its responses and shared by all threads: Retry-After and
+// the rate limit headers of OpenAI's and Anthropic's APIs. It decides when a request may be sent, and sends
+// nothing. retry.h decides how long to wait after a refusal without Retry-After.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace hone {
 
-// Go's durations ("6m0s", "120ms", "1h2m3.5s") and plain seconds; nothing for anything else.
+// Parses Go's durations ("6m0s", "120ms", "1h2m3.5s") and plain seconds. No value for other texts.
 std::optional<double> DurationSeconds(const std::string& text);
-// Seconds from `now` (since the epoch) to a time like 2026-01-31T23:59:59Z, 0 when it has passed.
+// Seconds from `now` (since the epoch) to a time such as 2026-01-31T23:59:59Z; 0 if it has passed.
 std::optional<double> SecondsUntil(const std::string& rfc3339, int64_t now);
 
 class RateLimiter {
  public:
   using Headers = std::map<std::string, std::string>;  // names in lower case
-  // Both clocks in seconds: one that only goes forward, and that of the calendar.
+  // Both clocks return seconds: a monotonic one and the calendar's.
   RateLimiter(std::function<double()> steady, std::function<int64_t()> calendar);
   RateLimiter();
 
-  // One request: taken before it is sent, told what the server said when the head of its answer is there. A
-  // request that came to no answer is forgotten.
+  // One request. It is taken before sending, and gets the server's headers when the head of the response
+  // arrives. A request without a response is ignored.
   class Ticket {
    public:
     Ticket() = default;
@@ -44,21 +44,20 @@ class RateLimiter {
     bool probe_ = false;
   };
 
-  // A ticket, or the seconds after which to ask for one again. `tokens`: about how many the prompt has.
+  // A ticket, or the seconds to wait before the next try. `tokens` is the approximate size of the prompt.
   struct Answer {
-    double wait_s = 0;  // 0: go
+    double wait_s = 0;  // 0: proceed
     Ticket ticket;
   };
   Answer Take(int64_t tokens);
 
-  // Nobody asks before so many seconds have passed, and then one at a time until an answer comes that is no
-  // refusal.
+  // No request is sent for this many seconds, and then one at a time until a response is no refusal.
   void Refused(double wait_s);
 
  private:
-  // What refills evenly: so much at the moment `at`, so much more every second, never more than `most`.
+  // A quantity that refills evenly: its amount at the time `at`, and its rate per second, up to `most`.
   struct Bucket {
-    double most = 0;  // 0: nothing is known
+    double most = 0;  // 0: unknown
     double left = 0;
     double per_second = 0;
     double at = 0;
@@ -75,8 +74,8 @@ class RateLimiter {
   const std::function<int64_t()> calendar_;
   std::mutex mutex_;
   double not_before_ = 0;
-  bool refused_ = false;  // the last that was heard of the server's limits was a refusal
-  bool probing_ = false;  // after one, a single request is under way
+  bool refused_ = false;  // the latest response about limits was a refusal
+  bool probing_ = false;  // after a refusal, a single request is pending
   int64_t under_way_ = 0;
   int64_t tokens_under_way_ = 0;
   Bucket requests_;

@@ -34,7 +34,7 @@ class Limits : public testing::Test {
     if (answer.wait_s == 0) tickets_.push_back(std::move(answer.ticket));
     return answer.wait_s;
   }
-  // The first that is under way gets this answer.
+  // Gives this response to the first pending request.
   void Hear(int status, const RateLimiter::Headers& headers = {}) {
     ASSERT_FALSE(tickets_.empty());
     tickets_.front().Answered(status, headers);
@@ -55,7 +55,7 @@ TEST_F(Limits, ARefusalHoldsEverybodyAndThenOneGoesAhead) {
   Hear(429);
   limiter_.Refused(7);
   EXPECT_NEAR(Wait(), 7, 1e-9);
-  limiter_.Refused(3);  // another thread's, shorter
+  limiter_.Refused(3);  // from another thread, shorter
   now_ += 5;
   EXPECT_NEAR(Wait(), 2, 1e-9);
   now_ += 2;
@@ -100,7 +100,7 @@ TEST_F(Limits, WhatIsUnderWayCounts) {
 }
 
 TEST_F(Limits, AnAnswerThatWasOvertakenGivesNothingBack) {
-  const auto left = [](int remaining) {  // of three, one a second
+  const auto left = [](int remaining) {  // of three; one refills per second
     return RateLimiter::Headers{{"x-ratelimit-limit-requests", "3"},
                                 {"x-ratelimit-remaining-requests", std::to_string(remaining)},
                                 {"x-ratelimit-reset-requests", std::to_string(3 - remaining) + "s"}};

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostJsonBytes = 1u << 20;
 constexpr size_t kMostObjects = 64;
 constexpr int kMostNesting = 32;
-// Characters read in all attempts together.
+// Limit of characters read in all attempts together.
 constexpr size_t kMostWork = 4u << 20;
 
 void AppendUtf8(uint32_t code, std::string* out) {
@@ -84,7 +84,7 @@ class Reader {
       std::optional<Json> value = Value(depth + 1);
       if (!value) return std::nullopt;
       out[key->is_string() ? key->get<std::string>() : DumpJson(*key)] = std::move(*value);
-      // A comma that was forgotten between lines is no reason to lose an answer.
+      // A missing comma between lines is tolerated.
       while (Take(',') || Take(';')) {
       }
       if (at_ >= text_.size()) return std::nullopt;
@@ -116,7 +116,7 @@ class Reader {
     return Json(out);
   }
 
-  // Two strings in a row are one in Python; `"a" "b": 1` after a forgotten comma is a value and a key.
+  // In Python two adjacent strings are one. `"a" "b": 1` after a missing comma is a value and a key.
   bool Adjacent() const {
     Reader ahead = *this;
     std::string ignored;

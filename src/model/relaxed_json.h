@@ -1,5 +1,6 @@
-// JSON as people and models write it: Python literals (single quotes, True, None), comments, trailing commas,
-// bare keys, line breaks inside strings, prose around it. For replies alone; Hone's own files are real JSON.
+// Parses JSON as people and models write it: Python literals (single quotes, True, None), comments, trailing
+// commas, bare keys, line breaks inside strings, prose around it. Only for replies; Hone's own files are real
+// JSON.
 #pragma once
 
 #include <string_view>
@@ -9,8 +10,8 @@
 
 namespace hone {
 
-// Returns every object in the text that can be read, outer ones before inner ones. Reads the first mebibyte
-// and stops after a bounded amount of work.
+// Returns every readable object in the text, outer ones before inner ones. Reads the first mebibyte and stops
+// after a limited amount of work.
 std::vector<Json> FindObjects(std::string_view text);
 
 }  // namespace hone

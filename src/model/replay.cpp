@@ -34,7 +34,7 @@ Error Bad(const fs::path& folder, const std::string& what) {
   return Error{ErrorKind::kInvalid, fmt::format("the recording {}: {}", folder.string(), what)};
 }
 
-// "007_seed.txt" to 7 and "seed"; nothing for files that are no replies.
+// Parses "007_seed.txt" as 7 and "seed". No value for files that are not replies.
 std::optional<std::pair<int64_t, std::string>> ParseName(const std::string& name) {
   int64_t number = 0;
   const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -68,7 +68,7 @@ class Replay : public Model {
       reply.message = Exhausted(request.call_type);
       return reply;
     }
-    // Only the mark of use ever changes after opening, so the reply is read without the lock.
+    // After opening, only the mark of use changes, so the reply is read without the lock.
     reply = found->reply;
     if (!found->usage_recorded) {
       reply.usage.prompt_tokens = EstimateTokens(request.system) + EstimateTokens(request.prompt);
@@ -80,8 +80,8 @@ class Replay : public Model {
     return reply;
   }
 
-  // As many as there are: those that were recorded for this very call, or the next ones of a recording
-  // without keys. Replies of other calls are left to them.
+  // Returns the replies recorded for this call, or the next ones of a recording without keys. Does not use
+  // replies of other calls.
   ModelReply AskForSeveral(const ModelRequest& request, int n, const ModelProgress& progress) override {
     std::vector<ModelReply> replies = {Ask(request, progress)};
     for (int number = 2; number <= n && replies[0].ok(); ++number) {

@@ -1,6 +1,6 @@
-// Recorded replies played back: a folder of text files NNN_<call type>.txt, in the order of their numbers
-// within each call type. Files written by hand are enough; an index.json, where there is one, adds to each
-// file the key of the call it answered, usage, thinking, finish reason, or the failure it stands for.
+// Plays back recorded replies: a folder of text files NNN_<call type>.txt, in the order of their numbers
+// within each call type. Hand-written files suffice. An optional index.json adds to each file the key of its
+// call, usage, thinking, finish reason, or the failure that it represents.
 //
 //   index.json: {"version": 1, "calls": [{"file": "001_seed.txt", "call_type": "seed", "key": "...",
 //     "model": "...", "finish_reason": "stop", "thinking_file": "001_seed.thinking",
@@ -17,8 +17,9 @@
 
 namespace hone {
 
-// Reads all of it now; a file that names no call type, an index that names no file are errors. A request
-// takes the unused reply with its key, else the first unused one without a key, else the first unused one.
+// Reads all files at once. A file without a call type, or an index entry without a file, is an error. A
+// request takes the unused reply with its key, else the first unused one without a key, else the first unused
+// one.
 Result<std::unique_ptr<Model>> OpenReplay(const fs::path& folder);
 
 struct RecordedCall {
@@ -27,8 +28,8 @@ struct RecordedCall {
   ModelReply reply;
 };
 
-// Writes a folder that OpenReplay plays back, in the order in which calls are added. The folder must be
-// empty or not there; index.json comes last, at Finish.
+// Writes a folder that OpenReplay plays back, with calls in the order of addition. The folder must be empty
+// or missing. Finish writes index.json last.
 class ReplayWriter {
  public:
   static Result<ReplayWriter> Make(const fs::path& folder);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kNumber = '~';
 
-// Where the number of a reply begins in its key; npos: it has none.
+// The position of a reply's number in its key; npos if it has none.
 size_t NumberIn(const std::string& key, int* number) {
   const size_t mark = key.rfind(kNumber);
   if (mark == std::string::npos) return mark;

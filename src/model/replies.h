@@ -1,6 +1,6 @@
-// Several replies to one prompt: how they are named and stored, and how replies that were asked for one by
-// one become a single answer. A call has one key, however many replies it has; reply 2 of "seed0" is
-// "seed0~2", and so is the candidate that is made of it.
+// Several replies to one prompt: their names and storage, and how separately requested replies become one
+// answer. A call has one key, however many replies it has. Reply 2 of "seed0" is "seed0~2", and so is the
+// candidate made from it.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace hone {
 
-// Of the reply with this number, from 1: "seed0", "seed0~2".
+// The key of the reply with this number, from 1: "seed0", "seed0~2".
 std::string ReplyKey(const std::string& call, int number);
-// "seed0" for "seed0~2"; any other key stays what it is.
+// Returns "seed0" for "seed0~2", and any other key unchanged.
 std::string CallKeyOf(const std::string& key);
-// 2 for "seed0~2", 1 for any other key.
+// Returns 2 for "seed0~2", 1 for any other key.
 int ReplyNumberOf(const std::string& key);
 
-// The further replies of a call as the store has them: a JSON array; empty for none.
+// The additional replies of a call as stored: a JSON array; empty if there are none.
 std::string RepliesText(const std::vector<ReplyChoice>& replies);
 std::vector<ReplyChoice> RepliesFrom(const std::string& text);
-// The reply itself and the further ones, for people: with a line before each where there are several.
+// The reply and the additional ones for users, with a line before each if there are several.
 std::string AllTexts(const std::string& first, const std::vector<ReplyChoice>& more,
                      std::string ReplyChoice::*part);
 
-// One answer of several: the first that came is the reply, the others stand behind it, and all of them were
-// billed. What did not come is a note. If none came the failure is the first that would end the run, else the
-// first. If one was interrupted, so is the whole.
+// Merges several answers into one: the first that arrived is the reply, the others follow it, and all were
+// billed. Missing ones become a note. If all failed, the failure is the first one that would stop the run,
+// else the first. If one was interrupted, so is the whole.
 ModelReply MergeReplies(std::vector<ModelReply> replies);
 
 }  // namespace hone

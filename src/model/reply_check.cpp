@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kTail = 8192;
 constexpr size_t kLongestPeriod = 512;
 constexpr size_t kLookEvery = 1024;
-// A refusal is short; a long reply that says sorry somewhere is none.
+// A refusal is short. A long reply that apologises somewhere is none.
 constexpr size_t kLongestRefusal = 1500;
 constexpr size_t kOpening = 240;
 
@@ -28,7 +28,7 @@ bool HasOneOf(std::string_view text, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
 }
 
-// The shortest distance at which the text equals itself.
+// The period of the text.
 size_t PeriodOf(std::string_view text) {
   std::vector<size_t> border(text.size(), 0);
   for (size_t i = 1, k = 0; i < text.size(); ++i) {
@@ -53,7 +53,7 @@ bool IsOtherLanguage(const std::string& text) {
       text, {"struct ModelNew", "class ModelNew :", "class ModelNew final", "public torch::nn", "fn main("});
 }
 
-// The module that the file imports and that is a second file of the reply, or nothing.
+// The module that the file imports and that is a second file of the reply. Empty if there is none.
 std::string ImportedSibling(const std::string& file, const std::string& reply) {
   for (const std::string& line : Lines(file)) {
     std::string_view rest = line;
@@ -67,7 +67,7 @@ std::string ImportedSibling(const std::string& file, const std::string& reply) {
     const size_t end = std::min(rest.find_first_of(" .,;#"), rest.size());
     const std::string module(rest.substr(0, end));
     if (module.size() < 2) continue;
-    // Named as a file outside of the one that imports it.
+    // The reply names it as a file, outside of the one that imports it.
     const std::string name = module + ".py";
     if (Contains(ReplaceAll(reply, file, ""), name)) return name;
   }

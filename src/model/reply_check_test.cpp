@@ -22,7 +22,7 @@ TEST(ReadReply, TellsApartWhatIsWrong) {
     std::string reply;
     const char* finish;
     ReplyFault fault;
-    const char* told;  // to the model
+    const char* told;  // message to the model
   };
   const Row rows[] = {
       {"fine", "Here it is.\n" + InFence(kWholeFile), "stop", F::kNone, ""},

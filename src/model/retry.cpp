@@ -21,7 +21,7 @@ double RandomUnit() {
   return static_cast<double>(RandomU64() >> 11) * 0x1p-53;
 }
 
-// "max_tokens: 32000 > 8192, which is the maximum allowed": the last number that is smaller than what was
+// For "max_tokens: 32000 > 8192, which is the maximum allowed" returns the last number smaller than the one
 // sent.
 int64_t SmallerLimit(const std::string& words, int64_t sent) {
   int64_t found = 0;
@@ -85,9 +85,9 @@ ServerError ClassifyServerError(int status, const std::string& words) {
 
 namespace {
 
-// Gives up the way of asking for data that the server complains about: the one that it names, or the one that
-// was used where it names none. OpenAI's form tries a schema first, Anthropic's a tool; where both are left,
-// the words tell which was sent.
+// Drops the way of requesting data that the server rejects: the one that it names, or else the one that was
+// used. OpenAI's form tries a schema first, Anthropic's a tool. If both remain, the server's message tells
+// which one was sent.
 bool GiveUpStructure(const std::string& low, ChatDialect& dialect) {
   if (!dialect.structured()) return false;
   const bool names_schema = SaysAny(low, {"response_format", "json_schema", "output_config", "structured"});
@@ -115,12 +115,12 @@ bool NamesReplies(const std::string& low) {
 bool AdaptDialect(int status, const std::string& words, bool structured, ChatDialect& dialect, bool several) {
   const std::string low = ToLower(words);
   several = several && dialect.several;
-  // llama.cpp has said 500 to this.
+  // llama.cpp has returned 500 for this.
   if (several && (status == 400 || status == 422 || status == 500 || status == 501) && NamesReplies(low)) {
     dialect.several = false;
     return true;
   }
-  // A router says 404 when none of its servers knows tools, and a server without them may say 501.
+  // A router returns 404 if none of its servers supports tools, and a server without them may return 501.
   if (structured && (status == 404 || status == 501) && SaysAny(low, {"response_format", "tool", "schema"}))
     return GiveUpStructure(low, dialect);
   if (status != 400 && status != 422) return false;
@@ -157,7 +157,7 @@ bool AdaptDialect(int status, const std::string& words, bool structured, ChatDia
     dialect.stream = false;
     return true;
   }
-  // Not every server says what it does not know.
+  // Not every server names the unsupported field.
   if (several) {
     dialect.several = false;
     return true;

@@ -115,7 +115,7 @@ TEST(Dialect, GivesUpSeveralRepliesWhereTheyAreRefusedOrNothingElseIsNamed) {
     const char* words;
     bool several;
     bool another;
-    bool left;  // several replies may still be asked for
+    bool left;  // several replies may still be requested
   };
   const Row rows[] = {
       {400, "'n' : number must be at most 1", true, true, false},

@@ -1,5 +1,5 @@
-// Several replies to one prompt, against tests/fakes/fake_llm_server.py: in one request where the server can,
-// one by one where it cannot.
+// Tests several replies to one prompt with tests/fakes/fake_llm_server.py: in one request if the server
+// supports that, otherwise one by one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-// The server of all tests here, and what it was asked.
+// The server of all tests here, and the requests that it received.
 class SeveralReplies : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -68,7 +68,7 @@ class SeveralReplies : public testing::Test {
     return model.AskForSeveral(
         {"seed", "You write kernels.", "Please write one.", "seed0", Deadline::After(30)}, n, progress);
   }
-  // The n of every request, 1 where there was none.
+  // The n of every request, 1 if it had none.
   std::vector<int64_t> Asked() const {
     std::vector<int64_t> asked;
     const Result<std::string> text = ReadFile(Log());
@@ -100,7 +100,7 @@ TEST_F(SeveralReplies, ComeInOneRequestWhosePiecesAreMixed) {
               ElementsAre("Hello from fake", "Hello from fake, reply 2", "Hello from fake, reply 3"));
   EXPECT_EQ(reply.more[1].finish_reason, "stop");
   EXPECT_THAT(Asked(), ElementsAre(3));
-  // As billed: the prompt once, what was generated in all replies.
+  // As billed: the prompt once, and the generated tokens of all replies.
   EXPECT_EQ(reply.usage.prompt_tokens, 11);
   EXPECT_EQ(reply.usage.completion_tokens, 3 + 6 + 6);
   EXPECT_FALSE(reply.usage.estimated);
@@ -166,7 +166,7 @@ TEST_F(SeveralReplies, AnthropicsServersGiveOneToARequest) {
 TEST_F(SeveralReplies, OnesThatAreOfNoUseAreDroppedAndBilled) {
   const ModelReply reply = Ask(*Open("mixed"), 5);
   ASSERT_TRUE(reply.ok()) << reply.message;
-  // What is cut off may still hold a whole file; it stands behind the others.
+  // A cut-off reply may still contain a whole file, so it is kept after the others.
   EXPECT_THAT(TextsOf(reply), ElementsAre("Hello from fake", "Hello from fake, reply 2", "half of a rep"));
   EXPECT_EQ(reply.more[1].finish_reason, "length");
   EXPECT_THAT(reply.notes, ElementsAre("of 5 replies not used: 1 empty, 1 declined"));
@@ -263,7 +263,7 @@ TEST(SeveralRecordedReplies, AreThoseOfTheCallItselfAndNoOthers) {
   };
   EXPECT_THAT(texts(keyed->AskForSeveral({"seed", "", "", "seed0"}, 3, {})), ElementsAre("seed0", "seed0~2"));
   EXPECT_THAT(texts(keyed->AskForSeveral({"seed", "", "", "seed1"}, 3, {})), ElementsAre("seed1"));
-  // Written by hand, without keys: the next ones.
+  // Written by hand, without keys, so the next ones are used.
   ASSERT_TRUE(MakeFolders(folder.path() / "plain").ok());
   for (const char* name : {"001_seed.txt", "002_seed.txt", "003_seed.txt"})
     ASSERT_TRUE(WriteFileAtomic(folder.path() / "plain" / name, name).ok());

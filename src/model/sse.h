@@ -1,5 +1,5 @@
-// Server-sent events: bytes in pieces of any size to whole events. A line may be cut anywhere, also inside a
-// character; text is made valid UTF-8 only once a line is whole.
+// Server-sent events: converts bytes in pieces of any size to whole events. A line may be split anywhere,
+// even inside a character, so text becomes valid UTF-8 only when a line is complete.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 namespace hone {
 
 struct SseEvent {
-  std::string name;  // of the "event:" line, or empty
+  std::string name;  // from the "event:" line, or empty
   std::string data;  // "data:" lines joined by line feeds, valid UTF-8
 };
 
 class SseReader {
  public:
   using Handler = std::function<bool(const SseEvent&)>;
-  // The handler says false to stop; Add then returns false.
+  // The handler returns false to stop; Add then returns false.
   bool Add(std::string_view bytes, const Handler& handler);
-  // The stream has ended: an event without its closing blank line still counts.
+  // Call at the end of the stream: an event without its closing blank line still counts.
   bool Finish(const Handler& handler);
   size_t pending_bytes() const { return line_.size() + event_.data.size(); }
 

@@ -43,23 +43,23 @@ std::optional<Json> Literal(const PyNode* node) {
   }
 }
 
-// As Python writes it. JSON's escapes in strings mean the same in Python.
+// Prints a value as Python. JSON's string escapes have the same meaning in Python.
 std::string PythonLiteral(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
   return DumpJson(value);
 }
 
-// Equal and of one type: 1, 1.0 and True are three values here.
+// Equal and of the same type: 1, 1.0 and True are three values here.
 bool Same(const Json& a, const Json& b) {
   return a == b && a.is_number_float() == b.is_number_float() && a.is_boolean() == b.is_boolean();
 }
 
 struct Assigned {
-  const PyNode* value = nullptr;  // of the one plain assignment
-  int times = 0;                  // bindings at module level, in branches and loops too
+  const PyNode* value = nullptr;  // of the only plain assignment
+  int times = 0;                  // bindings at module level, including branches and loops
 };
 
-// What module-level code binds to a name. Functions and classes have names of their own.
+// Finds what module-level code binds to a name. Functions and classes have their own names.
 Assigned FindAssigned(const PyNode* module, std::string_view name) {
   Assigned found;
   WalkPython(module, [&](const PyNode* node) {
@@ -188,7 +188,7 @@ Result<std::string> ApplyTunables(const std::string& source, const std::map<std:
       return Wrong(
           fmt::format("{} is not one of the values HONE_TUNE declares for {}", DumpJson(value), name));
   }
-  // From the end, so that earlier places stay where they are.
+  // Edits from the end, so that earlier positions stay valid.
   std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.start > b.start; });
   std::string out = source;
   for (const Place& place : places) {

@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 Error BadUrl(std::string_view text, const char* why) {
-  // What precedes an '@' may be a password.
+  // The text before an '@' may be a password.
   const size_t at = text.rfind('@');
   if (at != std::string_view::npos) text = text.substr(at + 1);
   return Error{ErrorKind::kUsage,
@@ -152,7 +152,7 @@ Result<std::optional<Url>> ProxyFor(const Url& target) {
   for (const char* name : {"no_proxy", "NO_PROXY"}) {
     if (NoProxyCovers(Variable(name), target.host)) return std::optional<Url>();
   }
-  // HTTP_PROXY in capitals is left alone: a web server could have set it from a request's header.
+  // HTTP_PROXY in capitals is ignored, because a web server could have set it from a request's header.
   const std::vector<const char*> names =
       target.tls ? std::vector<const char*>{"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
                  : std::vector<const char*>{"http_proxy", "all_proxy", "ALL_PROXY"};

@@ -63,7 +63,7 @@ void TokenCounter::Add(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x80) {
-      // One token a character: right for Chinese, high for accents, low for rare scripts.
+      // One token per character: right for Chinese, high for accents, low for rare scripts.
       Close();
       if ((byte & 0xc0) != 0x80) tokens_ += 1;
       continue;

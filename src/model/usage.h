@@ -1,6 +1,6 @@
-// What calls of a model use, and how calls add up; and an estimate of tokens without the model's vocabulary.
-// The estimate is used where a server does not report usage, for the live count, and to keep prompts short. A
-// number from it is always marked as estimated.
+// The usage of a model's calls and its sums, and an estimate of tokens without the model's vocabulary. The
+// estimate is used if a server reports no usage, for the live count, and to keep prompts short. Numbers based
+// on it are always marked as estimated.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace hone {
 
 struct Usage {
   int64_t prompt_tokens = 0;
-  int64_t completion_tokens = 0;  // thinking included
-  bool estimated = false;         // at least a part was not told by the server
+  int64_t completion_tokens = 0;  // includes thinking
+  bool estimated = false;         // the server did not report all of it
   double cost_usd = 0;
   bool price_known = false;
   // Parts of the two above that have a price of their own, or tell what a model did.
-  int64_t cached_tokens = 0;       // of the prompt: read from the server's cache
-  int64_t cache_write_tokens = 0;  // of the prompt: put into it
-  int64_t reasoning_tokens = 0;    // of the completion, where the server tells
-  // What those parts cost: shares of cost_usd. 0 where the price is not known.
+  int64_t cached_tokens = 0;       // part of the prompt: read from the server's cache
+  int64_t cache_write_tokens = 0;  // part of the prompt: written to the cache
+  int64_t reasoning_tokens = 0;    // part of the completion, if the server reports it
+  // The cost of those parts, as shares of cost_usd. 0 if the price is unknown.
   double cached_usd = 0;
   double cache_write_usd = 0;
   double reasoning_usd = 0;
@@ -29,9 +29,9 @@ struct Usage {
   int64_t total() const { return prompt_tokens + completion_tokens; }
 };
 
-// One line per member. JSON, the columns of the store, sums here and sums in SQL all follow this list.
+// One line per member. JSON, the store's columns, and sums here and in SQL all follow this list.
 struct UsageField {
-  enum class Adds { kUp, kIfAny, kIfAll };  // numbers: the sum; truth values: true if any is, or if all are
+  enum class Adds { kUp, kIfAny, kIfAll };  // numbers: the sum; booleans: true if any is, or if all are
   const char* name;                         // in JSON, and of the column
   std::variant<int64_t Usage::*, double Usage::*, bool Usage::*> member;
   Adds adds;
@@ -51,16 +51,16 @@ inline constexpr UsageField kUsageFields[] = {
 };
 
 OrderedJson ToJson(const Usage& usage);
-// Members that are missing, or of another type, stay as a fresh Usage has them.
+// Missing members and members of another type keep their default.
 Usage UsageFromJson(const Json& json);
 Usage operator+(const Usage& a, const Usage& b);
 
-// Cuts text as byte-pair tokenizers do (words, parts of camelCase, digits by three, line ends with their
-// indentation, runs of punctuation) and charges long pieces by length. Text may come in pieces.
+// Splits text as byte-pair tokenizers do (words, parts of camelCase, digits by three, line ends with their
+// indentation, runs of punctuation) and counts long pieces by length. Text may arrive in pieces.
 //
 // Error, measured on 354 files of Hone's own repository (Python, Triton, C++, Markdown; 880 kB) against four
 // vocabularies, as estimate / truth over a kind of file: OpenAI cl100k and o200k 1.03-1.19, DeepSeek V3
-// 1.00-1.09, Claude 2 0.95-1.02. Single files: 0.87 to 1.31. It errs on the high side, as a budget should.
+// 1.00-1.09, Claude 2 0.95-1.02. Single files: 0.87 to 1.31. It tends to be too high, as a budget should.
 class TokenCounter {
  public:
   void Add(std::string_view text);

@@ -20,15 +20,15 @@ namespace hone {
 namespace {
 
 constexpr const char* kSocketName = ".hone-desk";
-// A candidate as a JSON string may need six bytes for one.
+// A byte of a candidate may take six bytes in a JSON string.
 constexpr size_t kMostLineBytes = 6 * kMostCandidateBytes + 65536;
 
 struct DeskAddress {
-  UniqueFd folder;  // open as long as the address is used
+  UniqueFd folder;  // must stay open while the address is used
   sockaddr_un address{};
 };
 
-// A socket's path may have 107 bytes, and the folder of a run may have more: the path goes through a
+// A socket's path is limited to 107 bytes, which a run's folder may exceed. The path therefore goes through a
 // descriptor of the folder.
 Result<DeskAddress> AddressIn(const fs::path& folder) {
   DeskAddress out;
@@ -57,7 +57,7 @@ bool SendLine(int connection, const Json& message) {
   return true;
 }
 
-// Up to the end of a line. `stop`: a descriptor that ends the wait when it becomes readable.
+// Reads up to the end of a line. `stop` is a descriptor that ends the wait when it becomes readable.
 Result<std::string> ReadLine(int connection, int stop, size_t most, Deadline deadline) {
   std::string line;
   while (true) {
@@ -132,7 +132,7 @@ Json ToJson(const DeskRequest& request) {
 Result<std::unique_ptr<AgentDesk>> AgentDesk::Open(const fs::path& folder, Handler handler) {
   HONE_ASSIGN_OR_RETURN(const DeskAddress at, AddressIn(folder));
   std::error_code ignored;
-  fs::remove_all(folder / kSocketName, ignored);  // of a sitting that was killed, or whatever lies there
+  fs::remove_all(folder / kSocketName, ignored);  // of a killed session, or any other file
   HONE_ASSIGN_OR_RETURN(UniqueFd listener, NewSocket());
   if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&at.address), sizeof at.address) != 0 ||
       chmod(at.address.sun_path, 0600) != 0 || listen(listener.get(), 64) != 0)
@@ -155,7 +155,7 @@ AgentDesk::AgentDesk(fs::path folder, UniqueFd listener, UniqueFd stop_read, Uni
 
 void AgentDesk::Close() {
   if (!thread_.joinable()) return;
-  stop_write_.Close();  // readable for ever: nobody waits for a request any longer
+  stop_write_.Close();  // stays readable, so that no wait for a request continues
   thread_.join();
   listener_.Close();
   std::error_code ignored;
@@ -172,12 +172,12 @@ void AgentDesk::Accept() {
     if (polls[0].revents == 0) continue;
     UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection.valid()) {
-      // Out of descriptors, say: the connection waits, and this loop must not spin.
+      // For example without free descriptors: the connection waits, and this loop must not spin.
       if (errno != EINTR && errno != ECONNABORTED && !SleepUnlessInterrupted(0.05)) return;
       continue;
     }
     if (!IsOurs(connection.get())) continue;
-    // A reader that stops reading must not hold an answer up for ever.
+    // A client that stops reading must not block an answer for ever.
     const timeval patience{static_cast<time_t>(kPatience_s), 0};
     setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     {
@@ -239,7 +239,7 @@ Result<Json> AskDesk(const fs::path& folder, const DeskRequest& request) {
   HONE_ASSIGN_OR_RETURN(const UniqueFd connection, NewSocket());
   if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&at->address), sizeof at->address) != 0)
     return nobody;
-  // A desk that turns a request away does not read it: its answer counts, whether or not sending worked.
+  // A desk that rejects a request does not read it, so its answer counts even if sending failed.
   (void)SendLine(connection.get(), ToJson(request));
   const Result<std::string> line = ReadLine(connection.get(), InterruptFd(), 64u << 20, Deadline::Never());
   if (!line.ok()) return line.error().kind == ErrorKind::kInterrupted ? line.error() : nobody;

@@ -1,9 +1,8 @@
-// The way from a coding agent to the judge of its run: a Unix socket in the agent's folder. A request is one
-// line of JSON, and so is the answer. The file to judge travels inside the request, so that nothing of the
-// agent's folder is ever opened here; verdicts are recorded by whoever handles the request, never by the
-// agent.
+// The connection from a coding agent to the judge of its run: a Unix socket in the agent's folder. A request
+// and its answer are one line of JSON each. The request contains the file to judge, so that nothing in the
+// agent's folder is opened here. The handler records verdicts; the agent cannot.
 //
-// The desk reads requests and sends answers. It does not know what a verdict or a budget is.
+// The desk reads requests and sends answers. It does not interpret verdicts or budgets.
 #pragma once
 
 #include <atomic>
@@ -24,12 +23,12 @@ namespace hone {
 
 struct DeskRequest {
   std::string verb;    // "bench", "lint" or "history"
-  std::string name;    // of the file, for people
+  std::string name;    // name of the file, for users
   std::string source;  // the whole file
-  std::string parent;  // key of the candidate it was made from; may be empty
-  std::string note;    // what the agent says about it; may be empty
+  std::string parent;  // key of the parent candidate; may be empty
+  std::string note;    // the agent's description; may be empty
 };
-// The Error says what is wrong with the line.
+// The Error says why the line is invalid.
 Result<DeskRequest> ParseDeskRequest(std::string_view line);
 Json ToJson(const DeskRequest& request);
 
@@ -37,12 +36,13 @@ inline constexpr size_t kMostCandidateBytes = 4u << 20;
 
 class AgentDesk {
  public:
-  // Called on a thread of its own for every request. `still_there`: false once whoever asked has hung up.
+  // Called on a separate thread for every request. `still_there` returns false after the client has
+  // disconnected.
   using Handler = std::function<Json(const DeskRequest& request, const std::function<bool()>& still_there)>;
 
-  // Requests that are answered or wait at the same time; one more is turned away.
+  // Limit of requests that are answered or waiting; more are rejected.
   static constexpr int kMostWaiting = 8;
-  // The longest time between a connection and the end of its request.
+  // The time limit from a connection to the end of its request.
   static constexpr double kPatience_s = 20;
 
   static Result<std::unique_ptr<AgentDesk>> Open(const fs::path& folder, Handler handler);
@@ -50,7 +50,7 @@ class AgentDesk {
   AgentDesk(const AgentDesk&) = delete;
   AgentDesk& operator=(const AgentDesk&) = delete;
 
-  // No request is taken from now on; returns when those that were taken are answered.
+  // Accepts no more requests. Returns when all accepted ones are answered.
   void Close();
 
  private:
@@ -66,11 +66,11 @@ class AgentDesk {
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable answered_;
-  int open_ = 0;  // connections
+  int open_ = 0;  // number of connections
 };
 
-// The other end: asks the desk of a folder and waits for the answer, however long it takes. An Error: there
-// is no desk, it hung up, or Ctrl-C.
+// The client: sends a request to a folder's desk and waits for the answer without a limit. Returns an Error
+// if there is no desk, if it disconnects, or on Ctrl-C.
 Result<Json> AskDesk(const fs::path& folder, const DeskRequest& request);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// The desk alone, over real sockets: what it takes, what it turns away, and that nobody can hold it up.
+// Tests the desk alone with real sockets: what it accepts and rejects, and that no client can block it.
 #include "pipeline/agent_desk.h"
 
 #include <gmock/gmock.h>
@@ -90,7 +90,7 @@ TEST(AgentDesk, AnswersInAFolderWhosePathIsLongerThanASocketsMayBe) {
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(GetString(*answer, "source"), request.source);
   EXPECT_EQ(GetString(*answer, "parent"), "agent7");
-  // A whole file of the largest size goes through.
+  // A file of the largest size is accepted.
   EXPECT_EQ(GetString(*AskDesk(folder, BenchOf(std::string(kMostCandidateBytes, '\n') + "")), "status"),
             "refused");
   const std::string large = std::string(kMostCandidateBytes - 1, '\n') + "x";
@@ -129,7 +129,7 @@ TEST(AgentDesk, TurnsAwayWhatComesWhenTheQueueIsFull) {
   gate.unlock();
   for (std::thread& asker : askers) asker.join();
   EXPECT_EQ(judged, AgentDesk::kMostWaiting);
-  // There is room again.
+  // There is a free place again.
   EXPECT_EQ(GetString(*AskDesk(folder.path(), BenchOf("x")), "status"), "judged");
 }
 

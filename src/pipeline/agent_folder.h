@@ -1,6 +1,6 @@
-// What a coding agent finds in its folder: the task, its card, a README with the rules, and the commands
-// ./lint, ./bench and ./history. They are written anew at every start; what the agent made stays as it is.
-// Nothing in the folder is ever read back.
+// Writes a coding agent's folder: the task, its card, a README with the rules, and the commands ./lint,
+// ./bench and ./history. They are rewritten at every start; the agent's own files stay. Nothing in the folder
+// is read back.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct AgentPapers {
   std::string task_source;
   std::string card_text;
   Json card;         // card.json
-  fs::path program;  // of `hone`, which the commands call
+  fs::path program;  // `hone`, which the commands call
 };
 
 Status WriteAgentFolder(const fs::path& folder, const AgentPapers& papers);

@@ -17,13 +17,13 @@ namespace hone {
 
 namespace {
 
-// In the environment of the agent and of all that it starts. By this they are found again, also after a
-// process that left its parent, and in the next sitting of a run whose Hone was killed.
+// A variable in the environment of the agent and its descendants. It identifies them, even after a process
+// has left its parent, and in the next session of a run whose Hone was killed.
 constexpr const char* kFolderMark = "HONE_AGENT_FOLDER";
-// Between the request to end and the end.
+// Time between the request to end and SIGKILL.
 constexpr double kGrace_s = 2;
 
-// ReadFile wants a size, and files of /proc have none.
+// ReadFile needs a size, which files in /proc do not have.
 std::string EnvironmentOf(const std::string& pid) {
   std::string text;
   std::FILE* file = std::fopen(("/proc/" + pid + "/environ").c_str(), "re");
@@ -35,7 +35,7 @@ std::string EnvironmentOf(const std::string& pid) {
   return text;
 }
 
-// Ends every process that carries the mark of this folder. Forks are outrun by looking again.
+// Ends every process with this folder's mark. Repeats the search to catch forks.
 void EndMarked(const fs::path& folder) {
   const std::string mark = fmt::format("{}={}", kFolderMark, folder.string()) + '\0';
   for (int pass = 0; pass < 20; ++pass) {
@@ -48,7 +48,7 @@ void EndMarked(const fs::path& folder) {
       const pid_t pid = static_cast<pid_t>(std::strtol(name.c_str(), nullptr, 10));
       if (pid <= 1 || pid == getpid() || !Contains(EnvironmentOf(name), mark)) continue;
       const std::vector<pid_t> below = ProcessTree(pid);
-      // Not the one that this process works for.
+      // Not the process that this process works for.
       if (std::find(below.begin(), below.end(), getpid()) != below.end()) continue;
       found = true;
       KillTree(pid);
@@ -85,7 +85,7 @@ Result<AgentReport> AgentProcess::Run(const AgentJob& job) {
     if (report.end != AgentEnd::kByItself) break;
   }
   if (child->running()) {
-    kill(-child->pid(), SIGTERM);  // the group: it is the leader of its session
+    kill(-child->pid(), SIGTERM);  // the process group, because the child leads its session
     child->WaitUntil(Deadline::After(kGrace_s));
     child->Kill();
   }

@@ -1,7 +1,8 @@
-// The agent as a process: any program, started in the agent's folder, ended with everything that it started.
-// It runs as the user's own program and not in the sandbox; its candidates are judged in the sandbox.
+// Runs the agent as a process: any program, started in the agent's folder, and ended together with its
+// descendants. It runs as the user's own program, not in the sandbox; its candidates are judged in the
+// sandbox.
 //
-// Spine talks to AgentProgram, so that tests can put a function in place of a process.
+// Spine uses AgentProgram, so that tests can replace the process by a function.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,7 @@ struct AgentJob {
   std::vector<std::string> argv;
   fs::path folder;
   Deadline deadline = Deadline::Never();
-  // Asked several times a second; false ends the agent.
+  // Called several times a second; returning false ends the agent.
   std::function<bool()> may_go_on;
 };
 
@@ -33,20 +34,20 @@ struct AgentReport {
 class AgentProgram {
  public:
   virtual ~AgentProgram() = default;
-  // An Error only if it could not be started.
+  // Returns an Error only if the agent could not be started.
   virtual Result<AgentReport> Run(const AgentJob& job) = 0;
 };
 
 class AgentProcess : public AgentProgram {
  public:
-  // Of standard output and of standard error each, half of it from the beginning is kept and at least half of
-  // it from the end.
+  // Limit for standard output and standard error each. Half of it holds the beginning, the rest the end.
   static constexpr size_t kOutputCap = 512 * 1024;
 
   Result<AgentReport> Run(const AgentJob& job) override;
 };
 
-// "agent:CMD" -> its words, with the program's path made absolute: the agent runs in a folder of its own.
+// Parses "agent:CMD" into words and makes the program's path absolute, because the agent runs in its own
+// folder.
 Result<std::vector<std::string>> AgentCommand(const std::string& proposer);
 
 }  // namespace hone

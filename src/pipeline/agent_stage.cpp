@@ -1,11 +1,10 @@
-// A coding agent as the proposer: it gets a folder with the task and a budget, and asks the judge of this run
-// through AgentDesk. Every file that it has judged becomes a candidate of the run before the verdict is
-// reached, and the verdict is recorded before the agent sees it. So the record holds whatever the agent
-// knows, and a run that was killed goes on with it: bytes that have a verdict in this run are not judged
-// again.
+// A coding agent as the proposer: it gets a folder with the task and a budget, and sends requests to the
+// judge of this run through AgentDesk. Every file that it submits becomes a candidate of the run before it is
+// judged, and the verdict is recorded before the agent sees it. The record thus contains all that the agent
+// knows, and a killed run continues from it: files that have a verdict in this run are not judged again.
 //
-// What the agent writes into its folder is not read here. It is ended at its deadline, when the run stops,
-// and a while after its budget of evaluations is spent.
+// Files that the agent writes into its folder are not read here. The agent is ended at its deadline, when the
+// run stops, and some time after its budget of evaluations is spent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,10 +23,10 @@ struct Spine::AgentSitting {
   fs::path folder;
   std::string readme;
   Deadline deadline = Deadline::Never();
-  std::mutex turn;         // one file is judged at a time
+  std::mutex turn;         // only one file is judged at a time
   std::mutex broke_mutex;  // guards `broke` and `spent_at`
   std::optional<Error> broke;
-  std::optional<Stopwatch> spent_at;  // since a request was refused because the budget is spent
+  std::optional<Stopwatch> spent_at;  // since a request was refused for lack of budget
   CallRecord call;
   Stopwatch watch;
 };
@@ -35,7 +34,7 @@ struct Spine::AgentSitting {
 namespace {
 
 constexpr const char* kAgentPhase = "agent";
-// How long an agent may tidy up after it was told that its budget is spent.
+// Time for an agent to finish after it was told that its budget is spent.
 constexpr double kSpentGrace_s = 60;
 
 Json AgentRefusal(const std::string& why) {
@@ -79,20 +78,20 @@ std::string EndSentence(const AgentReport& report, int judged) {
 Status Spine::Agent() {
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> before,
                         recorder_.store().Candidates(recorder_.run().id));
-  // What the last sitting was judging when it was killed.
+  // The candidates that the last session was judging when it was killed.
   for (const CandidateRecord& one : before)
     if (one.phase == kAgentPhase && !one.judged()) HONE_RETURN_IF_ERROR(Judge(one));
   HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, recorder_.store().Calls(recorder_.run().id));
   double used_s = 0;
   for (const CallRecord& call : calls) used_s += call.seconds;
-  // It did something and came to its own end: there is nothing to go on with.
+  // The agent did something and ended by itself, so there is nothing to resume.
   const bool any = std::any_of(before.begin(), before.end(),
                                [](const CandidateRecord& one) { return one.phase == kAgentPhase; });
   if (any && calls.back().status == "answered" && calls.back().finish_reason == "ended") return Ok();
   const double left_s = 60 * options_.agent_minutes - used_s;
   if (left_s <= 0) return Ok();
   HONE_RETURN_IF_ERROR(MayGoOn());
-  // Whoever only walks through a record (report/record_walk.h) has none, and starts no program.
+  // A walk through a record (report/record_walk.h) has no folder and starts no program.
   if (recorder_.run().folder.empty()) return Error{ErrorKind::kUsage, "an agent needs a run with a folder"};
   AgentSitting sitting;
   sitting.folder = recorder_.folder() / "agent";
@@ -147,13 +146,13 @@ Status Spine::SitWith(AgentSitting& sitting) {
       AgentDesk::Open(sitting.folder, [&](const DeskRequest& request, const auto& still_there) {
         return AnswerAgent(sitting, request, still_there);
       }));
-  // Before it starts: a sitting that is killed counts too.
+  // Saved before the start, because a killed session counts too.
   HONE_RETURN_IF_ERROR(recorder_.Keep(sitting.call));
   recorder_.Say(fmt::format("{}: {} works in {}", sitting.call.key, job.argv[0], job.folder.string()));
   recorder_.Doing(sitting.call.key, "the agent works");
   AgentProcess process;
   const Result<AgentReport> report = (agent_ != nullptr ? agent_ : &process)->Run(job);
-  desk->Close();  // a file that is being judged gets its verdict
+  desk->Close();  // a file that is being judged still gets its verdict
   recorder_.Doing(sitting.call.key, "");
   HONE_RETURN_IF_ERROR(report);
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
@@ -165,7 +164,7 @@ Status Spine::SitWith(AgentSitting& sitting) {
   CallRecord& call = sitting.call;
   const bool fine = report->end == AgentEnd::kByItself && report->exit.code == 0;
   call.status = fine ? "answered" : std::string(FailureName(ModelFailure::kCommandFailed));
-  // Refused: a larger budget would let it go on.
+  // Marked as refused, so that a larger budget lets it continue.
   call.finish_reason = report->end == AgentEnd::kOutOfTime ? "out-of-time"
                        : report->end == AgentEnd::kStopped ? "stopped"
                        : sitting.spent_at                  ? "refused"
@@ -179,7 +178,7 @@ Status Spine::SitWith(AgentSitting& sitting) {
       call.key, kAgentPhase, sentence,
       {{"seconds", call.seconds}, {"exit_code", report->exit.code}, {"end", call.finish_reason}}));
   if (sitting.broke) return *sitting.broke;
-  // Ctrl-C and spent budgets stop the run here; its own end and its own deadline do not.
+  // Ctrl-C and spent budgets stop the run here. The agent's own end and its deadline do not.
   return MayGoOn();
 }
 
@@ -265,7 +264,7 @@ Result<Json> Spine::BenchForAgent(AgentSitting& sitting, const DeskRequest& requ
   }
   if (!kept) HONE_RETURN_IF_ERROR(recorder_.Keep(candidate));
   HONE_ASSIGN_OR_RETURN(const CandidateRecord judged, Judge(candidate));
-  // So that the time of a sitting that is killed is known.
+  // Saved now, so that the duration of a killed session is known.
   CallRecord so_far = sitting.call;
   so_far.seconds = sitting.watch.seconds();
   HONE_RETURN_IF_ERROR(recorder_.Keep(so_far));

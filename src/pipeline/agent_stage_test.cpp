@@ -1,6 +1,6 @@
-// An agent's sitting with a function in place of the agent and a judge that reads its verdict off the file:
-// what is recorded, what counts, what is refused, and how a run goes on after it was stopped. AgentProcess is
-// tried with real programs at the end.
+// Tests an agent's session with a function instead of the agent and a judge that reads its verdict from the
+// file: what is recorded, what counts, what is refused, and how a run resumes after it was stopped. The last
+// tests run AgentProcess with real programs.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ class FateJudge : public CandidateJudge {
   int pause_ms = 0;
   bool broken = false;
   bool interrupted = false;
-  std::vector<std::string> judged;  // the stage lets one in at a time
+  std::vector<std::string> judged;  // the stage judges one at a time
 };
 
 class ScriptedAgent : public AgentProgram {
@@ -192,7 +192,7 @@ TEST_F(AgentStageTest, ASpentBudgetIsRefusedPolitelyAndALargerOneGoesOn) {
     const Json third = Ask(job, "bench", FateFile("accepted 9"));
     EXPECT_EQ(GetString(third, "status"), "refused");
     EXPECT_EQ(GetString(third, "message"), "the budget of 2 evaluations is spent");
-    // What was judged can still be seen.
+    // Candidates with a verdict are still visible.
     EXPECT_EQ(GetString(Ask(job, "bench", FateFile("accepted 2")), "key"), "agent2");
     EXPECT_EQ(GetMember(Ask(job, "history", ""), "candidates").size(), 3u);
     EXPECT_TRUE(job.may_go_on());
@@ -232,7 +232,7 @@ TEST_F(AgentStageTest, AResumedRunStartsTheAgentAgainAndRepeatsNoVerdict) {
   agent_.end = AgentEnd::kByItself;
   agent_.script = [&](const AgentJob& job) {
     EXPECT_EQ(*ReadFile(job.folder / "notes.txt"), "mine");
-    // Judged before the agent came back.
+    // Judged before the agent's process restarted.
     EXPECT_THAT(judge_.judged, ElementsAre("agent2"));
     EXPECT_TRUE(GetBool(Ask(job, "bench", FateFile("accepted 2")), "recorded_before"));
     Ask(job, "bench", FateFile("accepted 3"), "agent2");
@@ -277,7 +277,7 @@ TEST_F(AgentStageTest, AnAgentThatHadNothingJudgedFailsTheRunWithItsLastWords) {
   EXPECT_EQ(end.status, "failed");
   EXPECT_THAT(end.outcome, HasSubstr("it ended with exit code 7"));
   EXPECT_THAT(end.outcome, HasSubstr("thinking aloud"));
-  // Trying again is worth it.
+  // A retry is worthwhile.
   Run();
   EXPECT_EQ(agent_.starts, 2);
 }
@@ -361,7 +361,7 @@ TEST(AgentProcess, EndsByItselfInItsFolderWithItsOutputCapped) {
   EXPECT_THAT(report->exit.out, HasSubstr("left out"));
 }
 
-// Still there and not only waiting to be collected.
+// True if the process exists and is no zombie.
 bool IsAlive(const fs::path& pid_file) {
   const Result<std::string> pid = ReadFile(pid_file);
   if (!pid.ok()) return false;
@@ -375,7 +375,7 @@ bool IsAlive(const fs::path& pid_file) {
 
 TEST(AgentProcess, IsEndedAtTheDeadlineWithAllThatItStarted) {
   const TempFolder folder = *TempFolder::Make("hone-agent-");
-  // One child ignores SIGTERM, one is in another session and has lost its parent.
+  // One child ignores SIGTERM; one is an orphan in another session.
   const Result<AgentReport> report =
       AgentProcess().Run(ShellJob(folder.path(),
                                   "sh -c 'trap \"\" TERM; echo $$ > stubborn; while :; do sleep 0.1; done' & "

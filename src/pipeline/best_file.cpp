@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-// Comments only, so that a docstring or `from __future__` keeps its place at the top of the file.
+// Only comments, so that a docstring or `from __future__` stays at the top of the file.
 std::string Comment(const std::string& text) {
   std::string out;
   for (const std::string& line : Lines(text))
@@ -24,8 +24,8 @@ bool ImportsHoneExt(const std::string& line) {
   return (StartsWith(line, "import ") || StartsWith(line, "from ")) && Contains(line, "hone_ext");
 }
 
-// Hone's own module, for a machine that does not have Hone: one string literal per line, so that it can be
-// read. Looking into sys.modules is what lint warns of, so it is done only where the import needs it.
+// Hone's own module, for a machine without Hone: one string literal per line, for readability. Lint warns
+// about access to sys.modules, so the code does that only if the import needs it.
 std::string CarriedHoneExt(bool by_name) {
   std::string text =
       "try:\n    import hone_ext\nexcept ImportError:  # Hone's own, as it was when this file was judged\n";
@@ -37,8 +37,8 @@ std::string CarriedHoneExt(bool by_name) {
   return text + "        , hone_ext.__dict__)\n";
 }
 
-// What the line that imports hone_ext gives names to, as assignments from the carried module; nothing for a
-// form that is not understood, which then finds the module by its name.
+// Turns the names that a line imports from hone_ext into assignments from the embedded module. No value for
+// an unknown form, which then finds the module by its name.
 std::optional<std::string> AsAssignments(const std::string& line) {
   constexpr std::string_view kFrom = "from hone_ext import ", kWhole = "import hone_ext as ";
   const auto is_name = [](std::string_view text) {
@@ -63,7 +63,7 @@ std::optional<std::string> AsAssignments(const std::string& line) {
   return assignments;
 }
 
-// The candidate with what it imports from Hone inside, before the line that imports it.
+// The candidate with the Hone module that it imports inserted before the import.
 std::string SelfContained(const std::string& source) {
   std::string out;
   bool carried = false;

@@ -74,7 +74,8 @@ TEST(BestFile, CarriesTheModuleThatItCompilesWith) {
   }
 }
 
-// `hone bench` on the file of a winner prints findings as if they were the winner's own.
+// `hone bench` prints findings for a winner's file as if they were the winner's own, so best.py must add
+// none.
 TEST(BestFile, AddsNothingThatLintHasSomethingToSayAbout) {
   constexpr char kBody[] =
       "\n\nclass ModelNew(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n\n"

@@ -1,5 +1,5 @@
-// The steps of one seed: ask, judge, and repair with the history of what was tried. If the seed failed or is
-// slower, an analysis follows, and a candidate that the analysis proposes, judged and repaired in turn.
+// The steps of one seed: request, judge, and repair with the history of attempts. If the seed failed or is
+// slower, an analysis follows, and then a candidate from that analysis, which is judged and repaired in turn.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -11,6 +11,7 @@
 #include "evaluation/provenance.h"
 #include "graph/graph_json.h"
 #include "pipeline/kept_verdict.h"
+#include "pipeline/mending.h"
 #include "pipeline/recorder.h"
 #include "verdict/reasons.h"
 
@@ -66,7 +67,7 @@ TaskContext ContextOfTask(const ReferenceSession& session) {
                      {"nvrtc", GetBool(facts, "nvrtc")},
                      {"gxx", !FindProgram("g++").empty() || !FindProgram("c++").empty()},
                      {"sm", GetInt(facts, "sm")},
-                     // One rounding to 10 bits per product shows as about 1e-4 at the output.
+                     // Rounding to 10 bits per product appears as about 1e-4 in the output.
                      {"tf32_allowed", session.WidestLimit() > kTf32Error},
                      {"stateful", session.stateful()},
                      {"random_in_forward", session.random_in_forward()},
@@ -122,6 +123,11 @@ bool IsFromStore(const Json& record) {
   return GetMember(record, "from_store").is_object();
 }
 
+MendedSource CandidateJudge::Mend(const CandidateRecord& failed, const std::string& task_source,
+                                  const Json& facts) {
+  return MendCandidate(failed, task_source, facts);
+}
+
 CandidateRecord CandidateJudge::Describe(const std::string& key, const std::string& phase,
                                          const std::string& source, const std::string& task_source) {
   return RecordOf(key, phase, source, task_source);
@@ -139,8 +145,7 @@ Result<ReferenceSession*> SessionJudge::Session(const Progress& progress) {
   if (session_ != nullptr) return session_.get();
   const Stopwatch watch;
   HONE_ASSIGN_OR_RETURN(options_.nursery, Nursery::Start(options_.python, options_.device, options_.sandbox));
-  // The first seats are made while the reference does its work; a second one only where there are cores for
-  // it.
+  // The first seats are made while the reference works. A second one is made only if there are cores for it.
   std::future<Result<Seats>> first = std::async(std::launch::async, [&]() -> Result<Seats> {
     Seats seats;
     for (int i = 0; i < (several_ && Cores() >= 6 ? 2 : 1); ++i) {
@@ -181,11 +186,11 @@ class SlotTaken {
   std::counting_semaphore<16>& slots_;
 };
 
-// Earlier versions kept this where a busy machine had let them see no time at all.
+// Earlier versions stored this value if the machine was too busy for any measurement.
 constexpr double kLeastKeptUs = 0.5;
 
-// A look ranks variants and judges nothing, so one per device is enough: of this text, for this task, with
-// these libraries.
+// The stored screening run of a candidate. It only ranks variants, so one per device, text, task and library
+// versions is enough.
 fs::path KeptLook(const ReferenceSession& session, const CandidateFile& candidate) {
   const Json& facts = session.facts();
   const bool gpu = session.options().device == "cuda";
@@ -224,7 +229,7 @@ Result<Judged> SessionJudge::JudgeIn(const CandidateFile& candidate, bool once_m
   const JudgeContext context = ContextOf(*session);
   const auto is_unsure = [&](const Measurement& seen) {
     const Verdict verdict = hone::Judge(seen, context);
-    // More pairs will not accept one that is far behind. One more tells whether it is slower.
+    // More pairs will not accept a candidate that is far behind. One more shows whether it is slower.
     const bool far_behind = verdict.vs_best.estimate > 0 && verdict.vs_best.estimate < kFarBehind;
     const bool worth_a_pair = !far_behind || (seen.timing && seen.timing->pairs < 2);
     return verdict.verdict == NameOf(Decision::kInconclusive) && worth_a_pair;

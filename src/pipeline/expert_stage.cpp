@@ -1,5 +1,6 @@
-// The expert's proposals: a screening run for all of them, the full judge for the most promising. With few
-// proposals on a quick task nothing is left out; on a slow one the judge's time goes where it can matter.
+// The expert's proposals: a screening run for all of them, the full judge for the most promising. A few
+// proposals for a quick task are all judged. For a slow task the judge's time goes to the most promising
+// ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +15,9 @@ namespace hone {
 
 namespace {
 
-// A candidate that is this much slower than PyTorch's best in the screening run is not judged.
+// A candidate slower than PyTorch's best by this factor in the screening run is not judged.
 constexpr double kHopeless = 1.15;
-// Nor is one that is this much slower than an accepted candidate was in its screening run.
+// Nor is a candidate slower by this factor than an accepted candidate was in its screening run.
 constexpr double kBehindAccepted = 1.05;
 
 }  // namespace
@@ -77,7 +78,7 @@ Status Spine::Expert() {
       {{"seconds", seconds}, {"candidates", answer.proposals.size()}}));
   if (!answer.recognised.empty())
     HONE_RETURN_IF_ERROR(recorder_.Decide("recognised", "expert", answer.recognised));
-  // Recipes for a device that is not here say nothing about the task: one line for all of them.
+  // Recipes for another device say nothing about the task, so they share one line.
   std::vector<std::string> for_another_device;
   for (const Declined& declined : answer.declined) {
     if (declined.other_device)
@@ -110,8 +111,7 @@ Status Spine::Expert() {
     }
     entries.push_back(std::move(entry));
   }
-  // A copy of a baseline cannot be faster than the best baseline, so it is tried only if there is nothing
-  // else.
+  // A copy of a baseline cannot be faster than the best baseline, so it comes last.
   std::stable_partition(entries.begin(), entries.end(), [](const Entry& e) { return !e.is_baseline; });
   const auto first_baseline =
       std::find_if(entries.begin(), entries.end(), [](const Entry& e) { return e.is_baseline; });
@@ -137,7 +137,7 @@ Status Spine::Expert() {
       return a.look.right && a.look.call_us < b.look.call_us;
     });
   int judged = 0;
-  double accepted_us = 0;  // of the fastest that was accepted, in the screening run
+  double accepted_us = 0;  // screening time of the fastest accepted candidate
   for (Entry& entry : entries) {
     const bool behind = accepted_us > 0 && entry.look.call_us > kBehindAccepted * accepted_us;
     const bool hopeless =

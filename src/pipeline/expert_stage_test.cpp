@@ -1,4 +1,4 @@
-// What a run says about recipes that were not tried.
+// Tests what a run reports about recipes that were not tried.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,12 +70,12 @@ TEST(ExpertStage, RecipesForAnotherDeviceAreOneLine) {
   int about_gpus = 0;
   for (const std::string& one : said) about_gpus += Contains(one, "GPU") ? 1 : 0;
   EXPECT_EQ(about_gpus, 1) << Join(said, "\n");
-  // torch.compile is one of the judge's own baselines, so a copy of it is not judged beside others.
+  // torch.compile is one of the judge's own baselines, so a copy of it is not judged together with others.
   EXPECT_THAT(judge.judged_, testing::Not(testing::IsEmpty()));
   EXPECT_THAT(judge.judged_, testing::Not(testing::Contains("library.compile")));
   EXPECT_THAT(
       said, testing::Contains(testing::HasSubstr("library.compile: not judged: it is one of the baselines")));
-  // Nothing that explains a loss by a missing device: reports quote decisions called "declined:".
+  // No decision explains a loss by a missing device: reports quote decisions that begin with "declined:".
   const std::vector<DecisionRecord> decisions = *store->Decisions(run.id);
   for (const DecisionRecord& one : decisions) {
     if (StartsWith(one.key, "declined:")) {

@@ -1,6 +1,6 @@
-// Seeds from earlier runs: the best candidates of the runs that --seed-from names, one of each kernel class,
-// judged here like any other file. What was taken is on record, so that the run goes on when the earlier one
-// is deleted.
+// Seeds from earlier runs: the best candidates of the runs in --seed-from, one of each kernel class, judged
+// here like any other file. Their sources are recorded, so that the run can continue after the earlier one is
+// deleted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kMostOfARun = 3;
 
-// The fastest of each kernel class, the fastest first. Only what beat or met PyTorch there is worth a
-// judgement here.
+// The fastest right candidate of each kernel class, fastest first. Its speed there does not matter, because
+// another task or machine may give it another one.
 std::vector<CandidateRecord> WorthInheriting(std::vector<CandidateRecord> all) {
   std::stable_sort(all.begin(), all.end(),
                    [](const CandidateRecord& a, const CandidateRecord& b) { return a.vs_best > b.vs_best; });

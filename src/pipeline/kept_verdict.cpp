@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// The list: calls `each` with the place in the JSON, the member of the row and that of the verdict.
+// The list: calls `each` with the path in the JSON, the member of the row and the member of the verdict.
 template <class Row, class Told, class Each>
 void ForEachKept(Row& row, Told& verdict, Each each) {
   each("verdict", row.verdict, verdict.verdict);
@@ -25,7 +25,7 @@ void ForEachKept(Row& row, Told& verdict, Each each) {
   each("error/limit", row.error_limit, verdict.error_limit);
 }
 
-// Null where there is no such place.
+// Null if the path does not exist.
 const Json& ValueAt(const Json& record, const char* place) {
   static const Json kNone;
   const Json* at = &record;

@@ -1,5 +1,6 @@
-// What a run keeps of a verdict beside its JSON: one list, in kept_verdict.cpp, of the candidate's members,
-// those of the Verdict and their places in the JSON. Whatever turns one of the three into another follows it.
+// The fields of a verdict that a run stores besides its JSON. The list in kept_verdict.cpp relates the
+// candidate's members, the Verdict's members and their paths in the JSON. All conversions between the three
+// use it.
 #pragma once
 
 #include "base/json_fwd.h"
@@ -9,7 +10,7 @@
 namespace hone {
 
 void KeepVerdict(const Verdict& verdict, CandidateRecord* candidate);
-// These hold what a run keeps, and nothing else of the verdict.
+// The results contain only the stored fields of the verdict.
 Verdict VerdictOf(const CandidateRecord& candidate);
 Verdict VerdictFromJson(const Json& record);
 

@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-// How far a candidate came before it was refused, in the order of the judge's steps.
+// The last of the judge's steps that a candidate reached, in their order.
 int StepOf(const CandidateRecord& candidate) {
   if (IsRight(candidate)) return 5;
   static const std::map<std::string, int> kSteps = {
@@ -24,10 +24,8 @@ int StepOf(const CandidateRecord& candidate) {
 
 }  // namespace
 
-MendedSource MendCandidate(const CandidateRecord& failed, const std::string& task_source) {
-  LintOptions lint;
-  lint.task_text = task_source;
-  return MendSource("candidate.py", failed.source, lint);
+MendedSource MendCandidate(const CandidateRecord& failed, const std::string& task_source, const Json& facts) {
+  return MendSource("candidate.py", failed.source, LintOptionsOn(facts, task_source));
 }
 
 std::string FixesSentence(const std::vector<AppliedFix>& fixes) {
@@ -41,6 +39,16 @@ bool GotAsFar(const CandidateRecord& mended, const CandidateRecord& failed) {
   return StepOf(mended) >= StepOf(failed);
 }
 
+// True if an earlier session found nothing to fix and asked a model. It may have been a version with fewer
+// fixes, but its requests and replies remain valid.
+Result<bool> Spine::WentOnFrom(const CandidateRecord& failed) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
+                        recorder_.store().CandidateSummaries(recorder_.run().id));
+  return std::any_of(all.begin(), all.end(), [&](const CandidateRecord& one) {
+    return one.parent_key == failed.key || one.other_parent_key == failed.key;
+  });
+}
+
 Result<CandidateRecord> Spine::MendMechanically(const CandidateRecord& failed) {
   if (!options_.mend || !IsBroken(failed) || failed.reason == "no-code" || failed.phase == kMendedPhase)
     return failed;
@@ -48,7 +56,9 @@ Result<CandidateRecord> Spine::MendMechanically(const CandidateRecord& failed) {
   HONE_ASSIGN_OR_RETURN(std::optional<CandidateRecord> made,
                         recorder_.store().Candidate(recorder_.run().id, key));
   if (!made) {
-    const MendedSource mended = MendCandidate(failed, task_.source);
+    HONE_ASSIGN_OR_RETURN(const bool went_on, WentOnFrom(failed));
+    if (went_on) return failed;
+    const MendedSource mended = judge_.Mend(failed, task_.source, context_.facts);
     if (!mended.changed()) return failed;
     HONE_RETURN_IF_ERROR(recorder_.Decide(key, kMendedPhase,
                                           fmt::format("{}: {}", failed.key, FixesSentence(mended.fixes)),

@@ -1,6 +1,5 @@
-// Mechanical repair in a run: a candidate that failed goes through `hone lint --fix` before a model is asked.
-// What the fixer makes of it is a candidate of its own, with the failed one as its parent. Nothing here asks
-// a model.
+// Mechanical repair in a run: a failed candidate goes through `hone lint --fix` before a model is asked. The
+// repaired file is a separate candidate, with the failed one as its parent. Nothing here asks a model.
 #pragma once
 
 #include <string>
@@ -10,15 +9,17 @@
 
 namespace hone {
 
-// The phase of mended candidates, and what is added to the key of the failed one.
+// The phase of repaired candidates, and the suffix of the failed candidate's key.
 constexpr char kMendedPhase[] = "mended";
 constexpr char kMendedKey[] = ".mended";
 
-// The failed candidate's file with every fix that has one right answer; unchanged where there is none.
-MendedSource MendCandidate(const CandidateRecord& failed, const std::string& task_source);
+// The failed candidate's file with every fix that has a single right answer; unchanged without one. `facts`
+// describe the judging machine as the run's record stores them, so that a resumed run repairs in the same
+// way.
+MendedSource MendCandidate(const CandidateRecord& failed, const std::string& task_source, const Json& facts);
 // "2 mechanical fixes: unknown-triton-op at line 12, name-not-defined at line 3".
 std::string FixesSentence(const std::vector<AppliedFix>& fixes);
-// Whether the judge took the mended file at least as far as the failed one.
+// Whether the repaired file reached at least the same step of the judge as the failed one.
 bool GotAsFar(const CandidateRecord& mended, const CandidateRecord& failed);
 
 }  // namespace hone

@@ -14,7 +14,7 @@ class ModelWithRoles : public Model {
   ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override {
     Model& model = For(request.call_type);
     ModelReply reply = model.Ask(request, progress);
-    // A record without a name would get that of the main one.
+    // A record without a name would get the main model's name.
     if (reply.model.empty()) reply.model = model.name();
     return reply;
   }
@@ -26,6 +26,9 @@ class ModelWithRoles : public Model {
   }
   std::string name() const override { return main_->name(); }
   bool order_matters() const override { return main_->order_matters() || repair_->order_matters(); }
+  bool asks_before_it_spends() const override {
+    return main_->asks_before_it_spends() && repair_->asks_before_it_spends();
+  }
   void MarkAnswered(const std::string& call_type, const std::string& key) override {
     For(call_type).MarkAnswered(call_type, key);
   }

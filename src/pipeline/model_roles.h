@@ -1,5 +1,5 @@
-// Two models with roles, as one: calls that mend a broken candidate go to a cheaper model, all others to the
-// main one. Each call's record names the model that answered it. One budget covers both.
+// Combines two models into one: calls that repair a broken candidate go to a cheaper model, all others to the
+// main one. Each call's record names the model that answered it. Both share one budget.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// Repairs of every stage, and the search's mending.
+// True for repairs of every stage, and for the search's repairs.
 bool IsRepairCall(const std::string& call_type);
 
 std::unique_ptr<Model> WithRepairModel(std::unique_ptr<Model> main, std::unique_ptr<Model> repair);

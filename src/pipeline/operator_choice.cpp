@@ -10,11 +10,11 @@ namespace hone {
 namespace {
 
 constexpr double kForget = 0.9;
-// Two verdicts on the same file differ by this much; less is no gain.
+// Two verdicts on the same file differ by this much, so a smaller difference is no gain.
 constexpr double kWorthHaving = 0.01;
-// So many steps in a row without any reply: the model has nothing more to say.
+// After this many steps in a row without a reply, the model has nothing more to offer.
 constexpr int kSilence = 3;
-// A step that asked nothing still took the judge's time.
+// A step without a request still takes the judge's time.
 constexpr double kLeastCost = 0.5;
 
 double TrustOf(Operator op) {
@@ -24,13 +24,33 @@ double TrustOf(Operator op) {
     case Operator::kMend:
       return 0.16;
     case Operator::kCombine:
-      return 0.12;
+      return 0.20;
     case Operator::kRestart:
       return 0.14;
     case Operator::kTune:
       return 0.10;
   }
   return 0;
+}
+
+// The success in the opening of an operator that starts with a new file or repairs one, relative to an even
+// chance: 1 if there was no attempt, or if half of the files were right. Mechanical repair counts for the
+// file that it repaired.
+double OpeningSays(Operator op, const SearchArchive& archive) {
+  int tried = 0;
+  int right = 0;
+  for (const ArchiveMember& one : archive.members) {
+    const bool is_new = one.phase == "seed" || one.phase == "algorithm";
+    const bool is_repair = one.phase == "seed_repair" || one.phase == "algorithm_repair";
+    if (one.step != 0 || !(op == Operator::kRestart ? is_new : op == Operator::kMend && is_repair)) continue;
+    ++tried;
+    const bool mended =
+        std::any_of(archive.members.begin(), archive.members.end(), [&](const ArchiveMember& other) {
+          return other.phase == "mended" && other.parent == one.key && other.right;
+        });
+    right += one.right || mended ? 1 : 0;
+  }
+  return 2.0 * (1 + right) / (2 + tried);
 }
 
 std::vector<Weighted> WithWeights(const std::vector<const ArchiveMember*>& members,
@@ -40,7 +60,7 @@ std::vector<Weighted> WithWeights(const std::vector<const ArchiveMember*>& membe
   return all;
 }
 
-// Those of another kind than `first`; if there are none, all others.
+// Parents of another kind than `first`; if there are none, all others.
 std::vector<Weighted> Partners(const std::vector<Weighted>& parents, const ArchiveMember& first) {
   std::vector<Weighted> others, of_another_kind;
   for (const Weighted& one : parents) {
@@ -72,7 +92,7 @@ bool IsPossible(Operator op, const SearchArchive& archive, const RunOptions& opt
 std::vector<double> SharedGains(const SearchArchive& archive) {
   std::vector<double> gains;
   for (const SearchStep& step : archive.steps) gains.push_back(step.ended ? step.gain : 0);
-  // From the last to the first, so that a chain of mended candidates hands its share on.
+  // From the last to the first, so that a chain of repaired candidates passes its share on.
   for (size_t i = archive.steps.size(); i-- > 0;) {
     const SearchStep& step = archive.steps[i];
     if (step.op != Operator::kMend || step.parents.empty() || gains[i] <= 0) continue;
@@ -91,7 +111,7 @@ std::vector<OperatorScore> ScoreOperators(const SearchArchive& archive, const Ru
   std::vector<OperatorScore> scores;
   for (const Operator op : kOperators) {
     OperatorScore one{op, 0, 0, IsPossible(op, archive, options)};
-    double gained = TrustOf(op);
+    double gained = TrustOf(op) * OpeningSays(op, archive);
     double spent = 1;
     double weight = 1;
     for (size_t i = archive.steps.size(); i-- > 0; weight *= kForget) {
@@ -128,6 +148,25 @@ StepChoice ChooseStep(const SearchArchive& archive, const RunOptions& options, i
   if (choice.op != Operator::kCombine) return choice;
   if (const ArchiveMember* second = Draw(Partners(parents, *first), &random))
     choice.parents.push_back(second->key);
+  return choice;
+}
+
+StepChoice FollowStep(const SearchArchive& archive, const RunOptions& options, const RecordedStep& step) {
+  StepChoice choice;
+  choice.op = OperatorFromName(step.op);
+  choice.parents = step.parents;
+  choice.scores = ScoreOperators(archive, options);
+  const size_t wanted = choice.op == Operator::kRestart ? 0 : choice.op == Operator::kCombine ? 2 : 1;
+  if (choice.parents.size() < wanted) choice.left_out = "the recording does not name its parents";
+  for (const std::string& key : choice.parents) {
+    const auto parent = std::find_if(archive.members.begin(), archive.members.end(),
+                                     [&](const ArchiveMember& one) { return one.key == key; });
+    if (!choice.left_out.empty()) break;
+    if (parent == archive.members.end())
+      choice.left_out = key + " is not in this run";
+    else if (parent->right == (choice.op == Operator::kMend))
+      choice.left_out = key + (parent->right ? " works here" : " does not work here");
+  }
   return choice;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kLongestQuote = 200;
 
-// "3 wrong-output, 1 crashed", the most frequent first.
+// "3 wrong-output, 1 crashed", most frequent first.
 std::string ReasonCounts(const std::vector<CandidateRecord>& candidates) {
   std::map<std::string, int> counts;
   for (const CandidateRecord& one : candidates)
@@ -31,7 +31,7 @@ std::string ReasonCounts(const std::vector<CandidateRecord>& candidates) {
   return Join(parts, ", ");
 }
 
-// What the expert said of the whole task, or else of its first recipe.
+// The expert's reason about the whole task, else that of its first recipe.
 std::string WhyDeclined(const std::vector<DecisionRecord>& decisions) {
   constexpr char kMark[] = ": not proposed: ";
   std::string first;
@@ -48,7 +48,7 @@ std::string WhyDeclined(const std::vector<DecisionRecord>& decisions) {
                      declined > 1 ? fmt::format(" ({} more declined)", declined - 1) : "");
 }
 
-// A run that ended early did not come to judging its winner once more.
+// True for a run that ended before it judged its winner again.
 bool IsUnconfirmed(const RunRecord& run, const std::string& best,
                    const std::vector<DecisionRecord>& decisions) {
   return (run.status == "stopped" || run.status == "failed") &&

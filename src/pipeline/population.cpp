@@ -16,14 +16,16 @@ namespace {
 
 constexpr const char* kOperatorNames[] = {"improve", "combine", "restart", "mend", "tune"};
 
-// A kernel this near to its floor has little left.
+// A kernel within this factor of its floor has little left to gain.
 constexpr double kLittleLeft = 1.25;
+// If a kernel uses less than this share of a peak rate, something else limits it.
+constexpr double kUsesMuch = 0.25;
 constexpr double kSpeedCounts = 4;
 constexpr size_t kElitesOfAKind = 2;
 constexpr double kCloseEnough = 0.2;
 
-// How often an error of this sort goes away when it is shown to whoever made it. A candidate that cheats is
-// not mended.
+// How often showing an error of this kind to the model that made it leads to a right file. A candidate that
+// cheats is not repaired.
 constexpr struct {
   const char* reason;
   double closeness;
@@ -72,17 +74,55 @@ Operator OperatorFromName(const std::string& name) {
   return Operator::kRestart;
 }
 
-std::string KindOf(const CandidateRecord& candidate, const Json& card) {
+namespace {
+
+// Which of the two a profile shows as the limit: averages over all kernels, weighted by their time.
+Bottleneck SeenBy(const KernelProfile& profile) {
+  double arithmetic = 0;
+  double memory = 0;
+  for (const KernelMetrics& kernel : profile.kernels) {
+    arithmetic += kernel.share * kernel.sm_percent;
+    memory += kernel.share * kernel.memory_percent;
+  }
+  if (std::max(arithmetic, memory) < 100 * kUsesMuch) return Bottleneck::kUnknown;
+  return arithmetic > memory ? Bottleneck::kArithmetic : Bottleneck::kMemory;
+}
+
+}  // namespace
+
+Bottleneck BottleneckOf(const CandidateRecord& candidate, const Json& card, const KernelProfile& profile) {
+  const double us = candidate.candidate_us;
+  const double floor_us = GetNumber(card, "floor_us");
+  if (us <= 0) return Bottleneck::kUnknown;
+  if (us < kLittleLeft * floor_us) return Bottleneck::kFloor;
   const Result<Json> record = ParseJson(candidate.json);
   const double launches =
       record.ok() && record->is_object() ? GetNumber(GetMember(*record, "launches"), "candidate") : 0;
-  const double us = candidate.candidate_us;
-  std::string kind = candidate.kernel_class.empty() ? "none" : candidate.kernel_class;
-  if (us > 0 && us < kLittleLeft * GetNumber(card, "floor_us"))
-    kind += ", near the floor";
-  else if (us > 0 && launches * LaunchUs() > us / 2)
-    kind += ", bound by launches";
-  return kind;
+  if (launches * LaunchUs() > us / 2) return Bottleneck::kLaunches;
+  if (!profile.kernels.empty()) return SeenBy(profile);
+  // Far above the floor, neither of its two rates limits the time.
+  if (floor_us < kUsesMuch * us) return Bottleneck::kUnknown;
+  const std::string bound = GetString(card, "floor_bound");
+  return bound == "arithmetic" ? Bottleneck::kArithmetic
+         : bound == "memory"   ? Bottleneck::kMemory
+                               : Bottleneck::kUnknown;
+}
+
+std::string KindOf(const CandidateRecord& candidate, const Json& card, const KernelProfile& profile) {
+  const std::string kernels = candidate.kernel_class.empty() ? "none" : candidate.kernel_class;
+  switch (BottleneckOf(candidate, card, profile)) {
+    case Bottleneck::kFloor:
+      return kernels + ", near the floor";
+    case Bottleneck::kLaunches:
+      return kernels + ", bound by launches";
+    case Bottleneck::kMemory:
+      return kernels + ", bound by memory";
+    case Bottleneck::kArithmetic:
+      return kernels + ", bound by arithmetic";
+    case Bottleneck::kUnknown:
+      break;
+  }
+  return kernels;
 }
 
 double Closeness(const CandidateRecord& candidate) {
@@ -96,12 +136,14 @@ double Closeness(const CandidateRecord& candidate) {
   return closeness;
 }
 
-ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card) {
+ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card,
+                       const KernelProfile& profile) {
   ArchiveMember member;
   member.key = candidate.key;
   member.parent = candidate.parent_key;
+  member.phase = candidate.phase;
   member.step = StepOf(candidate.key);
-  member.kind = KindOf(candidate, card);
+  member.kind = KindOf(candidate, card, profile);
   member.right = IsRight(candidate);
   member.vs_best = member.right ? candidate.vs_best : 0;
   member.closeness = Closeness(candidate);
@@ -145,7 +187,12 @@ double ParentWeight(const ArchiveMember& parent, const SearchArchive& archive) {
     ++used;
     paid += step.gain > 0 ? 1 : 0;
   }
-  return std::pow(SpeedShare(parent, BestOf(archive.members)), kSpeedCounts) * (1 + paid) / (1 + used);
+  const std::vector<const ArchiveMember*> parents = Parents(archive);
+  const auto of_its_kind = std::count_if(parents.begin(), parents.end(), [&](const ArchiveMember* one) {
+    return one->key != parent.key && one->kind == parent.kind;
+  });
+  return std::pow(SpeedShare(parent, BestOf(archive.members)), kSpeedCounts) * (1 + paid) / (1 + used) /
+         static_cast<double>(1 + of_its_kind);
 }
 
 std::vector<Weighted> Mendable(const SearchArchive& archive) {
@@ -157,7 +204,7 @@ std::vector<Weighted> Mendable(const SearchArchive& archive) {
                                    [&](const ArchiveMember& other) { return other.parent == one.key; }) ||
                        Uses(archive, one.key, Operator::kMend) > 0;
     if (tried) continue;
-    // What it was made from, over the failed attempts in between. A store edited by hand could hold a circle.
+    // Its ancestors beyond the failed attempts. A store edited by hand could contain a cycle.
     double closeness = one.closeness;
     const ArchiveMember* from = Find(archive, one.parent);
     for (size_t i = 0; from != nullptr && !from->right && i < archive.members.size(); ++i) {

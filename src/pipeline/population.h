@@ -1,6 +1,6 @@
-// The archive of a population search, as plain values: which judged candidates there are, of which kind each
-// is, which may be parents and how likely each is. Pure functions of records. Nothing here decides what is
-// done next (operator_choice.h) or does it (population_stage.cpp).
+// The archive of a population search as plain values: the judged candidates, their kinds, and the probability
+// of each as a parent. These are pure functions of records. operator_choice.h chooses the next step, and
+// population_stage.cpp executes it.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 #include "base/ids.h"
 #include "base/json_fwd.h"
+#include "evaluation/kernel_profile.h"
 #include "pipeline/run_options.h"
 #include "store/run_store.h"
 
 namespace hone {
 
-// What keys of the search begin with: "gen12.improve" is what step 12 made.
+// The prefix of the search's keys: step 12 made "gen12.improve".
 constexpr char kStepKeys[] = "gen";
-// 12 for "gen12", "gen12.improve" and "gen12.end"; 0 for the keys of the opening.
+// Returns 12 for "gen12", "gen12.improve" and "gen12.end", and 0 for keys of the opening.
 int StepOf(const std::string& key);
 
 // What a step does. The names are those of call types and keys.
@@ -23,69 +24,76 @@ enum class Operator { kImprove, kCombine, kRestart, kMend, kTune };
 constexpr Operator kOperators[] = {Operator::kImprove, Operator::kCombine, Operator::kRestart,
                                    Operator::kMend, Operator::kTune};
 const char* NameOf(Operator op);
-// kRestart for a name that is none.
+// Returns kRestart for an unknown name.
 Operator OperatorFromName(const std::string& name);
 
 // A judged candidate.
 struct ArchiveMember {
   std::string key;
   std::string parent;
-  int step = 0;      // that made it; 0: the opening
-  std::string kind;  // kernel class, and what bounds it: "gemm", "gemm, near the floor"
+  std::string phase;
+  int step = 0;      // the step that made it; 0: the opening
+  std::string kind;  // kernel class, and its bottleneck: "gemm", "gemm, bound by memory"
   bool right = false;
   double vs_best = 0;
-  double closeness = 0;  // of one that failed: how near it seems to working, 0 to 1
+  double closeness = 0;  // for a failed one: how close it seems to working, 0 to 1
   bool tunable = false;
 };
 
-// `card` is the task's.
-std::string KindOf(const CandidateRecord& candidate, const Json& card);
-// By the reason of its verdict; for a wrong output also by how wrong it is. 0 for cheats and for what is
-// right.
+// The bottleneck of a candidate, from its own figures if they show it, else from the task's floor. `card` is
+// the task's; `profile` is empty without a profile.
+enum class Bottleneck { kUnknown, kFloor, kLaunches, kMemory, kArithmetic };
+Bottleneck BottleneckOf(const CandidateRecord& candidate, const Json& card,
+                        const KernelProfile& profile = {});
+std::string KindOf(const CandidateRecord& candidate, const Json& card, const KernelProfile& profile = {});
+// By the reason of its verdict, and for a wrong output also by its error. 0 for cheats and for right
+// candidates.
 double Closeness(const CandidateRecord& candidate);
-ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card);
+ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& options, const Json& card,
+                       const KernelProfile& profile = {});
 
-// What a step was, and what it came to.
+// A step and its result.
 struct SearchStep {
   int number = 0;
   Operator op = Operator::kRestart;
   std::vector<std::string> parents;
   bool ended = false;
-  bool answered = true;  // a model gave a reply, or none was needed
+  bool answered = true;  // a model replied, or no reply was needed
   double gain = 0;       // ln(best after / best before)
   double cost = 0;       // in model calls
 };
 
-// Members and steps that are there when a step is chosen.
+// The members and steps that exist when a step is chosen.
 struct SearchArchive {
   std::vector<ArchiveMember> members;
-  std::vector<SearchStep> steps;  // in order of their numbers; the last ones may not have ended
+  std::vector<SearchStep> steps;  // in the order of their numbers; the last ones may be pending
 };
 
-// The best speed-up of a right member. While none is right it is kNothingRight, so that the first right
-// candidate counts as a gain.
+// The best speed-up of a right member. Without one it is kNothingRight, so that the first right candidate
+// counts as a gain.
 constexpr double kNothingRight = 0.25;
 double BestOf(const std::vector<ArchiveMember>& members);
 
-// Right members that may be parents: the two fastest of each kind, the fastest first.
+// Right members that may be parents: the two fastest of each kind, fastest first.
 std::vector<const ArchiveMember*> Parents(const SearchArchive& archive);
-// How likely a parent is drawn: (v / v_best)^4 * (1 + paid) / (1 + used), where `used` counts the steps that
-// had it as a parent and `paid` those among them with a gain.
+// The weight of a parent: (v / v_best)^4 * (1 + paid) / (1 + used), where `used` counts the steps with this
+// parent and `paid` those of them with a gain. Parents of one kind share this, so that a kind with two
+// parents is not drawn more often.
 double ParentWeight(const ArchiveMember& parent, const SearchArchive& archive);
-// Failed members that may be mended, with weights: what nobody mended yet and is close enough. Each attempt
-// in a row halves the closeness; the speed of what it was made from counts squared.
+// Failed members that may be repaired, with weights: those that were not repaired yet and are close enough.
+// Each attempt in a row halves the closeness. The squared speed of the ancestor is a factor.
 struct Weighted {
   const ArchiveMember* member;
   double weight;
 };
 std::vector<Weighted> Mendable(const SearchArchive& archive);
-// Parents that tuning suits and that were not tuned `kMostTunings` times.
+// Parents that suit tuning and were tuned fewer than `kMostTunings` times.
 constexpr int kMostTunings = 4;
 std::vector<Weighted> MayBeTuned(const SearchArchive& archive);
-// How often a step of this kind had this parent.
+// How often this operator used this parent.
 int Uses(const SearchArchive& archive, const std::string& key, Operator op);
 
-// One of them, by weight; nullptr if all weights are 0.
+// Draws one of them by weight; nullptr if all weights are 0.
 const ArchiveMember* Draw(const std::vector<Weighted>& from, Random* random);
 // Uniform in [0, 1).
 double Uniform(Random* random);

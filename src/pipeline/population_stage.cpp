@@ -1,10 +1,10 @@
-// The search after the opening: step by step, a candidate is made from what the run knows by now, and judged.
-// Which operator and which parents are chosen is decided in operator_choice.h and written down before
-// anything is asked ("gen12"); what came of it is written down behind it ("gen12.end"). A step that has ended
-// is not made again, so resuming goes on where the run was.
+// The search after the opening. Each step makes a candidate from the run's present knowledge and judges it.
+// operator_choice.h chooses the operator and the parents. The choice is recorded before any request
+// ("gen12"), and the result afterwards ("gen12.end"). A finished step is not repeated, so a resumed run
+// continues where it was.
 //
-// Steps come in groups of `breadth`: the members of a group are chosen from the same archive, and made side
-// by side where the model allows it.
+// Steps come in groups of `breadth`: the members of a group are chosen from the same archive, and run in
+// parallel if the model allows it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,12 +23,27 @@ namespace hone {
 namespace {
 
 constexpr char kEnd[] = ".end";
-// A verdict takes the device's time, which is worth a part of a call.
+// A verdict takes the device's time, which counts as a part of a call.
 constexpr double kVerdictCost = 0.2;
 constexpr size_t kMostOthers = 4;
 
 std::string StepKey(int number) {
   return fmt::format("{}{}", kStepKeys, number);
+}
+
+// Profiles of candidates, by key, that an earlier step requested. Records of older versions do not name the
+// step; their kinds have no profile.
+std::map<std::string, KernelProfile> ProfilesBefore(int before_step,
+                                                    const std::vector<DecisionRecord>& decisions) {
+  std::map<std::string, KernelProfile> profiles;
+  for (const DecisionRecord& one : decisions) {
+    if (one.phase != "profile" || !StartsWith(one.key, kProfileKeys)) continue;
+    const Json json = ParsedOrEmpty(one.json);
+    const int64_t step = GetInt(json, "step", -1);
+    if (step < 0 || (before_step > 0 && step >= before_step)) continue;
+    profiles.emplace(one.key.substr(sizeof(kProfileKeys) - 1), KernelProfileFromJson(json));
+  }
+  return profiles;
 }
 
 SearchStep StepFrom(int number, const Json& choice) {
@@ -50,21 +65,39 @@ void TakeEnd(const Json& end, SearchStep* step) {
 }
 
 std::string ChoiceText(int number, const StepChoice& choice) {
-  return fmt::format("{}: {}{}", StepKey(number), NameOf(choice.op),
-                     choice.parents.empty() ? "" : " " + Join(choice.parents, " and "));
+  return fmt::format("{}: {}{}{}", StepKey(number), NameOf(choice.op),
+                     choice.parents.empty() ? "" : " " + Join(choice.parents, " and "),
+                     choice.left_out.empty() ? "" : ", as recorded, is left out: " + choice.left_out);
 }
 
 Json ChoiceJson(const StepChoice& choice) {
   Json scores = Json::object();
   for (const OperatorScore& one : choice.scores)
     scores[NameOf(one.op)] = {{"score", one.score}, {"steps", one.steps}, {"possible", one.possible}};
-  return {{"operator", NameOf(choice.op)}, {"parents", choice.parents}, {"scores", scores}};
+  Json json = {{"operator", NameOf(choice.op)}, {"parents", choice.parents}, {"scores", scores}};
+  if (!choice.left_out.empty()) json["left_out"] = choice.left_out;
+  return json;
+}
+
+// Why the steps of a recording end here; empty while one is to come. A recording may lack numbers: a run that
+// was stopped had chosen steps that came to nothing.
+std::string WhyFollowingEnds(const std::vector<RecordedStep>& follow, int next,
+                             const std::vector<DecisionRecord>& decisions) {
+  if (next <= follow.back().number) return "";
+  std::vector<std::string> left_out;
+  for (const DecisionRecord& one : decisions)
+    if (StepOf(one.key) > 0 && !GetString(ParsedOrEmpty(one.json), "left_out").empty())
+      left_out.push_back(one.key);
+  const std::string all = fmt::format("all {} steps of the recording were followed", follow.size());
+  return left_out.empty() ? all
+                          : fmt::format("of {} steps of the recording {} could not be followed: {}",
+                                        follow.size(), left_out.size(), Join(left_out, ", "));
 }
 
 }  // namespace
 
 Status Spine::Population() {
-  // A model that plays a recording counts what was asked before; steps that have ended are skipped below.
+  // A model that plays a recording counts earlier requests. Finished steps are skipped below.
   HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls,
                         recorder_.store().CallSummaries(recorder_.run().id));
   HONE_ASSIGN_OR_RETURN(const SearchArchive earlier, ReadArchive(0));
@@ -78,17 +111,25 @@ Status Spine::Population() {
   const int breadth = std::max(1, options_.breadth);
   for (int first = 1;; first += breadth) {
     HONE_ASSIGN_OR_RETURN(SearchArchive archive, ReadArchive(first));
-    const std::string why = WhySearchEnds(archive, options_);
+    std::string why;
+    if (options_.follow.empty()) {
+      why = WhySearchEnds(archive, options_);
+    } else {
+      HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
+                            recorder_.store().Decisions(recorder_.run().id));
+      why = WhyFollowingEnds(options_.follow, first, decisions);
+    }
     if (!why.empty()) return recorder_.Decide("search", "search", "the search ends: " + why);
     std::vector<std::pair<int, StepChoice>> open, group;
     for (int number = first; number < first + breadth; ++number) {
+      if (!options_.follow.empty() && RecordedAs(number) == nullptr) continue;
       HONE_ASSIGN_OR_RETURN(StepChoice choice, DecideStep(archive, number));
       SearchStep pending;
       pending.number = number;
       pending.op = choice.op;
       pending.parents = choice.parents;
       archive.steps.push_back(pending);
-      if (!ended(number)) open.emplace_back(number, choice);
+      if (!ended(number) && choice.left_out.empty()) open.emplace_back(number, choice);
       group.emplace_back(number, std::move(choice));
     }
     HONE_RETURN_IF_ERROR(MakeSteps(open));
@@ -97,23 +138,37 @@ Status Spine::Population() {
   }
 }
 
-// What is there when step `before_step` is chosen; 0: all of it. In the order of steps and keys, because
-// steps side by side reach the store in any order.
+const RecordedStep* Spine::RecordedAs(int number) const {
+  for (const RecordedStep& step : options_.follow)
+    if (step.number == number) return &step;
+  return nullptr;
+}
+
+// The archive when step `before_step` is chosen; 0: all of it. Sorted by steps and keys, because parallel
+// steps reach the store in any order.
 Result<SearchArchive> Spine::ReadArchive(int before_step) {
   RunStore& store = recorder_.store();
   SearchArchive archive;
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all, store.CandidateSummaries(recorder_.run().id));
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store.Decisions(recorder_.run().id));
+  const std::map<std::string, KernelProfile> profiles = ProfilesBefore(before_step, decisions);
   for (const CandidateRecord& one : all) {
     if (one.phase == "zero" || !one.judged()) continue;
     if (before_step > 0 && StepOf(one.key) >= before_step) continue;
     const std::scoped_lock lock(members_mutex_);
-    // A member never changes, and reading all sources again at every step would take the square of the run.
-    auto known = members_.find(one.key);
+    // A member changes only when it is profiled. Reading all sources again at every step would take quadratic
+    // time.
+    const auto profile = profiles.find(one.key);
+    const std::string name = one.key + (profile == profiles.end() ? "" : " profiled");
+    auto known = members_.find(name);
     if (known == members_.end()) {
       HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> whole,
                             store.Candidate(recorder_.run().id, one.key));
       if (!whole) continue;
-      known = members_.emplace(one.key, MemberOf(*whole, options_, context_.card)).first;
+      known = members_
+                  .emplace(name, MemberOf(*whole, options_, context_.card,
+                                          profile == profiles.end() ? KernelProfile() : profile->second))
+                  .first;
     }
     archive.members.push_back(known->second);
   }
@@ -121,7 +176,6 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
             [](const ArchiveMember& a, const ArchiveMember& b) {
               return a.step != b.step ? a.step < b.step : a.key < b.key;
             });
-  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store.Decisions(recorder_.run().id));
   std::map<int, SearchStep> steps;
   for (const DecisionRecord& one : decisions) {
     const int number = StepOf(one.key);
@@ -137,15 +191,18 @@ Result<SearchArchive> Spine::ReadArchive(int before_step) {
   return archive;
 }
 
-// Decided once: what was written down holds, whatever came into the archive since.
+// A recorded choice is final, whatever has entered the archive since.
 Result<StepChoice> Spine::DecideStep(const SearchArchive& archive, int number) {
   HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> taken,
                         recorder_.store().Decision(recorder_.run().id, StepKey(number)));
   if (taken) {
-    const SearchStep step = StepFrom(number, ParsedOrEmpty(taken->json));
-    return StepChoice{step.op, step.parents, {}};
+    const Json json = ParsedOrEmpty(taken->json);
+    const SearchStep step = StepFrom(number, json);
+    return StepChoice{step.op, step.parents, {}, GetString(json, "left_out")};
   }
-  StepChoice choice = ChooseStep(archive, options_, number);
+  const RecordedStep* recorded = RecordedAs(number);
+  StepChoice choice =
+      recorded != nullptr ? FollowStep(archive, options_, *recorded) : ChooseStep(archive, options_, number);
   HONE_RETURN_IF_ERROR(
       recorder_.Decide(StepKey(number), "search", ChoiceText(number, choice), ChoiceJson(choice)));
   return choice;
@@ -193,7 +250,7 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
     inputs.verdict = VerdictFacts(parents[0]);
   }
   if (choice.op == Operator::kImprove) {
-    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parents.at(0)));
+    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parents.at(0), number));
     inputs.profile = ProfileFacts(profile);
   }
   if (parents.size() > 1) {
@@ -205,11 +262,12 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
   return Ok();
 }
 
-// Numbers first, if the candidate declares some that nobody searched; then a stage of tuning at a time, which
-// a model restructures for.
+// First searches numbers, if the candidate declares some that were not searched. Then runs one tuning stage
+// at a time, for which a model restructures the candidate.
 Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
-  // A profile may be a reason. It is taken first, so that it is none only for those who come later.
-  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parent));
+  // A profile may be a reason not to tune. It is taken first, so that it holds for this step and not only for
+  // later ones.
+  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parent, StepOf(key)));
   HONE_ASSIGN_OR_RETURN(const std::string why_not, WhyNotTunedNow(parent));
   if (!why_not.empty())
     return recorder_.Decide(key, "tuning", fmt::format("no tuning of {}: {}", parent.key, why_not));
@@ -247,7 +305,7 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
     if (made == nullptr || one.vs_best > made->vs_best) made = &one;
   }
   HONE_ASSIGN_OR_RETURN(std::vector<CallRecord> calls, store.CallSummaries(recorder_.run().id));
-  // Calls side by side reach the store in any order, and a sum of dollars depends on its order.
+  // Parallel calls reach the store in any order, and a sum of dollars depends on the order.
   std::sort(calls.begin(), calls.end(),
             [](const CallRecord& a, const CallRecord& b) { return a.key < b.key; });
   UsageTotals all, own;
@@ -265,7 +323,9 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
   const double best_before = BestOf(before.members);
   const double best_after = BestOf(after.members);
   std::string text = StepKey(number) + ": ";
-  if (made == nullptr)
+  if (!choice.left_out.empty())
+    text += "nothing was made";
+  else if (made == nullptr)
     text += "no candidate came";
   else if (!made->right)
     text += made->key + " does not work";
@@ -286,7 +346,7 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
                            {"judged", judged}});
 }
 
-// What its author said of it: the recipe's title, or the words before the code.
+// The author's description: the recipe's title, or the text before the code.
 Result<std::string> Spine::DescriptionOf(const CandidateRecord& candidate) {
   if (!candidate.title.empty()) return candidate.title;
   const size_t number = static_cast<size_t>(ReplyNumberOf(candidate.key));
@@ -301,8 +361,8 @@ Result<std::string> Spine::DescriptionOf(const CandidateRecord& candidate) {
   return std::string();
 }
 
-// What the prompt of a step says of the other candidates (model/search_values.h), from the archive that the
-// step was chosen from, so that a step which is made again after a kill asks the same.
+// The description of the other candidates in a step's prompt (model/search_values.h). It comes from the
+// archive from which the step was chosen, so that a step repeated after a kill makes the same request.
 Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   const int breadth = std::max(1, options_.breadth);
   HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive((number - 1) / breadth * breadth + 1));

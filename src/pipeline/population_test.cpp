@@ -79,10 +79,44 @@ TEST(Population, TheKindSaysWhatBoundsACandidate) {
   EXPECT_EQ(KindOf(candidate, card), "gemm, bound by launches");
   candidate.candidate_us = 60;
   EXPECT_EQ(KindOf(candidate, card), "gemm, near the floor");
+  candidate.candidate_us = 130;
+  candidate.json.clear();
+  EXPECT_EQ(KindOf(candidate, {{"floor_us", 50.0}, {"floor_bound", "memory"}}), "gemm, bound by memory");
+  EXPECT_EQ(KindOf(candidate, {{"floor_us", 50.0}, {"floor_bound", "arithmetic"}}),
+            "gemm, bound by arithmetic");
+  EXPECT_EQ(KindOf(candidate, {{"floor_us", 20.0}, {"floor_bound", "memory"}}), "gemm")
+      << "so far above the floor that neither rate is what its time goes into";
   candidate.json = "[1]";
   candidate.kernel_class.clear();
   candidate.candidate_us = 0;
   EXPECT_EQ(KindOf(candidate, Json()), "none");
+}
+
+KernelMetrics Kernel(double share, double sm_percent, double memory_percent) {
+  KernelMetrics kernel;
+  kernel.share = share;
+  kernel.sm_percent = sm_percent;
+  kernel.memory_percent = memory_percent;
+  return kernel;
+}
+
+TEST(Population, AProfileKnowsBetterThanTheFloorWhatBoundsACandidate) {
+  CandidateRecord candidate;
+  candidate.candidate_us = 130;
+  const Json card = {{"floor_us", 50.0}, {"floor_bound", "memory"}};
+  const auto bound = [&](const std::vector<KernelMetrics>& kernels) {
+    return BottleneckOf(candidate, card, KernelProfile{"", kernels});
+  };
+  EXPECT_EQ(bound({}), Bottleneck::kMemory) << "nobody took one";
+  EXPECT_EQ(bound({Kernel(1, 70, 30)}), Bottleneck::kArithmetic);
+  EXPECT_EQ(bound({Kernel(0.6, 40, 70), Kernel(0.4, 50, 20)}), Bottleneck::kMemory) << "50 against 44";
+  EXPECT_EQ(bound({Kernel(0.6, 40, 70), Kernel(0.4, 90, 20)}), Bottleneck::kArithmetic) << "50 against 60";
+  EXPECT_EQ(bound({Kernel(1, 20, 15)}), Bottleneck::kUnknown) << "it waits for something else";
+  candidate.candidate_us = 60;
+  EXPECT_EQ(bound({Kernel(1, 70, 30)}), Bottleneck::kFloor);
+  candidate.candidate_us = 130;
+  candidate.json = R"({"launches": {"candidate": 60}})";
+  EXPECT_EQ(bound({Kernel(1, 70, 30)}), Bottleneck::kLaunches);
 }
 
 TEST(Population, ASmallErrorIsNearerToWorkingThanALargeOne) {
@@ -121,6 +155,15 @@ TEST(Population, AParentThatPaidIsLikelierThanOneThatWasUsedInVain) {
   EXPECT_DOUBLE_EQ(weight(1), 0.5);
   EXPECT_DOUBLE_EQ(weight(2), 1.0);
   EXPECT_DOUBLE_EQ(weight(3), 1.0 / 16) << "half as fast, to the fourth power";
+}
+
+TEST(Population, ParentsOfOneKindShareItsWeight) {
+  SearchArchive archive;
+  archive.members = {Right("a", 2.0), Right("b", 2.0, "conv"), Right("c", 2.0), Right("d", 1.0)};
+  const auto weight = [&](size_t i) { return ParentWeight(archive.members[i], archive); };
+  EXPECT_DOUBLE_EQ(weight(0), 0.5);
+  EXPECT_DOUBLE_EQ(weight(1), 1.0) << "the only one of its kind";
+  EXPECT_DOUBLE_EQ(weight(2), 0.5);
 }
 
 TEST(Population, WhatIsMendedIsCloseAndWasNotTriedBefore) {
@@ -177,6 +220,32 @@ TEST(OperatorChoice, TheScoreIsGainPerCallAndForgets) {
   archive.steps.push_back(Made(2, Operator::kRestart, 0, {}, 4));
   EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kImprove), (0.20 + 0.9 * 0.3) / (1 + 0.9 * 2));
   EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kRestart), 0.14 / 5);
+}
+
+ArchiveMember OfOpening(const std::string& key, const std::string& phase, bool right,
+                        const std::string& parent = "") {
+  ArchiveMember member = right ? Right(key, 1) : Failed(key, 0.5, parent);
+  member.parent = parent;
+  member.phase = phase;
+  return member;
+}
+
+TEST(OperatorChoice, HowNewFilesAndRepairsDidInTheOpeningIsWhatTheyAreTrustedWith) {
+  SearchArchive archive;
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kRestart), 0.14);
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kMend), 0.16);
+  archive.members = {
+      OfOpening("seed0", "seed", false), OfOpening("seed0.repair1", "seed_repair", false, "seed0"),
+      OfOpening("seed0.repair2", "seed_repair", true, "seed0.repair1"),
+      OfOpening("seed0.algorithm", "algorithm", false, "seed0.repair2"), OfOpening("seed1", "seed", false)};
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kRestart), 0.14 * 2 / 5) << "none of three";
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kMend), 0.16 * 2 * 2 / 4) << "one of two";
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kImprove), 0.20) << "nothing was improved";
+  archive.members.push_back(OfOpening("seed1.mended", "mended", true, "seed1"));
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kRestart), 0.14 * 2 * 2 / 5) << "it counts for its file";
+  archive.members.push_back(OfOpening("gen1.restart", "restart", true));
+  archive.members.back().step = 1;
+  EXPECT_DOUBLE_EQ(ScoreOf(archive, Operator::kRestart), 0.14 * 2 * 2 / 5) << "the score has the steps";
 }
 
 TEST(OperatorChoice, AStepThatIsUnderWayCountsWithItsCost) {

@@ -1,5 +1,6 @@
-// The profile of a candidate, taken once and stored under its key. Prompts use it, and tuning skips a kernel
-// because of it. Only on a GPU; where the profiler does not work, the record says why and the run goes on.
+// The profile of a candidate, taken once and stored under its key. Prompts use it, and tuning may skip a
+// kernel because of it. Only on a GPU. If the profiler does not work, the record has the reason and the run
+// continues.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -7,9 +8,9 @@
 
 namespace hone {
 
-Result<KernelProfile> Spine::Profile(const CandidateRecord& candidate) {
+Result<KernelProfile> Spine::Profile(const CandidateRecord& candidate, int step) {
   if (GetString(context_.machine, "device") != "cuda") return KernelProfile{"there is no GPU", {}};
-  const std::string key = "profile:" + candidate.key;
+  const std::string key = kProfileKeys + candidate.key;
   HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> kept,
                         recorder_.store().Decision(recorder_.run().id, key));
   if (kept) {
@@ -32,8 +33,9 @@ Result<KernelProfile> Spine::Profile(const CandidateRecord& candidate) {
         SafeForTerminal(main.kernel).substr(0, 60), 100 * main.share, main.sm_percent, main.memory_percent,
         main.occupancy_percent, main.l2_hit_percent);
   }
-  HONE_RETURN_IF_ERROR(
-      recorder_.Decide(key, "profile", fmt::format("{}: {}", candidate.key, text), ToJson(*profile)));
+  Json record = ToJson(*profile);
+  record["step"] = step;
+  HONE_RETURN_IF_ERROR(recorder_.Decide(key, "profile", fmt::format("{}: {}", candidate.key, text), record));
   return *profile;
 }
 

@@ -1,5 +1,5 @@
-// What prompts are told of candidates: verdicts without what was measured on the way, earlier attempts, and
-// in a population search what was reached, what others did better and what was tried already.
+// Facts about candidates for prompts: verdicts without measurements, earlier attempts, and in a population
+// search the results so far, better results of others, and earlier tries.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace hone {
 
-// null for text that is no JSON.
+// Returns null for text that is not JSON.
 Json ParsedOrEmpty(const std::string& text);
-// What one attempt was and what became of it, for the next attempt to read.
+// An attempt and its result, for the next attempt's prompt.
 Json AttemptFacts(int number, const CandidateRecord& candidate);
-// The contract's fields.
+// The verdict's documented fields.
 Json VerdictFacts(const CandidateRecord& candidate);
-// "1.25x of the best PyTorch baseline", or why it failed.
+// "1.25x of the best PyTorch baseline", or the reason of a failure.
 std::string ResultFacts(const CandidateRecord& candidate);
-// What a reply says of its file: the text before the code, cut to one or two sentences.
+// A reply's description of its file: the text before the code, shortened to one or two sentences.
 std::string DescriptionIn(const std::string& reply);
 
 }  // namespace hone

@@ -1,9 +1,11 @@
-// Asking a model for a file: the call with its budget, the replies, the candidates that they are, and what
-// the judge says of each. All of it is remembered by key.
+// Requests a file from a model: the call with its budget, the replies, the candidates in them, and their
+// verdicts. All of it is stored by key.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "model/replies.h"
 #include "model/reply_check.h"
@@ -13,7 +15,7 @@ namespace hone {
 
 namespace {
 
-// Several replies are worth their price where many ways are open. A repair has one right answer or few.
+// Several replies are worth their price if many approaches are possible. A repair has few right answers.
 int RepliesTo(const std::string& call_type, const RunOptions& options) {
   static constexpr const char* kOpenQuestions[] = {"seed", "algorithm", "improve", "combine", "restart"};
   const bool open = std::any_of(std::begin(kOpenQuestions), std::end(kOpenQuestions),
@@ -21,8 +23,8 @@ int RepliesTo(const std::string& call_type, const RunOptions& options) {
   return open ? std::max(1, options.replies) : 1;
 }
 
-// Of two replies to one prompt: what is right by its speed, then what the task could not judge, then what
-// failed by how near it seems to working. Of equals the first stays.
+// Orders two replies to one prompt: right ones by speed, then those that the task could not judge, then
+// failed ones by how close they seem to working. Of equals the first stays.
 bool GoesOnBefore(const CandidateRecord& one, const CandidateRecord& other) {
   if (IsRight(one) != IsRight(other)) return IsRight(one);
   if (IsRight(one)) return one.vs_best > other.vs_best;
@@ -32,20 +34,43 @@ bool GoesOnBefore(const CandidateRecord& one, const CandidateRecord& other) {
 
 }  // namespace
 
-Status Spine::SpendOnModel() {
-  HONE_RETURN_IF_ERROR(MayGoOn());
-  const Budget& budget = options_.budget;
-  if (budget.tokens == 0 && budget.usd == 0) return Ok();
-  HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
-  if (budget.tokens > 0 && usage.total() >= budget.tokens)
-    return StopRun("stopped", fmt::format("the budget of {} token{} is spent", budget.tokens,
-                                          budget.tokens == 1 ? "" : "s"));
-  if (budget.usd > 0 && usage.cost_usd >= budget.usd)
-    return StopRun("stopped", fmt::format("the budget of ${:g} is spent", budget.usd));
-  return Ok();
+// The use of a model that does not ask before it spends is unknown. Its call counts as one request, which
+// waits until no other runs.
+ModelReply Spine::AskWithin(const ModelRequest& request, int replies, ModelProgress progress) {
+  // Spending is recorded only if the call ends by itself, so a call that has begun continues even if the run
+  // is about to stop.
+  std::atomic<bool> begun = false;
+  const auto enter = [&](const MostUse& most) {
+    const SpendGate::Answer answer = spend_gate_.Enter(request.key, most, [&] {
+      return Interrupted() || request.deadline.passed() || (!begun && !MayGoOn().ok());
+    });
+    begun = begun || answer == SpendGate::Answer::kGo;
+    if (answer == SpendGate::Answer::kGo) return ModelFailure::kNone;
+    if (answer == SpendGate::Answer::kSpent) return ModelFailure::kOutOfBudget;
+    return Interrupted() || !request.deadline.passed() ? ModelFailure::kInterrupted
+                                                       : ModelFailure::kOutOfTime;
+  };
+  const auto leave = [&](const MostUse& most, const Usage& used) {
+    spend_gate_.Leave(request.key, most, used);
+  };
+  const auto ask = [&] {
+    return replies > 1 ? model_->AskForSeveral(request, replies, progress) : model_->Ask(request, progress);
+  };
+  if (!spend_gate_.keeps_any()) return ask();
+  if (model_->asks_before_it_spends()) {
+    progress.may_spend = enter;
+    progress.spent = leave;
+    return ask();
+  }
+  ModelReply reply;
+  reply.failure = enter({});
+  if (!reply.ok()) return reply;
+  reply = ask();
+  leave({}, reply.usage);
+  return reply;
 }
 
-// Taken before the call, so that calls side by side never make one too many.
+// Reserved before the call, so that parallel calls never make one too many.
 Status Spine::ReserveCall() {
   const int most = options_.budget.calls;
   int made = calls_.load();
@@ -68,9 +93,9 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
       model_->MarkAnswered(inputs.call_type, ReplyKey(key, static_cast<int>(i + 1)));
     return reply;
   }
-  std::unique_lock<std::mutex> turn(model_turn_, std::defer_lock);
-  if (options_.budget.tokens > 0 || options_.budget.usd > 0) turn.lock();
-  HONE_RETURN_IF_ERROR(SpendOnModel());
+  HONE_RETURN_IF_ERROR(MayGoOn());
+  if (const std::string spent = spend_gate_.WhySpent(); !spent.empty())
+    return StopRun("stopped", spent).error();
   HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
   HONE_RETURN_IF_ERROR(ReserveCall());
   ModelRequest request;
@@ -84,10 +109,14 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   ModelProgress progress;
   progress.tokens = [&](int64_t tokens) { recorder_.Tokens(key, tokens); };
   progress.note = [&](const std::string& note) { recorder_.Say(fmt::format("{}: {}", key, note)); };
-  const ModelReply reply =
-      replies > 1 ? model_->AskForSeveral(request, replies, progress) : model_->Ask(request, progress);
+  const ModelReply reply = AskWithin(request, replies, progress);
   recorder_.Doing(key, "");
-  if (reply.failure == ModelFailure::kNotOnRecord || reply.failure == ModelFailure::kInterrupted) --calls_;
+  // It was refused before the first request, so there was no call.
+  const bool never_begun = reply.failure == ModelFailure::kOutOfBudget && reply.usage.total() == 0;
+  if (reply.failure == ModelFailure::kNotOnRecord || reply.failure == ModelFailure::kInterrupted ||
+      never_begun)
+    --calls_;
+  if (never_begun) return StopRun("stopped", spend_gate_.WhySpent()).error();
   if (reply.failure == ModelFailure::kNotOnRecord) return Error{ErrorKind::kNotFound, reply.message};
   CallRecord call;
   call.run_id = recorder_.run().id;
@@ -99,29 +128,30 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   call.system = prompt.system;
   call.prompt = prompt.user;
   call.reply = reply.text;
-  // In one row, so that a run which is killed has all replies of a call or none.
+  // In one row, so that a killed run has either all replies of a call or none.
   call.more_replies = RepliesText(reply.more);
   call.thinking = reply.thinking;
   call.finish_reason = reply.finish_reason;
   call.error = reply.message;
-  // What an earlier sitting paid for this question without an answer is paid all the same.
+  // What an earlier session paid for this request without an answer still counts.
   static_cast<Usage&>(call) = kept && kept->total() > 0 ? *kept + reply.usage : reply.usage;
   call.seconds = reply.seconds;
   call.attempts = reply.attempts;
-  // What Ctrl-C cut off was not answered: nothing of it is kept.
+  // A call interrupted by Ctrl-C has no answer, so nothing of it is stored.
   if (reply.failure != ModelFailure::kInterrupted) HONE_RETURN_IF_ERROR(recorder_.Keep(call));
   if (reply.ok()) return reply;
   if (reply.failure == ModelFailure::kInterrupted) return StopRun("stopped", InterruptedWords()).error();
   if (reply.failure == ModelFailure::kOutOfTime) return StopOutOfTime();
+  if (reply.failure == ModelFailure::kOutOfBudget) return StopRun("stopped", spend_gate_.WhySpent()).error();
   if (StopsTheRun(reply.failure)) return StopRun("failed", reply.message).error();
   HONE_RETURN_IF_ERROR(
       recorder_.Decide("call:" + key, inputs.call_type, fmt::format("{}: {}", key, reply.message)));
   return reply;
 }
 
-// Asks, takes the file out of the reply, asks once more when there is none. Nothing when the model could not
-// answer at all; a candidate that is no file counts as a failed one. Of several replies each with a file of
-// its own is a candidate; only if there is none is the first one treated like a single reply.
+// Makes a request, extracts the file from the reply, and asks once more if there is none. No value if the
+// model could not answer; a candidate without a file counts as failed. If several replies contain files, each
+// is a candidate. If none does, the first is handled like a single reply.
 Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, const std::string& parent,
                                                     const PromptInputs& inputs,
                                                     const std::string& other_parent) {
@@ -138,7 +168,7 @@ Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, cons
   std::string send_back = reading.send_back;
   if (send_back.empty()) {
     HONE_ASSIGN_OR_RETURN(send_back, SaidBefore(*reading.file, parent));
-    // A candidate from before this rule stays what it was.
+    // A candidate from before this rule does not change.
     HONE_ASSIGN_OR_RETURN(const std::optional<CallRecord> asked,
                           recorder_.store().Call(recorder_.run().id, key + ".again"));
     if (kept && !asked) send_back.clear();
@@ -147,7 +177,7 @@ Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, cons
     PromptInputs again = inputs;
     again.first_message = send_back;
     HONE_ASSIGN_OR_RETURN(reply, Ask(key + ".again", again));
-    // A file that is not new, or not all there, is still one.
+    // A repeated or incomplete file is still a file.
     if (!reply.ok() && !reading.file) return std::vector<CandidateRecord>();
     ReplyReading second = ReadReply(reply.text, reply.finish_reason);
     if (second.file || !reading.file) reading = std::move(second);
@@ -165,8 +195,8 @@ Result<std::vector<CandidateRecord>> Spine::Propose(const std::string& key, cons
   return std::vector<CandidateRecord>{std::move(candidate)};
 }
 
-// All of them are in the store before the first is judged, under the keys of their replies, so that the order
-// of candidates does not depend on where a run was killed.
+// All of them are stored before the first is judged, under the keys of their replies, so that the order of
+// candidates does not depend on the moment of a kill.
 Result<std::vector<CandidateRecord>> Spine::ProposeSeveral(const std::string& key, const std::string& parent,
                                                            const std::string& call_type,
                                                            const std::string& other_parent,
@@ -207,7 +237,7 @@ Result<std::vector<CandidateRecord>> Spine::ProposeSeveral(const std::string& ke
   return made;
 }
 
-// Every candidate of the call is judged, and mended mechanically where that helps. The best goes on; the
+// Judges every candidate of the call, and repairs it mechanically if that helps. The best continues. The
 // others stay in the store, where the search and the choice of the winner find them.
 Result<std::optional<CandidateRecord>> Spine::ProposeAndJudge(const std::string& key,
                                                               const std::string& parent,
@@ -223,8 +253,8 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndJudge(const std::string&
   return best;
 }
 
-// What to say about a file that its parent, or a parent of that, is already; else nothing. Candidates of
-// other branches do not count: which of them exist by now depends on the order in which replies come.
+// The message if a file equals its parent or another ancestor; else empty. Candidates of other branches do
+// not count, because their existence depends on the order of replies.
 Result<std::string> Spine::SaidBefore(const std::string& file, std::string parent) {
   for (int depth = 0; !parent.empty() && depth < 100; ++depth) {
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> earlier,

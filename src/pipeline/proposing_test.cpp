@@ -1,5 +1,5 @@
-// Several replies to one prompt on their way to candidates: which become some, which goes on, what is
-// dropped, and what a run that broke off in between does later.
+// Tests how several replies to one prompt become candidates: which are used, which continues, what is
+// dropped, and what an interrupted run does later.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What is taken to be an own file needs text of its own.
+// A file needs some text of its own to count as one.
 std::string File(const std::string& fate, const std::string& name) {
   return CandidateText(fate, "# " + name + "\n");
 }
@@ -28,7 +28,7 @@ class Proposing : public SpineTest {
     options_.analysis = false;
   }
   std::string ParentOf(const std::string& key) { return (*store_->Candidate(run_.id, key))->parent_key; }
-  // Hone fails at this judgement, as a machine does that is switched off.
+  // Makes Hone fail at this judgement, as if the machine was switched off.
   void BreakOffAt(int judgement) {
     judge_.fail_after = judgement;
     std::unique_ptr<Model> model = std::move(*OpenReplay(folder_.path() / "replies"));
@@ -123,7 +123,7 @@ TEST_F(Proposing, WithoutRepliesARunIsWhatItWas) {
   EXPECT_EQ(*ReadFile(folder_.path() / "run" / "llm" / "seed0.reply.txt"), File("accepted 1.5", "a"));
 }
 
-// Each request costs 100 tokens and a quarter of a dollar; a model that takes one reply at a time.
+// A model that returns one reply at a time. Each request costs 100 tokens and a quarter of a dollar.
 class OneAtATime : public Model {
  public:
   ModelReply Ask(const ModelRequest& request, const ModelProgress&) override {

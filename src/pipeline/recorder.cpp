@@ -29,7 +29,7 @@ std::string CsvField(const OrderedJson& value) {
   return value.is_number_float() ? fmt::format("{:.6f}", value.get<double>()) : DumpJson(value);
 }
 
-// The fields of a call that say what it was and what it used.
+// The fields of a call that identify it and its usage.
 std::string UsageCsv(const std::vector<CallRecord>& calls) {
   std::vector<std::string> names = {"key", "call_type", "status", "model"};
   const OrderedJson used = ToJson(Usage());
@@ -50,13 +50,13 @@ Json ParsedOrNull(const std::string& text) {
   return json.ok() ? std::move(*json) : Json();
 }
 
-// run.json has had shapes of its own for the run's name, its task and its speed-up since its first version.
+// run.json has had its own form for the run's name, task and speed-up since its first version.
 OrderedJson Summary(const RunRecord& run, const std::vector<CandidateRecord>& candidates,
                     const std::vector<DecisionRecord>& decisions, const UsageTotals& usage) {
   OrderedJson json = {{"run", run.name}, {"hone", HONE_VERSION}};
   json.update(RecordToJson(run, Extent::kList));
   OrderedJson speedup = {{"vs_best", json["vs_best"]}, {"vs_eager", json["vs_eager"]}};
-  for (const CandidateRecord& one : candidates)  // what the best was compared with
+  for (const CandidateRecord& one : candidates)  // the baseline of the best
     if (!run.best_key.empty() && one.key == run.best_key)
       speedup["best_baseline"] = GetString(GetMember(ParsedOrNull(one.json), "speedup"), "best_baseline");
   for (const char* name : {"name", "task_path", "task_sha256", "vs_best", "vs_eager"}) json.erase(name);
@@ -146,7 +146,7 @@ void Recorder::Tokens(const std::string& key, int64_t tokens) {
 void Recorder::WriteFiles(const CallRecord& call) {
   const std::string name = FileNameOf(call.key);
   Write("llm/" + name + ".prompt.txt", call.system + "\n\n" + call.prompt);
-  // What an agent printed is of interest however it ended.
+  // An agent's output is kept however it ended.
   if (call.status == "answered" || call.call_type == "agent") {
     const std::vector<ReplyChoice> more = RepliesFrom(call.more_replies);
     const std::string thinking = AllTexts(call.thinking, more, &ReplyChoice::thinking);

@@ -1,5 +1,5 @@
-// What happens in a run, written down as it happens: into the store, and into the run's folder for people and
-// other tools. The store is what counts; a file that cannot be written is reported once, and the run goes on.
+// Records what happens in a run at once: in the store, and in the run's folder for users and other tools.
+// Only the store is required: a file that cannot be written is reported once, and the run continues.
 //
 // A run without a folder has no files.
 //
@@ -18,10 +18,11 @@
 
 namespace hone {
 
-// Who watches: the cli's live view, or nobody. Called from several threads, one at a time.
+// An observer of the run, such as the command line's live view. Called from several threads, one at a time.
 struct RunWatcher {
   std::function<void(const std::string& line)> said;
-  std::function<void(const std::string& key, const std::string& doing)> doing;  // empty `doing`: over
+  std::function<void(const std::string& key, const std::string& doing)>
+      doing;  // an empty `doing` means that it is over
   std::function<void(const CandidateRecord& candidate)> judged;
   std::function<void(const std::string& key, int64_t tokens)> tokens;
 };
@@ -34,24 +35,24 @@ class Recorder {
   RunStore& store() { return store_; }
   fs::path folder() const { return run_.folder; }
 
-  // One line for people: store, console.log, watcher.
+  // One line for users: in the store, console.log and the watcher.
   void Say(const std::string& line);
   // The same without the watcher.
   void Log(const std::string& line);
   void Doing(const std::string& key, const std::string& what);
   void Tokens(const std::string& key, int64_t tokens);
   Status Keep(const CallRecord& call);
-  // Before it is judged, and again with its verdict.
+  // Saves a candidate before it is judged, and again with its verdict.
   Status Keep(const CandidateRecord& candidate);
-  // The first decision of a key stays; a resumed run takes the same one again.
+  // Keeps the first decision of a key. A resumed run makes the same one again.
   Status Decide(const std::string& key, const std::string& phase, const std::string& text,
                 const Json& json = nullptr);
-  // Adds the seconds since the last time to the run's, and saves the run.
+  // Adds the time since the last call to the run's seconds, and saves the run.
   Status SaveRun();
-  // What run.json holds.
+  // The content of run.json.
   Result<std::string> SummaryText();
-  // run.json, usage.csv and best.py, from the store; and whatever a killed session left out of the folder.
-  // What it left unfinished is removed.
+  // Writes run.json, usage.csv and best.py from the store, and the files that a killed session left out of
+  // the folder. Removes its temporary files.
   Status WriteSummary(const std::string& best_source);
   double seconds() {
     const std::scoped_lock lock(mutex_);
@@ -71,11 +72,11 @@ class Recorder {
   Stopwatch since_;
 };
 
-// A candidate before anybody judged it, with what static analysis says of it.
+// A candidate before its verdict, with the findings of static analysis.
 CandidateRecord RecordOf(const std::string& key, const std::string& phase, const std::string& source,
                          const std::string& task_source);
 
-// Letters, digits, '.', '-' and '_' stay.
+// Keeps letters, digits, '.', '-' and '_', and replaces all others.
 std::string FileNameOf(const std::string& key);
 
 }  // namespace hone

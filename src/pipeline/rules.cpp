@@ -15,17 +15,17 @@ namespace {
 
 // A stage must beat the best by more than two verdicts on the same file usually differ.
 constexpr double kBetter = 1.01;
-// This close to the least time the device could need, no block size is worth an evaluation.
+// Within this factor of the floor, no block size is worth an evaluation.
 constexpr double kNearTheFloor = 1.25;
 
 bool MentionsAny(const std::string& text, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
 }
 
-// A persistent kernel with the time loop inside it makes sense for a recurrence only: a persistent GEMM has
-// no steps. So the card decides first, then the class that the record names, and its prose last. Prose that
-// names a persistent kernel to say that there will be none does not ask for one, and prose that names another
-// kind of kernel asks for one only if it names the time loop too.
+// A persistent kernel with the time loop inside it makes sense only for a recurrence, because a persistent
+// GEMM has no steps. The card decides first, then the class that the record names, and its prose last. Prose
+// that names a persistent kernel to exclude it does not ask for one. Prose that names another kind of kernel
+// asks for one only if it also names the time loop.
 bool AsksForPersistentRecurrence(const AnalysisRecord& record, const Json& card) {
   if (!record.time_loop.empty()) return IsRecurrent(card) && record.time_loop == "inside_kernel";
   const std::string type = ToLower(record.kernel_type);
@@ -40,16 +40,16 @@ bool AsksForPersistentRecurrence(const AnalysisRecord& record, const Json& card)
                                               "all time steps", "all steps", "whole sequence"});
 }
 
-// Static analysis gives Triton and CUDA kernels a class, and C++ none; but it sees what gets compiled.
+// Static analysis classifies Triton and CUDA kernels but not C++. It does recognise code that gets compiled.
 bool CompilesItsOwn(const CandidateRecord& candidate) {
   const Result<Json> facts = ParseJson(candidate.facts);
   return facts.ok() && !GetMember(*facts, "compiles").empty();
 }
 
-// What the profiler said of it, if it was asked.
+// The profiler's result for it, if there is one.
 std::string WhyBusyAlready(const CandidateRecord& best, const std::vector<DecisionRecord>& decisions) {
   for (const DecisionRecord& decision : decisions)
-    if (decision.phase == "profile" && decision.key == "profile:" + best.key) {
+    if (decision.phase == "profile" && decision.key == kProfileKeys + best.key) {
       const Result<Json> json = ParseJson(decision.json);
       if (json.ok()) return WhyBusyAlready(KernelProfileFromJson(*json));
     }
@@ -110,7 +110,7 @@ std::string WhyNotTuned(const CandidateRecord& best, const RunOptions& options, 
   const double floor_us = GetNumber(card, "floor_us");
   if (best.candidate_us > 0 && best.candidate_us < kNearTheFloor * floor_us)
     return fmt::format("it runs at {:.0f}% of the roofline already", 100 * floor_us / best.candidate_us);
-  // The analysis this candidate, or what it was repaired from, was made by.
+  // The analysis behind this candidate, or behind the one it was repaired from.
   const size_t algorithm = best.key.find(".algorithm");
   for (const DecisionRecord& decision : decisions) {
     if (algorithm == std::string::npos) break;

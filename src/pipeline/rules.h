@@ -1,5 +1,5 @@
-// What the pipeline decides by, as pure functions of records: the spine follows them as a run goes on, and a
-// report follows them again to say how it would have gone with a part switched off.
+// The pipeline's rules as pure functions of records. The spine applies them during a run. A report applies
+// them again to find out what would have happened with a part switched off.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,21 @@
 
 namespace hone {
 
-// What the keys of tuned candidates begin with.
+// The prefix of tuned candidates' keys.
 constexpr char kTuningKeys[] = "tune.";
+// The prefix of decisions that hold a candidate's profile.
+constexpr char kProfileKeys[] = "profile:";
 // The stages of tuning, in order.
 constexpr const char* kTuningStages[] = {"grid", "block", "memory"};
 
-// Right, and timed: it has a speed-up, whatever that is.
+// True if it is right and was timed, so that it has a speed-up of any size.
 bool IsRight(const CandidateRecord& candidate);
-// A verdict that repairing may change: not a matter of speed.
+// True for a verdict that repairing may change, that is, not about speed.
 bool IsBroken(const CandidateRecord& candidate);
-// A seed's best that an analysis looks at.
+// True if an analysis should follow for a seed's best candidate.
 bool FailedOrLost(const CandidateRecord& candidate);
 
-// The fastest of those that qualify; of equals, the first.
+// The fastest candidate that qualifies; of equals, the first.
 template <class Qualifies>
 std::optional<CandidateRecord> Fastest(const std::vector<CandidateRecord>& all, Qualifies qualifies) {
   std::optional<CandidateRecord> best;
@@ -33,20 +35,18 @@ std::optional<CandidateRecord> Fastest(const std::vector<CandidateRecord>& all, 
   return best;
 }
 
-// The fastest baseline as the verdicts saw it; else the one of the short timing. The verdicts
-// know better: rungs that take long to prepare join the ladder late.
+// The fastest baseline in the verdicts, else in the short timing. The verdicts are more reliable, because
+// baselines with long preparation are added late.
 std::string BestOfPyTorch(const std::vector<CandidateRecord>& all, const std::string& at_first_look);
 
-// What the candidate is, where the analysis asked for something else; empty when it is what was asked for.
-// `card` is the task's.
+// What the candidate is, if the analysis requested something else; empty if it matches. `card` is the task's.
 std::string NotWhatWasAsked(const AnalysisRecord& asked, const CandidateRecord& candidate, const Json& card);
 
-// Why tuning leaves this candidate alone; empty when it does not. `card` is the task's, `decisions` the
-// run's.
+// Why tuning skips this candidate; empty if it does not. `card` is the task's, `decisions` the run's.
 std::string WhyNotTuned(const CandidateRecord& best, const RunOptions& options, const Json& card,
                         const std::vector<DecisionRecord>& decisions);
 
-// A stage's winner replaces the best so far.
+// Whether a stage's winner replaces the best so far.
 bool StageIsBetter(const CandidateRecord& winner, const CandidateRecord& best);
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/ids.h"
 #include "base/text.h"
@@ -23,7 +24,7 @@ Error Refused(const std::string& why) {
   return Error{ErrorKind::kInvalid, why};
 }
 
-// Everything but the manifest.
+// All members but the manifest.
 std::vector<TarMember> Members(const RunArchive& archive) {
   std::vector<TarMember> members;
   members.push_back({"store/run.json", DumpJson(archive.rows.run) + "\n"});
@@ -39,9 +40,9 @@ std::vector<TarMember> Members(const RunArchive& archive) {
   return members;
 }
 
-// Values that must not be in any file: keys of this environment, and the one the run was told of.
+// Values that no file may contain: keys in this environment, and the keys that the run used.
 std::vector<std::pair<std::string, std::string>> Secrets(const Json& run) {
-  constexpr size_t kShortest = 12;  // "none" or "ollama" is no secret
+  constexpr size_t kShortest = 12;  // shorter values such as "none" or "ollama" are not secrets
   std::vector<std::pair<std::string, std::string>> secrets;
   auto add = [&](const std::string& name, const std::string& value) {
     if (value.size() >= kShortest) secrets.emplace_back(name, value);
@@ -49,16 +50,19 @@ std::vector<std::pair<std::string, std::string>> Secrets(const Json& run) {
   const Result<Json> parsed = ParseJson(GetString(run, "options"));
   const Json options = parsed.ok() ? *parsed : Json();
   const Json& model = GetMember(options, "model");
-  const std::string variable = GetString(model, "api_key_env");
+  const std::set<std::string> variables = {GetString(model, "api_key_env"),
+                                           GetString(model, "api_key_env_repair")};
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string name(text.substr(0, equals));
-    if (name == variable || EndsWith(name, "_API_KEY")) add(name, std::string(text.substr(equals + 1)));
+    if (variables.count(name) != 0 || EndsWith(name, "_API_KEY"))
+      add(name, std::string(text.substr(equals + 1)));
   }
-  const std::string file = GetString(model, "api_key_file");
-  if (!file.empty()) {
+  for (const char* field : {"api_key_file", "api_key_file_repair"}) {
+    const std::string file = GetString(model, field);
+    if (file.empty()) continue;
     const Result<std::string> key = ReadFile(file, 64u << 10);
     if (key.ok()) add(file, std::string(Trim(*key)));
   }
@@ -75,7 +79,7 @@ Result<std::vector<Json>> ParseLines(const std::string& name, const std::string&
   return rows;
 }
 
-// What the manifest says of the other members must be so, and of all of them.
+// Checks that the manifest describes all other members correctly.
 Result<std::map<std::string, std::string>> CheckManifest(std::vector<TarMember> members, int* schema) {
   if (members.front().name != "hone-run.json")
     return Refused("this is no archive of a run: hone-run.json is missing");
@@ -105,7 +109,7 @@ std::vector<std::string> Keys(const RunRows& rows, const char* table) {
   return keys;
 }
 
-// A name that is free both in the store and as a folder.
+// A name that is free in the store and as a folder.
 Result<std::string> FreeName(RunStore& store, const std::string& base, const fs::path& folder) {
   for (int attempt = 1; attempt <= 1000; ++attempt) {
     const std::string name = attempt == 1 ? base : fmt::format("{}-{}", base, attempt);
@@ -195,7 +199,7 @@ Result<ImportedRun> ImportRun(RunStore& store, const RunArchive& archive, const 
   const fs::path runs = fs::absolute(folder, ignored).lexically_normal();
   HONE_RETURN_IF_ERROR(MakeFolders(runs));
   HONE_ASSIGN_OR_RETURN(const std::string name, FreeName(store, GetString(archive.rows.run, "name"), runs));
-  // Complete under another name first: a folder with the run's name is a whole one.
+  // Written under another name first, so that a folder with the run's name is always complete.
   const fs::path temporary = runs / fmt::format(".{}.{}.tmp", name, RandomHex(6));
   Status files = WriteFiles(temporary, archive.files);
   Result<int64_t> id = Error{ErrorKind::kIo, ""};
@@ -213,7 +217,7 @@ Result<ImportedRun> ImportRun(RunStore& store, const RunArchive& archive, const 
   if (in_place && !id.ok()) fs::remove_all(runs / name, ignored);
   HONE_RETURN_IF_ERROR(files);
   if (!id.ok()) return id.error();
-  // The earlier state of an archived run: all that is in its folder came out of an archive.
+  // An earlier state of an archived run, whose folder holds only files from an archive.
   if (replaced.parent_path() == runs) fs::remove_all(replaced, ignored);
   HONE_ASSIGN_OR_RETURN(RunRecord run, store.FindRun(fmt::format("R{}", *id)));
   return ImportedRun{std::move(run), false};

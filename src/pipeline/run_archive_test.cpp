@@ -24,7 +24,7 @@ class RunArchiveTest : public testing::Test {
     there_ = std::move(*RunStore::Open(folder_.path() / "there.db"));
   }
 
-  // A run with a row in every table, a suite, and a folder with a stranger's file in it.
+  // A run with a row in every table, a suite, and a folder that also contains a foreign file.
   RunRecord Make(const std::string& name) {
     SuiteRecord suite{0, "three", "2026-01-01T00:00:00Z", R"({"folder":"/secret/place","jobs":2})"};
     const Result<SuiteRecord> known = here_->FindSuite("three");
@@ -83,7 +83,7 @@ class RunArchiveTest : public testing::Test {
     return file;
   }
 
-  // The archive of a run with its members changed, and a manifest that agrees with them.
+  // The run's archive with changed members and a matching manifest.
   fs::path Changed(const RunRecord& run, const std::function<void(std::vector<TarMember>&, Json&)>& change) {
     std::vector<TarMember> members = *UnpackTar(Write(*Packed(*here_, run)));
     Json manifest = *ParseJson(members.front().content);
@@ -200,6 +200,24 @@ TEST_F(RunArchiveTest, AKeyDoesNotGoIntoAnArchive) {
   EXPECT_THAT(bytes.error().message, testing::Not(HasSubstr("sk-1234")));
 }
 
+TEST_F(RunArchiveTest, NeitherDoesTheKeyOfTheModelForRepairs) {
+  RunRecord run = Make("20260131_a");
+  ASSERT_TRUE(here_->AddConsole(run.id, "the server said sk-123456789abcdef").ok());
+  const fs::path file = folder_.path() / "second_key";
+  ASSERT_TRUE(WriteFileAtomic(file, "sk-123456789abcdef\n").ok());
+  const std::string by_file = DumpJson(Json{{"model", {{"api_key_file_repair", file.string()}}}});
+  setenv("HONE_TEST_SECOND", "sk-123456789abcdef", 1);
+  for (const std::string& options :
+       {std::string(R"({"model":{"api_key_env_repair":"HONE_TEST_SECOND"}})"), by_file}) {
+    run.options = options;
+    ASSERT_TRUE(here_->UpdateRun(run).ok());
+    const Result<std::string> bytes = Packed(*here_, run);
+    ASSERT_FALSE(bytes.ok()) << options;
+    EXPECT_THAT(bytes.error().message, testing::Not(HasSubstr("sk-1234")));
+  }
+  unsetenv("HONE_TEST_SECOND");
+}
+
 TEST_F(RunArchiveTest, HostileArchivesAreRefusedBeforeAnythingIsWritten) {
   const RunRecord run = Make("20260131_a");
   using Change = std::function<void(std::vector<TarMember>&, Json&)>;
@@ -264,7 +282,7 @@ TEST_F(RunArchiveTest, HostileArchivesAreRefusedBeforeAnythingIsWritten) {
 
 TEST_F(RunArchiveTest, ADamagedArchiveIsRefusedWhereverItIsCut) {
   const std::string bytes = *Packed(*here_, Make("20260131_a"));
-  // The last bytes hold nothing but the end marks of tar and gzip.
+  // The last bytes hold only the end marks of tar and gzip.
   for (size_t length = 0; length + 64 < bytes.size(); length += 97)
     EXPECT_NE(Refusal(Write(bytes.substr(0, length))), "taken") << length;
   std::string flipped = bytes;
@@ -291,7 +309,7 @@ TEST_F(RunArchiveTest, AFolderThatIsNotTheRunsIsLeftAlone) {
   EXPECT_NE(LookAtRunFolder(*here_, run, true)->not_ours, "");
   ASSERT_TRUE(WriteFileAtomic(fs::path(run.folder) / "run.json", R"({"run":"another"})").ok());
   EXPECT_THAT(LookAtRunFolder(*here_, run, false)->not_ours, HasSubstr("another run"));
-  // A link where the folder should be, and one where a part of it should be.
+  // A link in place of the folder, and one in place of a part of it.
   const fs::path own = run.folder;
   ASSERT_TRUE(WriteFileAtomic(own / "run.json", R"({"run":"20260131_a"})").ok());
   fs::rename(own / "code", folder_.path() / "code");

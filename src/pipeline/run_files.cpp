@@ -23,7 +23,7 @@ UniqueFd OpenFolder(int parent, const std::string& name) {
   return UniqueFd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// The folder that holds `name`, and the last part of it.
+// The folder that contains `name`, and the last part of the name.
 std::pair<UniqueFd, std::string> Locate(const UniqueFd& root, const std::string& name) {
   const size_t slash = name.find('/');
   if (slash == std::string::npos) return {UniqueFd(dup(root.get())), name};
@@ -103,7 +103,7 @@ Result<std::string> ReadRunFile(const RunRecord& run, const std::string& name) {
 Result<bool> RemoveRunFiles(const RunRecord& run, const std::vector<std::string>& files) {
   const UniqueFd root = OpenFolder(AT_FDCWD, run.folder);
   if (!root.valid()) return ErrnoError("cannot open the folder " + run.folder);
-  // run.json shows whose folder it is: it goes last, so that an interrupted removal can be finished.
+  // run.json shows whose folder it is, so it is removed last. An interrupted removal can then be finished.
   std::vector<std::string> ordered = files;
   std::stable_partition(ordered.begin(), ordered.end(),
                         [](const std::string& name) { return name != "run.json"; });
@@ -114,7 +114,7 @@ Result<bool> RemoveRunFiles(const RunRecord& run, const std::vector<std::string>
     if (unlinkat(folder.get(), file.c_str(), 0) != 0 && errno != ENOENT)
       return ErrnoError("cannot remove " + run.folder + "/" + name);
   }
-  // Not when something else is left in one.
+  // This fails if a folder still contains another file.
   for (const char* name : kFolders) unlinkat(root.get(), name, AT_REMOVEDIR);
   return rmdir(run.folder.c_str()) == 0;
 }

@@ -38,7 +38,7 @@ Result<UniqueFd> LockRun(int64_t id, double patience_s) {
 bool IsAbandoned(const RunRecord& run) {
   if (run.status != "running") return false;
   const UniqueFd file(open(LockPath(run.id).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  // Shared, so that two who ask at once do not take each other for the worker.
+  // A shared lock, so that two processes that test at the same time do not mistake each other for the worker.
   return !file.valid() || flock(file.get(), LOCK_SH | LOCK_NB) == 0;
 }
 
@@ -50,7 +50,7 @@ pid_t WorkerOf(int64_t id) {
   const std::string file =
       fmt::format("{:02x}:{:02x}:{}", major(info.st_dev), minor(info.st_dev), info.st_ino);
   for (const std::string& line : Lines(*locks)) {
-    // "1: FLOCK  ADVISORY  WRITE 708 08:01:1234 0 EOF"
+    // Parses lines such as "1: FLOCK  ADVISORY  WRITE 708 08:01:1234 0 EOF".
     char kind[16] = "";
     char access[16] = "";
     char where[64] = "";

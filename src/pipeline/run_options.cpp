@@ -33,7 +33,18 @@ std::string ModelPartOf(const RunOptions& options) {
   return none ? "" : proposer;
 }
 
+Json ToJson(const RecordedStep& step) {
+  return {{"step", step.number}, {"operator", step.op}, {"parents", step.parents}};
+}
+
+RecordedStep RecordedStepFrom(const Json& json) {
+  return {static_cast<int>(GetInt(json, "step")), GetString(json, "operator"),
+          Texts(GetMember(json, "parents"))};
+}
+
 Json ToJson(const RunOptions& options) {
+  Json follow = Json::array();
+  for (const RecordedStep& step : options.follow) follow.push_back(ToJson(step));
   return {{"proposer", options.proposer},
           {"seeds", options.seeds},
           {"repairs", options.repairs},
@@ -51,8 +62,9 @@ Json ToJson(const RunOptions& options) {
           {"seed_from", options.seed_from},
           {"agent_minutes", options.agent_minutes},
           {"files", options.files},
-          // As text: JSON readers elsewhere keep 53 bits of a number.
+          // As text, because other JSON readers keep only 53 bits of a number.
           {"search_seed", std::to_string(options.search_seed)},
+          {"follow", follow},
           {"budget",
            {{"tokens", options.budget.tokens},
             {"usd", options.budget.usd},
@@ -68,7 +80,7 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.proposer = GetString(json, "proposer", options.proposer);
   options.seeds = static_cast<int>(GetInt(json, "seeds", options.seeds));
   options.repairs = static_cast<int>(GetInt(json, "repairs", options.repairs));
-  // Runs of older versions were made without.
+  // Older versions had no mechanical repair.
   options.mend = GetBool(json, "mend", false);
   options.analysis = GetBool(json, "analysis", options.analysis);
   options.class_check = GetBool(json, "class_check", options.class_check);
@@ -84,6 +96,9 @@ RunOptions RunOptionsFromJson(const Json& json) {
   options.seed_from = Texts(GetMember(json, "seed_from"));
   options.files = Texts(GetMember(json, "files"));
   options.search_seed = std::strtoull(GetString(json, "search_seed", "0").c_str(), nullptr, 10);
+  const Json& follow = GetMember(json, "follow");
+  if (follow.is_array())
+    for (const Json& step : follow) options.follow.push_back(RecordedStepFrom(step));
   const Json& budget = GetMember(json, "budget");
   options.budget.tokens = GetInt(budget, "tokens");
   options.budget.usd = GetNumber(budget, "usd");

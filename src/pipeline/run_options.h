@@ -1,5 +1,5 @@
-// Everything that decides how a run goes, apart from secrets: written into the store when the run starts, so
-// that resuming needs nothing but the run's name.
+// All options that determine a run, except secrets. They are stored when the run starts, so that resuming
+// needs only the run's name.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// 0: no limit. A run stops at the first that is spent, with its best so far.
+// 0: no limit. A run stops at the first limit that it reaches, with its best so far.
 struct Budget {
   int64_t tokens = 0;
   double usd = 0;
@@ -19,37 +19,47 @@ struct Budget {
   int calls = 0;
 };
 
+// A step of a population search as another run took it.
+struct RecordedStep {
+  int number = 0;
+  std::string op;  // "improve", ...
+  std::vector<std::string> parents;
+};
+
 struct RunOptions {
   std::string proposer = "expert";  // "expert", "llm", "replay:DIR", "exec:CMD", "agent:CMD", "import", or
                                     // "expert+" and one of the three models
   int seeds = 2;
   int repairs = 3;
-  bool mend = true;         // mechanical repair before a model is asked for one
+  bool mend = true;         // mechanical repair before a model is asked
   bool analysis = true;     // algorithm analysis of seeds that failed or lost
-  bool class_check = true;  // an algorithm candidate must be what the analysis asked for
+  bool class_check = true;  // an algorithm candidate must match the analysis
   bool tuning = true;
-  int tune_trials = 24;                // configurations a search may look at, per stage
-  bool again = false;                  // ignore stored verdicts
-  int judge_at_most = 4;               // of the expert's proposals, after a screening run of all of them
-  std::string search = "classic";      // or "population": the run goes on after its seeds
-  int patience = 24;                   // steps of the search without a gain, after which it ends
-  int breadth = 1;                     // steps that are chosen at once, and made side by side
-  int replies = 1;                     // to a prompt that asks for a new or a better file
+  int tune_trials = 24;            // configurations that a search may screen per stage
+  bool again = false;              // ignore stored verdicts
+  int judge_at_most = 4;           // limit for the expert's proposals, after a screening run of all of them
+  std::string search = "classic";  // or "population": the run continues after its seeds
+  int patience = 24;               // the search ends after this many steps without a gain
+  int breadth = 1;                 // number of steps that are chosen together and run in parallel
+  int replies = 1;                 // per prompt that requests a new or better file
   std::vector<std::string> seed_from;  // names of runs whose best candidates are seeds here
-  double agent_minutes = 30;           // what an agent may take, over all sittings
-  std::vector<std::string> files;      // of the proposer "import": judged as they are
+  double agent_minutes = 30;           // time limit of an agent over all sessions
+  std::vector<std::string> files;      // for the proposer "import": files to judge unchanged
   uint64_t search_seed = 0;
+  std::vector<RecordedStep> follow;  // of a recording that is played back: taken instead of choosing
   Budget budget;
-  Json model = Json::object();  // settings of a language model, as the cli read them; never a key
-  Json judge = Json::object();  // settings of the judge, likewise
+  Json model = Json::object();  // settings of a language model from the command line; never a key
+  Json judge = Json::object();  // settings of the judge from the command line
 };
 
-// The expert's candidates are part of the run, alone or beside a model's.
+// Whether the expert proposes candidates, alone or together with a model.
 bool AsksExpert(const RunOptions& options);
 bool ExpertBesideModel(const RunOptions& options);
-// "llm", "replay:DIR" or "exec:CMD"; empty where no model is asked.
+// "llm", "replay:DIR" or "exec:CMD"; empty without a model.
 std::string ModelPartOf(const RunOptions& options);
 
+Json ToJson(const RecordedStep& step);
+RecordedStep RecordedStepFrom(const Json& json);
 Json ToJson(const RunOptions& options);
 RunOptions RunOptionsFromJson(const Json& json);
 

@@ -30,8 +30,8 @@ void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
   candidate->json = DumpJson(RecordWithMeasurement(judged));
 }
 
-// In the decision on a winner that lost its place: the verdict that it then has, as text. A run that is
-// killed between the decision and the candidate's new row goes on from there.
+// In the decision on a winner that lost its place: its new verdict as text. A run killed between the decision
+// and the candidate's new row continues from it.
 constexpr char kLostBy[] = "lost_by";
 
 void LosePlace(const std::string& record, CandidateRecord* winner) {
@@ -46,7 +46,12 @@ void LosePlace(const std::string& record, CandidateRecord* winner) {
 
 Spine::Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task,
              RunOptions options)
-    : recorder_(recorder), judge_(judge), model_(model), task_(task), options_(std::move(options)) {}
+    : recorder_(recorder),
+      judge_(judge),
+      model_(model),
+      task_(task),
+      options_(std::move(options)),
+      spend_gate_(options_.budget) {}
 
 Result<RunEnd> Spine::Run() {
   if (options_.budget.minutes > 0)
@@ -86,7 +91,7 @@ Status Spine::LearnTask() {
   return recorder_.SaveRun();
 }
 
-// Where nothing beats it, this is the answer.
+// Candidate zero, which is the answer if no candidate is faster.
 Status Spine::KeepPyTorchAsZero() {
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
                         recorder_.store().Candidate(recorder_.run().id, "zero"));
@@ -102,7 +107,7 @@ Status Spine::KeepPyTorchAsZero() {
   return recorder_.Keep(zero);
 }
 
-// Files that somebody else made: judged as they are, in order.
+// Judges given files unchanged, in order.
 Status Spine::Imported() {
   for (const std::string& path : options_.files) {
     const std::string key = FileNameOf(fs::path(path).stem().string());
@@ -122,8 +127,8 @@ Status Spine::Imported() {
   return Ok();
 }
 
-// Every seed goes its own way, all at once: a model thinks about one while the judge looks at another. Where
-// the order of calls matters they go one after the other.
+// Runs all seeds in parallel: a model works on one while the judge works on another. If the order of calls
+// matters, they run one after the other.
 Status Spine::Seeds() {
   if (model_->order_matters()) {
     for (int seed = 0; seed < options_.seeds; ++seed) HONE_RETURN_IF_ERROR(Branch(seed));
@@ -161,10 +166,10 @@ Result<std::string> Spine::WhyNoCandidateCame() {
   return "no candidate came: " + (calls.empty() ? "nothing was asked" : calls.back().error);
 }
 
-// The winner is judged once more before it is called best, on cases that played no part in choosing it. If it
-// is then wrong or not faster, the next candidate is judged this way. A machine that is too busy to tell
-// changes nothing. These judgements count against no budget but that of minutes; a run that a budget stops
-// does not come here, and its outcome says so.
+// The winner is judged again before it is called best, on cases that were not used to choose it. If it is
+// then wrong or not faster, the next candidate is judged in this way. A machine that is too busy changes
+// nothing. These judgements count only against the budget of minutes. A run stopped by a budget does not
+// reach this step, and its outcome says so.
 Status Spine::ConfirmBest() {
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
@@ -217,7 +222,7 @@ Status Spine::ConfirmBest() {
 
 namespace {
 
-// "import 0.31 s, trials 1.2 s", without what took less than 50 ms.
+// "import 0.31 s, trials 1.2 s", without steps under 50 ms.
 std::string StepsText(const Json& steps) {
   std::vector<std::string> parts;
   for (const auto& [name, seconds] : steps.items())
@@ -228,8 +233,8 @@ std::string StepsText(const Json& steps) {
 
 }  // namespace
 
-// One line for the user: preparation, every judgement, the winner's second one, each with its phases. Where
-// the judge answers from a recording, nothing was timed.
+// One line for users: preparation, every judgement, and the winner's second one, each with its phases. If the
+// judge answers from a recording, nothing was timed.
 Status Spine::SayWhereTimeWent() {
   if (GetNumber(context_.preparation, "seconds") <= 0) return Ok();
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
@@ -280,7 +285,7 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   }
   const bool asks = model_ != nullptr || StartsWith(options_.proposer, "agent:");
   if (went.ok() && end.outcome.empty() && asks) {
-    // "Keep PyTorch" would be a verdict on candidates; there were none.
+    // "Keep PyTorch" would be a verdict on candidates, but there were none.
     HONE_ASSIGN_OR_RETURN(end.outcome, WhyNoCandidateCame());
     if (!end.outcome.empty()) end.status = "failed";
   }
@@ -292,13 +297,13 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   run.vs_best = end.best ? end.best->vs_best : CountsInMeans(run.result) ? 1 : 0;
   run.vs_eager = end.best ? end.best->vs_eager : 0;
   const std::string came_to = ResultSentence(run, all, decisions);
-  // That a failed run accepted nothing goes without saying.
+  // For a failed run it is obvious that nothing was accepted.
   const bool nothing = run.result == kRunFailed;
   run.outcome = end.outcome.empty() ? came_to
                 : nothing           ? end.outcome
                                     : fmt::format("{}; so far: {}", end.outcome, came_to);
-  // Printed before the run is marked as ended: a follower stops reading then. What broke is returned below,
-  // and whoever called prints that.
+  // Printed before the run is marked as ended, because a follower then stops reading. An error is returned
+  // below, and the caller prints it.
   if (!broken) {
     recorder_.Say(run.outcome);
   } else {
@@ -309,7 +314,7 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
   HONE_RETURN_IF_ERROR(recorder_.SaveRun());
   HONE_RETURN_IF_ERROR(
       recorder_.WriteSummary(end.best ? BestFile(run, *end.best) : UnchangedFile(task_.source, came_to)));
-  // A budget, Ctrl-C or an unreachable model end a run; a broken Hone is an Error.
+  // A budget, Ctrl-C or an unreachable model end a run; a failure of Hone is an Error.
   if (broken) return went.error();
   return end;
 }
@@ -345,10 +350,11 @@ Status Spine::MayGoOn() {
   return Ok();
 }
 
-// A budget holds for all sittings together.
+// A budget covers all sessions together.
 Status Spine::CountEarlierSittings() {
   HONE_ASSIGN_OR_RETURN(const UsageTotals usage, recorder_.store().Usage(recorder_.run().id));
   calls_ = static_cast<int>(usage.calls);
+  spend_gate_.Begin(usage.total(), usage.cost_usd);
   HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
                         recorder_.store().Candidates(recorder_.run().id));
   evaluations_ = static_cast<int>(std::count_if(all.begin(), all.end(), [](const CandidateRecord& one) {
@@ -358,7 +364,7 @@ Status Spine::CountEarlierSittings() {
   return Ok();
 }
 
-// Taken before the evaluation, in one step, so that seeds side by side never make one too many.
+// Reserved before the evaluation, in one step, so that parallel seeds never make one too many.
 Status Spine::ReserveEvaluation() {
   HONE_RETURN_IF_ERROR(MayGoOn());
   const int most = options_.budget.evaluations;

@@ -1,9 +1,9 @@
-// The pipeline, read top to bottom: card, candidates, judge, repair, analysis, algorithm, tuning or search,
+// The pipeline from top to bottom: card, candidates, judge, repair, analysis, algorithm, tuning or search,
 // best of all.
 //
-// A run is a function of its options and of what models and the judge answer, and every answer is kept under
-// a key. Resuming is running it again: what the store knows is not asked a second time, so a run killed at
-// any moment ends as if nothing had happened.
+// A run is a function of its options and the answers of models and the judge, and every answer is stored
+// under a key. Resuming runs it again: stored answers are not requested a second time, so a run killed at any
+// moment ends as if undisturbed.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,7 @@
 #include "pipeline/recorder.h"
 #include "pipeline/rules.h"
 #include "pipeline/run_options.h"
+#include "pipeline/spend_gate.h"
 
 namespace hone {
 
@@ -39,14 +40,14 @@ struct RunEnd {
 
 class Spine {
  public:
-  // `model`: null for the expert and for imported files.
+  // `model` is null for the expert and for imported files.
   Spine(Recorder& recorder, CandidateJudge& judge, Model* model, const TaskFile& task, RunOptions options);
 
-  // What stands in for the agent's process, in tests.
+  // Replaces the agent's process in tests.
   void UseAgent(AgentProgram* program) { agent_ = program; }
 
-  // An Error only when Hone itself could not go on; Ctrl-C, a spent budget and a model that cannot be reached
-  // end the run with its best so far.
+  // Returns an Error only if Hone itself failed. Ctrl-C, a spent budget and an unreachable model end the run
+  // with its best so far.
   Result<RunEnd> Run();
 
  private:
@@ -63,19 +64,20 @@ class Spine {
   Status Tuning();
   Status Population();
   Result<RunEnd> Conclude(const Status& went);
-  // Empty when one did, be it ever so wrong.
+  // Empty if there was a candidate, however wrong.
   Result<std::string> WhyNoCandidateCame();
 
-  // One seed's way (branch.cpp).
+  // The steps of one seed (branch.cpp).
   Result<std::optional<CandidateRecord>> ProposeAndRepair(const std::string& key, const std::string& parent,
                                                           const std::string& call_type,
                                                           const std::string& repair_type, PromptInputs inputs,
                                                           const std::optional<AnalysisRecord>& asked);
-  // The failed candidate, or what mechanical repair makes of it if that got as far (mending.cpp).
+  // The failed candidate, or its mechanical repair if that reached at least the same step (mending.cpp).
   Result<CandidateRecord> MendMechanically(const CandidateRecord& failed);
+  Result<bool> WentOnFrom(const CandidateRecord& failed);
   Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
 
-  // An agent's sitting (agent_stage.cpp).
+  // An agent's session (agent_stage.cpp).
   struct AgentSitting;
   Status OpenAgentFolder(AgentSitting& sitting);
   Status SitWith(AgentSitting& sitting);
@@ -93,6 +95,8 @@ class Spine {
 
   // The search after the opening (population_stage.cpp).
   Result<SearchArchive> ReadArchive(int before_step);
+  // Null where no recording is followed, or it has no such step.
+  const RecordedStep* RecordedAs(int number) const;
   Result<StepChoice> DecideStep(const SearchArchive& archive, int number);
   Status MakeStep(int number, const StepChoice& choice);
   Status MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps);
@@ -101,7 +105,7 @@ class Spine {
   Result<std::string> DescriptionOf(const CandidateRecord& candidate);
   Result<Json> SearchFacts(const StepChoice& choice, int number);
 
-  // From a prompt to judged candidates (proposing.cpp). All of it is remembered by key.
+  // From a prompt to judged candidates (proposing.cpp). All of it is stored by key.
   Result<ModelReply> Ask(const std::string& key, const PromptInputs& inputs, int replies = 1);
   Result<std::vector<CandidateRecord>> Propose(const std::string& key, const std::string& parent,
                                                const PromptInputs& inputs, const std::string& other_parent);
@@ -109,33 +113,35 @@ class Spine {
                                                       const std::string& call_type,
                                                       const std::string& other_parent,
                                                       const ModelReply& reply);
-  // The best of them; nothing if the model could not answer.
+  // The best of them. No value if the model could not answer.
   Result<std::optional<CandidateRecord>> ProposeAndJudge(const std::string& key, const std::string& parent,
                                                          const PromptInputs& inputs,
                                                          const std::string& other_parent = "");
   Result<std::string> SaidBefore(const std::string& file, std::string parent);
 
-  // What every stage uses (spine.cpp). All of it is remembered by key.
+  // Functions for every stage (spine.cpp). Their results are stored by key.
   Result<CandidateRecord> Judge(CandidateRecord candidate);
   Status ConfirmBest();
   Status SayWhereTimeWent();
   CandidateFile FileOf(const CandidateRecord& candidate) const;
   Result<QuickLook> Look(const std::string& key, const std::string& source);
-  Result<KernelProfile> Profile(const CandidateRecord& candidate);
+  // `step` is the search step that requests it; 0: the opening.
+  Result<KernelProfile> Profile(const CandidateRecord& candidate, int step = 0);
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;
-  // Right, whatever its speed. A resumed run may find tuned candidates in the store: they do not count.
+  // The best right candidate of any speed. Tuned candidates that a resumed run finds in the store do not
+  // count.
   Result<std::optional<CandidateRecord>> BestBeforeTuning();
-  // Before anything that costs: an Error once a budget is spent or the user pressed Ctrl-C.
+  // Call before any costly step. Returns an Error if a budget is spent or the user pressed Ctrl-C.
   Status MayGoOn();
-  // Counts what calls have used so far; the caller holds the turn (model_turn_).
-  Status SpendOnModel();
+  // One call of the model, within the budget of tokens or money.
+  ModelReply AskWithin(const ModelRequest& request, int replies, ModelProgress progress);
   Status ReserveCall();
   Status ReserveEvaluation();
   bool EvaluationsSpent() const;
   Status StopOutOfEvaluations();
-  // Of the judge; where the budget of minutes cut it off, the run stops.
+  // Handles a result of the judge. If the budget of minutes interrupted it, the run stops.
   template <class T>
   Result<T> Answer(Result<T> answer);
   Error StopOutOfTime();
@@ -151,16 +157,15 @@ class Spine {
   const RunOptions options_;
   TaskContext context_;
   Deadline deadline_ = Deadline::Never();
-  std::map<std::string, ArchiveMember> members_;  // of the archive, by key; guarded by members_mutex_
+  std::map<std::string, ArchiveMember> members_;  // of the archive, by key and whether it
+                                                  // was profiled; guarded by members_mutex_
   std::mutex members_mutex_;
-  // Made in all sittings, or reserved by a thread that works on one.
+  // Evaluations of all sessions, including those reserved by threads.
   std::atomic<int> evaluations_{0};
   std::atomic<int> calls_{0};
-  // What a call will use is not known before it ends. With a budget of tokens or money calls therefore take
-  // turns, so that only the one that crosses the budget can exceed it, however many seeds go side by side.
-  std::mutex model_turn_;
+  SpendGate spend_gate_;
   std::mutex stop_mutex_;
-  std::string stop_status_;  // not empty: the run ends, with this status
+  std::string stop_status_;  // if not empty, the run ends with this status
   std::string stop_why_;
 };
 

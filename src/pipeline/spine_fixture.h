@@ -1,5 +1,5 @@
-// For tests of the spine: recorded replies, a judge that reads its verdict off the candidate, and a run in a
-// store of its own.
+// For tests of the spine: recorded replies, a judge that reads its verdict from the candidate, and a run in
+// its own store.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 
 namespace hone::spine_fixture {
 
-// A candidate whose fate is written in it: "# fate: accepted 2.5", "# fate: wrong-output", "# look: 120".
+// A candidate that contains its fate: "# fate: accepted 2.5", "# fate: wrong-output", "# look: 120".
 inline std::string CandidateText(const std::string& fate, const std::string& more = "") {
   return "```python\nimport torch\n# fate: " + fate + "\n" + more +
          "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n```\n";
@@ -44,10 +44,18 @@ class FakeJudge : public CandidateJudge {
  public:
   void EndAt(Deadline at) override { end = at; }
 
-  // Takes for ever, as a judge does that waits for a worker: until the run's time is over.
+  // Blocks until the run's time is over, like a judge that waits for a worker.
   Error Hang() const {
     while (!end.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return OutOfTimeError();
+  }
+
+  MendedSource Mend(const CandidateRecord& failed, const std::string& task_source, const Json& on) override {
+    mended_on.push_back(on);
+    if (mends) return CandidateJudge::Mend(failed, task_source, on);
+    MendedSource same;
+    same.text = failed.source;
+    return same;
   }
 
   Result<TaskContext> Context(const Progress&) override {
@@ -59,7 +67,7 @@ class FakeJudge : public CandidateJudge {
                     {"flops", 1e6},
                     {"serial_chain", 3},
                     {"floor_us", 1.0}};
-    context.facts = Json::object();
+    context.facts = facts;
     context.device = {{"name", "a machine"}};
     context.machine = {{"device", device}};
     context.device_name = "a machine";
@@ -68,7 +76,7 @@ class FakeJudge : public CandidateJudge {
     return context;
   }
 
-  // What the store would know, by the fate that is written in the candidate.
+  // The stored verdict, by the fate in the candidate.
   Result<std::optional<Judged>> Known(const CandidateFile& candidate) override {
     const std::string fate = After(candidate.source, "# known: ");
     if (fate.empty()) return std::optional<Judged>();
@@ -92,11 +100,12 @@ class FakeJudge : public CandidateJudge {
     if (fail_after >= 0 && static_cast<int>(judged.size()) > fail_after)
       return Error{ErrorKind::kIo, "the machine is on fire."};
     Judged out;
-    // What it would be if it were mended: an import that it lacks.
+    // The verdict after repair, which adds a missing import.
     const bool mended =
         Contains(candidate.source, "import math\n") && Contains(candidate.source, "# mended: ");
-    const std::vector<std::string> fate =
-        Split(After(candidate.source, mended ? "# mended: " : "# fate: "), ' ');
+    std::string written = After(candidate.source, mended ? "# mended: " : "# fate: ");
+    if (written.empty()) written = of_others;
+    const std::vector<std::string> fate = Split(written, ' ');
     const std::string& word = fate[0];
     const double speed = fate.size() > 1 ? std::stod(fate[1]) : 0;
     out.verdict.verdict = word == "accepted" || word == "no_difference" ? word : "rejected";
@@ -110,7 +119,7 @@ class FakeJudge : public CandidateJudge {
     return out;
   }
 
-  // What it says the second time is in the source as well; without that there is no second time.
+  // The source also contains the second verdict; without one there is no second judgement.
   Result<std::optional<Judged>> JudgeAnew(const CandidateFile& candidate, bool of_several,
                                           const Progress& progress) override {
     const std::string later = After(candidate.source, "# later: ");
@@ -143,10 +152,14 @@ class FakeJudge : public CandidateJudge {
   std::vector<bool> chosen;
   Deadline end = Deadline::Never();
   std::string hangs_in;
+  std::string of_others;  // the fate of files in which none is written: those of the expert
   int pause_ms = 0;
   std::mutex mutex;
   Json modules = Json::object();
-  double sm_percent = 0;  // what the profiler says; 0: there is none
+  Json facts = Json::object();  // of the worker's machine
+  bool mends = true;            // false: a version without fixes
+  std::vector<Json> mended_on;
+  double sm_percent = 0;  // the profiler's result; 0: no profile
   int profiles = 0;
   std::string device = "cpu";
   int contexts = 0;

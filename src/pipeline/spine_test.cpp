@@ -1,6 +1,6 @@
-// Every branch of the spine, with recorded replies and a judge that reads its verdict off the candidate: what
-// is asked, what is kept, what wins. Recorded verdicts of the real judge walk the same branches in
-// tests/golden/replay_golden_test.cpp.
+// Tests every branch of the spine, with recorded replies and a judge that reads its verdict from the
+// candidate: the requests, the stored results, the winner. tests/golden/replay_golden_test.cpp covers the
+// same branches with recorded verdicts of the real judge.
 #include "pipeline/spine.h"
 
 #include <fmt/format.h>
@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "model/replay.h"
+#include "pipeline/mending.h"
 #include "pipeline/model_roles.h"
 #include "pipeline/spine_fixture.h"
 
@@ -95,7 +96,7 @@ TEST_F(SpineTest, AWinnerThatIsWrongTheSecondTimeLosesItsPlace) {
   EXPECT_THAT(Keys(), ElementsAre("seed0:wrong-output", "seed1:no_difference", "seed2:faster"));
   EXPECT_THAT(Decisions(),
               testing::HasSubstr("seed2 was accepted at 2.00x and judged again with other seeds"));
-  // Nothing is judged a third time.
+  // There is no third judgement.
   const RunEnd again = Run();
   EXPECT_EQ(again.best->key, "seed2");
   EXPECT_EQ(judge_.confirmed.size(), 3u);
@@ -107,7 +108,7 @@ TEST_F(SpineTest, AWinnerWhosePlaceWasLostWhenTheRunWasKilledLosesItOnResume) {
   Reply("seed", CandidateText("accepted 2.0\n# later: accepted 1.9"));
   ASSERT_EQ(Run().best->key, "seed1");
   const CandidateRecord lost = **store_->Candidate(run_.id, "seed0");
-  // As it is when the decision is in the store and the candidate's new row is not yet.
+  // The state when the decision is in the store but the candidate's new row is not.
   CandidateRecord winner = lost;
   winner.verdict = "accepted";
   winner.reason = "faster";
@@ -158,7 +159,7 @@ TEST_F(SpineTest, CandidatesOfAnEarlierRunAreSeeds) {
   EXPECT_THAT((*store_->Candidate(run_.id, "from.earlier.seed1"))->title,
               testing::HasSubstr("seed1 of earlier: 4.00x there"));
   EXPECT_THAT(Decisions(), testing::HasSubstr("seeds from earlier: seed1"));
-  // What was taken stays when the earlier run is deleted.
+  // Inherited candidates stay when the earlier run is deleted.
   ASSERT_TRUE(store_->DeleteRun(earlier.id).ok());
   EXPECT_EQ(Run().best->key, "from.earlier.seed1");
 }
@@ -182,6 +183,46 @@ TEST_F(SpineTest, TheExpertsCandidatesComeBeforeTheModels) {
   const std::string prompt = (*store_->Call(run_.id, "gen1.improve"))->prompt;
   EXPECT_THAT(prompt, testing::HasSubstr("2.00x of the best PyTorch baseline"));
   EXPECT_THAT(prompt, testing::HasSubstr("floor"));
+}
+
+TEST_F(SpineTest, AModelImprovesAFileOfTheExpertAndSeesItsSpeedAndItsFloor) {
+  options_.proposer = "expert+replay:x";
+  options_.search = "population";
+  options_.seeds = 0;
+  options_.patience = 1;
+  judge_.of_others = "accepted 1.6";
+  Reply("improve", CandidateText("accepted 3.0"));
+  EXPECT_EQ(Run().best->key, "gen1.improve");
+  const CandidateRecord made = *(*store_->Candidate(run_.id, "gen1.improve"));
+  const CandidateRecord parent = *(*store_->Candidate(run_.id, made.parent_key));
+  EXPECT_EQ(parent.phase, "expert");
+  const std::string prompt = (*store_->Call(run_.id, "gen1.improve"))->prompt;
+  EXPECT_THAT(prompt, testing::HasSubstr(std::string(Trim(parent.source))));
+  EXPECT_THAT(prompt, testing::HasSubstr("1.60x of the best PyTorch baseline"));
+  EXPECT_THAT(prompt, testing::HasSubstr("1 us, this candidate takes 62.5 us"));
+}
+
+TEST_F(SpineTest, WhatAProfileShowsIsTheKindOfACandidateFromTheNextStepOn) {
+  options_.search = "population";
+  options_.patience = 4;
+  judge_.device = "cuda";
+  judge_.sm_percent = 70;
+  Reply("seed", CandidateText("accepted 2.0"));
+  for (int i = 0; i < 4; ++i) Reply("improve", CandidateText("accepted 1.9", fmt::format("# {}\n", i)));
+  for (const char* type : {"restart", "combine"})
+    for (int i = 0; i < 2; ++i) Reply(type, CandidateText("accepted 1.8", fmt::format("# {} {}\n", type, i)));
+  Run();
+  const auto told = [&](const std::string& key) {
+    const std::optional<CallRecord> call = *store_->Call(run_.id, key);
+    return call && testing::Value(call->prompt, testing::HasSubstr("bound by arithmetic"));
+  };
+  EXPECT_FALSE(told("gen1.improve")) << "it was profiled for this step";
+  int later = 0;
+  const std::vector<CallRecord> calls = *store_->Calls(run_.id);
+  for (const CallRecord& one : calls) later += StepOf(one.key) > 1 && told(one.key) ? 1 : 0;
+  EXPECT_GT(later, 0) << "the seed is one of the others by then";
+  const Result<Json> profile = ParseJson((*store_->Decision(run_.id, "profile:seed0"))->json);
+  EXPECT_EQ(GetInt(*profile, "step"), 1);
 }
 
 TEST_F(SpineTest, ABudgetOfCallsIsNeverExceeded) {
@@ -228,7 +269,7 @@ TEST_F(SpineTest, ABrokenSeedIsRepairedWithItsHistory) {
   EXPECT_THAT(prompt, testing::HasSubstr("build-failed"));
 }
 
-// A candidate that lacks an import: `fate` as it is, `mended` once that is there.
+// A candidate that lacks an import: `fate` as it is, `mended` after the import is added.
 std::string Mendable(const std::string& fate, const std::string& mended) {
   return "```python\nimport torch\n# fate: " + fate + "\n# mended: " + mended +
          "\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x * math.pi\n```\n";
@@ -273,6 +314,51 @@ TEST_F(SpineTest, AMendedCandidateThatFailsEarlierIsNot) {
   Reply("seed_repair", CandidateText("accepted 1.5"));
   EXPECT_EQ(Run().best->key, "seed0.repair1");
   EXPECT_EQ((*store_->Candidate(run_.id, "seed0.repair1"))->parent_key, "seed0");
+}
+
+TEST_F(SpineTest, ACandidateIsMendedForTheMachineThatTheRunBeganOn) {
+  judge_.facts = {{"triton", "3.6.0"}, {"device_name", "NVIDIA H200"}};
+  judge_.mends = false;
+  Reply("seed", Mendable("crashed", "accepted 1.5"));
+  options_.repairs = 0;
+  options_.analysis = false;
+  EXPECT_FALSE(Run().best);
+  ASSERT_EQ(judge_.mended_on.size(), 1u);
+  EXPECT_EQ(judge_.mended_on[0], judge_.facts);
+  const Json then = judge_.facts;
+  judge_.facts = {{"triton", "3.1.0"}};
+  judge_.mends = true;
+  EXPECT_EQ(Run().best->key, "seed0.mended") << "nothing was asked of a model yet, so the new fix is used";
+  EXPECT_EQ(judge_.mended_on.back(), then) << "as the record has it";
+}
+
+TEST_F(SpineTest, AResumedRunDoesNotMendWhatAnEarlierVersionHadRepaired) {
+  judge_.mends = false;
+  Reply("seed", Mendable("crashed", "accepted 9"));
+  Reply("seed_repair", CandidateText("wrong-output"));
+  Reply("seed_repair", CandidateText("accepted 1.5"));
+  EXPECT_EQ(Run().best->key, "seed0.repair2");
+  const std::vector<std::string> keys = Keys();
+  judge_.mends = true;
+  EXPECT_EQ(Run().best->key, "seed0.repair2");
+  EXPECT_EQ(Keys(), keys);
+  EXPECT_EQ(store_->Calls(run_.id)->size(), 3u);
+}
+
+TEST(MendCandidate, KnowsTheReleaseOfTritonThatTheMachineHas) {
+  // Some releases accept an annotated global, so it is a certain error only for a known release.
+  CandidateRecord failed;
+  failed.source =
+      "import torch\nimport triton\nimport triton.language as tl\n\nEPS: tl.constexpr = "
+      "1e-5\n\n\n@triton.jit\n"
+      "def k(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(x + i, EPS, mask=i < n)\n\n\n"
+      "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        y = torch.empty_like(x)\n"
+      "        k[(1,)](y, x.numel(), B=64)\n        return y\n";
+  EXPECT_FALSE(MendCandidate(failed, "", Json::object()).changed());
+  EXPECT_THAT(MendCandidate(failed, "", {{"triton", "3.6.0"}, {"device_name", "NVIDIA H200"}}).text,
+              testing::HasSubstr("EPS: tl.constexpr = tl.constexpr(1e-5)"));
+  EXPECT_FALSE(MendCandidate(failed, "", {{"triton", "3.1.0"}}).changed());
+  EXPECT_FALSE(MendCandidate(failed, "", {{"triton", "of today"}}).changed()) << "nothing is known then";
 }
 
 TEST_F(SpineTest, WithMendingOffARunIsWhatItWas) {
@@ -344,7 +430,7 @@ TEST_F(SpineTest, AFileThatIsTheSameAsBeforeIsAskedAgainOnce) {
   Reply("seed", CandidateText("wrong-output"));
   Reply("seed_repair", CandidateText("wrong-output"));
   Reply("seed_repair", CandidateText("crashed"));
-  Reply("seed_repair", CandidateText("wrong-output"));  // what seed0 was
+  Reply("seed_repair", CandidateText("wrong-output"));  // the fate of seed0
   Reply("seed_repair", CandidateText("wrong-output"));
   Run();
   EXPECT_THAT(Keys(),
@@ -374,7 +460,7 @@ TEST_F(SpineTest, ACandidateThatIsNotThePlannedOneHearsThatFirst) {
   judge_.modules = {{"GRU", 1}};
   Reply("seed", CandidateText("slower 0.5"));
   Reply("analysis", Analysis(true, "high", "persistent_recurrent"));
-  // A kernel launched in a host loop, where a persistent one was asked for.
+  // A kernel launched in a host loop, although a persistent one was requested.
   Reply("algorithm",
         CandidateText("slower 0.7",
                       "import triton\nimport triton.language as tl\n@triton.jit\n"
@@ -405,7 +491,7 @@ TEST_F(SpineTest, TuningSearchesTheNumbersItselfAndKeepsWhatIsBetter) {
   EXPECT_THAT(Decisions(), testing::HasSubstr("stage grid: tune.grid is the best so far"));
   EXPECT_THAT(Decisions(), testing::HasSubstr("stage block: dropped"));
   EXPECT_THAT(Decisions(), testing::HasSubstr("stage memory: dropped"));
-  // The value that cannot be built never reaches the judge; the fastest ones do.
+  // The value that cannot be built is never judged; the fastest ones are.
   const std::optional<CandidateRecord> tuned = *store_->Candidate(run_.id, "tune.grid.tuned1");
   ASSERT_TRUE(tuned);
   EXPECT_EQ(tuned->title, "BLOCK=64");
@@ -495,7 +581,7 @@ TEST_F(SpineTest, OneEvaluationIsSingularAndConfirmingTheWinnerIsNotCounted) {
   EXPECT_THAT(Run().outcome, testing::StartsWith("the budget of 1 evaluation is spent; so far: seed0 is "));
 }
 
-// Answers every seed at once, as a server does, so that seeds go side by side.
+// Answers every seed at once, as a server does, so that seeds run in parallel.
 class PromptModel : public Model {
  public:
   ModelReply Ask(const ModelRequest&, const ModelProgress&) override {
@@ -566,7 +652,7 @@ TEST_F(SpineTest, AVerdictFromTheStoreCostsNoEvaluationAndTheWinnerIsJudgedAfres
   EXPECT_TRUE(GetBool(GetMember(record, "measurement"), "kept")) << "the measurement of that verdict stays";
   EXPECT_THAT(*ReadFile(folder_.path() / "run" / "console.log"),
               testing::HasSubstr("seed0: this verdict is taken from the store: R1 seed0 of then"));
-  // A second sitting does not count it either, and judges nothing again.
+  // A second session does not count it either, and judges nothing again.
   EXPECT_EQ(Run().status, "done");
   EXPECT_EQ(judge_.judged.size(), 2u);
 }
@@ -622,8 +708,8 @@ TEST_F(SpineTest, ASpentBudgetOfTimeIsNamedAsAPersonWouldWriteIt) {
   }
 }
 
-// The clock is the run's own: all of the two minutes was spent in earlier sittings, but for some times what a
-// whole run takes here. So a busy machine reaches each of the places too.
+// Uses the run's own clock: earlier sessions spent the two minutes except for several times the duration of a
+// whole run here, so that a busy machine reaches each of the places too.
 TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
   options_.budget.minutes = 2;
   judge_.device = "cuda";
@@ -646,7 +732,7 @@ TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
     EXPECT_EQ(end.best.has_value(), std::string(where) != "context" && std::string(where) != "judge");
   }
   EXPECT_THAT(store_->FindRun("run")->outcome, testing::HasSubstr("not confirmed"));
-  // What was cut off is not on record: with more time the run goes on there.
+  // Interrupted steps are not on record, so the run continues there with more time.
   judge_.hangs_in.clear();
   options_.budget.minutes = 10;
   EXPECT_EQ(Run().best->vs_best, 3);
@@ -733,14 +819,14 @@ TEST(Rules, OnlyARecurrenceIsToldToPutItsTimeLoopIntoTheKernel) {
   for (const Row& row : std::vector<Row>{
            {"persistent_recurrent", "one launch", recurrent, true},
            {"", "a persistent kernel", recurrent, true},
-           // named to say that there is none
+           // named to exclude it
            {"", "a step kernel, not a persistent one", recurrent, false},
            {"", "non-persistent: one launch per time step", recurrent, false},
            {"", "a CUDA graph instead of a persistent kernel", recurrent, false},
            {"other", "Persistent kernel with the loop inside", recurrent, true},
            {"gemm", "a persistent GEMM for the input product", recurrent, false},
            {"persistent_gemm", "persistent tiles", recurrent, false},
-           // another kind of kernel, named in prose alone
+           // another kind of kernel, named only in prose
            {"", "a persistent GEMM for the input product", recurrent, false},
            {"other", "persistent matmul over all inputs, then cuDNN", recurrent, false},
            {"", "compute the input products in one persistent kernel", recurrent, false},

@@ -21,7 +21,7 @@ Error NoSuite(const std::string& why) {
   return Error{ErrorKind::kInvalid, why};
 }
 
-// The members are what the manifest lists, each with its hash.
+// Checks that the members are those in the manifest, with the right hashes.
 Status CheckRuns(const Json& manifest, const std::vector<TarMember>& members) {
   if (GetString(manifest, "format") != kSuiteFormat) return NoSuite("this is no archive of a suite");
   if (GetInt(manifest, "version") != kSuiteFormatVersion)

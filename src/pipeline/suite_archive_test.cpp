@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Four tasks in two shards, each in a store of its own, and a store that gets both.
+// Four tasks in two shards, each with its own store, and a store that gets both.
 class SuiteArchiveTest : public testing::Test {
  protected:
   SuiteArchiveTest() : folder_(*TempFolder::Make("hone-suites-")) {
@@ -88,7 +88,7 @@ TEST_F(SuiteArchiveTest, ShardsBecomeOneSuiteAndAMissingOneIsKnown) {
   EXPECT_THAT(Missing().shards, testing::ElementsAre(2));
   EXPECT_EQ(ImportSuite(home(), second, runs())->added, 2);
   EXPECT_FALSE(Missing().any());
-  // The folder of the machine that it ran on stays there.
+  // The stored folder does not travel to the other machine.
   EXPECT_THAT(home().FindSuite("nightly")->options, HasSubstr(runs().string()));
 }
 
@@ -120,7 +120,7 @@ TEST_F(SuiteArchiveTest, AFinishedStateReplacesAnUnfinishedOneAndNotTheOtherWayR
     EXPECT_EQ(run.status, "done");
     EXPECT_TRUE(fs::exists(run.folder));
   }
-  // The folders of the earlier states went with them.
+  // The folders of the earlier states were deleted too.
   const auto folders = std::distance(fs::directory_iterator(runs()), fs::directory_iterator());
   EXPECT_EQ(folders, 2);
 }

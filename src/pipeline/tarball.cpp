@@ -62,7 +62,7 @@ Result<std::string> PackTar(const std::vector<TarMember>& members) {
   archive_write_add_filter_gzip(handle.get());
   archive_write_set_filter_option(handle.get(), "gzip", "timestamp", nullptr);
   archive_write_set_filter_option(handle.get(), "gzip", "compression-level", "9");
-  archive_write_set_bytes_in_last_block(handle.get(), 1);  // no padding as for a tape
+  archive_write_set_bytes_in_last_block(handle.get(), 1);  // without the padding for tapes
   if (archive_write_open(handle.get(), &bytes, nullptr, Append, nullptr) != ARCHIVE_OK)
     return ArchiveError(handle.get(), "cannot pack");
   for (const TarMember& member : members) {

@@ -1,6 +1,6 @@
-// A tar file compressed with gzip, in memory: written so that the same members give the same bytes (no times,
-// owners or modes of the machine it was made on), read so that nobody's archive can do harm (plain files
-// only, no name that leads out, no more than is bearable). libarchive does the format.
+// A gzip-compressed tar file in memory. Writing: the same members give the same bytes (no times, owners or
+// modes of this machine). Reading: a hostile archive does no harm (only plain files, no name that leads
+// outside, limited sizes). libarchive handles the format.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct TarLimits {
 };
 
 Result<std::string> PackTar(const std::vector<TarMember>& members);
-// The name of the first member; nothing behind it is read.
+// Returns the name of the first member and reads nothing after it.
 Result<std::string> FirstNameIn(const fs::path& file);
 Result<std::vector<TarMember>> UnpackTar(const fs::path& file, const TarLimits& limits = {});
 

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 class TarballTest : public testing::Test {
  protected:
-  // A tar of one member as other programs might write it.
+  // A tar with one member, as other programs might write it.
   fs::path Foreign(const char* name, unsigned type, const char* link = nullptr) {
     const fs::path file = folder_.path() / "foreign.tar";
     archive* out = archive_write_new();

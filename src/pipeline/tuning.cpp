@@ -1,5 +1,5 @@
-// Staged tuning: grid, block, memory. A model restructures and declares what can be tuned; the numbers are
-// found by searching, never by asking. Kernels whose class or complexity does not suit it are left alone.
+// Staged tuning: grid, block, memory. A model restructures the candidate and declares tunable numbers. Hone
+// finds the numbers by search, not by asking. Kernels of unsuitable class or complexity are left alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string Name(const Config& config) {
   return name;
 }
 
-// Random configurations without repeats, the declared one first; all of them when there are few.
+// Random configurations without duplicates, the declared one first; all of them if there are few.
 std::vector<Config> Draw(const std::vector<Tunable>& tunables, size_t most, uint64_t seed) {
   double total = 1;
   for (const Tunable& tunable : tunables) total *= static_cast<double>(tunable.values.size());
@@ -65,7 +65,7 @@ Status Spine::Tuning() {
   if (!best) return recorder_.Decide("tuning", "tuning", "no tuning: no candidate is right");
   HONE_ASSIGN_OR_RETURN(std::string why_not, WhyNotTunedNow(*best));
   if (why_not.empty()) {
-    HONE_RETURN_IF_ERROR(Profile(*best));  // what it says is on record, and may be a reason
+    HONE_RETURN_IF_ERROR(Profile(*best));  // its result is recorded, and may be a reason
     HONE_ASSIGN_OR_RETURN(why_not, WhyNotTunedNow(*best));
   }
   if (!why_not.empty())
@@ -109,8 +109,7 @@ Status Spine::Stage(const std::string& stage, CandidateRecord* best) {
   return Ok();
 }
 
-// Random configurations, a screening run for each; the better half is screened again until few are left, and
-// those are judged.
+// Screens random configurations, then the better half again until few are left, which are judged.
 Result<std::optional<CandidateRecord>> Spine::Search(const CandidateRecord& base, const std::string& key) {
   const Result<std::vector<Tunable>> tunables = ReadTunables(base.source);
   if (!tunables.ok()) {
@@ -147,7 +146,7 @@ Result<std::optional<CandidateRecord>> Spine::Search(const CandidateRecord& base
   }
   std::optional<CandidateRecord> best;
   for (size_t i = 0; i < field.size(); ++i) {
-    if (field[i].source == base.source) continue;  // judged already
+    if (field[i].source == base.source) continue;  // already judged
     const std::string candidate_key = fmt::format("{}.tuned{}", key, i + 1);
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
                           recorder_.store().Candidate(recorder_.run().id, candidate_key));

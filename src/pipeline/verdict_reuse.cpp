@@ -16,8 +16,8 @@ namespace hone {
 
 namespace {
 
-// The driver's version and the model of every GPU, as the driver says them without being woken up. Empty
-// where it has no such files (WSL).
+// The driver's version and the model of every GPU, from the driver's files, without initialising a device.
+// Empty without such files (WSL).
 std::string ReadDriver() {
   const fs::path root = "/proc/driver/nvidia";
   const Result<std::string> version = ReadFile(root / "version");
@@ -90,8 +90,8 @@ std::string ConditionsOf(const TaskFile& task, const CandidateFile& candidate, c
                               {"compile", options.compile_rung},
                               {"ladder", options.ladder},
                               {"lint", options.lint},
-                              // A run with a language model tells it how many launches were counted. On
-                              // a CPU they always are.
+                              // A run with a language model reports the counted launches to it. On a CPU they
+                              // are always counted.
                               {"profile_all", options.profile_all && options.device == "cuda"},
                               {"check_only", options.check_only}}));
 }
@@ -102,7 +102,7 @@ Result<std::optional<KnownVerdict>> FindKnown(RunStore& store, const TaskFile& t
   std::vector<CandidateFile> files = {candidate};
   if (const std::optional<CandidateRecord> best = CandidateOfBestFile(store, candidate.source))
     files.push_back({candidate.path, candidate.name, best->source, best->sha256});
-  SessionOptions profiled = options;  // a verdict with more counted is an answer as well
+  SessionOptions profiled = options;  // a verdict that counted more is an answer as well
   profiled.profile_all = true;
   for (const CandidateFile& file : files)
     for (const std::string& conditions : std::set<std::string>{ConditionsOf(task, file, options, machine),

@@ -1,5 +1,5 @@
-// When a stored verdict answers the question again: the hash of everything a verdict depends on, and finding
-// a stored verdict by it. With `--again` no stored verdict is used.
+// Decides when a stored verdict can be reused: the hash of all that a verdict depends on, and the lookup by
+// it. With `--again` no stored verdict is used.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@
 
 namespace hone {
 
-// This build of Hone and the device, as far as they can be told before anything is run.
+// This build of Hone and the device, as far as they are known before anything runs.
 struct JudgingMachine {
   std::string hone;    // hash of this program
   std::string device;  // name, and for a GPU the driver; empty: unknown, so that nothing is reused
 };
 JudgingMachine IdentifyMachine(const SessionOptions& options);
 
-// A hash of the bytes of task and candidate, the judge's options, the device and all versions. Empty when a
-// stored verdict could be wrong: the device is unknown, or the task imports files beside it, whose bytes are
-// not in the hash. Left out is lint_predicts: it saves a run where the verdict is already foreseen.
+// A hash of the bytes of task and candidate, the judge's options, the device and all versions. Empty if a
+// stored verdict could be wrong: the device is unknown, or the task imports files beside it, whose bytes the
+// hash does not cover. lint_predicts is left out, because it only skips a run whose verdict is predictable.
 std::string ConditionsOf(const TaskFile& task, const CandidateFile& candidate, const SessionOptions& options,
                          const JudgingMachine& machine);
 
-// The stored verdict, of a run or of `hone bench`, that answers the question; nothing when it must be judged.
-// A best.py that is unchanged since Hone wrote it (best_file.h) has the verdict of its candidate.
+// The stored verdict of a run or of `hone bench` that answers the question. No value if it must be judged. A
+// best.py that has not changed since Hone wrote it (best_file.h) has its candidate's verdict.
 Result<std::optional<KnownVerdict>> FindKnown(RunStore& store, const TaskFile& task,
                                               const CandidateFile& candidate, const SessionOptions& options,
                                               const JudgingMachine& machine);

@@ -56,7 +56,7 @@ TEST(ConditionsOf, EveryDifferenceCounts) {
     keys.insert(question.Key());
   }
   EXPECT_EQ(keys.size(), std::size(kChanges));
-  // Where the files lie and what they are called does not count.
+  // The locations and names of the files do not matter.
   Question moved;
   moved.candidate.path = "/elsewhere/b.py";
   moved.task.path = "/elsewhere/gru.py";
@@ -84,7 +84,7 @@ TEST(ConditionsOf, NothingIsReusedWhereTheHashCouldLie) {
   EXPECT_EQ(beside.Key(), "");
 }
 
-// A run keeps a verdict on the candidate; `hone bench` asks about the candidate's file or about best.py.
+// A run stores a verdict on the candidate; `hone bench` asks about the candidate's file or about best.py.
 class FindKnownTest : public testing::Test {
  protected:
   FindKnownTest()

@@ -22,7 +22,7 @@ struct Header {
   uint64_t body_size;
 };
 
-// Waits for readability; Ok, kTimeout or kInterrupted.
+// Waits until the descriptor is readable. Returns Ok, kTimeout or kInterrupted.
 Status WaitReadable(int fd, Deadline deadline) {
   while (true) {
     pollfd polls[2] = {{fd, POLLIN, 0}, {InterruptFd(), POLLIN, 0}};
@@ -38,7 +38,7 @@ Status WaitReadable(int fd, Deadline deadline) {
 
 namespace {
 
-// Reads what is there and who sent it. There is room for the sender's credentials and no descriptor.
+// Reads available bytes and the sender's credentials. The control buffer has no space for a descriptor.
 ssize_t ReceiveWithSender(int fd, char* data, size_t size, pid_t* sender) {
   iovec part{data, size};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))] = {};
@@ -98,7 +98,7 @@ Result<int64_t> Channel::Send(const Json& body, const std::vector<int>& descript
     const ssize_t put = sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EAGAIN) {
-      // A peer that does not read must not keep Hone waiting for ever.
+      // A peer that does not read must not block Hone for ever.
       pollfd polls[2] = {{fd_.get(), POLLOUT, 0}, {InterruptFd(), POLLIN, 0}};
       poll(polls, 2, deadline.poll_ms());
       if (Interrupted()) return InterruptedError();
@@ -108,19 +108,19 @@ Result<int64_t> Channel::Send(const Json& body, const std::vector<int>& descript
     if (put < 0) return Error{ErrorKind::kNotFound, "the worker is gone"};
     part.iov_base = static_cast<char*>(part.iov_base) + put;
     part.iov_len -= static_cast<size_t>(put);
-    message.msg_control = nullptr;  // descriptors go with the first byte only
+    message.msg_control = nullptr;  // descriptors are sent with the first byte only
     message.msg_controllen = 0;
   }
   return sent_ns;
 }
 
-// `first`: takes the time of the first byte and who sent it.
+// `first` receives the arrival time of the first byte and its sender.
 Status Channel::ReadExactly(char* data, size_t size, Deadline deadline, Message* first) {
   while (size != 0) {
     HONE_RETURN_IF_ERROR(WaitReadable(fd_.get(), deadline));
     const bool is_first = first != nullptr && first->received_ns == 0;
     if (is_first) first->received_ns = NowNs();
-    // Neither call takes a descriptor that a hostile peer attached.
+    // Neither call accepts a descriptor that a hostile peer attached.
     const ssize_t got =
         is_first ? ReceiveWithSender(fd_.get(), data, size, &first->sender) : recv(fd_.get(), data, size, 0);
     if (got < 0 && errno == EINTR) continue;

@@ -1,5 +1,5 @@
 // Framed messages over a socket pair: a fixed header, a JSON text, and up to 8 descriptors. Nothing is
-// ever unpickled or evaluated. A peer that sends nonsense, too much or nothing only ends its own channel.
+// unpickled or evaluated. A peer that sends malformed, oversized or no data only ends its own channel.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ namespace hone {
 
 struct Message {
   Json body;
-  int64_t received_ns = 0;  // the host's clock at the moment the header arrived
-  pid_t sender = 0;         // the process that sent it, as the kernel reports it
+  int64_t received_ns = 0;  // the host's clock when the header arrived
+  pid_t sender = 0;         // the sending process, as the kernel reports it
 };
 
 class Channel {
@@ -28,12 +28,13 @@ class Channel {
   explicit Channel(UniqueFd fd) : fd_(std::move(fd)) {}
 
   int fd() const { return fd_.get(); }
-  // Returns the host's clock just before the first byte left.
+  // Returns the host's clock just before the first byte was sent.
   Result<int64_t> Send(const Json& body, const std::vector<int>& descriptors = {},
                        Deadline deadline = Deadline::After(60));
-  // kNotFound: the peer closed. kInvalid: not a frame. kTimeout: the deadline. kInterrupted: Ctrl-C.
+  // kNotFound: the peer closed. kInvalid: the data is no frame. kTimeout: the deadline passed. kInterrupted:
+  // Ctrl-C.
   Result<Message> Receive(Deadline deadline);
-  // A descriptor sent by the peer (the sandbox helper sends one).
+  // Receives a descriptor from the peer (the sandbox helper sends one).
   Result<UniqueFd> ReceiveDescriptor(Deadline deadline);
   void Close() { fd_.Close(); }
 
@@ -47,7 +48,7 @@ struct Channel::Pair {
   UniqueFd theirs;
 };
 
-// One byte with a descriptor attached; used by the sandbox helper before it becomes the worker.
+// Sends one byte with a descriptor attached. The sandbox helper uses it before it becomes the worker.
 bool SendDescriptor(int socket, int descriptor);
 
 }  // namespace hone

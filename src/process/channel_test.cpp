@@ -1,4 +1,4 @@
-// The peer is a candidate's process: it may say anything, half of it, or nothing.
+// The peer is a candidate's process. It may send any data, half a message, or nothing.
 #include "process/channel.h"
 
 #include <fcntl.h>

@@ -28,7 +28,8 @@ namespace hone {
 
 namespace {
 
-// Keeps the beginning and the end of an endless text: a compiler's first error and a crash's last words.
+// Keeps the beginning and the end of unlimited text: a compiler's first error and the last lines before a
+// crash.
 class CappedText {
  public:
   explicit CappedText(size_t cap) : half_(cap / 2) {}
@@ -54,8 +55,8 @@ class CappedText {
 };
 
 // Starts every child from one thread that lives as long as the process. The sandbox and bubblewrap ask to be
-// killed when their parent ends, and to the kernel that is the thread which started them: a candidate's
-// interpreter started by a branch of a run would die with the branch while others wait for it.
+// killed when their parent ends. For the kernel that parent is the thread that started them. A thread that
+// serves one branch of a run would, when it ends, kill interpreters that other branches use.
 class Starter {
  public:
   static Starter& Get() {
@@ -94,8 +95,8 @@ class Starter {
 
 }  // namespace
 
-// Reads both pipes on a thread of its own, so that a child that floods its output never blocks, and stops
-// when the child's end is collected even if a stray grandchild still holds the pipe open.
+// Reads both pipes on its own thread, so that a child that floods its output never blocks. Stops when the
+// child has been collected, even if a grandchild still holds the pipe open.
 struct Child::Drain {
   Drain(int out, int err, size_t cap)
       : ends{UniqueFd(out), UniqueFd(err)}, texts{CappedText(cap), CappedText(cap)} {
@@ -119,7 +120,7 @@ struct Child::Drain {
     while (true) {
       pollfd polls[3] = {
           {ends[0].get(), POLLIN, 0}, {ends[1].get(), POLLIN, 0}, {stop_read.get(), POLLIN, 0}};
-      // After the stop only what is already in the pipes is taken.
+      // After the stop it reads only what the pipes already hold.
       const int ready = poll(polls, stopping ? 2 : 3, stopping ? 0 : -1);
       if (ready < 0 && errno == EINTR) continue;
       if (stopping && ready <= 0) return;
@@ -171,13 +172,14 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out_write.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, err_write.get(), 2);
-  // Lifted above every target number first, so that no dup2 overwrites a source of a later one.
+  // All descriptors first move above every target number, so that no dup2 overwrites the source of a later
+  // one.
   std::vector<UniqueFd> lifted;
   for (const auto& [here, there] : spec.descriptors) {
     lifted.emplace_back(fcntl(here, F_DUPFD_CLOEXEC, 64));
     posix_spawn_file_actions_adddup2(&actions, lifted.back().get(), there);
   }
-  // No other descriptor is handed on, not even one that Hone itself inherited.
+  // No other descriptor is inherited, not even one that Hone inherited itself.
   int next = STDERR_FILENO + 1;
   std::set<int> targets;
   for (const auto& [here, there] : spec.descriptors) targets.insert(there);
@@ -193,7 +195,7 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&defaults, number);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  // A session of its own: it is nobody's foreground job and has no terminal to type into.
+  // The child gets its own session: it is no shell's foreground job and has no terminal for input.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   std::vector<char*> argv, env;
@@ -202,7 +204,8 @@ Result<std::unique_ptr<Child>> Child::Spawn(const ChildSpec& spec) {
   argv.push_back(nullptr);
   env.push_back(nullptr);
   pid_t pid = -1;
-  const Stopwatch started;  // before the child runs: this thread may have to wait for its turn afterwards
+  const Stopwatch
+      started;  // before the child starts: afterwards this thread may have to wait for a processor
   const int code = Starter::Get().Run(std::packaged_task<int()>(
       [&] { return posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env.data()); }));
   posix_spawn_file_actions_destroy(&actions);

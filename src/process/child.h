@@ -1,7 +1,7 @@
-// A child process: argv only (no shell), its own process group, output captured up to a cap, and an end
-// that is always collected. A Child is passive; whoever owns it decides how long to wait.
+// A child process: argv only (no shell), its own process group, captured output with a cap, and an exit
+// status that is always collected. A Child is passive; its owner decides how long to wait.
 //
-// Killing means the whole tree below the child, not only the child: see tree.h.
+// Killing ends the whole tree below the child: see tree.h.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ struct ChildSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;                  // the whole environment, "NAME=value"
   fs::path folder;                               // working folder; empty: the parent's
-  std::vector<std::pair<int, int>> descriptors;  // {descriptor here, number there}
+  std::vector<std::pair<int, int>> descriptors;  // {descriptor in this process, number in the child}
   size_t output_cap = 256 * 1024;                // bytes kept of each of stdout and stderr
 };
 
@@ -43,13 +43,13 @@ class Child {
 
   pid_t pid() const { return pid_; }
   bool running();
-  // Waits until it ends, the deadline passes or Ctrl-C; true when it has ended.
+  // Waits until it ends, the deadline passes or Ctrl-C. Returns true if it has ended.
   bool WaitUntil(Deadline deadline);
   void Kill();
-  // What it printed so far, the first half and the last half of the cap.
+  // The output so far: the first half and the last half of the cap.
   std::string out() const;
   std::string err() const;
-  // Valid once it has ended.
+  // Valid after the child has ended.
   ExitReport report() const;
 
  private:
@@ -64,8 +64,8 @@ class Child {
   std::unique_ptr<Drain> drain_;
 };
 
-// Runs to its end or to the deadline; past it the tree is killed and timed_out is set. An Error only when
-// the program could not be started or Hone was interrupted.
+// Runs the program until it ends or the deadline passes. At the deadline it kills the tree and sets
+// timed_out. An Error means that the program could not be started or Hone was interrupted.
 Result<ExitReport> RunProgram(const ChildSpec& spec, Deadline deadline);
 
 // The parent's environment as "NAME=value" lines.

@@ -1,4 +1,4 @@
-// Children here are hostile: they hang, flood, crash, hide from their group and keep pipes open.
+// Tests with hostile children. They hang, flood, crash, leave their process group and keep pipes open.
 #include "process/child.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ ExitReport EndOf(const ChildSpec& spec, double seconds = 30) {
   return report.ok() ? *report : ExitReport{};
 }
 
-// Not there, or dead and waiting to be collected by someone else.
+// True if the process does not exist, or is a zombie.
 bool Gone(pid_t pid) {
   for (int i = 0; i < 200; ++i) {
     const Result<std::string> stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
@@ -54,7 +54,7 @@ bool Gone(pid_t pid) {
   return false;
 }
 
-// Whether it has printed so many lines; a busy machine takes its time to start a program.
+// Waits until the child has printed this many lines. A busy machine may need long to start a program.
 bool HasPrinted(const Child& child, size_t lines) {
   const Deadline deadline = Deadline::After(60);
   while (Lines(child.out()).size() < lines && !deadline.passed()) usleep(5000);
@@ -246,7 +246,7 @@ TEST(RunProgram, PutsDescriptorsWhereTheyWereAskedForEvenWhenTheNumbersClash) {
   ASSERT_EQ(pipe2(second, O_CLOEXEC), 0);
   ASSERT_EQ(write(first[1], "one", 3), 3);
   ASSERT_EQ(write(second[1], "two", 3), 3);
-  // Each one's number in the child is the other one's number here.
+  // Two descriptors that swap numbers: each one's number in the child is the other's number here.
   ChildSpec spec =
       Python("import os,sys; a,b=int(sys.argv[1]),int(sys.argv[2]); print(os.read(a,9), os.read(b,9))");
   spec.descriptors = {{first[0], second[0]}, {second[0], first[0]}};
@@ -254,7 +254,7 @@ TEST(RunProgram, PutsDescriptorsWhereTheyWereAskedForEvenWhenTheNumbersClash) {
   spec.argv.push_back(std::to_string(first[0]));
   EXPECT_EQ(EndOf(spec).out, "b'one' b'two'\n");
 
-  // The same number on both sides, and one descriptor under two numbers.
+  // A descriptor keeps its number in the child, or gets two numbers there.
   ASSERT_EQ(write(first[1], "12", 2), 2);
   ChildSpec twice = Python("import os,sys; print(os.read(int(sys.argv[1]),1), os.read(30,1))");
   twice.descriptors = {{first[0], first[0]}, {first[0], 30}};
@@ -289,7 +289,7 @@ TEST(Child, ShowsItsOutputWhileItRunsAndItsReportWhenItHasEnded) {
   EXPECT_FALSE(child->running());
   EXPECT_EQ(child->report().code, 4);
   EXPECT_EQ(child->out(), "early\nlate\n");
-  child->Kill();  // of what has ended already: nothing to do
+  child->Kill();  // killing an ended child does nothing
   EXPECT_EQ(child->report().code, 4);
 }
 

@@ -25,7 +25,7 @@ namespace {
 constexpr double kFreezeSeconds = 2;
 constexpr long kLookAgainNs = 10'000;
 
-// The folder of this process's own group in the version-2 hierarchy; empty where there is none.
+// Returns this process's folder in the cgroup v2 hierarchy, or an empty path if there is none.
 fs::path OwnGroup() {
   fs::path mount;
   std::ifstream mounts("/proc/self/mounts");
@@ -50,8 +50,8 @@ bool WriteText(const fs::path& file, const std::string& text) {
   return written;
 }
 
-// A Hone that was killed leaves its groups behind, empty. Another one's that still runs is left alone: rmdir
-// refuses it while it has members, and its process is there when it has none yet.
+// Removes the empty cgroups of Hone processes that were killed. It skips those of live processes, which may
+// have no members yet; rmdir refuses a cgroup with members.
 void RemoveLeftovers(const fs::path& own) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(own, ignored)) {
@@ -61,7 +61,7 @@ void RemoveLeftovers(const fs::path& own) {
   }
 }
 
-// Run time of one thread in nanoseconds: the first number of its schedstat.
+// Run time of one thread in nanoseconds, the first number of its schedstat.
 int64_t ThreadNs(const fs::path& task) {
   std::ifstream file(task / "schedstat");
   int64_t ns = 0;
@@ -79,7 +79,7 @@ Freezer::~Freezer() {
   Thaw();
   if (freeze_fd_ >= 0) close(freeze_fd_);
   if (events_fd_ >= 0) close(events_fd_);
-  // The members are usually dead by now, but the kernel may still be taking them apart.
+  // The members are usually dead by now, but the kernel may still be removing them.
   for (int pass = 0; by_cgroup() && rmdir(group_.c_str()) != 0 && errno == EBUSY && pass < 100; ++pass)
     usleep(2000);
 }
@@ -120,9 +120,9 @@ bool Freezer::WriteFreeze(bool frozen) {
     if (size <= 0) return false;
     text[size] = '\0';
     if (std::strstr(text, wanted) != nullptr) return true;
-    // A thread freezes itself when it next runs. It may have to run on this very core, so this one sleeps:
-    // spinning would keep it waiting for a whole time slice. (The kernel tells of changes in cgroup.events up
-    // to 10 ms late.)
+    // A thread freezes only when it next runs, maybe on this core. This thread therefore sleeps: spinning
+    // would delay the other one by a whole time slice. (The kernel reports changes in cgroup.events up to 10
+    // ms late.)
     const timespec moment{0, kLookAgainNs};
     nanosleep(&moment, nullptr);
   }
@@ -138,7 +138,7 @@ void Freezer::Freeze() {
 void Freezer::Thaw() {
   if (!frozen_) return;
   if (by_cgroup()) WriteFreeze(false);
-  ThawTree(root_);  // those that stopped themselves, or were stopped because the group would not freeze
+  ThawTree(root_);  // those that stopped themselves, or were stopped because the cgroup did not freeze
   frozen_ = false;
 }
 

@@ -1,9 +1,8 @@
-// Stops a process and everything below it while another process is timed, and reports how much processor time
-// they used.
+// Stops a process and its descendants while another process is timed, and reports their processor time.
 //
-// Where a cgroup of version 2 can be made, the kernel's freezer does it: it takes 0.2 ms, nothing below can
-// escape it, and the group counts the time of processes that have ended. Elsewhere every process gets SIGSTOP
-// and the times are read from /proc.
+// Uses the kernel's freezer if it can create a cgroup v2. That takes 0.2 ms, no descendant can escape it, and
+// the cgroup counts the time of ended processes. Otherwise it sends SIGSTOP to every process and reads the
+// times from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -15,20 +14,20 @@ namespace hone {
 
 class Freezer {
  public:
-  // Takes in `root` and everything below it. To be called before the program below runs foreign code: what is
-  // forked later belongs to the group by itself.
+  // Adds `root` and its descendants. Call it before they run foreign code: processes that they fork later
+  // join the cgroup automatically.
   explicit Freezer(pid_t root);
-  // Thaws. The cgroup is removed once its processes are gone.
+  // Thaws the processes. The cgroup is removed when its processes have ended.
   ~Freezer();
   Freezer(const Freezer&) = delete;
   Freezer& operator=(const Freezer&) = delete;
 
-  // Returns when nothing below runs any more.
+  // Returns when no descendant runs any more.
   void Freeze();
   void Thaw();
   bool frozen() const { return frozen_; }
   bool by_cgroup() const { return !group_.empty(); }
-  // Processor time of everything below, in nanoseconds. Without a cgroup, threads that ended are not in it.
+  // Processor time of all descendants in nanoseconds. Without a cgroup it omits threads that have ended.
   int64_t CpuNs() const;
 
  private:

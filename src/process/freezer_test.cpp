@@ -18,14 +18,14 @@ namespace {
   for (volatile int i = 0;;) i = i + 1;
 }
 
-// With a child of its own that spins too and has left its process group.
+// Spins, with a child that spins too and has left its process group.
 void SpinInTwoSessions() {
   if (fork() == 0) setsid();
   Spin();
 }
 
-// Two that spin, and two that wake them whenever they are stopped. The latter are stopped last if processes
-// are stopped one by one.
+// Two processes spin, and two others wake them whenever they are stopped. If processes are stopped one by
+// one, the latter two are stopped last.
 void SpinAndWakeTheStopped() {
   pid_t spinning[2];
   for (pid_t& one : spinning)
@@ -38,7 +38,7 @@ void SpinAndWakeTheStopped() {
   Spin();
 }
 
-// A thread that runs only where nobody else wants to: it is the last to come to where it can be stopped.
+// Spins in a SCHED_IDLE thread, which is the last to reach a point where it can be stopped.
 void SpinInAnIdleThread() {
   std::thread([] {
     const sched_param lowest{};
@@ -60,7 +60,7 @@ struct Spinning {
     KillTree(pid);
     waitpid(pid, nullptr, 0);
   }
-  // Goes on in the child and does not come back there.
+  // Forks a child that runs `spin` and never returns.
   pid_t Started(void (*spin)()) {
     if (pid == 0) spin();
     usleep(20000);

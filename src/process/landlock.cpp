@@ -11,7 +11,7 @@ namespace hone {
 
 namespace {
 
-// The numbers are the same on every architecture.
+// These system call numbers are the same on every architecture.
 constexpr long kCreateRuleset = 444;
 constexpr long kAddRule = 445;
 constexpr long kRestrictSelf = 446;
@@ -32,7 +32,7 @@ constexpr uint64_t kAllOfVersion1 = (1 << 13) - 1;
 constexpr uint64_t kRefer = 1 << 13, kTruncate = 1 << 14;
 constexpr uint64_t kBindTcp = 1 << 0, kConnectTcp = 1 << 1;
 constexpr uint64_t kScopeAbstractSockets = 1 << 0, kScopeSignals = 1 << 1;
-// What may be granted on something that is not a folder.
+// The rights that Landlock accepts for a file; other rights need a folder.
 constexpr uint64_t kFileRights = kExecute | kWriteFile | kReadFile | kTruncate;
 
 }  // namespace

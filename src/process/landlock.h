@@ -1,5 +1,5 @@
-// Landlock, spoken to by system call: Debian 12's headers know only its first versions, the kernel may
-// know more. Rules can only be added, so what is not listed is neither readable nor writable.
+// Landlock by raw system calls, because Debian 12's headers lack its later versions. Rules can only add
+// rights: a path that no rule lists is neither readable nor writable.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// 0 where the kernel has none.
+// Version of Landlock's interface; 0 if the kernel has no Landlock.
 int LandlockAbi();
 
 struct LandlockRule {
@@ -17,11 +17,11 @@ struct LandlockRule {
   bool writable = false;
 };
 
-// The rules as a descriptor; invalid where that failed. TCP is refused where the kernel can (version 4)
-// unless there is a `loopback` of its own, and signals to processes outside (version 6).
+// Returns the rules as a descriptor, invalid on failure. Forbids TCP if the kernel supports that (version 4),
+// unless the process has a private `loopback`. Forbids signals to processes outside (version 6).
 UniqueFd MakeLandlockRules(const std::vector<LandlockRule>& rules, bool loopback = false);
 
-// Restricts the calling process and everything it starts. Needs no_new_privs.
+// Restricts the calling process and its later children. Needs no_new_privs.
 bool RestrictSelf(const UniqueFd& rules);
 
 }  // namespace hone

@@ -1,6 +1,5 @@
-// Reads the memory of another process of the same user, as a debugger would. The parent takes a frozen
-// worker's answers this way: nothing has to be copied while the clock runs, and a frozen process computes
-// nothing.
+// Reads the memory of another process of the same user, as a debugger does. The parent reads a frozen
+// worker's answers this way: nothing is copied while the clock runs, and a frozen process cannot compute.
 #pragma once
 
 #include <sys/types.h>
@@ -14,10 +13,10 @@
 
 namespace hone {
 
-// kUnavailable: the kernel does not allow it. kInvalid: there is nothing to read at this address.
+// kUnavailable: the kernel forbids it. kInvalid: the address is not mapped.
 Status ReadPeerMemory(pid_t pid, uint64_t address, std::span<std::byte> to);
 
-// Where the other process has mapped a file, which may be more than once.
+// A place where the other process has mapped a file. There may be several.
 struct AddressRange {
   uint64_t begin = 0;
   uint64_t end = 0;

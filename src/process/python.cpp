@@ -17,9 +17,9 @@ namespace {
 
 constexpr double kProbeSeconds = 10;
 
-// Looks at torch from outside: importing it takes seconds and runs its code. The first part also parses
-// under old interpreters, so that they can say how old they are. The answer is the last line printed,
-// because start-up hooks (.pth files) may print too.
+// Inspects torch without importing it, because an import takes seconds and runs torch's code. The first part
+// also parses under old interpreters, so that they can report their version. The answer is the last line of
+// output, because start-up hooks (.pth files) may print too.
 constexpr const char* kProbe = R"python(
 import json, os, sys
 facts = {"version": ".".join(str(n) for n in sys.version_info[:3]), "executable": sys.executable or ""}
@@ -101,7 +101,7 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The interpreter that a path, a name or an environment's folder stands for; empty when there is none.
+// Returns the interpreter for a path, a name or a virtual environment's folder; empty if there is none.
 fs::path ResolveProgram(const fs::path& program) {
   std::error_code code;
   if (fs::is_directory(program, code)) {
@@ -139,7 +139,7 @@ std::string LastLine(std::string_view text) {
   return lines.empty() ? "" : std::string(Trim(lines.back()));
 }
 
-// The user's explicit choice: a failure is reported and never a reason to take another interpreter.
+// The user chose this interpreter explicitly. If it fails, Hone reports that and takes no other one.
 Result<PythonInfo> MustHaveTorch(const std::string& program, const std::string& rule) {
   Result<PythonInfo> info = InspectPython(program);
   if (!info.ok()) return std::move(info).WithContext(rule);
@@ -218,7 +218,7 @@ Result<PythonInfo> FindPython(const std::string& explicit_choice) {
   }
   places.push_back({"python3", "python3", "python3"});
   places.push_back({"hone", "Hone's own environment", OwnPython()});
-  // HONE_DATA moves the store; an environment that was made without it is still Hone's own.
+  // HONE_DATA moves the store. An environment that was made without HONE_DATA is still used.
   const std::string shared = Variable("XDG_DATA_HOME");
   const fs::path usual = (shared.empty() ? HomeFolder() / ".local/share" : fs::path(shared)) / "hone";
   if (usual != DataFolder()) places.push_back({"hone", "the one in " + usual.string(), usual / "python"});

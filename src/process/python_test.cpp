@@ -1,5 +1,5 @@
-// The order of interpreters and what is said when none will do. Interpreters are posed by shell scripts;
-// one case uses the real python3 with a torch that refuses to be imported.
+// Tests the order of interpreters and the error if none is suitable. Shell scripts stand in for interpreters.
+// One case uses the real python3 with a torch that cannot be imported.
 #include "process/python.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class PythonTest : public ::testing::Test {
     unsetenv("HONE_PYTHON");
     unsetenv("VIRTUAL_ENV");
     unsetenv("PYTHONPATH");
-    // Interpreters come from the test's own folder; scripts still need the shell's tools.
+    // Interpreters come from the test's folder, but the scripts need the shell's tools.
     fs::create_directories(Folder() / "path");
     setenv("PATH", ((Folder() / "path").string() + ":/bin").c_str(), 1);
     setenv("HONE_DATA", (Folder() / "data").c_str(), 1);

@@ -22,7 +22,7 @@ namespace hone {
 
 namespace {
 
-// Number of the socket over which the helper hands out its seccomp listener.
+// Descriptor number of the socket on which the helper sends its seccomp listener.
 constexpr int kListenerFd = 20;
 
 std::vector<fs::path> SystemFolders() {
@@ -34,7 +34,7 @@ std::vector<fs::path> SystemFolders() {
   return folders;
 }
 
-// Of /etc what loaders, compilers, the C library and GPU drivers read. The rest may hold secrets.
+// Files in /etc that loaders, compilers, the C library and drivers read. Other files there may hold secrets.
 std::vector<fs::path> SystemSettings() {
   std::vector<fs::path> found;
   for (const char* name :
@@ -63,7 +63,7 @@ std::vector<fs::path> GpuNodes() {
   return nodes;
 }
 
-// Readable paths that no system folder covers, without repeats.
+// Readable paths outside the system folders, without duplicates.
 std::vector<fs::path> ExtraReadable(const SandboxPolicy& policy) {
   std::vector<fs::path> extra;
   const std::vector<fs::path> system = SystemFolders();
@@ -145,8 +145,8 @@ std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel le
     for (const fs::path& path : SystemFolders()) Append(argv, {"r", path});
     for (const fs::path& path : SystemSettings()) Append(argv, {"r", path});
     for (const fs::path& path : ExtraReadable(policy)) Append(argv, {"r", path});
-    // Writable, because the CUDA driver names its threads there; see sandbox_mounts.cpp for what that leaves
-    // open.
+    // Writable, because the CUDA driver writes thread names there. sandbox_mounts.cpp limits the
+    // consequences.
     Append(argv, {"w", "/proc"});
     for (const char* node : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"})
       if (fs::exists(node)) Append(argv, {"w", node});
@@ -161,8 +161,8 @@ std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel le
   return argv;
 }
 
-// Starts bubblewrap, if that is the level, and in it the helper, which does `how` (sandbox_exec.h). It speaks
-// on `channel`.
+// Starts the helper with mode `how` (sandbox_exec.h), at the bubblewrap level inside bubblewrap. The helper
+// sends messages on `channel`.
 Result<std::unique_ptr<Child>> StartHelper(const ChildSpec& spec, const SandboxPolicy& policy,
                                            SandboxLevel level, const std::string& how, Channel* channel) {
   const fs::path own = OwnExecutable();
@@ -179,7 +179,7 @@ Result<std::unique_ptr<Child>> StartHelper(const ChildSpec& spec, const SandboxP
   return child;
 }
 
-// What the helper hands over next. Without it there is no sandbox.
+// Receives the helper's next descriptor. Without it there is no sandbox.
 Result<UniqueFd> TakeFrom(Channel& channel, Child& child) {
   Result<UniqueFd> taken = channel.ReceiveDescriptor(Deadline::After(10));
   if (taken.ok()) return taken;
@@ -188,7 +188,7 @@ Result<UniqueFd> TakeFrom(Channel& channel, Child& child) {
   return Error{ErrorKind::kUnavailable, "the sandbox did not start: " + child.err()};
 }
 
-// As this process counts; 0 for one that has ended.
+// The process id in this process's namespace; 0 if the process has ended.
 pid_t NumberOf(const UniqueFd& process) {
   const Result<std::string> text = ReadFile("/proc/self/fdinfo/" + std::to_string(process.get()));
   if (!text.ok()) return 0;
@@ -204,8 +204,8 @@ bool SameFile(int a, int b) {
          one.st_ino == other.st_ino;
 }
 
-// bubblewrap makes the namespaces in one user namespace, and where it maps users the program lives in
-// another one below that.
+// bubblewrap creates the namespaces in one user namespace. If it maps users, the program lives in another
+// user namespace below that one.
 Status FindUserNamespaces(EmptySandbox* sandbox) {
   const std::string folder = "/proc/" + std::to_string(NumberOf(sandbox->first)) + "/ns/";
   const UniqueFd mounts(open((folder + "mnt").c_str(), O_RDONLY | O_CLOEXEC));

@@ -34,7 +34,7 @@ namespace {
   _exit(126);
 }
 
-// Those this process has, and those a program it starts could get.
+// Drops this process's capabilities, and those that a program it starts could gain.
 void DropCapabilities() {
   for (int capability = 0; capability < 64; ++capability) prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -43,7 +43,7 @@ void DropCapabilities() {
   syscall(SYS_capset, &header, none);
 }
 
-// In a new network namespace the loopback is there and down.
+// In a new network namespace the loopback device exists but is down.
 void RaiseLoopback() {
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq request{};
@@ -54,20 +54,21 @@ void RaiseLoopback() {
   close(fd);
 }
 
-// Stays behind as `child` runs, and ends as it ends. Said the way shells say it: a signal that ended the
-// child must not end this process with a core dump.
+// Waits for `child` and ends with the same status. Reports a signal as exit code 128 + signal, as shells do:
+// the signal must not end this process with a core dump.
 [[noreturn]] void EndWith(pid_t child) {
   for (int fd = 0; fd < 256; ++fd) close(fd);
   int status = 0;
-  for (pid_t ended = 0; ended != child;) {  // as the first of its namespace, it also collects orphans
+  for (pid_t ended = 0; ended != child;) {  // the first process of a namespace also collects orphans
     ended = waitpid(-1, &status, 0);
     if (ended < 0 && errno != EINTR) _exit(126);
   }
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-// Namespaces of its own where the kernel lets us (as root), so that one SIGKILL ends everything inside and
-// nothing outside is in sight. The caller stays outside as a guard. False where the kernel does not.
+// Enters its own namespaces if the kernel permits it (as root). Then one SIGKILL ends all processes inside,
+// and they see no process outside. The caller stays outside to guard them. Returns false if the kernel
+// refuses.
 bool EnterNamespaces() {
   if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWUTS) != 0) return false;
   const pid_t child = fork();
@@ -77,7 +78,7 @@ bool EnterNamespaces() {
   return true;
 }
 
-// Waits for somebody from outside, then stays behind as the first process of the namespace.
+// Waits until a process joins from outside, then stays as the first process of the namespace.
 [[noreturn]] void Hold(int socket, const UniqueFd* rules, const FilterOptions& filter) {
   int told[2];
   if (getpid() != 1) Fail("a sandbox that waits needs a PID namespace of its own");
@@ -93,10 +94,10 @@ bool EnterNamespaces() {
   if (read(told[0], &newcomer, sizeof newcomer) != sizeof newcomer) _exit(126);
   prctl(PR_SET_DUMPABLE, 0);
   if (rules != nullptr && !RestrictSelf(*rules)) Fail("cannot restrict the file system with Landlock");
-  // Nobody answers its listener: from here on this process asks for nothing that is watched.
+  // Nothing answers this listener, so from here on this process must not make a watched call.
   const int listener = LoadSandboxFilter(filter);
   if (listener < 0) Fail("cannot load the seccomp filter");
-  close(told[0]);  // the newcomer waits for that
+  close(told[0]);  // the joining process waits for this
   EndWith(newcomer);
 }
 
@@ -128,7 +129,7 @@ void RunSandboxExecIfAsked(int argc, char** argv) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   FilterOptions filter;
-  filter.own_network = !landlock || EnterNamespaces();  // bubblewrap always makes one
+  filter.own_network = !landlock || EnterNamespaces();  // bubblewrap always creates one
   filter.loopback = loopback && filter.own_network;
   if (landlock && filter.own_network) {
     const std::string failed = MakePrivateMounts(PlanMounts(rules, private_folder));
@@ -148,8 +149,8 @@ void RunSandboxExecIfAsked(int argc, char** argv) {
   close(listener);
   close(socket);
   if (getpid() == 1) {
-    // The first process of a namespace ignores signals and collects orphans. It stays with this program,
-    // under the filter; the candidate is its child.
+    // The first process of a namespace ignores signals and collects orphans. This process keeps that role,
+    // under the filter. The candidate is its child.
     const pid_t child = fork();
     if (child < 0) Fail("cannot fork");
     if (child > 0) {

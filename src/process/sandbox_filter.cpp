@@ -17,7 +17,7 @@ namespace hone {
 
 namespace {
 
-// Nothing an honest kernel needs, everything an escape starts with.
+// System calls that kernels do not need and sandbox escapes use.
 constexpr const char* kRefused[] = {
     "ptrace",
     "process_vm_readv",
@@ -60,11 +60,12 @@ constexpr const char* kRefused[] = {
     "vhangup",
 };
 
-// Their flags lie behind a pointer that a filter cannot read; libraries fall back to the older calls.
+// The flags of these calls lie behind a pointer that a filter cannot read. Libraries fall back to older
+// calls.
 constexpr const char* kUnreadable[] = {"openat2", "clone3"};
 
-// Newer ways to do what watched_calls.h lists: fchmodat2, setxattrat, removexattrat, file_setattr. libseccomp
-// may not know their names; the numbers are the same on every architecture.
+// Newer variants of the calls in watched_calls.h: fchmodat2, setxattrat, removexattrat, file_setattr.
+// libseccomp may not know their names. The numbers are the same on every architecture.
 constexpr int kNewerCalls[] = {452, 463, 466, 469};
 
 constexpr unsigned kNamespaces[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
@@ -115,16 +116,15 @@ void RefuseNamespaces(Filter& filter) {
   }
 }
 
-// Typing into the terminal that Hone was started from. The kernel looks at the lower half of the request
-// only.
+// Forbids injecting input into the terminal that started Hone. The kernel ignores the upper half of the
+// request.
 void RefuseTerminalInput(Filter& filter) {
   for (const unsigned request : {TIOCSTI, TIOCLINUX})
     filter.Add(SCMP_ACT_ERRNO(EPERM), "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, Datum(request)));
 }
 
-// A socket may be made, because libraries try whether they can. Reaching somebody with it is the parent's
-// decision. What could reach somebody past that decision is refused: an address in a message, which lies
-// behind two pointers.
+// Sockets may be created, because libraries test that. The parent decides about each connection. The filter
+// forbids the ways around that decision, such as an address in a message, which lies behind two pointers.
 void LimitSockets(Filter& filter, const FilterOptions& options) {
   const uint32_t unknown = SCMP_ACT_ERRNO(EAFNOSUPPORT);
   for (unsigned family = AF_UNIX + 1; family < AF_NETLINK; ++family)

@@ -1,7 +1,7 @@
 // The seccomp filter of a sandbox: which system calls a candidate may make.
 //
-// Some are refused outright. Some are sent to the parent, which decides with the arguments in hand
-// (syscall_watch.h). The rest is allowed, because the file system and the namespaces limit what it can reach.
+// Some calls are forbidden outright. Some go to the parent, which decides by their arguments
+// (syscall_watch.h). All others are allowed, because the file system and the namespaces limit their effect.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 namespace hone {
 
 struct FilterOptions {
-  // The process has a network namespace of its own, so a datagram cannot leave it.
+  // The process has its own network namespace, so a datagram cannot leave it.
   bool own_network = false;
-  // It may also use the loopback of that namespace (profilers do); nothing is asked about its connections
-  // then.
+  // The process may also use the loopback device of that namespace, as profilers do. The parent is then not
+  // asked about connections.
   bool loopback = false;
 };
 
-// Puts the filter in force for the calling process and all it starts. Needs no_new_privs. Returns the
-// descriptor that the parent's SyscallWatch answers; -1 with errno when the kernel refused.
+// Applies the filter to the calling process and its later children. Needs no_new_privs. Returns the
+// descriptor that the parent's SyscallWatch answers, or -1 with errno.
 int LoadSandboxFilter(const FilterOptions& options);
 
-// The same filter as the kernel's program (an array of sock_filter), for a process that loads it itself.
-// Empty when libseccomp refused.
+// Returns the same filter as a kernel program (an array of sock_filter), for a process that loads it itself.
+// Empty if libseccomp failed.
 std::string SandboxFilterProgram(const FilterOptions& options);
 
 }  // namespace hone

@@ -29,8 +29,8 @@ bool Change(const char* path, unsigned flags, const MountAttributes& attributes)
   return syscall(kMountSetattr, AT_FDCWD, path, flags, &attributes, sizeof attributes) == 0;
 }
 
-// The machine's own switches below /proc become read-only. The CUDA driver needs the rest of it: process ids
-// that are right, and leave to name its threads.
+// Makes the kernel settings below /proc read-only. The CUDA driver needs the rest of /proc: correct process
+// ids, and permission to name its threads.
 bool MountOwnProc() {
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) return false;
   for (const char* path :
@@ -44,7 +44,7 @@ bool MountOwnProc() {
   return true;
 }
 
-// A tree taken out before its place is covered, and put back on top.
+// A tree that is detached before its mount point is covered, and attached again on top.
 struct Kept {
   std::string path;
   UniqueFd tree;
@@ -76,7 +76,7 @@ std::string MakePrivateMounts(const MountPlan& plan) {
   std::vector<Kept> kept;
   const std::vector<const char*> covered = {"/tmp", "/var/tmp", "/dev/shm", "/run"};
   for (const std::string& path : wanted) {
-    bool hidden = path == plan.writable;  // a mount of its own, so that it alone can be written
+    bool hidden = path == plan.writable;  // its own mount, so that it alone can be made writable
     for (const char* place : covered) hidden = hidden || IsBelow(path, place);
     if (path.empty() || !hidden || access(path.c_str(), F_OK) != 0) continue;
     UniqueFd tree(
@@ -101,7 +101,7 @@ std::string MakePrivateMounts(const MountPlan& plan) {
     if (access(path.c_str(), F_OK) == 0 && !Change(path.c_str(), 0, {.clear = kReadOnly}) && errno != EINVAL)
       return "cannot make " + path + " writable";
   if (!MountOwnProc()) return "cannot mount /proc";
-  // The working folder is still the one below what was mounted since.
+  // The working folder still refers to the folder below the new mounts.
   std::error_code code;
   const fs::path here = fs::current_path(code);
   if (!code && chdir(here.c_str()) != 0 && chdir("/") != 0) return "cannot enter the working folder again";

@@ -1,6 +1,6 @@
-// The file system of a candidate at the Landlock level, where the kernel allows a mount namespace (as root):
-// everything read-only, with a /proc, a /tmp, a /dev/shm and a /run of its own. Landlock alone does not cover
-// modes, times and attributes of files, nor sockets that lie in the file system.
+// The file system of a candidate at the Landlock level, if the kernel permits a mount namespace (as root):
+// read-only, with a private /proc, /tmp, /dev/shm and /run. Landlock alone covers neither modes, times and
+// attributes of files nor sockets in the file system.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace hone {
 
 struct MountPlan {
   std::string writable;               // the private folder
-  std::vector<std::string> readable;  // what must stay in sight below the places that become private
+  std::vector<std::string> readable;  // must stay visible below the places that become private
 };
 
-// Changes the mounts of the calling process, which has a mount namespace of its own. Returns what failed,
-// with errno set; empty: nothing.
+// Changes the mounts of the calling process, which must be in its own mount namespace. Returns the name of
+// the step that failed, with errno set; empty on success.
 std::string MakePrivateMounts(const MountPlan& plan);
 
-// The places that are private afterwards and may be written.
+// Places that are private and writable afterwards.
 inline constexpr const char* kPrivatePlaces[] = {"/tmp", "/var/tmp", "/dev/shm"};
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// What a candidate may touch, tried for real from inside. The test program is its own sandbox helper, as
-// the hone program is.
+// Tests what a candidate can access by trying it inside the sandbox. The test program is also its own sandbox
+// helper, as the hone program is.
 #include "process/sandbox.h"
 
 #include <fcntl.h>
@@ -70,7 +70,7 @@ TEST(HarmlessWrite, IsTheOwnFolderAndWhatEveryInterpreterTouches) {
     EXPECT_EQ(HarmlessWrite(row.path, "/home/u/private", 77), row.harmless) << row.path;
 }
 
-// Runs `check` in a process of its own behind Landlock; what it returns is the exit code.
+// Runs `check` in its own process behind Landlock. The exit code is the result of `check`.
 int BehindLandlock(const std::vector<LandlockRule>& rules, int (*check)(const std::string&),
                    const std::string& argument) {
   const pid_t child = fork();
@@ -144,7 +144,7 @@ TEST(Landlock, ALinkDoesNotLeadOutOfTheWritableFolder) {
   EXPECT_EQ(BehindLandlock(rules, CanWrite, (folder.path() / "own/link").string()), 0);
 }
 
-// Not under /tmp, where a write counts as harmless.
+// A folder outside /tmp, because writes to /tmp count as harmless.
 TempFolder MakeOutside() {
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before != nullptr ? before : "";
@@ -158,13 +158,13 @@ TempFolder MakeOutside() {
   return made;
 }
 
-// Whether the program starts in its sandbox, or comes in from outside by worker/hone_join.py.
+// Whether the program starts in its sandbox or joins from outside by worker/hone_join.py.
 enum class Way { kStarts, kComesIn };
 
-// Descriptors that a newcomer brings along have these numbers and those after them.
+// Number of the first descriptor that a joining process receives. The others follow.
 constexpr int kFirstTicket = 30;
 
-// Comes into the sandbox as its arguments say, and runs the script there.
+// Joins the sandbox that its arguments describe, and runs the script there.
 constexpr char kNewcomer[] =
     "import json, os, sys\n"
     "sys.path.insert(0, sys.argv[1])\n"
@@ -211,7 +211,7 @@ Result<SandboxedChild> ComeIn(const ChildSpec& spec, const SandboxPolicy& policy
 
 using LevelAndWay = std::pair<SandboxLevel, Way>;
 
-// A sandbox level and a way into it, or a skip where this machine does not have it.
+// A sandbox level and a way into it. Skips if this machine does not have it.
 class Sandbox : public testing::TestWithParam<LevelAndWay> {
  protected:
   void SetUp() override {
@@ -243,7 +243,7 @@ class Sandbox : public testing::TestWithParam<LevelAndWay> {
     policy.private_folder = own_.path();
     policy.readable = readable_;
     policy.loopback = loopback;
-    // Nobody comes in from outside where a profiler is to run.
+    // A profiler's program never joins from outside.
     const bool comes_in = GetParam().second == Way::kComesIn && !loopback;
     Result<SandboxedChild> started =
         comes_in ? ComeIn(spec, policy, level()) : SpawnSandboxed(spec, policy, level());
@@ -302,7 +302,7 @@ TEST_P(Sandbox, ASocketThatReachesNobodyIsNoEscape) {
 }
 
 TEST_P(Sandbox, SocketsInTheFileSystemReachItsOwnProcessesOnly) {
-  // A listener outside, in a folder that the sandbox may read.
+  // A listener outside the sandbox, in a folder that the sandbox may read.
   const std::string path = outside_.path().string() + "/listener";
   const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -447,7 +447,7 @@ TEST_P(Sandbox, ReadsOfEtcOnlyWhatProgramsNeed) {
 }
 
 TEST_P(Sandbox, HasNoTerminalNoForeignDescriptorsAndNoCapabilities) {
-  // Left open by whoever started Hone, without close-on-exec.
+  // A descriptor that Hone inherited without close-on-exec.
   const int left = open("/etc/passwd", O_RDONLY);
   const int high = fcntl(left, F_DUPFD, 200);
   const Outcome outcome = Python(
@@ -565,7 +565,7 @@ TEST_P(Sandbox, KeepsNothingFromOutside) {
   const bool private_processes = level() == SandboxLevel::kBubblewrap || geteuid() == 0;
   const std::vector<std::string> lines = Lines(outcome.report.out);
   EXPECT_EQ(lines[0], "[0, 1, 2]");
-  // What a plain user never had need not be taken away, and cannot.
+  // Without root the process never had these capabilities and cannot drop them.
   const std::string bounds = private_processes ? "0000000000000000" : "[0-9a-f]+";
   EXPECT_THAT(lines[1], testing::MatchesRegex("0000000000000000 0000000000000000 " + bounds + " 1 2"));
   EXPECT_THAT(lines[2], testing::StartsWith("set() True ")) << "the environment or the folder";

@@ -50,8 +50,8 @@ Result<SharedBlob> SharedBlob::Of(const std::string& label, std::span<const std:
 
 Status SharedBlob::Seal(size_t max_bytes) {
   if (mapping_) return Ok();
-  // The kernel refuses while anybody holds a page: a worker's mapping, but for an instant also its own memory
-  // management, which moves pages about.
+  // The kernel refuses to seal while a page is in use: by a worker's mapping, or briefly by the kernel's own
+  // page migration.
   const Deadline deadline = Deadline::After(kSealSeconds);
   while (fcntl(fd_->get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     if (errno != EBUSY || deadline.passed())

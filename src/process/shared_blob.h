@@ -1,6 +1,6 @@
-// Bytes that travel between processes: an anonymous memory file whose descriptor is passed along. It has
-// no name, so nothing is left behind when a process is killed. Before the parent reads what a worker
-// wrote, it seals the file: from then on the worker can neither change nor shrink it.
+// Bytes that pass between processes: an anonymous memory file whose descriptor is sent. It has no name, so a
+// killed process leaves no file behind. The parent seals the file before it reads what a worker wrote. After
+// that the worker can neither change nor shrink it.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ class SharedBlob {
  public:
   // An empty file for a worker to write into.
   static Result<SharedBlob> Create(const std::string& label);
-  // A file that already holds these bytes and can never be changed again.
+  // A sealed file with these bytes, which cannot be changed.
   static Result<SharedBlob> Of(const std::string& label, std::span<const std::byte> bytes);
 
   int fd() const { return fd_->get(); }
-  // Seals and maps. Fails when a writer still holds a mapping, or when it is larger than `max_bytes`.
+  // Seals and maps the file. Fails if a writer still has a mapping, or if it is larger than `max_bytes`.
   Status Seal(size_t max_bytes = SIZE_MAX);
   // Valid after Seal.
   std::span<const std::byte> bytes() const;

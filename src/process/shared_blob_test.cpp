@@ -25,7 +25,7 @@ std::string TextOf(const SharedBlob& blob) {
   return {reinterpret_cast<const char*>(blob.bytes().data()), blob.bytes().size()};
 }
 
-// Everything a writer with the descriptor could try; the blob must come out of it unchanged.
+// Tries all that a writer with the descriptor could do. The blob must stay unchanged.
 void ExpectUnchangeable(const SharedBlob& blob, const std::string& content) {
   const int fd = blob.fd();
   EXPECT_EQ(pwrite(fd, "X", 1, 0), -1);
@@ -35,7 +35,7 @@ void ExpectUnchangeable(const SharedBlob& blob, const std::string& content) {
   EXPECT_EQ(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), -1);
   EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
   EXPECT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), -1);
-  // Through /proc a descriptor can be opened anew; the seals are the file's, not the descriptor's.
+  // A descriptor can be opened again through /proc, but the seals belong to the file.
   UniqueFd again(open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDWR | O_CLOEXEC));
   if (again.valid()) {
     EXPECT_EQ(pwrite(again.get(), "X", 1, 0), -1);
@@ -122,7 +122,7 @@ TEST(SharedBlob, AWriterThatSealedTheSealsItselfChangesNothing) {
   SharedBlob blob = *SharedBlob::Create("test");
   ASSERT_EQ(pwrite(blob.fd(), "mine", 4, 0), 4);
   ASSERT_EQ(fcntl(blob.fd(), F_ADD_SEALS, F_SEAL_SEAL), 0);
-  // Without the seal on writing its bytes cannot be trusted, so it must not count as sealed.
+  // Without the seal against writing its bytes may change, so it must not count as sealed.
   EXPECT_FALSE(blob.Seal().ok());
 }
 

@@ -1,6 +1,6 @@
-// Memory of the parent that a worker may write into: a memory file of fixed size, mapped here. The worker can
-// change its bytes at any time, but cannot shrink it, so reading it here is safe. What must not change any
-// more while it is read belongs into a SharedBlob, or its writer must be frozen.
+// Memory of the parent that a worker may write: a memory file of fixed size, mapped here. The worker can
+// change its bytes at any time but cannot shrink it, so reading it is safe. To read bytes that must not
+// change, use a SharedBlob or freeze the writer.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ namespace hone {
 
 namespace {
 
-// The numbers are the same on every architecture; Debian 12's headers may not have them.
+// The number is the same on every architecture. Debian 12's headers may lack it.
 constexpr long kPidfdOpen = 434;
 constexpr long kPidfdGetfd = 438;
 
@@ -41,15 +41,15 @@ bool Inside(const fs::path& path, const fs::path& folder) {
   return !folder.empty() && (path == folder || StartsWith(path.string(), folder.string() + "/"));
 }
 
-// The C library asks these daemons about users and for logging, and does without them. The GPU driver greets
-// its own.
+// The C library connects to these daemons for user lookups and logging, and works without them. The GPU
+// driver connects to its own daemon.
 bool LibrariesAsk(const std::string& socket) {
   for (const char* path : {"/nscd/socket", "/dev/log", "/systemd/", "/nvidia-persistenced/"})
     if (Contains(socket, path)) return true;
   return false;
 }
 
-// "192.0.2.1:80" for the record.
+// Prints an address such as "192.0.2.1:80" for the record.
 std::string NetworkAddress(const std::string& bytes) {
   char text[INET6_ADDRSTRLEN] = "";
   sockaddr_in6 six{};
@@ -70,7 +70,7 @@ bool HarmlessWrite(const fs::path& path, const fs::path& private_folder, pid_t o
   for (const char* folder : {"/dev", "/tmp", "/var/tmp"})
     if (Inside(path, folder)) return true;
   if (Inside(path, "/proc/" + std::to_string(own_id))) return true;
-  // The CUDA driver names its threads and tries to create device nodes that are already there.
+  // The CUDA driver names its threads and tries to create device nodes that already exist.
   if (StartsWith(text, "/proc/") && Contains(text, "/task/") && EndsWith(text, "/comm")) return true;
   if (StartsWith(text, "/proc/driver/nvidia")) return true;
   return EndsWith(text, ".pyc") || Contains(text, "/__pycache__/");
@@ -108,8 +108,8 @@ void SyscallWatch::Record(std::string sentence) {
   attempts_.push_back(std::move(sentence));
 }
 
-// The connection is made here, on a copy of the caller's descriptor: the caller's other threads could change
-// the address between this decision and the kernel's own look at it.
+// This process connects a copy of the caller's descriptor. If the caller connected itself, another of its
+// threads could change the address after this check.
 SyscallWatch::Answer SyscallWatch::ConnectInside(const TracedProcess& process, int descriptor,
                                                  const fs::path& socket) {
   UniqueFd handle(static_cast<int>(syscall(kPidfdOpen, process.id(), 0)));
@@ -120,7 +120,7 @@ SyscallWatch::Answer SyscallWatch::ConnectInside(const TracedProcess& process, i
   address.sun_family = AF_UNIX;
   const std::string name = "/proc/self/fd/" + std::to_string(file.get());
   std::memcpy(address.sun_path, name.c_str(), name.size());
-  // Nobody may keep this thread waiting: a full queue is an error, as it is for a socket that does not block.
+  // This thread must not block. A full queue is an error, as for a non-blocking socket.
   const int flags = fcntl(theirs.get(), F_GETFL);
   fcntl(theirs.get(), F_SETFL, flags | O_NONBLOCK);
   const int code = connect(theirs.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
@@ -142,7 +142,8 @@ SyscallWatch::Answer SyscallWatch::DecideConnection(const seccomp_notif& request
   }
   if (family != AF_UNIX || send) return {.error = EACCES};
   const std::string name = bytes.substr(std::min(bytes.size(), offsetof(sockaddr_un, sun_path)));
-  if (name.empty() || name[0] == '\0') return {.error = ECONNREFUSED};  // not in the file system
+  if (name.empty() || name[0] == '\0')
+    return {.error = ECONNREFUSED};  // the socket is not in the file system
   const fs::path socket = process.Resolve(AT_FDCWD, name.substr(0, name.find('\0')));
   if (Inside(socket, private_folder_) || Inside(socket, "/tmp"))
     return ConnectInside(process, static_cast<int>(arguments[0]), socket);

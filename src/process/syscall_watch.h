@@ -1,8 +1,9 @@
-// Answers the seccomp listener of one sandbox on a thread of its own.
+// Answers the seccomp listener of one sandbox on its own thread.
 //
-// Two kinds of call arrive: those that change a file, and those that reach another process through a socket.
-// A file inside the sandbox is the kernel's business; outside it the call is refused. A connection goes to a
-// socket inside the sandbox or is refused. What was refused is recorded and becomes the `escaped` verdict.
+// Receives two kinds of call: those that change a file, and those that reach another process through a
+// socket. The kernel handles files inside the sandbox; a change outside it is refused. A connection must go
+// to a socket inside the sandbox, else it is refused. Each refusal is recorded and leads to the `escaped`
+// verdict.
 #pragma once
 
 #include <mutex>
@@ -24,15 +25,16 @@ class SyscallWatch {
   ~SyscallWatch();
   SyscallWatch(const SyscallWatch&) = delete;
 
-  // One sentence per distinct attempt, "connected to 192.0.2.1:80", "opened /etc/x for writing"; at most 16.
+  // Distinct attempts, one sentence each: "connected to 192.0.2.1:80", "opened /etc/x for writing". At most
+  // 16.
   std::vector<std::string> attempts() const;
-  // Attempts before this call are forgotten (what the interpreter's own start did).
+  // Forgets attempts before this call, which come from the interpreter's own start.
   void Forget();
 
  private:
   struct Answer {
-    int error = 0;       // what the call fails with; 0: it succeeds
-    bool go_on = false;  // the kernel carries it out
+    int error = 0;       // errno for the caller; 0: the call succeeds
+    bool go_on = false;  // the kernel executes the call
   };
   void Run();
   Answer Decide(const seccomp_notif& request);
@@ -49,9 +51,9 @@ class SyscallWatch {
   std::thread thread_;
 };
 
-// Whether an attempt to change this file is harmless: it lies in the private folder, is a device, belongs to
-// the process `own_id` itself, lies in a private /tmp, or is a byte-code cache that a read-only file system
-// refuses anyway. The path has no links (traced_path.h).
+// Returns whether an attempt to change this file is harmless: it lies in the private folder, is a device,
+// belongs to the process `own_id`, lies in a private /tmp, or is a byte-code cache on a read-only file
+// system. The path must have no links (traced_path.h).
 bool HarmlessWrite(const fs::path& path, const fs::path& private_folder, pid_t own_id);
 
 }  // namespace hone

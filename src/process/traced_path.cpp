@@ -13,14 +13,14 @@ namespace hone {
 
 namespace {
 
-// Past this many links the kernel gives up too.
+// The kernel's own limit on links.
 constexpr int kMostLinks = 40;
 
 std::string Proc(pid_t pid) {
   return "/proc/" + std::to_string(pid);
 }
 
-// The last number of a line of /proc/PID/status, which is the one in the innermost namespace.
+// Returns the last number of a line of /proc/PID/status, which is the one in the innermost namespace.
 pid_t LastNumber(const std::string& status, const std::string& name) {
   for (const std::string& line : Lines(status)) {
     if (!StartsWith(line, name + ":")) continue;
@@ -67,12 +67,12 @@ fs::path TracedProcess::FromHere(const fs::path& resolved) const {
 
 fs::path TracedProcess::Resolve(int folder, const std::string& path) const {
   std::error_code code;
-  fs::path done = "/";  // resolved, no link in it
+  fs::path done = "/";  // the resolved part, without links
   std::deque<std::string> steps;
   if (!StartsWith(path, "/")) {
     const std::string start = folder == AT_FDCWD ? "/cwd" : "/fd/" + std::to_string(folder);
     const fs::path base = fs::read_symlink(Proc(thread_) + start, code);
-    if (code || !base.is_absolute()) return {};  // a pipe or a memory file: no path at all
+    if (code || !base.is_absolute()) return {};  // a pipe or a memory file has no path
     Prepend(steps, base);
   }
   for (const fs::path& part : fs::path(path).relative_path()) steps.push_back(part.string());
@@ -85,7 +85,7 @@ fs::path TracedProcess::Resolve(int folder, const std::string& path) const {
       done = done.parent_path();
       continue;
     }
-    // These two mean whoever asks, and this process must not ask for itself.
+    // These two depend on the process that reads them, so they must be resolved for the traced process.
     if (done == "/proc" && step == "self") {
       done /= std::to_string(own_id_);
       continue;
@@ -96,7 +96,7 @@ fs::path TracedProcess::Resolve(int folder, const std::string& path) const {
     }
     const fs::path next = done / step;
     const fs::path target = fs::read_symlink(FromHere(next), code);
-    if (code || ++links > kMostLinks) {  // no link, or nothing there
+    if (code || ++links > kMostLinks) {  // no link, or the path does not exist
       done = next;
       continue;
     }

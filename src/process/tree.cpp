@@ -23,7 +23,8 @@ struct Entry {
   char state = '?';
 };
 
-// /proc/<pid>/stat: the name in parentheses may hold anything, so reading starts after the last ')'.
+// Reads /proc/<pid>/stat. The name in parentheses may hold any character, so reading starts after the last
+// ')'.
 bool ReadStat(pid_t pid, Entry* entry) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -66,12 +67,13 @@ std::vector<pid_t> Below(const std::map<pid_t, Entry>& table, pid_t root) {
   return members;
 }
 
-// The kernel's own list of children, where it keeps one: some microseconds instead of a walk over /proc.
+// Reads the kernel's own list of children if it has one. That takes microseconds instead of a walk over
+// /proc.
 void ReadChildren(pid_t pid, std::vector<pid_t>* children) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/task", pid);
   DIR* folder = opendir(path);
-  if (folder == nullptr) return;  // it is gone: no children
+  if (folder == nullptr) return;  // the process has ended and has no children
   while (const dirent* item = readdir(folder)) {
     if (item->d_name[0] == '.') continue;
     char list[128];
@@ -125,7 +127,7 @@ void FreezeTree(pid_t root) {
       all_stopped = false;
       kill(pid, SIGSTOP);
     }
-    // Twice the same picture: nobody was forked between the two looks.
+    // Two equal looks in a row mean that no process was forked between them.
     if (all_stopped && members.size() == known) return;
     known = members.size();
     if (!all_stopped) usleep(200);
@@ -137,7 +139,8 @@ void ThawTree(pid_t root) {
 }
 
 void KillTree(pid_t root) {
-  // Stopped first, all of it: a child that is forked between two looks would lose its parent and get away.
+  // The whole tree is stopped first. Otherwise a child that is forked during the walk would lose its parent
+  // and escape.
   FreezeTree(root);
   const std::vector<pid_t> members = ProcessTree(root);
   for (auto it = members.rbegin(); it != members.rend(); ++it) kill(*it, SIGKILL);
@@ -146,8 +149,8 @@ void KillTree(pid_t root) {
     return !ReadStat(pid, &entry) || entry.state == 'Z' || entry.state == 'X';
   };
   for (int pass = 0; pass < 2000 && !std::all_of(members.begin(), members.end(), gone); ++pass) usleep(500);
-  // What lost its parent is a child of this process now (BecomeSubreaper), and stays in the process table
-  // until it is collected. The root's own exit status belongs to whoever started it.
+  // Orphans are now children of this process (BecomeSubreaper) and stay in the process table until it
+  // collects them. The root's owner collects the root's exit status.
   for (const pid_t pid : members)
     if (pid != root) waitpid(pid, nullptr, WNOHANG);
 }

@@ -1,6 +1,6 @@
-// A process and everything below it, read from /proc: killing it whole, stopping it while another process
-// is being timed, and what memory it holds. RLIMIT_AS cannot be used with CUDA, which reserves address
-// space far beyond what it uses, so memory is polled instead.
+// A process and its descendants, read from /proc: kills them, stops them while another process is timed, and
+// measures their memory. RLIMIT_AS does not work with CUDA, which reserves far more address space than it
+// uses, so memory is polled instead.
 #pragma once
 
 #include <sys/types.h>
@@ -13,21 +13,22 @@ namespace hone {
 // The root first, then its descendants.
 std::vector<pid_t> ProcessTree(pid_t root);
 
-// Stops the tree first, so that a fork bomb cannot outrun the killing, and returns when nothing is left.
+// Stops the tree first, so that a fork bomb cannot outrun the killing. Returns when no process is left.
 void KillTree(pid_t root);
-// SIGSTOP to every member until no running one is found; SIGCONT to all.
+// FreezeTree sends SIGSTOP until it finds no running member. ThawTree sends SIGCONT to all.
 void FreezeTree(pid_t root);
 void ThawTree(pid_t root);
 
 struct TreeUsage {
   int processes = 0;
-  int64_t resident_bytes = 0;  // shared pages counted once per process
+  int64_t resident_bytes = 0;  // counts shared pages once per process
 };
 TreeUsage UsageOfTree(pid_t root);
 
-// Adopts orphans of killed or detached children, so that they stay findable. Call once in main.
+// Makes this process adopt orphans of killed or detached children, so that it can find them. Call once in
+// main.
 void BecomeSubreaper();
-// Collects and kills adopted processes that belong to no tree below one of `keep`.
+// Kills and collects adopted processes that belong to no tree below one of `keep`.
 void KillStrays(const std::vector<pid_t>& keep);
 
 }  // namespace hone

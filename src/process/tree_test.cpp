@@ -35,13 +35,13 @@ bool Eventually(const std::function<bool()>& holds) {
   return false;
 }
 
-// What the child printed once it has printed `lines` of them.
+// Returns the child's output as soon as it has printed `lines` lines.
 std::vector<std::string> Printed(Child& child, size_t lines) {
   Eventually([&] { return Lines(child.out()).size() >= lines; });
   return Lines(child.out());
 }
 
-// 'R', 'S', 'T', 'Z', or '-' when there is none.
+// Returns 'R', 'S', 'T', 'Z', or '-' if the process does not exist.
 char State(pid_t pid) {
   const Result<std::string> stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
   return stat.ok() ? stat->at(stat->rfind(')') + 2) : '-';
@@ -51,7 +51,7 @@ bool Dead(pid_t pid) {
   return std::string("-ZX").find(State(pid)) != std::string::npos;
 }
 
-// Living processes whose environment holds the marker.
+// Live processes that have the marker in their environment.
 std::vector<pid_t> Marked(const std::string& marker) {
   std::vector<pid_t> found;
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
@@ -63,7 +63,7 @@ std::vector<pid_t> Marked(const std::string& marker) {
   return found;
 }
 
-// Prints the process numbers of itself, a child, a grandchild in its own session; all of them wait.
+// Prints the process ids of itself, a child, and a grandchild in its own session. All of them wait.
 constexpr char kThreeGenerations[] =
     "import os,sys,time\n"
     "print(os.getpid())\n"
@@ -148,10 +148,10 @@ TEST(KillTree, KillsAFrozenTree) {
 }
 
 TEST(KillTree, IsNotOutrunByAChainThatForksAsFastAsItCan) {
-  BecomeSubreaper();  // so that whoever got away can be found again
+  BecomeSubreaper();  // so that an escaped process can be found again
   for (int attempt = 0; attempt < 5; ++attempt) {
     const std::string marker = RandomHex(12);
-    // Every process starts one more and waits; a few hundred at most.
+    // Every process starts one more and waits, up to a few hundred.
     std::unique_ptr<Child> child = Start(
         "import os,time\n"
         "print('go')\n"
@@ -202,7 +202,7 @@ TEST(UsageOfTree, AddsUpTheMemoryOfAllMembers) {
   EXPECT_LT(usage.resident_bytes, 500'000'000);
 }
 
-// Two forks and a session of its own: it belongs to no tree any more.
+// Forks twice and makes its own session, so it belongs to no tree.
 constexpr char kDaemon[] =
     "import os,time\n"
     "if os.fork() == 0:\n"

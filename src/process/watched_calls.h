@@ -1,5 +1,5 @@
-// The system calls that change a file, which the filter sends to the parent and the parent decides upon:
-// one table, so that the two agree on where the path stands.
+// The system calls that change a file. The filter sends them to the parent, which decides. Both use this
+// table, so that they agree on the position of the path.
 #pragma once
 
 namespace hone {
@@ -7,9 +7,9 @@ namespace hone {
 struct WatchedCall {
   const char* name;
   const char* did;      // for the record: "opened PATH for writing"
-  int folder;           // argument that holds the descriptor of the folder; -1: the working folder
-  int path;             // argument that points to the path; -1: `folder` is the file itself
-  int open_flags = -1;  // for calls that open: the argument with the flags; only opening for writing is sent
+  int folder;           // index of the argument with the folder's descriptor; -1: the working folder
+  int path;             // index of the argument with the path; -1: `folder` is the file itself
+  int open_flags = -1;  // for open calls: index of the flags; only opening for writing is sent
 };
 
 inline constexpr WatchedCall kWatchedCalls[] = {

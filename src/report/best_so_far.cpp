@@ -12,8 +12,8 @@ namespace {
 
 constexpr char kAgentCalls[] = "agent";
 
-// How many calls ended before the candidate was written. An agent's call begins before its candidates, and
-// its time is that of its beginning.
+// The number of calls that ended before the candidate was written. An agent's call starts before its
+// candidates, and its time is its start.
 size_t CallsBefore(const CandidateRecord& candidate, const std::vector<CallRecord>& calls) {
   const std::optional<double> written = SecondsOf(candidate.created);
   if (!written) return 0;
@@ -39,7 +39,7 @@ double CostCurve::AfterDollars(double dollars) const {
 
 std::vector<size_t> CallsByThen(const std::vector<CandidateRecord>& candidates,
                                 const std::vector<CallRecord>& calls) {
-  std::map<std::string, size_t> made_by;  // 1 for the first call
+  std::map<std::string, size_t> made_by;  // number of the call, starting at 1
   for (size_t i = 0; i < calls.size(); ++i) made_by[calls[i].key] = i + 1;
   std::vector<size_t> by_then;
   size_t so_far = 0;

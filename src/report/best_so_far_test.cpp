@@ -62,13 +62,13 @@ TEST(BestSoFar, TheExpertsCandidatesAreThereBeforeTheFirstCall) {
 }
 
 TEST(BestSoFar, WhatNoCallMadeCountsWithTheCallsMadeByThen) {
-  // In one second, as in a recording: the order of candidates alone tells.
+  // All within one second, as in a recording: only the order of candidates tells.
   const CostCurve quick = BestSoFar(
       {MadeAt("seed0", "seed", 1, 0), MadeAt("seed0.mended", "mended", 1, 1.5), MadeAt("seed1", "seed", 1, 0),
        MadeAt("tune.grid", "stage_grid", 1, 1.6), MadeAt("tune.grid.tuned1", "tuned", 1, 3)},
       {CallAt("seed0", 1), CallAt("seed1", 1), CallAt("tune.grid", 1), CallAt("tune.block", 1)});
   EXPECT_THAT(quick.best, ElementsAre(1.5, 1.5, 3, 3));
-  // Calls that made no candidate, an analysis and one that failed, show by their time.
+  // Calls that made no candidate, such as an analysis and a failed one, count by their time.
   const CostCurve slow =
       BestSoFar({MadeAt("seed0", "seed", 1, 1.1), MadeAt("gen3.tune.tuned1", "tuned", 20, 2)},
                 {CallAt("seed0", 1), CallAt("seed0.analysis", 5), CallAt("gen2.improve", 9),

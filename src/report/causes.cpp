@@ -11,12 +11,12 @@ namespace hone {
 
 namespace {
 
-// So many more launches than PyTorch that they are what it spends its time on.
+// With this many times PyTorch's launches, launches dominate the time.
 constexpr double kManyMore = 1.5;
 constexpr int64_t kFewLaunches = 4;
 constexpr size_t kMostFindings = 3;
 
-// Rules that are about speed: they say nothing about a wrong answer, and the others nothing about a slow one.
+// Rules about speed, which do not explain a wrong answer; the other rules do not explain a slow one.
 bool IsAboutSpeed(const std::string& rule) {
   static const std::set<std::string> kRules = {
       "allocation-in-loop",   "autotune-many-configs", "grid-misses-parallelism",
@@ -63,7 +63,7 @@ void AddCandidate(const CandidateRecord& candidate, int64_t serial_chain, Cause*
     cause->launches = facts.launches;
     cause->least_launches = facts.reference_launches;
     if (cause->id == "launch_per_step") {
-      // Operators say nothing about kernels; the steps of the task do.
+      // Operators say nothing about kernels, but the task's steps do.
       if (facts.launches < 0 || facts.operators) cause->launches = serial_chain > 0 ? serial_chain : -1;
       cause->least_launches = 1;
       cause->operators = false;
@@ -81,7 +81,7 @@ void AddCandidate(const CandidateRecord& candidate, int64_t serial_chain, Cause*
   AddFindings(candidate, cause);
 }
 
-// Calls that came back with nothing.
+// Calls without a usable reply.
 void AddFailedCalls(const RunStory& story, std::vector<Cause>* causes) {
   for (const CallRecord& call : story.calls) {
     if (call.status == "answered") continue;
@@ -92,7 +92,7 @@ void AddFailedCalls(const RunStory& story, std::vector<Cause>* causes) {
   }
 }
 
-// The expert's proposals that failed the screening run.
+// The expert's proposals that failed their screening run.
 void AddLeftOut(const RunStory& story, int proposals, std::vector<Cause>* causes) {
   for (const DecisionRecord& decision : story.decisions) {
     constexpr std::string_view kLook = "look:";

@@ -1,5 +1,5 @@
-// Why candidates failed, from verdict, findings and facts, grouped: "3 of 4 candidates launch one kernel per
-// time step". Each candidate has one cause: the one that is closest to what a person would change.
+// Groups the reasons why candidates failed, from verdict, findings and facts: "3 of 4 candidates launch one
+// kernel per time step". Each candidate has one cause, the one that suggests the change to make.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace hone {
 
-// The cause that a judged, not accepted candidate is counted under.
+// The cause of a judged candidate that was not accepted.
 std::string CauseOf(const CandidateRecord& candidate);
-// The most frequent first.
+// Most frequent first.
 std::vector<Cause> FindCauses(const RunStory& story);
 
 }  // namespace hone

@@ -26,20 +26,20 @@ bool AllEqual(const std::vector<std::string>& values) {
   return std::all_of(values.begin(), values.end(), [&](const std::string& one) { return one == values[0]; });
 }
 
-// What differs first; the order stays otherwise.
+// Puts differing rows first and keeps the order otherwise.
 template <class Row>
 void DifferingFirst(std::vector<Row>* rows) {
   std::stable_partition(rows->begin(), rows->end(), [](const Row& row) { return row.differs; });
 }
 
-// The options that a person chose, without what is drawn or resolved for each run.
+// The options that the user set, without values drawn or resolved for each run.
 std::string ChosenOptions(const RunRecord& run) {
   const Json options = ParsedOrNull(run.options);
   std::vector<std::string> parts;
   for (const char* name :
        {"seeds", "repairs", "analysis", "class_check", "tuning", "tune_trials", "judge_at_most"})
     parts.push_back(fmt::format("{}={}", name, DumpJson(GetMember(options, name))));
-  // Only where they are in use.
+  // Shown only if they are in use.
   if (GetString(options, "search", "classic") != "classic")
     for (const char* name : {"search", "patience", "breadth"})
       parts.push_back(fmt::format("{}={}", name, DumpJson(GetMember(options, name))));

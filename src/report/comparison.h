@@ -13,37 +13,37 @@
 
 namespace hone {
 
-// One property, a value per side.
+// One property, with a value per side.
 struct ComparedField {
   std::string id;
   std::vector<std::string> values;
   bool differs = false;
 };
 
-// Side `b` against side `a`. The sides are indices.
+// Side `b` compared with side `a`. The sides are indices.
 struct SpeedContest {
   size_t a = 0;
   size_t b = 1;
   Speed speed_a;
   Speed speed_b;
-  // "real", "not_real", "untimed" (at least one side was not), "other_task".
+  // "real", "not_real", "untimed" (at least one side was not timed), "other_task".
   std::string result;
-  size_t winner = 0;  // where the difference is real
+  size_t winner = 0;  // the faster side, if the difference is real
 };
 SpeedContest Contend(size_t a, const Speed& speed_a, size_t b, const Speed& speed_b);
 
 struct ComparedCandidate {
   std::string key;
-  std::vector<std::string> verdicts;  // per run, "accepted" or a reject reason; empty: not there
+  std::vector<std::string> verdicts;  // per run: "accepted" or a reject reason; empty: no such candidate
   std::vector<Speed> speeds;
-  bool differs = false;  // the verdicts do
+  bool differs = false;  // the verdicts differ
 };
 
 struct RunComparison {
   std::vector<std::string> names;  // "R3"
   std::vector<ComparedField> fields;
-  std::vector<SpeedContest> contests;         // every run against the first
-  std::vector<ComparedCandidate> candidates;  // by key, those whose verdicts differ first
+  std::vector<SpeedContest> contests;         // every run compared with the first
+  std::vector<ComparedCandidate> candidates;  // by key; those with different verdicts first
   bool same_task = true;
   bool same_device = true;
 };
@@ -53,7 +53,7 @@ struct CandidateComparison {
   std::vector<std::string> names;  // "R3:seed0"
   std::vector<ComparedField> fields;
   SpeedContest contest;
-  std::vector<ComparedField> findings;  // by rule: how often, on each side
+  std::vector<ComparedField> findings;  // number of findings per rule on each side
   std::string diff;                     // from the first to the second
   int diff_lines_left_out = 0;
   bool same_task = true;
@@ -62,8 +62,8 @@ struct CandidateComparison {
 CandidateComparison CompareCandidates(const RunRecord& run_a, const CandidateRecord& a,
                                       const RunRecord& run_b, const CandidateRecord& b);
 
-// A member of a suite with its best speed-up: exactly 1 where PyTorch is kept, unknown where the run failed
-// or tried nothing.
+// A member of a suite with its best speed-up: exactly 1 if PyTorch is kept, unknown if the run failed or
+// tried nothing.
 struct SuiteMember {
   RunRecord run;
   Speed best;
@@ -72,7 +72,7 @@ struct ComparedTask {
   std::string task;
   std::string status_a;  // empty: not in this suite
   std::string status_b;
-  std::string best_a;  // as AnswerOf (store/run_result.h) says
+  std::string best_a;  // as AnswerOf (store/run_result.h) returns it
   std::string best_b;
   SpeedContest contest;
 };
@@ -84,7 +84,7 @@ struct SuiteComparison {
   int not_told_apart = 0;
   int only_one = 0;
   int common = 0;
-  double geomean_a = 1;  // over the common tasks; says nothing if there are none
+  double geomean_a = 1;  // over the common tasks; meaningless without any
   double geomean_b = 1;
   bool same_device = true;
 };

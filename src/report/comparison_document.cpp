@@ -1,4 +1,4 @@
-// A comparison in words and as JSON.
+// A comparison as text and as JSON.
 #include <fmt/format.h>
 
 #include "base/json.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// A field's value, in the language where it is one of Hone's own words.
+// A field's value, translated if it is one of Hone's own words.
 std::string FieldValue(const std::string& id, const std::string& value, ReportLanguage language) {
   if (HasMessage("fact." + id)) return FactValue(id, value, language);
   if (id == "best" && value == kPyTorch) return Words(language, "compare.pytorch");
@@ -22,7 +22,7 @@ std::string FieldValue(const std::string& id, const std::string& value, ReportLa
   return value.empty() ? "-" : value;
 }
 
-// What the judge said of a candidate: a verdict, or why it was rejected.
+// The judge's verdict on a candidate, or the reason for a rejection.
 std::string Judgement(const std::string& id, ReportLanguage language) {
   if (id.empty()) return "-";
   if (id == "not_judged") return Words(language, "verdict.");
@@ -79,7 +79,7 @@ OrderedJson ContestJson(const SpeedContest& contest, const std::vector<std::stri
           {"sentence", ContestWords(contest, names, language)}};
 }
 
-// A run without an answer has none, not an empty one.
+// A run without an answer has null, not an empty string.
 OrderedJson AnswersJson(const std::vector<std::string>& answers) {
   OrderedJson json = OrderedJson::array();
   for (const std::string& one : answers) json.push_back(one.empty() ? OrderedJson() : OrderedJson(one));

@@ -16,7 +16,8 @@ std::set<std::string> JudgedKeys(const RunStory& story) {
   return keys;
 }
 
-// The record is what the walk with the run's own options leads to, no more and, if the run is done, no less.
+// The walk with the run's own options leads exactly to the record if the run is done, and to all of the
+// record otherwise.
 bool ExplainsItself(const RunStory& story, const Walked& own) {
   if (own.candidates != JudgedKeys(story)) return false;
   return story.run.status != "done" || own.unknown.empty();
@@ -43,7 +44,7 @@ Counterfactual WithoutPart(const RunStory& story, const std::string& part, const
     result.usd_saved += call.cost_usd;
     result.seconds_saved += call.seconds;
   }
-  // What the run itself has not come to yet says nothing about the part.
+  // Requests that the run itself has not reached yet say nothing about the part.
   for (const auto& unknown : other.unknown)
     if (std::find(own.unknown.begin(), own.unknown.end(), unknown) == own.unknown.end())
       result.unknown.push_back(unknown);
@@ -97,6 +98,11 @@ std::vector<Counterfactual> Counterfactuals(const RunStory& story) {
   without = own;
   without.class_check = false;
   add("class_check", own.class_check, without);
+  if (own.mend) {
+    without = own;
+    without.mend = false;
+    add("mend", true, without);
+  }
   if (own.replies > 1) {
     without = own;
     without.replies = 1;

@@ -13,7 +13,7 @@ std::string OneLine(const std::string& text) {
   return SafeForTerminal(ReplaceAll(ReplaceAll(text, "\n", " "), "\t", " "));
 }
 
-// Plain text stays plain text: nothing in it becomes markup, a tag or a cell.
+// Escapes plain text, so that nothing in it becomes markup, a tag or a cell.
 std::string MarkdownText(const std::string& text) {
   std::string out;
   for (const char c : OneLine(text)) {
@@ -31,7 +31,7 @@ std::string MarkdownText(const std::string& text) {
   return out;
 }
 
-// Code in a line, in as many backticks as it needs.
+// Inline code, in as many backticks as it needs.
 std::string MarkdownCode(const std::string& text) {
   const std::string line = OneLine(text);
   std::string fence = "`";
@@ -76,7 +76,7 @@ std::string PrintedTable(const Document::Block& block, const std::string& note, 
   return PrintTable(table, style);
 }
 
-// A sentence behind `mark`, with its further lines below its first.
+// A sentence after `mark`; its other lines are indented below the first.
 std::string Sentence(const std::string& mark, const std::string& text, const Style& style) {
   return mark + WrapIndented(OneLine(text), static_cast<int>(mark.size()), style.width()) + "\n";
 }

@@ -1,6 +1,6 @@
 // A report before it becomes text or Markdown: headings, paragraphs, bullets, tables and code. All of it is
-// plain text until then, so that escaping happens in one place: text from candidates and models can neither
-// drive a terminal nor become markup.
+// plain text until then, so that one place does the escaping: text from candidates and models can neither
+// control a terminal nor become markup.
 #pragma once
 
 #include <string>
@@ -16,23 +16,23 @@ class Document {
   enum class Kind { kTitle, kHeading, kParagraph, kBullet, kTable, kCode };
   struct Block {
     Kind kind = Kind::kParagraph;
-    std::string text;                            // of a code block: the code
-    std::string code;                            // of a bullet: a command; of a code block: its language
-    std::vector<std::string> details;            // of a bullet: lines below it
-    std::vector<std::vector<std::string>> rows;  // of a table; the first is the header
-    std::vector<TableColumn> columns;            // of a table: how each behaves where the terminal is narrow
+    std::string text;                            // for a code block: the code
+    std::string code;                            // for a bullet: a command; for a code block: its language
+    std::vector<std::string> details;            // for a bullet: lines below it
+    std::vector<std::vector<std::string>> rows;  // for a table; the first row is the header
+    std::vector<TableColumn> columns;  // for a table: the behaviour of each column on a narrow terminal
   };
 
   void Title(std::string text);
   void Heading(std::string text);
   void Paragraph(std::string text);
   void Bullet(std::string text, std::string command = "", std::vector<std::string> details = {});
-  // The headers are the first row. Without `columns` every column is wrapped and none is left out.
+  // The first row has the headers. Without `columns`, every column is wrapped and none is left out.
   void Table(std::vector<std::vector<std::string>> rows, std::vector<TableColumn> columns = {});
   void Code(std::string code, std::string language);
 
   const std::vector<Block>& blocks() const { return blocks_; }
-  // Printed below a table that lost columns because the terminal is narrow; {0} stands for their names.
+  // The note below a table that lost columns on a narrow terminal. {0} stands for their names.
   void SetLeftOutNote(std::string note) { left_out_note_ = std::move(note); }
   // Sentences and tables are wrapped at style.width(), code is not.
   std::string Text(const Style& style) const;

@@ -18,20 +18,21 @@ uint32_t CodePoint(std::string_view text, size_t at, size_t* length) {
   return code;
 }
 
-// U+202A..E and U+2066..9 reorder what follows them: source would not read as it runs.
+// U+202A..E and U+2066..9 change the direction of the following text, so that source reads differently from
+// how it runs.
 bool TurnsDirection(uint32_t code) {
   return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E ||
          code == 0x200F || code == 0x061C;
 }
 
-// Pictures of control characters begin at U+2400.
+// Symbols for control characters begin at U+2400.
 std::string Picture(uint32_t code) {
   const uint32_t picture = code == 0x7F ? 0x2421 : 0x2400 + code;
   return {static_cast<char>(0xE2), static_cast<char>(0x80 | (picture >> 6 & 0x3F)),
           static_cast<char>(0x80 | (picture & 0x3F))};
 }
 
-// Calls `plain` for every character that may stand as it is; everything else is replaced here.
+// Calls `plain` for every harmless character, and replaces all others.
 template <class Plain>
 std::string Visible(std::string_view text, const Plain& plain) {
   const std::string valid = ValidUtf8(text);
@@ -111,7 +112,7 @@ std::string EscapeMarkdown(std::string_view text) {
 
 std::string EscapeCsv(std::string_view text) {
   std::string field = ValidUtf8(text);
-  // Spreadsheets take these for a formula, also after white space.
+  // Spreadsheets treat these as the start of a formula, also after white space.
   const std::string_view trimmed = Trim(field);
   if (!trimmed.empty() && std::string_view("=+-@").find(trimmed[0]) != std::string_view::npos)
     field.insert(field.begin(), '\'');

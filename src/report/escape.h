@@ -8,15 +8,14 @@
 
 namespace hone {
 
-// For element content and for attribute values in either kind of quotes; well-formed in HTML and in XML.
+// For element content and quoted attribute values. The result is well-formed in HTML and XML.
 std::string EscapeHtml(std::string_view text);
-// One cell of a Markdown table: no pipe, line end, tag or link of its own.
+// One cell of a Markdown table, without active pipes, line ends, tags or links.
 std::string EscapeMarkdown(std::string_view text);
-// One field of a CSV file (RFC 4180); a leading = + - @ is quoted so that no spreadsheet takes it for a
+// One field of a CSV file (RFC 4180). A leading = + - @ is quoted, so that no spreadsheet treats it as a
 // formula.
 std::string EscapeCsv(std::string_view text);
-// A fragment name for links inside one page: letters, digits, '-' and '_' stay, everything else is spelled
-// out.
+// A fragment name for links within a page: letters, digits, '-' and '_' stay, all others are spelled out.
 std::string AnchorOf(std::string_view prefix, std::string_view text);
 
 }  // namespace hone

@@ -91,7 +91,7 @@ TimelineRow RowOf(const CandidateRecord& one, const RunStory& story, const std::
   for (const DecisionRecord& decision : story.decisions)
     if (decision.key == "left_out:" + one.key) row.note = TellingLine(decision.text);
   for (const CallRecord& call : story.calls) {
-    // Where a call has several replies, its cost stands beside the first candidate.
+    // If a call has several replies, its cost is shown with the first candidate.
     if (!(call.key == CallKeyOf(one.key) && IsFirstOfCall(one, story)) && !IsAgainOf(call.key, one.key))
       continue;
     row.tokens += call.prompt_tokens + call.completion_tokens;
@@ -125,7 +125,7 @@ TimelineRow RowOf(const CallRecord& call, const RunStory& story) {
   return row;
 }
 
-// Candidates in the order they were made; a call that made none stands behind the candidate it was about.
+// Candidates in order of creation. A call that made none follows the candidate that it was about.
 std::vector<TimelineRow> TimelineOf(const RunStory& story, const std::string& best_key) {
   std::vector<TimelineRow> rows;
   for (const CandidateRecord& one : story.candidates) rows.push_back(RowOf(one, story, best_key));
@@ -155,13 +155,13 @@ std::vector<PhaseCost> CostsOf(const RunStory& story) {
     costs.back().phase = name;
     return costs.back();
   };
-  // In the pipeline's order, whatever came first here.
+  // In the pipeline's order, whatever the order here.
   for (const std::string& type : CallTypes())
     for (const CallRecord& call : story.calls) {
       if (call.call_type != type) continue;
       PhaseCost& cost = phase(type);
       CallRecord priced = call;
-      // A call that came back with nothing has no price.
+      // A call without a usable reply has no price.
       priced.price_known = call.price_known || call.status != "answered";
       AddCall(priced, &cost.usage);
       cost.failed += call.status == "answered" ? 0 : 1;
@@ -176,7 +176,7 @@ std::vector<PhaseCost> CostsOf(const RunStory& story) {
   return costs;
 }
 
-// As pipeline/expert_stage.cpp recorded them.
+// Reads the rewrites that pipeline/expert_stage.cpp recorded.
 std::vector<RewriteUse> RewritesOf(const RunStory& story) {
   std::vector<RewriteUse> used;
   for (const DecisionRecord& decision : story.decisions) {
@@ -213,6 +213,7 @@ Explanation Explain(const RunStory& story, bool abandoned) {
   told.timeline = TimelineOf(story, told.outcome.best_key);
   told.operators = OperatorsOf(story);
   if (!told.operators.empty()) told.ancestors = AncestorsOf(story, told.outcome.best_key);
+  told.mending = MendingOf(story.run, story.candidates, story.decisions);
   told.expert_seconds = ExpertSecondsOf(story);
   told.rewrites = RewritesOf(story);
   told.causes = FindCauses(story);

@@ -1,5 +1,5 @@
-// An explanation as a document of seven sections, and one more each where the graph was rewritten and where a
-// population search went on after the opening.
+// An explanation as a document of seven sections, plus one each if a population search followed the opening,
+// if candidates were repaired mechanically, and if the graph was rewritten.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -102,6 +102,18 @@ void AddSearch(const Explanation& told, ReportLanguage language, Document* docum
                                     {"", 1, 24, false}});
 }
 
+void AddMending(const Explanation& told, ReportLanguage language, Document* document) {
+  const MendingUse& use = told.mending;
+  if (!use.any()) return;
+  document->Heading(Words(language, "section.mending"));
+  document->Paragraph(Words(
+      language, "mending.total",
+      {fmt::format("{}", use.mended), fmt::format("{}", use.right), fmt::format("{}", use.calls_saved)}));
+  Rows rows = {Header(language, {"rule", "fixes"})};
+  for (const auto& [rule, count] : use.fixes) rows.push_back({rule, fmt::format("{}", count)});
+  if (rows.size() > 1) document->Table(std::move(rows), {{"", 0, 14, false}, {"", 0, 0, true}});
+}
+
 void AddRewrites(const Explanation& told, ReportLanguage language, Document* document) {
   if (told.rewrites.empty()) return;
   document->Heading(Words(language, "section.rewrites"));
@@ -159,7 +171,7 @@ void AddCounterfactuals(const Explanation& told, ReportLanguage language, Docume
     document->Bullet(CounterfactualSentence(one, told, language));
   }
   if (any_exact) document->Paragraph(Words(language, "effect.exact"));
-  // What failed is over, until somebody resumes it.
+  // A failed run is over, unless the user resumes it.
   if (told.outcome.status != "done" && told.outcome.status != "failed")
     document->Paragraph(Words(language, "effect.unfinished"));
 }
@@ -225,6 +237,7 @@ Document ExplanationDocument(const Explanation& told, ReportLanguage language) {
   AddOutcome(told, language, &document);
   AddTimeline(told, language, &document);
   AddSearch(told, language, &document);
+  AddMending(told, language, &document);
   AddRewrites(told, language, &document);
   AddCauses(told, language, &document);
   AddDifference(told, language, &document);

@@ -1,4 +1,4 @@
-// An explanation for programs: ids and numbers, with the sentences beside them.
+// An explanation for programs: ids and numbers, together with the sentences.
 #include "base/json.h"
 #include "report/explanation_words.h"
 #include "store/record_io.h"
@@ -121,7 +121,7 @@ OrderedJson CostJson(const PhaseCost& one) {
   return json;
 }
 
-// null for a run without a search after the opening.
+// Null for a run without a search after the opening.
 OrderedJson SearchJson(const Explanation& told) {
   if (told.operators.empty()) return nullptr;
   OrderedJson operators = OrderedJson::array();
@@ -157,6 +157,7 @@ OrderedJson ToJson(const Explanation& told, ReportLanguage language) {
   json["timeline"] = OrderedJson::array();
   for (const TimelineRow& row : told.timeline) json["timeline"].push_back(RowJson(row));
   json["search"] = SearchJson(told);
+  json["mending"] = ToJson(told.mending);
   json["rewrites"] = OrderedJson::array();
   for (const RewriteUse& one : told.rewrites)
     json["rewrites"].push_back({{"rule", one.rule},

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
 
-// A run put together by hand: every candidate comes with the call that made it.
+// A hand-made run: every candidate comes with the call that made it.
 class Story {
  public:
   explicit Story(RunOptions options = {}) : options_(std::move(options)) {
@@ -177,7 +177,7 @@ TEST(Counterfactuals, WithoutTheAnalysisItsAlgorithmIsGone) {
   EXPECT_EQ(Part(all, "repair").effect, "other_best");
   EXPECT_EQ(Part(all, "repair").best_key, "");
   EXPECT_EQ(Part(all, "seeds").effect, "was_off");
-  // Without the check a persistent kernel would have been tuned, which this run never tried.
+  // Without the check, a persistent kernel would have been tuned, which this run never tried.
   const Counterfactual& check = Part(all, "class_check");
   EXPECT_EQ(check.effect, "at_least");
   EXPECT_EQ(check.best_key, "seed0.algorithm.repair1");

@@ -54,7 +54,7 @@ std::string PhaseWords(const std::string& phase, ReportLanguage language) {
 
 std::string OutcomeSentence(const Explanation& told, ReportLanguage language) {
   const Outcome& outcome = told.outcome;
-  // Some messages about `count` candidates have a singular.
+  // Some messages about `count` candidates have a singular form.
   const auto say = [&](const std::string& id, int count, const std::vector<std::string>& values) {
     const std::string one = "outcome." + id + ".one";
     return Words(language, count == 1 && HasMessage(one) ? one : "outcome." + id, values);

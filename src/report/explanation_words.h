@@ -1,4 +1,4 @@
-// An explanation in words, sentence by sentence, and as text, Markdown and JSON.
+// The sentences of an explanation, and its forms as text, Markdown and JSON.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace hone {
 
-// "3.21x [3.10, 3.30]"; empty when it was not timed.
+// "3.21x [3.10, 3.30]"; empty if it was not timed.
 std::string SpeedWords(const Speed& speed);
 // "3.21x".
 std::string Times(double factor);
-// A stable id in English, where users look for it; its meaning in other languages.
+// A stable id in English, as in the documentation; its translation in other languages.
 std::string ReasonWords(const std::string& reason, ReportLanguage language);
 std::string VerdictWords(const std::string& verdict, const std::string& reason, ReportLanguage language);
 std::string PhaseWords(const std::string& phase, ReportLanguage language);
@@ -26,15 +26,15 @@ std::string DifferenceSentence(const Difference& difference, ReportLanguage lang
 std::string CounterfactualSentence(const Counterfactual& one, const Explanation& told,
                                    ReportLanguage language);
 std::string NextSentence(const NextTry& next, ReportLanguage language);
-// A fact's value for people: verdicts and kinds in the language, "-" for what is not known.
+// A fact's value for users: verdicts and kinds are translated, "-" if unknown.
 std::string FactValue(const std::string& id, const std::string& value, ReportLanguage language);
 
-// What the run would have said to use without the part, as AnswerOf (store/run_result.h). Where that would
-// have been another than it was, PyTorch is what is left at least.
+// What the run would have recommended without the part, as AnswerOf (store/run_result.h) returns it. If that
+// differs from the actual answer, PyTorch is at least what remains.
 std::string BestWithout(const Counterfactual& one, const Explanation& told);
 
 Document ExplanationDocument(const Explanation& told, ReportLanguage language);
-// Ids and numbers, with the sentences beside them.
+// Ids and numbers, together with the sentences.
 OrderedJson ToJson(const Explanation& told, ReportLanguage language);
 
 }  // namespace hone

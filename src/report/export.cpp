@@ -21,8 +21,8 @@ Json ParsedOrText(const std::string& text) {
   return json.ok() ? std::move(*json) : Json(text);
 }
 
-// In milliseconds over the rounds of the contest, under the names KernelBench gives them. Where the empty
-// block of a round was interrupted, the round has a time below 0, and says nothing.
+// Milliseconds over the contest's rounds, under KernelBench's names. A round with an interrupted empty block
+// has a negative time and is skipped.
 Json RuntimeStats(const CandidateFigure& figure, const std::string& device, const std::string& target) {
   for (const TimingFigure& timing : figure.timings) {
     std::vector<double> rounds = timing.round_us;
@@ -109,7 +109,7 @@ OrderedJson RunExport(const RunData& data, const std::vector<std::string>& conso
   json["candidates"] = OrderedJson::array();
   for (const CandidateRecord& one : data.story.candidates) {
     OrderedJson candidate = RecordToJson(one, Extent::kWhole);
-    candidate.erase("limit");  // the format's own name for it:
+    candidate.erase("limit");  // the format's own name is:
     candidate["error_limit"] = one.error_limit;
     json["candidates"].push_back(std::move(candidate));
   }

@@ -1,7 +1,8 @@
-// A run for other tools: KernelBench's folder of kernels and eval_results.json, or everything as one JSON.
+// Exports a run for other tools: KernelBench's folder of kernels and eval_results.json, or everything as one
+// JSON.
 //
-// KernelBench's own analysis looks at sample 0 of a problem only, so sample 0 is the run's answer: the best
-// accepted candidate where there is one. The others follow in the order of the run.
+// KernelBench's own analysis reads only sample 0 of a problem, so sample 0 is the run's answer: the best
+// accepted candidate if there is one. The others follow in the order of the run.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,7 @@ struct ExportFile {
   std::string content;
 };
 
-// What KernelBench calls the task: read from a path such as KernelBench/level3/39_GRU.py; 0: not known.
+// KernelBench's name of the task, parsed from a path such as KernelBench/level3/39_GRU.py; 0: unknown.
 struct KernelBenchProblem {
   int level = 0;
   int problem = 0;

@@ -36,7 +36,7 @@ TEST(Export, SampleZeroIsTheRunsAnswer) {
 TEST(Export, ResultsHaveTheFieldsThatKernelBenchReads) {
   const Json results = Results(KernelBenchFiles(FixtureRun().story, {3, 39}));
   const Json& samples = results["39"];
-  ASSERT_EQ(samples.size(), 4u);  // what was never judged has no result
+  ASSERT_EQ(samples.size(), 4u);  // candidates without a verdict have no result
   EXPECT_EQ(samples[0]["sample_id"], 0);
   EXPECT_EQ(samples[0]["compiled"], true);
   EXPECT_EQ(samples[0]["correctness"], true);

@@ -11,7 +11,7 @@ namespace hone {
 
 namespace {
 
-// Larger files are shown without colours: a page should not wait for them.
+// Larger files are shown without colours, so that a page need not wait for them.
 constexpr size_t kMostBytes = 400'000;
 constexpr char kPlain = ' ';
 
@@ -31,7 +31,7 @@ bool IsWord(std::string_view token) {
   return !token.empty() && (std::isalpha(static_cast<unsigned char>(token[0])) != 0 || token[0] == '_');
 }
 
-// Compilers' languages that candidates write into strings; anything else in a string is text.
+// C++ and CUDA that candidates write into strings; all other strings are text.
 bool LooksLikeCuda(std::string_view text) {
   return Contains(text, "\n") &&
          (Contains(text, "__global__") || Contains(text, "#include") || Contains(text, "#pragma") ||
@@ -53,7 +53,7 @@ char LetterOfLeaf(const SyntaxNode& node) {
 
 void Classify(std::string_view text, Language language, Classes* classes, size_t offset);
 
-// A string of Python: text, or CUDA with its own colours.
+// A Python string: text, or CUDA with its own colours.
 void ClassifyString(const SyntaxNode& node, Classes* classes, size_t offset) {
   Fill(classes, offset + node.start, offset + node.end, 's');
   if (!LooksLikeCuda(node.text)) return;

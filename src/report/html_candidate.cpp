@@ -20,7 +20,7 @@ namespace hone {
 
 namespace {
 
-// Browsers get slow with more lines; the run's folder has the whole file.
+// Browsers become slow with more lines; the run's folder has the whole file.
 constexpr size_t kMostSourceLines = 6000;
 constexpr size_t kMostDiffRows = 4000;
 
@@ -42,7 +42,7 @@ std::string FindingText(const Json& finding) {
   return html + "</p>";
 }
 
-// The gravest severity of the findings of one line.
+// The highest severity among one line's findings.
 std::string Gravest(const std::vector<const Json*>& findings) {
   std::string gravest = "note";
   for (const Json* one : findings) {
@@ -58,7 +58,7 @@ std::string Gravest(const std::vector<const Json*>& findings) {
 std::string GateList(const Json& record) {
   const Json& gates = GetMember(record, "gates");
   if (!gates.is_object() || gates.empty()) return "";
-  // In the order of the judge; JSON keeps none.
+  // In the judge's order, which JSON does not keep.
   std::vector<std::string> order = {"lint",    "sandbox", "build",         "timers",        "shape",
                                     "dtype",   "written", "finite",        "fresh",         "inputs",
                                     "correct", "runs",    "deterministic", "timed_answers", "synchronised",
@@ -184,7 +184,7 @@ std::string SourceWithFindings(const std::string& source, const Json& findings, 
     html += fmt::format("<div class=\"row\"><span class=\"ln\"></span><code>… {} more lines</code></div>\n",
                         lines.size() - kMostSourceLines);
   html += "</div>\n";
-  // Findings without a line of the file.
+  // Findings without a line in the file.
   for (const auto& [line, others] : by_line)
     for (const Json* finding : others) html += FindingText(*finding) + "\n";
   return html;

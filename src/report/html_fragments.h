@@ -1,6 +1,6 @@
-// The parts that reports and the dashboard share: a run's head, candidates, lineage and decisions; one
-// candidate's verdict, plots, source with findings, diffs and provenance. Values in, HTML out, no I/O. Text
-// from models and candidates is escaped.
+// The HTML parts that reports and the dashboard share: a run's head, candidates, lineage and decisions; one
+// candidate's verdict, plots, source with findings, diffs and provenance. They are pure functions without
+// I/O. Text from models and candidates is escaped.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,11 @@
 
 namespace hone {
 
-// Targets of links: places in the page itself for a file, other pages for a server. An empty href makes no
-// link.
+// Targets of links: anchors in the page for a file, other pages for a server. An empty href makes no link.
 struct PageLinks {
   std::function<std::string(const std::string& key)> candidate;
 };
-// "#c-seed0", the id that CandidateDetails gives.
+// "#c-seed0", the id that CandidateDetails uses.
 PageLinks LinksInside();
 std::string CandidateAnchor(const std::string& key);
 
@@ -32,19 +31,19 @@ std::string DecisionTable(const RunStory& story);
 // The task's card (operators, bytes, floor) and the wrong computations that its tests cannot detect.
 std::string TaskFacts(const RunStory& story);
 
-// Null where there is none of this key.
+// Null if there is no candidate with this key.
 const CandidateRecord* FindCandidate(const RunStory& story, const std::string& key);
 
 // The parts of a candidate. `record` is the JSON of its verdict.
 std::string GateList(const Json& record);
 std::string VerdictFacts(const CandidateRecord& candidate, const Json& record);
 std::string ProvenanceFacts(const Json& record);
-// Highlighted lines with numbers and, beside them, the findings of static analysis. `prefix` makes the ids of
-// the lines unique in a page.
+// Highlighted lines with numbers and their findings. `prefix` makes the lines' ids unique in a page.
 std::string SourceWithFindings(const std::string& source, const Json& findings, const std::string& prefix);
 std::string DiffView(const std::string& before, const std::string& after);
 
-// All of it: verdict, why, gates, plots, source, diffs to `parent` and `best` (null: none), provenance.
+// The whole candidate: verdict, reason, gates, plots, source, diffs to `parent` and `best` (null: none),
+// provenance.
 std::string CandidateBody(const CandidateRecord& candidate, const CandidateRecord* parent,
                           const CandidateRecord* best);
 // The same inside <details>.

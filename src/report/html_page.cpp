@@ -28,7 +28,7 @@ int HexDigit(char c) {
   return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-// Base64 of what hexadecimal digits say, as a content security policy wants its hashes.
+// Converts hexadecimal digits to Base64, the form of hashes in a content security policy.
 std::string Base64OfHex(const std::string& hex) {
   static const char* const kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
@@ -59,7 +59,7 @@ std::vector<bool> NumericColumns(size_t columns, const std::vector<std::vector<C
   for (const std::vector<Cell>& row : rows)
     for (size_t i = 0; i < columns && i < row.size(); ++i)
       if (!LooksNumeric(row[i].text) || !row[i].tone.empty()) numeric[i] = false;
-  if (columns > 0) numeric[0] = false;  // names its row
+  if (columns > 0) numeric[0] = false;  // it contains the names of rows
   for (size_t i = 0; i < columns; ++i)
     if (std::all_of(rows.begin(), rows.end(),
                     [&](const std::vector<Cell>& row) { return i >= row.size() || row[i].text.empty(); }))

@@ -1,9 +1,9 @@
-// The frame and the small parts of HTML pages: a page in one file with its style inside, tables, badges, and
-// a plot with its legend and numbers. Strings in, strings out. Every text is escaped here; a parameter that
-// takes HTML has `html` in its name.
+// The frame and small parts of HTML pages: a page in one file with its style inside, tables, badges, and a
+// plot with its legend and numbers. All text is escaped here; a parameter that takes HTML has `html` in its
+// name.
 //
-// Pages need no script and make no request: the content security policy allows the one style by its hash and
-// nothing else.
+// Pages need no script and make no request: the content security policy allows only the one style, by its
+// hash.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace hone {
 
-// assets/style.css with assets/plot.css, and the latter alone for plots in files of their own.
+// assets/style.css with assets/plot.css, and the latter alone for plots in separate files.
 std::string PageStyle();
 std::string PlotStyle();
 // For a <meta> or a header of a page with exactly this inline style.
@@ -34,31 +34,31 @@ std::string HtmlPage(const PageFrame& frame, std::string_view body_html);
 // The policy of such a document, for a server's header.
 std::string HtmlPagePolicy();
 
-// <h2 id=…> with what follows it, as a landmark that a screen reader can jump to.
+// <h2 id=…> and its content, as a landmark for screen readers.
 std::string Section(std::string_view id, std::string_view title, std::string_view body_html);
-// A word in a small frame; tone: "ok", "best", "same", "bad", "open" or "".
+// A word in a small frame. `tone` is "ok", "best", "same", "bad", "open" or "".
 std::string Badge(std::string_view text, std::string_view tone);
 // The verdict of a candidate as a badge.
 std::string VerdictBadge(const std::string& verdict, const std::string& reason, bool best = false);
 // A run's result (store/run_result.h) as a badge, and its tone. Only an accepted candidate is "ok".
 std::string ResultBadge(const std::string& result);
 const char* ResultTone(const std::string& result);
-// Terms and values; empty values are left out.
+// A list of terms and values. Empty values are left out.
 std::string FactList(const std::vector<std::pair<std::string, std::string>>& facts);
 
 struct Cell {
   std::string text;
   std::string href;  // empty: no link
-  std::string tone;  // not empty: a badge
+  std::string tone;  // if set, the cell is a badge
 };
-// Columns whose cells all look like numbers are set flush right.
+// Columns whose cells all look like numbers are right-aligned.
 std::string HtmlTable(const std::vector<std::string>& columns, const std::vector<std::vector<Cell>>& rows,
                       std::string_view caption = {});
 // <details>. A link to an id inside the content opens it, without a script.
 std::string Details(std::string_view summary_html, std::string_view body_html, bool open = false,
                     std::string_view classes = {});
 
-// <figure>: both drawings, the legend, and the numbers in a table to open.
+// A <figure> with both drawings, the legend, and the numbers in a table that can be opened.
 std::string PlotFigure(const Plot& plot);
 std::string PlotFigures(const std::vector<Plot>& plots);
 

@@ -83,6 +83,8 @@ std::string SuiteHead(const SuiteSummary& summary) {
   if (summary.degenerate > 0)
     figure("without degenerate tasks", TimesSign(summary.geomean_vs_best_without_degenerate),
            DegenerateWords(summary));
+  if (summary.mending.any())
+    figure("mended", std::to_string(summary.mending.mended), MendingWords(summary.mending));
   if (const std::string words = NotCountedWords(summary); !words.empty())
     figure("not in the mean", std::to_string(static_cast<int>(summary.rows.size()) - summary.counted), words);
   if (summary.missing.any())

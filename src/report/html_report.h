@@ -1,5 +1,5 @@
-// Reports of a run or a suite that people keep, send and print: one HTML file that needs nothing else,
-// Markdown for a README, CSV for a spreadsheet, and each plot as a file. The same store gives the same bytes.
+// Reports of a run or a suite for archiving, sending and printing: one self-contained HTML file, Markdown for
+// a README, CSV for a spreadsheet, and each plot as a file. The same store gives the same bytes.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// Everything that a report of a run shows.
+// The inputs of a report of a run.
 struct RunData {
   RunStory story;
   std::vector<CallRecord> calls;

@@ -67,7 +67,7 @@ TEST(HtmlReport, NothingIsLoadedAndNoScriptCouldRun) {
   EXPECT_EQ(Count(html, "style=\""), 0u);
   for (const char* word : {" src=", "url(", "@import", "<link", "<iframe", "<form", "<base"})
     EXPECT_EQ(Count(html, word), 0u) << word;
-  // Links lead into the page itself.
+  // All links lead into the page itself.
   EXPECT_EQ(Count(html, "href=\""), Count(html, "href=\"#"));
 }
 

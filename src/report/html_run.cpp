@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/escape.h"
 #include "report/html_fragments.h"
+#include "report/mending_story.h"
 #include "report/plots/row_canvas.h"
 #include "report/usage_words.h"
 #include "store/run_result.h"
@@ -39,7 +40,7 @@ std::string HrefOf(const PageLinks& links, const std::string& key) {
   return links.candidate ? links.candidate(key) : "";
 }
 
-// Children of each candidate in the order of the run. Candidates without a known parent are under "".
+// The children of each candidate in the order of the run. Candidates without a known parent are under "".
 std::map<std::string, std::vector<const CandidateRecord*>> Children(const RunStory& story) {
   std::map<std::string, std::vector<const CandidateRecord*>> children;
   for (const CandidateRecord& one : story.candidates) {
@@ -68,7 +69,7 @@ std::string Branch(const std::map<std::string, std::vector<const CandidateRecord
   if (found == children.end()) return "";
   std::string html;
   for (const CandidateRecord* one : found->second) {
-    // A store edited by hand could hold a circle.
+    // A store edited by hand could contain a cycle.
     if (!seen->insert(one->key).second) continue;
     html += fmt::format("<li>{}{}</li>\n", Leaf(*one, best_key, links),
                         Branch(children, one->key, best_key, links, seen));
@@ -129,6 +130,7 @@ std::string RunHead(const RunStory& story, const RunFigures& figures) {
 
 std::string RunFacts(const RunStory& story) {
   const RunRecord& run = story.run;
+  const MendingUse mending = MendingOf(run, story.candidates, story.decisions);
   return FactList({{"run", fmt::format("R{} {}", run.id, run.name)},
                    {"status", run.status},
                    {"result", ResultWords(run.result)},
@@ -138,6 +140,7 @@ std::string RunFacts(const RunStory& story) {
                    {"device", run.device.empty() ? "" : fmt::format("{} ({})", run.device, run.target)},
                    {"time", HumanSeconds(run.seconds)},
                    {"cost of models", story.usage.calls == 0 ? "no model was called" : Cost(story.usage)},
+                   {"mechanical repair", mending.any() ? MendingWords(mending) : ""},
                    {"task file", run.task_path},
                    {"task sha256", run.task_sha256},
                    {"folder", run.folder}});

@@ -9,14 +9,14 @@
 namespace hone {
 
 struct NumberedLine {
-  char kind = ' ';  // ' ' in both, '-' only before, '+' only after, '@' a gap
+  char kind = ' ';  // ' ' in both, '-' only in before, '+' only in after, '@' a gap
   int before = 0;   // line numbers from 1; 0: not in that text
   int after = 0;
-  std::string text;  // of a gap: how many lines are left out
+  std::string text;  // for a gap: number of omitted lines
 };
 
 std::vector<NumberedLine> NumberedDiff(std::string_view before, std::string_view after);
-// Only changes with `context` lines around them, and gaps in between; empty when the texts are the same.
+// Returns only changes with `context` lines around them, and gaps in between. Empty if the texts are equal.
 std::vector<NumberedLine> ShortDiff(std::string_view before, std::string_view after, int context = 3);
 
 }  // namespace hone

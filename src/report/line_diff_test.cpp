@@ -64,7 +64,7 @@ TEST(LineDiff, EveryDiffGivesBackBothTexts) {
 }
 
 TEST(LineDiff, TheSmallestChangeIsFound) {
-  // Myers' own example: five edits are enough.
+  // Myers' own example, for which five edits suffice.
   int edits = 0;
   for (const NumberedLine& line : NumberedDiff("a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n"))
     edits += line.kind != ' ' ? 1 : 0;

@@ -26,7 +26,7 @@ void FindEdges(const std::vector<LineageNode>& nodes, LineageLayout* layout) {
   }
 }
 
-// The lane of each node.
+// Finds the lane of each node.
 std::vector<size_t> FindLanes(const std::vector<LineageNode>& nodes, LineageLayout* layout) {
   std::map<std::string, size_t> known;
   std::vector<size_t> lane_of;
@@ -45,10 +45,10 @@ std::vector<size_t> FindLanes(const std::vector<LineageNode>& nodes, LineageLayo
 
 void SetColumns(size_t wanted, LineageLayout* layout) {
   const size_t count = layout->places.size();
-  size_t edge = 0;  // edges come in the order of their children
+  size_t edge = 0;  // edges are sorted by their children
   for (size_t i = 0; i < count; ++i) {
     size_t column = count <= wanted ? i : i * wanted / count;
-    // A parent further down the list would be a circle, which only a store edited by hand could hold.
+    // A parent later in the list would be a cycle, which only a store edited by hand could contain.
     for (; edge < layout->edges.size() && layout->edges[edge].second == i; ++edge)
       if (const size_t parent = layout->edges[edge].first; parent < i)
         column = std::max(column, layout->places[parent].column + 1);
@@ -57,7 +57,8 @@ void SetColumns(size_t wanted, LineageLayout* layout) {
   }
 }
 
-// The free row of a cell that is nearest to where the parent stands, so that most edges run level.
+// Puts each node into the free row of its cell that is nearest to its parent's row, so that most edges are
+// level.
 void SetRows(const std::vector<size_t>& lane_of, LineageLayout* layout) {
   std::map<std::pair<size_t, size_t>, size_t> in_cell;
   for (size_t i = 0; i < lane_of.size(); ++i) {

@@ -1,7 +1,7 @@
-// Where each candidate of a run stands in the drawing of its lineage: columns from left to right in the order
-// they were made, rows inside lanes, one lane per family. A place is taken by one candidate at most, a
-// candidate stands right of what it was made from, and the same input gives the same places. Pure geometry in
-// whole numbers; plots/lineage_plot.cpp draws it.
+// Places the candidates of a run in the drawing of its lineage: columns from left to right in order of
+// creation, rows inside lanes, one lane per family. Each place holds at most one candidate, a candidate is
+// right of its parents, and the same input gives the same places. It is integer geometry;
+// plots/lineage_plot.cpp draws it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace hone {
 
 struct LineageNode {
   std::string key;
-  std::vector<std::string> parents;  // keys; empty ones and the node's own are passed over
+  std::vector<std::string> parents;  // keys; empty ones and the node's own are ignored
   std::string lane;
 };
 
@@ -31,19 +31,19 @@ struct LineageLane {
 struct LineageLayout {
   std::vector<LineagePlace> places;              // one per node
   std::vector<LineageLane> lanes;                // from top to bottom, in order of first appearance
-  std::vector<std::pair<size_t, size_t>> edges;  // from parent to child, by index, no edge twice
-  std::vector<size_t> strays;                    // nodes with a parent that is not among the nodes
+  std::vector<std::pair<size_t, size_t>> edges;  // from parent to child, by index, without duplicates
+  std::vector<size_t> strays;                    // nodes with a parent outside of the list
   size_t columns = 0;
   size_t rows = 0;
 };
 
-// More families than this share the last lane.
+// With more families, the rest share the last lane.
 constexpr size_t kMostLanes = 8;
 
-// `nodes` in the order they were made. About `columns` columns; more where a chain is longer than that.
+// `nodes` are in order of creation. Uses about `columns` columns, or more for a longer chain.
 LineageLayout LayOutLineage(const std::vector<LineageNode>& nodes, size_t columns);
 
-// `from` and everything it was made from, as marks on the nodes.
+// Marks `from` and all its ancestors.
 std::vector<bool> AncestorMarks(const LineageLayout& layout, size_t from);
 
 }  // namespace hone

@@ -17,7 +17,7 @@ std::string Drawn(const LineageLayout& layout) {
   return text;
 }
 
-// What holds for every layout.
+// Properties of every layout.
 void CheckSound(const std::vector<LineageNode>& nodes, const LineageLayout& layout) {
   ASSERT_EQ(layout.places.size(), nodes.size());
   std::set<std::pair<size_t, size_t>> taken;
@@ -44,7 +44,7 @@ void CheckSound(const std::vector<LineageNode>& nodes, const LineageLayout& layo
       }
 }
 
-// A search: most nodes come from one or two of those that were there.
+// A search in which most nodes come from one or two earlier ones.
 std::vector<LineageNode> Search(size_t count, uint64_t seed) {
   Random random(seed);
   std::vector<LineageNode> nodes;
@@ -108,7 +108,7 @@ TEST(LineageLayout, ParentsThatAreNotThereAndCirclesMakeNoEdgeToNowhere) {
 }
 
 TEST(LineageLayout, AChildThatStandsInItsParentsLaneStandsOnItsRow) {
-  // Two chains in one lane do not weave.
+  // Two chains in one lane do not cross.
   std::vector<LineageNode> nodes;
   for (int i = 0; i < 6; ++i)
     for (const char* chain : {"a", "b"}) {

@@ -1,4 +1,4 @@
-// The table of messages. {0} to {9} are values; both languages use the same values, in any order.
+// The table of messages. {0} to {9} are values. Both languages use the same values, in any order.
 #include "report/messages.h"
 
 namespace hone {
@@ -9,6 +9,10 @@ const std::vector<MessageText>& AllMessages() {
       {"section.timeline", "What happened", "经过"},
       {"section.search", "How the search went", "搜索过程"},
       {"search.way", "The way to {0}:", "得到 {0} 的路径："},
+      {"section.mending", "Mechanical repair", "机械修复"},
+      {"mending.total",
+       "Candidates mended without a model: {0}. Right afterwards: {1}. Calls of a model not needed: {2}.",
+       "未经模型修复的候选：{0} 个；修复后正确：{1} 个；省去的模型调用：{2} 次。"},
       {"section.causes", "Why candidates failed", "失败原因"},
       {"section.difference", "What made the difference", "决定性差异"},
       {"section.counterfactuals", "What each part was worth", "各环节的作用"},
@@ -93,6 +97,8 @@ const std::vector<MessageText>& AllMessages() {
       {"column.factor", "gain", "收益"},
       {"column.parents", "made from", "来源"},
       {"column.speed_up", "speed-up", "加速比"},
+      {"column.rule", "rule", "规则"},
+      {"column.fixes", "fixes", "修复次数"},
       {"column.rewrite", "rewrite", "改写规则"},
       {"column.times", "times", "次数"},
       {"column.operators_saved", "operators", "算子"},
@@ -261,6 +267,7 @@ const std::vector<MessageText>& AllMessages() {
       {"part.repair", "Without repair", "不做修复"},
       {"part.analysis", "Without the analysis", "不做算法分析"},
       {"part.seeds", "With one seed only", "只用一个初始候选"},
+      {"part.mend", "Without mechanical repair", "不做机械修复"},
       {"part.replies", "With one reply to each prompt", "每个提示只取一个回复"},
       {"part.population", "Without the population search", "不做种群搜索"},
       {"part.class_check", "Without the class check", "不做内核类别检查"},

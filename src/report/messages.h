@@ -1,5 +1,5 @@
-// All texts of explanations and comparisons that are Hone's own, in English and in Chinese. Texts from the
-// store (verdicts' details, findings, replies of a model) are quoted as recorded.
+// All of Hone's own texts in explanations and comparisons, in English and Chinese. Texts from the store
+// (verdicts' details, findings, replies of a model) are quoted as recorded.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,7 @@ struct MessageText {
 const std::vector<MessageText>& AllMessages();
 bool HasMessage(std::string_view id);
 
-// The message with {0}, {1}, … replaced. An id without a message is a bug, and comes out as the id itself.
+// The message with {0}, {1}, … replaced. An unknown id is a bug, and is returned as it is.
 std::string Words(ReportLanguage language, std::string_view id,
                   std::initializer_list<std::string> values = {});
 std::string Words(ReportLanguage language, std::string_view id, const std::vector<std::string>& values);

@@ -30,7 +30,7 @@ TEST(Messages, EveryOneIsThereInBothLanguagesWithTheSameValues) {
     EXPECT_FALSE(message.chinese.empty()) << message.id;
     EXPECT_EQ(Values(message.english), Values(message.chinese)) << message.id;
     EXPECT_FALSE(HasChinese(message.english)) << message.id;
-    // A name stays a name.
+    // Names are not translated.
     if (message.english != "PyTorch") {
       EXPECT_TRUE(HasChinese(message.chinese)) << message.id;
       EXPECT_NE(message.english, message.chinese) << message.id;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMost = 5;
 
-// Runs of older versions hold one decision for each recipe of the other kind of device; it says nothing about
+// Runs of older versions have one decision for each recipe of the other device kind, which says nothing about
 // the task.
 bool IsForOtherDevice(const std::string& declined) {
   return EndsWith(declined, "it needs a GPU") || EndsWith(declined, "it is for the CPU");
@@ -53,7 +53,7 @@ class Tries {
     return ShellWord((fs::path(run_.folder) / name).string());
   }
 
-  // The command that made this run, with more flags.
+  // The command that started this run, with additional flags.
   std::string Again(const std::string& flags) const {
     std::string command = "hone optimize " + Task();
     if (options_.proposer != "expert" && options_.proposer != "import")
@@ -62,7 +62,7 @@ class Tries {
     return command + (flags.empty() ? "" : " " + flags);
   }
 
-  // A run that did not come to its end goes on.
+  // An unfinished run can be resumed.
   void GoOn() {
     const std::string& status = told_.outcome.status;
     const std::string resume = "hone resume " + ShellWord(run_.name);
@@ -108,7 +108,7 @@ class Tries {
     }
   }
 
-  // Proposals that nobody judged.
+  // Proposals without a verdict.
   void Unproposed() {
     int others = 0;
     for (const DecisionRecord& one : story_.decisions)
@@ -121,7 +121,7 @@ class Tries {
   void MoreOfTheSame() {
     const std::string model = ModelPartOf(options_);
     if (model.empty()) return;
-    // A recording has no more replies than it has.
+    // A recording has no more replies.
     if (StartsWith(model, "replay:")) return Parts();
     const std::string last_repair = fmt::format(".repair{}", options_.repairs);
     for (const CandidateRecord& one : story_.candidates)
@@ -134,7 +134,7 @@ class Tries {
           {fmt::format("{}", options_.seeds)});
   }
 
-  // What was switched off.
+  // Parts that were switched off.
   void Parts() {
     for (const Counterfactual& one : told_.counterfactuals)
       if (one.part == "analysis" && one.effect == "was_off" && told_.outcome.id != "won")

@@ -1,4 +1,4 @@
-// What to try next, as commands that can be pasted: each follows from a fact of the run, never from a hunch.
+// Suggests next steps as commands that can be pasted. Each follows from a fact of the run.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-// At most five, the most promising first. Reads everything of `explanation` but `next`.
+// At most five, the most promising first. Reads all of `explanation` but `next`.
 std::vector<NextTry> WhatToTryNext(const RunStory& story, const Explanation& explanation);
 
 }  // namespace hone

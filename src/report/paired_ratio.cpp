@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kDraws = 10000;
 constexpr uint64_t kBootstrapSeed = 20;
 
-// What the logarithms of one task come to, whole or drawn again.
+// The logarithms of one task, original or resampled.
 struct TaskLogs {
   std::vector<double> a;
   std::vector<double> b;
@@ -45,12 +45,12 @@ double DrawnMean(const std::vector<double>& values, Random* random) {
   return sum / static_cast<double>(values.size());
 }
 
-// By how much deviations of a mean over n drawn values are too small.
+// The factor by which deviations of a mean over n drawn values are too small.
 double SmallSample(size_t n) {
   return n < 2 ? 0 : std::sqrt(static_cast<double>(n) / static_cast<double>(n - 1));
 }
 
-// The task's ratio with its runs drawn again. Each side's deviation is corrected by its own number of runs.
+// The task's ratio with its runs resampled. Each side's deviation is corrected by its own number of runs.
 double DrawnRatio(const TaskLogs& task, Random* random) {
   if (task.matched) {
     double sum = 0;
@@ -66,8 +66,8 @@ double DrawnRatio(const TaskLogs& task, Random* random) {
   return task.ratio + SmallSample(task.b.size()) * of_b - SmallSample(task.a.size()) * of_a;
 }
 
-// The tail of the normal distribution beyond the value that Student's t exceeds with 2.5%: the quantile to
-// take of a bootstrap, whose own distribution is near a normal one.
+// The normal distribution's tail beyond the value that Student's t exceeds with 2.5%. It is the quantile to
+// use for a bootstrap, whose distribution is nearly normal.
 double TailFor(size_t degrees) {
   constexpr double kStudent[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060};
   const double t =

@@ -1,12 +1,13 @@
-// The ratio of two sides that worked on the same tasks, with a 95% interval by a paired bootstrap. Values are
-// compared as logarithms, so the ratio is a geometric mean; each task counts once, however many runs it has.
+// The ratio of two sides that worked on the same tasks, with a 95% interval from a paired bootstrap. Values
+// are compared as logarithms, so the ratio is a geometric mean. Each task counts once, however many runs it
+// has.
 //
-// With five tasks or more the interval speaks about tasks like these: tasks are drawn again with replacement,
-// each with its runs. (Drawing the runs within a task again as well would count their noise twice, once in
-// the task's own value.) With fewer tasks that would say next to nothing; the tasks are then held fixed, runs
-// are drawn within each, and the interval speaks about these tasks only. The bootstrap of a small sample is
-// too narrow. Two corrections widen it: deviations are multiplied by sqrt(n / (n - 1)) for n units drawn, and
-// the quantiles are those of Student's t instead of the normal distribution.
+// With five tasks or more, the interval is about tasks like these: tasks are resampled with replacement, each
+// with its runs. (Resampling the runs within a task too would count their noise twice, once in the task's own
+// value.) With fewer tasks that would be meaningless. Then the tasks are fixed, runs are resampled within
+// each, and the interval is only about these tasks. The bootstrap of a small sample is too narrow. Two
+// corrections widen it: deviations are multiplied by sqrt(n / (n - 1)) for n resampled units, and the
+// quantiles are those of Student's t instead of the normal distribution.
 // tests/statistics/policy_simulation_test.cpp checks the coverage by simulation.
 #pragma once
 
@@ -16,7 +17,7 @@
 
 namespace hone {
 
-// Values above 0. If `matched`, a[i] and b[i] belong together (they have one seed) and are drawn together.
+// Values above 0. If `matched`, a[i] and b[i] have the same seed and are drawn together.
 struct PairedTask {
   std::vector<double> a;
   std::vector<double> b;
@@ -25,14 +26,14 @@ struct PairedTask {
   size_t pairs() const { return a.size() < b.size() ? a.size() : b.size(); }
 };
 
-// For an interval: so many tasks, or else so many pairs, and at least three runs a side of each task.
+// An interval needs this many tasks, or this many pairs with at least three runs per side of each task.
 constexpr size_t kTasksToDraw = 5;
 constexpr size_t kLeastPairs = 5;
 constexpr size_t kRunsToDraw = 3;
 
 struct PairedRatio {
   double ratio = 1;  // b / a
-  // Rounded outwards to two decimals, so that what is printed is what was decided by.
+  // Rounded outwards to two decimals, so that the printed interval is the one behind the decision.
   double low = 0;
   double high = 0;
   enum class About { kNothing, kTheseTasks, kTasksLikeThese };
@@ -46,6 +47,6 @@ struct PairedRatio {
 // Deterministic.
 PairedRatio RatioOf(const std::vector<PairedTask>& tasks);
 size_t PairsOf(const std::vector<PairedTask>& tasks);
-double GeometricMean(const std::vector<double>& values);  // 1 for none
+double GeometricMean(const std::vector<double>& values);  // 1 for an empty list
 
 }  // namespace hone

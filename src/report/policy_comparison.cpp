@@ -16,7 +16,7 @@ namespace hone {
 
 namespace {
 
-// Rows further down than this share of the most that was spent say little.
+// Below this share of the highest cost, rows say little.
 constexpr double kLeastShare = 0.02;
 
 struct TaskRuns {
@@ -34,7 +34,7 @@ std::string SeedOf(const PolicyRun& one) {
   return seed == "0" ? "" : seed;
 }
 
-// Puts runs with one seed at one index, if every run of the smaller side has a partner.
+// Puts runs with the same seed at the same index, if every run of the smaller side has a partner.
 void PairBySeed(TaskRuns* task, std::vector<LeftOutRun>* left_out) {
   const size_t small = task->runs[0].size() <= task->runs[1].size() ? 0 : 1;
   std::vector<const PolicyRun*> partners;
@@ -55,7 +55,7 @@ void PairBySeed(TaskRuns* task, std::vector<LeftOutRun>* left_out) {
   task->runs[1 - small] = partners;
 }
 
-// Runs that count, of tasks that both sides have.
+// Runs that count, from tasks of both sides.
 RunsByTask Partners(const std::array<const PolicySide*, 2>& sides, std::vector<LeftOutRun>* left_out) {
   RunsByTask all;
   for (size_t side = 0; side < 2; ++side)
@@ -97,7 +97,7 @@ PolicyTotals TotalsOf(const PolicySide& side) {
   return totals;
 }
 
-// "2", or "2 | 8" where the runs of a side differ.
+// "2", or "2 | 8" if the runs of a side differ.
 template <class Value>
 std::string ValuesOf(const PolicySide& side, const Value& value) {
   std::set<std::string> values;
@@ -135,21 +135,21 @@ std::vector<double> RoundSteps(double most, double least) {
   if (most <= 0) return steps;
   for (int power = -7; power < 10; ++power)
     for (const int digit : {1, 2, 5}) {
-      // Not 10^-2 * 2: that is no 0.02.
+      // 10^-2 * 2 is not exactly 0.02.
       const double step = power < 0 ? digit / std::pow(10.0, -power) : digit * std::pow(10.0, power);
       if (step >= least && step >= kLeastShare * most && step <= most) steps.push_back(step);
     }
   return steps;
 }
 
-// Two digits, so that what is printed is what was compared at.
+// Rounds down to two digits, so that the printed value is the one used for comparison.
 double TwoDigitsDown(double value) {
   if (value <= 0) return 0;
   const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
   return std::floor(value / unit + 1e-9) * unit;
 }
 
-// By three quarters of the runs of both sides.
+// The cost that three quarters of the runs of both sides reached.
 template <class Spent>
 double SpentByMost(const RunsByTask& tasks, const Spent& spent) {
   double least = HUGE_VAL;
@@ -163,7 +163,7 @@ double SpentByMost(const RunsByTask& tasks, const Spent& spent) {
   return least;
 }
 
-// Runs whose best for the cost is known. Those with a partner go with it.
+// Runs with a known best at this cost. Their partners are dropped with the others.
 template <class Known>
 TaskRuns KnownRuns(const TaskRuns& task, const Known& known) {
   TaskRuns left;

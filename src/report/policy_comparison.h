@@ -1,7 +1,7 @@
-// Two ways to search compared over runs of the same tasks: which one found more for the same number of model
-// calls, for the same dollars, and in the end. A side is any number of runs. Runs of one task are paired by
-// their search seed if every run of the smaller side has a partner with its seed; else all runs of the task
-// are compared with all of the other side. Pure functions of stored records.
+// Compares two search policies over runs of the same tasks: which one found more with the same number of
+// model calls, with the same dollars, and at the end. A side is any number of runs. Runs of one task are
+// paired by their search seed if every run of the smaller side has a partner with its seed. Otherwise all
+// runs of the task are compared with all of the other side. These are pure functions of stored records.
 #pragma once
 
 #include <array>
@@ -31,31 +31,31 @@ struct PolicySide {
 struct PolicyTotals {
   std::string name;
   int runs = 0;
-  std::map<std::string, int> results;  // by the words of store/run_result.h; "": not over
+  std::map<std::string, int> results;  // by the words of store/run_result.h; "": not finished
   UsageTotals usage;
   double seconds = 0;
-  double median_calls = 0;  // of a run
+  double median_calls = 0;  // per run
   double median_usd = 0;
 };
 
-// A cost, and the best speed-up that each side has for it: the geometric mean over tasks. A run that ended by
-// itself keeps its last value. One that a budget or a failure stopped before says nothing about the cost, and
-// is left out there.
+// A cost, and each side's best speed-up at that cost: the geometric mean over tasks. A run that ended by
+// itself keeps its last value. A run that a budget or failure stopped earlier is left out at that cost.
 struct PolicyPoint {
   enum class Cost { kCalls, kDollars, kAll };
   Cost cost = Cost::kAll;
   double at = 0;
   std::array<double, 2> best = {1, 1};
-  std::array<int, 2> spent = {0, 0};  // runs that spent so much; the others had ended by themselves
+  std::array<int, 2> spent = {0, 0};  // runs that spent this much; the others had ended by themselves
   size_t pairs = 0;
   PairedRatio ratio;
-  // What three quarters of the runs of both sides spent, or the end: the points that the answer is about.
+  // The cost that three quarters of the runs of both sides spent, or the end. The answer is about these
+  // points.
   bool headline = false;
 };
 
 struct LeftOutRun {
   std::string run;  // "R7"
-  std::string why;  // a result that is in no mean, "" (not over), "other_side", "no_partner"
+  std::string why;  // a result that no mean includes, "" (not finished), "other_side", "no_partner"
 };
 
 struct PolicyComparison {
@@ -64,8 +64,8 @@ struct PolicyComparison {
       settings;  // those that differ, and always the proposer, the model and the search
   size_t tasks = 0;
   size_t pairs = 0;
-  size_t by_seed = 0;               // of the tasks: those whose runs are paired by seed
-  std::vector<PolicyPoint> points;  // calls, dollars, the end; none without a pair
+  size_t by_seed = 0;               // number of tasks whose runs are paired by seed
+  std::vector<PolicyPoint> points;  // calls, dollars, the end; empty without a pair
   bool priced = false;              // dollars can be compared
   std::vector<LeftOutRun> left_out;
   bool same_device = true;

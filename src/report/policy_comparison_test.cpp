@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// A run whose best grows from 1 to `best` in even steps, over so many calls of a cent.
+// A run whose best grows from 1 to `best` in even steps over this many calls, each of one cent.
 PolicyRun RunOf(int64_t id, const std::string& task, double best, int calls, uint64_t seed = 0) {
   PolicyRun one;
   one.run.id = id;
@@ -59,9 +59,9 @@ TEST(PairedRatio, ATaskCountsOnceHoweverManyRunsItHas) {
 }
 
 TEST(PairedRatio, FewPairsGiveNoIntervalAndNoAnswer) {
-  // Four tasks agree by far.
+  // Four tasks agree clearly.
   EXPECT_FALSE(RatioOf({{{1}, {9}}, {{1}, {9}}, {{1}, {9}}, {{1}, {9}}}).b_is_better());
-  // Many pairs, but one task has so few runs that nothing tells how they scatter.
+  // Many pairs, but one task has too few runs to estimate their scatter.
   const std::vector<double> ten(10, 1.5);
   EXPECT_FALSE(RatioOf({{ten, ten}, {{1, 1}, {9, 9}}}).has_interval());
   EXPECT_EQ(RatioOf({{ten, ten}}).about, PairedRatio::About::kTheseTasks);
@@ -86,7 +86,7 @@ TEST(PairedRatio, IsTheSameEveryTimeAndItsPrintedEndsDecide) {
   EXPECT_NEAR(once.low * 100, std::round(once.low * 100), 1e-9);
   EXPECT_LE(once.low, once.ratio);
   EXPECT_GE(once.high, once.ratio);
-  // All a hair above 1: the printed interval begins at 1.
+  // All slightly above 1, so the printed interval starts at 1.
   const PairedRatio hair = RatioOf(std::vector<PairedTask>(8, {{1}, {1.001}}));
   EXPECT_DOUBLE_EQ(hair.low, 1);
   EXPECT_FALSE(hair.b_is_better());
@@ -103,7 +103,7 @@ TEST(PolicyComparison, SaysWhichIsBetterWhereTheIntervalLeavesOneOut) {
   EXPECT_THAT(TextOf(compared), HasSubstr("6 pairs of runs on the same tasks (6 in all). The 95% intervals "
                                           "speak about tasks like these."));
   EXPECT_THAT(TextOf(compared, ReportLanguage::kChinese), HasSubstr("population 更好"));
-  // At what the cheaper side spent, the other one was not far yet.
+  // At the cost of the cheaper side, the other one had not progressed far.
   std::vector<double> headlines;
   for (const PolicyPoint& point : compared.points)
     if (point.headline) headlines.push_back(point.at);
@@ -157,7 +157,7 @@ TEST(PolicyComparison, RunsOfOneTaskArePairedByTheirSeedIfAllHaveAPartner) {
   ASSERT_EQ(by_seed.left_out.size(), 1U);
   EXPECT_EQ(by_seed.left_out[0].run, "R30");
   EXPECT_EQ(by_seed.left_out[0].why, "no_partner");
-  // Seeds drawn for each run: nothing belongs together, and all runs count.
+  // Seeds were drawn for each run, so no runs are paired and all count.
   for (PolicyRun& one : b.runs) one.run.options = DumpJson(Json{{"search_seed", std::to_string(one.run.id)}});
   const PolicyComparison loose = ComparePolicies(a, b);
   EXPECT_EQ(loose.by_seed, 0U);
@@ -218,7 +218,7 @@ TEST(PolicyComparison, ARunThatWasStoppedSaysNothingAboutWhatItDidNotSpend) {
       EXPECT_LE(point.at, point.cost == PolicyPoint::Cost::kCalls ? 10 : 0.1) << "nobody knows of more";
     }
   EXPECT_EQ(EndOf(stopped).pairs, 6U);
-  a.runs[0].run.status = "done";  // it had nothing left to try, so its best stays what it is
+  a.runs[0].run.status = "done";  // it had nothing left to try, so its best is final
   const PolicyComparison one_ended = ComparePolicies(a, b);
   bool seen = false;
   for (const PolicyPoint& point : one_ended.points)

@@ -1,4 +1,4 @@
-// A comparison of policies in words and as JSON.
+// A comparison of policies as text and as JSON.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -58,7 +58,7 @@ std::string PointSentence(const PolicyComparison& compared, const PolicyPoint& p
        Times(point.best[1]), RatioText(point.ratio), ToldWords(compared, point.ratio, language)});
 }
 
-// What the intervals speak about, or why there are none.
+// What the intervals are about, or why there are none.
 std::string AboutSentence(const PolicyComparison& compared, ReportLanguage language) {
   if (compared.points.empty()) return Words(language, "policy.no_pair");
   using About = PairedRatio::About;

@@ -68,8 +68,8 @@ std::string WhyItEnded(const RunRecord& run) {
 
 std::string TellingLine(const std::string& detail) {
   std::string first;
-  std::string compiler;   // the first complaint is the cause of the others
-  std::string traceback;  // the last line says what was raised
+  std::string compiler;   // the first error causes the others
+  std::string traceback;  // its last line has the exception
   for (const std::string& line : Lines(detail)) {
     const std::string trimmed(Trim(line));
     if (first.empty()) first = trimmed;

@@ -7,13 +7,14 @@
 #include "base/text.h"
 #include "model/replies.h"
 #include "pipeline/kept_verdict.h"
+#include "pipeline/mending.h"
 #include "pipeline/spine.h"
 
 namespace hone {
 
 namespace {
 
-// What both ends of the walk share: the record, and what it turned out not to hold. Seeds go side by side.
+// Shared by both ends of the walk: the record, and the missing keys. Seeds run in parallel.
 class Record {
  public:
   Record(const RunStory& story, Questions* own, const Questions* asked)
@@ -36,7 +37,7 @@ class Record {
       if (one.key == key) return &one;
     return nullptr;
   }
-  // Of a question about a file, by the decision that holds its answer: "look:" and the key.
+  // The decision about a file: `about` is "look:" and the key.
   const DecisionRecord* Decision(const std::string& about, const std::string& file) const {
     for (const DecisionRecord& one : story_.decisions)
       if (StartsWith(one.key, about) && FileNameOf(one.key.substr(about.size())) == file) return &one;
@@ -49,7 +50,7 @@ class Record {
     return Error{ErrorKind::kNotFound, key + " is not on record"};
   }
 
-  // Whether the question is the one of the run's own way; on that way itself it is noted.
+  // Whether the question equals the one of the run's own walk. On that walk itself, records it.
   bool SamePrompt(const std::string& key, const std::string& prompt) {
     const std::scoped_lock lock(mutex_);
     return Same(own_ != nullptr ? &own_->prompts : nullptr, asked_ != nullptr ? &asked_->prompts : nullptr,
@@ -61,7 +62,7 @@ class Record {
                 sha256);
   }
 
-  // In the order of keys: threads find them in any.
+  // In the order of keys, because threads find them in any order.
   std::vector<std::pair<std::string, std::string>> TakeUnknown() {
     std::sort(unknown_.begin(), unknown_.end());
     return std::move(unknown_);
@@ -103,11 +104,13 @@ class RecordModel : public Model {
     reply.usage = *call;
     reply.seconds = call->seconds;
     reply.attempts = call->attempts;
-    // A failure that stopped the run then would stop other branches at any point now; here it ends its own.
+    // A failure that stopped the run then would now stop other branches at arbitrary points, so it ends only
+    // its own.
     if (call->status != "answered") {
       const ModelFailure failure = FailureFromName(call->status);
-      reply.failure =
-          StopsTheRun(failure) || failure == ModelFailure::kOutOfTime ? ModelFailure::kBadReply : failure;
+      const bool stopped = StopsTheRun(failure) || failure == ModelFailure::kOutOfTime ||
+                           failure == ModelFailure::kOutOfBudget;
+      reply.failure = stopped ? ModelFailure::kBadReply : failure;
     }
     return reply;
   }
@@ -169,6 +172,21 @@ class RecordJudge : public CandidateJudge {
     return candidate;
   }
 
+  // Repairs only what was repaired then, because this version may have more fixes than the run's.
+  MendedSource Mend(const CandidateRecord& failed, const std::string& task_source,
+                    const Json& facts) override {
+    const CandidateRecord* kept = record_.Candidate(failed.key);
+    if (kept == nullptr || kept->source != failed.source)
+      return CandidateJudge::Mend(failed, task_source, facts);
+    MendedSource mended;
+    mended.text = failed.source;
+    const CandidateRecord* made = record_.Candidate(failed.key + kMendedKey);
+    if (made == nullptr) return mended;
+    mended.text = made->source;
+    mended.fixes.resize(1);  // the run's record says which they were
+    return mended;
+  }
+
   Result<TaskContext> Context(const Progress&) override {
     const Result<Json> context = ParseJson(record_.story().run.card);
     return TaskContextFromJson(context.ok() ? *context : Json());
@@ -182,7 +200,7 @@ class RecordJudge : public CandidateJudge {
     return JudgedAsKept(*kept);
   }
 
-  // What cost that run no evaluation costs none now.
+  // A verdict that cost that run no evaluation costs none now.
   Result<std::optional<Judged>> Known(const CandidateFile& file) override {
     const CandidateRecord* kept = record_.CandidateOfFile(file.name);
     if (kept == nullptr || kept->source != file.source || !kept->judged()) return std::optional<Judged>();
@@ -205,7 +223,7 @@ class RecordJudge : public CandidateJudge {
     if (json.ok()) return KernelProfileFromJson(*json);
     const CandidateRecord* about = record_.CandidateOfFile(file.name);
     const std::string key = about != nullptr ? about->key : file.name;
-    // Runs of older versions went on from here without one.
+    // Runs of older versions continued from here without an analysis.
     const bool went_on = record_.Call(key + ".analysis") != nullptr ||
                          std::any_of(record_.story().candidates.begin(), record_.story().candidates.end(),
                                      [&](const CandidateRecord& one) {
@@ -219,8 +237,8 @@ class RecordJudge : public CandidateJudge {
   Record& record_;
 };
 
-// What the walk cannot come to by itself: seeds from runs that are in another store, and on the run's own way
-// the choices of the search, which saw verdicts from before the winner was judged again.
+// Copies what the walk cannot reproduce: seeds from runs in another store, and on the run's own walk the
+// choices of the search, which used verdicts from before the winner was judged again.
 bool CopyGiven(const RunStory& story, bool own_way, int64_t run_id, RunStore* store) {
   for (const DecisionRecord& one : story.decisions) {
     const bool choice = own_way && StepOf(one.key) > 0 && !EndsWith(one.key, ".end");
@@ -257,7 +275,7 @@ Walked Walk(const RunStory& story, RunOptions options, Questions* own, const Que
   RecordModel model(record);
   RecordJudge judge(record);
   Recorder recorder(**store, run, {});
-  // It ends with an Error wherever the record does; what it came to until then is in the store.
+  // The walk ends with an Error where the record ends. The store has its results up to that point.
   (void)Spine(recorder, judge, &model, task, options).Run().ok();
   walked.unknown = record.TakeUnknown();
   if (const auto candidates = (*store)->Candidates(run.id); candidates.ok())

@@ -1,9 +1,9 @@
-// A run walked again over its own record: the real spine, with a model and a judge that answer what they
-// answered then, or say that the record does not hold it.
+// Walks a run again over its own record: the real spine, with a model and a judge that return the recorded
+// answers, or report that the record lacks one.
 //
-// A recorded answer holds only for the same question. So the run is first walked with its own options, which
-// shows the prompt of every call and the file of every screening run as this Hone makes them; on another walk
-// an answer is given where the question is the same, word for word.
+// A recorded answer is valid only for the same question. The run is therefore first walked with its own
+// options, which shows the prompt of every call and the file of every screening run as this Hone makes them.
+// On another walk, an answer is returned only if the question is identical.
 #pragma once
 
 #include <map>
@@ -18,20 +18,21 @@
 namespace hone {
 
 struct Walked {
-  std::set<std::string> candidates;  // judged ones that this way certainly leads to
+  std::set<std::string> candidates;  // judged candidates that this walk certainly reaches
   std::set<std::string> calls;
-  std::vector<std::pair<std::string, std::string>> unknown;  // keys it needs and the record lacks; why
+  std::vector<std::pair<std::string, std::string>>
+      unknown;  // keys that it needs and the record lacks, with reasons
 };
 
-// What the run asked on its own way.
+// The questions of the run's own walk.
 struct Questions {
   std::map<std::string, std::string> prompts;  // by the call's key
-  std::map<std::string, std::string> looks;    // hashes of files, by their names
+  std::map<std::string, std::string> looks;    // hashes of screened files, by their names
 };
 
-// The run's own way; fills `asked`.
+// Walks with the run's own options and fills `asked`.
 Walked WalkOwnWay(const RunStory& story, const RunOptions& options, Questions* asked);
-// Another way, over what the run asked on its own.
+// Walks with other options, with the answers of the run's own walk.
 Walked WalkOtherWay(const RunStory& story, const RunOptions& options, const Questions& asked);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// A run for tests, made by hand: every kind of verdict, a lineage, calls, and text as hostile as it gets.
-// Fixed to the last digit, so that reports of it can be compared byte by byte.
+// A hand-made run for tests: every kind of verdict, a lineage, calls, and hostile text. All values are fixed,
+// so that reports of it can be compared byte by byte.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace hone {
 
-// What hostile candidates and models put wherever they can.
+// Text that hostile candidates and models put wherever they can.
 inline const std::string kHostile = std::string("<script>alert('1')</script>\" onload=\"x\" \x1b[31m\xff") +
                                     "&amp;" + std::string(1, '\0') + "</textarea></style>end";
 
-// Wide enough for every sentence, so that a test finds it whole.
+// Wide enough for every sentence, so that a test finds it on one line.
 inline const Style kOneLine(false, 1000);
 
 inline CandidateRecord FixtureCandidate(const std::string& key, const std::string& parent,

@@ -43,6 +43,7 @@ void SetLadder(RunFigures* run) {
       run->eager_high_us = std::max(run->eager_high_us, timing.median_us);
     }
   // Baselines drift with the machine, so all of them are taken from one contest: the best candidate's, if
+  // there is one.
   // any.
   const CandidateFigure* from = run->Find(run->best_key);
   if (from == nullptr || from->timings.size() < 2) {
@@ -66,7 +67,7 @@ void SetCard(const Json& context, const Json& card, RunFigures* run) {
   run->least_bytes = GetNumber(card, "least_bytes");
   run->ceiling_flops_per_s = GetNumber(card, "ceiling_flops_per_s");
   run->ceiling_bytes_per_s = GetNumber(card, "ceiling_bytes_per_s");
-  // Older runs did not record the ceilings; the one that bounds follows from the floor.
+  // Older runs did not record the peak rates. The one that bounds the time follows from the floor.
   if (run->floor_us > 0 && run->ceiling_flops_per_s == 0 && run->floor_bound == "arithmetic")
     run->ceiling_flops_per_s = run->flops / (run->floor_us * 1e-6);
   if (run->floor_us > 0 && run->ceiling_bytes_per_s == 0 && run->floor_bound == "memory")

@@ -1,5 +1,5 @@
-// The numbers of a run that can be drawn, read once from the store's records: plain values, no JSON. What was
-// not measured is absent; nothing is filled in.
+// The numbers of a run for drawing, read once from the store's records, as plain values without JSON. Values
+// that were not measured are absent; nothing is filled in.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct TrialFigure {
 struct CandidateFigure {
   std::string key;
   std::string parent;
-  std::string other_parent;  // of one that combines two
+  std::string other_parent;  // for a candidate that combines two
   std::string phase;
   std::string kernel_class;
   std::string verdict;
@@ -46,13 +46,13 @@ struct CandidateFigure {
   double error = 0;
   double error_limit = 0;
   double reference_error = 0;
-  // Of one profiled call, 0 where there was no profile.
+  // From one profiled call; 0 without a profile.
   double own_us = 0;
   double library_us = 0;
   int64_t launches = -1;
-  double at_s = 0;        // when it was made, since the run was
-  size_t calls_then = 0;  // how many model calls it counts with (best_so_far.h)
-  UsageTotals cost;       // of the calls that made it
+  double at_s = 0;        // seconds after the run's start
+  size_t calls_then = 0;  // number of model calls up to it (best_so_far.h)
+  UsageTotals cost;       // cost of the calls that made it
   std::vector<TimingFigure> timings;
   std::vector<TrialFigure> trials;
 
@@ -73,7 +73,7 @@ struct RungFigure {
 struct CallFigure {
   std::string key;
   std::string call_type;
-  double at_s = 0;  // since the run was made
+  double at_s = 0;  // seconds after the run's start
   Usage usage;
 };
 
@@ -81,30 +81,30 @@ struct RunFigures {
   std::string task;
   std::string best_key;
   std::vector<CandidateFigure> candidates;  // in the order of the run, without PyTorch itself
-  std::vector<RungFigure> ladder;           // the fastest first
-  std::string ladder_beside;                // the candidate in whose contest the rungs were timed
+  std::vector<RungFigure> ladder;           // fastest first
+  std::string ladder_beside;                // the candidate in whose contest the baselines were timed
   // The fastest and the slowest median of eager PyTorch in this run's contests: the drift of the machine.
   double eager_low_us = 0;
   double eager_high_us = 0;
-  std::vector<CallFigure> calls;  // in the order of time
-  double floor_us = 0;            // 0: not known
+  std::vector<CallFigure> calls;  // in order of time
+  double floor_us = 0;            // 0: unknown
   std::string floor_bound;
   double flops = 0;
   double least_bytes = 0;
-  double ceiling_flops_per_s = 0;  // what the floor was computed with; 0: not on record
+  double ceiling_flops_per_s = 0;  // the rate behind the floor; 0: not on record
   double ceiling_bytes_per_s = 0;
   int64_t serial_chain = 0;
-  bool recurrent = false;  // the task has recurrent modules, or a chain of a loop's length
+  bool recurrent = false;  // the task has recurrent modules, or a chain as long as a loop
 
   const CandidateFigure* Find(const std::string& key) const;
-  // A warning when times of different contests should not be compared; else empty.
+  // A warning if times of different contests should not be compared; else empty.
   std::string DriftNote() const;
 };
 
 RunFigures FiguresOf(const RunStory& story, const std::vector<CallRecord>& calls);
 CandidateFigure FigureOf(const CandidateRecord& candidate);
 
-// Seconds since the epoch of "2026-01-31T23:59:59Z"; nothing where it is not a time.
+// Seconds since the epoch for "2026-01-31T23:59:59Z". No value for other texts.
 std::optional<double> SecondsOf(const std::string& timestamp);
 
 }  // namespace hone

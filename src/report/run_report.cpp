@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/text_wrap.h"
+#include "report/mending_story.h"
 #include "report/usage_words.h"
 #include "store/record_io.h"
 #include "store/run_result.h"
@@ -92,7 +93,7 @@ std::string CandidateLine(const CandidateRecord& candidate, const Style& style) 
   } else if (!candidate.title.empty()) {
     line += SafeForTerminal(candidate.title);
   }
-  // One line of a terminal; in a log all of it.
+  // One line on a terminal; the whole text in a log.
   if (style.terminal()) {
     const int room = style.width() - DisplayWidth(key) - DisplayWidth(verdict) - 1;
     if (room < 4)
@@ -105,7 +106,7 @@ std::string CandidateLine(const CandidateRecord& candidate, const Style& style) 
 
 namespace {
 
-// The timeline of a run, a row per candidate.
+// The timeline of a run, one row per candidate.
 std::string CandidateTable(const RunStory& story, const Style& style) {
   TextTable table;
   table.columns = {{"candidate", 0, 16, false},  {"verdict", 0, 10, false}, {"speed-up [95%]", 0, 0, false},
@@ -160,7 +161,7 @@ std::string CallTable(const RunStory& story, const Style& style) {
   return PrintTable(table, style);
 }
 
-// "label  text", with further lines below the text.
+// "label  text", with more lines below the text.
 std::string LabelledLine(const std::string& label, size_t width, const std::string& text,
                          const Style& style) {
   const std::string head = fmt::format("  {:<{}} ", label, width);
@@ -186,6 +187,8 @@ std::string RunText(const RunStory& story, const Style& style, bool verbose) {
   text += line("time", HumanSeconds(run.seconds));
   text += line("cost", Money(story.usage));
   if (const std::string parts = PartsOf(story.usage); !parts.empty()) text += line("of these", parts);
+  if (const MendingUse mending = MendingOf(run, story.candidates, story.decisions); mending.any())
+    text += line("mended", "mechanically: " + MendingWords(mending));
   text += line("folder", run.folder);
   text += "\n" + style.Bold("candidates") + "\n" + CandidateTable(story, style);
   text += "\n" + style.Bold("decisions") + "\n";

@@ -1,4 +1,4 @@
-// A run as text: its result, every candidate in the order of the run with its lineage, the decisions with
+// A run as text: its result, every candidate with its lineage in the order of the run, the decisions with
 // their reasons, and the cost.
 #pragma once
 
@@ -28,7 +28,7 @@ std::string RunLine(const RunRecord& run, bool abandoned, const Style& style);
 // A table of runs.
 struct RunListRow {
   RunRecord run;
-  bool abandoned = false;  // it says "running", and no process works on it
+  bool abandoned = false;  // it is "running", but no process executes it
   std::vector<std::string> tags;
 };
 std::string RunListText(const std::vector<RunListRow>& rows, const Style& style);

@@ -19,7 +19,7 @@ void AddCost(const CallRecord& call, Cost* cost) {
   cost->usd += call.cost_usd;
 }
 
-// The fastest that was right when step `step` began; 0: nothing was.
+// The fastest right candidate when step `step` began; 0 if there was none.
 double BestBefore(const RunStory& story, int step) {
   double best = 0;
   for (const CandidateRecord& one : story.candidates)
@@ -27,8 +27,8 @@ double BestBefore(const RunStory& story, int step) {
   return best;
 }
 
-// By the step's candidates and calls, so that a step which the run's end cut off counts with its cost, and
-// one that was chosen and never begun does not count.
+// Counts a step by its candidates and calls. A step that the run's end cut off thus counts with its cost, and
+// a chosen step that never began does not count.
 void AddStep(const RunStory& story, int step, OperatorUse* use) {
   bool begun = false;
   bool right = false;
@@ -51,7 +51,7 @@ void AddStep(const RunStory& story, int step, OperatorUse* use) {
   const double after = BestBefore(story, step + 1);
   if (after <= before) return;
   ++use->paid;
-  // The first that is right is measured by PyTorch.
+  // The first right candidate is compared with PyTorch.
   use->factor *= before > 0 ? after / before : after;
 }
 

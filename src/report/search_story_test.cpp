@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// A population search put together by hand. Each call costs 110 tokens and one cent.
+// A hand-made population search. Each call costs 110 tokens and one cent.
 class SearchRun {
  public:
   SearchRun() {
@@ -37,7 +37,7 @@ class SearchRun {
     story_.candidates.push_back(FixtureCandidate("zero", "", "zero", "baseline", "reference", 1));
   }
 
-  // `speed` 0: wrong.
+  // `speed` 0 means wrong.
   CandidateRecord& Made(const std::string& key, const std::string& phase, double speed,
                         const std::string& parent = "", const std::string& second = "") {
     const char* reason = speed > 1 ? "faster" : speed > 0 ? "slower" : "wrong-output";
@@ -75,7 +75,7 @@ class SearchRun {
     story_.decisions.push_back({"gen" + std::to_string(step) + ".end", "", "search", op,
                                 DumpJson(Json{{"operator", op}, {"gain", 0.0}, {"answered", true}})});
   }
-  // A whole step: chosen, asked, judged, ended.
+  // A whole step: chosen, requested, judged, ended.
   CandidateRecord& Step(int step, const std::string& op, double speed, const std::string& parent = "",
                         const std::string& second = "") {
     Choose(step, op);
@@ -169,7 +169,7 @@ TEST(SearchStory, WhatAnInterruptedStepCostIsCountedAndAStepThatNeverBeganIsNot)
   SearchRun run;
   run.Asked("seed0", "seed", 1.5);
   run.Step(1, "improve", 2, "seed0");
-  // Four steps were chosen at once: of the first the reply came, and the run ended before its verdict.
+  // Four steps were chosen at once. The reply of the first arrived, and the run ended before its verdict.
   for (const int step : {2, 3}) run.Choose(step, "improve");
   for (const int step : {4, 5}) run.Choose(step, "restart");
   CandidateRecord& open = run.Asked("gen2.improve", "improve", 0, "gen1.improve");

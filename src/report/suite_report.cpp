@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/text_wrap.h"
+#include "pipeline/mending.h"
 #include "store/run_result.h"
 
 namespace hone {
@@ -59,6 +60,12 @@ Result<SuiteSummary> Summarise(RunStore& store, const SuiteRecord& suite) {
       }
     }
     HONE_ASSIGN_OR_RETURN(row.usage, store.Usage(run.id));
+    if (std::any_of(candidates.begin(), candidates.end(),
+                    [](const CandidateRecord& one) { return one.phase == kMendedPhase; })) {
+      HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions, store.Decisions(run.id));
+      row.mending = MendingOf(run, candidates, decisions);
+      summary.mending += row.mending;
+    }
     summary.failed += run.result == kRunFailed ? 1 : 0;
     summary.nothing_tried += run.result == kNothingTried ? 1 : 0;
     summary.cannot_judge += run.result == kCannotJudge ? 1 : 0;
@@ -184,6 +191,7 @@ std::string SuiteText(const SuiteSummary& summary, const Style& style) {
                   100 * summary.fast_2_eager),
       fmt::format("{}; {} tokens, {}", MeanWords(summary), summary.tokens,
                   summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known")};
+  if (summary.mending.any()) sentences.push_back("mechanical repair: " + MendingWords(summary.mending));
   if (summary.degenerate > 0) sentences.push_back(DegenerateWords(summary));
   if (summary.missing.any()) sentences.push_back(MissingWords(summary));
   for (const std::string& sentence : sentences) text += WrapIndented(sentence, 0, style.width()) + "\n";
@@ -235,7 +243,8 @@ OrderedJson SuiteToJson(const SuiteSummary& summary) {
       {"geomean_vs_eager_without_degenerate", MeanJson(summary.geomean_vs_eager_without_degenerate)},
       {"tokens", summary.tokens},
       {"cost_usd", summary.cost_usd},
-      {"price_known", summary.price_known}};
+      {"price_known", summary.price_known},
+      {"mending", ToJson(summary.mending)}};
   if (summary.shards > 0) json["shards"] = summary.shards;
   if (summary.shards > 0) json["missing_shards"] = summary.missing.shards;
   json["missing"] = summary.missing.tasks;
@@ -253,6 +262,7 @@ OrderedJson SuiteToJson(const SuiteSummary& summary) {
          {"candidates", row.candidates},
          {"tokens", row.usage.prompt_tokens + row.usage.completion_tokens},
          {"cost_usd", row.usage.cost_usd},
+         {"mending", ToJson(row.mending)},
          {"best", counts ? OrderedJson(won ? row.run.best_key : "pytorch") : OrderedJson()},
          {"outcome", row.run.outcome},
          {"degenerate", row.run.degenerate.empty() ? OrderedJson() : OrderedJson(row.run.degenerate)},

@@ -75,6 +75,37 @@ TEST_F(SuiteReportTest, OneTaskIsNotOneTasks) {
   EXPECT_THAT(SuiteText(*Summarise(*store_, suite_), kOneLine), testing::HasSubstr("1 task: correct 100%"));
 }
 
+TEST_F(SuiteReportTest, MechanicalRepairsOfAllTasksAreAddedUp) {
+  Add("1_a", 2, 3, "accepted");
+  Add("2_b", 1, 0, "rejected");
+  EXPECT_THAT(SuiteText(*Summarise(*store_, suite_), kOneLine), testing::Not(testing::HasSubstr("mended")));
+  EXPECT_TRUE(SuiteToJson(*Summarise(*store_, suite_))["mending"].is_null());
+  for (const char* task : {"1_a", "2_b"}) {
+    CandidateRecord mended;
+    mended.run_id = store_->FindRun(task)->id;
+    mended.key = "seed0.mended";
+    mended.parent_key = "seed0";
+    mended.phase = "mended";
+    mended.verdict = task[0] == '1' ? "accepted" : "rejected";
+    ASSERT_TRUE(store_->SaveCandidate(mended).ok());
+    ASSERT_TRUE(store_
+                    ->SaveDecision(mended.run_id, {"seed0.mended", "", "mended", "",
+                                                   R"([{"rule": "syntax"}, {"rule": "unmasked-access"}])"})
+                    .ok());
+  }
+  const SuiteSummary summary = *Summarise(*store_, suite_);
+  EXPECT_THAT(SuiteText(summary, kOneLine),
+              testing::HasSubstr("mechanical repair: 2 candidates mended, 1 of them right, 1 call of a model "
+                                 "not needed; fixes: syntax 2, unmasked-access 2\n"));
+  const SuiteData data = *ReadSuiteData(*store_, suite_);
+  EXPECT_THAT(SuiteHtml(data), testing::HasSubstr("2 candidates mended, 1 of them right"));
+  EXPECT_THAT(SuiteMarkdown(data), testing::HasSubstr("Mechanical repair: 2 candidates mended"));
+  const OrderedJson json = SuiteToJson(summary);
+  EXPECT_EQ(json["mending"]["mended"], 2);
+  EXPECT_EQ(json["rows"][0]["mending"]["right"], 1);
+  EXPECT_EQ(json["rows"][1]["mending"]["right"], 0);
+}
+
 TEST_F(SuiteReportTest, DegenerateTasksAreNamedAndASecondMeanLeavesThemOut) {
   Add("1_a", 2, 3, "accepted");
   Add("2_b", 8, 27, "accepted");
@@ -105,7 +136,7 @@ TEST_F(SuiteReportTest, DegenerateTasksAreNamedAndASecondMeanLeavesThemOut) {
 TEST_F(SuiteReportTest, FailuresAreCountedBesideTheMeansAndNotShownAsPyTorchKept) {
   Add("1_a", 4, 4, "accepted");
   Add("2_b", 1, 0, "no_difference");
-  Add("3_c", 1, 0, "");  // proposed, and never judged
+  Add("3_c", 1, 0, "");  // proposed but never judged
   Add("4_d", 1, 0, "");
   Add("5_e", 1, 0, "cannot_judge");
   RunRecord failed = *store_->FindRun("4_d");

@@ -105,7 +105,7 @@ Axis Axis::Log(double low, double high, double from, double to) {
   const int most = std::max(2, static_cast<int>(std::abs(to - from) / 48));
   const int every = decades > 3 ? std::max(1, (total + most - 1) / most) : 1;
   std::vector<double> labelled;
-  // Room for a label: across where the axis lies, a line's height where it stands.
+  // Space for a label: horizontal on a horizontal axis, a line's height on a vertical one.
   const double room = from < to ? 40 : 16;
   const auto label = [&](double value) {
     for (const double other : labelled)
@@ -115,7 +115,7 @@ Axis Axis::Log(double low, double high, double from, double to) {
   std::vector<double> within;
   for (const double value : values)
     if (value >= axis.low_ * 0.9999 && value <= axis.high_ * 1.0001) within.push_back(value);
-  // Powers of ten first: they are what a reader looks for.
+  // Powers of ten first, because readers look for them.
   for (const double value : within) {
     const double power = std::log10(value);
     if (std::abs(power - std::round(power)) < 1e-6 && static_cast<int>(std::lround(power)) % every == 0)
@@ -258,7 +258,7 @@ void Svg::LeftAxis(const Axis& axis, double left, double right, std::string_view
 }
 
 std::string Svg::Frame(std::string_view style, bool standalone) const {
-  // A picture hides what is inside it from screen readers, and links must be found.
+  // The role img hides the content from screen readers, so a drawing with links has the role group.
   std::string out = fmt::format(
       "<svg{} class=\"plot\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" role=\"{}\" "
       "aria-labelledby=\"{}-title {}-desc\">\n",

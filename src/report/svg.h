@@ -1,5 +1,6 @@
 // A small SVG writer: shapes with classes, and linear or logarithmic axes with round ticks. Colours come from
-// assets/plot.css, so that one drawing serves light, dark and print. It does not know runs or candidates.
+// assets/plot.css, so that one drawing serves light mode, dark mode and print. It does not depend on runs or
+// candidates.
 //
 // Coordinates are written with two decimals at most, so that the same figures give the same bytes.
 #pragma once
@@ -16,10 +17,10 @@ struct Tick {
   std::string label;  // empty: a small tick
 };
 
-// Maps values to coordinates. On a logarithmic axis values at or below zero land on the low end.
+// Maps values to coordinates. On a logarithmic axis, values at or below zero are at the low end.
 class Axis {
  public:
-  // Widens [low, high] to round numbers; `from` and `to` are coordinates of the two ends.
+  // Widens [low, high] to round numbers. `from` and `to` are the coordinates of the two ends.
   static Axis Linear(double low, double high, double from, double to);
   static Axis Log(double low, double high, double from, double to);
 
@@ -32,7 +33,7 @@ class Axis {
   const std::vector<Tick>& ticks() const { return ticks_; }
   // Appended to every label: "x", " us".
   void SetUnit(const std::string& unit);
-  // For an axis that counts: only ticks at whole numbers stay.
+  // For an axis of counts: keeps only ticks at integers.
   void KeepWholeTicks();
 
  private:
@@ -46,7 +47,7 @@ enum class MarkShape { kDot, kRing, kSquare, kDiamond, kCross };
 
 class Svg {
  public:
-  // `id` is unique in its page; title and description are for readers who do not see the picture.
+  // `id` is unique in its page. Title and description are for readers who do not see the picture.
   Svg(std::string id, double width, double height, std::string_view title, std::string_view description);
 
   void Line(double x1, double y1, double x2, double y2, std::string_view classes);
@@ -61,9 +62,9 @@ class Svg {
   void Interval(double low_x, double high_x, double y, std::string_view classes);
   void Text(double x, double y, std::string_view text, std::string_view classes,
             Anchor anchor = Anchor::kStart);
-  // An S from one point to the other, level at both ends.
+  // An S-shaped curve between the points, level at both ends.
   void Curve(double x1, double y1, double x2, double y2, std::string_view classes);
-  // What follows, up to CloseGroup, is one thing: a link where `href` is not empty. Scripts find it by `key`.
+  // The shapes up to CloseGroup form one item, a link if `href` is not empty. Scripts find it by `key`.
   void OpenGroup(std::string_view classes, std::string_view href, std::string_view key);
   void CloseGroup();
   // Ticks, grid lines and labels below (or left of) the plotting area.
@@ -74,9 +75,9 @@ class Svg {
   void PrefixId(std::string_view prefix) { id_ = std::string(prefix) + id_; }
   double width() const { return width_; }
   double height() const { return height_; }
-  // <svg …>…</svg> for a page that carries the style.
+  // <svg …>…</svg> for a page that includes the style.
   std::string Inline() const;
-  // A file of its own, with the style inside.
+  // A separate file, with the style inside.
   std::string Standalone(std::string_view style) const;
 
  private:
@@ -91,7 +92,7 @@ class Svg {
 std::string Coordinate(double value);
 // A tick's or a bar's number: "0.001", "1.5", "20", "3k", "2M", "1e-07".
 std::string ShortNumber(double value);
-// At most `most` characters, the last an ellipsis; never cuts inside a character.
+// At most `most` characters, the last an ellipsis. Never cuts inside a character.
 std::string Shortened(std::string_view text, size_t most);
 
 }  // namespace hone

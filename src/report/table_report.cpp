@@ -105,6 +105,8 @@ std::string RunMarkdown(const RunData& data) {
                       EscapeMarkdown(run.proposer), figures.candidates.size(), HumanSeconds(run.seconds));
   if (!run.degenerate.empty())
     text += fmt::format("**Degenerate task**: {}.\n\n", EscapeMarkdown(run.degenerate));
+  const MendingUse mending = MendingOf(run, data.story.candidates, data.story.decisions);
+  if (mending.any()) text += "Mechanical repair: " + EscapeMarkdown(MendingWords(mending)) + ".\n\n";
   for (const auto& make : {SpeedupPlot, TimePlot, TokensPlot})
     if (const std::optional<Plot> plot = make(figures)) text += MarkdownTable(*plot);
   return text;
@@ -129,6 +131,8 @@ std::string SuiteMarkdown(const SuiteData& data) {
                         summary.rows.size(), NotCountedWords(summary));
   if (summary.missing.any()) text += EscapeMarkdown(MissingWords(summary)) + ".\n\n";
   if (summary.degenerate > 0) text += EscapeMarkdown(DegenerateWords(summary)) + ".\n\n";
+  if (summary.mending.any())
+    text += "Mechanical repair: " + EscapeMarkdown(MendingWords(summary.mending)) + ".\n\n";
   if (const std::optional<Plot> plot = SuitePlotOf(data)) text += MarkdownTable(*plot);
   return text;
 }

@@ -31,7 +31,7 @@ bool HasParts(const Usage& usage) {
   return false;
 }
 
-// Older records have the tokens and not what they cost.
+// Older records have the tokens but not their cost.
 std::string PartWords(const Usage& usage, const UsagePart& part) {
   const std::string tokens = GroupedNumber(usage.*part.tokens);
   return usage.*part.usd > 0 ? fmt::format("{} (${:.4f})", tokens, usage.*part.usd) : tokens;

@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// A field of a record, safe to show: names of files and kernels are not Hone's own text.
+// A field of a record, escaped, because names of files and kernels come from outside.
 std::string Shown(const Json& object, const char* key) {
   return SafeForTerminal(ReplaceAll(GetString(object, key), "\n", " "));
 }
@@ -73,7 +73,7 @@ std::string AuditLine(const Json& record, const Style& style) {
   return line;
 }
 
-// What a user may do with the module later, in a line for each state; broken entries with their detail.
+// What a user may do with the module later: one line for each state, and broken entries with their detail.
 std::string ContractLines(const Json& record, const Style& style) {
   std::vector<std::string> holds, broken, unchecked;
   for (const Json& entry : GetMember(record, "contract")) {
@@ -89,7 +89,7 @@ std::string ContractLines(const Json& record, const Style& style) {
   return Join(lines, "\n");
 }
 
-// The baselines that were timed, those that were not, and why.
+// The baselines that were timed, and the others with the reason.
 std::string BaselineLine(const Json& baselines, const Style& style) {
   std::vector<std::string> timed, left_out;
   for (const Json& name : GetMember(baselines, "timed"))
@@ -161,7 +161,7 @@ std::string VerdictText(const Json& record, const Style& style, bool verbose) {
     std::string shown;
     for (const std::string& each : Lines(value)) {
       if (!shown.empty()) shown += "\n" + std::string(kIndent, ' ');
-      // Escapes of colours count as columns here: such a line is wrapped a little early, never too late.
+      // Colour escapes count as columns here, so such a line is wrapped slightly early but never late.
       shown += WrapIndented(each, kIndent, style.width());
     }
     text += fmt::format("  {} {}\n", style.Dim(fmt::format("{:<10}", label)), shown);

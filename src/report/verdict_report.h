@@ -1,4 +1,4 @@
-// A verdict as text: one screen, with the answer first and the next step last.
+// A verdict as text on one screen, with the answer first and the next step last.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace hone {
 
-// `record` is what `bench --json` prints, so that a stored verdict reads the same as a fresh one.
+// `record` is the output of `bench --json`, so that stored and fresh verdicts look the same.
 std::string VerdictText(const Json& record, const Style& style, bool verbose);
 
-// What a person can do about this reason; one sentence.
+// What the user can do about this reason, in one sentence.
 std::string NextStep(const std::string& reason);
 
-// Whether a file with this reason gave right answers everywhere: what is left to say is about its speed.
+// Whether a file with this reason gave right answers everywhere, so that only its speed is open.
 bool AnswersAreRight(const std::string& reason);
 
 }  // namespace hone

@@ -143,7 +143,7 @@ TEST(VerdictText, HasNoEscapesWhenItIsPipedAndSomeOnATerminal) {
   EXPECT_THAT(VerdictText(rejected, Style(true), false), HasSubstr("\x1b[31m"));
 }
 
-// "/notes/0": the first of the notes.
+// For example "/notes/0" for the first note.
 Json& MemberAt(Json* record, const std::string& path) {
   for (const std::string& step : Split(path.substr(1), '/'))
     record = record->is_array() ? &record->at(std::stoi(step)) : &(*record)[step];
@@ -151,7 +151,7 @@ Json& MemberAt(Json* record, const std::string& path) {
 }
 
 TEST(VerdictText, LetsNoTextOfACandidateReachTheTerminalAlive) {
-  // Escapes that recolour, retitle or clear the screen, and bytes that are no text at all.
+  // Escapes that recolour, retitle or clear the screen, and bytes that are not text.
   const std::string hostile =
       "\x1b[2J\x1b]0;owned\x07 \xc2\x9b"
       "31m accepted\r\x08 \xff\xfe";

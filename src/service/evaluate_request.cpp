@@ -20,7 +20,7 @@ Error Mistake(std::string sentence) {
   return Error{ErrorKind::kUsage, std::move(sentence)};
 }
 
-// Before the parser builds anything: how deep brackets nest outside of strings.
+// Checks the nesting of brackets outside of strings before the parser allocates anything.
 bool IsDeeperThan(const std::string& text, size_t most) {
   size_t depth = 0;
   bool in_string = false;
@@ -100,7 +100,7 @@ Result<TaskFile> FindTask(const std::vector<fs::path>& folders, const std::strin
     if (code) continue;
     const fs::path file = fs::canonical(root / (name + ".py"), code);
     if (code || !fs::is_regular_file(file, code)) continue;
-    // A link may lead elsewhere.
+    // A link may lead outside the folder.
     if (!StartsWith(file.string(), root.string() + "/")) continue;
     HONE_ASSIGN_OR_RETURN(TaskFile task, LoadTaskFile(file));
     return task;

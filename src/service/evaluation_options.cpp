@@ -25,7 +25,7 @@ Status TakeFlag(const std::string& name, const Json& value, bool* field) {
   return Ok();
 }
 
-// `open`: the least value itself is too small.
+// If `open`, the lower bound itself is too small.
 Status TakeNumber(const std::string& name, const Json& value, double least, double most, bool open,
                   double* field) {
   const double number = value.is_number() ? value.get<double>() : NAN;

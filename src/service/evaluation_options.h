@@ -1,5 +1,5 @@
-// What a client may choose about the judging of its candidate: a part of the options of `hone bench`. Python,
-// device, sandbox and static analysis are the server's alone.
+// The options that a client may set for judging its candidate: a subset of the options of `hone bench`. Only
+// the server sets Python, device, sandbox and static analysis.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace hone {
 
-// The member "options" of a request on top of the server's own. The Error names the member that is wrong.
+// Applies a request's member "options" to the server's own. The Error names the invalid member.
 Result<SessionOptions> WithClientOptions(SessionOptions server, const Json& asked);
 
 // The arguments of a `hone bench` that judges with exactly these options.

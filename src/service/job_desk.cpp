@@ -16,12 +16,12 @@ namespace hone {
 
 namespace {
 
-// How many later jobs may go before an earlier one because their session is warm.
+// How many later jobs with a warm session may overtake an earlier one.
 constexpr int kMostOvertaken = 16;
 constexpr double kWatch_s = 5;
 constexpr uint64_t kPruneEvery = 500;
 
-// A journal that cannot be written costs the memory of a job across restarts, not its answer.
+// If the journal cannot be written, jobs are lost at a restart, but clients still get their answers.
 void Tell(const Status& status) {
   if (!status.ok()) fmt::print(stderr, "hone: {}\n", SafeForTerminal(status.error().message));
 }
@@ -139,7 +139,7 @@ Result<DeskAnswer> JobDesk::Ask(Job job, bool again) {
     answer.job = WithoutSources(std::move(*known));
     return answer;
   }
-  // Who asked for a job that failed, or whose verdict is looked at again, still sees it.
+  // Clients of a failed job, or of a verdict that is judged again, still see the job.
   if (known && known->state != JobState::kCancelled)
     job.askers.insert(known->askers.begin(), known->askers.end());
   job.created = UtcTimestamp();
@@ -219,9 +219,9 @@ Result<std::optional<DeskAnswer>> JobDesk::Cancel(const std::string& id, const s
       active->job.askers.erase(asker);
       HONE_RETURN_IF_ERROR(journal_->Update(active->job));
       answer.job = active->job;
-      answer.job.state = JobState::kCancelled;  // as far as this asker is concerned
+      answer.job.state = JobState::kCancelled;  // only for this client
     } else if (active->job.state == JobState::kRunning) {
-      active->cancelled = true;  // its worker is stopped, and then the job ends
+      active->cancelled = true;  // stops its worker, after which the job ends
       answer.job = active->job;
       answer.job.state = JobState::kCancelled;
     } else {
@@ -248,7 +248,7 @@ DeskCounts JobDesk::counts() {
   return counts;
 }
 
-// The oldest job that may begin, or a later one whose session is warm.
+// Returns the oldest job that may start, or a later one with a warm session.
 std::map<int64_t, JobDesk::Active>::iterator JobDesk::Choose() {
   const auto may_begin = [](const Active& each) {
     return each.job.state == JobState::kQueued && each.not_before.passed();
@@ -269,7 +269,7 @@ void JobDesk::Work() {
   while (!stopping_) {
     const auto chosen = Choose();
     if (chosen == active_.end()) {
-      // Jobs that pause after a lost worker become ready without anybody telling.
+      // Jobs that pause after a lost worker become ready without a notification.
       const bool paused = Queued() > 0;
       if (paused)
         work_.wait_for(lock, Seconds(0.05));
@@ -339,7 +339,7 @@ void JobDesk::Settle(int64_t number, JudgeOutcome outcome, std::vector<Ready>* r
       return End(number, JobState::kFailed, ready);
     case JudgeOutcome::Kind::kStopped:
       if (active.cancelled) return End(number, JobState::kCancelled, ready);
-      // The server ends, or the job was wanted again while its worker was being stopped.
+      // The server is shutting down, or a client requested the job again while its worker was being stopped.
       job.state = JobState::kQueued;
       --job.attempts;
       return Tell(journal_->Update(job));

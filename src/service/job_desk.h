@@ -1,6 +1,6 @@
-// The desk of the judge service: takes questions, keeps them in order, hands them to workers, and tells the
-// answers. It guarantees that a question is judged once however often it is asked, that a job that was taken
-// is in the journal, that a lost worker is tried again (a few times) and that a verdict never is.
+// The job queue of the judge service: accepts questions, orders them, passes them to workers, and returns the
+// answers. It guarantees that a question is judged once however often it is asked, that an accepted job is in
+// the journal, that a job with a lost worker is retried (a few times), and that a verdict is final.
 #pragma once
 
 #include <condition_variable>
@@ -23,10 +23,10 @@ namespace hone {
 struct DeskOptions {
   int workers = 1;
   size_t most_queued = 1024;
-  size_t most_per_token = 256;  // jobs that are queued or running
-  int tries = 3;                // of one job, when workers are lost
-  double pause_s = 0.5;         // before the second try; twice as long before the third
-  int64_t keep = 100'000;       // finished jobs
+  size_t most_per_token = 256;  // queued or running jobs
+  int tries = 3;                // attempts per job if workers are lost
+  double pause_s = 0.5;         // before the second attempt; doubled before the third
+  int64_t keep = 100'000;       // number of finished jobs to keep
 };
 
 struct DeskCounts {
@@ -34,16 +34,16 @@ struct DeskCounts {
   size_t running = 0;
   size_t waiting = 0;         // requests that wait for a job
   uint64_t accepted = 0;      // new jobs
-  uint64_t deduplicated = 0;  // questions that a job answered already, or was about to
-  uint64_t refused = 0;       // queue or token full
+  uint64_t deduplicated = 0;  // questions for which a job existed already
+  uint64_t refused = 0;       // requests refused because the queue or the token's quota was full
   uint64_t done = 0;
   uint64_t failed = 0;
   uint64_t cancelled = 0;
   uint64_t lost_workers = 0;
-  uint64_t judged = 0;  // verdicts that workers reached
+  uint64_t judged = 0;  // verdicts by workers
 };
 
-// The answer to a question: the job, or why it was not taken.
+// The answer to a question: the job, or the reason for refusing it.
 struct DeskAnswer {
   Job job;
   size_t position = 0;
@@ -55,26 +55,26 @@ struct DeskAnswer {
 
 class JobDesk {
  public:
-  // What a worker needs to judge a job; an Error fails the job.
+  // Returns what a worker needs to judge a job. An Error fails the job.
   using Prepare = std::function<Result<Assignment>(const Job&)>;
-  // The name of the warm session that can judge a job, from the job without its sources.
+  // Returns the name of the warm session that can judge a job. The job has no sources here.
   using SessionOf = std::function<std::string(const Job&)>;
   using Callback = std::function<void(const Job&, size_t position)>;
 
-  // Goes on with the jobs of an earlier server. `judge` must live longer than the desk.
+  // Continues the jobs of an earlier server. `judge` must outlive the desk.
   static Result<std::unique_ptr<JobDesk>> Open(DeskOptions options, std::unique_ptr<JobJournal> journal,
                                                JobJudge* judge, Prepare prepare, SessionOf session_of);
-  // Jobs that are being judged go back into the queue on disk.
+  // Jobs that are being judged return to the queue on disk.
   ~JobDesk();
 
-  // `job` with its id, sources and options, and one asker; a job that is done already is only kept. `again`:
-  // judge once more if the verdict is one that another attempt may change.
+  // `job` has an id, sources, options, and one client. A job that is already done is only stored. `again`
+  // repeats the judgement if the verdict is one that another attempt may change.
   Result<DeskAnswer> Ask(Job job, bool again);
-  // Nothing if there is no such job or `asker` never asked for it.
+  // Returns no value if there is no such job or `asker` never requested it.
   Result<std::optional<DeskAnswer>> Find(const std::string& id, const std::string& asker);
-  // Calls back when the job is no longer active, or after `seconds`; at once if it is not active.
+  // Calls back when the job is no longer active, or after `seconds`. Calls back at once if it is not active.
   void Wait(const std::string& id, double seconds, Callback callback);
-  // The asker does not want the answer any more. The job ends if nobody else wants it.
+  // The client no longer wants the answer. The job ends if no other client wants it.
   Result<std::optional<DeskAnswer>> Cancel(const std::string& id, const std::string& asker);
   Result<std::vector<Job>> List(const std::string& asker, const std::string& state, int most);
   DeskCounts counts();
@@ -92,7 +92,7 @@ class JobDesk {
     Deadline deadline = Deadline::Never();
     Callback callback;
   };
-  struct Ready {  // to be called without the lock
+  struct Ready {  // callbacks to run without the lock
     Callback callback;
     Job job;
     size_t position = 0;
@@ -104,7 +104,7 @@ class JobDesk {
   void Work();
   void Watch();
   void Judge(int64_t number);
-  // The functions below hold the lock already.
+  // The caller of these functions holds the lock.
   Active* FindActive(const std::string& id);
   std::map<int64_t, Active>::iterator Choose();
   size_t PositionOf(const Active& active) const;
@@ -124,11 +124,11 @@ class JobDesk {
   std::condition_variable work_;
   std::condition_variable watch_;
   bool stopping_ = false;
-  std::map<int64_t, Active> active_;  // by number: the order in which they came
+  std::map<int64_t, Active> active_;  // keyed by number, so in order of arrival
   std::map<std::string, int64_t> numbers_;
   std::vector<Waiter> waiters_;
   DeskCounts counts_;
-  double usual_s_ = 1;  // of a job, lately
+  double usual_s_ = 1;  // recent seconds per job
   std::vector<std::thread> threads_;
 };
 

@@ -1,5 +1,5 @@
-// The desk with a judge that answers as the test says: once per question, again after a lost worker, never
-// again after a verdict, and across a restart.
+// Tests the desk with a scripted judge: each question is judged once, again after a lost worker, never again
+// after a verdict, and across a restart.
 #include "service/job_desk.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ Json SomeVerdict(const std::string& reason) {
           {"gates", Json::object()}};
 }
 
-// Answers in the order of a script; afterwards every question is accepted. While it is shut, it waits.
+// Answers in the order of a script, then accepts every candidate. While it is shut, it waits.
 class ScriptedJudge : public JobJudge {
  public:
   JudgeOutcome Judge(const Assignment& job, const std::function<bool()>& stop) override {
@@ -217,7 +217,7 @@ TEST_F(JobDeskTest, JobsSurviveARestartWithTheirOrder) {
   Open();
   for (const char* each : {"a", "b", "c"}) Ask(each);
   judge_.AwaitJudged(1);
-  Open();  // the first ends: its job goes back into the queue
+  Open();  // the first desk ends and returns its job to the queue
   judge_.AwaitJudged(2);
   EXPECT_EQ(desk_->Find(Sha256("b"), "alice").value()->position, 1u);
   EXPECT_EQ(desk_->Find(Sha256("c"), "alice").value()->position, 2u);

@@ -44,7 +44,7 @@ constexpr const char* kBriefColumns =
     "number, id, state, askers, task, task_path, task_sha256, options, attempts, created, started, finished, "
     "result, error_kind, error";
 
-// " alice bob ": a name never holds a space (tokens.h), so one is found with its spaces around it.
+// " alice bob ": names contain no space (tokens.h), so a search includes the spaces around a name.
 std::string AskersText(const std::set<std::string>& askers) {
   std::string text = " ";
   for (const std::string& each : askers) text += each + " ";

@@ -1,6 +1,6 @@
-// Jobs on disk: one SQLite file of the service's own, so that a server that was killed goes on where it was,
-// and so that millions of jobs do not weigh on the store of runs. One server uses it at a time. Not safe for
-// several threads; the desk holds its lock around every call.
+// Jobs on disk, in a separate SQLite file of the service. A killed server can continue, and millions of jobs
+// do not slow down the store of runs. Only one server uses it at a time. It is not thread-safe; the desk
+// holds its lock around every call.
 #pragma once
 
 #include <memory>
@@ -19,20 +19,20 @@ namespace hone {
 
 class JobJournal {
  public:
-  // Made when it is not there. An Error if another server has it open.
+  // Creates the file if it is missing. Returns an Error if another server has it open.
   static Result<std::unique_ptr<JobJournal>> Open(const fs::path& folder);
 
-  // A new job, or the next life of one that was cancelled or failed. Sets the number.
+  // Adds a job, or restarts one that was cancelled or failed. Sets the number.
   Status Put(Job* job);
-  // Everything but sources, options and the time it came.
+  // Updates all but sources, options and the time of arrival.
   Status Update(const Job& job);
-  // `whole`: with sources and the verdict.
+  // `whole` includes sources and the verdict.
   Result<std::optional<Job>> Find(const std::string& id, bool whole);
-  // Queued and running jobs of an earlier server, in the order in which they came; without sources.
+  // Queued and running jobs of an earlier server, in order of arrival, without sources.
   Result<std::vector<Job>> Active();
-  // The newest first, without sources and verdicts. An empty `state` means all.
+  // Newest first, without sources and verdicts. An empty `state` selects all.
   Result<std::vector<Job>> List(const std::string& asker, const std::string& state, int most);
-  // Forgets the oldest finished jobs beyond `keep`.
+  // Deletes the oldest finished jobs beyond `keep`.
   Status Prune(int64_t keep);
 
  private:

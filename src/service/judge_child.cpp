@@ -13,8 +13,8 @@ namespace hone {
 
 namespace {
 
-constexpr int kLook_ms = 100;                     // how often `stop` is asked
-constexpr size_t kMostAnswer = size_t{64} << 20;  // of one line
+constexpr int kLook_ms = 100;                     // interval between calls of `stop`
+constexpr size_t kMostAnswer = size_t{64} << 20;  // bytes of one line
 constexpr double kLastWords_s = 5;                // between the last line and the end of the process
 constexpr size_t kMostMessage = 400;
 
@@ -28,7 +28,7 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// The mistakes that asking again cannot repair.
+// Errors that another attempt cannot fix.
 bool IsAboutTheQuestion(const std::string& kind) {
   return kind == "usage" || kind == "invalid" || kind == "not_found";
 }

@@ -1,6 +1,6 @@
 // One warm judge: a child process `hone bench TASK --stdin --json --verbose` that reads a path and answers
-// with one line. It is a process of its own, so that whatever happens to a session (a crash, a device that
-// went away, memory that ran out) costs that session and never the server.
+// with one line. It is a separate process, so that a crash, a lost device or a lack of memory affects only
+// this session and not the server.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@
 
 namespace hone {
 
-// What came of one attempt to judge.
+// The result of one attempt to judge.
 struct JudgeOutcome {
   enum class Kind {
-    kVerdict,  // record holds it; never tried again
-    kRefused,  // the question itself is wrong (a task that cannot be run); never tried again
-    kLost,     // the worker ended, hung or could not do its job; tried again
-    kStopped,  // the caller did not want to wait any longer
+    kVerdict,  // `record` holds it; never retried
+    kRefused,  // the question is wrong (a task that cannot be run); never retried
+    kLost,     // the worker ended, hung or failed; retried
+    kStopped,  // the caller stopped waiting
   };
   Kind kind = Kind::kLost;
   Json record;
@@ -32,8 +32,8 @@ struct JudgeOutcome {
   std::string error;
 };
 
-// The children that live. Nobody may look for strays (process/tree.h) between the start of one and its entry
-// here, so both happen under the lock.
+// The live children. No thread may search for strays (process/tree.h) between the start of a child and its
+// entry here, so both happen under the lock.
 struct ChildRegister {
   std::mutex mutex;
   std::set<pid_t> pids;
@@ -46,7 +46,7 @@ class JudgeChild {
                                                    std::shared_ptr<ChildRegister> living);
   ~JudgeChild();
 
-  // `stop` is asked several times a second. After anything but a verdict the child must not be used again,
+  // Calls `stop` several times a second. After any outcome but a verdict, the child must not be used again
   // unless it is still `alive`.
   JudgeOutcome Judge(const std::string& candidate_path, Deadline deadline, const std::function<bool()>& stop);
   bool alive() { return child_->running(); }
@@ -55,7 +55,7 @@ class JudgeChild {
  private:
   JudgeChild(std::unique_ptr<Child> child, UniqueFd to, UniqueFd from, std::shared_ptr<ChildRegister> living);
   JudgeOutcome Lost(const std::string& why);
-  // Nothing more to read: how it ended.
+  // There is nothing more to read. Returns how the child ended.
   JudgeOutcome Ended();
 
   std::shared_ptr<ChildRegister> living_;

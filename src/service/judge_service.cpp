@@ -55,7 +55,7 @@ bool IsJobId(const std::string& id) {
   return id.size() == 64 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// A number of a query; nothing if it is none.
+// A number in a query. No value if it is invalid.
 std::optional<double> QueryNumber(const HttpRequest& request, const char* name, double fallback) {
   if (!request.HasQuery(name)) return fallback;
   const std::string text = request.Query(name);
@@ -92,7 +92,7 @@ Result<std::unique_ptr<JudgeService>> JudgeService::Open(JudgeServiceOptions opt
   pool.command = asked.command;
   if (pool.command.empty())
     pool.command = {OwnExecutable().string()};
-  else  // the answers of another judge are never taken for Hone's
+  else  // verdicts of another judge must not count as Hone's
     service->machine_.hone = Sha256("stand-in " + Join(asked.command, " "));
   pool.folder = asked.folder / "work";
   pool.most_sessions = std::max(asked.most_sessions, static_cast<size_t>(asked.desk.workers));
@@ -122,7 +122,8 @@ std::optional<HttpReply> JudgeService::CheckHead(const HttpRequest& request) con
                     "the header Authorization must be: Bearer TOKEN, with a token of this server");
     return std::nullopt;
   }
-  // The dashboard's own check makes the reply; here it only keeps strangers from sending large bodies.
+  // The dashboard's own check makes the reply. This check only prevents unauthorised clients from sending
+  // large bodies.
   if (std::optional<HttpReply> refused = CheckAccess(rules_, request); refused && refused->status >= 400)
     return refused;
   return std::nullopt;
@@ -168,15 +169,15 @@ std::string JudgeService::IdOf(const TaskFile& task, const std::string& candidat
   file.sha256 = Sha256(candidate);
   const std::string conditions = ConditionsOf(task, file, options, machine_);
   if (!conditions.empty()) return Sha256("job " + conditions);
-  // The task imports files beside it, or the device is not known: the same question may have another answer
-  // later. It is asked once per life of the server.
+  // The task imports files beside it, or the device is unknown, so the answer to the same question may
+  // change. Such a question is judged once per life of the server.
   return Sha256("job " + salt_ + " " + task.sha256 + " " + file.sha256 + " " +
                 Join(BenchArguments(options), " "));
 }
 
 Result<SessionOptions> JudgeService::JudgingOf(const Job& job) const {
   HONE_ASSIGN_OR_RETURN(SessionOptions judging, WithClientOptions(options_.judging, job.options));
-  // A task that came as source is a client's, and no more trusted than a candidate.
+  // A task sent as source comes from a client and is as untrusted as a candidate.
   if (job.task_path.empty() && judging.sandbox != SandboxLevel::kNone) judging.sandbox_task = true;
   return judging;
 }
@@ -222,7 +223,8 @@ Result<Assignment> JudgeService::Prepare(const Job& job) const {
   } else {
     HONE_ASSIGN_OR_RETURN(task, LoadTaskFile(job.task_path));
   }
-  // A job that waited for the next server keeps its name only if that server would ask the same question.
+  // A job that waited for the next server keeps its id only if that server would judge under the same
+  // conditions.
   CandidateFile file;
   file.sha256 = Sha256(job.candidate);
   const std::string conditions = ConditionsOf(task, file, judging, machine_);
@@ -244,7 +246,8 @@ Result<Assignment> JudgeService::Prepare(const Job& job) const {
 HttpReply JudgeService::Evaluate(const HttpRequest& request, const Token& token) {
   if (!StartsWith(ToLower(request.content_type), "application/json"))
     return Refuse(415, "content-type", "the body must be JSON, with Content-Type: application/json");
-  if (!QueryNumber(request, "wait", 0)) return WhenEnded(request, {});  // before anything is taken
+  if (!QueryNumber(request, "wait", 0))
+    return WhenEnded(request, {});  // reject the request before creating a job
   const Result<EvaluateRequest> asked = ParseEvaluateRequest(request.body);
   if (!asked.ok()) return RefuseFor(asked.error());
   Result<Job> job = MakeJob(*asked);

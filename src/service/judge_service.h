@@ -1,6 +1,6 @@
-// The judge as a service: the addresses POST /evaluate, GET /jobs, GET and DELETE /jobs/ID, and its part of
-// /metrics. One function from request to reply; sockets are the dashboard's HttpServer, judging is the
-// desk's. Every request needs a token in its Authorization header, also on loopback.
+// The judge as a service: the endpoints POST /evaluate, GET /jobs, GET and DELETE /jobs/ID, and its part of
+// /metrics. It is one function from request to reply. The dashboard's HttpServer handles sockets, and the
+// desk handles judging. Every request needs a token in its Authorization header, also on loopback.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@
 namespace hone {
 
 struct JudgeServiceOptions {
-  SessionOptions judging;            // what a client does not choose
-  std::vector<fs::path> tasks;       // folders of tasks that have names
+  SessionOptions judging;            // options that a client cannot set
+  std::vector<fs::path> tasks;       // folders with named tasks
   bool allow_task_source = false;    // such a task runs in the sandbox, like a candidate
-  std::vector<std::string> command;  // that judges; empty: this program
-  fs::path folder;                   // of the journal and of temporary files
-  double per_minute = 6000;          // requests of one token
+  std::vector<std::string> command;  // the judge's command; empty: this program
+  fs::path folder;                   // for the journal and temporary files
+  double per_minute = 6000;          // requests per token
   double most_wait_s = 60;
   DeskOptions desk;
   size_t most_sessions = 2;
@@ -41,7 +41,7 @@ class JudgeService {
 
   // Whether the request is for this service and not for the dashboard.
   static bool IsOurs(const HttpRequest& request);
-  // Before the body is read: who asks, and whether it may. Nothing: go on.
+  // Checks the client's identity and rights before the body is read. No value: continue.
   std::optional<HttpReply> CheckHead(const HttpRequest& request) const;
   // Never throws.
   HttpReply Handle(const HttpRequest& request);
@@ -58,10 +58,10 @@ class JudgeService {
   HttpReply ShowJob(const HttpRequest& request, const Token& token, const std::string& id);
   HttpReply ListJobs(const HttpRequest& request, const Token& token);
   HttpReply CancelJob(const Token& token, const std::string& id);
-  // The reply when the job has ended, or after the seconds that the request says.
+  // Replies when the job has ended, or after the number of seconds in the request.
   HttpReply WhenEnded(const HttpRequest& request, const DeskAnswer& answer);
 
-  // The server's options with those of the client.
+  // The server's options combined with the client's.
   Result<SessionOptions> JudgingOf(const Job& job) const;
   Result<Job> MakeJob(const EvaluateRequest& request);
   std::string IdOf(const TaskFile& task, const std::string& candidate, const SessionOptions& options) const;
@@ -70,12 +70,12 @@ class JudgeService {
 
   const JudgeServiceOptions options_;
   const std::vector<Token> tokens_;
-  const AccessRules rules_;  // for the Host header
+  const AccessRules rules_;  // for checking the Host header
   JudgingMachine machine_;
   std::string salt_;  // for questions whose answer may change: see IdOf
   RequestRate rate_;
   std::unique_ptr<SessionPool> pool_;
-  std::unique_ptr<JobDesk> desk_;  // after the pool: its workers use it
+  std::unique_ptr<JobDesk> desk_;  // declared after the pool, which its workers use
 };
 
 }  // namespace hone

@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// Gates about the answers; whatever reaches them has run.
+// Gates that check answers. A candidate that reaches them has run.
 constexpr const char* kAnswerGates[] = {"shape", "dtype", "written", "finite", "fresh", "inputs", "correct"};
 
 struct Stages {
@@ -17,7 +17,7 @@ struct Stages {
   Json runs;
   Json correct;
   Json trials_right;
-  Json trials;  // how many were planned
+  Json trials;  // number of planned trials
 };
 
 Stages StagesOf(const Json& record) {
@@ -46,7 +46,7 @@ Stages StagesOf(const Json& record) {
   else if (verdict != NameOf(Decision::kCannotJudge))
     stages.correct = true;
 
-  // The case that comes first is tried twice (evaluation/trial_plan.h).
+  // The first case is tried twice (evaluation/trial_plan.h).
   const size_t cases = GetMember(GetMember(record, "provenance"), "seeds").size();
   if (cases > 0) stages.trials = cases + 1;
   const Json& trials = GetMember(GetMember(record, "measurement"), "trials");
@@ -55,7 +55,7 @@ Stages StagesOf(const Json& record) {
   } else if (stages.builds == Json(false)) {
     stages.trials_right = 0.0;
   } else if (trials.is_array() && cases > 0) {
-    // Trials end at the first that is wrong.
+    // Trials end at the first wrong one.
     const size_t right = trials.size() - (answer_failed && !trials.empty() ? 1 : 0);
     stages.trials_right = std::min(1.0, static_cast<double>(right) / static_cast<double>(cases + 1));
   }

@@ -1,5 +1,5 @@
-// A verdict as stages for a reward: has code, builds, runs, fraction of trials right, speed. A pure function
-// of the verdict; what a stage is worth is the client's decision (python/hone/rewards).
+// Turns a verdict into stages for a reward: has code, builds, runs, fraction of right trials, speed. It is a
+// pure function of the verdict. The client decides the value of each stage (python/hone/rewards).
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace hone {
 
-// `record` is what `hone bench --json --verbose` prints. A stage that was not reached is null.
+// `record` is the output of `hone bench --json --verbose`. A stage that was not reached is null.
 Json RewardResult(const Json& record);
-// Of a reply without a candidate in it.
+// The result for a reply without a candidate.
 Json RewardWithoutCode();
 
-// Whether the reason says that the candidate works on the judge and not on the task: it left the sandbox,
-// changed the clock, answered from memory, left work undone when the clock stopped, or was faster than the
-// device can be.
+// Whether the reason means that the candidate tries to defeat the judge: it left the sandbox, changed the
+// clock, returned stored answers, left work unfinished when the clock stopped, or was faster than the device
+// can be.
 bool IsCheat(const std::string& reason);
 
-// The verdict as clients get it: without the measurement, and without the seeds, because later candidates are
-// judged on the same cases as long as the session stays warm.
+// The verdict for clients: without the measurement and without the seeds, because a warm session judges later
+// candidates on the same cases.
 Json VerdictForClient(Json record);
 
 }  // namespace hone

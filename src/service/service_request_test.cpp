@@ -1,4 +1,4 @@
-// What comes from outside: bodies, names of tasks, options, tokens; and a verdict as stages.
+// Tests external input: bodies, names of tasks, options, tokens. Also tests the stages of a verdict.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

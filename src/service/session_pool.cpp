@@ -30,7 +30,7 @@ JudgeOutcome LostOutcome(const Error& error) {
 
 Result<std::unique_ptr<SessionPool>> SessionPool::Make(SessionPoolOptions options) {
   std::error_code ignored;
-  fs::remove_all(options.folder, ignored);  // of a server that was killed
+  fs::remove_all(options.folder, ignored);  // left by a server that was killed
   HONE_RETURN_IF_ERROR(MakeFolders(options.folder, 0700));
   return std::unique_ptr<SessionPool>(new SessionPool(std::move(options)));
 }
@@ -47,7 +47,7 @@ size_t SessionPool::warm() {
 
 void SessionPool::Tidy() {
   bool some_ended = false;
-  std::list<Session> old;  // ended outside the lock: killing a tree takes a moment
+  std::list<Session> old;  // ended outside the lock, because killing a process tree takes time
   {
     const std::scoped_lock lock(mutex_);
     for (auto at = idle_.begin(); at != idle_.end();) {
@@ -78,7 +78,7 @@ void SessionPool::EndStrays() {
 Result<std::unique_ptr<JudgeChild>> SessionPool::StartFor(const Assignment& job) {
   std::string path = job.task_path;
   if (path.empty()) {
-    // A folder for each: a task must not find the files of another beside it.
+    // Each task gets a folder, so that it cannot find files of another task.
     const fs::path file = options_.folder / "tasks" / job.task_sha256.substr(0, 24) / (job.task_name + ".py");
     HONE_RETURN_IF_ERROR(MakeFolders(file.parent_path(), 0700));
     HONE_RETURN_IF_ERROR(WriteFileAtomic(file, job.task_source));
@@ -90,7 +90,7 @@ Result<std::unique_ptr<JudgeChild>> SessionPool::StartFor(const Assignment& job)
     argv.push_back(word);
   argv.insert(argv.end(), job.arguments.begin(), job.arguments.end());
   std::vector<std::string> env = CurrentEnvironment();
-  // The secret of the service is nobody's business below it.
+  // Child processes do not need the secret of the service.
   std::erase_if(env, [](const std::string& line) { return line.rfind("HONE_JUDGE_TOKEN=", 0) == 0; });
   ++started_;
   return JudgeChild::Start(argv, env, living_);
@@ -143,7 +143,8 @@ JudgeOutcome SessionPool::Judge(const Assignment& job, const std::function<bool(
     return LostOutcome(child.error());
   }
   JudgeOutcome outcome = (*child)->Judge(file.string(), Deadline::After(options_.job_timeout_s), stop);
-  // After a refusal the process is about to end, or reads on; a new one costs less than to find out.
+  // After an outcome without a verdict, the process may be about to end. A new one costs less than finding
+  // out.
   const bool keep = outcome.kind == JudgeOutcome::Kind::kVerdict;
   Keep(job.session, keep ? std::move(*child) : nullptr);
   child->reset();

@@ -1,6 +1,6 @@
-// Warm judges, one per task and options: the reference of a task takes seconds to prepare, and candidates of
-// the same task share it. The least recently used session makes room for another. Which session may time
-// something is decided by the device's lock (evaluation/device_lock.h), not here.
+// Warm judges, one for each combination of task and options. Preparing a task's reference takes seconds, so
+// candidates of one task share it. The least recently used session is closed to make room. The device's lock
+// (evaluation/device_lock.h), not this pool, decides which session may run a timing.
 #pragma once
 
 #include <atomic>
@@ -17,40 +17,40 @@
 
 namespace hone {
 
-// One attempt at a job, with everything that the judge needs of it.
+// One attempt at a job, with all that the judge needs.
 struct Assignment {
   std::string id;
-  std::string session;  // jobs with the same one can share a warm judge
+  std::string session;  // jobs with the same name can share a warm judge
   std::string task_name;
-  std::string task_path;  // empty: task_source is written to a file
+  std::string task_path;  // if empty, task_source is written to a file
   std::string task_sha256;
   std::string task_source;
   std::string candidate;
-  std::vector<std::string> arguments;  // of `hone bench`
+  std::vector<std::string> arguments;  // arguments of `hone bench`
 };
 
-// The edge between the desk and whoever judges; tests have their own.
+// The interface between the desk and a judge. Tests have their own implementation.
 class JobJudge {
  public:
   virtual ~JobJudge() = default;
-  // Called from several threads. `stop` turns true when the answer is not wanted any more.
+  // Called from several threads. `stop` returns true when the answer is no longer wanted.
   virtual JudgeOutcome Judge(const Assignment& job, const std::function<bool()>& stop) = 0;
-  // Whether a judge for this session waits for work.
+  // Whether an idle judge for this session exists.
   virtual bool IsWarm(const std::string& session) = 0;
-  // Called now and then.
+  // Called regularly.
   virtual void Tidy() = 0;
 };
 
-// Calls the function with processes of this program that are not the pool's; none starts or ends meanwhile.
+// Calls the function with this program's child processes outside the pool. None starts or ends meanwhile.
 using WithOtherChildren = std::function<void(const std::function<void(const std::vector<pid_t>&)>&)>;
 
 struct SessionPoolOptions {
-  std::vector<std::string> command;  // "hone", or the stand-in of tests ($HONE_JUDGE_COMMAND)
+  std::vector<std::string> command;  // "hone", or the substitute in tests ($HONE_JUDGE_COMMAND)
   fs::path folder;                   // for files of tasks and candidates; emptied at the start
   size_t most_sessions = 2;
-  double idle_s = 900;  // a session that nobody needed for so long is closed
+  double idle_s = 900;  // an unused session is closed after this time
   double job_timeout_s = 1800;
-  WithOtherChildren with_others;  // empty: there are none
+  WithOtherChildren with_others;  // empty if there are no other children
 };
 
 class SessionPool : public JobJudge {
@@ -74,13 +74,13 @@ class SessionPool : public JobJudge {
   Result<std::unique_ptr<JudgeChild>> Take(const Assignment& job);
   Result<std::unique_ptr<JudgeChild>> StartFor(const Assignment& job);
   void Keep(const std::string& session, std::unique_ptr<JudgeChild> child);
-  // Ends what a killed session left behind: its workers are adopted by this process.
+  // Ends workers of a killed session, which this process has adopted.
   void EndStrays();
 
   const SessionPoolOptions options_;
   const std::shared_ptr<ChildRegister> living_ = std::make_shared<ChildRegister>();
   std::mutex mutex_;
-  std::list<Session> idle_;  // the most recently used first
+  std::list<Session> idle_;  // most recently used first
   size_t busy_ = 0;
   std::atomic<uint64_t> started_{0};
 };

@@ -86,7 +86,7 @@ const Token* FindToken(const std::vector<Token>& tokens, std::string_view author
     return nullptr;
   const std::string given = Sha256(Trim(authorization.substr(kBearer.size())));
   const Token* found = nullptr;
-  for (const Token& token : tokens)  // all of them, so that the time does not tell which one
+  for (const Token& token : tokens)  // compares all, so that the time does not reveal which one matched
     if (SameSecret(given, Sha256(token.secret))) found = &token;
   return found;
 }

@@ -1,5 +1,5 @@
-// The secrets that clients show, and how often each may ask. A token is compared by its hash, in a time that
-// does not depend on how much of it is right.
+// The secrets that clients present, and the rate limit of each. Tokens are compared by their hashes, in a
+// time that does not depend on how much of a token is right.
 #pragma once
 
 #include <map>
@@ -16,30 +16,30 @@
 namespace hone {
 
 struct Token {
-  std::string name;  // shown in lists and metrics
+  std::string name;  // appears in lists and metrics
   std::string secret;
 };
 
 struct TokenSet {
   std::vector<Token> tokens;  // at least one
-  bool generated = false;     // made by this process: to be printed once
+  bool generated = false;     // made by this process, to be printed once
 };
 
-// A line is "TOKEN" or "NAME TOKEN"; empty lines and lines with # are skipped. The file must be readable by
-// its owner alone.
+// A line is "TOKEN" or "NAME TOKEN". Empty lines and lines with # are skipped. Only the owner may have access
+// to the file.
 Result<std::vector<Token>> ReadTokenFile(const fs::path& path);
-// From the file if there is one, else from `variable` (the value of $HONE_JUDGE_TOKEN), else a new one. If
-// `explicit_only`, a new one is an Error.
+// Reads the file if there is one, else `variable` (the value of $HONE_JUDGE_TOKEN), else generates a token.
+// If `explicit_only`, generating one is an Error.
 Result<TokenSet> ChooseTokens(const std::string& file, const std::string& variable, bool explicit_only);
 
-// The token of an Authorization header, or null.
+// Returns the token of an Authorization header, or null.
 const Token* FindToken(const std::vector<Token>& tokens, std::string_view authorization);
 
-// Requests per minute and token: a bucket that holds a minute's worth and fills steadily.
+// Limits requests per minute and token. It is a token bucket that holds one minute's worth.
 class RequestRate {
  public:
   explicit RequestRate(double per_minute) : per_minute_(per_minute) {}
-  // Nothing: go on. Otherwise the seconds until the next request may come. `now_s` goes up.
+  // No value: continue. Otherwise the seconds until the next request is allowed. `now_s` must not decrease.
   std::optional<double> Refuse(const std::string& token, double now_s);
 
  private:

@@ -1,6 +1,7 @@
-// Python as an abstract syntax tree, shaped like CPython's own `ast` module, because that is what Triton's
-// front end walks and the analysis has to agree with it. One node type with named slots; which slots a kind
-// uses is said beside it. Parentheses and comments are gone; `a and b and c` is one BoolOp of three.
+// Python as an abstract syntax tree, shaped like CPython's own `ast` module, because Triton's front end walks
+// that and the analysis must agree with it. There is one node type with named slots. A comment beside each
+// kind lists the slots it uses. Parentheses and comments are dropped; `a and b and c` is one BoolOp with
+// three operands.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +62,7 @@ enum class PyKind : uint8_t {
   kKeyword,        // name ("" for **), value
   kFString,        // args = interpolated expressions
   kString,         // string
-  kInt,            // integer (big set when it does not fit)
+  kInt,            // integer (`big` is set if it does not fit)
   kFloat,          // number
   kTrue,
   kFalse,
@@ -72,7 +73,7 @@ enum class PyKind : uint8_t {
   kSlice,      // left, right, test = step
   kStarred,    // value
   kName,       // name
-  kError,      // text that does not parse, or nesting past the limit
+  kError,      // text that does not parse, or nesting beyond the limit
 };
 
 struct PyNode {
@@ -101,7 +102,7 @@ struct PyNode {
   std::vector<PyNode*> finally;
   std::vector<PyNode*> decorators;
   std::vector<std::string_view> ops;
-  // Every direct child in the order of the text.
+  // Every direct child in text order.
   std::vector<PyNode*> children;
 
   bool Is(PyKind k) const { return kind == k; }
@@ -124,13 +125,14 @@ struct PyTree {
 // `syntax` and the text under it must outlive the result.
 PyTree BuildPythonTree(const SyntaxTree& syntax);
 
-// Calls `visit` on the node and everything below it, parents first; returning false skips what is below.
+// Calls `visit` on the node and its descendants, parents first. If it returns false, the descendants are
+// skipped.
 void WalkPython(const PyNode* node, const std::function<bool(const PyNode*)>& visit);
 
 // "a.b.c" for a Name or a chain of Attributes on one, else "".
 std::string DottedName(const PyNode* node);
 
-// The function, or null, that the node sits in; the class likewise.
+// The enclosing function or class of the node, or null.
 const PyNode* EnclosingFunction(const PyNode* node);
 const PyNode* EnclosingClass(const PyNode* node);
 bool IsInside(const PyNode* node, const PyNode* ancestor);

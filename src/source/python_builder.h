@@ -1,5 +1,5 @@
-// Turns tree-sitter's concrete Python tree into the abstract one. Internal to this room: statements and
-// expressions are built by two files that share this class.
+// Turns tree-sitter's concrete Python tree into the abstract one. Internal to this room: two files share this
+// class to build statements and expressions.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,7 @@ class PythonBuilder {
   PyNode* Module(const SyntaxNode* root);
 
  private:
-  // Deeper nesting than CPython itself accepts becomes an Error node, so that recursion stays bounded.
+  // Code nested deeper than CPython accepts becomes an Error node, so that recursion stays bounded.
   static constexpr int kMaxDepth = 220;
 
   PyNode* Make(PyKind kind, const SyntaxNode* from);

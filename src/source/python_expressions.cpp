@@ -1,4 +1,4 @@
-// Expressions: concrete to abstract. See python_builder.h.
+// Converts expressions from the concrete to the abstract tree. See python_builder.h.
 #include <charconv>
 #include <cstdlib>
 #include <string>
@@ -81,7 +81,7 @@ PyNode* PythonBuilder::ExpressionAtDepth(const SyntaxNode* node) {
   if (type == "subscript") return Subscript(node);
   if (type == "slice") return Slice(node);
   if (type == "generic_type") {
-    // Optional[Tensor] in an annotation: the same as a subscript.
+    // Optional[Tensor] in an annotation is treated as a subscript.
     PyNode* made = Make(PyKind::kSubscript, node);
     if (const SyntaxNode* name = node->FirstNamed()) made->value = Own(made, Expression(name));
     if (const SyntaxNode* parameters = node->ChildOfType("type_parameter"))
@@ -163,7 +163,7 @@ PyNode* PythonBuilder::Operator(const SyntaxNode* node) {
 PyNode* PythonBuilder::BoolOp(const SyntaxNode* node) {
   PyNode* made = Make(PyKind::kBoolOp, node);
   if (const SyntaxNode* op = node->Field("operator")) made->op = op->text;
-  // A chain of the same operator is one node in Python; tree-sitter nests it on the left.
+  // A chain of the same operator is one node in CPython's tree; tree-sitter nests it on the left.
   std::vector<const SyntaxNode*> operands;
   const SyntaxNode* at = node;
   while (true) {

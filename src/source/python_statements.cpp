@@ -1,4 +1,4 @@
-// Statements: concrete to abstract. See python_builder.h.
+// Converts statements from the concrete to the abstract tree. See python_builder.h.
 #include "source/python_builder.h"
 
 namespace hone {
@@ -96,7 +96,7 @@ void PythonBuilder::Statement(const SyntaxNode* node, PyNode* parent, std::vecto
       if (slot == nullptr) slot = Own(made, Expression(child));
     }
   } else if (type == "ERROR") {
-    // Whatever can be known of the statements inside is still worth having.
+    // The statements inside that do parse are still useful to the analysis.
     PyNode* error = Make(PyKind::kError, node);
     OwnInto(parent, out, error);
     Block(node, parent, out);
@@ -205,7 +205,7 @@ PyNode* PythonBuilder::Try(const SyntaxNode* node) {
         else if (part->Is("identifier"))
           handler->name = part->text;
       }
-      // `except E as e` arrives as a pattern; what is bound is its target.
+      // tree-sitter parses `except E as e` as a pattern; the name is the pattern's target.
       if (handler->value != nullptr && handler->value->Is(PyKind::kNamedExpr)) {
         if (handler->value->target != nullptr) handler->name = handler->value->target->name;
         handler->value = handler->value->value;
@@ -282,7 +282,7 @@ PyNode* PythonBuilder::Assignment(const SyntaxNode* node) {
   }
   PyNode* made = Make(PyKind::kAssign, node);
   if (left != nullptr) OwnInto(made, &made->args, Expression(left));
-  // `a = b = c` is nested on the right.
+  // tree-sitter nests `a = b = c` on the right.
   while (right != nullptr && right->Is("assignment") && right->Field("type") == nullptr) {
     if (const SyntaxNode* next_left = right->Field("left")) OwnInto(made, &made->args, Expression(next_left));
     right = right->Field("right");

@@ -1,5 +1,5 @@
-// One source file as text with a line index. Every position in the analysis is a byte offset; lines and
-// columns (1-based, columns counted in characters as editors do) are computed only when something is shown.
+// The text of one source file with a line index. Positions in the analysis are byte offsets. Lines and
+// columns (1-based, columns count characters as editors do) are computed only for output.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class SourceText {
 
   std::string_view text() const { return text_; }
   Position PositionAt(uint32_t offset) const;
-  // Without its line break; empty past the end.
+  // The line without its line break; empty past the end.
   std::string_view Line(uint32_t line) const;
   uint32_t LineStart(uint32_t line) const;
   uint32_t line_count() const { return static_cast<uint32_t>(starts_.size()); }

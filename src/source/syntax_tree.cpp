@@ -12,7 +12,7 @@ namespace hone {
 
 namespace {
 
-// Candidates parse in a few milliseconds; hostile input can make error recovery quadratic.
+// Candidates parse in milliseconds, but hostile input can make error recovery quadratic.
 constexpr uint64_t kParseLimitUs = 2'000'000;
 
 struct ParserDeleter {

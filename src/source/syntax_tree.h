@@ -1,6 +1,6 @@
-// A concrete syntax tree, copied out of tree-sitter into plain nodes so that nothing above this file knows
-// the library. Parsing never fails: text that does not fit the grammar becomes nodes of type "ERROR", and
-// everything around them is still there. A parse that takes too long yields an empty tree.
+// A concrete syntax tree, copied from tree-sitter into plain nodes so that only this room depends on the
+// library. Parsing never fails: text outside the grammar becomes "ERROR" nodes, and the rest of the tree is
+// intact. A parse that takes too long yields an empty tree.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace hone {
 enum class Language { kPython, kCuda };
 
 struct SyntaxNode {
-  std::string_view type;   // the grammar's name for it; for anonymous nodes the token itself
+  std::string_view type;   // the grammar's name; for an anonymous node the token itself
   std::string_view field;  // its role in the parent, or empty
   std::string_view text;
   uint32_t start = 0;
   uint32_t end = 0;
   bool named = false;
-  bool missing = false;  // the parser had to invent this token
+  bool missing = false;  // the parser inserted this token
   const SyntaxNode* parent = nullptr;
   const SyntaxNode* first_child = nullptr;
   const SyntaxNode* next = nullptr;
@@ -34,7 +34,7 @@ class SyntaxTree {
   // `text` must outlive the tree.
   static SyntaxTree Parse(std::string_view text, Language language);
   const SyntaxNode* root() const { return root_; }
-  // The first place where the text does not fit the grammar, or null.
+  // The first position where the text does not match the grammar, or null.
   const SyntaxNode* first_error() const { return first_error_; }
   bool gave_up() const { return root_ == nullptr; }
 
@@ -46,7 +46,7 @@ class SyntaxTree {
 
 // The node after `node` in document order, staying below `root`; null at the end.
 const SyntaxNode* NextInDocument(const SyntaxNode* node, const SyntaxNode* root);
-// The same, without entering `node`.
+// The same, but skips the children of `node`.
 const SyntaxNode* NextSkippingChildren(const SyntaxNode* node, const SyntaxNode* root);
 
 }  // namespace hone

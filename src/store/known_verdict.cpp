@@ -12,13 +12,13 @@ namespace hone {
 
 namespace {
 
-// The interval contains 1 for one of two reasons: the speeds are the same, or the measurement was noisy. Up
-// to this ratio of its ends it is the first.
+// The interval contains 1 either because the speeds are equal or because the measurement was noisy. Up to
+// this ratio of its ends, the speeds count as equal.
 constexpr double kPreciseInterval = 1.1;
 
 bool IsPrecise(const Json& record) {
   const Json& ends = GetMember(GetMember(record, "speedup"), "ci95");
-  // Speed that was not judged at all is the same the next time.
+  // A verdict that did not judge speed would not judge it the next time either.
   if (!ends.is_array() || ends.size() != 2)
     return GetString(record, "reason") == NameOf(Reason::kSpeedNotJudged);
   return ends[0].get<double>() > 0 && ends[1].get<double>() <= kPreciseInterval * ends[0].get<double>();
@@ -30,9 +30,9 @@ bool IsSettled(const Json& record) {
   const std::string verdict = GetString(record, "verdict");
   if (verdict == NameOf(Decision::kAccepted)) return true;
   if (verdict == NameOf(Decision::kNoDifference)) return IsPrecise(record);
-  // Not listed are reasons that depend on time or chance: timeout, crashed, out-of-memory, unsynchronised,
+  // Reasons that depend on time or chance are not listed: timeout, crashed, out-of-memory, unsynchronised,
   // too-fast and slower (the machine may be the cause), nondeterministic and stale-result (another evaluation
-  // may not show it), escaped (what is allowed depends on the machine), import-failed (a package may have
+  // may not show them), escaped (the permissions depend on the machine), import-failed (a package may have
   // been installed since).
   static const std::set<std::string> kRepeatable = {
       NameOf(Reason::kBuildFailed),   NameOf(Reason::kWrongOutput),
@@ -86,7 +86,7 @@ Result<std::optional<KnownVerdict>> FindKnownAnywhere(Store& store, const std::s
       if (!record.ok() || GetString(GetMember(*record, "provenance"), "conditions") != conditions ||
           !IsSettled(*record) || (lint_only == LintOnly::kDoesNot && IsByLintAlone(*record)))
         continue;
-      // A verdict that was itself taken from the store names where it was reached.
+      // If this verdict was taken from the store too, report its origin.
       const Json& origin = GetMember(*record, "from_store");
       return std::optional(
           KnownVerdict{GetString(origin, "id", fmt::format("R{} {}", rows.Integer(0), rows.Text(1))),

@@ -1,8 +1,8 @@
-// Verdicts that need not be reached twice. A verdict carries a hash of everything it depends on
-// (provenance.conditions); the same hash again means the same question, and the stored answer can be given.
+// Finds stored verdicts that can be reused. A verdict carries a hash of everything it depends on
+// (provenance.conditions). The same hash means the same question, so the stored verdict answers it.
 //
-// Only settled verdicts are reused. A time-out, a crash or a lack of memory may be due to the machine, and
-// the next attempt may end differently.
+// Only settled verdicts are reused. A timeout, a crash or a lack of memory may be due to the machine, and the
+// next attempt may end differently.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace hone {
 
-// True for accepted, for no_difference that was measured precisely, and for rejections that another attempt
-// would repeat. `record` is the whole verdict as JSON.
+// True for accepted, for a precisely measured no_difference, and for rejections that another attempt would
+// repeat. `record` is the whole verdict as JSON.
 bool IsSettled(const Json& record);
 
 struct KnownVerdict {
@@ -23,11 +23,12 @@ struct KnownVerdict {
   Json record;
 };
 
-// Whether a run's verdict that static analysis alone reached is an answer. A run does not start files that
-// lint predicts to fail; `hone bench` does.
+// Whether to reuse a run's verdict that rests on static analysis alone. A run does not start files that lint
+// predicts to fail, but `hone bench` does.
 enum class LintOnly { kCounts, kDoesNot };
 
-// The newest settled verdict on the candidate under these conditions: of any run, or else of `hone bench`.
+// Returns the newest settled verdict on the candidate under these conditions, from any run, else from `hone
+// bench`.
 Result<std::optional<KnownVerdict>> FindKnownAnywhere(Store& store, const std::string& task,
                                                       const std::string& candidate_sha256,
                                                       const std::string& conditions,

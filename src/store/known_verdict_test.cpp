@@ -32,7 +32,7 @@ class KnownVerdictTest : public testing::Test {
                                 {"provenance", provenance}});
     return *store_.Save(record);
   }
-  // "V" and the id of what is found.
+  // Returns "V" and the id of the verdict found.
   std::string Found(const std::string& task, const std::string& key) {
     const Result<std::optional<KnownVerdict>> known = FindKnownAnywhere(store_, task, "bytes", key);
     EXPECT_TRUE(known.ok());

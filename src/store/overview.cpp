@@ -18,7 +18,7 @@ struct Order {
   const char* name;
   const char* sql;
 };
-// Ties are broken by id, so that paging never shows a row twice.
+// Ties are broken by id, so that no row appears on two pages.
 constexpr Order kOrders[] = {
     {"created", "run.id"},
     {"task", "run.task COLLATE NOCASE"},
@@ -91,7 +91,7 @@ Status Each(RunStore& store, Statement& query, Read read) {
 }
 
 Result<std::string> NewestVerdict(RunStore& store, const char* column, const std::string& value) {
-  // A few runs back is far enough; the newest may not have judged anything yet.
+  // The newest runs may not have judged anything yet, so this looks at several.
   Statement query(
       store.store().handle(),
       fmt::format("SELECT json FROM candidate WHERE run_id IN (SELECT id FROM run WHERE {} = ? "

@@ -1,6 +1,6 @@
-// Queries over the whole store, for lists and totals: filtered, sorted and paged by SQLite, without the
-// columns that hold sources and prompts. Made for stores of thousands of runs and a hundred thousand
-// candidates; the indexes of schema version 3 are there for these queries.
+// Queries over the whole store for lists and totals. SQLite filters, sorts and pages, without the columns
+// that hold sources and prompts. The indexes of schema version 3 serve these queries, for stores with
+// thousands of runs and a hundred thousand candidates.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace hone {
 
 struct RunQuery {
-  std::string words;  // each of them somewhere in task, name, proposer, model, device, outcome, note or tags
+  std::string words;  // each must occur in task, name, proposer, model, device, outcome, note or tags
   std::string status;
   std::string task;
   std::string device;
   std::string suite;
   std::string tag;
-  std::vector<std::string> below;  // runs whose folder is one of these or below it; empty: all
+  std::vector<std::string> below;  // only runs whose folder is one of these or below it; empty: all
   std::string order = "created";   // one of RunOrders()
   bool descending = true;
   int64_t offset = 0;
@@ -29,15 +29,15 @@ struct RunQuery {
 const std::vector<std::string>& RunOrders();
 
 struct RunRow {
-  RunRecord run;  // as RunStore::Runs gives it
+  RunRecord run;  // as RunStore::Runs returns it
   std::string suite;
-  int64_t candidates = 0;  // without PyTorch itself
+  int64_t candidates = 0;  // without candidate `zero`
   int64_t accepted = 0;
   int64_t tokens = 0;
 };
 struct RunList {
   std::vector<RunRow> rows;
-  int64_t total = 0;  // that match, on all pages
+  int64_t total = 0;  // number of matches on all pages
 };
 
 struct SuiteLine {
@@ -48,9 +48,10 @@ struct SuiteLine {
   int64_t faster = 0;
   int64_t failed = 0;
   int64_t nothing_tried = 0;
-  // Over the runs that CountsInMeans; 1x for those without an accepted one; none if there are no such runs.
+  // Over the runs that CountsInMeans accepts, with 1x for runs without an accepted candidate. No value
+  // without such runs.
   std::optional<double> geomean_vs_best;
-  int64_t degenerate = 0;  // of these, tasks whose output does not depend on their inputs
+  int64_t degenerate = 0;  // those of them whose output does not depend on their inputs
   std::optional<double> geomean_without_degenerate;
 };
 
@@ -73,13 +74,13 @@ struct StoreTotals {
 };
 
 Result<RunList> ListRuns(RunStore& store, const RunQuery& query);
-// The newest first.
+// Newest first.
 Result<std::vector<SuiteLine>> ListSuites(RunStore& store);
 Result<std::vector<DeviceLine>> ListDevices(RunStore& store);
-// For filters: names alone, out of an index.
+// For filters. Reads only the names, from an index.
 Result<std::vector<std::string>> DeviceNames(RunStore& store);
 Result<StoreTotals> Totals(RunStore& store);
-// The newest whole verdict of a judged candidate of the task (or of anything on the device); empty: none.
+// The newest whole verdict for the task, or for any task on the device; empty if there is none.
 Result<std::string> NewestVerdictOfTask(RunStore& store, const std::string& task);
 Result<std::string> NewestVerdictOnDevice(RunStore& store, const std::string& device);
 

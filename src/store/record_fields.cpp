@@ -10,7 +10,7 @@ namespace hone {
 
 namespace {
 
-// Column, member, public name, traits. The order is that of JSON; SQL does not care.
+// Column, member, public name, traits. The order is that of the JSON output; SQL does not depend on it.
 constexpr Field<VerdictRecord> kVerdictFields[] = {
     {"id", &VerdictRecord::id, nullptr, kRowId | kLocal},
     {"created", &VerdictRecord::created, "created", kFixed},
@@ -133,7 +133,7 @@ std::string SumInSql(const UsageField& usage) {
   return fmt::format("coalesce(min({}), 1)", usage.name);
 }
 
-// Sums over calls: no rows of their own.
+// Sums over calls, which have no rows of their own.
 std::vector<Field<UsageTotals>> TotalsFields() {
   static std::deque<std::string> sums;
   std::vector<Field<UsageTotals>> fields = {{"count(*)", &UsageTotals::calls, "calls", kDerived}};

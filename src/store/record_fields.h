@@ -3,8 +3,8 @@
 // dashboard have the same fields. Queries that join a few columns of several tables (standings.cpp,
 // overview.cpp) name these columns themselves.
 //
-// A record is published under public names, which are a contract and may differ from the column names. A
-// public name with a slash is the element of an array: "ci95/0".
+// Records are published under public names. These are a contract and may differ from the column names. A
+// public name with a slash is an element of an array: "ci95/0".
 #pragma once
 
 #include <span>
@@ -15,28 +15,28 @@
 
 namespace hone {
 
-// What sets a field apart from a plain one, which is stored, updated, listed and told.
+// Traits that set a field apart from a plain one, which is stored, updated, listed and published.
 enum FieldTrait : unsigned {
   kPlain = 0,
-  kRowId = 1 << 0,      // the row's number: read, and never written
-  kFixed = 1 << 1,      // stays as it was when the row was made
-  kLong = 1 << 2,       // left out of lists, and of JSON that is not whole
-  kClipped = 1 << 3,    // lists hold its beginning
-  kHoldsJson = 1 << 4,  // text that is JSON, and told as such
-  kLocal = 1 << 5,      // means something in one store only
+  kRowId = 1 << 0,      // the row's number: read but never written
+  kFixed = 1 << 1,      // never changes after the row is inserted
+  kLong = 1 << 2,       // omitted from lists and from shortened JSON
+  kClipped = 1 << 3,    // lists contain only its beginning
+  kHoldsJson = 1 << 4,  // text that is JSON and is published as JSON
+  kLocal = 1 << 5,      // meaningful in one store only
   kDerived = 1 << 6,    // computed by the store (run_result.h, or a sum)
   kNullIfZero = 1 << 7,
-  kAnswer = 1 << 8,    // told as AnswerOf(run_result.h) says; null where the run has no answer
-  kOfAnswer = 1 << 9,  // told as null where the run has no answer
-  kSparse = 1 << 10,   // not archived where it is empty, so that archives without it are what they were
+  kAnswer = 1 << 8,    // published as AnswerOf (run_result.h) returns it; null if the run has no answer
+  kOfAnswer = 1 << 9,  // published as null if the run has no answer
+  kSparse = 1 << 10,   // left out of archives if empty, so that archives without it keep their form
 };
 
 template <class Record>
 struct Field {
-  const char* column;  // or, of a sum, the SQL expression
+  const char* column;  // for a sum, the SQL expression
   std::variant<std::string Record::*, double Record::*, int64_t Record::*, int Record::*, bool Record::*>
       member;
-  const char* name = nullptr;  // in JSON; nullptr: not told
+  const char* name = nullptr;  // name in JSON; nullptr: not published
   unsigned traits = kPlain;
 
   bool Is(unsigned trait) const { return (traits & trait) != 0; }

@@ -55,7 +55,7 @@ bool IsUpdated(const Field<Record>& field) {
   return !field.Is(kRowId | kDerived | kFixed);
 }
 
-// A comma between what `text` returns for each field that `wanted` takes.
+// Joins the results of `text` for the fields that `wanted` accepts, separated by commas.
 template <class Record, class Wanted, class Text>
 std::string Joined(Wanted wanted, Text text) {
   std::string joined;
@@ -64,7 +64,7 @@ std::string Joined(Wanted wanted, Text text) {
   return joined;
 }
 
-// Where a public name puts the value: the object itself, or an array that it holds.
+// Where to store the value of a public name: in the object itself, or in an array inside it.
 template <class Json>
 Json& Place(Json& json, const std::string& name) {
   const size_t slash = name.find('/');
@@ -84,7 +84,7 @@ const Json& Find(const Json& json, const std::string& name) {
   return array.is_array() && index < array.size() ? array[index] : kNone;
 }
 
-// Nothing where the record is that of a run without one.
+// Empty for a run without an answer, and for other records.
 template <class Record>
 std::string AnswerIn(const Record& record) {
   if constexpr (std::is_same_v<Record, RunRecord>)
@@ -266,7 +266,7 @@ Record RecordFromJson(const Json& json, Names names) {
           if constexpr (std::is_same_v<T, std::string>) {
             TakeText(value, field, names, &(record.*member));
           } else if constexpr (std::is_same_v<T, bool>) {
-            // Rows of SQL have no truth values.
+            // Rows of SQL have no booleans.
             if (value.is_boolean()) record.*member = value.get<bool>();
             if (value.is_number_integer()) record.*member = value.get<int64_t>() != 0;
           } else if constexpr (std::is_same_v<T, double>) {

@@ -1,5 +1,5 @@
-// Records to rows and back, to JSON and back, all of it by the lists in record_fields.cpp. Every template
-// here exists for VerdictRecord, RunRecord, CallRecord, CandidateRecord and UsageTotals.
+// Converts records to rows and JSON and back, by the lists in record_fields.cpp. Every template here exists
+// for VerdictRecord, RunRecord, CallRecord, CandidateRecord and UsageTotals.
 #pragma once
 
 #include <string>
@@ -12,21 +12,21 @@ namespace hone {
 
 class Statement;
 
-// The table that holds the record.
+// Name of the table that holds the record.
 template <class Record>
 const char* TableOf();
 
-// Whole: every field. List: without long ones, clipped ones cut.
+// kWhole: every field. kList: without long fields, and with clipped ones cut.
 enum class Extent { kWhole, kList };
 
-// "id, run_id, key, ..."; `of` comes before every name, as in "run.".
+// The columns "id, run_id, key, ...". `of` is put before every name, such as "run.".
 template <class Record>
 std::string SelectList(Extent extent, const std::string& of = "");
-// Takes from the row what SelectList named, from `column` on, which then stands behind it.
+// Reads the columns of SelectList from the row, starting at `column`. Advances `column` past them.
 template <class Record>
 Record ReadRecord(Statement& row, Extent extent, int* column = nullptr);
 
-// "INSERT INTO t (a, b) VALUES (?, ?)", without rows' numbers and derived fields; Bind in the same order.
+// "INSERT INTO t (a, b) VALUES (?, ?)", without row ids and derived fields. Bind uses the same order.
 template <class Record>
 std::string InsertSql(const char* insert = "INSERT");
 template <class Record>
@@ -40,19 +40,19 @@ int BindUpdate(Statement& statement, const Record& record);
 // "a=excluded.a, ..." for fields that may change.
 template <class Record>
 std::string UpsertList();
-// For a store made before the field was there: "ALTER TABLE t ADD COLUMN ..." for each that is not in `have`.
+// For stores made by an earlier version: "ALTER TABLE t ADD COLUMN ..." for each field missing from `have`.
 template <class Record>
 std::vector<std::string> MissingColumns(const std::vector<std::string>& have);
 
-// Columns of the table with a trait.
+// Columns of the table that have a trait.
 template <class Record>
 std::vector<std::string> ColumnsThat(unsigned trait);
 
-// Public: what others read, under public names. Columns: everything but the row's number, by columns.
+// kPublic: published fields under public names. kColumns: all fields but the row id, under column names.
 enum class Names { kPublic, kColumns };
 template <class Record>
 OrderedJson RecordToJson(const Record& record, Extent extent, Names names = Names::kPublic);
-// Members that are missing, or of another type, stay as a fresh record has them.
+// Missing members and members of another type keep their default.
 template <class Record>
 Record RecordFromJson(const Json& json, Names names = Names::kPublic);
 

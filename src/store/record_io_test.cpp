@@ -1,6 +1,5 @@
-// Every record with a value of its own in every field, through SQL and through JSON. A member that has no
-// line in record_fields.cpp fails the first test; a field that is lost or mixed up on the way fails the
-// others.
+// Passes every record, with a distinct value in each field, through SQL and JSON. A member without a line in
+// record_fields.cpp fails the first test. A field that is lost or mixed up fails the others.
 #include "store/record_io.h"
 #include "base/json.h"
 
@@ -20,7 +19,7 @@
 namespace hone {
 namespace {
 
-// How many members an aggregate has: as many as it takes initialisers.
+// Counts the members of an aggregate: the number of initialisers it accepts.
 struct Anything {
   template <class T>
   operator T() const;
@@ -39,7 +38,7 @@ constexpr size_t MemberCount() {
     return MemberCount<Record, kMost - 1>();
 }
 
-// The lines that the record's members need; a base class, which holds what was used, takes one initialiser.
+// The number of lines that the record's members need. A base class (Usage) takes one initialiser.
 template <class Record>
 constexpr size_t LineCount() {
   return MemberCount<Record>() + (std::is_base_of_v<Usage, Record> ? MemberCount<Usage>() - 1 : 0);
@@ -51,7 +50,7 @@ T TypeOf(T Record::*);
 template <class Record>
 class RecordIoTest : public testing::Test {
  protected:
-  // Distinct from field to field, and from what a fresh record holds.
+  // Values that differ from field to field and from the defaults.
   static Record Distinct() {
     Record record;
     int number = 0;
@@ -141,7 +140,7 @@ class RecordSqlTest : public testing::Test {
  protected:
   RecordSqlTest() : store_(std::move(*RunStore::Open(folder_.path() / "hone.db"))) {}
 
-  // Through the row itself, with the numbers that the store gave.
+  // Passes the record through its row, with the ids that the store assigned.
   template <class Record>
   void ExpectTravels(Record record, const std::string& where) {
     Statement insert(store_->store().handle(), InsertSql<Record>().c_str());
@@ -149,7 +148,7 @@ class RecordSqlTest : public testing::Test {
     ASSERT_EQ(insert.Step(), SQLITE_DONE) << sqlite3_errmsg(store_->store().handle());
     record.id = sqlite3_last_insert_rowid(store_->store().handle());
     ExpectStored(record, where);
-    // What may change does, and what is fixed stays.
+    // Fields that may change do so; fixed fields stay.
     Record changed;
     for (const Field<Record>& field : FieldsOf<Record>())
       std::visit(
@@ -345,7 +344,7 @@ TEST(RecordJson, TellsPyTorchOnlyOfARunThatKeepsIt) {
     RunRecord run;
     run.best_key = row.best_key;
     run.result = row.result;
-    run.vs_best = 1;  // as stores of earlier versions have it for every run
+    run.vs_best = 1;  // earlier versions stored this for every run
     const OrderedJson json = RecordToJson(run, Extent::kList);
     const bool answered = *row.told != '\0';
     EXPECT_EQ(json.at("best"), answered ? OrderedJson(row.told) : OrderedJson()) << row.result;

@@ -28,7 +28,7 @@ struct VerdictRecord {
 
 struct RunRecord {
   int64_t id = 0;
-  std::string name;  // of its folder: "20260131-235959_39_GRU_expert"
+  std::string name;  // name of its folder: "20260131-235959_39_GRU_expert"
   std::string created;
   std::string finished;
   std::string status;  // "running", "done", "stopped" (budget, Ctrl-C), "failed"
@@ -41,14 +41,14 @@ struct RunRecord {
   std::string proposer;
   std::string model;
   std::string folder;
-  std::string options;  // JSON: everything needed to go on
+  std::string options;  // JSON: everything needed to resume
   std::string card = "null";
-  std::string result;    // see run_result.h; the store derives it, empty while the run goes on
+  std::string result;    // see run_result.h; derived by the store, empty while the run continues
   std::string outcome;   // one sentence
-  std::string best_key;  // empty: none is accepted
+  std::string best_key;  // empty if no candidate is accepted
   double vs_best = 0;
   double vs_eager = 0;
-  double seconds = 0;  // of work, over all sittings
+  double seconds = 0;  // working time, summed over all resumptions
   int64_t suite_id = 0;
   std::string degenerate;  // one sentence if the task's output does not depend on its inputs
 };
@@ -64,7 +64,7 @@ struct CallRecord : Usage {
   std::string system;
   std::string prompt;
   std::string reply;
-  std::string more_replies;  // further replies to the same prompt (model/replies.h): JSON, or empty
+  std::string more_replies;  // more replies to the same prompt (model/replies.h): JSON, or empty
   std::string thinking;
   std::string finish_reason;
   std::string error;
@@ -76,8 +76,8 @@ struct CandidateRecord {
   int64_t id = 0;
   int64_t run_id = 0;
   std::string key;               // "seed0", "seed0.repair1", "seed0.algorithm"
-  std::string parent_key;        // what it was made from; empty for seeds
-  std::string other_parent_key;  // of one that combines two
+  std::string parent_key;        // the candidate it was made from; empty for seeds
+  std::string other_parent_key;  // second parent, if it combines two candidates
   std::string phase;  // the call type, or "expert", "zero", "mended", "tuned", "imported", "inherited"
   std::string proposer;
   std::string title;
@@ -88,7 +88,7 @@ struct CandidateRecord {
   std::string findings = "[]";
   std::string facts = "null";
   double predicted_us = 0;
-  std::string verdict;  // empty: not judged yet
+  std::string verdict;  // empty if it is not judged yet
   std::string reason;
   std::string detail;
   std::string kind;
@@ -104,12 +104,12 @@ struct CandidateRecord {
 
   bool judged() const { return !verdict.empty(); }
   bool accepted() const { return verdict == NameOf(Decision::kAccepted); }
-  // It computes what PyTorch computes and was timed: it has a speed-up, whatever that is.
+  // True if the candidate computes what PyTorch computes and was timed, so it has a speed-up of any size.
   bool right() const {
     return accepted() || verdict == NameOf(Decision::kNoDifference) ||
            verdict == NameOf(Decision::kInconclusive) || reason == "slower";
   }
-  // Nothing was found wrong with it, and the task cannot tell.
+  // True if no error was found but the task cannot tell right from wrong.
   bool unknown() const { return verdict == NameOf(Decision::kCannotJudge); }
 };
 
@@ -128,7 +128,7 @@ struct SuiteRecord {
   std::string options;
 };
 
-// What the calls of a run add up to.
+// The base of UsageTotals: the sum over no calls.
 struct NoUsage : Usage {
   NoUsage() { price_known = true; }  // no price is missing
 };

@@ -89,7 +89,7 @@ std::vector<Kept> PlanVerdicts(const std::vector<VerdictRecord>& verdicts, const
 
 Result<bool> CompactStore(RunStore& store) {
   sqlite3* handle = store.store().handle();
-  // Others wait for ten seconds before they give up; this one must not make them.
+  // Other processes wait ten seconds before they give up. This one must not make them wait that long.
   sqlite3_busy_timeout(handle, 2'000);
   const int code = sqlite3_exec(handle, "VACUUM", nullptr, nullptr, nullptr);
   const Error error = SqlError(handle, "cannot make the store smaller");

@@ -1,4 +1,5 @@
-// What `hone gc` may remove: a pure function of what the store holds, so that the dry run and the deed agree.
+// Decides what `hone gc` may remove. It is a pure function of the store's content, so that the dry run and
+// the deletion agree.
 #pragma once
 
 #include <set>
@@ -12,24 +13,25 @@ namespace hone {
 struct RetentionRules {
   int64_t now = 0;  // seconds since the epoch
   double days = 30;
-  bool suites = false;  // members of suites may go, too
+  bool suites = false;  // members of suites may be removed too
 };
 
-// Why a run stays; the first that holds.
+// Why a run stays. The first reason that holds.
 enum class Kept { kNot, kRunning, kYoung, kUnfinished, kBest, kSuite };
 const char* KeptName(Kept kept);
 
-// One answer per run. `at_work` are the runs somebody works on right now. A run that was left behind as
-// "running" stays for a day at least: a suite makes its members before it starts them.
+// Returns one answer per run. `at_work` are the runs that a process works on now. A run left behind as
+// "running" stays for at least a day, because a suite creates its members before it starts them.
 std::vector<Kept> PlanRuns(const std::vector<RunRecord>& runs, const std::set<int64_t>& at_work,
                            const RetentionRules& rules);
-// The same for verdicts of `hone bench`: the young ones and the best accepted of each task and device stay.
+// The same for verdicts of `hone bench`. Keeps young ones and the best accepted verdict for each task and
+// device.
 std::vector<Kept> PlanVerdicts(const std::vector<VerdictRecord>& verdicts, const RetentionRules& rules);
 
-// Gives free pages back to the file system. Ok(false): another process is writing, so it has to wait.
+// Returns free pages to the file system. Ok(false): another process is writing, so this must wait.
 Result<bool> CompactStore(RunStore& store);
 Status DeleteVerdict(RunStore& store, int64_t id);
-// Suites without members; returns how many.
+// Deletes suites without members. Returns their number.
 Result<int64_t> DeleteEmptySuites(RunStore& store, const std::string& created_before);
 
 }  // namespace hone

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostLines = 500;
 
-// Two of the same record are told apart by whatever a list shows.
+// Two versions of a record differ if the fields that a list shows differ.
 template <class Record>
 std::string Mark(const Record& record) {
   return DumpJson(RecordToJson(record, Extent::kList, Names::kColumns));
@@ -24,8 +24,7 @@ Result<RunNews> RunFollower::Look() {
   RunNews news;
   const int64_t version = store_.DataVersion();
   if (version == data_version_ && version >= 0 && !more_) return news;
-  // The console before the rest: a line is written after what it speaks of, so nothing it mentions is
-  // missing.
+  // Reads the console first: a line is written after the rows it mentions, so these rows exist.
   HONE_ASSIGN_OR_RETURN(news.console, store_.Console(run_id_, console_id_, kMostLines));
   HONE_ASSIGN_OR_RETURN(RunRecord run, store_.RunSummary(run_id_));
   HONE_ASSIGN_OR_RETURN(std::vector<CandidateRecord> candidates, store_.CandidateSummaries(run_id_));

@@ -20,7 +20,7 @@ constexpr size_t kLongestNote = 8000;
 
 bool IsTag(const std::string& tag) {
   return tag.size() <= kLongestTag && std::all_of(tag.begin(), tag.end(), [](char c) {
-           // Bytes of other alphabets are letters too; control characters and markup are not.
+           // Bytes of other alphabets count as letters. Control characters and markup do not.
            const auto byte = static_cast<unsigned char>(c);
            return std::isalnum(byte) != 0 || byte >= 0x80 ||
                   std::string_view("-_./:+").find(c) != std::string_view::npos;

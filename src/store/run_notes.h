@@ -1,5 +1,5 @@
-// What people write about a run: tags to find it by, and a note. Kept in a table of its own, because nothing
-// in the pipeline reads them; they go when their run goes, and they are not part of an archive.
+// Users' notes and tags for runs. They have their own table, because the pipeline does not read them. They
+// are deleted with their run, and archives do not contain them.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace hone {
 
 struct RunNote {
   std::string text;
-  std::vector<std::string> tags;  // sorted, each once
+  std::vector<std::string> tags;  // sorted, without duplicates
 
   bool empty() const { return text.empty() && tags.empty(); }
 };
 
-// Tags out of "fast, gru" or "fast gru", sorted. A tag is letters, digits and any of -_./:+, at most 40
-// bytes; a run has at most 20.
+// Parses tags from "fast, gru" or "fast gru" and sorts them. A tag consists of letters, digits and -_./:+ and
+// has at most 40 bytes. A run has at most 20 tags.
 Result<std::vector<std::string>> ParseTags(const std::string& text);
 
-// Replaces what was there; an empty note removes it. The run must exist.
+// Replaces the stored note. An empty note removes it. The run must exist.
 Status SaveRunNote(RunStore& store, int64_t run_id, const RunNote& note);
 Result<RunNote> ReadRunNote(RunStore& store, int64_t run_id);
-// Of all runs that have one.
+// Returns the notes of all runs that have one.
 Result<std::map<int64_t, RunNote>> ReadRunNotes(RunStore& store);
 // Every tag in use, sorted.
 Result<std::vector<std::string>> AllTags(RunStore& store);

@@ -11,8 +11,8 @@ namespace hone {
 
 namespace {
 
-// A task that reads a file beside it breaks every candidate, as each is one file and judged alone. Such a
-// verdict says something about the task's folder and nothing about the candidate.
+// True for a task that reads a file beside it. It breaks every candidate, because each is one file and is
+// judged alone. Such a verdict concerns the task's folder, not the candidate.
 bool MissesAFile(const CandidateRecord& one) {
   return one.verdict == NameOf(Decision::kRejected) && BlamesTaskFolder(one.detail);
 }
@@ -59,7 +59,7 @@ bool CountsInMeans(const std::string& result) {
 Result<std::string> SaveResult(sqlite3* handle, int64_t run_id) {
   RunRecord run;
   std::vector<CandidateRecord> candidates;
-  // Both queries are over before the update: a reader that turns into a writer would not wait for others.
+  // Both queries end before the update: SQLite does not let a reader wait when it turns into a writer.
   {
     Statement query(handle, "SELECT status, result FROM run WHERE id=?");
     query.Bind(1, run_id);

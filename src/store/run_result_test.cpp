@@ -96,7 +96,7 @@ TEST_F(RunResultTest, TellsKeptPyTorchFromNothingTriedAndFromFailure) {
     }
     EXPECT_EQ(ResultOf(run, candidates), row.result) << row.what;
     EXPECT_EQ(CountsInMeans(row.result), row.counts) << row.what;
-    // The store comes to the same, whoever writes last.
+    // The store derives the same result, whichever row is saved last.
     for (CandidateRecord& one : candidates) {
       one.run_id = run.id;
       ASSERT_TRUE(store_->SaveCandidate(one).ok());

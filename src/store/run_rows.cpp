@@ -26,10 +26,10 @@ struct Column {
 
 constexpr char kMark[] = "from_archive";
 
-// Columns of any table that mean something in one store only.
+// Columns of any table that are meaningful in one store only.
 const std::set<std::string>& LocalColumns() {
   static const std::set<std::string> kColumns = [] {
-    std::set<std::string> columns = {"id", "run_id"};  // of tables without a list
+    std::set<std::string> columns = {"id", "run_id"};  // for tables without a field list
     for (const auto& of : {ColumnsThat<RunRecord>(kLocal), ColumnsThat<CallRecord>(kLocal),
                            ColumnsThat<CandidateRecord>(kLocal)})
       columns.insert(of.begin(), of.end());
@@ -59,7 +59,7 @@ Result<std::vector<Column>> ColumnsOf(sqlite3* handle, const std::string& table)
   return columns;
 }
 
-// Every table whose rows belong to a run. What people write about it (run_notes.h) is theirs and stays here.
+// Every table whose rows belong to a run. Users' notes (run_notes.h) stay in this store.
 Result<std::vector<std::string>> TablesOfARun(sqlite3* handle) {
   Statement query(
       handle,
@@ -86,7 +86,7 @@ std::optional<std::string> FromHex(const std::string& hex) {
   return bytes;
 }
 
-// JSON has neither bytes that are not UTF-8 nor infinity.
+// JSON has no infinity and only UTF-8 text.
 Json ToValue(Statement& row, int column, const std::string& type) {
   if (row.IsNull(column)) return nullptr;
   if (type == "INTEGER") return row.Integer(column);
@@ -100,7 +100,7 @@ Json ToValue(Statement& row, int column, const std::string& type) {
   return Json{{"hex", Hex(text)}};
 }
 
-// Binds what ToValue wrote; false when it is something else.
+// Binds a value that ToValue made. Returns false for any other value.
 bool BindValue(Statement& statement, int index, const Json& value, const Column& column) {
   if (value.is_null()) {
     statement.BindNull(index);
@@ -161,7 +161,7 @@ Result<std::vector<Json>> ReadRows(sqlite3* handle, const std::string& table, co
   return rows;
 }
 
-// `fixed` are values that belong to this store: the run's number, its folder.
+// `fixed` holds values of this store: the run's id and its folder.
 Status InsertRow(sqlite3* handle, const std::string& table, const std::vector<Column>& columns,
                  const Json& row, const Json& fixed) {
   std::string names, marks;
@@ -209,7 +209,7 @@ Status CheckHash(const Json& row, const char* source, const char* hash, const st
   return Ok();
 }
 
-// What makes two runs the same one: not the name it has in a store, nor the talk on the way.
+// Two runs with the same identity are the same run. Its name in a store and the console lines do not count.
 std::string Identity(const RunRows& rows) {
   Json all;
   all["run"] = rows.run;
@@ -220,8 +220,8 @@ std::string Identity(const RunRows& rows) {
   return Sha256(DumpJson(all));
 }
 
-// A suite of a thousand tasks takes milliseconds to parse, and every run of it that is imported asks for it
-// several times.
+// A cache: parsing a suite of a thousand tasks takes milliseconds, and each imported run of it needs the
+// result several times.
 const SuiteParts& KnownPartsOf(const SuiteRecord& suite) {
   thread_local std::string options;
   thread_local SuiteParts parts;
@@ -232,7 +232,7 @@ const SuiteParts& KnownPartsOf(const SuiteRecord& suite) {
   return parts;
 }
 
-// Shards of one suite start at different times, on different machines: they have their tasks in common.
+// Shards of one suite start at different times on different machines, so their task lists are compared.
 bool IsSameSuite(const SuiteRecord& here, const SuiteRecord& other) {
   if (here.options == other.options && here.created == other.created) return true;
   const SuiteParts parts = PartsOf(here);
@@ -241,8 +241,8 @@ bool IsSameSuite(const SuiteRecord& here, const SuiteRecord& other) {
   return parts.sha256 == others.sha256 && parts.shards == others.shards && parts.tasks == others.tasks;
 }
 
-// In a suite that has one place for each task: `replaced` gets the folder of an earlier state of this run,
-// whose rows are deleted. Another run in this place is an Error.
+// Makes room in a suite that has one run per task. If the task has an earlier state of this run, its rows are
+// deleted and `replaced` gets its folder. If the task has another run, that is an Error.
 Status MakeRoom(sqlite3* handle, int64_t suite, const RunRows& rows, fs::path* replaced) {
   const std::string task = GetString(rows.run, "task");
   Statement query(handle,
@@ -311,7 +311,7 @@ Status CheckSuite(const std::vector<Column>& columns, const Json& suite) {
   return Ok();
 }
 
-// A folder means something on one machine only.
+// A folder is meaningful on one machine only.
 void HideFolder(Json* suite) {
   Result<Json> options = ParseJson(GetString(*suite, "options"));
   if (!options.ok() || !options->is_object()) return;

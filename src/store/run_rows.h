@@ -1,6 +1,6 @@
-// A run's rows as values that can leave the store and enter another one: every column of every table that
-// belongs to a run, read from the schema itself, so that a column added later travels without a change here.
-// Numbers of rows and the run's folder stay behind: they mean something in one store only.
+// A run's rows as values that can move to another store: every column of every table that belongs to a run.
+// The columns are read from the schema, so that later columns need no change here. Row ids and the run's
+// folder are left out, because they are meaningful in one store only.
 #pragma once
 
 #include <functional>
@@ -16,53 +16,53 @@ namespace hone {
 
 struct RunRows {
   int schema = 0;
-  Json run;                                         // without id, folder and suite_id
-  Json suite;                                       // null: of no suite
-  std::map<std::string, std::vector<Json>> tables;  // "candidate": its rows in the order of the run
+  Json run;    // without id, folder and suite_id
+  Json suite;  // null if the run is in no suite
+  std::map<std::string, std::vector<Json>>
+      tables;  // for example "candidate": its rows in the order of the run
   int64_t count() const;
 };
 
-// The schema's version that this Hone writes.
+// The schema version that this Hone writes.
 int SchemaVersion(RunStore& store);
 
-// As of one moment, even while somebody writes.
+// Reads a consistent snapshot, even while another process writes.
 Result<RunRows> ReadRunRows(RunStore& store, int64_t run_id);
 
-// Whether rows from elsewhere are what they say: known tables and columns, the right types, hashes that
-// agree with the sources, JSON that can be read, a name that can be a folder's.
+// Validates rows from another store: known tables and columns, the right types, hashes that match the
+// sources, valid JSON, and a name that can be a folder's name.
 Status CheckRunRows(RunStore& store, const RunRows& rows);
 
-// A run from elsewhere is marked in its options: its command and its model were chosen on another machine, so
-// it cannot be resumed. The mark does not leave the store.
+// True for a run from another store, which is marked in its options. It cannot be resumed: its command and
+// its model were chosen on another machine. The mark is not exported.
 bool IsFromArchive(const Json& options);
 
-// Makes the rows those of a member of a suite that is here.
+// Makes the rows a member of a suite in this store.
 Status PutIntoSuite(RunStore& store, const std::string& name, RunRows* rows);
 
-// A suite's row as it leaves the store, and as it comes back; returns its number here. Shards of one suite
-// become one suite.
+// Export and import the row of a suite; KeepSuite returns its id here. Shards of one suite become one suite.
 Result<Json> ReadSuiteRow(RunStore& store, int64_t id);
 Result<int64_t> KeepSuite(RunStore& store, const Json& suite, const fs::path& suite_folder);
 
-// All of it or nothing. `before_commit` runs with the rows in place and can still refuse. A suite that knows
-// its tasks (suite_parts.h) has one run of each: an earlier state of the same run is replaced (`replaced` is
-// its folder), another run of the task is an Error.
+// Writes all rows or none. `before_commit` runs after the rows are written and can still abort. A suite that
+// lists its tasks (suite_parts.h) has one run of each. An earlier state of the same run is replaced, and
+// `replaced` gets its folder. Another run of the task is an Error.
 Result<int64_t> WriteRunRows(RunStore& store, const RunRows& rows, const std::string& name,
                              const fs::path& folder, const fs::path& suite_folder,
                              const std::function<Status()>& before_commit, fs::path* replaced = nullptr);
 
-// A stored run with the same calls, candidates and decisions, whatever its number, name and folder. In a
-// suite that knows its tasks also the finished run that these rows are an earlier state of.
+// Finds a stored run with the same calls, candidates and decisions, whatever its id, name and folder. In a
+// suite that lists its tasks, it also finds the finished run that these rows are an earlier state of.
 Result<std::optional<RunRecord>> FindSameRun(RunStore& store, const RunRows& rows);
 
 Result<bool> HasRunNamed(RunStore& store, const std::string& name);
-// Whether another run was told to use the same folder.
+// Whether another run uses the same folder.
 Result<bool> HasFolderOfAnother(RunStore& store, const RunRecord& run);
 
-// The keys of a run's rows in "call" or "candidate".
+// The keys of a run's rows in the table "call" or "candidate".
 Result<std::vector<std::string>> KeysOfRun(RunStore& store, const char* table, int64_t run_id);
 
-// Rows and bytes of content, by run.
+// Number of rows and bytes of content, per run.
 struct RowSize {
   int64_t rows = 0;
   int64_t bytes = 0;

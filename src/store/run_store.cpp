@@ -201,7 +201,7 @@ Result<UsageTotals> RunStore::Usage(int64_t run_id) {
 
 Status RunStore::SaveCandidate(const CandidateRecord& one) {
   const std::scoped_lock lock(mutex_);
-  // Keeps the id of a row that is there, so that the order of first appearance stays.
+  // Keeps the id of an existing row, so that the order of first appearance stays.
   Statement insert(handle(), fmt::format("{} ON CONFLICT(run_id, key) DO UPDATE SET {}",
                                          InsertSql<CandidateRecord>(), UpsertList<CandidateRecord>())
                                  .c_str());

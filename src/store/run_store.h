@@ -1,6 +1,6 @@
-// Runs in the store: every model call, candidate, decision and console line of an optimisation, written as it
-// happens and found again by key. A run is resumed by running it again: what a key already answers is not
-// asked or judged a second time. One connection, safe for the run's own threads.
+// Runs in the store: every model call, candidate, decision and console line, written as it happens and found
+// again by key. Resuming a run runs it again: a call or verdict that is stored under its key is not repeated.
+// It has one connection, which the run's own threads may share.
 #pragma once
 
 #include <functional>
@@ -25,15 +25,15 @@ class RunStore {
   // See Store::OpenReadOnly.
   static Result<std::unique_ptr<RunStore>> OpenReadOnly(const fs::path& path = DataFolder() / "hone.db");
 
-  // `before_seen` is called with the id before others can see the run; if it fails, there is no run.
+  // Calls `before_seen` with the id before other connections see the run. If it fails, the run is not added.
   Result<int64_t> AddRun(const RunRecord& run, const std::function<Status(int64_t)>& before_seen = {});
-  // Everything but id, name and created, and the result, which is derived and returned.
+  // Updates all but id, name and created. Derives and returns the result.
   Result<std::string> UpdateRun(const RunRecord& run);
-  // "R12", a name, a unique beginning of one, a folder, or "last".
+  // `what` is "R12", a name, a unique prefix of one, a folder, or "last".
   Result<RunRecord> FindRun(const std::string& what);
-  // The newest first, without task sources and cards.
+  // Newest first, without task sources and cards.
   Result<std::vector<RunRecord>> Runs(int most, int64_t suite_id = 0);
-  // One run as Runs() gives it.
+  // Returns one run in the form of Runs().
   Result<RunRecord> RunSummary(int64_t id);
   Status DeleteRun(int64_t id);
 
@@ -44,11 +44,11 @@ class RunStore {
   Result<std::vector<CallRecord>> CallSummaries(int64_t run_id);
   Result<UsageTotals> Usage(int64_t run_id);
 
-  // Inserts, or replaces the row of the same key.
+  // Inserts a row or replaces the one with the same key.
   Status SaveCandidate(const CandidateRecord& candidate);
   Result<std::optional<CandidateRecord>> Candidate(int64_t run_id, const std::string& key);
   Result<std::vector<CandidateRecord>> Candidates(int64_t run_id);
-  // The same without sources, findings, facts and verdicts in full, and with the beginning of the detail.
+  // The same without sources, findings, facts and full verdicts, and with only the beginning of the detail.
   Result<std::vector<CandidateRecord>> CandidateSummaries(int64_t run_id);
 
   Status SaveDecision(int64_t run_id, const DecisionRecord& decision);
@@ -56,14 +56,14 @@ class RunStore {
   Result<std::vector<DecisionRecord>> Decisions(int64_t run_id);
 
   Status AddConsole(int64_t run_id, const std::string& line);
-  // Lines after `after`; the ids go up.
+  // Returns lines after id `after`. Ids increase.
   Result<std::vector<std::pair<int64_t, std::string>>> Console(int64_t run_id, int64_t after, int most);
 
   Result<int64_t> AddSuite(const SuiteRecord& suite);
   Result<SuiteRecord> FindSuite(const std::string& name);
   Result<SuiteRecord> SuiteById(int64_t id);
 
-  // Changes when another connection has written; see SQLite's data_version.
+  // Changes if another connection has written; see SQLite's data_version.
   int64_t DataVersion();
 
   Store& store() { return store_; }

@@ -1,4 +1,4 @@
-// A prepared statement and its errors: what the store's files share, and nobody else needs.
+// Prepared statements, transactions and their errors, for the files of this room only.
 #pragma once
 
 #include <sqlite3.h>
@@ -50,8 +50,8 @@ class Statement {
 Error SqlError(sqlite3* handle, const std::string& doing);
 Status Execute(sqlite3* handle, const char* sql);
 
-// What `write` writes is seen by others as a whole, or not at all if it fails. `write` gives a Status or a
-// Result.
+// Makes the changes of `write` visible to other connections together, or not at all if it fails. `write`
+// returns a Status or a Result.
 template <class Write>
 auto InTransaction(sqlite3* handle, const Write& write) -> decltype(write()) {
   HONE_RETURN_IF_ERROR(Execute(handle, "BEGIN IMMEDIATE"));

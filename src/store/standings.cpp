@@ -28,14 +28,14 @@ constexpr char kSelect[] =
     "FROM run LEFT JOIN candidate ON run.best_key <> '' AND candidate.run_id = run.id AND "
     "candidate.key = run.best_key ";
 
-constexpr size_t kOrigin = 10;  // the place of from_store in kSelect
+constexpr size_t kOrigin = 10;  // index of from_store in kSelect
 
 std::string TextAt(const Json& array, size_t index) {
   if (!array.is_array() || index >= array.size() || array[index].is_null()) return "";
   return array[index].is_string() ? array[index].get<std::string>() : DumpJson(array[index]);
 }
 
-// What the verdict's own provenance says of versions, baselines and what counted as right.
+// Versions, baselines and error limit from the verdict's provenance.
 std::string SettingOf(const Json& provenance) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, const std::string& version) {
@@ -52,7 +52,7 @@ std::string SettingOf(const Json& provenance) {
   const std::string precision = TextAt(provenance, 5);
   if (!precision.empty() && !StartsWith(precision, "as PyTorch")) parts.push_back(precision);
   add("Hone", TextAt(provenance, 9));
-  // A looser rule is another claim; the usual one needs no words.
+  // The usual limit is not listed. With a looser one, results are not comparable.
   if (const std::string rule = TextAt(provenance, 7); rule != DescribeRule(LimitRule())) add("limit", rule);
   if (TextAt(provenance, 8) == "true") parts.push_back("blind spots allowed");
   std::vector<std::string> rungs;
@@ -95,7 +95,7 @@ bool HasWords(const Standing& one, const std::vector<std::string>& words) {
                      [&](const std::string& word) { return Contains(text, ToLower(word)); });
 }
 
-// Of runs with the same verdict, the one that reached it stays; where that run is not here, the first.
+// Keeps the run that first obtained each verdict, or the first run in the list if that run is missing.
 void KeepEachVerdictOnce(std::vector<Standing>* runs) {
   std::set<std::string> seen;
   for (const Standing& one : *runs)

@@ -24,7 +24,7 @@ class StandingsTest : public testing::Test {
   StandingsTest() : folder_(*TempFolder::Make("hone-standings-")) {
     store_ = std::move(*RunStore::Open(folder_.path() / "hone.db"));
   }
-  // A run whose best candidate has that interval; nothing accepted where it is empty.
+  // Adds a run whose best candidate has this interval. An empty interval means that nothing is accepted.
   int64_t Add(const std::string& task, const Won& won, const std::string& device = "H200",
               const std::string& torch = "2.11.0", const std::string& sha256 = "aa",
               const std::vector<std::string>& rungs = {"eager", "cudagraph"}) {

@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// Step i takes the schema from version i to i + 1.
+// Step i migrates the schema from version i to i + 1.
 constexpr const char* kMigrations[] = {
     R"sql(
       CREATE TABLE verdict (
@@ -134,7 +134,7 @@ constexpr const char* kMigrations[] = {
       );
       CREATE INDEX console_by_run ON console(run_id, id);
     )sql",
-    // What lists, totals and leaderboards read, without touching rows that carry sources, prompts and
+    // Indexes for lists, totals and leaderboards, so that these do not touch rows with sources, prompts and
     // verdicts.
     R"sql(
       CREATE INDEX run_by_status ON run(status, id);
@@ -144,11 +144,11 @@ constexpr const char* kMigrations[] = {
       CREATE INDEX candidate_by_run ON candidate(run_id, verdict, phase);
       CREATE INDEX call_usage ON call(run_id, prompt_tokens, completion_tokens, cost_usd, estimated, price_known);
     )sql",
-    // What a run came to (run_result.h).
+    // The result of a run (run_result.h).
     R"sql(
       ALTER TABLE run ADD COLUMN result TEXT NOT NULL DEFAULT '';
     )sql",
-    // What people write about a run (run_notes.h).
+    // Users' notes for a run (run_notes.h).
     R"sql(
       CREATE TABLE IF NOT EXISTS run_note (
         run_id INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE,
@@ -170,7 +170,7 @@ void AddAlterations(sqlite3* handle, std::vector<std::string>* all) {
   for (std::string& one : MissingColumns<Record>(have)) all->push_back(std::move(one));
 }
 
-// What the tables lack of the lists in record_fields.cpp.
+// Statements that add the columns of record_fields.cpp that the tables lack.
 std::vector<std::string> AlterationsFor(sqlite3* handle) {
   std::vector<std::string> all;
   AddAlterations<VerdictRecord>(handle, &all);
@@ -187,7 +187,7 @@ std::string SelectVerdicts(const char* which) {
 
 constexpr double kPatience_s = 10;
 
-// SQLite waits for other writers, but not for one that switches the same new store to WAL.
+// SQLite waits for other writers, but not if another process switches the same new store to WAL.
 Status SwitchToWal(sqlite3* handle) {
   const Deadline deadline = Deadline::After(kPatience_s);
   while (true) {
@@ -263,7 +263,7 @@ int Store::Version() {
 
 Status Store::Migrate() {
   if (Version() == kVersion) return Ok();
-  // The version is read again inside: another process may be migrating as well.
+  // Reads the version again inside the transaction, because another process may be migrating too.
   return InTransaction(handle(), [&]() -> Status {
     const int found = Version();
     if (found < 0 || found > kVersion)
@@ -282,14 +282,15 @@ Status Store::Migrate() {
   });
 }
 
-// Columns that are added one by one are no new version: a hone that does not know them writes its own, and
-// theirs keep their default.
+// Added columns do not change the schema version. An older hone ignores them, and its rows get their
+// defaults.
 Status Store::AddMissingColumns() {
   if (AlterationsFor(handle_.get()).empty()) return Ok();
-  return InTransaction(handle(), [&]() -> Status {  // another process may be at it
+  return InTransaction(handle(), [&]() -> Status {  // another process may do this at the same time
     for (const std::string& alteration : AlterationsFor(handle()))
       HONE_RETURN_IF_ERROR(Execute(handle(), alteration.c_str()));
-    // Sums over calls read this index and not the rows, which carry prompts: it has to have every field.
+    // Sums over calls read this index instead of the rows, which hold prompts. It therefore needs every
+    // field.
     std::string usage = "DROP INDEX IF EXISTS call_usage; CREATE INDEX call_usage ON call(run_id";
     for (const UsageField& field : kUsageFields) usage += std::string(", ") + field.name;
     return Execute(handle(), (usage + ")").c_str());

@@ -1,5 +1,5 @@
-// The store: one SQLite file that remembers every verdict with its provenance. Several Hone processes may
-// write at once (WAL); the schema carries a version and is migrated forward, never backward.
+// The store: one SQLite file with every verdict and its provenance. Several Hone processes may write at once
+// (WAL). The schema has a version and is migrated forward only.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace hone {
 
 class Store {
  public:
-  // <data folder>/hone.db, made when it is not there.
+  // Opens <data folder>/hone.db and creates it if it is missing.
   static Result<Store> Open(const fs::path& path = DataFolder() / "hone.db");
-  // One that nobody else sees, and that is gone with this object.
+  // Opens a private store in memory, which ends with this object.
   static Result<Store> OpenInMemory();
-  // For those who only look: never writes, never waits for a writer (WAL), gives up a query at Ctrl-C. The
-  // store must be there with the schema of this hone.
+  // For readers: never writes, never waits for a writer (WAL), and aborts a query at Ctrl-C. The store must
+  // exist and have the schema of this hone.
   static Result<Store> OpenReadOnly(const fs::path& path = DataFolder() / "hone.db");
   Store(Store&&) noexcept;
   ~Store();
 
-  // Returns the id.
+  // Returns the id of the new row.
   Result<int64_t> Save(const VerdictRecord& record);
   Result<VerdictRecord> Verdict(int64_t id);
-  // The newest first.
+  // Newest first.
   Result<std::vector<VerdictRecord>> Verdicts(int most);
 
   // For RunStore.
@@ -42,7 +42,7 @@ class Store {
   };
   explicit Store(sqlite3* handle);
   Status Migrate();
-  // For fields that were added to a record since the store was made.
+  // Adds columns for fields that are newer than the store.
   Status AddMissingColumns();
   int Version();
   std::unique_ptr<sqlite3, Closer> handle_;

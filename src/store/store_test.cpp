@@ -37,7 +37,7 @@ class StoreTest : public testing::Test {
   TempFolder folder_ = *TempFolder::Make("hone-test-");
   fs::path path_ = folder_.path() / "deeper" / "hone.db";
 
-  // Another program with the same file open.
+  // Executes SQL as another program would, on its own connection.
   void Sql(const std::string& sql) {
     sqlite3* handle = nullptr;
     ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
@@ -122,7 +122,7 @@ TEST_F(StoreTest, LosesNoRowWhenSeveralConnectionsWriteAtOnce) {
   std::vector<std::string> problems(kWriters);
   for (int writer = 0; writer < kWriters; ++writer)
     writers.emplace_back([&, writer] {
-      // The schema is made by whoever comes first.
+      // The first of the two connections creates the schema.
       Result<Store> store = Store::Open(path_);
       if (!store.ok()) {
         problems[writer] = store.error().message;
@@ -237,7 +237,7 @@ TEST_F(StoreTest, SaysWhichPlaceItCannotUse) {
   ASSERT_FALSE(below_a_file.ok());
   EXPECT_THAT(below_a_file.error().message, HasSubstr((folder_.path() / "file").string()));
 
-  ASSERT_TRUE(MakeFolders(path_).ok());  // a folder where the file should be
+  ASSERT_TRUE(MakeFolders(path_).ok());  // a folder at the path of the file
   const Result<Store> a_folder = Store::Open(path_);
   ASSERT_FALSE(a_folder.ok());
   EXPECT_THAT(a_folder.error().message, HasSubstr(path_.string()));
@@ -250,7 +250,7 @@ TEST_F(StoreTest, AReadOnlyFolderIsAnError) {
   EXPECT_FALSE(Store::Open(locked / "hone.db").ok());
 }
 
-// A file may not grow past a few pages: the nearest thing to a full disk that needs no mount.
+// Limits the size of files to a few pages, which simulates a full disk without a mount.
 TEST_F(StoreTest, OnAFullDiskTheRowIsRefusedWithASentenceAndTheOthersStay) {
   ASSERT_TRUE(Store::Open(path_)->Save(Record("before")).ok());
   int answer[2];

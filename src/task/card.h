@@ -1,5 +1,5 @@
-// The task card: what one forward costs and the least time this device could need for it. The facts come
-// from the reference worker, the ceilings were measured on this device; the floor is derived here.
+// The task card: what one forward costs and the least time this device needs for it. The reference worker
+// supplies the facts, and the peak rates are measured on this device. The floor is computed here.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct Ceilings {
 };
 Ceilings CeilingsFromJson(const Json& json);
 Json ToJson(const Ceilings& ceilings);
-// The larger of each rate.
+// Takes the larger value of each rate.
 Ceilings Larger(const Ceilings& a, const Ceilings& b);
 
 struct TensorShape {
@@ -34,38 +34,38 @@ struct Card {
   int64_t weight_bytes = 0;
   int64_t input_bytes = 0;
   int64_t output_bytes = 0;
-  double flops = 0;                      // as the module is written
-  double least_flops = -1;               // after the graph's rewrites; -1: no graph was captured
-  int64_t graph_bytes = -1;              // likewise: what a call must move through memory (graph/cost.h)
+  double flops = 0;          // as the module is written
+  double least_flops = -1;   // after the graph's rewrites; -1: no graph was captured
+  int64_t graph_bytes = -1;  // bytes that a call must move through memory (graph/cost.h); -1: no graph
   std::string counted_by = "operators";  // "graph", or "operators": counted while one call ran
   int64_t serial_chain = 0;
   int64_t launches = -1;  // per forward, counted by the profiler on a GPU; -1: not counted
   double floor_us = 0;
   std::string floor_bound;         // "arithmetic" or "memory"
-  double ceiling_flops_per_s = 0;  // the rates the floor was computed with
+  double ceiling_flops_per_s = 0;  // the rates that the floor was computed with
   double ceiling_bytes_per_s = 0;
-  // One sentence if no output depends on an input (graph/degenerate.h), and the rewrite that showed it.
+  // One sentence if no output depends on an input (graph/degenerate.h), with the rewrite that showed it.
   std::string degenerate;
   std::string degenerate_rule;
 
   int64_t least_bytes() const {
     return graph_bytes >= 0 ? graph_bytes : weight_bytes + input_bytes + output_bytes;
   }
-  // What the floor counts.
+  // The FLOPs that the floor uses.
   double floor_flops() const { return least_flops >= 0 ? least_flops : flops; }
   int64_t operator_calls() const;
 };
 
 Card CardFromJson(const Json& json);
 Json ToJson(const Card& card);
-// Sets the floor, what bounds it and the ceilings it rests on. Counts arithmetic at the fastest rate the
-// precision limit allows: TF32 when the reference itself may use it.
+// Sets the floor, its bound and the peak rates behind it. Counts arithmetic at the fastest rate that the
+// precision limit allows: TF32 if the reference may use it.
 void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed);
-// No honest call can be faster than this, whatever the algorithm: every input and output byte at cache speed,
-// with a margin of two, because a library copy does not reach the cache's best.
+// No honest call can be faster, whatever its algorithm: every input and output byte moves at cache speed. The
+// margin of two covers that a library copy does not reach the cache's peak.
 double ImpossibleBelowUs(const Card& card, const Ceilings& ceilings);
 
-// For `hone show TASK`: a line per fact, wrapped at `width` columns; 0: not wrapped.
+// For `hone show TASK`: one line per fact, wrapped at `width` columns; 0: not wrapped.
 std::string CardText(const Card& card, int width = 0);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// A task on disk: the user's PyTorch module in the KernelBench convention. Loading checks only what can be
-// known without running it; whether it has a Model is for the reference worker to find out.
+// A task on disk: the user's PyTorch module in the KernelBench convention. Loading does not run the file; the
+// reference worker finds out whether it has a Model.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct TaskFile {
 
 Result<TaskFile> LoadTaskFile(const fs::path& path);
 
-// Shared by tasks and candidates: a text file of at most 4 MiB without NUL bytes.
+// For tasks and candidates: reads a text file of at most 4 MiB without NUL bytes.
 Result<std::string> ReadPythonFile(const fs::path& path, const std::string& what);
 
 }  // namespace hone

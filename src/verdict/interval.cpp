@@ -11,26 +11,28 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNormal95 = 1.959964;
-// The ratios of a quiet machine's rounds scatter by 0.03 or less; five times that is a busy machine.
+// On a quiet machine the ratios of rounds have a spread of at most 0.03. Five times that means a busy
+// machine.
 constexpr double kBusyRounds = 0.15;
-// An estimate within 5% of 1 is near it, and an interval of 10% to each side is narrow enough to say so.
+// An estimate within 5% of 1 is near 1. An interval of at most 10% to each side is narrow enough to show
+// that.
 constexpr double kNearOne = 0.05;
 constexpr double kNarrow = 0.10;
-// A difference of this many standard errors of one pair of processes.
+// A lead must exceed this many standard errors of one pair of processes.
 constexpr double kStandsOut = 4;
-// The standard deviation of a normal distribution in distances from its median to its quartile.
+// For a normal distribution, the standard deviation divided by the distance from median to quartile.
 constexpr double kDeviationOfQuartile = 1.4826;
-// From this ratio on, what is added to the candidate's time matters more than what multiplies it.
+// From this ratio on, delays that add to the candidate's time matter more than those that multiply it.
 constexpr double kFarAhead = 3;
-// Shares of a time are skewed: three of them say less than Student's t assumes.
+// Shares of a time are skewed, so three of them carry less information than Student's t assumes.
 constexpr double kSkewed = 2.3;
-// With fewer rounds not even their smallest and largest bound the median with 95%.
+// With fewer rounds, even their minimum and maximum do not bound the median with 95%.
 constexpr size_t kLeastRounds = 6;
 
-// How often rounds that are as likely ahead as behind agree as well as these do: a sign test.
+// A sign test: the probability that random rounds agree at least as well as these do.
 constexpr double kAgreeByChance = 0.02;  // six of six rounds (one in 64), eight of nine, ten of twelve
 
-// The value that Student's t exceeds in absolute terms with probability 5%.
+// The value that |t| exceeds with probability 5% (Student's t).
 double Student95(size_t degrees) {
   constexpr double kTable[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060,
                                2.2622,  2.2281, 2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199};
@@ -39,21 +41,20 @@ double Student95(size_t degrees) {
   return kNormal95 + 2.4 / static_cast<double>(degrees);
 }
 
-// The standard deviation, by the median absolute deviation: wild values have no more weight than others.
+// The standard deviation by the median absolute deviation, so that outliers have no extra weight.
 double RobustDeviation(std::vector<double> values) {
   const double middle = MedianOf(values);
   for (double& value : values) value = std::abs(value - middle);
   return kDeviationOfQuartile * MedianOf(std::move(values));
 }
 
-// The least time that the rounds of one side can tell from nothing: the standard error of their median.
+// The smallest time that one side's rounds can distinguish from zero: the standard error of their median.
 double Resolution(std::vector<double> us) {
   std::erase_if(us, [](double value) { return !std::isfinite(value); });
   return us.empty() ? 0 : RobustDeviation(us) / std::sqrt(static_cast<double>(us.size()));
 }
 
-// The probability that at most as many of the rounds are not ahead as here, if each is so by the toss of a
-// coin.
+// The probability that so few rounds or fewer are not ahead, if each is ahead with probability 1/2.
 double ChanceToAgree(const std::vector<double>& leads) {
   const auto rounds = static_cast<double>(leads.size());
   const auto behind = std::count_if(leads.begin(), leads.end(), [](double lead) { return !(lead > 0); });
@@ -65,9 +66,9 @@ double ChanceToAgree(const std::vector<double>& leads) {
   return probability;
 }
 
-// log(baseline / candidate) of every round, in order. A candidate that takes less than the clock can measure,
-// as one of 1000x may, counts as the shortest time that the clock can measure. A baseline whose time is not
-// positive makes the ratio zero. Rounds without information are left out.
+// log(baseline / candidate) for every round, in order. A candidate time below the clock's resolution, as with
+// a speed-up of 1000x, is replaced by the resolution. A baseline time that is not positive makes the ratio
+// zero. Rounds without information are left out.
 std::vector<double> LogRatios(const PairTimes& pair) {
   std::vector<double> found;
   const size_t rounds = std::min(pair.candidate_us.size(), pair.baseline_us.size());
@@ -91,29 +92,29 @@ double MedianOfPositive(const std::vector<double>& values) {
   return MedianOf(std::move(positive));
 }
 
-// How much more a mean varies because rounds resemble their neighbours. Only the sides of the median on which
-// neighbours lie are counted, so a wild round has no more weight than any other.
+// The factor by which autocorrelation between neighbouring rounds widens the interval of their median. It
+// uses only the signs around the median, so outliers have no extra weight.
 double NeighbourFactor(const std::vector<double>& values, double median) {
   double alike = 0, pairs = 0;
   for (size_t i = 1; i < values.size(); ++i, ++pairs)
     alike += (values[i] > median) == (values[i - 1] > median) ? 1 : -1;
-  // Signs around their own median agree a little too seldom; 1/n corrects for it.
+  // Signs around their own median agree slightly too rarely; 1/n corrects for that.
   const double signs = alike / pairs + 1 / static_cast<double>(values.size());
   const double correlation = std::clamp(std::sin(std::acos(-1.0) / 2 * signs), 0.0, 0.9);
   return std::sqrt((1 + correlation) / (1 - correlation));
 }
 
-// One pair's estimate on the logarithmic scale, and how far its rounds leave it uncertain to each side.
+// One pair's estimate on the logarithmic scale, and its uncertainty to each side.
 struct PairEstimate {
   double value = 0;
   double below = kInfinity;
   double above = kInfinity;
   double candidate_us = 0;
   double baseline_us = 0;
-  double overhead_us = 0;  // half the width of what is not known about the subtracted cost
+  double overhead_us = 0;  // half the width of the interval of the subtracted cost
 };
 
-// Nothing if most rounds have no finite ratio.
+// No value if most rounds have no finite ratio.
 std::optional<PairEstimate> EstimatePair(const PairTimes& pair) {
   const std::vector<double> values = LogRatios(pair);
   if (values.empty()) return {};
@@ -125,14 +126,14 @@ std::optional<PairEstimate> EstimatePair(const PairTimes& pair) {
   estimate.overhead_us = std::max(0.0, (pair.overhead_us_high - pair.overhead_us_low) / 2);
   if (!std::isfinite(estimate.overhead_us)) estimate.overhead_us = kInfinity;
   if (values.size() < kLeastRounds) return estimate;
-  // The order statistics between which the median lies, wider where neighbours are alike.
+  // The order statistics that bound the median, wider if neighbouring rounds are correlated.
   std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
   const double count = static_cast<double>(values.size());
   const double factor = NeighbourFactor(values, estimate.value);
   const double reach = kNormal95 * std::sqrt(count) / 2 * factor;
   const auto rank = static_cast<size_t>(std::max(0.0, std::floor(count / 2 - reach) - 1));
-  // Where the ranks end before the reach does, the outermost values are moved outwards.
+  // If the interval needs more ranks than there are, the outermost values are moved outwards.
   const double beyond = std::max(1.0, reach / (count / 2));
   estimate.below = beyond * (estimate.value - sorted[rank]);
   estimate.above = beyond * (sorted[sorted.size() - 1 - rank] - estimate.value);
@@ -143,7 +144,8 @@ double Square(double value) {
   return value * value;
 }
 
-// How far the unknown part of the subtracted cost moves the logarithm of a time that grows or shrinks by it.
+// How far the uncertainty of the subtracted cost moves the logarithm of a time, if the time shrinks or grows
+// by it.
 double Shrunk(double us, double by) {
   return by == 0 ? 0 : by < us ? std::log(us / (us - by)) : kInfinity;
 }
@@ -158,8 +160,8 @@ std::vector<PairEstimate> EstimatePairs(const std::vector<PairTimes>& pairs) {
   return found;
 }
 
-// The lower bound by the candidate's share of the baseline's time. Other work on the machine adds to a time.
-// The logarithm of a time near nothing then scatters without bound, while its share stays near nothing.
+// The lower bound from the candidate's share of the baseline's time. Other load on the machine adds to a
+// time. The logarithm of a time near zero then scatters without bound, while its share stays near zero.
 double LowByShare(const std::vector<PairEstimate>& pairs) {
   const double count = static_cast<double>(pairs.size());
   double mean = 0, squares = 0, cost = 0;
@@ -182,7 +184,7 @@ Interval IntervalOf(const std::vector<PairEstimate>& pairs, double process_sprea
     mean += pair.value / count;
     below += Square(pair.below) / count;
     above += Square(pair.above) / count;
-    // The cost is measured once for all pairs, so more of them do not make it better known.
+    // The cost is measured once for all pairs, so more pairs do not reduce its uncertainty.
     cost_below +=
         std::hypot(Shrunk(pair.baseline_us, pair.overhead_us), Grown(pair.candidate_us, pair.overhead_us)) /
         count;
@@ -195,7 +197,7 @@ Interval IntervalOf(const std::vector<PairEstimate>& pairs, double process_sprea
     double squares = 0;
     for (const PairEstimate& pair : pairs) squares += Square(pair.value - mean);
     const double student = Student95(pairs.size() - 1) * std::sqrt(squares / (count - 1));
-    // However many pairs agree, all of them may be of the fast kind: more of them do not lower this part.
+    // All pairs may happen to use fast processes, so more pairs do not reduce this part.
     const double guard = processes * std::sqrt(count / kPairsToAccept);
     below = above = std::max(student, guard);
   } else {
@@ -245,23 +247,23 @@ bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread) {
 bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {
   const bool far_ahead = estimate >= kFarAhead;
   for (const PairTimes& pair : pairs) {
-    // How far each round lies from "no difference": by the logarithm, or by what is saved of the baseline's
-    // time (LowByShare says why).
+    // The distance of each round from "no difference": by the logarithm, or by the share of the baseline's
+    // time that is saved (see LowByShare).
     std::vector<double> leads = LogRatios(pair);
     if (leads.empty()) return false;
     if (far_ahead)
       for (double& lead : leads) lead = -std::expm1(-lead);
     std::sort(leads.begin(), leads.end());
-    // Rounds that agree on the winner are no scatter, however much they differ. Where three pairs do, one
-    // freak round of many changes nothing: an empty block that was interrupted makes its round's time
-    // negative. One pair alone must agree in all rounds, because neighbouring rounds are slow together.
+    // If all rounds agree on the winner, their scatter does not matter. With three pairs, one outlier among
+    // many rounds is tolerated: an interrupted empty block makes its round's time negative. A single pair
+    // must agree in all rounds, because neighbouring rounds are slow together.
     if (leads.front() > 0 ? leads.size() >= kLeastRounds
                           : pairs.size() >= kPairsToAccept && ChanceToAgree(leads) <= kAgreeByChance)
       continue;
     const double middle = MedianOf(leads), towards_one = middle - leads[leads.size() / 4];
     if (!std::isfinite(middle) || !std::isfinite(towards_one)) return false;
-    // Either of the two may be small by chance. The scatter of a median is that of the rounds over the root
-    // of their number.
+    // Either estimate may be small by chance. The standard error of a median is the rounds' deviation divided
+    // by the square root of their number.
     const double deviation = std::max(kDeviationOfQuartile * towards_one, RobustDeviation(leads));
     const double lead = far_ahead ? middle : std::log(estimate);
     if (lead < kStandsOut * deviation / std::sqrt(static_cast<double>(leads.size()))) return false;

@@ -31,7 +31,7 @@ PairTimes Pair(Values candidate, Values baseline) {
   return pair;
 }
 
-// `around` with a scatter of `noise`, the same numbers every time.
+// `around` with a scatter of `noise`; the same numbers in every run.
 Values Rounds(double around, double noise, size_t count = 12, uint64_t seed = 1) {
   Random random(seed);
   Values values;
@@ -153,7 +153,7 @@ TEST(PairInterval, GrowsWithTheUncertaintyOfTheSubtractedCost) {
   pair.overhead_us_low = 3;
   pair.overhead_us_high = 5;
   const Interval known_to_one = RatioInterval({pair, pair, pair}, 0);
-  // A microsecond more of the candidate and one less of the baseline, each on its own.
+  // The candidate takes a microsecond more and the baseline one less, independently.
   EXPECT_NEAR(std::log(2 / known_to_one.low), std::hypot(std::log(11.0 / 10), std::log(20.0 / 19)), 1e-9);
   EXPECT_NEAR(std::log(known_to_one.high / 2), std::hypot(std::log(10.0 / 9), std::log(21.0 / 20)), 1e-9);
   pair.overhead_us_high = 30;
@@ -197,7 +197,7 @@ TEST(TooNoisy, SaysWhenTheRoundsCannotTell) {
 }
 
 TEST(StandsOut, TellsALuckyDifferenceFromOneThatTheRoundsShow) {
-  // Rounds that scatter by half a factor of e around 1.3: their medians mean little.
+  // The logarithms of these rounds scatter by 0.5 around 1.3, so their medians mean little.
   std::vector<PairTimes> wild;
   for (const uint64_t seed : {3, 5, 7})
     wild.push_back(Pair(Rounds(100, 0.7, 12, seed), Rounds(130, 0.7, 12, seed + 1)));
@@ -205,7 +205,7 @@ TEST(StandsOut, TellsALuckyDifferenceFromOneThatTheRoundsShow) {
   EXPECT_TRUE(StandsOut({Pair(Rounds(100, 0.02), Rounds(130, 0.02, 12, 2))}, 1.3));
   EXPECT_FALSE(StandsOut({}, 1.3)) << "nothing was measured";
   EXPECT_FALSE(StandsOut({Pair({}, {})}, 1.3)) << "nothing was measured";
-  // One pair that scatters is enough to doubt all.
+  // One pair with large scatter is enough for doubt.
   const PairTimes quiet = Pair(Rounds(100, 0.02), Rounds(130, 0.02, 12, 2));
   EXPECT_FALSE(StandsOut({quiet, quiet, Pair(Rounds(100, 0.7), Rounds(130, 0.7, 12, 9))}, 1.3));
 }
@@ -220,8 +220,8 @@ TEST(StandsOut, RoundsThatAllAgreeAreEnoughHoweverMuchTheyDiffer) {
 }
 
 TEST(StandsOut, OneFreakRoundOfNineChangesNothing) {
-  // A call of 16 ms that takes twice as long when its threads share a core, and a baseline's empty block that
-  // was interrupted.
+  // A call of 16 ms takes twice as long if its threads share a core. The baseline has an interrupted empty
+  // block.
   const std::vector<double> candidate = {27, 15, 48, 33, 16, 22, 17, 45, 16};
   const std::vector<double> baseline = {51, 52, 51, 118, 52, -2.4, 51, 52, 52};
   const auto pairs = [&](const std::vector<double>& us, size_t count) {
@@ -238,13 +238,13 @@ TEST(StandsOut, IsNotWeakenedByRoundsThatWereTooFastToTell) {
   Values candidate = Rounds(200, 0.4, 20);
   for (const size_t i : {3, 7, 11, 15, 19}) candidate[i] = -40;
   EXPECT_TRUE(StandsOut({Pair(candidate, Values(20, 51000))}, 255));
-  // Rounds in which the baseline was too fast to tell speak against the candidate.
+  // Rounds in which the baseline was below the clock's resolution count against the candidate.
   Values baseline(20, 51000);
   for (const size_t i : {0, 1, 2, 3, 4, 5}) baseline[i] = -40;
   EXPECT_FALSE(StandsOut({Pair(Values(20, 200), baseline)}, 255));
 }
 
-// 50 ms against 50 us, in blocks of two calls: the slope of a single call, whose noise is as large as it is.
+// 50 ms against 50 us in blocks of two calls: the slope of a single call, with noise as large as itself.
 TEST(StandsOut, HoldsForACandidateThatTakesLessThanTheClockCanTell) {
   std::vector<PairTimes> pairs;
   for (const double shift : {-40.0, 0.0, 30.0})
@@ -258,13 +258,12 @@ TEST(StandsOut, HoldsForACandidateThatTakesLessThanTheClockCanTell) {
   EXPECT_TRUE(StandsOut(pairs, interval.estimate));
 }
 
-// 50 ms against less than 1 ms, while other work holds up the candidate's process for milliseconds.
-// 50 ms against times between 0.1 and 12 ms: their logarithms scatter more than they lie from 0, their shares
-// do not.
+// 50 ms against times between 0.1 and 12 ms, because other load delays the candidate's process. The scatter
+// of their logarithms exceeds the distance from 0; the scatter of their shares does not.
 TEST(StandsOut, OfACandidateFarAheadIsSeenInWhatItSaves) {
   const Values candidate = {100, 9000, 300, 12000, 120, 5000, 150, 7000}, baseline(8, 50000);
   EXPECT_TRUE(StandsOut(std::vector<PairTimes>(3, Pair(candidate, baseline)), 30));
-  // Where half of the rounds save nothing, nothing stands out.
+  // If half of the rounds save nothing, no speed-up stands out.
   const Values undecided = {100, 52000, 300, 55000, 120, 49000, 150, 51000};
   EXPECT_FALSE(StandsOut(std::vector<PairTimes>(3, Pair(undecided, baseline)), 30));
 }
@@ -275,7 +274,7 @@ TEST(PairInterval, OfACandidateFarAheadIsBoundedByItsShareOfTheBaselinesTime) {
   const Interval interval = RatioInterval(pairs, 0.01);
   EXPECT_GT(interval.low, 1.2);
   EXPECT_LT(interval.low, 3);
-  // The same scatter around a small lead decides nothing.
+  // The same scatter around a small lead is not decisive.
   pairs.clear();
   for (const double us : {36000.0, 1800.0, 180000.0}) pairs.push_back(Pair(Values(8, us), Values(8, 50000)));
   EXPECT_TRUE(RatioInterval(pairs, 0.01).Contains(1));
@@ -286,7 +285,7 @@ TEST(RoundSpread, IsTheScatterOfTheLogarithmsWithoutTheWildOnes) {
   EXPECT_EQ(RoundSpread({5}), 0);
   EXPECT_EQ(RoundSpread(Values(9, 5)), 0);
   Values values = Rounds(100, 0.1, 1000);
-  // Uniform over +-0.1: the median absolute deviation is 0.05.
+  // For a uniform distribution over +-0.1 the median absolute deviation is 0.05.
   EXPECT_NEAR(RoundSpread(values), 1.4826 * 0.05, 0.004);
   values.insert(values.end(), {1e9, -5, 0, 1e-9});
   EXPECT_NEAR(RoundSpread(values), 1.4826 * 0.05, 0.004);

@@ -1,4 +1,4 @@
-// What a gate says: nothing, or the reason for which a candidate is not accepted and a sentence about it.
+// The result of a gate: nothing, or the reason why a candidate is not accepted, with a sentence about it.
 #pragma once
 
 #include <optional>

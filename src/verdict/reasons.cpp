@@ -56,7 +56,7 @@ constexpr std::array<ReasonRow, 30> kReasons = {{
     {Reason::kMachineBusy, "machine-busy", Decision::kInconclusive},
 }};
 
-// A row stands at the place of its value, so that looking one up is an index.
+// Each row has the index of its enum value, so that a lookup is an index operation.
 constexpr bool InOrder() {
   for (size_t i = 0; i < kDecisions.size(); ++i)
     if (kDecisions[i].decision != static_cast<Decision>(i)) return false;

@@ -1,5 +1,5 @@
-// The words of a verdict: five decisions, and the reasons that belong to each. The names are part of the JSON
-// contract and of the store; one table holds them all.
+// The words of a verdict: five decisions, and the reasons for each. The names are part of the JSON contract
+// and of the store. One table defines them all.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ enum class Decision {
   kRejected,
   kNoDifference,
   kCannotJudge,   // the task cannot tell a right answer from a wrong one
-  kInconclusive,  // nothing is wrong with the file, and the machine was too busy to time it
+  kInconclusive,  // no error was found, but the machine was too busy to time the file
 };
 
 enum class Reason {
@@ -52,9 +52,9 @@ const char* NameOf(Decision decision);
 const char* NameOf(Reason reason);
 Decision DecisionOf(Reason reason);
 
-// The names of all reasons of one decision, in the order of the table.
+// The names of all reasons for one decision, in table order.
 std::vector<std::string> ReasonNames(Decision decision);
-// Every reason a rejection may carry, for documentation and tests.
+// All reasons for a rejection, for documentation and tests.
 const std::vector<std::string>& RejectReasons();
 
 }  // namespace hone

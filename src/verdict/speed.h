@@ -1,5 +1,5 @@
-// What follows from the timed blocks: the ratio with its interval, and whether the blocks show the work that
-// they claim.
+// Evaluates the timed blocks: the ratio with its interval, and whether the blocks contain the work they
+// should.
 #pragma once
 
 #include "evaluation/timing.h"
@@ -13,7 +13,7 @@ GateResult SynchronisedGate(const Timing& timing);
 GateResult FloorGate(const Timing& timing, const JudgeContext& context);
 GateResult SpeedGate(const Verdict& verdict);
 
-// Fills in times and ratios. Returns why the machine was too busy to tell, or nothing.
+// Sets times and ratios. Returns the reason if the machine was too busy to tell.
 std::optional<std::string> SetSpeed(const Measurement& measurement, const JudgeContext& context,
                                     Verdict* verdict);
 

@@ -52,7 +52,7 @@ Objection StopObjection(const Stop& stop) {
     case FailureKind::kExited:
       return {Reason::kCrashed, text + where};
     case FailureKind::kSignalled:
-      // Only the kernel's out-of-memory killer sends SIGKILL here.
+      // In this sandbox only the kernel's out-of-memory killer sends SIGKILL.
       if (Contains(text, "signal 9"))
         return {Reason::kOutOfMemory, text + where + "; most likely the system ran out of memory"};
       return {Reason::kCrashed, text + where};
@@ -66,7 +66,7 @@ Objection StopObjection(const Stop& stop) {
   return {Reason::kCrashed, text + where};
 }
 
-// The reason that a run would give for what static analysis refused.
+// The reason that running the candidate would give for what static analysis refused.
 Reason ReasonOfRule(const std::string& rule) {
   if (rule == "recurrence-race" || rule == "missing-sync") return Reason::kNondeterministic;
   if (rule == "output-never-written") return Reason::kUnwrittenOutput;
@@ -240,7 +240,7 @@ void SetErrors(const Measurement& m, const JudgeContext& context, Verdict* v) {
   v->reference_error = context.reference_error;
   v->error_limit = context.limit;
   double closest = -1;
-  // Keeps the error that is closest to its limit, and that limit.
+  // Keeps the error closest to its limit, together with that limit.
   for (const Trial& trial : m.trials)
     for (const LeafTrial& leaf : trial.leaves) {
       if (leaf.by_distribution) continue;
@@ -330,11 +330,11 @@ Verdict Judge(const Measurement& m, const JudgeContext& context) {
     bool reached;
     std::function<GateResult()> check;
   };
-  // On a busy machine the times of blocks reject nothing. Wrong answers in them still do.
+  // On a busy machine the times of blocks do not reject a candidate. Wrong answers in them still do.
   const bool clock_tells = m.timing && !unsure;
-  // Where most rounds come to no time at all there is no ratio. The floor says what that means.
+  // If most rounds have no positive time, there is no ratio. The floor gate then decides.
   const bool floor_tells = clock_tells || (m.timing && v.vs_best.estimate == 0);
-  // The first gate in this table that fails names the verdict.
+  // The first gate in this table that fails determines the verdict.
   const std::vector<Gate> gates = {
       {"lint", true, [&] { return LintGate(m); }},
       {"sandbox", true, [&] { return SandboxGate(m); }},

@@ -1,5 +1,5 @@
 // Turns a Measurement into a Verdict with pure functions: no clock, no process, no file. The reasons are
-// stable ids; the first gate that fails names the verdict.
+// stable ids. The first gate that fails determines the reason.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@
 
 namespace hone {
 
-// What a verdict needs to know about the task and the device, in addition to the measurement.
+// Facts about the task and the device that a verdict needs besides the measurement.
 struct JudgeContext {
-  double limit = 0;            // the widest relative limit in force
-  double reference_error = 0;  // PyTorch's own, against the truth
+  double limit = 0;            // the widest relative limit that applies
+  double reference_error = 0;  // PyTorch's own error against float64
   double floor_us = 0;
   double impossible_below_us = 0;
   int64_t reference_launches = -1;
   double process_spread = 0.02;
   double host_bound_spread =
-      0;  // instead, when most of a call is the host launching kernels; 0: no such thing here
+      0;  // used instead if launching kernels dominates a call; 0 if that cannot happen
   std::vector<MutantResult> mutants;
   std::vector<Doubt> doubts;  // why the task cannot tell right from wrong
-  bool allow_blind = false;   // --allow-blind: a blind input, parameter or output is a note
+  bool allow_blind = false;   // --allow-blind: a blind input, parameter or output is only noted
   std::vector<std::string> remarks;
-  bool alike_draws = false;  // truth.h
+  bool alike_draws = false;  // see truth.h
   std::string fixed_inputs;  // inputs that are the same in all timed calls (truth.h)
   std::string degenerate;    // one sentence if the task's output does not depend on its inputs
   std::string degenerate_rule;
@@ -38,12 +38,12 @@ JudgeContext ContextOf(const ReferenceSession& session);
 struct Verdict {
   std::string verdict;  // the name of a Decision
   std::string reason;   // the name of a Reason
-  std::string detail;   // one or a few sentences; what to look at
-  std::string kind;     // "kernel", "library", "mixed"; empty: not known
+  std::string detail;   // one or a few sentences about what to look at
+  std::string kind;     // "kernel", "library", "mixed"; empty if unknown
   Interval vs_best;
   Interval vs_eager;
   std::string best_baseline;
-  bool only_in_a_row = false;  // one call alone is no faster than the baseline's
+  bool only_in_a_row = false;  // a single call is no faster than the baseline's
   double candidate_us = 0;
   double best_us = 0;
   double eager_us = 0;
@@ -53,13 +53,13 @@ struct Verdict {
   int64_t reference_launches = -1;
   int64_t candidate_launches = -1;
   std::vector<std::pair<std::string, std::string>> gates;  // in order; "pass", "fail", "skipped"
-  std::vector<std::string> blind_spots;                    // mutants the task cannot tell apart
+  std::vector<std::string> blind_spots;  // mutants that the task cannot tell from the original
   int mutants_total = 0;
-  bool blind = false;                   // it can tell none apart
+  bool blind = false;                   // the task detects no mutant
   std::string degenerate;               // one sentence if the output does not depend on the inputs
   std::string degenerate_rule;          // the rewrite that showed it
-  std::vector<Finding> findings;        // of static analysis, beside the verdict
-  std::vector<ContractEntry> contract;  // for later use; a broken entry does not reject
+  std::vector<Finding> findings;        // static analysis findings, in addition to the verdict
+  std::vector<ContractEntry> contract;  // restrictions for later use; a broken entry does not reject
   std::vector<std::string> notes;
 
   // Sets decision, reason and detail.
@@ -70,7 +70,7 @@ struct Verdict {
 
 Verdict Judge(const Measurement& measurement, const JudgeContext& context);
 
-// The fields of the contract (design: bench --json), without provenance.
+// The JSON of `bench --json` without provenance.
 OrderedJson ToJson(const Verdict& verdict);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Measurements are written by hand here: one that would be accepted, and one change per case.
+// Tests with hand-written measurements: one that is accepted, and one change in each case.
 #include "verdict/verdict.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::Not;
 
 constexpr int kSteadyPairs = 3;
 
-// Twelve rounds in each of three pairs of processes. A block costs 70 us whoever runs it, `latency_us` more
+// Twelve rounds in each of three pairs of processes. A block costs 70 us for either side, plus `latency_us`
 // before its first call.
 Contestant Steady(const std::string& name, double call_us, double latency_us = 0) {
   Contestant one;
@@ -53,7 +53,7 @@ Trial GoodTrial(const std::string& id) {
   return trial;
 }
 
-// Twice as fast as the best PyTorch baseline, and right.
+// A candidate that is right and twice as fast as the best PyTorch baseline.
 Measurement Good() {
   Measurement m;
   m.weights_how = "state_dict";
@@ -86,7 +86,7 @@ JudgeContext Context() {
   return context;
 }
 
-// PyTorch ran twice as slow beside the candidate as alone.
+// PyTorch ran half as fast beside the candidate as alone.
 void MakeBusy(Measurement& m) {
   m.timing->eager_alone_us = 500;
 }
@@ -111,7 +111,7 @@ std::string GateState(const Verdict& verdict, const std::string& gate) {
   return "no such gate";
 }
 
-// What an evaluation that ended in this phase leaves behind.
+// Makes a measurement that ended in this phase.
 void StopAt(Measurement& m, Phase phase, const WorkerFailure& failure) {
   m.stop = Stop{phase, failure};
   m.timing.reset();
@@ -504,7 +504,7 @@ TEST(Judge, ALaunchBoundCandidateNeedsAWiderMargin) {
     double device_us, host_bound_spread;
     bool accepted;
   };
-  // 5% faster than the best rung; a call takes 760 us.
+  // 5% faster than the best baseline; a call takes 760 us.
   for (const Row& row : std::vector<Row>{{700, 0.1, true}, {100, 0.1, false}, {100, 0, true}}) {
     Measurement m = Good();
     m.timing->contestants[0] = Steady("candidate", 760);
@@ -522,7 +522,7 @@ TEST(Judge, SaysNoDifferenceWhenTheIntervalContainsOne) {
     const char* verdict;
     const char* reason;
   };
-  // The best rung takes 800 us; 2% of spread on either side.
+  // The best baseline takes 800 us, with a spread of 2% on either side.
   for (const Row& row : std::vector<Row>{{800, "no_difference", "no-difference"},
                                          {790, "no_difference", "no-difference"},
                                          {812, "no_difference", "no-difference"},
@@ -558,7 +558,7 @@ TEST(Judge, MeasuresAgainstTheBestRungNotAgainstEager) {
   EXPECT_TRUE(alone.accepted());
 }
 
-// Processes differ by a third here. The CUDA graph was timed in a few rounds of the faster ones alone.
+// Processes differ by a third here. The CUDA graph was timed in only a few rounds of the faster ones.
 TEST(Judge, ABaselineThatMissedPairsIsNotTheBest) {
   Measurement m = Good();
   Timing& timing = *m.timing;
@@ -608,6 +608,51 @@ TEST(Judge, APyTorchThatRanSlowerBesideTheCandidateDecidesNothing) {
   }
 }
 
+TEST(Judge, WhatSlowedPyTorchCountsAgainstTheCandidateAndHidesNoLargeLead) {
+  struct Row {
+    double call_us;
+    std::string verdict;
+  };
+  // PyTorch took twice as long as alone, so a lead of up to twice that may be due to the machine.
+  for (const Row& row : std::vector<Row>{{300, "inconclusive"}, {210, "inconclusive"}, {40, "accepted"}}) {
+    Measurement m = Good();
+    m.timing->contestants[0] = Steady("candidate", row.call_us);
+    MakeBusy(m);
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.verdict, row.verdict) << row.call_us << " " << v.detail;
+    if (row.verdict != "accepted") continue;
+    EXPECT_NEAR(v.vs_best.estimate, 800 / row.call_us / 2, 0.01) << "as if PyTorch had not been slowed";
+    EXPECT_NEAR(v.vs_eager.estimate, 1000 / row.call_us / 2, 0.01);
+    EXPECT_NEAR(v.eager_us, 500, 1e-6);
+    EXPECT_THAT(v.notes, Contains(HasSubstr("PyTorch ran 2.00x slower")));
+  }
+}
+
+TEST(Judge, AFixedCostThatVariesCountsInFullAndHidesNoLargeLead) {
+  struct Row {
+    double call_us;
+    std::string verdict;
+  };
+  for (const Row& row : std::vector<Row>{{400, "inconclusive"}, {4, "accepted"}}) {
+    Measurement m = Good();
+    m.timing->contestants[0] = Steady("candidate", row.call_us);
+    // Two of three rounds have three milliseconds more in their long and short blocks: 100 us per call, and
+    // more if a call takes long.
+    std::vector<Round>& rounds = m.timing->contestants[0].rounds;
+    const double more_s = std::max(3e-3, 30 * row.call_us * 1e-6);
+    for (size_t i = 0; i < rounds.size(); ++i) {
+      if (i % 3 == 0) continue;
+      rounds[i].short_s += more_s;
+      rounds[i].long_s += more_s;
+    }
+    const Verdict v = Judge(m, Context());
+    EXPECT_EQ(v.verdict, row.verdict) << row.call_us << " " << v.detail;
+    if (row.verdict != "accepted") continue;
+    EXPECT_NEAR(v.candidate_us, row.call_us + more_s / 30 * 1e6, 0.5);
+    EXPECT_NEAR(v.vs_best.estimate, 800 / v.candidate_us, 0.1);
+  }
+}
+
 TEST(Judge, AcceptsAfterThreePairsOfProcessesAndRefusesAfterOne) {
   for (int pairs = 1; pairs <= 3; ++pairs) {
     Measurement m = Good();
@@ -639,7 +684,7 @@ TEST(Judge, ABusyMachineAccusesNobodyOfWhatTheClockAloneSays) {
     const Verdict v = Judge(m, context);
     EXPECT_EQ(v.reason, "machine-busy") << row.gate << " " << v.detail;
     EXPECT_EQ(GateState(v, row.gate), "skipped");
-    m.timing->worst_answer = 2;  // what was computed is wrong on any machine
+    m.timing->worst_answer = 2;  // a wrong answer is wrong on any machine
     EXPECT_EQ(Judge(m, context).reason, "stale-result") << row.gate;
   }
 }
@@ -657,7 +702,7 @@ TEST(Judge, NoScatterHidesThatMostRoundsAreFarBehind) {
   for (const double call_us : {2000.0, 50000.0}) {
     Measurement m = Good();
     m.timing->contestants[0] = Steady("candidate", call_us);
-    // In the second pair an interruption makes most rounds of PyTorch negative, so that it has no mean.
+    // In the second pair, an interruption makes most rounds of PyTorch negative, so that it has no mean.
     for (size_t k = 1; k < m.timing->contestants.size(); ++k)
       for (size_t i = 12; i < 24; ++i) {
         Round& round = m.timing->contestants[k].rounds[i];
@@ -669,11 +714,31 @@ TEST(Judge, NoScatterHidesThatMostRoundsAreFarBehind) {
   }
 }
 
+TEST(Judge, FourRoundsAreEnoughForOneThatIsFarBehindInAllOfThem) {
+  struct Row {
+    size_t rounds;
+    double call_us;
+    std::string reason;
+  };
+  for (const Row& row :
+       std::vector<Row>{{3, 6000, "machine-busy"}, {4, 6000, "slower"}, {4, 3000, "machine-busy"}}) {
+    Measurement m = Good();
+    m.timing->pairs = 1;
+    m.timing->contestants[0] = Steady("candidate", row.call_us);
+    // The rounds scatter by one half.
+    for (Contestant& one : m.timing->contestants) {
+      one.rounds.resize(row.rounds);
+      one.rounds[0].long_s += one.rounds[0].long_s / 2;
+    }
+    EXPECT_EQ(Judge(m, Context()).reason, row.reason) << row.rounds << " " << row.call_us;
+  }
+}
+
 TEST(Judge, AnAcceptanceRestsOnFreshProcessesAlone) {
   Measurement m = Good();
   m.timing->screened = true;
   EXPECT_EQ(Judge(m, Context()).reason, "machine-busy") << "two of three pairs are fresh";
-  // One more, and the screening pair is left out, whatever it said.
+  // With one more pair, the screening pair is left out, whatever it measured.
   for (Contestant& one : m.timing->contestants) {
     for (Round& round : one.rounds) ++round.pair;
     std::vector<Round> first = Steady(one.name, 5000).rounds;
@@ -698,7 +763,7 @@ TEST(Judge, WorkThatIsDoneWhileAnswersAreFreedCounts) {
 }
 
 TEST(Judge, TheRatioIsNotAboveThatOfOneCallAlone) {
-  // Ten microseconds each way: what one call takes alone is known well.
+  // The spread is ten microseconds each way, so the time of a single call is known well.
   for (const double alone_us : {400.0, 600.0}) {
     Measurement m = Good();
     for (Contestant& one : m.timing->contestants)
@@ -728,7 +793,7 @@ TEST(Judge, ASlownessMustStandOutOfTheScatterOfTheRoundsToo) {
   }
 }
 
-// Every block of these rounds takes longer, whatever the number of its calls.
+// Every block of these rounds takes longer, whatever its number of calls.
 void DelayTwoOfThreeRounds(Contestant* one) {
   for (size_t i = 0; i < one->rounds.size(); ++i) {
     if (i % 3 == 0) continue;
@@ -778,7 +843,7 @@ TEST(Judge, ABlockMayHaveALatencyAsPyTorchsHasOrAShortOne) {
 }
 
 TEST(Judge, TimeThatIsHiddenFromTheSlopeCounts) {
-  // The candidate takes as long as PyTorch, but delays its short blocks, and its empty ones too: the slope
+  // The candidate takes as long as PyTorch but delays its short blocks, and its empty ones too. The slope
   // alone says 800 / 400.
   for (const double empty_s : {8e-3, 0.0}) {
     Measurement m = Good();
@@ -818,7 +883,7 @@ TEST(Judge, ADifferenceMustStandOutOfTheScatterOfTheRounds) {
     Measurement m = Good();
     for (Contestant& one : m.timing->contestants)
       for (size_t i = 0; i < one.rounds.size(); ++i) {
-        // Pairs agree in their medians; their rounds lie far apart.
+        // Pairs have equal medians, but their rounds scatter widely.
         Round& round = one.rounds[i];
         const double call_s = round.SlopeUs() * 1e-6 * (1 + scatter * (static_cast<double>(i % 3) - 1));
         const double other_s =
@@ -886,7 +951,7 @@ TEST(Judge, AnErrorAtItsLimitPassesAndTheClosestOneIsShown) {
   Measurement m = Good();
   m.trials[3].leaves[0].distance.relative = m.trials[3].leaves[0].limit.relative;
   m.trials[3].leaves[0].distance.worst = m.trials[3].leaves[0].limit.worst;
-  // Larger, but far from its own wider limit.
+  // Larger, but far below its own wider limit.
   m.trials[1].leaves[0].distance.relative = 1e-5;
   m.trials[1].leaves[0].limit = {1e-3, 1};
   const Verdict v = Judge(m, Context());

@@ -1,9 +1,8 @@
-// Checks and measures the GPU half of the data plane on a real GPU. Ends with 77 where there is none.
+// Checks and measures the GPU half of the data plane on a real GPU. Exits with 77 without one.
 //
-//   hone_device_probe check                  kernels against their host twins, every dtype, beyond 2^31
-//   elements hone_device_probe share LEVEL SCRIPT     a Python worker in a sandbox maps, computes and lets go
-//   hone_device_probe bench [PTX...]         rates of copy, digest and comparison; other builds of the
-//   kernels
+//   hone_device_probe check                  compares kernels with their host versions: every dtype, > 2^31
+//   hone_device_probe share LEVEL SCRIPT     a Python worker in a sandbox maps, computes and releases memory
+//   hone_device_probe bench [PTX...]         rates of copy, digest and comparison, also for other PTX
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -91,7 +90,7 @@ bool SameDigest(const Digest& a, const Digest& b) {
          a.non_finite == b.non_finite && a.non_finite_places == b.non_finite_places;
 }
 
-// Values without extremes, so that sums are finite and every bit of them counts.
+// Values without extremes, so that sums are finite and every bit affects them.
 void FillMildly(Dtype dtype, std::vector<std::byte>* bytes, uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::normal_distribution<float> draw;
@@ -142,7 +141,7 @@ void CheckKernels(DevicePlane& plane) {
         DeviceBuffer a = Must(plane.Allocate(got.size(), true), what);
         DeviceBuffer b = Must(plane.Allocate(truth.size(), false), what);
         DeviceBuffer c = Must(plane.Allocate(exact.size(), false), what);
-        // What lies behind the data must not matter.
+        // Bytes after the data must not matter.
         Must(plane.Fill({a.span().address, a.mapped_bytes()}, 0xFF), what);
         Must(plane.Fill({b.span().address, b.mapped_bytes()}, 0x33), what);
         Must(plane.Upload(a.span(), got), what);
@@ -176,7 +175,7 @@ void CheckKernels(DevicePlane& plane) {
   fmt::print("{} comparisons and digests against the host\n", compared);
 }
 
-// Scales of rows and channels, against the host.
+// Compares scales of rows and channels with the host's.
 void CheckShaped(DevicePlane& plane) {
   const std::vector<int64_t> shapes[] = {{1},         {40},          {16, 16},    {5, 1000},
                                          {1000, 5},   {100000, 16},  {300, 17},   {33, 100},
@@ -221,7 +220,7 @@ void CheckShaped(DevicePlane& plane) {
 }
 
 void CheckLarge(DevicePlane& plane) {
-  const size_t bytes = 5'000'000'006;  // no multiple of 16; 2.5e9 elements of two bytes
+  const size_t bytes = 5'000'000'006;  // not a multiple of 16; 2.5e9 elements of two bytes
   DeviceBuffer got = Must(plane.Allocate(bytes, true), "5 GB");
   DeviceBuffer truth = Must(plane.Allocate(bytes, false), "5 GB");
   Must(plane.Fill(got.span(), 0x3C), "fill");
@@ -284,7 +283,7 @@ struct Peer {
     Expect(!body.contains("error"), verb + ": " + GetString(body, "error"));
     return body;
   }
-  // The worker maps a buffer of the parent's under a name.
+  // Makes the worker map a buffer of the parent under a name.
   Json Map(const std::string& name, const DeviceBuffer& buffer, bool writable) {
     const UniqueFd descriptor = Must(buffer.Export(), "export");
     return Ask({{"verb", "map"}, {"name", name}, {"size", buffer.mapped_bytes()}, {"writable", writable}},
@@ -322,7 +321,7 @@ void ShareValues(DevicePlane& plane, Peer& peer) {
   peer.Map("input", input, true);
   peer.Map("answer", answer, true);
   peer.Map("truth", truth, true);
-  // y = 2 x + 1 in several dtypes at once, each in its own part of the buffers.
+  // y = 2 x + 1 in several dtypes, each in its own part of the buffers.
   const Dtype dtypes[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16,
                           Dtype::kI32, Dtype::kI64, Dtype::kC64};
   const size_t part = 1 << 20;
@@ -333,7 +332,7 @@ void ShareValues(DevicePlane& plane, Peer& peer) {
     const size_t elements = 1001;
     leaves.push_back({{"dtype", DtypeName(dtypes[d])}, {"offset", d * part}, {"shape", {7, 143}}});
     for (size_t i = 0; i < elements; ++i) {
-      const int x = static_cast<int>(i % 100);  // every dtype holds 2 x + 1 exactly
+      const int x = static_cast<int>(i % 100);  // every dtype represents 2 x + 1 exactly
       const auto put = [&](auto in, auto out) {
         std::memcpy(values.data() + d * part + i * sizeof in, &in, sizeof in);
         std::memcpy(expected.data() + d * part + i * sizeof out, &out, sizeof out);
@@ -384,7 +383,7 @@ void ShareValues(DevicePlane& plane, Peer& peer) {
                                    "compare");
     Expect(distance.relative == 0 && distance.poisoned == 0 && distance.elements == 1001,
            fmt::format("torch's {} through shared memory", DtypeName(dtypes[d])));
-    // Behind what the worker wrote the poison is still there.
+    // After the worker's output the poison is still there.
     const size_t behind = (size + 15) / 16 * 16;
     const Distance rest = Must(plane.Compare(Dtype::kF32, answer.span().Part(d * part + behind, 4096),
                                              Dtype::kF32, truth.span().Part(0, 4096)),
@@ -393,7 +392,7 @@ void ShareValues(DevicePlane& plane, Peer& peer) {
   }
   Expect(SameBytes(Must(plane.DigestOf(Dtype::kF32, input.span(), 3), "digest"), before),
          "inputs are unchanged");
-  // A product, with its float64 truth left on the device by the worker.
+  // A product, whose float64 truth the worker leaves on the device.
   const size_t rows = 2048;
   std::vector<std::byte> matrix(rows * rows * 4);
   FillMildly(Dtype::kF32, &matrix, 9);
@@ -449,7 +448,8 @@ int Share(const std::string& name, const fs::path& script) {
         bytes, allocated_ms, exported_ms, GetNumber(mapped, "map_ms"), GetNumber(mapped, "tensor_ms"),
         filled_ms, GetNumber(released, "release_ms"));
   }
-  // Freed by the parent while the worker still has it: the memory goes back when the worker lets go.
+  // The parent frees the buffer while the worker still has it. The memory is released when the worker
+  // releases it.
   {
     DeviceBuffer held = Must(plane->Allocate(1 << 30, true), "allocate");
     peer.Map("held", held, true);
@@ -460,7 +460,7 @@ int Share(const std::string& name, const fs::path& script) {
     fmt::print("a freed buffer that a worker still maps: {} MB missing, {} after it lets go\n", lacking >> 20,
                static_cast<int64_t>(later) >> 20);
   }
-  // Last, because a fault ends the worker's context.
+  // This comes last, because a fault ends the worker's context.
   DeviceBuffer secret = Must(plane->Allocate(1 << 20, true), "allocate");
   Must(plane->Fill(secret.span(), 7), "fill");
   peer.Map("secret", secret, false);
@@ -483,7 +483,7 @@ int Share(const std::string& name, const fs::path& script) {
   return failures == 0 ? 0 : 1;
 }
 
-// Median seconds of a call, after one to warm up.
+// Median seconds per call, after one warm-up call.
 double Time(int count, const std::function<void()>& call) {
   call();
   std::vector<double> seconds;
@@ -504,7 +504,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Other builds of the kernels, and grids other than the one that Hone takes.
+// Other builds of the kernels, and other grids than Hone's.
 void BenchVariant(DevicePlane& plane, const std::string& label, const std::string& ptx, DeviceSpan data) {
   const Driver& driver = *Must(LoadDriver(), "driver");
   auto context = Must(DeviceContext::Open(driver, 0), "context");
@@ -549,7 +549,7 @@ int Bench(const std::vector<std::string>& others) {
   DeviceBuffer a = Must(plane->Allocate(bytes, true), "allocate");
   DeviceBuffer b = Must(plane->Allocate(bytes, true), "allocate");
   DeviceBuffer wide = Must(plane->Allocate(2 * bytes, false), "allocate");
-  // Random numbers of which a part is copied over and over: zeros would flatter.
+  // Copies one random part over and over. Zeros would give too high rates.
   std::vector<std::byte> seed(64 << 20);
   FillMildly(Dtype::kF32, &seed, 1);
   for (const DeviceSpan span : {a.span(), b.span(), wide.span()})
@@ -574,7 +574,7 @@ int Bench(const std::vector<std::string>& others) {
   for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kF64, Dtype::kU8})
     row(fmt::format("digest {}", DtypeName(dtype)), size,
         [&] { Must(plane->DigestOf(dtype, a.span(), 1), "digest"); });
-  // Bytes of both passes: the truth twice.
+  // Both passes read the truth, so its bytes count twice.
   row("compare float32 with float64", 5 * size,
       [&] { Must(plane->Compare(Dtype::kF32, a.span(), Dtype::kF64, wide.span()), "compare"); });
   row("compare float32 with float32", 3 * size,

@@ -1,4 +1,5 @@
-"""The worker's side of device_probe.cpp: maps what arrives, computes with torch, says how long mapping took.
+"""The worker's side of device_probe.cpp: maps received memory, computes with torch, and reports how long
+mapping took.
 
 Usage: device_worker.py WORKER_FOLDER DESCRIPTOR"""
 
@@ -27,7 +28,7 @@ def answer(message, descriptors):
         memories[message["name"]] = memory
         done = time.perf_counter()
         return {"map_ms": 1e3 * (mapped - start), "tensor_ms": 1e3 * (done - mapped), "device": str(tensor.device)}
-    if verb == "double":  # y = 2 x + 1, elementwise, in every dtype that is asked for
+    if verb == "double":  # y = 2 x + 1, elementwise, in every requested dtype
         for leaf in message["leaves"]:
             dtype = hone_wire.DTYPES[leaf["dtype"]]
             x = memories["input"].tensor(leaf["offset"], leaf["shape"], dtype)
@@ -68,7 +69,7 @@ def answer(message, descriptors):
         start = time.perf_counter()
         memories.pop(message["name"]).release()
         return {"release_ms": 1e3 * (time.perf_counter() - start)}
-    if verb == "write":  # through a read-only mapping: the device faults
+    if verb == "write":  # through a read-only mapping, so the device faults
         try:
             memories[message["name"]].tensor(0, [1024], torch.int32).fill_(1)
             torch.cuda.synchronize()

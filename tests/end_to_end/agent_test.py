@@ -1,5 +1,5 @@
-"""--proposer agent:CMD with scripted agents, the whole program and the real judge: an agent that works, floods and forges; one that hangs; one
-that is killed, resumed and interrupted. What the pipeline does with verdicts is src/pipeline/agent_stage_test.cpp.
+"""--proposer agent:CMD with scripted agents, the whole program and the real judge: an agent that works, floods and forges; one that hangs;
+one that is killed, resumed and interrupted. src/pipeline/agent_stage_test.cpp tests what the pipeline does with verdicts.
 
 Usage: agent_test.py --hone BINARY [--case NAME]
 """
@@ -26,7 +26,7 @@ class ModelNew(torch.nn.Module):
         time.sleep(0.01)
         return torch.softmax(x, dim=-1)
 """
-# What an agent in Python needs: files, the commands of its folder, a log of what they answered.
+# What a Python agent needs: files, the commands of its folder, a log of their answers.
 HELP = """
 import json, os, pathlib, signal, subprocess, sys, time
 log = []
@@ -65,7 +65,7 @@ write("pid", str(os.getpid()))
 subprocess.Popen(["sleep", "1000"], start_new_session=True)
 time.sleep(1000)
 """
-# A sitting each: hangs after a verdict (killed), hangs after another (Ctrl-C), ends.
+# One session each: hangs after a verdict (killed), hangs after another (Ctrl-C), ends.
 RETURNS = HELP + """
 sitting = len(list(pathlib.Path(".").glob("sitting*"))) + 1
 write("sitting%d" % sitting, "")
@@ -134,7 +134,7 @@ def ended_at_its_deadline(house):
 
 
 def runs(pid):
-    """Whether the process is there and not only waits for its end to be noticed, which is up to whoever inherited it."""
+    """Whether the process exists and is not a zombie, which its adoptive parent must collect."""
     try:
         return pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

@@ -1,6 +1,7 @@
-"""worker/hone_answers.py: which answers of timed calls have the form that is expected, and what is said of the others.
+"""Tests worker/hone_answers.py: which answers of timed calls have the expected form, and how the others are
+described.
 
-Exit code 1 when something is wrong, 77 without torch.
+Exit code 1 if a check fails, 77 without torch.
 """
 
 import pathlib
@@ -18,7 +19,7 @@ import hone_wire
 
 
 class Output:
-    """As the output classes of other libraries are."""
+    """Like the output classes of other libraries."""
 
     def __init__(self, *values):
         self.values = values

@@ -1,5 +1,6 @@
-"""The attention kernel of cuda/fused_graph without a GPU: its text is compiled for the host (cuda_on_host.h), with stand-ins for the instructions of
-tensor cores that move and multiply fragments as the device does. Compared with float64 and PyTorch: odd sizes, causal, masks, strides, ranges.
+"""Tests the attention kernel of cuda/fused_graph without a GPU. Its text is compiled for the host (cuda_on_host.h), with substitutes for the
+tensor-core instructions that move and multiply fragments as the device does. Compared with float64 and PyTorch: odd sizes, causal, masks,
+strides, ranges.
 
 Usage: attention_host_test.py [--only WORD]
 Exit code 1 when an answer is wrong, 77 without torch or g++.
@@ -137,7 +138,7 @@ def cases():
     yield "causal", draw(1, 2, 140, 32), draw(1, 2, 140, 32), draw(1, 2, 140, 32), None, True
     yield "causal, more keys", draw(1, 70, 32), draw(1, 150, 32), draw(1, 150, 32), None, True
     mask = torch.rand(140, 100) < 0.5
-    mask[3], mask[128:] = True, True  # rows without a key, and a tile without any
+    mask[3], mask[128:] = True, True  # rows without a key, and a tile without keys
     yield "mask", draw(2, 1, 140, 32), draw(2, 1, 100, 32), draw(2, 1, 100, 32), mask, False
     yield "small", draw(1, 70, 32) * 1e-12, draw(1, 70, 32) * 1e-12, draw(1, 70, 32) * 1e-20, None, False
     yield "large", draw(1, 70, 32) * 1e6, draw(1, 70, 32) * 1e-6, draw(1, 70, 32) * 1e20, None, False
@@ -153,7 +154,7 @@ def main():
     if not shutil.which("g++"):
         print("there is no g++")
         return 77
-    torch.set_num_threads(1)  # more of them wait for each other: the tensors are small
+    torch.set_num_threads(1)  # the tensors are small, and more threads would wait for each other
     torch.manual_seed(3)
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +168,7 @@ def main():
             truth, plain = (reference(q, k, v, mask, scale, causal, dtype) for dtype in (torch.float64, torch.float32))
             some = torch.isfinite(truth)
             off, allowed = ((t.double() - truth)[some].norm() / truth[some].norm() for t in (got, plain))
-            # exp2 of the host is exact; on a device it errs by 2 ulp.
+            # The host's exp2 is exact; on a device its error is 2 ulp.
             right = got.shape == truth.shape and torch.equal(torch.isnan(got), torch.isnan(truth)) and off <= 2 * allowed + 2e-7
             print("%-20s error %.1e, PyTorch's %.1e%s" % (label, off, allowed, "" if right else "  WRONG"), flush=True)
             failures += not right

@@ -1,5 +1,5 @@
-"""Bad input and bad moments: each must end in a clear sentence and the right exit code, leave no process and no
-temporary folder behind, and lose no stored verdict.
+"""Bad input and bad moments. Each must end with a clear sentence and the right exit code, leave no process and
+no temporary folder, and lose no stored verdict.
 
 Usage: bad_input_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 Prints one line per case; exit code 1 when any of them failed. Cases that need torch are skipped without it.
@@ -59,7 +59,7 @@ class Outcome:
         self.code, self.out, self.err = code, out, err
 
     def expect(self, code, *words):
-        """The exit code, every word in what was said on stderr, no crash, and nothing else on stdout."""
+        """Requires the exit code, all words on stderr, no crash, and nothing else on stdout."""
         codes = code if isinstance(code, tuple) else (code,)
         require(self.code in codes, "exit code %s where %s is expected: %s" % (self.code, code, self.err[-600:]))
         require("a bug in hone" not in self.err, self.err[-600:])
@@ -72,7 +72,7 @@ class Outcome:
         return self
 
     def failure(self):
-        """--json where Hone could not do its job: one object that says so, and nothing else on stdout."""
+        """For --json if Hone failed: requires one object that says so, and nothing else on stdout."""
         record = self.records(1)[0]
         require(record["status"] == "failed" and record["exit_code"] == self.code, "not a failure: %s" % record)
         require(record["error"]["message"].splitlines()[0] in self.err, "JSON and stderr differ: %s" % record)
@@ -89,7 +89,7 @@ class Outcome:
 
 
 class House:
-    """One folder with everything a case may touch; its name is what leftover processes are known by."""
+    """One folder with all files that a case may touch. Its name identifies leftover processes."""
 
     def __init__(self, hone, python):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hone-bad-input-"))
@@ -148,7 +148,7 @@ class House:
         return found + ["folder %s" % path.name for path in (self.folder / "tmp").glob("hone-*")]
 
     def check_clean(self):
-        # A killed process takes a moment to vanish, on a busy machine a long one.
+        # A killed process needs a moment to vanish, longer on a busy machine.
         deadline = time.monotonic() + 30
         while self.leftovers() and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -294,7 +294,7 @@ def advice_of_gc(house):
     """gc says how to do what it listed: with the same flags"""
     if not house.python:
         raise Skipped("no Python with torch")
-    if not house.run("runs", "--verdicts", "--json").expect(0).out:  # with --only; the cases before have left some
+    if not house.run("runs", "--verdicts", "--json").expect(0).out:  # with --only; otherwise earlier cases have left some
         house.bench(house.task, house.write("bad.py", ""), "--json").expect(REJECTED)
     listed = house.run("gc", "--older-than", "0", "--keep-files").expect(0).out
     advice = [line.split("hone ")[1] for line in listed.splitlines() if "to delete them: hone gc" in line]
@@ -358,7 +358,7 @@ def piped_into_head(house):
     bench.stdout.close()
     err = bench.stderr.read()
     Outcome(bench.wait(timeout=600), "", err).expect((ACCEPTED, REJECTED))
-    # The first run measured the machine as well; this one is what a run takes.
+    # The first run also measured the machine; this one takes the usual time.
     house.good_seconds = min(house.good_seconds, time.monotonic() - begin)
     require(len(head.stdout.splitlines()) == 1 and "candidate for task" in head.stdout, "head saw %r" % head.stdout)
     require("\x1b" not in head.stdout + err, "colour without a terminal")
@@ -384,7 +384,7 @@ def known_verdict(house):
     require(again["from_store"] is None and again["provenance"]["seeds"] != known["provenance"]["seeds"], "--again did not judge anew")
 
 
-# Every other way in which a task can be wrong is a row of task_errors_test.py.
+# Every other mistake in a task is a row of task_errors_test.py.
 BAD_TASKS = {
     "whose forward raises": (TASK.replace("return torch.relu", "raise ValueError('by design'); return torch.relu"), ["by design"]),
     "that exits at import": ("import os; os._exit(0)\n" + TASK, ["exit"]),
@@ -427,7 +427,7 @@ def unwritable_places(house):
 
 
 class FullDisk:
-    """A mount of 64 KiB with nothing left; only root can have one."""
+    """A full mount of 64 KiB, which only root can create."""
 
     def __init__(self, house):
         self.place = house.folder / "full"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/build_progress.sh: one line each 10% where stderr is no terminal, a forecast once there is one to make, compilers'
-# words passed on, ninja's exit code kept, nothing on stdout.
+# scripts/build_progress.sh: one line per 10% if stderr is no terminal, a forecast as soon as one is possible, compiler
+# messages passed on, ninja's exit code kept, nothing on stdout.
 # Usage: build_progress_test.sh SOURCE_ROOT
 set -euo pipefail
 
@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 
-# A stand-in for ninja that walks through 50 steps and fails when it is told to.
+# A substitute for ninja that runs 50 steps and fails on request.
 cat >"$place/ninja" <<'FAKE'
 #!/bin/sh
 echo "ninja: Entering directory \`somewhere'"
@@ -36,7 +36,7 @@ code=0
 NINJA_EXIT=3 "$progress" hone 2>"$place/said" || code=$?
 ((code == 3)) || fail "exit code $code instead of 3"
 
-# On a terminal: one line, rewritten.
+# On a terminal: one line, redrawn.
 if command -v script >/dev/null; then
   script -qec "'$progress' hone" /dev/null >"$place/said" </dev/null
   grep -q $'\rhone: building, 30 of 50 (60%' "$place/said" || fail "no line for a terminal"

@@ -74,12 +74,13 @@ def places(extents):
 
 
 def convolve(x, w, out_shape, stride, padding, dilation, groups, transposed):
-    """(result, multiplications) by the definition, one at a time. Plain: every output takes every tap of its group, zeros beyond the
-    edge. Transposed: every input gives to every tap of its group; what falls beyond the edge of the output is dropped."""
+    """(result, multiplications) by the definition, one at a time. Plain: every output reads every tap of its group, with zeros
+    beyond the edge. Transposed: every input contributes to every tap of its group; values beyond the edge of the output are
+    dropped."""
     at = lambda tensor: dict(zip(places(tensor.shape), tensor.flatten().tolist()))
     values, weights, out, count = at(x), at(w), dict.fromkeys(places(out_shape), 0.0), 0
     per_in, per_out = x.shape[1] // groups, out_shape[1] // groups
-    # What a place meets, tap by tap, is the same for all channels.
+    # The positions that a tap reads are the same for all channels.
     meets = [(place, tap, tuple(p * s + t * d - q for p, s, t, d, q in zip(place, stride, tap, dilation, padding)))
              for place in places(x.shape[2:] if transposed else out_shape[2:]) for tap in places(w.shape[2:])]  # fmt: skip
     for sample, group, i, o in places((x.shape[0], groups, per_in, per_out)):
@@ -170,7 +171,7 @@ def check_recurrent():
     for kind, name in ((nn.RNN, nn.RNNCell), (nn.GRU, nn.GRUCell), (nn.LSTM, nn.LSTMCell)):
         expect(name.__name__, name(6, 5), [torch.randn(3, 6)], 2 * 3 * gates[kind] * 5 * (6 + 5))
     expect("RNNCell with ReLU", nn.RNNCell(6, 5, nonlinearity="relu"), [torch.randn(3, 6)], 2 * 3 * 5 * (6 + 5))
-    # cuDNN's operator by its arguments: there may be no GPU here.
+    # Calls cuDNN's operator by its arguments, because there may be no GPU.
     if hasattr(torch.ops.aten, "_cudnn_rnn"):
         module, x = nn.GRU(6, 5, 2, bidirectional=True), torch.randn(4, 3, 6)
         call = (x, module._flat_weights, 4, None, torch.zeros(4, 3, 5), None, 3, 5, 0, 2, False, 0.0, False, True)
@@ -184,7 +185,7 @@ def check_recurrent():
 
 
 def print_tasks(folder):
-    """Fake tensors: shapes are followed, nothing is computed."""
+    """Uses fake tensors, which only propagate shapes."""
     import importlib.util
 
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -197,7 +198,7 @@ def print_tasks(folder):
                 spec.loader.exec_module(task)
                 card = hone_card.card(task.Model(*task.get_init_inputs()).eval(), task.get_inputs())
             print("%-70s %12.4g GFLOP" % (path.stem, card["flops"] / 1e9), flush=True)
-        except Exception as error:  # a task that does not work on fake tensors
+        except Exception as error:  # a task that does not work with fake tensors
             print("%-70s %s" % (path.stem, str(error).splitlines()[:1]), flush=True)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_rooms.py accepts this tree and catches what it exists to catch. Usage: check_rooms_test.sh SOURCE_ROOT
+# check_rooms.py accepts this tree and detects violations. Usage: check_rooms_test.sh SOURCE_ROOT
 set -euo pipefail
 
 check=$1/tests/check_rooms.py

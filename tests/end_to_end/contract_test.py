@@ -34,7 +34,7 @@ def get_init_inputs():
     return []
 """
 
-# The task computes twelve times what is needed once.
+# The task repeats its computation twelve times, and a candidate needs it only once.
 HEAD = """import os
 import torch
 import torch.nn as nn
@@ -87,7 +87,7 @@ FILES = {
     "draws": (candidate("torch.rand(1)\nreturn self.compute(x)"), ("global_state",)),
     "flushes_denormals": (candidate("torch.set_flush_denormal(True)\nreturn self.compute(x)"), ("global_state",)),
 }
-# An answer that is wrong for another batch size is no broken entry: it is refused like any other wrong answer.
+# A wrong answer for another batch size does not break an entry; it rejects the candidate like any wrong answer.
 WRONG = {"one_size": candidate("return self.compute(x) if x.shape[0] == 32 else torch.zeros(x.shape[0], 24)")}
 
 

@@ -1,6 +1,6 @@
-"""Convolutions of cuda/fused_graph without a GPU: the kernels that lay the input on its grid and that compute plain float32 run on the host
-(cuda_on_host.h), and a stand-in for the tensor cores multiplies what the tables of conv_product say, stage by stage out of windows as shared memory
-holds them. Compared with float64; the limit is the error of operands that are rounded to 11 bits.
+"""Tests convolutions of cuda/fused_graph without a GPU. The kernels that lay the input out on its grid, and those in plain float32, run on
+the host (cuda_on_host.h). A substitute for the tensor cores multiplies what the tables of conv_product say, stage by stage, from
+windows as shared memory holds them. Compared with float64; the limit is the error of operands rounded to 11 bits.
 
 Usage: conv_host_test.py --tool hone_expert_tool [--only WORD]
 Exit code 1 when an answer is wrong, 77 without torch or g++.
@@ -32,7 +32,7 @@ def host_source():
 
 
 class HostDriver:
-    """Takes launches as the CUDA driver does."""
+    """Receives launches as the CUDA driver does."""
 
     def __init__(self, folder, runtime):
         self.library, self.entries, self.launched, self.runtime, self.folder, self.chains = library_of(host_source(), folder, optimised=True), [], [], runtime, folder, {}
@@ -40,7 +40,7 @@ class HostDriver:
 
     def function(self, device, name, macros, entry=None):
         key = (name, entry, tuple(sorted(macros.items())))
-        if key not in self.known:  # one handle for a kernel, as the runtime keeps it
+        if key not in self.known:  # one handle per kernel, as in the runtime
             self._load(name, macros, entry)
             self.known[key] = len(self.entries)
         return ctypes.c_void_p(self.known[key])
@@ -52,7 +52,7 @@ class HostDriver:
         self.entries.append((entry or name, macros, own))
 
     def _chain(self, name):
-        """The maps behind a convolution as a function of an array."""
+        """The maps after a convolution as a function of an array."""
         if name not in self.chains:
             source = self.runtime._SOURCES[name]
             chain = source[source.index("namespace in_chain {") : source.index("#define CHAIN(")]
@@ -84,7 +84,7 @@ class HostDriver:
 
 
 def multiply(runtime, macros, addresses, shared_bytes):
-    """conv_product: every tile, stage by stage, from a copy of what shared memory would hold."""
+    """conv_product: every tile, stage by stage, from a copy of shared memory's content."""
     given = lambda i, kind: ctypes.cast(addresses[i], ctypes.POINTER(kind))[0]
     shape, grid, out = given(0, runtime._ConvShape), given(1, runtime._Grid), given(2, runtime._Output)
     x, w, unscale, bias, largest_at = (given(i, ctypes.c_uint64) for i in range(3, 8))
@@ -115,7 +115,7 @@ def multiply(runtime, macros, addresses, shared_bytes):
         base, apart, eight = word & 0xFFFF, word >> 16 & 0xFFFF, word >> 32
         assert bool((eight == 8).all()) and bool(((base + apart + pixels) * 16 <= window_bytes).all())
         starts.append(torch.stack((base, base + apart), 1).flatten())
-    factors = {}  # of a stage, as its matrix product takes them
+    factors = {}  # the factors of a stage's matrix product
     for tile in range(shape.tiles):
         above, phase_number = divmod(tile, shape.phases.by)
         row_and_group, row_tile = divmod(above, shape.row_tiles.by)
@@ -136,7 +136,7 @@ def multiply(runtime, macros, addresses, shared_bytes):
             if from_w not in factors:
                 packed = memory(from_w, stage_steps * step_bytes // 2, torch.float16).view(stage_steps, 2, rows, 8)
                 factors[from_w] = packed.permute(2, 3, 0, 1).reshape(rows, -1).float()
-            # What a pixel beyond the grid holds is no number; it must not reach the others.
+            # A pixel beyond the grid holds NaN, which must not affect the others.
             sums += factors[from_w] @ stage.unfold(1, pixels, 1)[:, starts[s]].view(-1, pixels)
         number = torch.arange(pixel_tile * pixels, (pixel_tile + 1) * pixels)
         inside, at, step = torch.ones(pixels, dtype=torch.bool), torch.zeros(pixels, dtype=torch.int64), 1
@@ -169,7 +169,7 @@ def multiply(runtime, macros, addresses, shared_bytes):
 
 
 def gathered(source, grid, channel, held, moves, first, count, largest_at, scale):
-    """What a producer of conv_product writes into a window where the input is not packed before."""
+    """What a producer of conv_product writes into a window if the input was not packed before."""
     number, inside, at = torch.arange(first, first + count), torch.ones(count, dtype=torch.bool), torch.zeros(count, dtype=torch.int64)
     for a in (2, 1, 0):
         move = (moves >> 8 * a & 0xFF) - (256 if moves >> 8 * a & 0x80 else 0)
@@ -218,7 +218,7 @@ def expect(condition, what):
 
 
 def rounded(t):
-    """To TF32's 11 bits."""
+    """Rounds to TF32's 11 bits."""
     m, e = torch.frexp(t)
     return torch.ldexp((m * 2048).round() / 2048, e)
 
@@ -291,7 +291,7 @@ def section_not_finite(module, driver):
 
 
 def section_one_kernel_for_two_convolutions(module, driver):
-    """The second one needs less shared memory than the first, and the first is called again."""
+    """The second convolution needs less shared memory than the first, and the first is called again."""
     torch.manual_seed(3)
     calls, tiles = [], []
     for channels in (16, 8):
@@ -325,7 +325,7 @@ def get_init_inputs():
 
 
 def section_candidate(module, driver):
-    """A file as the recipe writes it, with weights that change; its maps run in epilogues."""
+    """A file as the recipe writes it, with changing weights; its maps run in epilogues."""
     scope = {}
     exec(FILE, scope)
     torch.manual_seed(3)
@@ -381,7 +381,7 @@ def main():
     if shutil.which("g++") is None:
         print("there is no g++")
         return 77
-    torch.set_num_threads(1)  # more of them wait for each other: the tensors are small
+    torch.set_num_threads(1)  # the tensors are small, and more threads would wait for each other
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("HONE_HOST_KERNELS", folder)  # every section has the same kernels
         module, driver = load_runtime(folder)

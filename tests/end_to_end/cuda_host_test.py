@@ -1,5 +1,5 @@
-"""The host part of the CUDA runtime without a GPU: a stand-in for the driver reads what the kernels would be given (packed
-weights, addresses, strides) from CPU memory and computes with it in float64, and the answers must be PyTorch's.
+"""Tests the host part of the CUDA runtime without a GPU. A fake driver reads the kernels' arguments (packed weights, addresses,
+strides) from CPU memory and computes with them in float64. The answers must equal PyTorch's.
 
 Usage: cuda_host_test.py     (HONE_UPDATE_GOLDEN=1 writes what is predicted to tests/golden/recurrent_costs.json)
 Exit code 1 when anything is wrong, 77 without torch.
@@ -36,11 +36,11 @@ def sigmoid(v):
 
 
 class FakeDriver:
-    """Takes launches the way the driver does. Kernels are known by the number that stands for their handle."""
+    """Receives launches as the driver does. A kernel's handle is a number that identifies it."""
 
     def __init__(self, runtime):
         self.runtime, self.kernels, self.compute = runtime, [], True
-        self.calls = []  # of the driver, by name; launches by their kernel's
+        self.calls = []  # driver calls by name; launches by their kernel's name
 
     def function(self, device, name, macros):
         self.calls.append("load " + name)
@@ -71,7 +71,7 @@ class FakeDriver:
         array(out, m * n, np.float32).reshape(m, n)[:] = array(a, m * k, np.float32).reshape(m, k) @ array(w, n * k, np.float32).reshape(n, k).T
 
     def unpacked(self, shape, address, scale):
-        """[gates][unit][k] of the fragments, where a kernel's thread would look for them."""
+        """[gates][unit][k] from the fragments, at the positions where a kernel's thread reads them."""
         s, parts = shape, []
         lane, reg, pair = np.ogrid[:32, :4, :2]
         row = lane // 4 + 8 * (reg & 1)
@@ -114,7 +114,7 @@ class FakeDriver:
         return np.tanh(x[0] + r[0] + b[0]), c
 
     def slab_steps(self, s, p, slab, w, w_in, b, below, store, unscale_gates):
-        """The states of one slab, step by step, as they are kept for the slab above."""
+        """The states of one slab, step by step, as stored for the slab above."""
         state = lambda at: array(at, p.batch * s.hidden, np.float32).reshape(p.batch, s.hidden)
         h, c = (state(at).astype(float) if at else np.zeros((p.batch, s.hidden)) for at in (slab.h0, slab.c0))
         states = []
@@ -142,7 +142,7 @@ class FakeDriver:
         return self.runtime._GridShape(*(macros[n] for n in names))
 
     def grid_unpacked(self, s, address, scale, below):
-        """[gates][unit][k] of the fragments, where a thread of recurrent_grid.cu would look for them."""
+        """[gates][unit][k] from the fragments, at the positions where a thread of recurrent_grid.cu reads them."""
         rank, warp, step, tile, lane, reg, pair = np.ogrid[: s.ctas, : s.warps, : 2 * s.wb, : s.tiles, :32, :4, :2]
         rows = tile * 8 + lane // 4  # two units of one gate
         gate, unit = rows // (s.units // 2), rank * s.units + rows % (s.units // 2) * 2 + (reg & 1)
@@ -192,12 +192,12 @@ class FakeDriver:
 
 
 def multiply(a, b, out_dtype=None, out=None):
-    product = a.float() @ b.float()  # torch.mm and bmm have out_dtype on CUDA alone
+    product = a.float() @ b.float()  # torch.mm and bmm support out_dtype only on CUDA
     return product if out is None else out.copy_(product)
 
 
 class Proxy:
-    """torch, as far as the runtime sees it, with its device questions answered for the CPU."""
+    """torch as the runtime sees it, with questions about the device answered for the CPU."""
 
     mm = bmm = staticmethod(multiply)
     device = staticmethod(lambda *_: torch.device("cpu"))
@@ -249,7 +249,7 @@ OUTPUTS = [None, ("last",), ("h_n",), ("last", "h_n", "c_n"), ("sequence", "c_n"
 def check_modules(runtime, way=None):
     for kind, shape, wanted, tf32 in itertools.product((nn.GRU, nn.LSTM, nn.RNN), SHAPES, OUTPUTS[:4:3] if way else OUTPUTS, (True, False)):
         if way == "step" and not tf32:
-            continue  # its products are of fp16 operands
+            continue  # its products have fp16 operands
         steps, batch, inputs, hidden, layers, bi, batch_first, bias, with_state, batched = shape
         label = "%s %s %s tf32 %s %s" % (kind.__name__, shape, wanted, tf32, way or "")
         torch.manual_seed(0)
@@ -282,8 +282,8 @@ def expect(condition, label):
 
 
 def check_predictions(runtime):
-    """tests/golden/recurrent_costs.json, which the recipes' own model is put to in src/codegen/cuda_grid_test.cpp: what each way is
-    predicted to take, and which one is taken."""
+    """tests/golden/recurrent_costs.json, against which src/codegen/cuda_grid_test.cpp checks the recipes' own model: the predicted time
+    of each way, and the chosen way."""
     device = runtime_text.device()["device"]
     runtime._grid_choice = lambda s, steps, batch: runtime._choose_grid(
         s.cell, s.hidden, s.layers, s.directions, steps, batch, s.parts, device["processors"], device["shared_bytes"], s.inputs)  # fmt: skip
@@ -367,7 +367,7 @@ def check_reload(runtime, way=""):
 
 
 def check_reset():
-    """After a device reset the driver refuses every launch: one warning with the driver's own words, and PyTorch's answer."""
+    """After a device reset the driver rejects every launch: one warning with the driver's message, and PyTorch's answer."""
     runtime = gpu_test.load_runtime()
     on_cpu(runtime)
     module = nn.GRU(8, 16, 2)
@@ -382,7 +382,7 @@ def check_reset():
     lost.launch_kernel = lambda *_: 709
     with torch.no_grad(), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        ours(x)  # it ran before
+        ours(x)  # it worked before
         runtime._driver = lambda: lost
         expect_close(ours(x)[0], module(x)[0], 1e-6, "after a device reset")
         expect_close(ours(x)[0], module(x)[0], 1e-6, "after a device reset, again")
@@ -393,8 +393,8 @@ def check_reset():
 
 
 def check_host_work(runtime, driver):
-    """What a call costs the host, in counts that a busy machine does not change: once a shape is known, nothing but its launches and its
-    products goes to the driver, and few functions are called."""
+    """The host's cost of a call, in counts that do not depend on the machine's load. For a known shape, only its launches and products
+    reach the driver, and few functions are called."""
     products = []
     driver.compute, runtime.torch.mm = False, lambda *_, **__: products.append(1)
     for directions, layers, most_functions in ((1, 6, 60), (2, 6, 90)):

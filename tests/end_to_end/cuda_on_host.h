@@ -1,7 +1,7 @@
-// CUDA C++ as a host compiler reads it, for tests of Hone's fused kernels on a machine without a GPU. Every
-// thread of a block is a fiber, so barriers and shuffles mean what they mean on the device; blocks run one
-// after the other, those of a cluster each in a host thread of its own. It is slow and checks answers only.
-// The kernel's text is compiled with -DHONE_HOST behind this file.
+// Compiles CUDA C++ with a host compiler, for tests of Hone's fused kernels on a machine without a GPU. Every
+// thread of a block is a fiber, so barriers and shuffles work as on the device. Blocks run one after the
+// other; each block of a cluster has its own host thread. It is slow and serves only to check answers. The
+// kernel's text is compiled with -DHONE_HOST after this file.
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
@@ -46,15 +46,15 @@ static inline unsigned short float_to_half(float v) {
   return bits;
 }
 
-// A place in a fiber to go back to. swapcontext asks the system for the signal mask at every switch, which
-// takes most of a test's time.
+// A position in a fiber. swapcontext makes a system call for the signal mask at every switch, which takes
+// most of a test's time.
 #ifdef __x86_64__
 struct HoneContext {
   void* stack = nullptr;
   void Start(char* bottom, size_t bytes, void (*enter)()) {
     void** top = (void**)(((size_t)bottom + bytes - 64) & ~size_t{15});
     *top = (void*)enter;
-    stack = top - 6;  // six registers that a function must keep
+    stack = top - 6;  // six callee-saved registers
   }
 };
 __attribute__((naked, noinline)) static void hone_switch(HoneContext*, HoneContext*) {
@@ -203,7 +203,7 @@ static void hone_run_block(void (*body)(void*), void* argument, unsigned block, 
   }
 }
 
-// A kernel whose threads never wait for each other needs no fibers.
+// A kernel without synchronisation between threads needs no fibers.
 template <class Body>
 static void hone_launch_apart(Body body, unsigned blocks, unsigned threads, unsigned, size_t) {
   for (unsigned i = 0; i < blocks; ++i) {
@@ -231,7 +231,7 @@ static void hone_launch_body(void (*body)(void*), void* argument, unsigned block
   }
 }
 
-// All kernels share the code above: a copy for each of them would take most of the compile time.
+// All kernels share the code above, because a copy for each would take most of the compile time.
 template <class Body>
 static void hone_launch(Body body, unsigned blocks, unsigned threads, unsigned cluster, size_t shared) {
   hone_launch_body([](void* at) { (*(Body*)at)(); }, &body, blocks, threads, cluster, shared);

@@ -58,7 +58,7 @@ def configurations(runtime, split):
 
 
 def compile_one(source, name, macros, arch):
-    """What is wrong, or None."""
+    """The error, or None."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, name + ".cu")
         with open(file, "w") as f:

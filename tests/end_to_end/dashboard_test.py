@@ -30,7 +30,7 @@ EVIL_KEY = "seed1/<b>'\"&?#%"
 
 @contextlib.contextmanager
 def serving(house, *flags):
-    """A server; gives its address. Ctrl-C must end it at once."""
+    """A server; yields its address. Ctrl-C must end it at once."""
     process = house.start("serve", "--port", "0", *flags)
     try:
         address = process.stdout.readline().strip()
@@ -56,7 +56,7 @@ def get(address, **headers):
 
 
 class Rows:
-    """Rows written straight into the store of a house, as runs would leave them."""
+    """Rows written directly into the store of a house, as runs would write them."""
 
     def __init__(self, house):
         house.run("runs").expect(0)
@@ -100,7 +100,7 @@ class Rows:
 
 
 def fill(house):
-    """Runs whose every text is hostile, one of them killed, a suite, and enough plain ones for a second page."""
+    """Adds runs in which every text is hostile, one of them killed, a suite, and enough plain runs for a second page."""
     with Rows(house) as rows:
         suite = rows.add("suite", name="level <i>3</i>", created="2026-01-31T00:00:00Z", options="{}")
         for i in range(60):
@@ -139,7 +139,7 @@ class ModelNew(torch.nn.Module):
 
 
 def fill_results(house):
-    """One run for every result, several of one task over time, and a suite of them."""
+    """Adds one run for every result, several of one task over time, and a suite of them."""
     card = {"card": {"flops": 2e9, "least_bytes": 4e7, "floor_us": 20.0, "floor_bound": "arithmetic", "ceiling_flops_per_s": 1e14, "ceiling_bytes_per_s": 4e12}}
     with Rows(house) as rows:
         suite = rows.add("suite", name="night", created="2026-01-31T00:00:00Z", options="{}")
@@ -162,7 +162,7 @@ def fill_results(house):
 
 
 def quiet(browser, base):
-    """Nothing was executed, nothing outside was asked for, no policy was violated."""
+    """Requires that nothing was executed, no external address was requested, and no policy was violated."""
     require(not browser.run("return window.hacked || 0"), "a script of a stranger ran on " + browser.url)
     for url in browser.requested():
         require(url.startswith((base, "data:", "chrome", "about:")), "asked for " + url)
@@ -217,7 +217,7 @@ def live(house):
             quiet(browser, base)
         finally:
             ended = house.finish(process)
-        # Which of the two is faster, and whether, is for a quiet machine to say; that the page says the same as the store is not.
+        # Which of the two is faster depends on a quiet machine. That the page agrees with the store does not.
         require(ended.code in (0, 1), ended.err[-600:])
         told = house.finish(tail).expect(0, "seed0", run.candidates["seed0"]["verdict"].replace("_", " "), run.outcome)
         require("\x1b" not in told.out, "tail coloured what goes into a pipe")
@@ -239,7 +239,7 @@ def pages(house):
         sees(browser, "#results", "1–50 of 62", "killed", "40_LSTM", "<script>window.hacked=1</script>")
         quiet(browser, base)
         picture(house, browser, "runs")
-        # Filter as one types, sort by a click, the second page; the address follows, so that it can be sent on.
+        # Filters by typing, sorts by a click, opens the second page. The URL follows, so that it can be shared.
         browser.write("input[type=search]", "plain 07_Task")
         browser.wait("one result", "return document.querySelectorAll('#results tbody tr').length === 1")
         require("q=plain" in browser.url, browser.url)
@@ -315,7 +315,7 @@ def results(house):
                 require(row and shown in row and (name == "kept" or "PyTorch" not in row), "%s on %s: %r" % (name, path, row))
             quiet(browser, base)
             picture(house, browser, "results" + path.replace("/", "_"))
-        # Two of five tasks found something out: 2x and 1x (kept), 1x (none right); the mean leaves the others out.
+        # Two of five tasks have a result for the mean: 2x and 1x (kept), 1x (none right). The mean leaves the others out.
         browser.open(base + "/suites/night")
         sees(browser, ".figures", "1.26x", "over 3 of 5 tasks", "1 failed, 1 with nothing to try")
         require(browser.count("#plot figure svg") >= 1, "no plot of the suite")
@@ -324,7 +324,7 @@ def results(house):
         browser.write("input[type=search]", "42_untried")
         browser.wait("one of its runs", "return document.querySelectorAll('#results tbody tr').length === 1 && location.search.includes('suite=night')")
         browser.open(base + "/leaderboard")
-        # The widest interval has the highest estimate on torch 2.11 and does not lead; torch 2.12 stands in a table of its own.
+        # The widest interval has the highest estimate on torch 2.11 but does not lead. torch 2.12 is in a separate table.
         require_equal(browser.texts("section table td:nth-child(2)")[:2], ["3.90x", "1.90x"], "lower ends in the tables")
         sees(browser, "#results", "torch 2.12.0", "torch 2.11.0", "Without an accepted candidate")
         told = house.run("explain", "untried").expect(0)
@@ -398,8 +398,8 @@ def tools(house):
 
 
 def fill_search(house, candidates=220, status="done"):
-    """A population search as it leaves its rows: three families, four steps at a time, one or two parents each, a third of it failed, one parent
-    of another run, and one key full of tags."""
+    """A population search as rows: three families, four parallel steps, one or two parents each, a third of it failed, one parent from another run,
+    and one key full of tags."""
     draw = random.Random(7)
     with Rows(house) as rows:
         run = rows.run("search", task="39_GRU", proposer="llm", model="some-model", status=status, best_key="", options="{}", vs_best=0.0)
@@ -472,7 +472,7 @@ def lineage(house):
             picture(house, browser, "lineage_%d" % width)
         browser.resize(1280, 900)
         browser.open(page)
-        # Tab stops once, at the best; arrows move on, and what has the focus is told on the drawing and to screen readers.
+        # Tab stops once, at the best. Arrow keys move on, and the focused item is announced on the drawing and to screen readers.
         require_equal(browser.run("return %s.filter(e => e.tabIndex === 0).length" % SHOWN_NODES), 1, "stops of the Tab key")
         browser.run("%s.find(e => e.tabIndex === 0).focus()" % SHOWN_NODES)
         browser.press("home", "right", "right")
@@ -521,7 +521,7 @@ def lineage_live(house):
                          thinking="", finish_reason="", error="", prompt_tokens=1, completion_tokens=1, estimated=0, cost_usd=0.5, price_known=1, seconds=1, attempts=1)
                 rows.store.execute("UPDATE run SET best_key='gen30.improve', vs_best=9 WHERE id=?", (run,))
             browser.wait("new candidate", "return %s.some(e => e.dataset.key === 'gen30.improve')" % SHOWN_NODES)
-            # A plot that was drawn between the two writes is followed by one that has both.
+            # A plot drawn between the two writes is followed by one that has both.
             browser.wait("new way", "return %s.filter(e => e.classList.contains('way')).map(e => e.dataset.key).includes('gen30.improve')" % SHOWN_NODES)
             require_equal(browser.run("return document.activeElement.dataset.key"), made[3]["key"], "focus after the change")
             browser.wait("its speed-up and its cost", "return document.querySelector('#plot-progress').textContent.includes('9.00\u00d7') && document.querySelector('#plot-progress').textContent.includes('$0.8000')")
@@ -550,7 +550,7 @@ def keys_alone(browser, base):
     browser.press("escape")
     browser.press("g", "l")
     browser.wait("leaderboard", "return location.pathname === '/leaderboard'")
-    # Tab alone: the first stop leads past the navigation.
+    # Uses only Tab: the first stop leads past the navigation.
     browser.press("tab")
     require_equal(browser.run("return document.activeElement.className"), "skip", "first stop of Tab")
     seen = set()
@@ -662,7 +662,7 @@ def flags(parser):
 
 
 def told(case):
-    """What the browser misses is a failure like others."""
+    """The driver's error message if something is missing in the browser."""
     @functools.wraps(case)
     def with_browser(house):
         try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""worker/hone_device.py without a GPU: what it asks of the driver, in which order, and what it undoes when a step fails."""
+"""Tests worker/hone_device.py without a GPU: its calls to the driver, their order, and the cleanup if a step fails."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ import hone_device  # noqa: E402
 
 
 class FakeDriver:
-    """Counts what is alive. Device memory is a host buffer."""
+    """Counts live objects. Device memory is a host buffer."""
 
     def __init__(self, failing=""):
         self.failing, self.calls, self.flags = failing, [], None

@@ -1,11 +1,12 @@
-"""The embedded expert against the real judge: every proposal for a handful of small tasks must be right. Being no
-faster is allowed; being wrong, or not running, is not. Also puts recognition to what the worker really reports.
+"""Tests the embedded expert with the real judge: every proposal for a few small tasks must be right. It need not be faster. Also
+tests recognition on the worker's real reports.
 
-Every candidate is linted, and run alone as a user would run it (its own check against Model must agree). The judge, which costs most of the
-time because it compiles every candidate anew in its sandbox, then sees each library recipe on two tasks and the recurrent recipe on one task of each
-form; the kernel behind all of them is tested by recurrent_cpu_test.py. --all judges everything.
+Every candidate is linted, and run alone as a user would run it (its own check against Model must agree). The judge takes most of
+the time, because it compiles every candidate again in its sandbox. It therefore gets each library recipe on two tasks and the
+recurrent recipe on one task of each form; recurrent_cpu_test.py tests the kernel behind all of them. --all judges everything.
 
-Usage: expert_test.py --hone BINARY --tool EXPERT_TOOL [--python INTERPRETER-WITH-TORCH] [--device cuda] [--only WORD] [--all] [--keep FOLDER] [TASK...]
+Usage: expert_test.py --hone BINARY --tool EXPERT_TOOL [--python INTERPRETER-WITH-TORCH] [--device cuda] [--only WORD] [--all]
+[--keep FOLDER] [TASK...]
 Prints one line per verdict; exit code 1 when any was not allowed, 77 without torch.
 """
 
@@ -186,11 +187,11 @@ def get_init_inputs():
 """, {"cpu/persistent"}),
 }
 
-# The same form of task as another that is judged.
+# The same form of task as another one that is judged.
 LIKE_OTHERS = {"lstm_projected", "bidirectional", "split_loop", "gru_cell_last"}
-MOST_DIFFERENCE = 1e-5  # between Model and ModelNew in the candidate's own check, both of them float32
+MOST_DIFFERENCE = 1e-5  # between Model and ModelNew in the candidate's own check, both in float32
 
-# Runs in the interpreter with torch, one process for all tasks: what ReferenceSession would hand to the expert.
+# Runs in the interpreter with torch, one process for all tasks: what ReferenceSession would pass to the expert.
 FACTS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -207,7 +208,7 @@ for number, path in enumerate(sys.argv[2:]):
         found["graph"] = hone_graph.checked(model, lambda index: module.get_inputs(), lambda: torch.manual_seed(0), 1 << 30)
     print(json.dumps(found))
 """
-# Runs every candidate's own check in one interpreter; a line of JSON for each: what it printed, and its error.
+# Runs every candidate's own check in one interpreter. Prints a line of JSON for each: its output and its error.
 ALONE = """
 import contextlib, io, json, runpy, sys, traceback
 for path in sys.argv[1:]:
@@ -254,7 +255,7 @@ def propose(options, name, task, folder, found=None):
 
 
 def before_judging(options, candidates, kernels):
-    """What is wrong with each file before a judge sees it, or None; kernels are compiled once, into a folder of the test's own."""
+    """The error in each file before it is judged, or None. Kernels are compiled once, into a folder of the test."""
     wrong = {}
     for path in candidates:
         lint = run([options.hone, "lint", path])
@@ -274,7 +275,7 @@ def before_judging(options, candidates, kernels):
 
 def judge(options, task, candidates):
     """One (problem or None, verdict line) per candidate."""
-    # Whether a candidate is right does not depend on how fast it is.
+    # Whether a candidate is right does not depend on its speed.
     command = [options.hone, "bench", task, *candidates, "--json", "--no-save", "--again", "--check-only", "--target", options.device, "--python", options.python]
     bench = run(command)
     lines = bench.stdout.splitlines()

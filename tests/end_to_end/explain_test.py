@@ -1,5 +1,5 @@
-"""`hone explain` and `hone compare` on recorded runs. What explain says would have happened without a part is checked in
-src/report/counterfactual_test.cpp, which really runs without it.
+"""Tests `hone explain` and `hone compare` on recorded runs. src/report/counterfactual_test.cpp checks what explain says would have
+happened without a part, by really running without it.
 
 Usage: explain_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 """
@@ -16,7 +16,7 @@ GOLDEN = ROOT / "tests" / "golden" / "reports"
 
 
 def result_of(story):
-    """What the store derives when it saves a run (src/store/run_result.cpp); rows that are written past it need it too."""
+    """What the store derives when it saves a run (src/store/run_result.cpp). Rows written directly need it too."""
     verdicts = {(row["verdict"], row["reason"]) for row in story["candidates"] if row["phase"] != "zero" and row["verdict"]}
     if story["run"]["status"] == "running":
         return ""
@@ -30,7 +30,7 @@ def result_of(story):
 
 
 def load(house, name, number, suite=None, change=None):
-    """A frozen run (tests/golden/reports/freeze.py) as rows of this house's store; `change` may write in it first."""
+    """A recorded run (tests/golden/reports/freeze.py) as rows of this house's store. `change` may modify it first."""
     story = json.loads((GOLDEN / (name + ".json")).read_text())
     if change:
         change(story)

@@ -1,5 +1,5 @@
-"""Fused kernels on a GPU: the modules of fused_graph_test.py and random ones, in CUDA and in Triton, compared with float64. Their files are the ones
-that a user gets; nothing stands in for the driver.
+"""Tests fused kernels on a GPU: the modules of fused_graph_test.py and random ones, in CUDA and in Triton, compared with float64. The files are
+those that users get, and the driver is real.
 
 Usage: fused_device_test.py --tool hone_expert_tool [--device cuda|triton] [--count 60] [--jobs 8] [--only WORD]
 Exit code 1 when an answer is wrong or two runs differ, 77 without a GPU.
@@ -49,12 +49,12 @@ def on_device(bundle, device):
 
 
 def check(cases, options, device, folder):
-    """What is wrong with some cases; one after the other if that cannot be said of all together."""
+    """The errors of some cases. Runs them one by one if the bundle as a whole fails."""
     options.devices = [device]
     try:
         bundle = fused_graph_test.Bundle(copy.deepcopy(cases), options, folder)
         bundle.model, bundle.inputs = bundle.model.cuda(), [to_device(x) for x in bundle.inputs]
-        with torch.device("cuda"):  # what forward makes by itself
+        with torch.device("cuda"):  # tensors that forward creates
             return on_device(bundle.write(), device)
     except Exception as error:
         if len(cases) == 1:

@@ -1,6 +1,6 @@
-"""Fused kernels on a CPU: modules are captured, the expert writes their files for both languages, and the answers are compared with float64.
-CUDA text is compiled for the host (cuda_on_host.h). What PyTorch answers with NaN or an infinity must be one. Modules are compiled
-several in a file, because a file costs more than a kernel; a file that fails is taken apart, so that the message names the module.
+"""Tests fused kernels on a CPU: modules are captured, the expert writes their files for both languages, and the answers are compared with
+float64. CUDA text is compiled for the host (cuda_on_host.h). Where PyTorch returns NaN or an infinity, the kernel must too. Several
+modules share a file, because a file costs more than a kernel. A file that fails is split, so that the message names the module.
 
 Usage: fused_graph_test.py --tool hone_expert_tool [--device cuda|cpu] [--only WORD] [--count N] [--flags=-mno-avx] [--show]
 Exit code 1 when an answer is wrong or an operator that should have a kernel is a call, 77 without torch or a C++ compiler.
@@ -225,7 +225,7 @@ def cases():
 
 
 class Several(nn.Module):
-    """Modules side by side: one file, one compilation."""
+    """Several modules in one: one file, one compilation."""
 
     def __init__(self, parts, counts):
         super().__init__()
@@ -245,7 +245,7 @@ def random_cases(count):
         yield "random %d" % seed, module, module.inputs()
 
 
-# What may be a call of ATen: products and convolutions, and what only makes another view of memory.
+# What may stay an ATen call: products and convolutions, and operators that only make another view of memory.
 CALLS = re.compile(r"aten\.(linear|conv\dd|conv_transpose\dd|convolution|addmm|mm|bmm|matmul|t|transpose|permute|slice|select|narrow|chunk|split|split_with_sizes|unbind|view|_unsafe_view|reshape|expand|squeeze|unsqueeze|"
                    r"flip|zeros_like|broadcast_tensors|contiguous|clone|alias|detach|flatten|unflatten)\.")  # fmt: skip
 
@@ -255,7 +255,7 @@ def flat(value):
 
 
 def complaint(got, plain, wide):
-    """What is wrong with an answer, or nothing."""
+    """The error in an answer, or None."""
     for index, (g, p, w) in enumerate(zip(flat(got), flat(plain), flat(wide))):
         if g.shape != p.shape or g.dtype != p.dtype:
             return "answer %d is %s %s, not %s %s" % (index, g.dtype, tuple(g.shape), p.dtype, tuple(p.shape))
@@ -283,7 +283,7 @@ class Bundle:
         self.files = {}
 
     def write(self):
-        """The files, from one graph."""
+        """Writes the files from one graph."""
         with torch.no_grad():
             graph = fused_house.graph_of(self.model, self.inputs)
         for device in self.options.devices:
@@ -294,7 +294,7 @@ class Bundle:
                 raise RuntimeError("%s: no kernels: %s" % (device, why))
             if self.options.show:
                 print(text)
-            steps = text[text.index("def _run_steps") :]  # what depends on weights alone stands before, and is ATen's
+            steps = text[text.index("def _run_steps") :]  # earlier lines depend only on weights and use ATen
             calls = dict(re.findall(r'^_aten(\d+) = _AtenCall\("(.*?)"\)', text, re.M))
             strangers = [call for number, call in calls.items() if re.search(r"_aten%s\b" % number, steps) and not CALLS.match(call)]
             if strangers:
@@ -306,14 +306,14 @@ class Bundle:
         return fused_house.load(*self.files[device], device)
 
     def run(self, device, candidate):
-        """What is wrong with each case."""
+        """The error of each case."""
         before = [x.clone() for x in self.inputs]
         answers = []
         with torch.no_grad():
             for threads in (1, 3):
                 candidate._threads = lambda threads=threads: threads
                 answers.append(candidate._run_graph(self.model, self.inputs))
-            # oneDNN's GELU of infinity is NaN on some processors; ATen's own kernels say what PyTorch means.
+            # oneDNN's GELU of infinity is NaN on some processors; ATen's own kernels return the intended value.
             with torch.backends.mkldnn.flags(enabled=False):
                 plain = self.model(*self.inputs)
             wide = copy.deepcopy(self.model).double()(*[x.double() if x.is_floating_point() else x for x in self.inputs])
@@ -328,7 +328,7 @@ class Bundle:
 
 
 def check(cases, options, folder):
-    """What is wrong with some cases; one after the other if that cannot be said of all together."""
+    """The errors of some cases. Runs them one by one if the bundle as a whole fails."""
     try:
         bundle = Bundle(cases, options, folder).write()
         return [line for device in options.devices for line in bundle.run(device, bundle.compile(device))]
@@ -363,7 +363,7 @@ def get_init_inputs():
 
 
 def check_file(options, folder, device):
-    """The file as a user has it: other shapes and gradients run the module, copies and changed weights stay right."""
+    """The file as users get it: other shapes and gradients run the module, and copies and changed weights stay right."""
     spaces = {}
     exec(FILE_TASK, spaces)
     x = R(8, 32)
@@ -444,7 +444,7 @@ def check_file(options, folder, device):
 
 
 def check_imports(options, folder, device):
-    """Importing the file takes milliseconds beside torch: nothing of torch.compile comes with it, which takes seconds."""
+    """Importing the file takes milliseconds if torch is imported: it does not import torch.compile, which takes seconds."""
     folder.mkdir()
     x = R(8, 32)
     spaces = {}
@@ -461,7 +461,7 @@ def check_imports(options, folder, device):
 
 
 def check_memory(options, folder):
-    """Memory of large answers is used again, but never while somebody holds the answer or a view of it."""
+    """Memory of large answers is reused, but never while the answer or a view of it is alive."""
     x = R(700, 600)
     folder.mkdir()
     module = of(lambda x: torch.relu(x) * 2).eval()
@@ -484,7 +484,7 @@ def check_memory(options, folder):
 
 
 def check_index(options, folder, device):
-    """An index beyond the end, where PyTorch stops, gives NaN in its own place and nothing else."""
+    """An index beyond the end, for which PyTorch raises, gives NaN in its own position only."""
     x, i = R(5, 6), torch.tensor([0, 4, 2, -1])
     folder.mkdir()
     module = of(lambda x, i: (F.embedding(i.clamp(min=0), x) + 1, x[i] * 2)).eval()
@@ -522,7 +522,7 @@ def main():
     wrong = []
     with tempfile.TemporaryDirectory(prefix="hone-fused-") as root, concurrent.futures.ThreadPoolExecutor(2) as compilers:
         root, begun = pathlib.Path(root), time.time()
-        # One folder for all files: the precompiled header takes as long as two of them.
+        # One folder for all files, because the precompiled header takes as long as two of them.
         os.environ.setdefault("HONE_HOST_KERNELS", str(root / "kernels"))
         (root / "kernels").mkdir()
         waiting = []

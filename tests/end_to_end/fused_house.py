@@ -1,6 +1,6 @@
-"""What tests of fused kernels share: a module becomes a graph, the expert writes its file, and the file runs on a CPU. Files of
-cuda/fused_graph are compiled for the host (cuda_on_host.h), and a stand-in for the driver launches them; files of cpu/fused_graph run as
-they are, compiled with less optimisation."""
+"""Shared by tests of fused kernels: a module becomes a graph, the expert writes its file, and the file runs on a CPU. Files of
+cuda/fused_graph are compiled for the host (cuda_on_host.h), and a fake driver launches them. Files of cpu/fused_graph run
+unchanged, compiled with less optimisation."""
 
 import contextlib
 import ctypes
@@ -20,20 +20,20 @@ import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
 HOST_FLAGS = ["-std=c++20", "-O0", "-w", "-fPIC", "-ffp-contract=fast", "-DHONE_HOST", "-fno-strict-aliasing"]
-CPU_FLAGS = []  # more for the compiler: narrower vectors, say
+CPU_FLAGS = []  # additional compiler flags, for example for narrower vectors
 ROOT = HERE.parents[1]
 sys.path.insert(0, os.environ.get("HONE_WORKER") or str(ROOT / "worker"))
 
 
 def graph_of(model, inputs):
-    """The graph, as one that was run against the module: the tests compare answers themselves."""
+    """The graph, marked as verified, because the tests compare answers themselves."""
     import hone_graph
 
     return {**hone_graph.capture(model, inputs), "verified": True}
 
 
 def candidate_text(tool, source, graph, folder, device="cuda", recipe=None):
-    """The file that the recipe (the fused graph of the device) writes for a task, or the sentence that says why not."""
+    """The file that the recipe (the fused graph of the device) writes for a task, or its reason for declining."""
     folder = pathlib.Path(folder)
     task = folder / "task.py"
     task.write_text(source)
@@ -55,7 +55,8 @@ def candidate_text(tool, source, graph, folder, device="cuda", recipe=None):
 
 
 def _compile_header(cache, flags):
-    """Half of a kernel's compile time is the standard library's headers. Others may want the header at the same time."""
+    """The standard library's headers take half of a kernel's compile time. Other processes may need this header at the same
+    time."""
     made = cache / "cuda_on_host.h.gch"
     with open(cache / "cuda_on_host.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -65,7 +66,7 @@ def _compile_header(cache, flags):
 
 
 class HostDriver:
-    """Takes launches as the CUDA driver does and runs them with the kernels as compiled for the host."""
+    """Receives launches as the CUDA driver does and runs them with the kernels compiled for the host."""
 
     def __init__(self, source, folder):
         wrappers, space = [], ""
@@ -101,7 +102,7 @@ class HostDriver:
         pass
 
     def __call__(self, name, *arguments):
-        if name == "cuOccupancyMaxActiveClusters":  # so few that they take several rows each
+        if name == "cuOccupancyMaxActiveClusters":  # so few that each takes several rows
             arguments[0]._obj.value = 2
 
     def launch(self, call):
@@ -112,7 +113,7 @@ class HostDriver:
 
 
 class _Poisoned:
-    """torch as the file sees it; fresh memory is full of NaN, so that what no kernel writes shows."""
+    """torch as the file sees it. Fresh memory is filled with NaN, so that memory that no kernel writes is detected."""
 
     @staticmethod
     def empty(*shape, **options):
@@ -150,7 +151,7 @@ def _import(text, folder):
 
 
 def load_cpu(text, folder):
-    """A candidate of cpu/fused_graph, compiled. Memory that no kernel writes shows."""
+    """A compiled candidate of cpu/fused_graph. Memory that no kernel writes is detected."""
     module = _import(text, folder)
     module._FUSED_FLAGS = ["-O1" if flag == "-O3" else flag for flag in module._FUSED_FLAGS] + CPU_FLAGS
     module._cache_folders = lambda: iter([os.environ.get("HONE_HOST_KERNELS") or str(pathlib.Path(folder).parent)])

@@ -1,5 +1,5 @@
-"""Cases for fused_graph_test.py and fused_triton_test.py: elements that an index chooses, views of what a kernel computes, and operators that
-ask where an element stands. Each stands between maps, in front of a reduction and alone; lengths divide by nothing; operands are strided,
+"""Cases for fused_graph_test.py and fused_triton_test.py: elements selected by an index, views of computed values, and operators that depend
+on an element's position. Each appears between maps, before a reduction and alone. Lengths have no convenient divisors. Operands are strided,
 broadcast and of every type."""
 
 import torch

@@ -17,7 +17,7 @@ import tempfile
 import torch_python
 
 NVCC = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
-# Cases of fused_graph_test.py, by what they are for. Sines are left out: their slow path keeps an array on the stack.
+# Cases of fused_graph_test.py, by purpose. Sines are left out, because their slow path keeps an array on the stack.
 CASES = {
     "pointwise": ("bias over channels", "activations of odd numbers"),
     "row, lanes of a warp": ("lengths that divide by nothing", "float16"),
@@ -37,7 +37,7 @@ CASES = {
 
 
 def problems(report):
-    """One line for each kernel that keeps something in local memory."""
+    """One line for each kernel that uses local memory."""
     found = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers", report, re.S)
     lines = ["%s: %s bytes stack frame, %s spill stores, %s spill loads, %s registers" % kernel for kernel in found if any(int(n) for n in kernel[1:4])]
     return lines, len(found)

@@ -1,5 +1,5 @@
-"""Cases for fused_graph_test.py: small modules of the kinds that benchmarks of kernels consist of, a reduction, norm or loss alone, and tails of
-maps, norms, poolings and reductions behind a product or a convolution. No operator but the product or convolution may stay a call."""
+"""Cases for fused_graph_test.py: small modules as in kernel benchmarks, with a single reduction, norm or loss, and tails of maps, norms,
+poolings and reductions after a product or a convolution. Only the product or convolution may stay a call."""
 
 import torch
 import torch.nn as nn

@@ -30,12 +30,12 @@ import fused_house
 import triton_house
 from fused_graph_test import INF, NAN, R, Case, of
 
-_MOST_ELEMENTS = 12000  # of a module's inputs
+_MOST_ELEMENTS = 12000  # elements of a module's inputs
 _LEFT_OUT = ("scan of long rows",)
 
 
 def odd_rows(length):
-    """Infinities and NaN in every part of long rows, so that lanes, blocks and parts are all asked."""
+    """Infinities and NaN in every part of long rows, so that lanes, blocks and parts all see them."""
     x = R(8, length)
     x[1, length - 1], x[2, 3], x[3, length // 2], x[4], x[5, 0], x[5, length - 1] = NAN, INF, -INF, -INF, INF, -INF
     x[6, length // 3 : length // 3 + 2] = NAN
@@ -44,7 +44,7 @@ def odd_rows(length):
 
 
 def own_cases():
-    """What the others do not reach in Triton: rows in a loop, rows in parts, columns in a loop, many types."""
+    """Cases that the others do not cover in Triton: rows in a loop, rows in parts, columns in a loop, many types."""
     answers = fused_graph_test.ROW_ANSWERS
     ordered = answers[:7] + answers[8:]  # whether a long product meets an infinity or underflows first depends on its order
     yield "long rows of odd numbers", of(lambda x: tuple(f(x, 1) for f in ordered)), [odd_rows(9001)]
@@ -80,7 +80,7 @@ def listed(options):
 
 
 def write(cases, options, root):
-    """(cases, bundle) of a file each; what cannot be written is said."""
+    """(cases, bundle) for each file. Reports files that cannot be written."""
     bundles, wrong = [], []
     for first in range(0, len(cases), options.together):
         group = cases[first : first + options.together]
@@ -98,7 +98,7 @@ def write(cases, options, root):
 
 
 def answer(bundle, options, root):
-    """What is wrong with the answers of a file; case by case if it does not run at all."""
+    """The errors in a file's answers. Runs case by case if the file does not run at all."""
     group, made = bundle
     try:
         return made.run("triton", made.compile("triton"))
@@ -110,7 +110,7 @@ def answer(bundle, options, root):
 
 
 def compile_files(folder):
-    """Every file of the folder through the real compiler; run in a process of its own, which has no interpreter."""
+    """Passes every file of the folder through the real compiler, in a separate process without the interpreter."""
     wrong, kernels = [], 0
     with triton_house.compiler(), torch.no_grad():
         for file in sorted(pathlib.Path(folder).glob("*.py")):
@@ -130,7 +130,7 @@ def compile_files(folder):
 
 
 class Held:
-    """A module's tensors by name, which is all that a file asks of a module."""
+    """A module's tensors by name, which is all that a file needs from a module."""
 
     def __init__(self, tensors):
         for name, tensor in tensors.items():
@@ -152,7 +152,7 @@ def compile_apart(bundles, root):
         (folder / ("file%d.py" % number)).write_text(bundle.files["triton"][0])
         state = {name: tensor for pairs in (bundle.model.named_parameters(), bundle.model.named_buffers()) for name, tensor in pairs}
         torch.save({"inputs": bundle.inputs, "model": state}, folder / ("file%d.pt" % number))
-    # Line numbers are for debuggers, and LLVM carries them through all its passes.
+    # Line numbers serve only debuggers, and LLVM carries them through all its passes.
     environment = {**os.environ, "TRITON_CACHE_DIR": str(root / "cache"), "TRITON_DISABLE_LINE_INFO": "1"}
     environment.pop("TRITON_INTERPRET")
     return subprocess.run([sys.executable, "-B", __file__, "--tool", "none", "--compile", str(folder)], env=environment).returncode

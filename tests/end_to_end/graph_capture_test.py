@@ -1,4 +1,5 @@
-"""The capture of graphs: what is captured computes what the module computes, and what a graph cannot show is declined.
+"""Tests the capture of graphs: a captured graph computes what the module computes, and modules that a graph cannot
+express are declined.
 
 Usage: graph_capture_test.py. Exit code 1 when a case fails, 77 without torch.
 """
@@ -67,7 +68,7 @@ def captures(label, forward, shapes, targets=None, **parts):
 
 
 def declines(label, forward, shapes, reason, **parts):
-    """The capture itself says no with this reason, before the graph is run against the module."""
+    """The capture itself declines for this reason, before the graph is run against the module."""
     global checked
     checked += 1
     try:
@@ -196,7 +197,7 @@ def verification_notices():
 
 
 def older_torch():
-    """Without torch.export: make_fx. Operators come decomposed, values must agree all the same."""
+    """Without torch.export it uses make_fx. Operators are then decomposed, but values must still agree."""
     global checked
     model = module(lambda self, x, s: {"y": self.n(self.fc(x)) * s + self.held}, fc=nn.Linear(4, 6), n=nn.LayerNorm(6), held=torch.rand(6))
     graph = hone_graph.capture(model, [torch.randn(3, 4), 2.0], use_export=False)

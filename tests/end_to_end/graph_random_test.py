@@ -1,6 +1,7 @@
-"""Random modules through all rewrites, both graphs in float64. One kind is random_graphs.py's: maps, reductions, norms, softmax, scans, views and
-broadcasts. The other is made of what rules look for: products followed by sums, batch norms, affine chains, axes of length 1, views that change
-nothing, selected rows, norms followed by means. A graph that is called degenerate must answer other inputs alike.
+"""Passes random modules through all rewrites and compares both graphs in float64. One kind comes from random_graphs.py: maps, reductions, norms,
+softmax, scans, views and broadcasts. The other consists of patterns that rules match: products followed by sums, batch norms, affine chains,
+axes of length 1, views without effect, selected rows, norms followed by means. A graph that is called degenerate must return the same for
+other inputs.
 
 Usage: graph_random_test.py --tool GRAPH_TOOL [--count 60] [--first 0]. 500 graphs: --count 500. Exit code 1 when a graph fails, 77 without torch.
 """
@@ -27,12 +28,12 @@ import hone_graph
 import hone_graph_run
 import random_graphs
 
-_LIMIT = 1e-9  # relative to the largest element, in float64: a fold may add up in another order
+_LIMIT = 1e-9  # relative to the largest element, in float64, because folding may change the order of sums
 warnings.simplefilter("ignore")
 
 
 class Foldable(nn.Module):
-    """A chain of steps that rewrites look for. The choices are made once; forward repeats them."""
+    """A chain of steps that rewrites match. The choices are made once; forward repeats them."""
 
     def __init__(self, seed):
         super().__init__()
@@ -214,7 +215,7 @@ def distance(expected, got):
 
 
 def check(seed, tool, rules):
-    """None, or what is wrong with the graph of this seed."""
+    """None, or the error in the graph of this seed."""
     torch.manual_seed(seed)
     model = (Foldable if seed % 2 else random_graphs.RandomModule)(seed).eval()
     graph = hone_graph.capture(model, model.inputs())

@@ -1,5 +1,5 @@
-"""Every rewrite, both sides in float64: modules are captured, one rule (or all of them) is applied, and both graphs are run on
-shapes that no rule was written for. A clean twin of each rule must stay as it is.
+"""Tests every rewrite with both sides in float64: modules are captured, one rule (or all of them) is applied, and both graphs are run on awkward shapes. A
+similar module that the rule must not match stays unchanged.
 
 Usage: graph_rewrites_test.py --tool GRAPH_TOOL. Exit code 1 when a case fails, 77 without torch.
 """
@@ -69,7 +69,7 @@ def case(rule, label, function, shapes, times=1, targets=None, degenerate=None, 
     tried.add(rule)
     torch.manual_seed(1)
     model = Call(function, **parts).eval()
-    for module in model.modules():  # statistics and weights that are not the initial ones
+    for module in model.modules():  # statistics and weights differ from their initial values
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is not None:
             module.running_mean.normal_()
             module.running_var.uniform_(0.5, 2)
@@ -98,7 +98,7 @@ def case(rule, label, function, shapes, times=1, targets=None, degenerate=None, 
         failures.append("%s: leaves %s" % (label, names))
     if degenerate is not None and (answer["rule"] if answer["degenerate"] else False) != degenerate:
         failures.append("%s: degenerate is %s by %s" % (label, answer["degenerate"], answer["rule"]))
-    if answer["degenerate"]:  # the claim, by values: other inputs give the same answer
+    if answer["degenerate"]:  # checks the claim by values: other inputs give the same answer
         again = hone_graph_run.Interpreter(graph, weights, wide=True).run([torch.randn(shape) for shape in shapes])
         if not error(before, again) <= _LIMIT:
             failures.append("%s: called degenerate, but the answers differ by %.1e" % (label, error(before, again)))
@@ -281,7 +281,7 @@ def degenerate_tasks():
     def first(m, x):
         return m.e(torch.cat([m.t.expand(x.shape[0], 1, 8), x], 1))[:, 0] * 2
 
-    # Attention along the first axis never mixes the token with what stands beside it.
+    # Attention along the first axis never mixes the token with its neighbours.
     case("", "a token beside the inputs", first, [(3, 4, 8)], times=0, degenerate="unread_elements", e=encoder(False), t=token)
     case("", "a token that attends to the inputs", first, [(3, 4, 8)], times=0, degenerate=False, e=encoder(True), t=token)
     case("", "the place beside the token", lambda m, x: m.e(torch.cat([m.t.expand(x.shape[0], 1, 8), x], 1))[:, 1], [(3, 4, 8)], times=0,

@@ -63,7 +63,7 @@ def main():
         assert "x - x is 0" in card["card"]["degenerate"], card["card"]
         card = json.loads(show(task, "--json"))
         assert not card["graph"]["degenerate"] and card["card"]["degenerate"] is None, card["card"]
-        # The verdict says it as well, of whatever candidate.
+        # The verdict says so as well, for any candidate.
         (folder / "candidate.py").write_text(DEGENERATE.replace("class Model(", "class ModelNew("))
         done = subprocess.run([hone, "bench", str(folder / "degenerate.py"), str(folder / "candidate.py"), "--target", "cpu", "--json", "--check-only"],
                               capture_output=True, text=True, env=environment, timeout=600)

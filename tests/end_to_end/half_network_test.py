@@ -1,6 +1,6 @@
-"""cuda/half_network without a GPU: the fused kernels run on the host (cuda_on_host.h), convolutions in fp16 are PyTorch's on the CPU. Answers are
-compared with float64; the limit is twice the error that convolutions with operands rounded to TF32 make. The words of the guard are read after
-every call: no value out of range in ordinary calls, and a note of it in calls with values that fp16 does not hold.
+"""Tests cuda/half_network without a GPU: the fused kernels run on the host (cuda_on_host.h), and fp16 convolutions are PyTorch's on the CPU.
+Answers are compared with float64; the limit is twice the error of convolutions with operands rounded to TF32. The guard's words are read
+after every call: no value is out of range in ordinary calls, and values that fp16 cannot hold are recorded.
 
 Usage: half_network_test.py --tool hone_expert_tool [--only WORD]
 Exit code 1 when an answer is wrong, 77 without torch or g++.
@@ -51,12 +51,12 @@ def get_init_inputs():
 
 
 def tf32(x):
-    """As cuDNN rounds operands: 11 significant bits."""
+    """Rounds to 11 significant bits, as cuDNN rounds operands."""
     return ((x.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
 
 
 class Tf32:
-    """Convolutions of float32 with rounded operands, as on a GPU."""
+    """float32 convolutions with rounded operands, as on a GPU."""
 
     NAMES = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
@@ -84,7 +84,7 @@ class Block(nn.Module):
 
 
 class Dense(nn.Module):
-    """Layers that read all before them."""
+    """Layers that read the outputs of all earlier ones."""
 
     def __init__(self, c, growth, layers):
         super().__init__()
@@ -100,7 +100,7 @@ class Dense(nn.Module):
 
 
 class Squeeze(nn.Module):
-    """Channels weighted by what all places have in common."""
+    """Channels weighted by a value common to all positions."""
 
     def __init__(self, c):
         super().__init__()
@@ -121,7 +121,7 @@ class Inception(nn.Module):
 
 
 class Tail(nn.Module):
-    """Operators behind one convolution."""
+    """Operators after one convolution."""
 
     def __init__(self, convolution, tail):
         super().__init__()
@@ -188,7 +188,7 @@ def calibrate(candidate, model, x):
 
 
 def randomise(model):
-    """Statistics and scales that are not all the same."""
+    """Sets statistics and scales that are not all equal."""
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.normal_(0, 0.3)
@@ -197,11 +197,11 @@ def randomise(model):
             module.bias.data.normal_(0, 0.3)
 
 
-convolution = []  # of the candidate at hand
+convolution = []  # of the current candidate
 
 
 def in_float(x, weight, *rest):
-    """As cuDNN does it: sums in float32, the result rounded once. PyTorch on a CPU adds some of them in fp16."""
+    """Like cuDNN: sums in float32, the result rounded once. PyTorch on a CPU computes some of these sums in fp16."""
     return convolution[-1](x.float(), weight.float(), *rest).half()
 
 
@@ -224,7 +224,7 @@ def check(label, make, shape):
             if isinstance(call, candidate._HoneCall) and call.one is candidate._half_convolution:
                 call.one = in_float
         convolution.append(candidate._half_convolution)
-        for size in (1, 1e-9, 3e5):  # other sizes of input need other scales
+        for size in (1, 1e-9, 3e5):  # other input sizes need other scales
             given, model = x * size, scaled(plain, size)
             with Tf32():
                 rounded = model(given)
@@ -244,7 +244,7 @@ def make_double(model):
 
 
 def scaled(model, size):
-    """The same with all that is added times `size`, so that values have the same shares everywhere: else biases drown a small input."""
+    """Scales all added terms by `size`, so that values keep their proportions. Otherwise biases would dominate a small input."""
     model = copy.deepcopy(model)
     for module in model.modules():
         for name in ("bias", "running_mean"):

@@ -1,5 +1,5 @@
-"""Kernels of a candidate's runtime as host code, for tests that stand in for the tensor cores. cuda_on_host.h has the threads of a block; this file
-adds the intrinsics that those kernels use, and makes each kernel a function that takes a launch.
+"""Compiles kernels of a candidate's runtime as host code, for tests that substitute the tensor cores. cuda_on_host.h provides the threads of a
+block. This file adds the intrinsics that those kernels use, and makes each kernel a function that takes a launch.
 """
 
 import ctypes
@@ -76,7 +76,7 @@ def wrapped(source):
 
 
 def library_of(text, folder, defines=(), optimised=False):
-    """Compiled once per folder. Optimised where the kernels run longer than the optimiser does."""
+    """Compiled once per folder. Optimised if the kernels run longer than the optimiser."""
     cache = pathlib.Path(os.environ.get("HONE_HOST_KERNELS") or folder)
     cache.mkdir(parents=True, exist_ok=True)
     identity = text + (HERE / "cuda_on_host.h").read_text() + " ".join(defines) + str(optimised)
@@ -94,6 +94,6 @@ def library_of(text, folder, defines=(), optimised=False):
 
 
 def memory(at, count, dtype):
-    """What stands at an address, without a copy."""
+    """The content at an address, without a copy."""
     size = count * torch.empty(0, dtype=dtype).element_size()
     return torch.frombuffer((ctypes.c_char * size).from_address(at), dtype=dtype)

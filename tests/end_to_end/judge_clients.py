@@ -1,5 +1,5 @@
-"""What tests and the load test of the judge service share: a server with its token, plain requests, and clients that send well-formed and
-hostile requests from many threads. Python's standard library alone."""
+"""Shared by tests and the load test of the judge service: a server with its token, plain requests, and clients that send well-formed and
+hostile requests from many threads. Uses only Python's standard library."""
 
 import collections
 import concurrent.futures
@@ -23,7 +23,7 @@ CANDIDATE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward
 
 
 class JudgeServer:
-    """`hone serve --judge` as a child; `env` holds HONE_DATA and, for a stand-in, FAKE_JUDGE_LOG."""
+    """`hone serve --judge` as a child. `env` holds HONE_DATA and, for a fake judge, FAKE_JUDGE_LOG."""
 
     def __init__(self, hone, env, *flags, stand_in=True, cwd=None):
         env = dict(env)
@@ -40,7 +40,7 @@ class JudgeServer:
         self.port = int(self.url.rpartition(":")[2])
 
     def stop(self, how=signal.SIGINT):
-        """Ends it; gives exit code and what it printed."""
+        """Ends it and returns the exit code and the output."""
         self.process.send_signal(how)
         err = self.process.communicate(timeout=120)[1]
         return self.process.returncode, err
@@ -86,7 +86,7 @@ class Client:
         return None
 
     def evaluate(self, candidate, task="small_softmax", wait=50, **more):
-        """Asks until the job has ended; waits where the server says so."""
+        """Repeats the request until the job has ended, and waits if the server says so."""
         body = {"task": task, "candidate": candidate, **more}
         path, method = "/evaluate?wait=%g" % wait, "POST"
         while True:
@@ -102,13 +102,13 @@ class Client:
 
 
 def judged(log):
-    """How often the stand-in was asked about each candidate."""
+    """How often the fake judge was asked about each candidate."""
     lines = pathlib.Path(log).read_text().splitlines() if os.path.exists(log) else []
     return collections.Counter(line.split()[2] for line in lines if line.startswith("judge "))
 
 
 def many(port, sources, clients):
-    """Every source, from so many clients at once; the jobs in the order of the sources."""
+    """Judges every source with this many clients at once; returns the jobs in the order of the sources."""
     local = threading.local()
 
     def one(source):
@@ -121,10 +121,10 @@ def many(port, sources, clients):
 
 
 def raw(port, data, seconds=10, slowly=False):
-    """Sends bytes; gives the status line, or "dropped" if the server closed without one."""
+    """Sends bytes; returns the status line, or "dropped" if the server closed without one."""
     with contextlib.suppress(OSError):
         with socket.create_connection(("127.0.0.1", port), timeout=seconds) as link:
-            with contextlib.suppress(OSError):  # the server may close while a large body is on its way
+            with contextlib.suppress(OSError):  # the server may close while a large body is being sent
                 if slowly:
                     for byte in data:
                         link.sendall(bytes([byte]))

@@ -1,4 +1,4 @@
-"""The judge as a service: `hone serve --judge` with a stand-in for the judge (tests/fakes/fake_judge.py), and with the real one.
+"""Tests the judge as a service: `hone serve --judge` with a fake judge (tests/fakes/fake_judge.py), and with the real one.
 
 Usage: judge_service_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 """
@@ -59,7 +59,7 @@ def nothing_lost_or_judged_twice(house):
         status, metrics = Client(server.port).ask("GET", "/metrics")
         require_equal(status, 200, "metrics")
         require("hone_judge_verdicts_total 180\n" in metrics and "hone_judge_lost_workers_total 1\n" in metrics, metrics[-1500:])
-        expect(Client(server.port).ask("GET", "/api/runs"), 200, "runs")  # the dashboard is there as well
+        expect(Client(server.port).ask("GET", "/api/runs"), 200, "runs")  # the dashboard works as well
     counts = judged(log(house))
     require_equal(len(counts), 180, "candidates that were judged")
     require_equal({k: n for k, n in counts.items() if n != 1}, {sha(sources[50]): 2}, "asked more than once")
@@ -266,7 +266,7 @@ def judges_for_real(house):
         bad = client.ask("POST", "/evaluate?wait=50", {"task_source": "import torch\nx = 1\n", "candidate": RIGHT, "options": options})
         job = expect(bad, 200, "failed")
         require(job["error"]["kind"] != "infrastructure" and job["attempts"] == 1, "a task without Model: %s" % job["error"])
-        # Such a task is a client's: it runs in the sandbox.
+        # Such a task belongs to a client, so it runs in the sandbox.
         secret, owned = house.folder / "secret.txt", house.folder / "owned"
         secret.write_text("nobody's business")
         for line in ("open(%r).read()" % str(secret), "open(%r, 'w')" % str(owned)):

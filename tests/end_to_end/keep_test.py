@@ -1,4 +1,4 @@
-"""What keeps the store small and what takes a run elsewhere: `hone gc`, `hone archive`, `hone import FILE`.
+"""Tests the commands that shrink the store and move runs between machines: `hone gc`, `hone archive`, `hone import FILE`.
 
 Usage: keep_test.py --hone BINARY [--only WORD]
 """
@@ -95,7 +95,7 @@ def collected(house):
     old = house.last()
     pathlib.Path(old.folder, "my_notes.txt").write_text("mine")
     change(house, "UPDATE run SET created=?, finished=?", OLD, OLD)
-    # Rows that stand for others: the best of a task, and one that was told to work in somebody's folder.
+    # Rows with special roles: the best of a task, and one whose folder belongs to the user.
     columns = "created, finished, status, task, task_path, task_sha256, task_source, target, proposer, options"
     for name, folder in (("best", "/nowhere/best"), ("shared", str(house.folder))):
         change(house, "INSERT INTO run (name, folder, %s) SELECT ?, ?, %s FROM run WHERE id=1" % (columns, columns), name, folder)

@@ -1,6 +1,6 @@
-"""Candidates that keep a copy of the weights (frozen, packed, folded, in a kernel of their own) must compute with the module's weights of
-now, however those were changed. Every recipe for the CPU that a small network and a GRU get is tried. They must also keep the rest of the
-contract for later use (worker/hone_contract.py, docs/JUDGE.md).
+"""Candidates that keep a copy of the weights (frozen, packed, folded, in their own kernel) must compute with the module's current
+weights, however those were changed. Tests every CPU recipe for a small network and a GRU. The candidates must also keep the rest of
+the contract for later use (worker/hone_contract.py, docs/JUDGE.md).
 
 Usage: kept_weights_test.py --tool build/release/tests/hone_expert_tool
 Exit code 1 when a candidate answers with old weights, 77 without torch.
@@ -126,7 +126,7 @@ CHANGES = (in_place, through_data, through_numpy, under_inference_mode, new_data
 
 
 def check(path):
-    """What is wrong with one candidate."""
+    """The error of one candidate."""
     task = runpy.run_path(str(path), run_name="candidate")
     torch.manual_seed(0)
     model, x, wrong = task["ModelNew"]().eval(), task["get_inputs"](), []
@@ -144,7 +144,7 @@ def check(path):
                 wrong.append("%s: %s leaves it at its old weights" % (path.stem, change.__name__))
             elif change not in (buffer, attribute) and torch.allclose(before, want, atol=1e-5):
                 wrong.append("%s: %s changes nothing, so this shows nothing" % (path.stem, change.__name__))
-    # A trace of a recurrent layer refuses, because PyTorch warns that it keeps a size.
+    # A trace of a recurrent layer is refused, because PyTorch warns that it keeps a size.
     if getattr(getattr(model, "hone_kept", None), "failed", False) and not hasattr(model, "gru"):
         wrong.append("%s runs the plain module" % path.stem)
     with torch.inference_mode():
@@ -157,7 +157,7 @@ def check(path):
 
 
 class Here:
-    """As much of a worker as the steps of the contract need."""
+    """The parts of a worker that the steps of the contract need."""
 
     def __init__(self, model, inputs):
         self.models, self.inputs, self.device = {"default": model}, {"own": inputs}, torch.device("cpu")
@@ -165,7 +165,7 @@ class Here:
 
 
 def check_contract(path):
-    """The entries of the contract that weights are not about, against the task's own module."""
+    """The entries of the contract that do not concern weights, compared with the task's own module."""
     before = hone_contract.capture()
     task = runpy.run_path(str(path), run_name="candidate")
     sys.modules["candidate"] = types.ModuleType("candidate")  # where pickle looks for the classes

@@ -20,11 +20,11 @@ import time
 from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOFTMAX, Failed, main, patience, require, require_equal, wait_for, waits
 from replay_test import check_staged_tuning
 
-# Nothing in the first depends on a clock: every candidate is rejected for what it computes. The second is tuned, by wide margins.
+# Nothing in the first depends on a clock, because every candidate is rejected for its answers. The second is tuned, with wide margins.
 REJECTED_ALL = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "2", "--repairs", "1"), REJECTED)
 ONE_BRANCH = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "1", "--repairs", "1"), REJECTED)
 TUNED = (SLOW_ROWS, HERE / "replays" / "tuning", ("--seeds", "1", "--repairs", "1"), ACCEPTED)
-# A program that answers as the replay does, by type and key, and writes down every time that it was asked.
+# A program that answers as the replay does, by type and key, and logs every request.
 ANSWERS = """
 import os, pathlib, sys, time
 folder, log = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -41,13 +41,13 @@ with open(log, "a") as out:
 
 
 def without_figures(text):
-    # Judged again, a candidate that is ahead may come out as inconclusive where the machine is busy; the decision is the same.
+    # On a busy machine, a second judgement of a candidate that is ahead may be inconclusive; the decision is the same.
     text = re.sub(r"(judged again with other seeds: )(accepted|inconclusive)", r"\1right", text).replace(" in one more pair of processes", "")
     return re.sub(r"\d+(\.\d+)?( (ns|us|ms|s|min)\b)?", "#", text)
 
 
 def words_of_decisions(run):
-    # `seconds` lists what took 50 ms and more: which phases these are is the machine's business.
+    # `seconds` lists steps of 50 ms and more, which depend on the machine.
     return {key: (row["phase"], "" if key == "seconds" else without_figures(row["text"])) for key, row in run.decisions.items()}
 
 
@@ -79,7 +79,7 @@ def require_same(found, wanted):
 
 
 def check_folder(run):
-    """The folder lacks nothing that the store has, wherever the killing fell."""
+    """The folder has all that the store has, whenever the run was killed."""
     folder = pathlib.Path(run.folder)
     for key, row in run.candidates.items():
         require_equal((folder / "code" / (key + ".py")).read_text(), row["source"], "code of " + key)
@@ -92,7 +92,7 @@ def check_folder(run):
 
 
 def kill_at(house, process, seconds):
-    """Lets it run so long, then ends it as kill -9 would; True when it was still running."""
+    """Waits this long, then kills it like kill -9. True if it was still running."""
     try:
         process.wait(seconds)
         process.communicate()
@@ -104,7 +104,7 @@ def kill_at(house, process, seconds):
 
 
 def disturbed(house, number, rng, whole_seconds, subject, proposer):
-    """A run killed at one to three random moments, resumed until it ends. Gives it and how often it was killed."""
+    """A run killed at one to three random moments and resumed until it ends. Returns it and the number of kills."""
     task, _, flags, code = subject
     out = house.folder / ("disturbed%d" % number)
     words = ("optimize", task, "--proposer", proposer, *QUICK, *flags, "--again", "--out", out, "-q")
@@ -157,7 +157,7 @@ def killed_runs(house):
         total += kills
         require_as(wanted, found, kills, house)
         asked = logs[-1].read_text().split()
-        # A reply that was on its way when the kill came was never heard, and has to be asked for again: one for each of two branches.
+        # A reply that was pending at the kill was lost and must be requested again: one for each of two branches.
         twice = {key for key in asked if asked.count(key) > 1}
         require(len(asked) - len(set(asked)) <= 2 * kills, "asked again: %s" % sorted(twice))
     require(total > 0, "nothing was killed")
@@ -228,7 +228,7 @@ def check_resume_of_a_done_run(house, wanted, log):
 
 def two_at_once(house):
     """a run that another process works on is refused, and goes on untouched"""
-    # It says that it was asked, and thinks for as long as the run that asked it lives.
+    # It reports the request, then thinks until its run has ended.
     script = house.write("answers.py", "import os, time\nparent = os.getppid()\nopen(%r, 'w').close()\nwhile os.getppid() == parent:\n    time.sleep(0.05)\n" % str(house.folder / "asked"))
     process = house.start("optimize", SMALL_SOFTMAX, "--proposer", "exec:%s %s" % (sys.executable, script), *QUICK, "--seeds", "1", "--out", house.folder / "run")
     wait_for("question", lambda: (house.folder / "asked").exists(), process=process)

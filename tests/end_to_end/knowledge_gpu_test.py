@@ -1,5 +1,5 @@
-"""The complete examples in the knowledge that prompts carry, on a GPU: every page's example in CUDA and in Triton against float64, on even and odd
-shapes, with other weights than the default ones.
+"""Tests the complete examples in the prompts' knowledge pages on a GPU: every page's example in CUDA and in Triton against float64, on even and
+odd shapes, with other weights than the default ones.
 
 Usage: knowledge_gpu_test.py [--only WORD]
 Exit code 1 when an example is wrong, 77 without torch or a GPU.

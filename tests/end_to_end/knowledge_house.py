@@ -1,4 +1,4 @@
-"""The complete examples in src/model/prompts/knowledge, taken out of the files, and the tasks that they answer: what knowledge_test.py runs here and
+"""Extracts the complete examples from src/model/prompts/knowledge, with the tasks that they solve. knowledge_test.py runs them here and
 knowledge_gpu_test.py on a GPU."""
 
 import importlib.util
@@ -10,7 +10,7 @@ import torch
 
 KNOWLEDGE = pathlib.Path(__file__).resolve().parents[2] / "src/model/prompts/knowledge"
 TARGETS = ("triton", "cuda", "cpu")
-# A page without an example in one of these targets fails; the other pages are about a language or have their own checks (prompt_test.cpp).
+# A page without an example for one of these targets fails. The other pages are about a language or have their own checks (prompt_test.cpp).
 PAGES = ("attention", "conv", "elementwise", "gemm", "norm", "reduction", "scan")
 
 
@@ -116,7 +116,7 @@ def load(page, target, folder):
 
 
 def _hard_to_miss(model):
-    """Weights and statistics that are no default: an example that forgets one of them is wrong."""
+    """Weights and statistics other than the defaults, so that an example that forgets one of them is wrong."""
     with torch.no_grad():
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
             if tensor.dtype.is_floating_point:
@@ -129,7 +129,7 @@ def _error(got, want):
 
 
 def failures(page, target, module, device):
-    """What is wrong with the example, in words. The limit is the judge's: twice the error of PyTorch's own answer, with a floor of a few ulp."""
+    """The errors of the example, in words. The limit is the judge's: twice the error of PyTorch's own answer, with a floor of a few ulp."""
     kind, cases = TASKS[page]
     found = []
     for arguments, shapes in cases:

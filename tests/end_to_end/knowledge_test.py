@@ -1,6 +1,6 @@
-"""The complete examples in the knowledge that prompts carry, without a GPU: those for the CPU are compiled and run, those in Triton run in Triton's
-interpreter, against float64, and pass through its compiler for sm_90. All of them have to pass `hone lint` without an error, and those in CUDA have to
-compile where nvcc is.
+"""Tests the complete examples in the prompts' knowledge pages without a GPU. CPU examples are compiled and run, and Triton examples run in
+Triton's interpreter, all against float64. Triton examples also pass through its compiler for sm_90. All must pass `hone lint` without an error,
+and CUDA examples must compile if nvcc is available.
 
 Usage: knowledge_test.py --hone BINARY [--only WORD]
 Exit code 1 when an example is wrong, 77 without torch.
@@ -36,7 +36,7 @@ def lint_errors(hone, files):
 
 
 def compiles(page, folder):
-    """nvcc's complaint about the CUDA source of the example, or nothing."""
+    """nvcc's error for the example's CUDA source, or None."""
     source = re.search(r"hone_ext\.cuda\(r'''\n(.*?)'''\)", knowledge_house.example(page, "cuda"), re.S).group(1)
     path = pathlib.Path(folder, page + ".cu")
     path.write_text(source)
@@ -46,7 +46,7 @@ def compiles(page, folder):
 
 
 def what_triton_refuses(folder):
-    """The examples in Triton through the real compiler (scripts/ask_triton.py), in a process that has no interpreter."""
+    """Passes the Triton examples through the real compiler (scripts/ask_triton.py), in a process without the interpreter."""
     files = []
     for page in knowledge_house.PAGES:
         arguments, shapes = knowledge_house.TASKS[page][1][0]

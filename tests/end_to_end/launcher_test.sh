@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./hone in a scratch tree with a stand-in binary and stand-in build tools: it costs under 100 ms of
-# processor time when there is nothing to do, builds when a source changed, keeps stdout clean, and two at once build only once.
+# ./hone in a scratch tree with a fake binary and fake build tools: it takes under 100 ms of processor time if there is nothing
+# to do, builds if a source changed, keeps stdout clean, and two at once build only once.
 # Usage: launcher_test.sh SOURCE_ROOT
 set -euo pipefail
 
@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 
-# The real source folders, so that looking through them costs what it costs.
+# Uses the real source folders, so that scanning them takes the real time.
 for name in src worker tasks prompts cmake third_party scripts; do
   [[ ! -d $source_root/$name ]] || cp -r "$source_root/$name" "$tree/"
 done
@@ -47,7 +47,7 @@ if HONE_NO_BUILD=1 "$tree/hone" 2>/dev/null; then fail "ran without a binary"; f
 grep -q 'set-up of build' "$tree/said" || fail "no set-up before the first build"
 [[ $(builds) == 1 ]] || fail "the first call builds once"
 
-# Processor time: what else the machine does is no matter.
+# Processor time does not depend on other load.
 best_ms=1000000
 TIMEFORMAT='%3U %3S'
 for _ in 1 2 3 4 5 6 7 8 9 10; do

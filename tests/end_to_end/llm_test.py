@@ -1,5 +1,4 @@
-"""`hone optimize --proposer llm` against a server that misbehaves on demand: no run is lost, no key gets anywhere, and what is
-printed says what to do.
+"""`hone optimize --proposer llm` with a server that misbehaves on request: no run is lost, no key leaks, and the output says what to do.
 
 Usage: llm_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 """
@@ -9,6 +8,7 @@ import csv
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import socket
@@ -21,9 +21,9 @@ from pipeline_house import (ACCEPTED, CANNOT, HERE, QUICK, REJECTED, SLOW_ROWS, 
                             require_equal, wait_for, waits)
 
 KEY = "sk-e2e-5f3c9a17d2b84e60"
-# Rejected as soon as it is imported: these tests are about calls, not about verdicts.
+# Rejected at import, because these tests are about calls and not about verdicts.
 BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
-# Rejected for what it computes, which takes no clock.
+# Rejected for its answers, which needs no clock.
 WRONG = fenced("import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return 2 * torch.softmax(x, dim=1)")
 ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
 
@@ -51,8 +51,8 @@ def replies(house):
     return house.folder / "replies"
 
 
-# scenario, model, flags, how the call ends, how often the server was asked (None: whatever), a word that is said on the way
-# Every trouble of a server, with both interfaces, is a row of src/model/http_model_test.cpp. Here: what of it gets into a run, and its flags.
+# scenario, model, flags, how the call ends, number of requests to the server (None: any), a word in the output
+# src/model/http_model_test.cpp has a row for every server error with both interfaces. This tests how they reach a run, and the run's flags.
 TROUBLES = [
     ("429", "claude-fake", (), "answered", 2, "HTTP 429, waiting"),
     ("stall", "fake", ("--idle-timeout", "1"), "answered", 2, "timeout, waiting"),
@@ -80,7 +80,7 @@ def troubles_overcome(house):
             check_listed(house, run)
 
 
-# default scenario of the server, how the call ends, words that say what to do. The other defeats are rows of src/model/http_model_test.cpp.
+# default scenario of the server, how the call ends, words that say what to do. The other failures are rows of src/model/http_model_test.cpp.
 DEFEATS = [
     ("wrong-key", "wrong_key", ("HTTP 401", "HONE_API_KEY")),
     ("empty:0", "bad_reply", ("the model returned an empty reply",)),
@@ -89,7 +89,7 @@ DEFEATS = [
 
 @contextlib.contextmanager
 def kept_port():
-    """A port where nobody listens. It stays bound, so that nobody else gets it before or between the servers of a test."""
+    """A port without a listener. It stays bound, so that no other process gets it before or between the servers of a test."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", 0))
@@ -190,7 +190,7 @@ def budgets(house):
                 require_equal(rows[0]["price_known"], "false", "usage.csv")
             check_secret(house, outcome)
         house.best_is_importable(run)  # all three runs have the same best
-        # `hone bench` knows the file that the run left behind.
+        # `hone bench` recognises the file that the run wrote.
         known = house.run("bench", SLOW_ROWS, pathlib.Path(run.folder, "best.py"), *QUICK).expect(ACCEPTED)
         require(known.out.startswith("taken from the store: R1 seed0 of "), known.out[:200])
 
@@ -235,6 +235,34 @@ def seeds_overlap(house):
         require_equal(len(server.log()), 3, "requests")
     run = house.last()
     require_equal({key: row["status"] for key, row in run.calls.items()}, dict.fromkeys(("seed0", "seed1", "seed2"), "answered"), "calls")
+
+
+# A reply of 1000 tokens a second after it was asked for.
+SLOW_THINKER = r"""
+import json, sys, time
+for line in sys.stdin:
+    json.loads(line)
+    time.sleep(1)
+    print(json.dumps({"text": "no file", "prompt_tokens": 10, "completion_tokens": 1000}), flush=True)
+"""
+
+
+def budget_shared(house):
+    """calls go side by side as long as the most they can cost fits into --max-usd, and one at a time where it does not or is not known"""
+    thinker = shlex.join([sys.executable, str(house.write("thinker.py", SLOW_THINKER))])
+    prices = house.write("prices.json", '{"fake": {"input": 0, "output": 1000}}')
+    with house.server("--program", thinker) as server:
+        # A reply costs a dollar, and so much is reserved for each where its length is limited.
+        for tag, limit, side_by_side in [("limited", ("--max-output-tokens", "1000"), 3), ("unlimited", (), 1)]:
+            outcome = ask(house, server.base("program@" + tag), "--seeds", "6", "--repairs", "0", "--no-analysis", "--no-tuning", "--max-usd", "3.5",
+                          "--prices", prices, *limit, "--out", house.folder / tag)
+            outcome.expect(REJECTED, "the budget of $3.5 is spent")
+            run = house.last()
+            # Three fit at first; then one goes alone and crosses the budget.
+            require_equal(server.read("side-by-side")[tag], side_by_side, "%s: requests at once" % tag)
+            require_equal(server.read("billed")[tag]["calls"], 4, "%s: calls" % tag)
+            require_equal(sorted(row["status"] for row in run.calls.values()), ["answered"] * 4, "%s: calls on record" % tag)
+            require_equal(sum(row["cost_usd"] for row in run.calls.values()), 4.0, "%s: the bill" % tag)
 
 
 def killed_and_resumed(house):
@@ -309,7 +337,39 @@ def several_replies(house):
     ask(house, "http://127.0.0.1:9", "--request-extra", '{"n": 3}').expect(USAGE, "--replies")
 
 
-CASES = [several_replies, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap,
+def two_models(house):
+    """repairs go to a second server without the first one's key; an effort that its model refuses is left out, once and with a line"""
+    for number, kind in enumerate(("seed", "seed_repair", "seed_repair"), 1):
+        house.write("%s/%03d_%s.txt" % (kind, number, kind), BROKEN.replace("no_such_module", "no_such_module_%d" % number))
+    with house.server("--replies", house.folder / "seed", "--key", KEY) as first, house.server("--replies", house.folder / "seed_repair") as second:
+        def play(name, *flags, **env):
+            return house.optimize(SMALL_SOFTMAX, "llm", "--model", "strong", "--api-base", first.base("fine@" + name), "--api-key-env", "FIRST_KEY", "--model-repair",
+                                  "cheap", "--api-base-repair", second.base("refuse-effort@" + name), "--reasoning-effort", "high", "--request-extra", '{"top_p": 0.9}',
+                                  "--seeds", "1", "--repairs", "2", "--no-analysis", "--no-tuning", "--out", house.folder / name, *flags, env={"FIRST_KEY": KEY, **env})
+
+        outcome = play("a").expect(REJECTED, "cheap takes no --reasoning-effort high, which is left out from now on")
+        run = house.last()
+        require_equal([(call["key"], call["status"]) for call in run.calls.values()],
+                      [("seed0", "answered"), ("seed0.repair1", "answered"), ("seed0.repair2", "answered")], "calls")
+        require_equal([(e["model"], e["body"].get("reasoning_effort"), e["has_key"] and e["key_right"]) for e in first.log()], [("strong", "high", True)], "the first server")
+        require_equal([(e["model"], e["body"].get("reasoning_effort"), e["body"].get("top_p"), e["has_key"]) for e in second.log()],
+                      [("cheap", "high", 0.9, False), ("cheap", None, 0.9, False), ("cheap", None, 0.9, False)], "the second server")
+        check_secret(house, outcome)
+
+        # A key, an effort and fields of its own. What was chosen for it is not left out in silence.
+        play("b", "--api-key-env-repair", "SECOND_KEY", "--request-extra-repair", "{}", "--reasoning-effort-repair", "low",
+             SECOND_KEY="sk-of-the-second").expect(CANNOT, "takes no --reasoning-effort low")
+        mine = [e for e in second.log() if e["tag"] == "b"]
+        require_equal([(e["body"].get("reasoning_effort"), e["body"].get("top_p"), e["has_key"]) for e in mine], [("low", None, True)], "with options of its own")
+        require_equal(house.files_with(b"sk-of-the-second"), [], "files that hold the second key")
+        house.run("resume", "last", "--reasoning-effort-repair", "high", "--api-base-repair", second.base("fine@c"), "-q",
+                  env={"FIRST_KEY": KEY, "SECOND_KEY": "x"}).expect(REJECTED)
+        require_equal({e["body"].get("reasoning_effort") for e in second.log() if e["tag"] == "c"}, {"high"}, "after resume")
+    house.optimize(SMALL_SOFTMAX, "exec:cat", "--model-repair", "cheap").expect(USAGE, "--model-repair is for --proposer llm")
+    house.optimize(SMALL_SOFTMAX, "llm", "--model", "m", "--reasoning-effort-repair", "low").expect(USAGE, "--reasoning-effort-repair needs --model-repair")
+
+
+CASES = [several_replies, two_models, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap, budget_shared,
          killed_and_resumed, thinking_apart]
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Candidates come out of one interpreter that imported torch (src/evaluation/nursery.h): what they may not inherit from it, from Hone or from
-each other, and what happens when it is gone.
+"""Candidates are forks of one interpreter that imported torch (src/evaluation/nursery.h). Tests what they must not inherit from it, from
+Hone or from each other, and what happens if it dies.
 
 Usage: nursery_test.py --hone BINARY
 """
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TASK = ROOT / "tasks/small_softmax.py"
 SECRET = "swordfish-%d" % os.getpid()
 
-# Says what it sees, as the message of its failure.
+# Reports what it sees as the message of its failure.
 LOOKS_AROUND = """
 import json, os, random, sys, tempfile
 import numpy, torch
@@ -83,7 +83,7 @@ LONG_AGO = 1_000_000_000
 
 
 class NotHere(Exception):
-    """This machine has no such sandbox."""
+    """This machine does not support this sandbox."""
 
 
 class Bench:
@@ -118,7 +118,7 @@ class Bench:
         return json.JSONDecoder().raw_decode(detail[detail.index("{"):])[0]
 
     def below(self):
-        """Command lines of what runs below it, by number."""
+        """Command lines of its descendants, by process id."""
         parents, lines = {}, {}
         for entry in pathlib.Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -147,7 +147,7 @@ def check_inherited(seen, level):
     text = json.dumps(seen["environ"]) + seen["environ_at_start"]
     assert SECRET not in text and "HONE_DATA" not in text, "the environment came along"
     assert seen["environ"]["HOME"] == seen["environ"]["TMPDIR"] == seen["folder"] == seen["temporary"], seen["environ"]
-    # Paths of watched calls can change after Hone has looked at them; then only the mount protects the interpreter that others use, too.
+    # Paths of watched calls can change after Hone has checked them. Then only the mount protects the shared interpreter.
     assert seen["program_read_only"], "the interpreter's own file could be changed by way of /proc/self/exe"
     assert seen["program"] == os.path.realpath(seen["program"]) and os.path.isfile(seen["program"]), seen["program"]
     places = set(seen["descriptors"].values())
@@ -198,7 +198,7 @@ def ends_as_before(hone, folder, level):
             bench.look_around(1)
             if bench.nursery():
                 os.kill(bench.nursery(), signal.SIGKILL)
-            bench.look_around(2)  # its interpreter may have been there before
+            bench.look_around(2)  # its interpreter may have existed before
         found = []
         for name, text in {
             "exits": "import os; os._exit(7)", "crashes": "import ctypes; ctypes.string_at(0)",

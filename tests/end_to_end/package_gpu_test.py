@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 QUICK = ["--compile", "never", "--judge-at-most", "1"]
 BUDGET = "60s"
-LONGEST_S = 130  # after this time nothing is begun
+LONGEST_S = 130  # no case starts after this time
 STARTED = time.time()
 DEVICE = "cuda"
 
@@ -47,7 +47,7 @@ def require(condition, what):
 
 
 def close(got, wanted, limit=5e-3):
-    """TF32 in the original or in the candidate is allowed for; another computation is not."""
+    """Allows TF32 in the original or the candidate, but no other computation."""
     require(got.shape == wanted.shape and got.dtype == wanted.dtype and got.device == wanted.device, "another form: %s" % (got,))
     got, wanted = got.detach(), wanted.detach()
     error = float((got.double() - wanted.double()).norm() / wanted.double().norm().clamp_min(1e-12))
@@ -98,7 +98,7 @@ def gru_call():
 
 
 class Stands:
-    """In place of a run of the program: the captured Model itself, as ModelNew, which counts its calls."""
+    """Replaces a run of the program: the captured Model itself as ModelNew, which counts its calls."""
 
     counting = "\n\nCALLS = []\n\n\nclass ModelNew(Model):\n    def forward(self, *inputs):\n        CALLS.append(1)\n        return super().forward(*inputs)\n"
 
@@ -147,7 +147,7 @@ def wrapped(house):
             wide = torch.randn(7, 64, 64, device=DEVICE)
             close(fast(wide)["y"], other(wide)["y"])
         fast.train()
-        warnings.simplefilter("ignore", UserWarning)  # it says that training runs the original
+        warnings.simplefilter("ignore", UserWarning)  # the warning says that training runs the original
         close(fast(*args, **kwargs)["y"], other.train()(*args, **kwargs)["y"])
         fast(*args, **kwargs)["y"].sum().backward()
         require(model.head.weight.grad is not None, "training does not reach the parameters")
@@ -188,7 +188,7 @@ def backend(house):
     first, second, *dynamic = hone.subgraphs()
     require(first.outcome == second.outcome == "optimised" and stands.runs == 2, "the two graphs: %s" % hone.subgraphs())
     require(dynamic and all(one.outcome == "eager" for one in dynamic), "other batch sizes run the original: %s" % hone.subgraphs())
-    # With the real program, and no time to find anything: the program goes on.
+    # With the real program and no time to find anything, the user's program continues.
     torch._dynamo.reset()
     with torch.no_grad():
         kept = Mlp().to(DEVICE).eval()
@@ -279,7 +279,7 @@ def holders(lock):
 
 
 def starter(process, known):
-    """Which of the known processes this one descends from."""
+    """The known process from which this one descends."""
     for _ in range(20):
         if process in known:
             return process
@@ -304,7 +304,7 @@ def suites(house):
     for number, name in enumerate(names):
         tasks = house / ("tasks%d" % number)
         tasks.mkdir()
-        for task in ("a", "b"):  # other bytes, so that no verdict serves for two
+        for task in ("a", "b"):  # different bytes, so that the two do not share a verdict
             (tasks / (task + "_softmax.py")).write_text((ROOT / "tasks" / "small_softmax.py").read_text() + "# %s %d\n" % (task, number))
         env = {**os.environ, "HONE_DATA": str(house / ("data%d" % number))}
         if name:
@@ -337,7 +337,7 @@ def suites(house):
         require(process.returncode in (0, 1), "a suite: exit %d, %s" % (process.returncode, err[-1500:]))
         rows = json.loads(out)["rows"]
         require([row["status"] for row in rows] == ["done", "done"], "rows: %s" % rows)
-    for number in range(2):  # each candidate was timed, so there was something to lock for
+    for number in range(2):  # each candidate was timed, so the lock was needed
         for run in sorted((house / ("runs%d" % number)).rglob("run.json")):
             candidates = [one for one in json.loads(run.read_text())["candidates"] if one.get("phase") != "zero"]
             require(candidates and candidates[0]["reason"] not in ("wrong-output", "build-failed", "crashed", "import-failed"), "candidates: %s" % candidates)
@@ -378,7 +378,7 @@ def main():
         try:
             case(folder)
             word = "ok"
-        except Exception as error:  # the other cases still tell something
+        except Exception as error:  # the other cases are still useful
             word = "FAILED: %s: %s" % (type(error).__name__, error)
             failures += 1
         print("%s: %s (%.1f s)" % (case.__name__, word, time.time() - began), flush=True)

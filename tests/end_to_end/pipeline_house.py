@@ -1,10 +1,10 @@
-"""What the tests of `hone optimize` and its relatives share: a house per test (its own HONE_DATA and folder for runs, one
-HONE_CACHE for all, so that ceilings are measured once), the store as plain rows, the fake model server, and a runner
-that prints a line per test.
+"""Shared by the tests of `hone optimize` and related commands: a house per test (its own HONE_DATA and folder for runs, one HONE_CACHE
+for all, so that peak rates are measured once), the store as plain rows, the fake model server, and a runner that prints a line per
+test.
 
-A test is a function of the house; its docstring is its name. No test may leave a process behind. CTest runs each of them by itself
-(--list, --case), side by side with others unless it is marked with @timed or @waits. `pipeline_house.py --hone BINARY` goes before all of
-them: it looks for Python and measures ceilings, once, into the folder HONE_TEST_CACHE.
+A test is a function of the house; its docstring is its name. No test may leave a process behind. CTest runs each test separately (--list,
+--case), beside others unless it is marked with @timed or @waits. `pipeline_house.py --hone BINARY` runs before all of them: it finds
+Python and measures peak rates once, into the folder HONE_TEST_CACHE.
 """
 
 import argparse
@@ -32,13 +32,13 @@ RIGHT_REASONS = ("faster", "no-difference", "slower")
 
 
 def timed(case):
-    """For a test that is about speed: CTest runs nothing else beside it."""
+    """Marks a test of speed. CTest runs nothing else beside it."""
     case.timed = "timed"
     return case
 
 
 def waits(case):
-    """For a test about the speed of candidates that wait, which leave the processors alone: CTest runs one other of its kind beside it."""
+    """Marks a test of the speed of candidates that sleep instead of using the processors. CTest runs one other such test beside it."""
     case.timed = "waits"
     return case
 
@@ -65,7 +65,7 @@ class Outcome:
         self.code, self.out, self.err = code, out, err
 
     def expect(self, code, *words):
-        """The exit code, and every word somewhere in what was printed, where sentences may go on in the next line."""
+        """Requires the exit code, and every word somewhere in the output, in which sentences may span lines."""
         require(self.code == code, "exit code %s where %s is expected:\n%s" % (self.code, code, (self.out + self.err)[-1500:]))
         require("a bug in hone" not in self.err, self.err[-600:])
         said = self.out + self.err
@@ -144,7 +144,7 @@ class House:
         return self.finish(self.start(*words, env=env, cwd=cwd), timeout)
 
     def optimize(self, task, proposer, *flags, again=True, **more):
-        """A run that takes no verdict from an earlier run of the same house, unless `again` is false."""
+        """A run that does not reuse verdicts of earlier runs in the same house, unless `again` is false."""
         return self.run("optimize", task, "--proposer", proposer, *(("--again",) if again else ()), *QUICK, *flags, **more)
 
     def rows(self, sql, *values):
@@ -166,7 +166,7 @@ class House:
         require_equal(self.rows("PRAGMA foreign_key_check"), [], "foreign keys")
 
     def best_is_importable(self, run):
-        """best.py stands alone: its ModelNew can be made and called where there is no Hone."""
+        """best.py is self-contained: its ModelNew can be built and called without Hone."""
         code = ("import runpy; best = runpy.run_path(%r); task = runpy.run_path(%r); "
                 "best['ModelNew'](*task['get_init_inputs']())(*task['get_inputs']()); print('runs')")
         done = subprocess.run([self.python, "-I", "-c", code % (str(pathlib.Path(run.folder, "best.py")), run.task_path)],
@@ -188,8 +188,8 @@ class House:
         return found
 
     def check_no_processes(self):
-        # A worker that is still importing torch ends when that is done; on a busy machine this takes a while. A process has no environment
-        # for a moment while it starts a program, so that one look in which there is none says nothing.
+        # A worker that is importing torch ends only afterwards, which takes a while on a busy machine. While a process starts a program,
+        # it briefly has no environment, so a single look may miss it.
         deadline, empty = time.monotonic() + 30, 0
         while empty < 3 and time.monotonic() < deadline:
             empty = 0 if self.processes() else empty + 1
@@ -198,7 +198,7 @@ class House:
         require(not left, "left behind: %s" % left[:4])
 
     def files_with(self, words, *folders):
-        """Files below the house, the cache and `folders` that hold these bytes."""
+        """Files below the house, the cache and `folders` that contain these bytes."""
         found = []
         for folder in (self.folder, self.cache, *folders):
             for path in pathlib.Path(folder).rglob("*"):
@@ -208,7 +208,7 @@ class House:
 
     @contextlib.contextmanager
     def server(self, *flags):
-        """A fake model server; gives its port."""
+        """A fake model server; yields its port."""
         with subprocess.Popen([sys.executable, str(ROOT / "tests" / "fakes" / "fake_llm_server.py"), *map(str, flags)],
                               stdout=subprocess.PIPE, text=True) as process:
             try:
@@ -224,13 +224,16 @@ class Server:
     def base(self, scenario="", scheme="http"):
         return "%s://127.0.0.1:%d%s" % (scheme, self.port, "/s/" + scenario if scenario else "")
 
-    def log(self):
-        with urllib.request.urlopen("http://127.0.0.1:%d/log" % self.port, timeout=30) as answer:
+    def read(self, what):
+        with urllib.request.urlopen("http://127.0.0.1:%d/%s" % (self.port, what), timeout=30) as answer:
             return json.load(answer)
+
+    def log(self):
+        return self.read("log")
 
 
 def wait_for(what, condition, seconds=600, process=None):
-    """Polls until the condition holds. The time is for a busy machine; that something is quick is no claim of these tests."""
+    """Polls until the condition holds. The time limit is for a busy machine; these tests do not claim speed."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = condition()
@@ -243,7 +246,7 @@ def wait_for(what, condition, seconds=600, process=None):
 
 
 def patience(seconds):
-    """So many seconds where a processor is free. On a busy machine it is as much more as this process now waits for one."""
+    """This many seconds if a processor is free, and more on a busy machine, by the time that this process waits for one."""
     begin, used = time.monotonic(), time.process_time()
     while time.process_time() - used < 0.2:
         pass
@@ -269,7 +272,7 @@ def python_with_torch(hone, asked):
 
 
 def prepare(hone):
-    """Finds Python and measures ceilings, for all tests that follow."""
+    """Finds Python and measures peak rates, for all later tests."""
     cache = pathlib.Path(os.environ["HONE_TEST_CACHE"])
     cache.mkdir(parents=True, exist_ok=True)
     (cache / "python").unlink(missing_ok=True)
@@ -284,7 +287,7 @@ def prepare(hone):
 
 
 def attempt(case, house, options):
-    """ok, skip or FAIL, and why."""
+    """ok, skip or FAIL, and the reason."""
     house.options = options
     try:
         try:
@@ -302,7 +305,7 @@ def attempt(case, house, options):
 
 
 def main(cases, description, more_options=None):
-    """Runs every case in a house of its own. `more_options(parser)` adds flags; cases see them as house.options."""
+    """Runs every case in its own house. `more_options(parser)` adds flags, which cases read as house.options."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--hone", help="the program")
     parser.add_argument("--python", help="an interpreter with torch; else what hone itself would take")

@@ -51,7 +51,7 @@ ULP = 2.0**-23
 
 
 def errors(got, want):
-    """In the norm; and the worst element over the root mean square, as far as it is off by more than 4 ulp of itself: operands have 22 bits."""
+    """The error in the norm, and the worst element's error beyond 4 ulp of itself, over the root mean square: operands have 22 bits."""
     if got.shape != want.shape or not torch.isfinite(got).all():
         return float("inf"), float("inf")
     difference, norm = got.double() - want, want.norm().clamp_min(1e-300)
@@ -59,7 +59,7 @@ def errors(got, want):
 
 
 def bad(got, own, want):
-    """A sentence if the answer is further off than twice PyTorch's, or None; and the errors in the norm."""
+    """A sentence if the answer's error exceeds twice PyTorch's, else None; and the errors in the norm."""
     (norm, worst), (own_norm, own_worst) = errors(got, want), errors(own, want)
     if norm > max(4 * ULP, 2 * own_norm) or worst > max(32 * ULP, 2 * own_worst) or norm != norm:
         return "off by %.1e (worst %.1e), PyTorch %.1e (%.1e)" % (norm, worst, own_norm, own_worst), norm, own_norm
@@ -79,24 +79,24 @@ def close_in_pattern(got, own):
 
 
 def hard_inputs(inputs, kind):
-    """The same shapes with numbers that the split cannot hold: kinds must agree with PyTorch where it is sound."""
+    """The same shapes with numbers that the split cannot hold. Where PyTorch is sound, kinds must agree with it."""
     out = [x.clone() for x in inputs]
     first, last = out[0], out[-1]
     if kind == "nan":
         first.view(-1)[first.numel() // 2] = float("nan")
         last.view(-1)[last.numel() // 3] = float("inf")
-    elif kind == "range":  # every number its own power of two, over 60 of them
+    elif kind == "range":  # every number is a power of two, over 60 of them
         for x in out:
             x.mul_(torch.exp2(torch.randint(-30, 31, x.shape, device=x.device).float()))
     elif kind == "huge":
         first.mul_(2.0**100)
         last.mul_(2.0**-70 if last is not first else 1.0)
-    elif kind == "columns":  # both operands are hard, their product is not
+    elif kind == "columns":  # both operands are hard, but their product is not
         if first.dim() == 2 and last.dim() == 2 and first is not last and first.shape[1] == last.shape[0]:
             powers = torch.exp2(torch.randint(-25, 26, (first.shape[1],), device=first.device).float())
             first.mul_(powers)
             last.div_(powers[:, None])
-    elif kind == "zero column":  # what only zeros meet must not spoil the rest
+    elif kind == "zero column":  # values that only meet zeros must not affect the rest
         first.mul_(2.0**-3)
         if first.dim() == 2 and last.dim() == 2 and first is not last and first.shape[1] == last.shape[0] and first.shape[1] > 1:
             first[:, 0] = 2.0**20
@@ -133,7 +133,7 @@ def check(call, own, wide, inputs, notes):
 
 
 def run_runtime(name, forward, shapes, then=None):
-    """The product alone, from the runtime as the recipe writes it: shapes that the cost model leaves to PyTorch."""
+    """Only the product, from the runtime as the recipe writes it, on shapes that the cost model leaves to PyTorch."""
     module = run_runtime.module
     if module is None:
         module = run_runtime.module = types.ModuleType("split_product_runtime")
@@ -145,7 +145,7 @@ def run_runtime(name, forward, shapes, then=None):
     own = eval("lambda a, b: " + forward, {"torch": torch})
     captured = []
     real = torch.matmul, torch.bmm
-    try:  # the operands as the product sees them
+    try:  # the operands as the product reads them
         torch.matmul = torch.bmm = lambda a, b: captured.append((a, b)) or real[0](a, b)
         shape = own(*inputs).shape
     finally:
@@ -180,7 +180,7 @@ def section_shapes(tool):
 
 
 def section_around(tool):
-    """Blocks of zeros, kept triangles and softmax in front, by the runtime alone. 200 calls must agree bit by bit."""
+    """Blocks of zeros, kept triangles and a preceding softmax, with the runtime alone. 200 calls must agree bit by bit."""
     run_runtime("start", "torch.matmul(a, b)", [(8, 8), (8, 8)])
     module, notes, draw = run_runtime.module, [], lambda *shape: torch.randn(*shape, device="cuda")
     torch.manual_seed(4)

@@ -1,5 +1,5 @@
-"""Products of cuda/fused_graph without a GPU: the kernels that split operands, add up parts and repair run on the host (cuda_on_host.h), and a stand-in
-for the tensor cores multiplies the terms that they wrote, block by block as split_product does. Compared with float64 and PyTorch.
+"""Tests products of cuda/fused_graph without a GPU: the kernels that split operands, add up parts and repair run on the host (cuda_on_host.h). A
+substitute for the tensor cores multiplies the terms that they wrote, block by block as split_product does. Compared with float64 and PyTorch.
 
 Usage: products_host_test.py --tool hone_expert_tool [--only WORD]
 Exit code 1 when an answer is wrong, 77 without torch or g++.
@@ -40,7 +40,7 @@ def host_source():
 
 
 class HostDriver:
-    """Takes launches as the CUDA driver does."""
+    """Receives launches as the CUDA driver does."""
 
     def __init__(self, folder):
         self.folder, self.entries, self.launched, self.skipped = folder, [], [], 0
@@ -78,7 +78,7 @@ def terms_of(at, tiles, blocks):
 
 
 def multiply(driver, addresses, macros):
-    """split_product: three products into one sum per block of k that is not marked as zeros, and those added up one by one."""
+    """split_product: three products into one sum for each block of k that is not marked as zeros; these sums are added one by one."""
     pointer = lambda i: ctypes.cast(addresses[i], ctypes.POINTER(ctypes.c_uint64))[0]
     w_at, x_at, w_scales, x_unscale, bias, out = (pointer(i) for i in range(6))
     shape = driver.module._Shape.from_address(addresses[6])
@@ -89,7 +89,7 @@ def multiply(driver, addresses, macros):
     tiles = lambda count: -(-count // TILE)
     size = lambda count: count * blocks * 4 * TILE * DEPTH
 
-    def present(at, first, count):  # of blocks and tiles
+    def present(at, first, count):  # presence of blocks and tiles
         words = -(-blocks // 32)
         if not at:
             return torch.ones(blocks, count, dtype=torch.bool)
@@ -122,7 +122,7 @@ def multiply(driver, addresses, macros):
 
 
 def check_order(at, macros, shape, counts):
-    """Every tile of a cluster once, and never one with far fewer blocks before one with more."""
+    """Every tile of a cluster occurs once, and none with far fewer blocks precedes one with more."""
     m, n = macros["CLUSTER_M"], macros["CLUSTER_N"]
     batches, splits, across, down = counts.shape
     count, panel = counts.numel() // (m * n), macros["PANEL"]
@@ -131,7 +131,7 @@ def check_order(at, macros, shape, counts):
     order = memory(at + 4, count, torch.int32).tolist()
     expect(sorted(order) == list(range(count)), "the order of tiles is not one: %s" % order)
     if macros["KEPT"] or m * n > 1:
-        return  # a cluster's own count is not that of its tiles
+        return  # a cluster's count is not that of its tiles
     lengths = []
     for number in order:
         product, square = divmod(number, across * down)
@@ -185,7 +185,7 @@ def compare(label, got, own, want):
 
 
 def product(module, a, b, bias=None, of=None, **around):
-    """matmul by the runtime."""
+    """matmul with the runtime."""
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if b.dim() > 2 else None
     rows = a.numel() // a.shape[-1] if batch is None else a.shape[-2]
     shape = (*(a.shape[:-1] if batch is None else (*batch, a.shape[-2])), b.shape[-1])
@@ -263,7 +263,7 @@ def section_not_finite(module, driver):
 
 
 def section_zeros(module, driver):
-    """Blocks of zeros are left out, tiles outside of a triangle too, and what is not finite is still right."""
+    """Blocks of zeros are skipped, tiles outside of a triangle too, and non-finite values are still right."""
     torch.manual_seed(5)
     module.torch.cuda.get_device_properties = lambda *_: types.SimpleNamespace(multi_processor_count=5, major=9)  # each takes several tiles
     draw = torch.randn
@@ -337,7 +337,7 @@ def section_softmax(module, driver):
 
 
 def section_candidate(module, driver):
-    """A file as the recipe writes it, with weights that change."""
+    """A file as the recipe writes it, with changing weights."""
     source = (
         "import torch\nimport torch.nn as nn\nclass Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.f = nn.Linear(2048, 2048)\n"
         "    def forward(self, x):\n        y = torch.relu(self.f(x))\n        return torch.matmul(y.T, x)\ndef get_inputs():\n    return [torch.randn(2048, 2048)]\n"
@@ -393,7 +393,7 @@ def main():
     if not shutil.which("g++"):
         print("skipped: no g++")
         return 77
-    torch.set_num_threads(1)  # more of them wait for each other: most tensors are small
+    torch.set_num_threads(1)  # most tensors are small, and more threads would wait for each other
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("HONE_HOST_KERNELS", folder)  # every section has the same kernels
         for name, section in sorted(globals().items()):

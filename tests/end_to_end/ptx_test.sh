@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The committed PTX is what nvcc makes of src/evaluation/kernels. Usage: ptx_test.sh SOURCE_DIR
-# Skipped without nvcc. Another release of nvcc writes other code for the same source; then this only checks that the
-# source compiles and that the assembler, where there is one, takes the committed text.
+# Checks that the committed PTX is nvcc's output for src/evaluation/kernels. Usage: ptx_test.sh SOURCE_DIR. Skipped
+# without nvcc. Another release of nvcc generates other code for the same source. Then this only checks that the
+# source compiles and that the assembler, if there is one, accepts the committed text.
 set -euo pipefail
 
 kernels=$1/src/evaluation/kernels

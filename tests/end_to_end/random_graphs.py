@@ -1,6 +1,5 @@
-"""Random modules for tests of the graph's way into kernels: chains of maps, reductions, norms, softmax, scans, views, broadcasts, slices, moved
-and chosen elements, by seed.
-Every operator keeps values of moderate size, so that float32 and float64 can be compared."""
+"""Random modules for tests of the path from graphs to kernels: chains of maps, reductions, norms, softmax, scans, views, broadcasts, slices,
+moved and selected elements, by seed. Every operator keeps values at a moderate size, so that float32 and float64 can be compared."""
 
 import math
 import random
@@ -32,7 +31,7 @@ class RandomModule(nn.Module):
         shape = list(self.shape)
         for _ in range(self.draw.randint(3, 9)):
             shape = self._add(shape)
-        self.steps.append(("map", self.draw.randrange(len(MAPS))))  # what follows views alone has no kernel
+        self.steps.append(("map", self.draw.randrange(len(MAPS))))  # results of views alone have no kernel
 
     def _weight(self, shape):
         name = "w%d" % self.parameters_made
@@ -41,7 +40,7 @@ class RandomModule(nn.Module):
         return name
 
     def _add(self, shape):
-        """One more operator; returns the shape behind it."""
+        """Adds one operator and returns its output shape."""
         kind = self.draw.choice(("map", "map", "map", "join", "join", "keep", "reduce", "norm", "softmax", "scan", "view", "transpose", "twice", "slice", "glu", "cat", "move", "choose", "triangle"))
         axis = self.draw.randrange(len(shape)) if shape else 0
         if kind == "map" or not shape:
@@ -49,7 +48,7 @@ class RandomModule(nn.Module):
         elif kind == "join":
             other = [size if self.draw.random() < 0.5 else 1 for size in shape][self.draw.randrange(len(shape)) :]
             self.steps.append(("join", self.draw.randrange(len(JOINS)), self._weight(other or [1])))
-        elif kind == "keep":  # a reduction and back over all elements
+        elif kind == "keep":  # a reduction, then an operation over all elements again
             self.steps.append(("keep", self.draw.choice(("mean", "amax", "sum", "logsumexp")), axis))
         elif kind == "reduce" and len(shape) > 1:
             self.steps.append(("reduce", self.draw.choice(("mean", "amax", "amin", "sum", "logsumexp")), axis))

@@ -23,11 +23,11 @@ from torch_python import need_torch
 
 SIZES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
 ULP = 2.0**-23
-ENOUGH = 64  # numbers in an output, over all draws, to speak of an error
+ENOUGH = 64  # numbers in an output, over all draws, that make an error meaningful
 
 
 def runtime():
-    """The part of a candidate that all of them share."""
+    """The common part of all candidates."""
     return runtime_text.runtime_text(runtime_text.CPU)
 
 
@@ -60,8 +60,8 @@ def regime(torch, tensors, rng_seed, scale):
 
 
 def limits(draws):
-    """The largest part of its limit that any output takes, PyTorch's own error being half a limit. Outputs of all draws count as one:
-    of a single number, PyTorch's own error is a matter of luck."""
+    """The largest ratio of an output's error to its limit, where PyTorch's own error is half a limit. All draws of an output count
+    together, because PyTorch's error on a single number is random."""
     worst = 0.0
     for a, b, t in zip(*([torch_cat(tensors) for tensors in zip(*side)] for side in zip(*draws))):
         size = t.norm().clamp_min(1e-30)
@@ -71,7 +71,7 @@ def limits(draws):
 
 
 def module_case(torch, space, c, seed):
-    """A function that draws inputs and gives the kernel's outputs, PyTorch's and float64's (those in use), and the call again."""
+    """A function that draws inputs and returns the used outputs of the kernel, PyTorch and float64, and the call to repeat."""
     nn = torch.nn
     more = {"nonlinearity": "relu" if c["relu"] else "tanh"} if c["kind"] == "RNN" else {}
     if c["proj"]:
@@ -127,7 +127,7 @@ def loop_case(torch, space, c):
     hidden, linear = c["hidden"], torch.nn.functional.linear
     scale = 0.8 / hidden**0.5
     w_x, w_h = torch.randn(hidden, c["inputs"]) * scale, torch.randn(hidden, hidden) * scale
-    if c["layout"] == "strided":  # as Linear(cat(x, h)) has them
+    if c["layout"] == "strided":  # the strides of Linear(cat(x, h))
         joined = torch.randn(hidden, c["inputs"] + hidden) * scale
         w_x, w_h = joined[:, : c["inputs"]], joined[:, c["inputs"] :]
     b_x, b_h = (torch.randn(hidden) * scale, torch.randn(hidden) * scale) if c["bias"] else (None, None)
@@ -166,7 +166,7 @@ def test(count, seed):
     for number in range(count):
         c = configuration(rng)
         torch.manual_seed(seed + number)
-        torch.set_num_threads(1)  # small shapes: PyTorch's own threads would only cost time
+        torch.set_num_threads(1)  # for small shapes, PyTorch's own threads would only cost time
         space["_threads"] = lambda: c["threads"]
         space["_Net"].run = lambda net, *args, **more: net_run(net, *args, **{**more, **({"split": c["split"]} if c["split"] else {})})
         try:
@@ -184,7 +184,7 @@ def test(count, seed):
                 if number % 4 == 0 and any(not torch.equal(a, b) for _ in range(5) for a, b in zip(got, again())):
                     raise AssertionError("another answer to the same call")
                 worst = max(worst, part)
-        except (Exception, Warning) as problem:  # one line per configuration, whatever goes wrong
+        except (Exception, Warning) as problem:  # one line per configuration, whatever fails
             failures += 1
             print("FAILED %d: %s: %s\n       %s" % (number, type(problem).__name__, problem, c), flush=True)
         seen.update((name, value) for name, value in c.items() if name in ("kind", "layers", "both", "bias", "state", "layout", "wanted", "split", "stress"))

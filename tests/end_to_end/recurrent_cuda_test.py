@@ -28,7 +28,7 @@ CLUSTER_RUNTIME, WHOLE_RUNTIME = runtime_text.CLUSTER, runtime_text.WHOLE
 
 
 def load_runtime(files=CLUSTER_RUNTIME, ways=None, **extra_macros):
-    """The runtime as a recipe writes it into a candidate, as a module of its own. `ways`: of running a shape, where there are several."""
+    """The runtime as a recipe writes it into a candidate, as a separate module. `ways`: the ways to run a shape, if there are several."""
     module = types.ModuleType("recurrent_runtime")
     exec(compile(runtime_text.runtime_text(files), "recurrent_runtime.py", "exec"), module.__dict__)
     module._EXTRA_MACROS.update(extra_macros)
@@ -107,7 +107,7 @@ def draw_case(cell, T, B, I, H, L, bi=False, bf=False, bias=True, state=True, st
 
 
 def compare(runtime, precision="tf32", dtype=torch.float32, may_decline=False, **case):
-    """Against float64, with PyTorch's own error as the measure. True when a kernel ran."""
+    """Compares with float64, relative to PyTorch's own error. True if a kernel ran."""
     label = "%s %s %s" % (precision, runtime._only_ways or "", " ".join("%s=%s" % item for item in case.items()))
     module, x, state = draw_case(**case)
     if dtype is not torch.float32:
@@ -151,7 +151,7 @@ def section_odd(runtime):
                     compare(runtime, precision, cell=cell, T=T, B=B, I=I, H=H, L=L, bi=bi, bias=False, bf=True, state=False)
 
 
-# Of several ways to run a shape each is tested alone: odd sizes, several teams, phases and chained slabs, K that does not divide.
+# Each of several ways to run a shape is tested alone: odd sizes, several teams, phases and chained slabs, K that does not divide.
 GRID = [
     dict(T=1, B=1, I=7, H=33, L=1), dict(T=9, B=3, I=7, H=33, L=2), dict(T=33, B=17, I=7, H=100, L=3), dict(T=21, B=128, I=32, H=256, L=4),
     dict(T=37, B=32, I=64, H=1024, L=2), dict(T=17, B=5, I=16, H=1000, L=1), dict(T=12, B=70, I=16, H=640, L=2), dict(T=8, B=40, I=8, H=1500, L=1),
@@ -159,7 +159,7 @@ GRID = [
 
 
 def compile_ahead(runtime, cases):
-    """The kernels of all these cases, on all cores; what is compiled on first use is compiled one after the other."""
+    """Compiles the kernels of all these cases on all cores, because compilation on first use is sequential."""
     processors, jobs = torch.cuda.get_device_properties(0).multi_processor_count, {}
     for case, cell, bi, parts in itertools.product(cases, ("GRU", "LSTM", "RNN_TANH"), (False, True), (1, 2)):
         if parts == 1 or case["H"] <= 640:
@@ -205,7 +205,7 @@ def section_half(runtime):
 
 
 def section_chosen(_runtime):
-    """With every way open the one predicted to be fastest is taken, and what PyTorch does better is left to it."""
+    """With every way allowed, the one with the shortest predicted time runs, or PyTorch if that is faster."""
     runtime = load_runtime(WHOLE_RUNTIME)
     for case, way in ((dict(T=64, B=8, I=64, H=256, L=2), "cluster"), (dict(T=64, B=8, I=64, H=1024, L=1), "grid")):
         module, x, state = draw_case("GRU", **case)
@@ -216,7 +216,7 @@ def section_chosen(_runtime):
         expect([p.way for p in plans.values()] == [way], "%s is not run by %s" % (case, way))
 
 
-# The corners of what a user may bring. PyTorch may be the answer there, but it has to be an answer.
+# Extreme shapes of users. PyTorch may compute the answer, but there must be one.
 EXTREMES = [
     dict(T=8192, B=1, I=16, H=64, L=1), dict(T=8192, B=3, I=1, H=256, L=2), dict(T=16, B=1024, I=32, H=256, L=2), dict(T=4, B=1024, I=64, H=4096, L=1),
     dict(T=4, B=1, I=64, H=4096, L=1), dict(T=1, B=1024, I=1, H=1, L=1), dict(T=16, B=2, I=3, H=1, L=12), dict(T=64, B=8, I=128, H=256, L=12),
@@ -229,7 +229,7 @@ def section_extremes(_runtime):
         for cell in ("GRU", "LSTM", "RNN_TANH"):
             for bi in (False, True):
                 if bi and case["H"] * case["B"] > 1 << 20:
-                    continue  # float64, step by step, for minutes
+                    continue  # float64, step by step, takes minutes
                 taken += compare(runtime, may_decline=True, cell=cell, bi=bi, **case)
                 cases += 1
         torch.cuda.empty_cache()
@@ -238,7 +238,8 @@ def section_extremes(_runtime):
 
 
 def section_first(_runtime):
-    """A given h0 shows most in the first steps, where PyTorch takes its product in float32: the worst element of all, as the judge looks at it."""
+    """A given h0 affects the first steps most, in which PyTorch computes its product in float32. Checks the worst of all elements, as the judge
+    does."""
     for files, ways in ((CLUSTER_RUNTIME, None), (WHOLE_RUNTIME, ("grid",)), (WHOLE_RUNTIME, ("step",))):
         runtime = load_runtime(files, ways)
         for cell in ("LSTM", "RNN_TANH"):
@@ -257,7 +258,7 @@ GRU = dict(cell="GRU", T=64, B=10, I=128, H=256, L=6)
 
 
 def section_inputs(runtime):
-    """Views, unbatched input, no h0, gradients not asked for, outputs that are not wanted."""
+    """Views, unbatched input, no h0, no gradients, unused outputs."""
     for case in (GRU, dict(GRU, bi=True, L=2), dict(GRU, cell="LSTM", bf=True)):
         module, x, state = draw_case(**case)
         ours = adopted(runtime, module)
@@ -384,7 +385,7 @@ def section_weights(runtime):
 
 
 def section_loop(runtime):
-    """A hand-written loop with plain Linears: float32, unless PyTorch's own products are allowed to be less."""
+    """A hand-written loop with plain Linears: float32, unless PyTorch's own products may be less exact."""
     torch.manual_seed(0)
     i2h, h2o = nn.Linear(1280, 256).to(DEVICE), nn.Linear(256, 128).to(DEVICE)
     x, h0 = torch.rand(256, 8, 1024, device=DEVICE), torch.rand(8, 256, device=DEVICE)
@@ -451,11 +452,11 @@ def section_fallbacks(runtime):
 
 
 def section_surroundings(_runtime):
-    """What is missing on a machine costs speed, not the answer: one warning that says what, and PyTorch's own result."""
+    """What is missing on a machine costs speed, not the answer: one warning that names it, and PyTorch's own result."""
     module, x, state = draw_case(**GRU)
 
     def differs(word, change):
-        runtime = load_runtime(LIMIT_NS="1999999999u")  # macros of its own: nothing of it is in any cache
+        runtime = load_runtime(LIMIT_NS="1999999999u")  # its own macros, which no cache contains
         change(runtime)
         ours = adopted(runtime, module)
         with torch.no_grad(), warnings.catch_warnings(record=True) as said:
@@ -548,7 +549,7 @@ def main():
         began, before, failed = time.perf_counter(), passed, len(failures)
         try:
             SECTIONS[name](runtime)
-        except Exception as e:  # the next section may still tell something
+        except Exception as e:  # the next section may still be useful
             expect(False, "%s stopped: %s: %s" % (name, type(e).__name__, str(e)[:300]))
         print("%s: %d passed, %d failed, %.1f s" % (name, passed - before, len(failures) - failed, time.perf_counter() - began), flush=True)
     return 1 if failures else 0

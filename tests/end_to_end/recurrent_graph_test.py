@@ -338,7 +338,7 @@ def expect(condition, text):
 
 
 def load(path, name):
-    """A file as a module. Tasks of the repository get sequences that a test has time for."""
+    """A file as a module. Tasks of the repository get sequences short enough for a test."""
     module = hone_worker.load_file(str(path), name)
     if hasattr(module, "sequence_length"):
         module.sequence_length = 16
@@ -375,12 +375,12 @@ def leaves(value):
 
 
 def is_left_out(output):
-    """Not computed, or one step that stands for all."""
+    """Not computed, or one step that represents all."""
     return [leaf for leaf in leaves(output) if type(leaf) is not torch.Tensor or 0 in leaf.stride()] != []
 
 
 def check_candidate(name, file, calls):
-    """ModelNew gives what Model gives, in every call, and leaves outputs out in the captured one alone."""
+    """ModelNew returns what Model returns in every call, and leaves outputs out only in the captured one."""
     module = load(file, "hone_candidate_" + name)
     torch.manual_seed(2)
     model, new = (kind(*module.get_init_inputs()).eval() for kind in (module.Model, module.ModelNew))
@@ -418,7 +418,7 @@ def main():
     golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
     update = bool(os.environ.get("HONE_UPDATE_GOLDEN"))
     written = {}
-    warnings.filterwarnings("error", message="Hone's recurrent kernel is not used")  # PyTorch in its place would prove nothing
+    warnings.filterwarnings("error", message="Hone's recurrent kernel is not used")  # a fallback to PyTorch would show nothing
     with tempfile.TemporaryDirectory() as temporary:
         os.environ.setdefault("HONE_KERNEL_CACHE", temporary + "/kernels")
         for name in (*CASES, *TASKS):

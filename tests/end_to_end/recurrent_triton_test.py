@@ -41,8 +41,8 @@ def load_runtime(folder):
 
 
 def mend_interpreter():
-    """Triton 3.6 turns arrays of one element into numbers in a way that NumPy 2.4 no longer takes; and it runs programs one after the
-    other, which a barrier between them would wait for in vain: here each one is a process, on tensors in shared memory."""
+    """Triton 3.6 converts arrays of one element to numbers in a way that NumPy 2.4 rejects. It also runs programs one after the other,
+    so that a barrier between them would never be passed. Here each program is a process, on tensors in shared memory."""
     import triton.runtime.interpreter as interpreter
 
     class Done(BaseException):

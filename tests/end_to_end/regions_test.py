@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""worker/hone_regions.py: tensors that wait for memory of the parent, and inputs that lie in it. Host memory stands for the device's."""
+"""Tests worker/hone_regions.py: tensors that wait for memory of the parent, and inputs in such memory. Host memory replaces the
+device's."""
 
 import os
 import pathlib
@@ -58,7 +59,7 @@ def check_copies_are_of_the_moment():
 
 
 def check_layouts():
-    """Not contiguous, complex conjugates and sparse tensors arrive as their values in order."""
+    """Non-contiguous, conjugated and sparse tensors arrive as their values in order."""
     sparse = torch.eye(3).to_sparse()
     conjugate = torch.tensor([1 + 2j, 3 - 1j]).conj()
     description, region = place([torch.arange(6.0).view(2, 3).t(), sparse, conjugate])
@@ -74,7 +75,7 @@ def check_placed_inputs_follow_the_region():
     placed = hone_regions.Placed(region, description, torch.device("cpu"))
     plain, other, number = placed.tree
     assert other.stride() == strided.stride() and torch.equal(other, strided) and number == 3
-    # The parent writes other values; the tensors stay where they are.
+    # The parent writes other values; the tensors keep their addresses.
     region.tensor(description["items"][0], 0).fill_(5)
     region.tensor(description["items"][1], 0).fill_(6)
     addresses = plain.data_ptr(), other.data_ptr()
@@ -82,7 +83,7 @@ def check_placed_inputs_follow_the_region():
     tree = placed.update(description)
     assert (tree[0].data_ptr(), tree[1].data_ptr()) == addresses
     assert tree[0].tolist() == [5.0] * 4 and bool((tree[1] == 6).all()) and tree[2] == 9
-    # What a call does to a copy shows in the region.
+    # The effect of a call on a copy is visible in the region.
     other[0, 0] = -1
     placed.write_back()
     assert float(region.tensor(description["items"][1], 0)[0, 0]) == -1

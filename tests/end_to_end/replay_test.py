@@ -1,12 +1,12 @@
-"""Two replays written by hand, played with the real judge: one whose plan is sent back and whose candidates fail, and one that is tuned
-(kill_test.py plays it; what it must be is said here).
+"""Plays two hand-written replays with the real judge: one whose plan is sent back and whose candidates fail, and one that is tuned
+(kill_test.py plays it; its expected result is checked here).
 
 Usage: replay_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD]
 
-Every other branch of the pipeline is walked without a judge: src/pipeline/spine_test.cpp has a case for each rule, and
-tests/golden/replay_golden_test.cpp plays recorded runs of the real judge again. Verdicts hold timings. On a busy machine a block of work takes
-as long as the scheduler likes, whatever the ratio; so tasks/slow_rows.py and the candidates for it wait (50 ms the task, 2 to 4 ms the fast
-ones) besides what they compute.
+Every other branch of the pipeline is tested without a judge: src/pipeline/spine_test.cpp has a case for each rule, and
+tests/golden/replay_golden_test.cpp replays recorded runs of the real judge. Verdicts contain timings. On a busy machine a block of work
+takes arbitrarily long, whatever the ratio. tasks/slow_rows.py and its candidates therefore also wait (50 ms for the task, 2 to 4 ms for the
+fast ones).
 """
 
 import csv
@@ -20,7 +20,7 @@ SMALL_GRU = ROOT / "tasks" / "small_gru.py"
 
 
 def play(house, name, *flags, task=SLOW_ROWS, code=ACCEPTED, words=()):
-    """The run that a replay leads to; its folder and its store have to agree about it."""
+    """Plays a replay and returns its run, whose folder and store must agree."""
     outcome = house.optimize(task, "replay:%s" % (HERE / "replays" / name), "--out", house.folder / "run", *flags)
     outcome.expect(code, *words)
     run = house.last()
@@ -66,8 +66,8 @@ def analysis_corrected(house):
 
 
 def check_staged_tuning(house, run):
-    """The run of replays/tuning: grid finds a better number by searching and becomes the best; block degrades and memory is wrong: both are
-    dropped. kill_test.py plays it, and goes on to kill it."""
+    """The run of replays/tuning: grid finds a better number by search and becomes the best; block degrades and memory is wrong, so both
+    are dropped. kill_test.py plays it and then kills it."""
     require_equal(run.status, "done", "status")
     house.integrity()
     check_folder(house, run)
@@ -110,7 +110,70 @@ def bad_recordings(house):
     require_equal(house.rows("SELECT name FROM run"), [], "runs in the store")
 
 
-CASES = [analysis_corrected, bad_recordings]
+LAYERED_GRU = """import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gru = nn.GRU(width, width, 2)
+
+    def forward(self, x):
+        return self.gru(x)[0]
+
+
+def get_inputs():
+    return [torch.randn(5, 3, 8)]
+
+
+def get_init_inputs():
+    return [8]
+"""
+# The layers have one width, so that only names tell which weight is which.
+FLAT_GRU = """```python
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight_ih_l1 = nn.Parameter(torch.zeros(3 * width, width))
+        self.weight_hh_l1 = nn.Parameter(torch.zeros(3 * width, width))
+        self.bias_ih_l1 = nn.Parameter(torch.zeros(3 * width))
+        self.bias_hh_l1 = nn.Parameter(torch.zeros(3 * width))
+        self.weight_ih_l0 = nn.Parameter(torch.zeros(3 * width, width))
+        self.weight_hh_l0 = nn.Parameter(torch.zeros(3 * width, width))
+        self.bias_ih_l0 = nn.Parameter(torch.zeros(3 * width))
+        self.bias_hh_l0 = nn.Parameter(torch.zeros(3 * width))
+
+    def forward(self, x):
+        weights = [getattr(self, part + layer) for layer in ("l0", "l1") for part in ("weight_ih_", "weight_hh_", "bias_ih_", "bias_hh_")]
+        return torch.gru(x, x.new_zeros(2, x.shape[1], x.shape[2]), weights, True, 2, 0.0, False, False, False)[0]
+```
+"""
+
+
+def weights_taken_over(house):
+    """weights under other names are taken over mechanically: the judge finds the outputs right, and no model is asked for a repair"""
+    task = house.write("layered_gru.py", LAYERED_GRU)
+    house.write("replay/001_seed.txt", FLAT_GRU)
+    house.optimize(task, "replay:%s" % (house.folder / "replay"), "--seeds", "1", "--no-analysis", "--no-tuning", "--out", house.folder / "run")
+    run = house.last()
+    require_equal(run.status, "done", "status: " + run.outcome)
+    require_equal(run.verdict("seed0"), ("rejected", "weights-not-transferred"), "seed0")
+    require("weights-not-transferable" in run.decided("seed0.mended"), run.decided("seed0.mended"))
+    require(run.is_right("seed0.mended"), "seed0.mended is %s, %s" % run.verdict("seed0.mended"))
+    mended = run.candidates["seed0.mended"]
+    require(0 < mended["error_limit"] and mended["error"] <= mended["error_limit"], "error %(error)s, limit %(error_limit)s" % mended)
+    require_equal(list(run.calls), ["seed0"], "calls")
+    told = house.run("explain", run.name, "--json").expect(ACCEPTED).json()
+    require_equal(told["mending"], {"mended": 1, "right": 1, "calls_saved": 1, "fixes": {"weights-not-transferable": 1}}, "what is counted")
+    house.run("show", run.name).expect(ACCEPTED, "1 candidate mended, 1 of them right, 1 call of a model not needed")
+
+
+CASES = [weights_taken_over, analysis_corrected, bad_recordings]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))

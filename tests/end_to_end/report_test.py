@@ -1,5 +1,5 @@
-"""Reports and exports of real runs: what `hone report` and `hone export` write can be parsed by other people's parsers, shows the
-run's own figures, loads nothing, and stands a candidate and a model that write script tags and terminal escapes.
+"""Reports and exports of real runs: standard parsers accept what `hone report` and `hone export` write. It shows the run's own
+figures, loads nothing, and withstands a candidate and a model that write script tags and terminal escapes.
 
 Usage: report_test.py --hone BINARY [--python INTERPRETER-WITH-TORCH] [--only WORD] [--no-browser]
 """
@@ -26,7 +26,7 @@ HOSTILE = "</code></pre><script>document.title='owned'</script><img src=x onerro
 
 
 class Page(html.parser.HTMLParser):
-    """Every tag closed in order, every id once; remembers what matters about the rest."""
+    """Requires that tags are closed in order and ids are unique. Records facts about the rest."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -60,7 +60,7 @@ class Page(html.parser.HTMLParser):
 
 
 def check_page(path):
-    """The page as a parser sees it; it must need nothing but itself."""
+    """Parses the page, which must be self-contained."""
     text = path.read_text(encoding="utf-8")
     page = Page(text)
     require_equal(len(page.ids), len(set(page.ids)), "ids")
@@ -138,7 +138,7 @@ def check_report(house, run):
 
 
 def check_in_a_browser(house, run):
-    """Chromium shows the report on a narrow screen without scrolling sideways, runs nothing, and has nothing to complain about."""
+    """Chromium shows the report on a narrow screen without horizontal scrolling, runs nothing, and reports no error."""
     page = house.folder / "run.html"
     house.run("report", run.name, "--html", page).expect(ACCEPTED)
     seen, said = browse(page, house.folder, """page => {
@@ -156,7 +156,7 @@ def check_in_a_browser(house, run):
 
 
 def check_round_trip(house, run):
-    """Export to KernelBench's folder, import it: the same sources, and what eval_results.json says of each."""
+    """Exports to KernelBench's folder and imports it: the same sources, and the result of eval_results.json for each."""
     house.run("export", "last", "--format", "kernelbench", "--out", house.folder / "kb").expect(USAGE, "--level N")
     house.run("export", "last", "--format", "kernelbench", "--level", "3", "--problem", "39", "--out", house.folder / "kb").expect(ACCEPTED)
     results = json.loads((house.folder / "kb" / "eval_results.json").read_text())["39"]

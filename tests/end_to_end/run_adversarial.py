@@ -24,21 +24,21 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "adversarial"
 
-# Candidates of these classes cheat with time, so that --check-only says nothing about them.
+# Candidates of these classes cheat with time, so --check-only does not test them.
 TIMED_CLASSES = ("cached", "clock", "detects", "process", "reference")
-# Reasons that only a timed block shows, or that a busy machine can bring about. An attack of these classes that must be refused for other
-# reasons is refused before anything is timed.
+# Reasons that only a timed block shows, or that a busy machine can cause. An attack of these classes that must be rejected for other reasons is
+# rejected before anything is timed.
 SHOWN_BY_TIMING = ("slower", "stale-result", "unsynchronised", "unwritten-output", "nondeterministic")
-# Attacks that any timed block shows by its answers, however busy the machine is and however few calls the block has.
-# Of one_of_few_draws the preparation says that it cannot be judged if it is ahead.
+# Attacks that any timed block reveals by its answers, however busy the machine is and however few calls the block has. For one_of_few_draws, the
+# preparation reports that it cannot be judged if it is ahead.
 SHOWN_BY_ANY_BLOCK = ("answers_lie_nowhere", "by_caller", "by_open_descriptors", "by_poison", "by_time_of_life", "by_trace", "computes_on_comparison", "late_thread",
                       "lazy_after_warm_up", "many_replies_at_once", "one_of_few_draws", "settled_by_settrace", "writes_input_when_timed")
-# Attacks on the clock whose gate a unit test shuts: what is frozen stays so (src/process/freezer_test.cpp), delayed short blocks and
-# calls that are computed together (src/verdict/verdict_test.cpp). CTest leaves them out; it has others that come to the same gate from a worker.
+# Attacks on the clock whose gate has a unit test: frozen processes stay frozen (src/process/freezer_test.cpp); delayed short blocks and calls
+# that are computed together (src/verdict/verdict_test.cpp). CTest leaves them out; it has others that reach the same gate from a worker.
 SHOWN_BY_UNIT_TESTS = ("batches_in_data_ptr", "child_wakes_the_stopped", "own_block_loop", "slow_short_blocks", "spins_in_a_child", "takes_all_threads")
-# Attacks of these classes that the trials refuse. With --check-only they must be; timed, `inconclusive` would do for some of them.
+# Attacks of these classes that the trials reject. With --check-only they must be rejected; timed, `inconclusive` would suffice for some.
 REFUSED_IN_TRIALS = ("cache_by_data_ptr", "cache_by_version", "cache_first_answer", "coarse_after_warm_up", "fork_bomb", "kills_parent")
-# An attack that ends like this has never been tried: its own code is broken. Its header must name the reason if it is meant.
+# An attack that ends like this was never tried, because its own code failed. If that is intended, its header must name the reason.
 BROKEN = ("crashed", "import-failed", "build-failed", "timeout", "out-of-memory", "weights-not-transferred")
 UNSURE = ("inconclusive",)
 
@@ -52,11 +52,11 @@ class Candidate:
         self.expect = headers.get("expect", "correct" if kind == "honest" else "not_accepted")
         self.reasons = [one for one in headers.get("reason", "").split("|") if one]
         self.slow = headers.get("slow") == "yes"
-        # What must be the same for candidates of one hone process.
+        # What candidates of one hone process must have in common.
         self.session = (self.task, headers.get("timeout", "8"), headers.get("build_timeout", "40"), headers.get("flags", "--compile never"))
 
     def is_timed(self):
-        """Whether anything has to be timed for the expected verdict."""
+        """Whether the expected verdict requires any timing."""
         if "timed" in self.headers:
             return self.headers["timed"] == "yes"
         if self.name in REFUSED_IN_TRIALS:
@@ -66,7 +66,7 @@ class Candidate:
         return self.kind in TIMED_CLASSES or self.expect == "accepted" or "slower" in self.reasons
 
     def needs_quiet(self):
-        """Whether the expected verdict is about speed. Beside other work it might come about only because the machine is busy."""
+        """Whether the expected verdict depends on speed. Beside other load it might occur only because the machine is busy."""
         return self.is_timed() and self.expect != "correct" and self.name not in SHOWN_BY_ANY_BLOCK
 
     def group(self):
@@ -113,7 +113,7 @@ def read_headers(path):
 
 
 def copy_of(task, folder):
-    """The task's own module as ModelNew, every other byte as it was."""
+    """The task's own module as ModelNew, with all other bytes unchanged."""
     path = folder / ("copy_of_%s.py" % task.stem)
     path.write_text(re.sub(r"\bModel\b", "ModelNew", task.read_text()))
     return path
@@ -136,7 +136,7 @@ def collect(copies):
 
 
 def judge(hone, target, check_only, session, chosen):
-    """One hone process for all candidates of one session. Prints each verdict as it comes; returns (candidate, record, problem)."""
+    """One hone process for all candidates of one session. Prints each verdict at once; returns (candidate, record, problem)."""
     task, timeout, build_timeout, flags = session
     command = [hone, "bench", task, "--stdin", "--target", target, "--json", "--no-save", "--again", "--no-lint", "--timeout", timeout,
                "--build-timeout", build_timeout, *(["--check-only"] if check_only else []), *flags.split(), *os.environ.get("HONE_TEST_FLAGS", "").split()]
@@ -149,7 +149,7 @@ def judge(hone, target, check_only, session, chosen):
             if not line.startswith("{") or len(results) == len(chosen):
                 continue
             one, record = chosen[len(results)], json.loads(line)
-            if "verdict" not in record:  # Hone could not judge at all and says why
+            if "verdict" not in record:  # Hone could not judge and says why
                 print(line.strip()[:600])
                 break
             wrong = one.problem(record, check_only)

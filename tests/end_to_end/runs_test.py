@@ -1,4 +1,4 @@
-"""Around a run: programs as proposers, recordings of runs, suites, settings, prompts, Ctrl-C, folders that cannot be written, and
+"""Functions around a run: programs as proposers, recordings of runs, suites, settings, prompts, Ctrl-C, read-only folders, and
 several processes on one store.
 
 Usage: runs_test.py --hone BINARY [--store-seconds N] [--only WORD]
@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -31,7 +32,7 @@ def program(house, name, text):
 
 
 def broken_seed(house):
-    """A recording with one seed, rejected at its import: for runs that are not about verdicts."""
+    """A recording with one seed that is rejected at import, for runs that are not about verdicts."""
     house.write("broken/001_seed.txt", BROKEN)
     return "replay:%s" % (house.folder / "broken")
 
@@ -56,13 +57,14 @@ def exported_and_replayed(house):
     house.optimize(SMALL_SOFTMAX, "exec:%s %s %s %s" % (sys.executable, script, folder, log), *flags, "--out", house.folder / "first").expect(REJECTED)
     first = house.last()
     recorded = house.folder / "recorded"
-    house.run("export-replay", first.name, recorded).expect(ACCEPTED, "replay:")
+    printed = house.run("export-replay", first.name, recorded).expect(ACCEPTED, "to replay them: hone optimize ").out
     names = sorted(path.name for path in recorded.glob("*.txt"))
     require_equal(len(names), len(first.calls), "files")
     require(names[0][:4] == "001_" and all(name[4:-4] in {row["call_type"] for row in first.calls.values()} for name in names), "names: %s" % names)
     require_equal({c["key"] for c in json.loads((recorded / "index.json").read_text())["calls"]}, set(first.calls), "index.json")
     house.run("export-replay", first.name, recorded).expect(USAGE, "not an empty folder")
-    house.optimize(SMALL_SOFTMAX, "replay:%s" % recorded, *flags, "--out", house.folder / "second").expect(REJECTED)
+    # As it is printed: it has every option that decides what a run asks.
+    house.run(*shlex.split(printed.split("to replay them: hone ")[1].splitlines()[0]), "--out", house.folder / "second").expect(REJECTED)
     second = house.last()
     require_equal({k: row["reply"] for k, row in second.calls.items()}, {k: row["reply"] for k, row in first.calls.items()}, "calls")
     require_equal({k: row["source"] for k, row in second.candidates.items()}, {k: row["source"] for k, row in first.candidates.items()}, "candidates")
@@ -73,7 +75,7 @@ def exported_and_replayed(house):
 def suite_survives(house):
     """a suite of three with two jobs: one member is killed from outside, the table says so, resume completes it"""
     log = house.write("asked.log", "")
-    # The task's own text is in the prompt; the one with the slow reference is the one to be killed.
+    # The prompt contains the task's own text; the member with the slow reference is killed.
     answers = program(house, "answers.py", """
 slow = "for i in range(x.shape[0])" in prompt
 open(%r, "a").write("slow\\n" if slow else "quick\\n")
@@ -96,7 +98,7 @@ print(%r)
     summary = json.loads((house.folder / "out" / "summary.json").read_text())
     require_equal((summary["tasks"], len(summary["rows"])), (3, 3), "summary.json")
     require((house.folder / "out" / "summary.txt").read_text() in outcome.out, "summary.txt is what was printed")
-    # Elsewhere, so that nothing depends on the folder it was started from.
+    # In another folder, so that nothing depends on the working folder.
     elsewhere = house.folder / "elsewhere"
     elsewhere.mkdir()
     again = house.run("resume", "three", "--json", cwd=elsewhere).expect(REJECTED).json()
@@ -225,7 +227,7 @@ def folders_that_cannot_be_written(house):
     blocked = house.write("file", "x")
     house.optimize(SMALL_SOFTMAX, broken_seed(house), *ONE_CALL, "--out", blocked / "run").expect(CANNOT, "--out")
     require(not house.rows("SELECT name FROM run"), "a run was left behind: %s" % house.rows("SELECT name, status FROM run"))
-    # Works for root as well: every name that the run wants to write is taken by something else.
+    # Works for root as well: every file that the run wants to write already exists as something else.
     out = house.folder / "taken"
     for name in ("best.py", "run.json", "usage.csv", "console.log"):
         (out / name).mkdir(parents=True)
@@ -242,7 +244,7 @@ def folders_that_cannot_be_written(house):
 def two_processes_one_store(house):
     """several processes write to one store and others read it: no row is lost, none is doubled"""
     seconds = house.options.store_seconds
-    # The reply is the call's own key, which is no file: many rows from many threads, and nothing to judge.
+    # The reply is the call's own key, which is not a file: many rows from many threads, and nothing to judge.
     flags = ("--proposer", "exec:printenv HONE_CALL_KEY", *QUICK, "--seeds", "32", "--repairs", "2", "--no-tuning", "--no-analysis", "-q")
     deadline = time.monotonic() + seconds
     finished, complaints = [], []
@@ -304,7 +306,7 @@ def corrected_ceilings(house):
         require_equal(now["times"], times + again, "measured")
         require((now["float32_flops_per_s"] > 1e8) == again, "the kept rate is %s" % now["float32_flops_per_s"])
         floor_us = float(re.search(r'"floor_us": ([0-9.e+-]+)', shown).group(1))
-        require(0 < floor_us < 1e6, "the floor is %s us" % floor_us)  # 1e6 operations a second would make it minutes
+        require(0 < floor_us < 1e6, "the floor is %s us" % floor_us)  # 1e6 operations per second would give minutes
 
 
 def minutes_in_judging(house):
@@ -312,7 +314,7 @@ def minutes_in_judging(house):
     task = house.write("sleeper.py", "import time\nimport torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        time.sleep(10)\n"
                        "        return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(4)]\n\n\ndef get_init_inputs():\n    return []\n")
     begin = time.monotonic()
-    # A dozen calls of the reference come before the first candidate: two minutes and more, if nothing cuts them off.
+    # The reference makes a dozen calls before the first candidate, which take over two minutes unless they are interrupted.
     outcome = house.optimize(task, broken_seed(house), *ONE_CALL, "--max-minutes", "0.4", "--out", house.folder / "run")
     seconds = time.monotonic() - begin
     outcome.expect(REJECTED, "the budget of 24 s is spent")

@@ -1,5 +1,5 @@
-"""Runtimes as recipes write them into candidates, for tests and benchmarks that run one without a build: the expansion of
-RuntimeText in src/codegen/recurrent_text.cpp. expert_test.py compares the two."""
+"""Runtimes as recipes write them into candidates, for tests and benchmarks that run one without a build: the expansion
+of RuntimeText in src/codegen/recurrent_text.cpp. expert_test.py compares the two."""
 
 import functools
 import json

@@ -18,10 +18,10 @@ import sys
 import time
 
 from kill_test import check_folder
-from pipeline_house import ACCEPTED, INTERRUPTED, QUICK, SLOW_ROWS, Failed, main, require, require_equal, wait_for, waits
+from pipeline_house import ACCEPTED, INTERRUPTED, QUICK, SLOW_ROWS, Failed, main, require, require_equal, timed, wait_for, waits
 
 CALLS = 7
-# Each reply is a function of its call's key and of the candidates that the prompt shows. Right candidates wait less than the task, by wide margins.
+# Each reply is a function of its call's key and of the candidates in the prompt. Right candidates wait less than the task, by wide margins.
 THINKER = r'''
 import json, re, sys
 
@@ -57,7 +57,7 @@ for line in sys.stdin:
 
 
 def story(run):
-    """What a disturbed run and an undisturbed one have in common: all but times, and where a verdict comes from."""
+    """What a disturbed run and an undisturbed one have in common: all but times and the sources of verdicts."""
     return {
         "status": run.status, "result": run.result, "outcome": run.outcome, "best": run.best_key, "vs_best": run.vs_best,
         "calls": {key: (row["call_type"], row["status"], row["reply"], row["completion_tokens"]) for key, row in run.calls.items()},
@@ -74,7 +74,7 @@ def step_of(key):
 
 
 def require_same(found, wanted):
-    """A verdict of a machine that was too busy to tell is not taken from the store: what was chosen after it may differ, and is left out."""
+    """An inconclusive verdict is not reused from the store. Choices after it may differ and are left out."""
     unsettled = [step_of(key) for key, row in found["candidates"].items() if row[4] == "inconclusive"]
     end = min(unsettled, default=CALLS + 1)
     for part in wanted:
@@ -89,14 +89,14 @@ def require_same(found, wanted):
 
 
 class Sitting:
-    """One disturbed run: its process, its rows, and what the server was asked."""
+    """One disturbed run: its process, its rows, and its requests to the server."""
 
     def __init__(self, house, server, rng, words):
         self.house, self.server, self.rng, self.words = house, server, rng, words
         self.out = house.folder / "disturbed"
         self.process = None
         self.kills = 0
-        self.known_before = []  # answered calls in the store, and the length of the server's log, at the end of each sitting
+        self.known_before = []  # answered calls in the store, and the length of the server's log, at the end of each session
 
     def begun(self):
         database = self.house.folder / "data" / "hone.db"
@@ -113,7 +113,7 @@ class Sitting:
         return sum(self.house.rows("SELECT count(*) AS n FROM call")[0].values()) + sum(self.house.rows("SELECT count(*) AS n FROM candidate WHERE verdict != ''")[0].values())
 
     def go_on_until(self, progress):
-        """Until there is so much, and up to two seconds more."""
+        """Waits until this progress is reached, and up to two seconds more."""
         wait_for("progress to %d" % progress, lambda: self.progress() >= progress, process=self.process)
         time.sleep(2 * self.rng.random())
 
@@ -123,7 +123,7 @@ class Sitting:
         self.known_before.append((answered, len(self.server.log())))
 
     def check_asked_once(self):
-        """What the store knew when a sitting ended was not asked again; else only what was on its way at a kill."""
+        """Requests that the store had answered when a session ended are not repeated; otherwise only those pending at a kill are."""
         asked = [entry["call_key"] for entry in self.server.log()]
         for answered, length in self.known_before:
             require_equal(sorted(answered & set(asked[length:])), [], "asked although the store had the reply")
@@ -147,7 +147,7 @@ def disturb(house, rng):
         words = ("optimize", SLOW_ROWS, "--proposer", "llm", "--model", "fake", "--api-base", server.base("program"), "--search", "population", *QUICK,
                  "--seeds", "2", "--repairs", "1", "--no-analysis", "--no-tuning", "--max-calls", CALLS, "--search-seed", 7, "-q")
         run = Sitting(house, server, rng, words)
-        # Two rows for each call at the most, and the last ones come too late to be killed at.
+        # Each call has at most two rows, and the last ones come too late for a kill.
         moments = sorted(rng.sample(range(2 * CALLS - 3), 3))
         signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGINT]
         rng.shuffle(signals)
@@ -181,7 +181,71 @@ def disturb(house, rng):
     house.integrity()
 
 
-CASES = [disturbed_search]
+# None of the expert's rules knows that a sum needs no order.
+SORTED_SUM = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.tanh(torch.sort(x, dim=1).values.mean(dim=1))
+
+
+def get_inputs():
+    return [torch.randn(512, 2048)]
+
+
+def get_init_inputs():
+    return []
+"""
+UNSORTED = r'''
+import os, pathlib, sys
+
+pathlib.Path(sys.argv[1], os.environ["HONE_CALL_KEY"]).write_text(sys.stdin.read())
+print("""The order does not matter to a mean.
+```python
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.tanh(x.mean(dim=1))
+```
+""")
+'''
+
+
+@timed
+def expert_improved(house):
+    """expert+exec: a program improves a file of the expert, and its prompt has the file, its measured speed and its floor"""
+    task, asked = house.write("sorted_sum.py", SORTED_SUM), house.folder / "asked"
+    asked.mkdir()
+    program = shlex.join([sys.executable, str(house.write("thinker.py", UNSORTED)), str(asked)])
+    outcome = house.optimize(task, "expert+exec:" + program, "--seeds", "0", "--max-calls", "1", "--no-tuning", "--search-seed", "3",
+                             "--out", house.folder / "run")
+    run = house.last()
+    require_equal([key for key in run.calls], ["gen1.improve"], "calls")
+    made = run.candidates["gen1.improve"]
+    parent = run.candidates[made["parent_key"]]
+    require_equal(parent["phase"], "expert", "what was improved")
+    if made["verdict"] == "inconclusive":
+        # Its estimate is on record all the same, and is compared below.
+        print("     the machine was too busy for a verdict on %.2fx" % made["vs_best"], flush=True)
+    else:
+        outcome.expect(ACCEPTED, "the budget of 1 call is spent")
+        require_equal((run.best_key, made["verdict"]), ("gen1.improve", "accepted"), "the best")
+    require(made["vs_best"] > 2 * parent["vs_best"] > 0, "%.2f is no improvement of %.2f" % (made["vs_best"], parent["vs_best"]))
+    prompt = (asked / "gen1.improve").read_text()
+    require(parent["source"].strip() in prompt, "the prompt does not show the file")
+    require("%.2fx of the best PyTorch baseline" % parent["vs_best"] in prompt, "the prompt does not tell the speed of %s" % made["parent_key"])
+    # A machine that is too busy leaves a ratio and no time of the candidate.
+    takes = "" if parent["candidate_us"] == 0 else r", this candidate takes [\d.]+ [mu]?s"
+    require(re.search(r"the floor of this device is [\d.]+ [mu]?s" + takes + r"\)", prompt), "the prompt does not tell the floor: %s" % re.findall(".*floor.*", prompt))
+
+
+CASES = [disturbed_search, expert_improved]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))

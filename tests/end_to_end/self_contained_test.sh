@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The binary can be copied alone to another machine: it needs the C and C++ runtimes and nothing else, and
-# an empty environment does not stop it. Usage: self_contained_test.sh BINARY
+# The binary can be copied alone to another machine: it needs only the C and C++ runtimes, and works with an
+# empty environment. Usage: self_contained_test.sh BINARY
 set -euo pipefail
 
 binary=$1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which build of torch scripts/setup.sh installs: the CPU build where there is no NVIDIA device, PyPI's where there is one or where the CPU
-# build cannot be had. pip is real and gets a wheel of a stand-in for uv, which notes what it is asked for and installs a torch of three lines.
+# Tests which build of torch scripts/setup.sh installs: the CPU build without an NVIDIA device, PyPI's build with one or if the CPU build is
+# unavailable. pip is real and gets a wheel of a fake uv, which logs its requests and installs a torch of three lines.
 # Usage: setup_torch_test.sh SOURCE_ROOT
 set -euo pipefail
 

@@ -25,14 +25,14 @@ passed = 0
 
 
 def load_runtime():
-    """The runtime as the recipe writes it into a candidate, as a module of its own."""
+    """The runtime as the recipe writes it into a candidate, as a separate module."""
     module = types.ModuleType("split_runtime")
     exec(compile(runtime_text.runtime_text(runtime_text.SPLIT_GEMM), "split_runtime.py", "exec"), module.__dict__)
     return module
 
 
 def always(runtime):
-    """Takes small products too, which would be left to PyTorch."""
+    """Also takes small products, which would be left to PyTorch."""
     runtime._SPLIT["pytorch_flops_per_us"] = 1
     runtime._launches.clear()
     return runtime
@@ -58,7 +58,7 @@ def no_warning(call):
 
 
 def errors(got, want):
-    """(norm of the error over the norm, worst element over the root mean square), as the judge takes them."""
+    """(norm of the error over the norm, worst element over the root mean square), as the judge computes them."""
     if got.shape != want.shape or not torch.isfinite(got).all():
         return float("inf"), float("inf")
     difference = got.double() - want
@@ -82,7 +82,7 @@ def draw(units, width, shape, regime, bias=True):
 
 
 def row_errors(got, want):
-    """The worst row: rows that differ by many powers of two do not show in the whole."""
+    """The worst row, because in rows that differ by many powers of two the total hides errors."""
     difference = (got.double() - want).flatten(0, -2).norm(dim=1)
     return float((difference / want.flatten(0, -2).norm(dim=1).clamp_min(1e-300)).max())
 
@@ -229,7 +229,7 @@ def main():
         began, before, failed = time.perf_counter(), passed, len(failures)
         try:
             SECTIONS[name](runtime)
-        except Exception as e:  # the next section may still tell something
+        except Exception as e:  # the next section may still be useful
             expect(False, "%s stopped: %s: %s" % (name, type(e).__name__, str(e)[:300]))
         print("%s: %d passed, %d failed, %.1f s" % (name, passed - before, len(failures) - failed, time.perf_counter() - began), flush=True)
     return 1 if failures else 0

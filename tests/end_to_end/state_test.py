@@ -1,4 +1,4 @@
-"""What a module keeps from call to call is put back before every compared call, and ties are broken anew in every nearby run.
+"""A module's state is restored before every compared call, and ties are broken anew in every nearby run.
 
 Runs the worker's own files (hone_truth.py, hone_ties.py) without the program.
 """

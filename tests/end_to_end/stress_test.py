@@ -1,6 +1,7 @@
-"""Stress regimes, mutants and followed draws of the worker (hone_nature, hone_stress, hone_draws, hone_truth) without a parent.
+"""Tests the worker's stress regimes, mutants and followed draws (hone_nature, hone_stress, hone_draws, hone_truth) without a
+parent.
 
-Exit code 1 when something is wrong, 77 without torch.
+Exit code 1 if a check fails, 77 without torch.
 """
 
 import os
@@ -263,7 +264,7 @@ class Wire(unittest.TestCase):
 
 
 class Fixed(unittest.TestCase):
-    """Tensors that get_inputs makes the same under every seed."""
+    """Tensors that get_inputs returns unchanged under every seed."""
 
     def test_masks_indices_and_matrices_move(self):
         causal = torch.ones(8, 8).tril()

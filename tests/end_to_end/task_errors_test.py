@@ -1,7 +1,7 @@
 """A task that cannot be judged gets one sentence: its file, the line, and the change to make.
 
-The table runs in one interpreter, through the same `answer` function as the worker's own loop. Three cases go through
-the program itself, to see that the sentence reaches the user and that nothing is put in front of it.
+The table runs in one interpreter, with the same `answer` function as the worker's own loop. Three cases run
+the program itself, to check that the sentence reaches the user and has no prefix.
 
 Usage: task_errors_test.py --hone BINARY
 """
@@ -45,7 +45,7 @@ def change(old, new):
     return GOOD.replace(old, new)
 
 
-# name: (the task, the line that must be named, words that must be said)
+# name: (the task, the line to name, required words)
 BAD = {
     "dict from get_inputs": (change("return [torch.randn(4, 8)]", 'return {"x": torch.randn(4, 8)}'), 12, ["returns a dict (x)", "as a list"]),
     "bare tensor from get_inputs": (change("return [torch.randn(4, 8)]", "return torch.randn(4, 8)"), 12, ["a bare tensor", "`[x]`"]),
@@ -112,7 +112,7 @@ def ask(worker, verb, **message):
 
 
 def first_problem(path, number):
-    """What a session asks first, in its order; the first error, or None."""
+    """What a session requests first, in its order; the first error, or None."""
     worker = hone_worker.Worker("reference", "cpu")
     for verb, message in (
         ("load", {"path": str(path), "name": "task_%d" % number, "class": "Model"}), ("init_inputs", {}),
@@ -159,7 +159,7 @@ def check_table(table, folder):
 
 
 def check_folder(table, folder):
-    """What a task takes from its own folder is known, with the line."""
+    """What a task loads from its own folder is known, with the line."""
     (folder / "own_helper.py").write_text("SIZE = 8\n")
     (folder / "numbers.txt").write_text("8\n")
     task = folder / "with_files.py"

@@ -1,4 +1,4 @@
-"""For tests that are Python with torch themselves: continues in Hone's own interpreter when this one has no torch."""
+"""For tests that are Python with torch: continues in Hone's own interpreter if this one has no torch."""
 
 import importlib.util
 import os
@@ -7,7 +7,8 @@ import sys
 
 
 def need_torch():
-    """Returns when torch can be imported; else starts over where it can, or ends the test as skipped."""
+    """Returns if torch can be imported. Otherwise restarts in an interpreter that has torch, or ends the test as
+    skipped."""
     if importlib.util.find_spec("torch") is not None:
         return
     own = os.environ.get("HONE_PYTHON") or str(pathlib.Path.home() / ".local/share/hone/python/bin/python")

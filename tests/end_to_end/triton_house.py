@@ -1,4 +1,4 @@
-"""What tests of fused kernels in Triton share: files of triton/fused_graph run in Triton's interpreter, on the CPU, or pass through the real
+"""Shared by tests of fused kernels in Triton: files of triton/fused_graph run in Triton's interpreter on the CPU, or pass through the real
 compiler for sm_90 without a GPU."""
 
 import importlib.util
@@ -18,7 +18,7 @@ _SAME = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sinh"
 
 
 def _stand_in(function):
-    """libdevice's function in the interpreter, which has none: torch's of the same name."""
+    """A libdevice function for the interpreter, which has none: torch's with the same name."""
     import numpy
     import triton.language as tl
     from triton.runtime.interpreter import TensorHandle
@@ -35,8 +35,8 @@ def _stand_in(function):
 
 
 class _Patched:
-    """Triton's interpreter replaces the functions of the language, all of them, whenever a kernel or one of its functions is called: a third of
-    the time. Here a launch does it, for both modules that its functions may see, and puts them back at its end."""
+    """Triton's interpreter replaces all functions of the language at every call of a kernel or one of its functions, which takes a third of the
+    time. Here a launch does it once, for both modules that its functions use, and restores them at its end."""
 
     def __init__(self, interpreter, language):
         self.patch, self.scope = interpreter._patch_lang, None
@@ -52,8 +52,8 @@ class _Patched:
 
 
 def _spare_the_types():
-    """The interpreter makes the types of its values anew for every operation of every program, and its overflow check computes each sum of
-    integers once more as int64 for an assertion that is off without `debug`: three fifths of the time. Here a type is made once."""
+    """For every operation of every program the interpreter creates the types of its values again, and its overflow check repeats each integer
+    sum as int64 for an assertion that is off without `debug`. This takes three fifths of the time. Here a type is created once."""
     import numpy
     import triton.language.core as core
     import triton.runtime.interpreter as interpreter
@@ -88,8 +88,8 @@ def _spare_the_types():
 
 
 def mend_interpreter():
-    """Triton 3.6 turns arrays of one element into numbers in a way that NumPy 2.4 no longer takes; and its interpreter cuts the digits off that a
-    bfloat16 has no room for, where the compiler rounds."""
+    """Triton 3.6 converts arrays of one element to numbers in a way that NumPy 2.4 rejects, and its interpreter truncates to bfloat16 where the
+    compiler rounds."""
     import numpy
     import triton.language as tl
     import triton.runtime.interpreter as interpreter
@@ -126,7 +126,7 @@ def load(text, folder):
 
 
 def compiler():
-    """The real compiler behind a driver that launches nothing: what scripts/ask_triton.py asks."""
+    """The real compiler with a driver that launches nothing, as scripts/ask_triton.py uses it."""
     spec = importlib.util.spec_from_file_location("ask_triton", _ROOT / "scripts/ask_triton.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

@@ -1,5 +1,5 @@
-"""A small WebDriver client (https://www.w3.org/TR/webdriver2/) over the standard library: what tests of pages need of headless
-Chromium, and no package to install. One Browser is one chromedriver with one session; both go when it is closed.
+"""A small WebDriver client (https://www.w3.org/TR/webdriver2/) with only the standard library: the part that tests of pages
+need from headless Chromium. One Browser is one chromedriver with one session; closing it ends both.
 """
 
 import json
@@ -73,7 +73,7 @@ class Browser:
         return self._ask(method, self.session + path, body)
 
     def resize(self, width, height):
-        """The size of what a page sees, not of the window around it."""
+        """Sets the size of the page's viewport, not of the window."""
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
 
     def command(self, name, **params):
@@ -112,7 +112,7 @@ class Browser:
         self.ask("POST", "/element/%s/value" % self.find(selector), {"text": text})
 
     def press(self, *keys):
-        """Keys for the page itself, as a person without a mouse would press them."""
+        """Sends keys to the page, as a user without a mouse would."""
         actions = []
         for key in keys:
             value = KEYS.get(key, key)
@@ -135,7 +135,7 @@ class Browser:
         return self.ask("POST", "/se/log", {"type": kind})
 
     def requested(self):
-        """Every address that was asked for since the last call."""
+        """Every URL requested since the last call."""
         urls = []
         for entry in self.log("performance"):
             message = json.loads(entry["message"])["message"]

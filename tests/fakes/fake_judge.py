@@ -26,7 +26,7 @@ def log(*words):
     if not path:
         return
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    os.write(file, (" ".join(words) + "\n").encode())  # one write: lines of several processes stay whole
+    os.write(file, (" ".join(words) + "\n").encode())  # one write, so that lines of several processes stay whole
     os.close(file)
 
 

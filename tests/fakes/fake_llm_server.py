@@ -19,10 +19,11 @@ key: the X-Hone-Call-Key header, prompt) and prints one (text, prompt_tokens, co
 
 Every request is kept: GET /log gives them as a JSON list, GET /count?tag=TAG how many; --log FILE appends
 them as JSON lines; --no-bodies leaves the bodies out. GET /billed gives calls and tokens of the scenario
-`program` by tag. Keys are never kept, only whether one was sent and whether it was right.
+`program` by tag, GET /side-by-side the most requests that were under way at once, by tag. Keys are never kept, only whether one was sent and whether it was right.
 """
 import argparse
 import collections
+import contextlib
 import hmac
 import http.server
 import json
@@ -110,6 +111,8 @@ class State:
         self.played = collections.Counter()
         self.buckets = {}
         self.billed = {}
+        self.under_way = collections.Counter()
+        self.side_by_side = collections.Counter()
         self.replies = {}
         self.program = None
         self.asking = threading.Lock()
@@ -133,6 +136,18 @@ class State:
             self.program.stdin.write(json.dumps(request) + "\n")
             self.program.stdin.flush()
             return json.loads(self.program.stdout.readline())
+
+    @contextlib.contextmanager
+    def answering(self, tag):
+        """Counts how many requests with a tag are under way at once."""
+        with self.lock:
+            self.under_way[tag] += 1
+            self.side_by_side[tag] = max(self.side_by_side[tag], self.under_way[tag])
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.under_way[tag] -= 1
 
     def bill(self, tag, prompt_tokens, completion_tokens):
         with self.lock:
@@ -163,11 +178,11 @@ class State:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # a reset throws away what waits to be sent; what was said must be on its way
+    disable_nagle_algorithm = True  # a reset discards unsent data, so replies must be sent at once
     state = None
-    limits = ()  # headers of every answer
+    limits = ()  # headers of every reply
     details = {}  # more fields of usage
-    told = None  # usage that --program gave
+    told = None  # usage that --program returned
 
     def log_message(self, *_):
         pass
@@ -197,11 +212,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif url.path == "/billed":
             with self.state.lock:
                 self.send_whole(200, self.state.billed)
+        elif url.path == "/side-by-side":
+            with self.state.lock:
+                self.send_whole(200, dict(self.state.side_by_side))
         else:
-            self.send_whole(404, {"error": {"message": "only /log, /count and /billed can be read"}})
+            self.send_whole(404, {"error": {"message": "only /log, /count, /billed and /side-by-side can be read"}})
 
     def do_CONNECT(self):
-        """As a proxy: whatever is asked for, the tunnel leads to --connect-to."""
+        """Acts as a proxy: every tunnel leads to --connect-to."""
         self.state.record({"method": "CONNECT", "path": self.path, "tag": "", "scenario": "proxy"})
         if not self.state.options.connect_to:
             self.send_whole(403, "no tunnels here", "text/plain")
@@ -275,11 +293,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.counted = (name, tag)
         self.count = self.state.next_count(self.counted)
         try:
-            getattr(self, "do_" + name.replace("-", "_"), self.fine)()
+            with self.state.answering(tag):
+                getattr(self, "do_" + name.replace("-", "_"), self.fine)()
         except (BrokenPipeError, ConnectionResetError):
             pass
 
-    # How the two APIs spell things.
+    # The field names of the two APIs.
     def api_error(self, status, kind, message, headers=()):
         if self.anthropic:
             body = {"type": "error", "error": {"type": kind, "message": message}}
@@ -396,7 +415,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_piece(b"")
 
     def several(self, replies, cut=(), endless=None):
-        """Replies to one request, as (text, finish reason): pieces come in turns. Those in `cut` stop in the middle, `endless` goes on."""
+        """Replies to one request, as (text, finish reason); their pieces alternate. Those in `cut` stop in the middle, `endless` never
+        ends."""
         asked, made = self.told or (11, sum(self.usage(text)[1] for text, _ in replies))
         if not self.streams:
             whole = [self.document(text, finish=finish)["choices"][0] for text, finish in replies]
@@ -418,7 +438,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for index, (_, finish) in reversed(list(enumerate(replies))):
             if index not in cut and index != endless:
                 chunk(index, {}, finish)
-        while endless is not None:  # until the other side hangs up
+        while endless is not None:  # until the client disconnects
             chunk(endless, {"content": "the same line again\n" * 10})
         if cut:
             return
@@ -490,7 +510,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wait_for_the_end()
 
     def wait_for_the_end(self):
-        """Until the other side closes, so that a test's end never waits for a thread."""
+        """Waits until the client closes, so that a test's end never waits for a thread."""
         self.connection.settimeout(60)
         try:
             self.connection.recv(1)
@@ -569,7 +589,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer("", thinking="let me think about this for ever", finish="length")
 
     def huge(self):
-        """No two lines of it are equal: a reply that repeats itself is another scenario."""
+        """All lines differ, because a repetitive reply is another scenario."""
         return "".join("line %9d of a reply without end\n" % i for i in range(self.n * 1_000_000 // 39 + 1))
 
     def do_huge(self):
@@ -635,9 +655,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.fine()
 
     def do_cached(self):
-        if self.anthropic:  # beside input_tokens
+        if self.anthropic:  # in addition to input_tokens
             self.details = {"cache_read_input_tokens": 6, "cache_creation_input_tokens": 3}
-        else:  # of prompt_tokens; and thinking that only the total has
+        else:  # part of prompt_tokens; and thinking that only the total includes
             self.details = {"prompt_tokens_details": {"cached_tokens": 6}, "total_tokens": 11 + max(1, len("Hello from fake") // 4) + 40}
         self.fine()
 
@@ -660,11 +680,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         beginning = list(self.events("a beginning\n" + "the same line again\n" * 50))[:-4]
         for data in beginning:
             self.send_piece(data)
-        while True:  # until the other side hangs up
+        while True:  # until the client disconnects
             self.send_piece(beginning[-1])
 
     def do_limited(self):
-        """A bucket that refills evenly, as both APIs describe theirs."""
+        """A token bucket that refills evenly, as both APIs document."""
         with self.state.lock:
             now = time.monotonic()
             left, at = self.state.buckets.get(self.counted, (float(self.n), now))
@@ -803,7 +823,7 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, request, client_address):
-        """A client that hangs up, or refuses the certificate, is what many tests are about."""
+        """Many tests have a client that disconnects or rejects the certificate."""
         if not isinstance(sys.exc_info()[1], (OSError, ValueError)):
             super().handle_error(request, client_address)
 
@@ -832,7 +852,7 @@ def main():
     parent = os.getppid()
 
     def follow_the_parent():
-        """A test that was killed leaves no server behind."""
+        """Ends the server if its test is killed."""
         while os.getppid() == parent:
             time.sleep(1)
         os._exit(0)

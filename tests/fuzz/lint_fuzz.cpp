@@ -1,7 +1,7 @@
-// Feeds arbitrary bytes to the whole of `hone lint`: both parsers, the interpreter, every check, every report
-// and the fixes. The first byte picks the language, whether a task is given and whether SARIF is written.
-// With clang and -DHONE_FUZZ=ON this is a libFuzzer target; everywhere else it replays the files it is given,
-// which is a normal test.
+// Feeds arbitrary bytes to all of `hone lint`: both parsers, the interpreter, every check, every report and
+// the fixes. The first byte selects the language, whether there is a task, and whether SARIF is written. With
+// clang and -DHONE_FUZZ=ON this is a libFuzzer target. Otherwise it replays the files given to it, which is
+// an ordinary test.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-// Kills a run with SIGKILL and counts what was asked twice: at every step of its code (KillAtEveryStep; the
-// run is in a fork of the test), or a program at some moment of its way (RunKilledOnceIt). What a killed run
-// has to come to is the test's business.
+// Kills a run with SIGKILL and counts repeated requests: at every step of its code (KillAtEveryStep, in a
+// fork of the test), or a program at some moment (RunKilledOnceIt). The test checks the result of the killed
+// run.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@
 
 namespace hone {
 
-// How often each line is in the file.
+// How often each line occurs in the file.
 inline std::map<std::string, int> CountLines(const fs::path& file) {
   std::map<std::string, int> count;
   std::ifstream in(file);
@@ -30,14 +30,14 @@ inline std::map<std::string, int> CountLines(const fs::path& file) {
   return count;
 }
 
-// What was asked more than once, each time beyond the first.
+// Counts repeated requests, each beyond the first.
 inline int AskedAgain(const fs::path& log) {
   int again = 0;
   for (const auto& [what, times] : CountLines(log)) again += times - 1;
   return again;
 }
 
-// Lets a run go in a process of its own that kills itself at the given step. False: it had fewer steps.
+// Runs in a separate process that kills itself at the given step. False if the run had fewer steps.
 inline bool RunKilledAt(int step, const Listener& listener, const std::function<bool(const Listener&)>& run) {
   const pid_t child = fork();
   if (child == 0) {
@@ -54,9 +54,9 @@ inline bool RunKilledAt(int step, const Listener& listener, const std::function<
   return WIFSIGNALED(status);
 }
 
-// A fresh run is killed at step 1, 1 + stride, and so on, until one has fewer steps; each goes on in this
-// process to its end, and is then `check`ed. A run has Go(listener), which gives a Result, and folder().
-// Returns how many were killed. Only the one question that was on its way may be asked again.
+// Kills a fresh run at step 1, 1 + stride, and so on, until a run has fewer steps. Each run continues in this
+// process to its end and is then passed to `check`. A run has Go(listener), which returns a Result, and
+// folder(). Returns the number of kills. Only the one pending request may be repeated.
 template <class Run, class Make, class Check>
 int KillAtEveryStep(int stride, const Make& make, const Check& check) {
   int kills = 0;
@@ -77,8 +77,8 @@ int KillAtEveryStep(int stride, const Make& make, const Check& check) {
   return kills;
 }
 
-// Starts a program, waits until it has `reached` what the caller looks at, and kills it so many seconds
-// later. False: it had ended well before.
+// Starts a program, waits until `reached` returns true, and kills it after a delay in seconds. False if the
+// program ended earlier.
 inline bool RunKilledOnceIt(const std::function<bool()>& reached, double later_s,
                             std::vector<std::string> words) {
   std::vector<char*> arguments;

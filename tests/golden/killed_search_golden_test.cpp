@@ -1,10 +1,10 @@
-// A population search in a process of its own (hone_search_tool sit), killed with SIGKILL at fifty random
-// moments, and begun again each time, so that many kills fall into a resume: the record and the files have
-// to be those of a run that nothing disturbed. population_golden_test.cpp kills at every step of the code;
-// here a kill may fall into a write of the store or of a file, and between threads.
+// Kills a population search (hone_search_tool sit) with SIGKILL at fifty random moments and resumes it each
+// time, so that many kills hit a resume. The record and the files must equal those of an undisturbed run.
+// population_golden_test.cpp kills at every step of the code. Here a kill may also hit a write to the store
+// or a file, or occur between threads.
 //
-// A moment is a length of what was asked so far, and some milliseconds more; one in four is soon after the
-// start. They are drawn anew in each run of the test. HONE_KILL_SEED=N draws those of an earlier one again.
+// A moment is a length of the request log plus some milliseconds. One in four is soon after the start. Each
+// run of the test draws new moments. HONE_KILL_SEED=N repeats those of an earlier run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ std::vector<std::string> Without(const std::multiset<std::string>& rows,
   return left;
 }
 
-// One run and its sittings.
+// One run and its sessions.
 class Sittings {
  public:
   explicit Sittings(const RunOptions& options) : folder_(*TempFolder::Make("hone-killed-search-")) {
@@ -58,11 +58,11 @@ class Sittings {
         folder_.path().string()};
   }
 
-  // To its end.
+  // Runs to the end.
   bool Sit() const {
     return !RunKilledOnceIt([] { return false; }, 0, words_);
   }
-  // False: it came to its end. `whole` is the length of the log of an undisturbed run.
+  // False if the run ended first. `whole` is the length of an undisturbed run's log.
   bool SitAndBeKilled(uintmax_t whole, Random* random) const {
     if (random->Below(4) == 0) return RunKilledOnceIt([] { return true; }, 0.05 * Uniform(random), words_);
     const uintmax_t now = LogLength();
@@ -81,7 +81,7 @@ class Sittings {
     return !store->Runs(1)->empty();
   }
 
-  // What was answered and judged by now, in the words of the log.
+  // The answered requests and verdicts so far, in the words of the log.
   std::set<std::string> Known() const {
     std::set<std::string> known;
     const std::unique_ptr<RunStore> store = Open();
@@ -99,7 +99,7 @@ class Sittings {
     return known;
   }
 
-  // The database is whole.
+  // Checks the integrity of the database.
   std::string Integrity() const {
     const std::unique_ptr<RunStore> store = Open();
     Statement check(store->store().handle(), "PRAGMA integrity_check");
@@ -107,7 +107,7 @@ class Sittings {
     return check.Text(0);
   }
 
-  // Everything that was asked, made and decided, and every file of the run that holds no time of day.
+  // All requests, candidates and decisions, and every file of the run without a time of day.
   std::multiset<std::string> Rows() const {
     const std::unique_ptr<RunStore> store = Open();
     const RunRecord run = *store->FindRun("run");
@@ -123,7 +123,7 @@ class Sittings {
       rows.insert(fmt::format("{} {} {} {} {} ${}", one.key, one.status, Sha256(one.system + one.prompt),
                               Sha256(one.reply), one.total(), one.cost_usd));
     const std::vector<DecisionRecord> decisions = *store->Decisions(run.id);
-    for (const DecisionRecord& one : decisions)  // that of a second judgement has its seconds
+    for (const DecisionRecord& one : decisions)  // a second judgement's decision contains its seconds
       rows.insert(one.key + " " + one.text + " " + (one.phase == "confirm" ? "" : one.json));
     rows.insert(fmt::format("${:.9f}", store->Usage(run.id)->cost_usd));
     for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder_.path() / "run"))
@@ -148,14 +148,14 @@ class Sittings {
   std::vector<std::string> words_;
 };
 
-// One call at a time up to a budget of calls; and three steps side by side, in threads, until nothing
-// improves.
+// One search makes one call at a time up to a budget of calls. The other runs three steps in parallel threads
+// until nothing improves.
 struct Search {
   const char* name;
   int breadth;
   int calls;
   int patience;
-  std::vector<std::string> has;  // in rows of the undisturbed run
+  std::vector<std::string> has;  // text in rows of the undisturbed run
 };
 class KilledAtRandom : public testing::TestWithParam<Search> {};
 
@@ -202,7 +202,7 @@ TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
       ++killed;
       in_a_resume += killed > 1 && run.begun() ? 1 : 0;
       EXPECT_EQ(run.Integrity(), "ok");
-      // What the store knew before this sitting was not asked in it.
+      // The store's knowledge before this session must not be requested again.
       const std::map<std::string, int> now = CountLines(run.log());
       for (const std::string& what : known) EXPECT_EQ(TimesIn(now, what), TimesIn(asked, what)) << what;
       asked = now;
@@ -215,7 +215,7 @@ TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
     const std::multiset<std::string> found = run.Rows();
     EXPECT_THAT(Without(found, wanted), testing::IsEmpty()) << "too much, after " << killed << " kills";
     EXPECT_THAT(Without(wanted, found), testing::IsEmpty()) << "missing, after " << killed << " kills";
-    // Only what was under way when a kill came, in as many threads as there are, is asked for again.
+    // Only requests that were pending at a kill, in as many threads as there are, may be repeated.
     EXPECT_LE(AskedAgain(run.log()),
               killed * std::max(options.breadth, options.breadth > 1 ? options.seeds : 1));
   }

@@ -1,8 +1,7 @@
-// Golden cases of `hone lint`. For every rule there is tests/golden/lint/<rule>.py, with `expect: RULE` on
-// the offending lines, and a clean twin; the full report (messages and fixes included) is in <rule>.txt and,
-// when
-// --fix has something to do, the repaired file in <rule>.fixed.txt. HONE_UPDATE_GOLDEN=1 writes those two.
-// tests/golden/corpus holds a larger labelled collection, judged by rates.
+// Golden cases of `hone lint`. Every rule has tests/golden/lint/<rule>.py, with `expect: RULE` on the
+// offending lines, and a similar case without findings. The full report (with messages and fixes) is in
+// <rule>.txt, and the file repaired by --fix in <rule>.fixed.txt if there is one. HONE_UPDATE_GOLDEN=1 writes
+// these two. tests/golden/corpus holds a larger labelled collection, for which rates are checked.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -106,7 +105,7 @@ TEST(GoldenCorpus, MostFailuresAreNamedAndNothingThatRunsIsAccused) {
   Result<Json> labels = ParseJson(Read(kGolden / "corpus/labels.json"));
   ASSERT_TRUE(labels.ok());
   LintOptions options;
-  options.triton_versions = TritonVersionMask("3.6");  // the release the labels were made with
+  options.triton_versions = TritonVersionMask("3.6");  // the release that was used for the labels
   options.device = FindDevice("h200");
   int failures = 0;
   int named = 0;
@@ -141,7 +140,7 @@ TEST(GoldenCorpus, MostFailuresAreNamedAndNothingThatRunsIsAccused) {
   EXPECT_GE(classes_right, classes * 95 / 100);
 }
 
-// What compiles of the mended files is measured by bench/lint_fix.py.
+// bench/lint_fix.py measures which of the fixed files compile.
 TEST(GoldenCorpus, MendingTouchesNothingThatRunsAndIsDoneAfterOnce) {
   Result<Json> labels = ParseJson(Read(kGolden / "corpus/labels.json"));
   ASSERT_TRUE(labels.ok());
@@ -157,7 +156,7 @@ TEST(GoldenCorpus, MendingTouchesNothingThatRunsAndIsDoneAfterOnce) {
     without_errors += mended.changed() && !mended.report.has_errors() ? 1 : 0;
   }
   fmt::print("{} failing files without an error after mending\n", without_errors);
-  EXPECT_GE(without_errors, 130);
+  EXPECT_GE(without_errors, 150);
 }
 
 }  // namespace

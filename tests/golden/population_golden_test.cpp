@@ -1,5 +1,5 @@
-// The population search by the real Spine in a made-up world: killed at every step of its way and resumed it
-// has to end as if nothing had happened, budgets hold, and what was decided follows from the record.
+// Runs the population search with the real Spine in a simulated world. A search killed at any step and
+// resumed must end as if undisturbed, budgets must hold, and decisions must follow from the record.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,8 @@
 
 #include "base/files.h"
 #include "kill_harness.h"
+#include "model/replay.h"
+#include "pipeline/recorded_run.h"
 #include "search_world.h"
 
 namespace hone {
@@ -27,7 +29,7 @@ RunOptions Searching(int calls, int breadth) {
   return options;
 }
 
-// A run in a store of its own, which is open only while something is done with it.
+// A run in its own store, which is open only during an operation on it.
 class MadeUpRun {
  public:
   explicit MadeUpRun(const RunOptions& options) : folder_(*TempFolder::Make("hone-population-")) {
@@ -45,7 +47,7 @@ class MadeUpRun {
     return RunIn(*Open(), "run", heard_model, heard_judge, WatcherOf(listener));
   }
 
-  // All that was asked, made and decided, without times.
+  // All requests, candidates and decisions, without times.
   std::multiset<std::string> Rows() {
     const std::unique_ptr<RunStore> store = Open();
     const RunRecord run = *store->FindRun("run");
@@ -70,13 +72,13 @@ class MadeUpRun {
   const TempFolder folder_;
 };
 
-// How many steps are made side by side, and how far the moments are apart: at every one it would take longer
-// and say no more.
+// The number of parallel steps, and the distance between kills. Killing at every step would take longer
+// without testing more.
 struct Killing {
   int breadth;
   int calls;
   int stride;
-  int replies = 1;  // to a prompt
+  int replies = 1;  // per prompt
 };
 class KilledSearch : public testing::TestWithParam<Killing> {};
 
@@ -113,7 +115,191 @@ TEST(Population, UsesEveryKindOfStepAndNamesBothParents) {
     }
   }
   for (const char* phase : {"improve", "combine", "restart", "mend"}) EXPECT_GT(phases[phase], 0) << phase;
+  // A tuned candidate has the phase of its stage.
+  EXPECT_GT(phases["stage_grid"] + phases["stage_block"] + phases["stage_memory"], 0);
+  const std::vector<DecisionRecord> decisions = *store->Decisions(record.id);
+  std::map<std::string, int> steps;
+  for (const DecisionRecord& one : decisions)
+    if (StepOf(one.key) > 0 && !EndsWith(one.key, ".end"))
+      if (const Result<Json> json = ParseJson(one.json); json.ok()) ++steps[GetString(*json, "operator")];
+  for (const Operator op : kOperators) EXPECT_GT(steps[NameOf(op)], 0) << NameOf(op);
   EXPECT_EQ(store->Usage(record.id)->calls, 90);
+}
+
+// The world's judge on another day: times differ by up to `noise`, by the file.
+class NoisyJudge : public WorldJudge {
+ public:
+  NoisyJudge(const World& world, double noise) : WorldJudge(world), noise_(noise) {}
+  Result<Judged> Judge(const CandidateFile& file, const Progress& progress) override {
+    Result<Judged> judged = WorldJudge::Judge(file, progress);
+    Verdict& verdict = judged->verdict;
+    if (file.source == refused) {
+      verdict = Verdict();
+      verdict.verdict = "rejected";
+      verdict.reason = "wrong-output";
+    } else if (verdict.vs_best.estimate > 0) {
+      Random random(std::stoull(Sha256(file.source).substr(0, 15), nullptr, 16));
+      const double factor = 1 + noise_ * (2 * Uniform(&random) - 1);
+      verdict.vs_best = {verdict.vs_best.estimate * factor, verdict.vs_best.low * factor,
+                         verdict.vs_best.high * factor};
+      verdict.vs_eager = verdict.vs_best;
+      verdict.candidate_us /= factor;
+    }
+    judged->record = ToJson(verdict);
+    return judged;
+  }
+  std::string refused;  // a file that does not work on that day
+
+ private:
+  double noise_;
+};
+
+// A run, its recording, and what a playback of that comes to.
+class PlayedBack {
+ public:
+  explicit PlayedBack(const RunOptions& options) : first_(options) {
+    EXPECT_TRUE(first_.Go().ok());
+    const std::unique_ptr<RunStore> store = first_.Open();
+    const RunRecord run = *store->FindRun("run");
+    const Result<size_t> replies = WriteRecording(*store, run, folder());
+    EXPECT_TRUE(replies.ok());
+    options_ = ReplayOptions(RunOptionsFromJson(*ParseJson(run.options)), run,
+                             store->CallSummaries(run.id)->size(), folder().string());
+    options_.follow = *ReadRecordedSteps(folder());
+  }
+
+  fs::path folder() const { return first_.folder() / "recording"; }
+  MadeUpRun& first() { return first_; }
+
+  // `choosing`: as if the recording had no steps.
+  std::unique_ptr<MadeUpRun> Play(CandidateJudge& judge, bool choosing = false) {
+    RunOptions options = options_;
+    if (choosing) options.follow.clear();
+    auto run = std::make_unique<MadeUpRun>(options);
+    const std::unique_ptr<Model> model = std::move(*OpenReplay(folder()));
+    EXPECT_TRUE(RunIn(*run->Open(), "run", *model, judge).ok());
+    return run;
+  }
+
+ private:
+  MadeUpRun first_;
+  RunOptions options_;
+};
+
+// Prompts as well, or keys alone.
+std::map<std::string, std::string> CallsOf(MadeUpRun& run, bool with_prompts) {
+  const std::unique_ptr<RunStore> store = run.Open();
+  const std::vector<CallRecord> all = *store->Calls(store->FindRun("run")->id);
+  std::map<std::string, std::string> calls;
+  for (const CallRecord& one : all) calls[one.key] = (with_prompts ? one.prompt : "") + one.reply;
+  return calls;
+}
+
+std::map<std::string, std::string> FilesOf(MadeUpRun& run) {
+  const std::unique_ptr<RunStore> store = run.Open();
+  const std::vector<CandidateRecord> all = *store->Candidates(store->FindRun("run")->id);
+  std::map<std::string, std::string> files;
+  for (const CandidateRecord& one : all)
+    files[one.key] = one.parent_key + " " + one.other_parent_key + " " + one.source;
+  return files;
+}
+
+std::string DecisionOf(MadeUpRun& run, const std::string& key) {
+  const std::unique_ptr<RunStore> store = run.Open();
+  const std::optional<DecisionRecord> decision = *store->Decision(store->FindRun("run")->id, key);
+  return decision ? decision->text : "";
+}
+
+// How the recorded run ended: by calls, or by money, which a playback does not spend.
+RunOptions EndingBy(bool money, int breadth, int replies) {
+  RunOptions options = Searching(money ? 0 : 40, breadth);
+  options.replies = replies;
+  if (money) options.budget.usd = 0.7;
+  return options;
+}
+
+TEST(PlayedBackSearch, AsksTheSameWhereTheVerdictsAreTheSame) {
+  const World world = WorldNamed("even", 5);
+  for (const bool money : {false, true})
+    for (const int breadth : {1, 3})
+      for (const int replies : {1, 2}) {
+        SCOPED_TRACE(fmt::format("money {}, breadth {}, replies {}", money, breadth, replies));
+        PlayedBack recorded(EndingBy(money, breadth, replies));
+        WorldJudge judge(world);
+        const std::unique_ptr<MadeUpRun> again = recorded.Play(judge);
+        EXPECT_EQ(CallsOf(*again, true), CallsOf(recorded.first(), true));
+        EXPECT_EQ(FilesOf(*again), FilesOf(recorded.first()));
+        EXPECT_THAT(CallsOf(*again, false), testing::SizeIs(testing::Ge(20u)));
+      }
+}
+
+TEST(PlayedBackSearch, TakesTheRecordedStepsAlthoughTimesDiffer) {
+  for (const double noise : {0.03, 0.1}) {
+    PlayedBack recorded(EndingBy(false, 1, 1));
+    NoisyJudge judge(WorldNamed("even", 5), noise);
+    const std::unique_ptr<MadeUpRun> again = recorded.Play(judge);
+    EXPECT_EQ(CallsOf(*again, false), CallsOf(recorded.first(), false));
+    EXPECT_EQ(FilesOf(*again), FilesOf(recorded.first()));
+    // Chosen anew, the steps would be others.
+    const std::unique_ptr<MadeUpRun> chosen = recorded.Play(judge, true);
+    EXPECT_NE(FilesOf(*chosen), FilesOf(recorded.first())) << noise;
+  }
+}
+
+TEST(PlayedBackSearch, SaysWhichStepsTheVerdictsDoNotAllow) {
+  PlayedBack recorded(EndingBy(false, 1, 1));
+  // The first file of the search that was a parent does not work on the other day.
+  NoisyJudge judge(WorldNamed("even", 5), 0.02);
+  std::string parent, of;
+  {
+    const std::unique_ptr<RunStore> store = recorded.first().Open();
+    const std::vector<CandidateRecord> all = *store->Candidates(store->FindRun("run")->id);
+    for (const CandidateRecord& one : all)
+      for (const CandidateRecord& other : all)
+        if (parent.empty() && StepOf(one.key) > 0 && one.right() && other.parent_key == one.key &&
+            StepOf(other.key) > 0) {
+          parent = one.key;
+          of = other.key.substr(0, other.key.find('.'));
+          judge.refused = one.source;
+        }
+  }
+  ASSERT_FALSE(parent.empty());
+  const std::unique_ptr<MadeUpRun> again = recorded.Play(judge);
+  EXPECT_THAT(DecisionOf(*again, of), testing::HasSubstr("is left out: " + parent + " does not work here"));
+  EXPECT_THAT(DecisionOf(*again, of + ".end"), testing::HasSubstr("nothing was made"));
+  EXPECT_THAT(DecisionOf(*again, "search"), testing::HasSubstr("could not be followed: "));
+  EXPECT_THAT(DecisionOf(*again, "search"), testing::HasSubstr(of));
+  // What was asked is a part of the recording, each with its own reply.
+  const std::map<std::string, std::string> asked = CallsOf(*again, false);
+  const std::map<std::string, std::string> first = CallsOf(recorded.first(), false);
+  EXPECT_LT(asked.size(), first.size());
+  for (const auto& [key, reply] : asked) {
+    ASSERT_EQ(first.count(key), 1u) << key;
+    EXPECT_EQ(reply, first.at(key)) << key;
+  }
+}
+
+TEST(PlayedBackSearch, AResumedPlaybackFollowsOnWithoutTheFile) {
+  PlayedBack recorded(EndingBy(false, 1, 1));
+  NoisyJudge judge(WorldNamed("even", 5), 0.1);
+  const std::unique_ptr<MadeUpRun> undisturbed = recorded.Play(judge);
+  fs::remove(recorded.folder() / "search.json");
+  RunOptions halfway = RunOptionsFromJson(*ParseJson(undisturbed->Open()->FindRun("run")->options));
+  ASSERT_THAT(halfway.follow, testing::SizeIs(testing::Gt(10u)));
+  const int calls = halfway.budget.calls;
+  halfway.budget.calls = 20;
+  MadeUpRun run(halfway);
+  for (const int most : {20, calls}) {
+    const std::unique_ptr<RunStore> store = run.Open();
+    RunRecord record = *store->FindRun("run");
+    halfway.budget.calls = most;
+    record.options = DumpJson(ToJson(halfway));
+    ASSERT_TRUE(store->UpdateRun(record).ok());
+    const std::unique_ptr<Model> model = std::move(*OpenReplay(recorded.folder()));
+    ASSERT_TRUE(RunIn(*store, "run", *model, judge).ok());
+  }
+  EXPECT_EQ(CallsOf(run, true), CallsOf(*undisturbed, true));
+  EXPECT_EQ(FilesOf(run), FilesOf(*undisturbed));
 }
 
 TEST(Population, NoBudgetIsExceededByMoreThanACall) {
@@ -134,7 +320,7 @@ TEST(Population, NoBudgetIsExceededByMoreThanACall) {
     }
 }
 
-// Fails at one call of the first sitting, after it has thought about it.
+// Fails at one call of the first session, after some delay.
 class FailingModel : public WorldModel {
  public:
   FailingModel(const World& world, std::string begins) : WorldModel(world), begins_(std::move(begins)) {}

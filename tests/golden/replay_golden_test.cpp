@@ -1,7 +1,7 @@
-// Recorded runs of the real judge (reports/NAME.json), played again: the spine gets the recorded replies and
-// verdicts and has to ask the same questions, make the same candidates and keep the same best. So every
-// branch of the pipeline is walked with real verdicts, without a judge. Some of them are killed at every step
-// of their way and resumed, and have to end as if nothing had happened.
+// Replays recorded runs of the real judge (reports/NAME.json): the spine gets the recorded replies and
+// verdicts, and must make the same requests and candidates and keep the same best. This covers every branch
+// of the pipeline with real verdicts, without a judge. Some runs are killed at every step and resumed, and
+// must end as if undisturbed.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ class RecordedJudge : public CandidateJudge {
     return out;
   }
 
-  // A look is recorded under the numbers that were tried, and the numbers are in the source.
+  // A screening run is recorded under the numbers that were tried, and the source contains the numbers.
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress&) override {
     for (const Json& row : GetMember(story_, "decisions")) {
       const std::string key = GetString(row, "key");
@@ -97,8 +97,7 @@ class RecordedJudge : public CandidateJudge {
   const Json& story_;
 };
 
-// keep_pytorch is not among them: since it was frozen, a plan that calls a large gap "not worth it" is sent
-// back.
+// keep_pytorch is left out: since it was recorded, a plan that calls a large gap "not worth it" is sent back.
 class ReplayGolden : public testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(Runs, ReplayGolden,
@@ -107,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Runs, ReplayGolden,
                                          "persistent", "compiled", "stopped"),
                          [](const auto& info) { return std::string(info.param); });
 
-// "key < parent (phase): verdict, reason" of each candidate; the keys of calls and decisions; the end.
+// "key < parent (phase): verdict, reason" for each candidate; the keys of calls and decisions; the result.
 struct Story {
   std::multiset<std::string> candidates;
   std::set<std::string> calls;
@@ -126,8 +125,8 @@ void ExpectSame(const Story& found, const Story& wanted) {
   EXPECT_EQ(found.vs_best, wanted.vs_best);
 }
 
-// A recorded run and a folder to play it in. The store is open only while something is done with it, so that
-// a process can be forked and killed in between.
+// A recorded run and a folder to replay it in. The store is open only during an operation, so that a process
+// can be forked and killed in between.
 class Replay {
  public:
   explicit Replay(const std::string& name)
@@ -161,7 +160,7 @@ class Replay {
     return Spine(recorder, heard_judge, &heard_model, task, RunOptionsFromJson(options)).Run();
   }
 
-  // As it was recorded.
+  // The recorded story.
   Story Wanted() const {
     Story wanted;
     const Json& run = GetMember(story_, "run");
@@ -178,7 +177,7 @@ class Replay {
     return wanted;
   }
 
-  // As it is in the store now.
+  // The story in the store now.
   Story Found() {
     Story found;
     const std::unique_ptr<RunStore> store = Open();

@@ -1,6 +1,6 @@
-// Reports about frozen runs of every branch of the pipeline (reports/NAME.json, made by reports/freeze.py),
-// compared letter by letter: NAME.txt, NAME.md, NAME.explain.json and NAME.zh.txt. HONE_UPDATE_GOLDEN=1
-// writes them anew.
+// Compares reports about recorded runs of every branch of the pipeline (reports/NAME.json, made by
+// reports/freeze.py) byte by byte: NAME.txt, NAME.md, NAME.explain.json and NAME.zh.txt. HONE_UPDATE_GOLDEN=1
+// writes them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,6 +11,7 @@
 #include "report/comparison.h"
 #include "report/counterfactual.h"
 #include "report/explanation_words.h"
+#include "report/html_report.h"
 #include "report/record_facts.h"
 #include "report/record_walk.h"
 #include "store/record_io.h"
@@ -26,7 +27,7 @@ RunStory ReadFrozen(const std::string& name) {
   EXPECT_TRUE(json.ok()) << name;
   RunStory story;
   if (!json.ok()) return story;
-  // Rows as the store has them; columns that hold JSON are frozen as JSON, for people to read.
+  // Rows as in the store. Columns that hold JSON are stored as JSON, so that people can read them.
   story.run = RecordFromJson<RunRecord>(GetMember(*json, "run"), Names::kColumns);
   for (const Json& row : GetMember(*json, "candidates"))
     story.candidates.push_back(RecordFromJson<CandidateRecord>(row, Names::kColumns));
@@ -72,7 +73,7 @@ TEST_P(FrozenRun, IsExplainedTheSameWayAgain) {
   ExpectGolden(GetParam() + ".explain.json", DumpJson(ToJson(told, ReportLanguage::kEnglish), 2) + "\n");
 }
 
-// What the counterfactuals rest on: walking again with nothing switched off leads to what the run did.
+// The counterfactuals rely on this: walking the run again with all parts on leads to what the run did.
 TEST_P(FrozenRun, FollowsFromItsOwnOptions) {
   const RunStory story = ReadFrozen(GetParam());
   if (!StartsWith(story.run.proposer, "replay") && story.run.proposer != "llm")
@@ -90,6 +91,13 @@ TEST_P(FrozenRun, FollowsFromItsOwnOptions) {
 
 INSTANTIATE_TEST_SUITE_P(Reports, FrozenRun, testing::ValuesIn(FrozenRuns()),
                          [](const auto& info) { return info.param; });
+
+// What `hone show --verbose` and `hone report --md` print of operators, parents, repairs and cost.
+TEST(FrozenRuns, ASearchIsShownTheSameWayAgain) {
+  const RunStory story = ReadFrozen("population");
+  ExpectGolden("population.show.txt", RunText(story, Style(false), true));
+  ExpectGolden("population.report.md", RunMarkdown({story, story.calls}));
+}
 
 TEST(FrozenRuns, AreComparedTheSameWayAgain) {
   std::vector<RunStory> stories = {ReadFrozen("algorithm_fails"), ReadFrozen("algorithm_wins")};

@@ -1,7 +1,8 @@
-"""Any module: capture as a task, the module that hone.optimize returns, stored answers, and FILE.py:NAME on the command line.
+"""Tests any module: capture as a task, the module that hone.optimize returns, stored answers, and FILE.py:NAME on the command line.
 
-Most cases need no judge: an answer is stored by hand (the captured Model itself, as ModelNew), and the wrapper around it is tested. The program
-runs in three: a search that ends with a tiny budget, a recurrent module that Hone's recipes know, and `hone bench FILE.py:NAME --check-only`.
+Most cases need no judge: an answer is stored by hand (the captured Model itself, as ModelNew), and the wrapper around it is tested.
+Three cases run the program: a search with a tiny budget, a recurrent module that Hone's recipes recognise, and `hone bench
+FILE.py:NAME --check-only`.
 
 Usage: any_module_test.py --hone BINARY
 """
@@ -125,7 +126,7 @@ def tensors(value):
 
 class Case(unittest.TestCase):
     def same(self, got, expected):
-        """Equal in form, types, dtypes and values."""
+        """Equal in structure, types, dtypes and values."""
         (spec, leaves), (wanted, values) = tensors(got), tensors(expected)
         self.assertEqual(spec, wanted)
         for one, other in zip(leaves, values):
@@ -264,7 +265,7 @@ class Fast(Case):
                 self.assertIs(got.y, got.more.second[4])
             self.same(fast(x=args[0], **kwargs), model(*args, **kwargs))
             self.assertEqual(len(ran), 4)
-            # Other values, other shapes, another dtype, a missing argument: the original.
+            # Other values, other shapes, another dtype or a missing argument run the original.
             self.same(fast(*args, **{**kwargs, "flag": False}), model(*args, **{**kwargs, "flag": False}))
             self.same(fast(*args, parts=kwargs["parts"]), model(*args, parts=kwargs["parts"]))
             self.same(fast(args[0][:, :8].clone(), parts={"n": [torch.tensor([3, 4])]}), model(args[0], parts={"n": [torch.tensor([3, 4])]}))
@@ -380,7 +381,7 @@ class Fast(Case):
                 import ray
             except ImportError:
                 continue
-            with torch.no_grad():  # a pickler that takes functions by value
+            with torch.no_grad():  # a pickler that stores functions by value
                 self.same(pickle.loads(ray.cloudpickle.dumps(fast))(x), model(x))
 
     def test_several_shapes_have_one_answer_each(self):
@@ -420,7 +421,7 @@ class Fast(Case):
         self.assertEqual(sum("late" in str(one.message) for one in said), 1)
 
     def test_a_better_answer_replaces_the_stored_one_at_once(self):
-        """Whoever reads the folder while it is written finds the old file or the new one, whole."""
+        """A reader of the folder finds the old file or the new one, never a part, while it is written."""
         model, x = make(Net), torch.rand(2, 3, 4, 4)
         folder = self.stored(model, (x,))
         best, old, seen = pathlib.Path(folder.file("best.py")), pathlib.Path(folder.file("best.py")).read_text(), []
@@ -494,14 +495,14 @@ class Bad(Case):
         self.assertIn("HONE_BINARY", str(caught.exception))
 
     def test_a_lack_of_memory_is_no_answer(self):
-        """It is said in one sentence and not stored: the next call tries again."""
+        """It is reported in one sentence and not stored: the next call tries again."""
         x = torch.randn(2, 3)
 
         def fails(error):
             def instead(*args, **kwargs):
                 try:
                     raise error
-                except type(error) as cause:  # as export wraps what it met
+                except type(error) as cause:  # as export wraps exceptions
                     raise RuntimeError("while exporting") from cause
             return instead
 
@@ -587,7 +588,7 @@ class Program(Case):
         run = _run.read_result(report.run_folder)
         found = {one["key"]: one for one in run["candidates"]}
         self.assertIn("cpu.persistent", found)
-        # Whether it is faster is for the judge to say, and a busy machine may keep it from saying anything. It must be right.
+        # The judge decides whether it is faster, and a busy machine may prevent that. It must be right.
         self.assertIn(found["cpu.persistent"]["verdict"], ("accepted", "no_difference", "inconclusive"), found["cpu.persistent"])
         with torch.no_grad():
             self.same(fast(x), model(x))
@@ -597,14 +598,14 @@ class Program(Case):
         else:
             self.assertTrue(report.reason)
         if not report.complete:
-            return  # inconclusive: the next call searches again, as it should
+            return  # inconclusive: the next call searches again
         code = ("import time, torch, hone; torch.manual_seed(3); model = torch.nn.GRU(16, 16).eval(); x = torch.randn(96, 1, 16)\n"
                 "began = time.process_time(); fast = hone.optimize(model, x, options=%r); spent = time.process_time() - began\n"
                 "print(fast.hone.cached, fast.hone.run, spent)" % (QUICK,))
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         cached, number, spent = said.stdout.split()
         self.assertEqual((cached, number), ("True", report.run), said.stderr)
-        self.assertLess(float(spent), 1.0)  # of processor time; on a quiet machine it takes 0.04 s
+        self.assertLess(float(spent), 1.0)  # processor time; 0.04 s on a quiet machine
         self.assertEqual(bool(report.baseline), report.status == "faster", repr(report))
 
     def test_an_interrupted_run_is_resumed_by_the_next_call(self):
@@ -653,7 +654,7 @@ if __name__ == "__main__":
     parser.add_argument("--hone", required=True)
     known, rest = parser.parse_known_args()
     os.environ["HONE_BINARY"] = os.path.abspath(known.hone)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts this in the background has it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts this in the background ignores it
     with tempfile.TemporaryDirectory() as data:
         os.environ["HONE_DATA"] = data
         unittest.main(argv=[sys.argv[0], *rest], verbosity=2)

@@ -1,7 +1,7 @@
-"""torch.compile(model, backend="hone"): what the graphs get, and that a program that works goes on working whatever happens inside Hone.
+"""torch.compile(model, backend="hone"): what the graphs get, and that a working program continues whatever happens inside Hone.
 
-Most cases replace the search by a stand-in that gives back the module it was asked about, so that they claim nothing about speed. `Answers` replaces
-the program alone: capture, cache and the module that is called are real.
+Most cases replace the search by a fake that returns the given module, so that they claim nothing about speed. `Answers` replaces only
+the program: capture, cache and the called module are real.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ torch.set_num_threads(1)
 
 
 class Asked:
-    """Stands in for the search: notes what it was asked, and answers with what `make` makes of the module."""
+    """A fake search: records its arguments, and returns what `make` makes of the module."""
 
     def __init__(self, make: Optional[Callable[[nn.Module], Any]] = None) -> None:
         self.modules: List[nn.Module] = []
@@ -315,7 +315,7 @@ class NeverFails(Case):
             return graph.forward
 
         model = Net().eval()
-        # A module in its place: importing the real one takes seconds.
+        # Replaces the real module, whose import takes seconds.
         called = mock.Mock(side_effect=inductor)
         with mock.patch.dict(sys.modules, {"torch._inductor.compile_fx": mock.Mock(compile_fx=called)}):
             self.same(self.compiled(model, kept, options={"fallback": "inductor"}), model, torch.randn(3, 4))
@@ -345,7 +345,7 @@ class NeverFails(Case):
 
 
 class Searches:
-    """Stands in for the program alone: every search accepts the task itself as the candidate. Capture, cache and the call are real."""
+    """Replaces only the program: every search accepts the task itself as the candidate. Capture, cache and the call are real."""
 
     def __init__(self) -> None:
         self.words: List[List[str]] = []

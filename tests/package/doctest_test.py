@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the package, run in one process with the real program. Every public function must have one."""
+"""Runs the examples in the package's docstrings in one process with the real program. Every public function must have one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""hone.judge, hone.Session, hone.lint, hone.runs, hone.show and hone.explain, and what each says about bad input.
+"""hone.judge, hone.Session, hone.lint, hone.runs, hone.show and hone.explain, and their errors for bad input.
 
-What a session does when the program dies, fails or hangs is tested with a stand-in for the program, which costs nothing. One session with the real
-program judges real candidates, also hostile ones.
+A fake program tests what a session does when the program dies, fails or hangs. One session with the real program
+judges real candidates, also hostile ones.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class WithStandIn(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    """Which program is taken, and what is said if there is none or the wrong one."""
+    """Which program is chosen, and the error if there is none or the wrong one."""
 
     def program(self, text: str) -> str:
         folder = tempfile.TemporaryDirectory()
@@ -197,7 +197,7 @@ class Programs(unittest.TestCase):
 
     def test_no_program(self) -> None:
         self.assertIn("HONE_BINARY=/nowhere is not a program", self.refused(HONE_BINARY="/nowhere"))
-        # A console script of the wheel on PATH would look for the program in turn, for ever.
+        # A console script of the wheel on PATH would search for the program again, for ever.
         script = self.program("exit 1")
         with mock.patch.object(_binary, "__file__", "/nowhere/python/hone/_binary.py"):
             said = self.refused(HONE_BINARY="", PATH=os.path.dirname(script))
@@ -208,7 +208,7 @@ CANDIDATE = "import os\nimport torch\nimport torch.nn as nn\n\n\nclass ModelNew"
 
 
 class Real(unittest.TestCase):
-    """The real program. Everything shares one session, and nothing is timed."""
+    """The real program. All cases share one session, and nothing is timed."""
 
     @classmethod
     def setUpClass(cls) -> None:

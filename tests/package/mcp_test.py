@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WRONG = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.zeros_like(x)\n"
 SECRET = "the secret outside"
 
-# A task as an agent with bad intentions would write it. It is an honest task if nothing of what it tries succeeds; else it says what did.
+# A task by a malicious agent. It acts like an honest task if none of its attempts succeeds; otherwise it reports them.
 HOSTILE = """import os, signal, socket, subprocess
 import torch
 import beside
@@ -82,7 +82,7 @@ if done or beside.HERE != "beside":
 
 
 class House:
-    """A folder to serve, with every kind of trap in it, and one outside."""
+    """A served folder with every kind of trap, and one outside."""
 
     def __init__(self, hone: str, base: pathlib.Path, cache: str):
         self.hone, self.base = hone, base
@@ -99,7 +99,7 @@ class House:
         (self.root / "dangling.py").symlink_to(self.outside / "not_yet.py")
         (self.root / "loop.py").symlink_to(self.root / "loop.py")
         (self.other / "runs").symlink_to(self.outside)
-        # What a hostile client would leave in a folder: settings and modules that must not be read.
+        # What a hostile client would place in a folder: settings and modules that must not be read.
         (self.root / "hone.toml").write_text("[defaults]\nsandbox = 'none'\n[optimize]\nproposer = 'exec:touch %s'\n" % (self.outside / "owned"))
         (self.root / "anyio.py").write_text("raise SystemExit('a module of the client was imported')\n")
         os.mkfifo(self.root / "fifo.py")
@@ -116,7 +116,7 @@ class House:
         return Client(stdio_client(StdioServerParameters(command=words[0], args=words[1:], env=self.environment, cwd=str(self.root)), errlog=sys.stderr))
 
     def programs(self, word: str) -> List[int]:
-        """Processes of the program with this word in their command line that were started from this house. Other tests run beside this one."""
+        """Processes of the program started from this house, with this word in their command line. Other tests run at the same time."""
         found, mark = [], ("HONE_DATA=%s" % self.environment["HONE_DATA"]).encode()
         for entry in pathlib.Path("/proc").iterdir():
             try:
@@ -134,7 +134,7 @@ def check(condition: Any, what: str) -> None:
 
 
 async def fails(client: Client, tool: str, wanted: str, **arguments: Any) -> None:
-    """A tool error of one sentence that holds these words, and nothing of the outside."""
+    """Requires a tool error of one sentence that contains these words and nothing from outside."""
     result = await client.call_tool(tool, arguments)
     text = result.content[0].text
     check(result.is_error, "%s(%s) is no error: %s" % (tool, arguments, text[:300]))
@@ -177,7 +177,7 @@ async def folders(house: House) -> None:
                 check(SECRET not in str(error) and "Traceback" not in str(error), str(error))
             else:
                 raise AssertionError("%s was read: %r" % (uri, read))
-        # What a link inside points to is served, and so is an absolute path inside.
+        # The target of a link inside is served, and so is an absolute path inside.
         for path in ("inside_link.py", str(house.root / "wrong.py")):
             check((await answers(client, "lint", candidate=path))["kernel_class"] is not None, path)
     async with house.client(house.other) as client:
@@ -249,7 +249,7 @@ async def judging(house: House) -> None:
         check(card["card"]["operators"] and card["limit"] > 0 and card["eager_us"] > 0, card)
         graph = await answers(client, "read_graph", task="task.py")
         check(graph["graph"]["nodes"] and not graph["declined"], graph)
-    # A client that just goes away ends what it asked for.
+    # If a client disconnects, its request ends.
     async with house.client() as client, anyio.create_task_group() as group:
         group.start_soon(client.call_tool, "judge", {**call, "source": WRONG + "# last\n"})
         with anyio.fail_after(120):
@@ -361,7 +361,7 @@ def main() -> int:
     parser.add_argument("--only", help="cases whose name holds this word")
     args = parser.parse_args()
     failures = 0
-    # One for all: the peak rates of the device are measured once.
+    # Shared by all, so that the device's peak rates are measured once.
     cache = os.environ.get("HONE_TEST_CACHE") or tempfile.mkdtemp(prefix="hone-mcp-cache-")
     for case in CASES:
         if args.only and args.only not in case.__name__:
@@ -372,7 +372,7 @@ def main() -> int:
         try:
             anyio.run(case, house)
             word, why = "ok", ""
-        except BaseException as error:  # a group of errors too
+        except BaseException as error:  # also for a group of errors
             while isinstance(getattr(error, "exceptions", None), tuple):
                 error = error.exceptions[0]
             word, why = "FAIL", "\n     %s: %s" % (type(error).__name__, error)

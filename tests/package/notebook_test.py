@@ -1,5 +1,5 @@
-"""hone.optimize in a real Jupyter kernel: its progress is output of the cell, the interrupt button leaves a run that the next call goes on with, and
-the report draws itself. The kernel is ipykernel's, spoken to with jupyter_client as a notebook does; the program runs for real.
+"""hone.optimize in a real Jupyter kernel: its progress is output of the cell, the interrupt button leaves a run that the next call resumes, and the
+report renders itself. The kernel is ipykernel's, controlled with jupyter_client as by a notebook; the program runs for real.
 
 Usage: notebook_test.py --hone BINARY
 """
@@ -27,7 +27,7 @@ quick = dict(options=["--compile", "never", "--judge-at-most", "1"])
 
 
 class Cell:
-    """What one cell did: its state, the text it printed by stream, and what it showed by MIME type."""
+    """The result of one cell: its state, its text by stream, and its output by MIME type."""
 
     def __init__(self) -> None:
         self.status, self.error = "", ""

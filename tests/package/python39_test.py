@@ -1,5 +1,5 @@
-"""The package in Python 3.9, the oldest one that it promises. Debian 11's interpreter has no torch, so what needs torch is imported with a made-up
-one: every definition of the package runs, its calls into torch do not. Everything else runs for real, with the program.
+"""The package in Python 3.9, the oldest version that it supports. Debian 11's interpreter has no torch, so modules that need torch are imported
+with a fake one: every definition of the package runs, its calls into torch do not. All else runs for real, with the program.
 
 The interpreter is the one that `scripts/setup.sh package` unpacks, or $HONE_PYTHON39; without it the test is skipped.
 """
@@ -104,7 +104,7 @@ class Python39(unittest.TestCase):
         self.assertIn("all of it", self.run_in_it(USE))
 
     def test_it_sees_what_newer_versions_brought(self) -> None:
-        """The made-up torch must not hide an expression that 3.9 does not have."""
+        """The fake torch must not hide an expression that 3.9 lacks."""
         with self.assertRaises(AssertionError):
             self.run_in_it("import torch\nx = int | None\n")
 
@@ -113,7 +113,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--hone", required=True)
     args, rest = parser.parse_known_args()
-    data = pathlib.Path(sys.executable).parent.parent.parent  # beside the environment that runs this file
+    data = pathlib.Path(sys.executable).parent.parent.parent  # next to the environment that runs this file
     found = [path for path in (os.environ.get("HONE_PYTHON39", ""), str(data / "python39" / "python3.9")) if path and os.access(path, os.X_OK)]
     if not found:
         print("skipped: there is no Python 3.9 (scripts/setup.sh package, or HONE_PYTHON39)")

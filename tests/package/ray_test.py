@@ -32,13 +32,13 @@ def require(condition, what):
 
 
 class FakeCluster:
-    """Nodes and answers by a script: {task: [answer of attempt 1, ...]}; an answer is a dict, or 'ok'."""
+    """Scripted nodes and answers: {task: [answer of attempt 1, ...]}; an answer is a dict, or 'ok'."""
 
     def __init__(self, script, nodes=("n1", "n2")):
         self.script, self.node_ids = script, list(nodes)
         self.submitted = []
         self.flying = {}
-        self.board = {}  # (task, attempt) -> node, as workers say it
+        self.board = {}  # (task, attempt) -> node, as workers report it
 
     def usable_nodes(self):
         return self.node_ids
@@ -109,17 +109,17 @@ def scheduling(options):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         died = {"fault": "its node died", "node": "n1"}
-        # A fault is tried elsewhere; an end, whatever the verdict is, never again.
+        # A fault is retried elsewhere; a verdict never is.
         scheduler, cluster, _ = scheduled(folder, ["a", "b"], {"a": [died, "ok"]})
         require(scheduler.finished == {"a", "b"} and not scheduler.gave_up, "not all finished: %s" % scheduler.finished)
         require(cluster.submitted == [("a", 1, frozenset()), ("b", 1, frozenset()), ("a", 2, frozenset({"n1"}))], "submitted: %s" % cluster.submitted)
-        # Ray does not say on which node a worker died; the worker had said where it began.
+        # Ray does not say on which node a worker died, but the worker had reported where it began.
         scheduler, cluster, _ = scheduled(folder, ["a"], {"a": [{"fault": "its worker died"}, "ok"]}, board={("a", 1): "n2"})
         require(cluster.submitted[1] == ("a", 2, frozenset({"n2"})) and scheduler.nodes_faults["n2"] == 1, "a worker that died: %s" % cluster.submitted)
-        # Bounded; others go on.
+        # The number of attempts is limited; other tasks continue.
         scheduler, cluster, _ = scheduled(folder, ["a", "b"], {"a": [died]}, attempts=3)
         require(scheduler.finished == {"b"} and "its node died" in scheduler.gave_up["a"] and len(cluster.submitted) == 4, "bounded: %s" % cluster.submitted)
-        # The only node there is, is better than none.
+        # A single node is better than none.
         scheduler, cluster, _ = scheduled(folder, ["a"], {"a": [died, "ok"]}, nodes=["n1"])
         require(cluster.submitted[1] == ("a", 2, frozenset()), "a single node: %s" % cluster.submitted)
         # A node that differs is left out and costs no attempt.
@@ -127,10 +127,10 @@ def scheduling(options):
         require(scheduler.finished == {"a"} and cluster.submitted[1] == ("a", 1, frozenset({"n2"})), "differs: %s" % cluster.submitted)
         scheduler, cluster, _ = scheduled(folder, ["a"], {"a": [{"differs": "x", "node": "n1"}]}, nodes=["n1"])
         require("versions" in scheduler.gave_up["a"], "no node left: %s" % scheduler.gave_up)
-        # What an earlier driver brought home is imported and not run again.
+        # Results that an earlier driver collected are imported and not run again.
         scheduler, cluster, importer = scheduled(folder, ["a", "b"], importer=FakeImporter(before=["a"]))
         require([name for name, _, _ in cluster.submitted] == ["b"] and scheduler.finished == {"a", "b"}, "left from before: %s" % cluster.submitted)
-        # A run that the store has already counts; an archive that it refuses is run again.
+        # A run in the store counts; an archive that the store rejects is run again.
         scheduler, cluster, _ = scheduled(folder, ["a", "b"], importer=FakeImporter(errors={"a": ["the suite has a run of a already"], "b": ["broken"]}))
         require(scheduler.finished == {"a", "b"} and len(cluster.submitted) == 3, "imports: %s" % cluster.submitted)
 
@@ -185,7 +185,7 @@ def shipping(options):
 
 
 def faults(options):
-    """What a node calls a fault of the system: by the kind of the program's error, and never a run that came to its end."""
+    """Which failures of a node count as system faults: by the kind of the program's error, and never a completed run."""
     script = """#!/bin/sh
 case $1 in
 optimize) cat <<'END'
@@ -225,7 +225,7 @@ esac
             except ray_node.Fault as fault:
                 said = str(fault)
             require(wanted in said and bool(wanted) == bool(said), "%s, exit %d: %r instead of %r" % (out, code, said, wanted))
-        # The folder for runs is this machine's own; what other machines or living workers left there stays.
+        # The folder for runs belongs to this machine; files of other machines or living workers stay there.
         saved, tempfile.tempdir = tempfile.tempdir, name
         try:
             own = ray_node.work_folder()
@@ -238,7 +238,7 @@ esac
                 (own / each).mkdir()
             ray_node.remove_leftovers(own)
             require({each: (own / each).exists() for each in names} == names, "leftovers: %s" % sorted(path.name for path in own.iterdir()))
-            # Facts are asked for again after a while: the same node may have another driver by then.
+            # Facts are collected again after a while, because the node may have another driver by then.
             asked = folder / "asked"
             facts = [ray_node.facts_of_node(program, "n1", "")["hone"] for _ in range(2)]
             program.write_text(script % ("", 0, "2"))
@@ -251,7 +251,7 @@ esac
 
 
 def importing(options):
-    """The importer's thread: a program that cannot start, or fails, ends the suite with a sentence and keeps the archives."""
+    """If the program cannot start or fails, the importer's thread ends the suite with a sentence and keeps the archives."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "fails").write_text("#!/bin/sh\necho 'hone: the disk is full' >&2\nexit 3\n")
@@ -282,7 +282,7 @@ def bad_addresses(options):
         done = house.run("suite", str(house.tasks), "--target", "cpu", "--on", on, env={**house.env, **env}, check=False)
         require(done.returncode == 3 and words in done.stderr.splitlines()[0], "%s: %d %s" % (on, done.returncode, done.stderr))
         require(time.time() - started < 60, "%s took %.0f s" % (on, time.time() - started))
-    # The suite is kept, and can be continued with another address.
+    # The suite is kept and can be resumed with another address.
     name = next(path.name for path in sorted((house.path / "runs").iterdir()) if (path / "plan.json").exists())
     done = house.run("resume", name, "--on", "ray:127.0.0.1:2", env={**house.env, "HONE_RAY_PYTHON": sys.executable}, check=False)
     require("answers at 127.0.0.1:2" in done.stderr, "resume elsewhere: " + done.stderr)
@@ -293,7 +293,7 @@ def bad_addresses(options):
 
 
 def two_nodes(options):
-    """A node dies in the middle: nothing lost, nothing twice. Then two tasks the whole way, with the node's own code."""
+    """A node dies in the middle: nothing is lost or duplicated. Then two tasks run completely, with the node's own code."""
     nodes = bench.Nodes(2, 2)
     try:
         house = bench.House(options.hone, 12, 3.0)

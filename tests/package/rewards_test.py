@@ -1,6 +1,6 @@
-"""hone.rewards against a real server: the client, the shaping, and the functions that verl, OpenRLHF and verifiers call.
+"""hone.rewards with a real server: the client, the shaping, and the functions that verl, OpenRLHF and verifiers call.
 
-The judge behind the server is the stand-in of tests/fakes/fake_judge.py; tests/end_to_end/judge_service_test.py has the real one.
+The server uses the fake judge of tests/fakes/fake_judge.py; tests/end_to_end/judge_service_test.py uses the real one.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import hone.rewards  # noqa: E402
 from hone.rewards import Client, JudgeUnavailable, Shaping, _shaping, reward  # noqa: E402
 
 HONE = ""
-# CANDIDATE is right and faster in the eyes of the stand-in: 1.5x, at least 1.4x.
+# The fake judge finds CANDIDATE right and faster: 1.5x, at least 1.4x.
 FAST = 1.0 + 0.5 * 0.4854268271702417
 
 
@@ -33,7 +33,7 @@ def reply(name, orders=""):
 
 
 def load_by_path(name):
-    """As trainers load a reward function: from its file."""
+    """Loads a reward function from its file, as trainers do."""
     spec = importlib.util.spec_from_file_location("custom_module_" + name, ROOT / "python" / "hone" / "rewards" / (name + ".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -64,7 +64,7 @@ class Rewards(unittest.TestCase):
         self.assertEqual(client.wait(client.submit(task="small_softmax", candidate=CANDIDATE % "client")["id"])["id"], job["id"])
         self.assertIn(job["id"], [each["id"] for each in client.jobs(state="done")])
         self.assertEqual(client.cancel(job["id"])["state"], "done")
-        # More than the queue holds: the client waits where the server says 429.
+        # More than the queue holds: the client waits after a 429.
         jobs = client.evaluate_many([{"task": "small_softmax", "reply": reply("many %d" % i, "sleep=0.02")} for i in range(30)], at_once=16)
         self.assertEqual([each["state"] for each in jobs], ["done"] * 30)
         self.assertEqual(max(judged(self.log).values()), 1)
@@ -148,7 +148,7 @@ class Rewards(unittest.TestCase):
         self.assertTrue(inspect.iscoroutinefunction(function) and function.__name__ == "kernel_reward")
         self.assertEqual(asyncio.run(function("words", answer="small_softmax", info={}, state={})), -2.0)
 
-        # The library is not a dependency; a Rubric that takes what verifiers.Rubric takes shows what it is given.
+        # The library is not a dependency. A fake Rubric with the arguments of verifiers.Rubric shows what it receives.
         class Rubric:
             def __init__(self, funcs=None, weights=None, parser=None):
                 self.funcs, self.weights = funcs, weights

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Shards and devices of `hone suite`, with the program. Tasks here cannot be loaded, so that a run costs one start of Python: the claims are
-about which runs are where, not about verdicts.
+"""Tests shards and devices of `hone suite` with the program. Its tasks cannot be loaded, so that a run costs one start of Python: the
+claims are about which runs exist where, not about verdicts.
 
 Usage: scale_test.py --hone BINARY
 """
@@ -57,7 +57,7 @@ def bad_input(house):
 
 
 def shards(house):
-    """Three tasks in two shards, each with a store of its own; brought together in one."""
+    """Three tasks in two shards, each with its own store, merged into one."""
     for shard, tasks in (("1/2", ["1_t", "3_t"]), ("2/2", ["2_t"])):
         store = "shard" + shard[0]
         command = ("suite", "tasks", "--name", "nightly", "--shard", shard, "--target", "cpu", "--quiet", "--json", "--out", store + "-runs")
@@ -75,7 +75,7 @@ def shards(house):
         require([row["task"] for row in table["rows"]] == ["1_t", "2_t", "3_t"] and table["missing"] == [], "merged: %s" % table)
         again = [json.loads(line) for line in house.run("import", "shard2.hone.tar.gz", "shard1.hone.tar.gz", "--json", code=0).stdout.splitlines()]
         require([line["added"] for line in again] == [0, 0], "a second import added runs: %s" % again)
-    # The same command again, as a requeued array job gives it: what is there is not made a second time.
+    # The same command again, as a requeued array job gives it: nothing is duplicated.
     done = json.loads(house.run("suite", "tasks", "--name", "nightly", "--shard", "2/2", "--target", "cpu", "--quiet", "--json", "--out", "shard2-runs", store="shard2").stdout)
     require(len(done["rows"]) == 1, "a requeued shard made runs again: %s" % done["rows"])
     (house.tasks / "4_t.py").write_text(BROKEN % 4)

@@ -1,6 +1,6 @@
-"""The wheel: `pip wheel .` gives one file with the program inside; installed without a network into an empty environment, everything works there.
+"""The wheel: `pip wheel .` makes one file that contains the program. Installed without a network into an empty environment, everything works.
 
-The program is the one under test (HONE_PREBUILT), so that nothing is compiled. The environment sees torch through a .pth file.
+The program is the one under test (HONE_PREBUILT), so that nothing is compiled. The environment finds torch through a .pth file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TASK = ROOT / "tasks" / "small_gemm_bias_relu.py"
 VERSION = next(line.split('"')[1] for line in (ROOT / "python/hone/_version.py").read_text().splitlines() if line.startswith("__version__"))
 
-# What a user does; every line must hold. It is one process because importing torch takes seconds.
+# A user's actions; each line must succeed. One process, because importing torch takes seconds.
 USE = """
 import sys, warnings
 import hone
@@ -61,7 +61,7 @@ class Wheel(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="hone-wheel-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        # What the tests of the package set must not reach the installed one.
+        # The tests of the package set variables that must not reach the installed one.
         cls.clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HONE_BINARY", "HONE_PYTHON", "VIRTUAL_ENV")}
         cls.pip("wheel", str(ROOT), "--no-build-isolation", "-w", str(cls.folder), "--config-settings=build-dir=%s" % (cls.folder / "build"),
                 "--config-settings=cmake.define.HONE_PREBUILT=%s" % cls.program)

@@ -1,6 +1,6 @@
-// Holds the interval of interval.h to its 95%. Measurements with a known ratio are simulated, for several
-// kinds of noise, numbers of pairs and of rounds, and the share of intervals that contain the ratio is
-// counted. Seeds are fixed. HONE_REPLICATES=100000 prints the full table of bench/README.md.
+// Checks by simulation that the interval of interval.h covers 95%. Simulates measurements with a known ratio,
+// for several kinds of noise and numbers of pairs and rounds, and counts the intervals that contain the
+// ratio. Seeds are fixed. HONE_REPLICATES=100000 prints the full table of bench/README.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace hone {
 namespace {
 
 constexpr double kRatio = 1.25;
-// What the caller of RatioInterval assumes of quiet processes (verdict.cpp), and of launch-bound ones.
+// The process spread that callers of RatioInterval assume on a quiet machine (verdict.cpp), and for
+// launch-bound code.
 constexpr double kQuietSpread = 0.01;
 constexpr double kLaunchSpread = 0.10;
 
@@ -34,7 +35,7 @@ class Noise {
     has_spare_ = true;
     return radius * std::cos(angle);
   }
-  // Student's t with two degrees of freedom: no variance.
+  // Student's t with two degrees of freedom, which has no variance.
   double HeavyTailed() { return Normal() / std::sqrt(-std::log(Uniform())); }
   bool Happens(double probability) { return Uniform() < probability; }
 
@@ -84,7 +85,7 @@ void Autocorrelate(Noise& noise, Rounds* rounds) {
   AddProcesses(noise, 2 * kQuietSpread, rounds);
 }
 
-// No variance, and one round in seven is held up by something else for up to any length of time.
+// Without variance, and one round in seven is delayed by any length of time.
 void HeavyTails(Noise& noise, Rounds* rounds) {
   for (std::vector<double>* side : {&rounds->candidate, &rounds->baseline})
     for (double& value : *side) {
@@ -99,14 +100,14 @@ void Quiet(Noise& noise, Rounds* rounds) {
   AddProcesses(noise, 0.5 * kQuietSpread, rounds);
 }
 
-// Every process launches at a speed of its own, and they differ 2.5 times as much as the caller assumes.
+// Every process has its own launch speed, and these differ 2.5 times as much as the caller assumes.
 void LaunchSpread(Noise& noise, Rounds* rounds) {
   AddWhite(noise, 0.02, rounds);
   AddProcesses(noise, 2.5 * kLaunchSpread, rounds);
 }
 
-// The candidate's process is fast or slow for its whole life: the core it launches kernels from. The mean
-// over processes is the truth.
+// The candidate's process is fast or slow during its whole life, depending on the core that launches its
+// kernels. The mean over processes is the truth.
 void LaunchBound(Noise& noise, double share_slow, Rounds* rounds) {
   const double gap = kLaunchSpread / std::sqrt(share_slow * (1 - share_slow));
   const double mode = (noise.Happens(share_slow) ? gap : 0) - share_slow * gap;
@@ -119,12 +120,12 @@ struct Kind {
   const char* name;
   void (*add)(Noise&, Rounds*);
   double spread;
-  double most;  // over-coverage that is accepted
+  double most;  // highest accepted coverage
 };
 
-// Two speeds cannot have exact coverage with so few pairs, since all of them may have the same one. Where the
-// processes' spread is at most what the caller assumes of them, the interval is wider than
-// Student's t would be, on purpose: over-coverage is accepted there and nowhere else.
+// With two speeds and so few pairs, exact coverage is impossible, because all pairs may have the same speed.
+// If the processes' spread is at most the assumed one, the interval is wider than Student's t by design.
+// Over-coverage is accepted there and nowhere else.
 constexpr double kConservative = 1;
 const Kind kKinds[] = {
     {"drifting", Drift, kQuietSpread, 0.965},
@@ -166,7 +167,7 @@ TEST(IntervalSimulation, CoversTheTrueRatioIn95PercentOfMeasurements) {
   for (const Kind& kind : kKinds)
     for (const int pairs : {3, 4, 5})
       for (const int rounds : {6, 12, 24}) {
-        // 4,000 measurements know the coverage to 0.35%: the limits are four times that away from 95%.
+        // 4,000 measurements determine the coverage to 0.35%. The limits are four times that away from 95%.
         const int replicates = Replicates(kind.most == kConservative ? 1000 : 4000);
         Noise noise(++seed * 7919);
         int covered = 0;
@@ -185,7 +186,7 @@ TEST(IntervalSimulation, CoversTheTrueRatioIn95PercentOfMeasurements) {
       }
 }
 
-// Why the assumed spread is a lower bound, and that the simulation can see a miss.
+// Shows why the assumed spread is a lower bound, and that the simulation can detect a miss.
 TEST(IntervalSimulation, StudentsTAloneDoesNotCoverTwoSpeeds) {
   const int replicates = Replicates(2000);
   Noise noise(7);
@@ -198,8 +199,8 @@ TEST(IntervalSimulation, StudentsTAloneDoesNotCoverTwoSpeeds) {
     std::printf("| two speeds, Student's t alone | 3 | 12 | %.1f%% | |\n", 100.0 * covered / replicates);
 }
 
-// The judge starts with one pair and goes on to three only if that pair is ahead. Both steps must err, so far
-// fewer than the 2.5% of one side of an interval are accepted where the assumed spread is right.
+// The judge starts with one pair and continues to three only if that pair is ahead. Both steps must err, so
+// fewer than the 2.5% of one side of an interval are accepted if the assumed spread is right.
 TEST(IntervalSimulation, SeldomAcceptsAnEqualCandidate) {
   const int replicates = Replicates(1500);
   uint64_t seed = 100;
@@ -249,7 +250,7 @@ TEST(IntervalSimulation, OfOneOrTwoPairsCoversToo) {
 }
 
 TEST(IntervalSimulation, CarriesTheUncertaintyOfTheSubtractedCost) {
-  // The cost of collecting is known to 4% of a call and is the only doubt, then one of two.
+  // The cost of collecting is known to 4% of a call. It is the only uncertainty, then one of two.
   for (const double noise_size : {0.001, 0.03}) {
     const int replicates = Replicates(3000);
     Noise noise(static_cast<uint64_t>(1e6 * noise_size));
@@ -283,7 +284,7 @@ TEST(IntervalSimulation, CarriesTheUncertaintyOfTheSubtractedCost) {
   }
 }
 
-// The lower bound of large ratios, however much the candidate's processes differ.
+// The lower bound of large ratios holds however much the candidate's processes differ.
 TEST(IntervalSimulation, TheLowerBoundOfLargeRatiosHolds) {
   constexpr double kLarge = 20;
   constexpr int kMeasurements = 4000;

@@ -1,6 +1,6 @@
-// How often a right answer is refused because PyTorch's own error, from which the limits follow, came out
-// small by chance; and whether one element that is clearly worse than PyTorch's is refused. Errors are drawn,
-// with fixed seeds; the limits and the second look are the judge's own.
+// How often a right answer is rejected because PyTorch's own error, from which the limits follow, is small by
+// chance; and whether one element clearly worse than PyTorch's is rejected. Errors are drawn with fixed
+// seeds. The limits and the second look are the judge's own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace hone {
 namespace {
 
 constexpr int kVerdicts = 20000;
-constexpr double kSize = 1e-5;  // of errors: well above the floors of a few ulp
+constexpr double kSize = 1e-5;  // of errors; well above the floors of a few ulp
 
 using Random = std::mt19937_64;
 using Values = std::vector<double>;
@@ -24,13 +24,13 @@ double Normal(Random& random) {
   return std::normal_distribution<double>()(random);
 }
 
-// How errors of a computation are distributed over its elements. The scales belong to the case; PyTorch and
-// an honest candidate both draw from them.
+// The distribution of a computation's errors over its elements. The scales belong to the case. PyTorch and an
+// honest candidate both draw from them.
 struct ErrorModel {
   const char* name;
   size_t elements;
   std::function<Values(Random&, size_t)> scales;
-  bool alike;         // the scales are the same in every case
+  bool alike;         // the scales are equal in every case
   double common = 0;  // the part of an error that all elements of a row of 16 share
 };
 
@@ -38,7 +38,7 @@ Values Equal(Random&, size_t count) {
   return Values(count, kSize);
 }
 
-// One element decides: a saturated gate near its threshold, the only large entry of a softmax.
+// One element dominates: a saturated gate near its threshold, the only large entry of a softmax.
 Values OneOfMany(Random&, size_t count) {
   Values scales(count, kSize);
   scales[0] *= 100;
@@ -51,7 +51,7 @@ Values Exponential(Random& random, size_t count) {
   return scales;
 }
 
-// Badly conditioned elements: the nearer to a threshold, the worse.
+// Badly conditioned elements: worse the closer they are to a threshold.
 Values Conditioned(Random& random, size_t count) {
   Values scales(count);
   for (double& scale : scales) scale = kSize / std::max(1e-3, std::abs(Normal(random)));
@@ -97,8 +97,8 @@ struct World {
     return distance;
   }
 
-  // Judges one candidate on fresh draws of everything. `spoiled`: one element of the third case is off by so
-  // many times PyTorch's worst error, on the cases at hand or as is usual, whichever is larger.
+  // Judges one candidate on fresh draws. With `spoiled`, one element of the third case has this many times
+  // PyTorch's worst error, either on this case or the usual one, whichever is larger.
   bool Refuses(double spoiled) {
     std::vector<Values> scales;
     double worst = usual_worst;
@@ -143,7 +143,7 @@ TEST(Limits, AnswersAsGoodAsPyTorchsAreNotRefused) {
     EXPECT_LE(here, 2) << model.name;
     refused += here;
   }
-  // At one in ten thousand there would be 14.
+  // A rate of one in ten thousand would give 14.
   EXPECT_LE(refused, 3);
 }
 

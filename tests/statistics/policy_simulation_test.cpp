@@ -1,5 +1,5 @@
-// Whether the interval of a paired ratio (report/paired_ratio.h) covers the truth: made-up tasks whose true
-// ratio is known, a thousand times each.
+// Tests whether the interval of a paired ratio (report/paired_ratio.h) covers the truth, with simulated tasks
+// of known true ratio, a thousand times each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,14 +18,14 @@ struct Design {
   int runs_a = 1;
   int runs_b = 1;
   bool matched = false;
-  double between = 0;  // how far tasks differ in their ratio; all as standard deviations of logarithms
+  double between = 0;  // spread of the ratio between tasks; all as standard deviations of logarithms
   double least = 0.92;
   double most = 0.99;
 };
 
 struct Coverage {
   double covered = 0;
-  double told = 0;  // the share in which a side was called better; the true ratio is 1
+  double told = 0;  // how often a side was called better, although the true ratio is 1
 };
 
 Coverage Simulate(const Design& design) {
@@ -35,7 +35,7 @@ Coverage Simulate(const Design& design) {
   Coverage coverage;
   for (int time = 0; time < kTimes; ++time) {
     std::vector<PairedTask> tasks;
-    double truth = 0;  // with few tasks the interval is about these; their own ratios count
+    double truth = 0;  // with few tasks, the interval covers these tasks' own mean
     for (int t = 0; t < design.tasks; ++t) {
       const double level = normal(source);
       const double effect = design.between * normal(source);

@@ -8,7 +8,7 @@ import sys
 
 from .. import _binary
 
-# `python -m` looks for modules in the working folder first. That may be a folder that the client writes into.
+# `python -m` imports modules from the working folder first, and the client may be able to write there.
 if sys.path and not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", os.getcwd()):
     del sys.path[0]
 

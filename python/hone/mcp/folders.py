@@ -1,7 +1,8 @@
-"""Which paths a client may name: files below the folders that the server was started with, and nothing else.
+"""Decides which paths a client may name: only files below the folders that the server was started with.
 
-A path is resolved first, so that links count by where they point. It is then opened component by component without following any
-link, so that a link put in its place in between is an error and not a way out. What is opened must be a plain file of a sane size.
+A path is resolved first, so that links count by their target. It is then opened component by component without
+following links, so that a link inserted in between is an error and not an escape. The opened file must be a plain
+file of limited size.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ LARGEST_SOURCE = 4 << 20
 
 
 class Refused(Exception):
-    """A path that is not served. The message is one sentence."""
+    """A path that the server does not serve. The message is one sentence."""
 
 
 class Folders:
@@ -35,14 +36,14 @@ class Folders:
         return None
 
     def holds(self, path: "str | os.PathLike[str]") -> bool:
-        """Whether a path, as it is on disk now, is below one of the folders."""
+        """Whether a path, in its present state on disk, is below one of the folders."""
         try:
             return self._root_of(pathlib.Path(os.path.realpath(path))) is not None
         except (OSError, ValueError):
             return False
 
     def locate(self, path: str) -> pathlib.Path:
-        """The real path of something a client named. A relative path is looked up in each folder in turn."""
+        """The real path of a client's path. A relative path is looked up in each folder in turn."""
         if not path or "\0" in path or len(path) > 4096:
             raise Refused("A path must have 1 to 4096 characters and no NUL.")
         named = pathlib.Path(path)
@@ -72,7 +73,7 @@ class Folders:
         try:
             for index, part in enumerate(parts):
                 flags = os.O_NOFOLLOW | os.O_CLOEXEC
-                # Without waiting: a FIFO has no other end.
+                # Opened without waiting, because a FIFO may have no writer.
                 flags |= os.O_PATH | os.O_DIRECTORY if index + 1 < len(parts) else os.O_RDONLY | os.O_NONBLOCK
                 inner = os.open(part, flags, dir_fd=handle)
                 os.close(handle)
@@ -98,12 +99,12 @@ class Folders:
             os.close(handle)
 
     def file(self, path: str, largest: int = LARGEST_SOURCE) -> str:
-        """The real path of a plain file, for a program that reads it and what lies beside it."""
+        """The real path of a plain file, for a program that reads it and its neighbours."""
         self.read(path, largest)
         return str(self.locate(path))
 
     def new_folder(self, beside: str, name: str) -> str:
-        """A folder that does not exist yet, in `runs` of the folder of this server that holds the file `beside`."""
+        """A new folder below `runs`, in the server's folder that contains the file `beside`."""
         root = self._root_of(self.locate(beside))
         assert root is not None
         runs = root / "runs"

@@ -1,6 +1,6 @@
-"""The program `hone` as a child: asynchronous, with its progress line by line, capped output, and an end in every case.
+"""Runs the program `hone` as a child: asynchronously, with its progress line by line, capped output, and a guaranteed end.
 
-A child that is cancelled is asked to end first (SIGTERM unwinds `hone`, which ends its own workers) and killed after a while.
+A cancelled child first gets SIGTERM, on which `hone` ends its own workers, and is killed after a while.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .. import _binary
 
 LARGEST_OUTPUT = 32 << 20
 SECONDS_TO_UNWIND = 20.0
-# Where the program runs. In a folder of the client, a hone.toml of the client's would choose commands and the level of the sandbox.
+# The program's working folder. In a client's folder, the client's hone.toml could choose commands and the sandbox level.
 FOLDER = "/"
 
 OnLine = Optional[Callable[[str], Awaitable[None]]]
@@ -30,7 +30,7 @@ class Finished:
         self.code, self.out, self.err = code, out, err
 
     def sentence(self) -> str:
-        """What the program said was wrong: the error of its JSON, else its last line."""
+        """The program's error: the one in its JSON, else its last line."""
         try:
             said = json.loads(self.out)
             if said.get("status") == "failed":
@@ -56,12 +56,12 @@ class Finished:
 
 
 def _environment() -> Dict[str, str]:
-    # A client's terminal is not this one: no colours, no width.
+    # The client's terminal is not this one: no colours, no width.
     return {**os.environ, "NO_COLOR": "1", "TERM": "dumb"}
 
 
 async def _end(process: "anyio.abc.Process") -> None:
-    """Returns when the process is gone, also while this task is being cancelled."""
+    """Returns when the process has ended, even while this task is being cancelled."""
     with anyio.CancelScope(shield=True):
         for number, seconds in ((signal.SIGTERM, SECONDS_TO_UNWIND), (signal.SIGKILL, 60.0)):
             if process.returncode is not None:
@@ -121,7 +121,7 @@ async def run(program: str, arguments: Sequence[str], on_line: OnLine = None) ->
 
 
 class Turn:
-    """One judging at a time; so many may wait, and one more is refused."""
+    """Allows one judgement at a time. A limited number may wait; more are refused."""
 
     def __init__(self, most_waiting: int):
         self._most = most_waiting

@@ -1,6 +1,6 @@
-"""Runs of `hone optimize` in the background. A run is a process of its own, in a session of its own: it goes on while the client is
-silent and after the server has ended, until its budget of minutes is spent or stop_run ends it. What is known about a run comes from
-the store, so a later server finds it again. Only runs whose folder is below the folders of this server can be seen.
+"""Runs of `hone optimize` in the background. Each run is a process in its own session: it continues without the client and after
+the server has ended, until its time budget is spent or stop_run ends it. Facts about a run come from the store, so a later
+server finds it again. Only runs whose folder is below this server's folders are visible.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_LISTED = 500
 class Runs:
     def __init__(self, program: str, folders: Folders):
         self.program, self.folders = program, folders
-        self.below = [word for root in folders.roots for word in ("--below", str(root))]  # a store may hold many others
+        self.below = [word for root in folders.roots for word in ("--below", str(root))]  # a store may hold many other runs
         self._children: List["subprocess.Popen[bytes]"] = []
 
     async def rows(self, most: int = MOST_LISTED) -> List[Dict[str, Any]]:
@@ -57,9 +57,9 @@ class Runs:
         return (await programs.run(self.program, ["show", run_id, "--json"])).json()
 
     async def busy(self) -> Optional[str]:
-        """The id of a run in these folders that a process works on now."""
+        """The id of a run in these folders that a process executes now."""
         for child in self._children:
-            child.poll()  # collects those that ended
+            child.poll()  # collects children that have ended
         self._children = [child for child in self._children if child.returncode is None]
         for row in await self.rows():
             if row.get("worker"):
@@ -90,7 +90,7 @@ class Runs:
                         break
                     await anyio.sleep(0.2)
             except BaseException:
-                # Nobody was told about this run.
+                # The client was not told about this run.
                 child.send_signal(signal.SIGINT)
                 raise
             child.send_signal(signal.SIGINT)
@@ -98,7 +98,7 @@ class Runs:
             raise ToolError(programs.Finished(3, "", said.read(1 << 20).decode(errors="replace")).sentence())
 
     async def stop(self, row: Dict[str, Any]) -> bool:
-        """Ends the run's process as Ctrl-C does: it keeps its best so far. False: no process works on it."""
+        """Ends the run's process as Ctrl-C does: it keeps its best so far. False: no process executes the run."""
         for number, seconds in ((signal.SIGINT, SECONDS_TO_STOP), (signal.SIGKILL, 10.0)):
             pid = await self._worker(row["id"])
             if not pid:

@@ -1,5 +1,5 @@
-"""The tools and resources of the server. Each tool checks its paths (folders.py), calls the program (programs.py, runs.py) and gives
-back what it printed, as a typed object and as a few words of text. A failure is a tool error of one sentence.
+"""The tools and resources of the server. Each tool checks its paths (folders.py), calls the program (programs.py, runs.py) and returns its output, as a
+typed object and as a short text. A failure is a tool error of one sentence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .folders import LARGEST_SOURCE, Folders, Refused
 from .runs import Runs
 
 MOST_WAITING = 4
-# A client may have written the task: it runs in the sandbox, like a candidate.
+# A client may have written the task, so it runs in the sandbox, like a candidate.
 FOREIGN = ["--sandbox-task"]
 MOST_MINUTES = 24 * 60
 
@@ -91,7 +91,7 @@ class Run(BaseModel):
     id: str
     name: str
     task: str
-    status: str = Field(description="running, done, stopped, failed, or killed: nobody works on it, `hone resume` goes on")
+    status: str = Field(description="running, done, stopped, failed, or killed: no process executes it, `hone resume` continues it")
     result: str = ""
     outcome: str = ""
     vs_best: float = 0
@@ -124,7 +124,7 @@ def _number(value: Any) -> float:
 
 
 class _Server(MCPServer[Any]):
-    """Errors without the SDK's prefix, and wrong arguments as one sentence."""
+    """Reports errors without the SDK's prefix, and wrong arguments in one sentence."""
 
     async def call_tool(self, name: str, arguments: Dict[str, Any], context: Any = None) -> Any:
         try:

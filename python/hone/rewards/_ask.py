@@ -1,4 +1,4 @@
-"""What the adapters share: which task a sample is about, one client per process, and figures that a trainer can log."""
+"""Shared by the adapters: the task of a sample, one client per process, and figures that a trainer can log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def client(url: Optional[str], token: Optional[str], timeout: float) -> Client:
 
 
 def task_of(label: Any, extra: Optional[Mapping[str, Any]] = None) -> "dict[str, str]":
-    """{"task": name} or {"task_source": text}, from the extra information of a sample or else from its label."""
+    """{"task": name} or {"task_source": text}, from a sample's extra information, else from its label."""
     for name in ("task", "task_source"):
         if extra and extra.get(name):
             return {name: str(extra[name])}

@@ -51,7 +51,7 @@ def reward(job: Mapping[str, Any], shaping: Shaping = Shaping()) -> float:
     if result.get("correct") is None:
         return shaping.unknown
     if not result["correct"]:
-        # What static analysis refuses is never built.
+        # Code that static analysis refuses is never built.
         return shaping.code if result.get("builds") is None else shaping.runs + shaping.right * float(result.get("trials_right") or 0.0)
     return shaping.correct + shaping.speed * _doublings(result, shaping.most_doublings)
 

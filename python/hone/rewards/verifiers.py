@@ -17,7 +17,7 @@ from ._ask import judge, task_of
 
 
 def _text_of(completion: Any) -> str:
-    """What the model wrote last: completions are a string, or messages whose content is a string or a list of parts."""
+    """The model's last text: completions are a string, or messages whose content is a string or a list of parts."""
     if isinstance(completion, str):
         return completion
     for message in reversed(list(completion or [])):
@@ -43,7 +43,7 @@ async def kernel_reward(completion: Any, answer: Any = "", info: Optional[Mappin
 
 
 def make_reward(**settings: Any) -> "Callable[..., Any]":
-    """kernel_reward with settings of its own: url, token, timeout, options, shaping, on_failure."""
+    """kernel_reward with other settings: url, token, timeout, options, shaping, on_failure."""
 
     async def kernel_reward_with_settings(completion: Any, answer: Any = "", info: Optional[Mapping[str, Any]] = None,
                                           state: Any = None) -> float:

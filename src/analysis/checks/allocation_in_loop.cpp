@@ -1,4 +1,4 @@
-// allocation-in-loop: a tensor is allocated in every iteration of a host loop.
+// allocation-in-loop: a host loop allocates a tensor in every iteration.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

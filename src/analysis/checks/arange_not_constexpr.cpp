@@ -1,4 +1,4 @@
-// arange-not-constexpr: the extent of a block has to be known when the kernel is compiled.
+// arange-not-constexpr: the extent of a block must be known at compile time.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

@@ -1,4 +1,4 @@
-// arange-not-power-of-two: block extents have to be powers of two.
+// arange-not-power-of-two: block extents must be powers of two.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

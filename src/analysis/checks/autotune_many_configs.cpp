@@ -1,4 +1,4 @@
-// autotune-many-configs: tuning costs a compilation per config, at the first call of every shape.
+// autotune-many-configs: tuning compiles each config at the first call of every shape.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void CheckAutotuneManyConfigs(const Candidate& candidate, FindingSink* sink) {
   for (const auto& kernel : candidate.python->kernels->kernels()) {
     if (kernel->autotune == nullptr) continue;
     size_t count = kernel->configs.size();
-    // A comprehension is one entry here; what it makes is the product of its ranges.
+    // A comprehension is a single entry here, but produces the product of its ranges.
     WalkPython(kernel->autotune, [&](const PyNode* node) {
       if (!node->Is(PyKind::kComprehension)) return true;
       size_t product = 1;

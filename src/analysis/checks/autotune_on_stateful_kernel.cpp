@@ -1,4 +1,4 @@
-// autotune-on-stateful-kernel: tuning runs the kernel many times, and this one changes its own input.
+// autotune-on-stateful-kernel: tuning runs the kernel many times, but this kernel changes its own input.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// autotune-redefined: a meta-parameter is given by the autotuner and again at the launch.
+// autotune-redefined: both the autotuner and the launch set a meta-parameter.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -17,7 +17,7 @@ void CheckAutotuneRedefined(const Candidate& candidate, FindingSink* sink) {
     for (const PyNode* keyword : launch->call->keywords) {
       const bool option = keyword->name == "num_warps" || keyword->name == "num_stages";
       if (!option && tuned.count(keyword->name) == 0) continue;
-      // Without any config Triton still supplies num_warps and num_stages, so those clash in every case.
+      // Triton supplies num_warps and num_stages even without a config, so those always clash.
       sink->Add(keyword, launch->runs ? Severity::kError : Severity::kWarning,
                 fmt::format("{} is chosen by the autotuner of {} and passed again at the launch",
                             keyword->name, kernel.name),

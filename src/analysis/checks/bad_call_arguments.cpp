@@ -1,4 +1,5 @@
-// bad-call-arguments: a tl function, a jitted helper or a launch is called with arguments it does not take.
+// bad-call-arguments: a call of a tl function, a jitted helper or a kernel has arguments that it does not
+// take.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -8,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// Certainly one number, where Triton takes the length of the grid.
+// True if the value is certainly one number. Triton needs the length of the grid.
 bool IsNumber(const Scopes& scopes, const PyNode* node, int depth) {
   if (node == nullptr || depth > 6) return false;
   switch (node->kind) {

@@ -87,7 +87,7 @@ void CheckBadDecoratorArgument(const Candidate& candidate, FindingSink* sink) {
       CheckArguments(call, kJitArguments, "triton.jit", sink, severity);
     }
   }
-  // A config that sets a parameter the kernel does not have is passed on and refused at the launch.
+  // A config with an unknown parameter is passed on, and the launch rejects it.
   for (const auto& kernel : candidate.python->kernels->kernels()) {
     if (!kernel->launched || kernel->wrapped) continue;
     for (const TuneConfig& config : kernel->configs) {

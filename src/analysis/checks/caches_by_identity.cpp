@@ -1,5 +1,4 @@
-// caches-by-identity: results remembered by address or object identity, so that a repeated call skips the
-// work.
+// caches-by-identity: results are stored by address or object identity, so that a repeated call does no work.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -29,7 +28,7 @@ bool MentionsIdentity(const PyNode* expression) {
 void CheckCachesByIdentity(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const Scopes& scopes = *candidate.python->scopes;
-  // Weights may be recognised by their address and version; inputs may not.
+  // Recognising weights by their address and version is allowed; recognising inputs is not.
   const InputFlow inputs(scopes, candidate.python->flow.host_functions);
   for (const PyNode* function : candidate.python->flow.host_functions) {
     if (function->name == "__init__") continue;

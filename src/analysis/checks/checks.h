@@ -1,5 +1,5 @@
-// Every check, by name. A check looks at a candidate and reports; see check.h. The list that gives each its
-// severity and summary is registry.cpp.
+// All checks, by name. A check examines a candidate and reports findings; see check.h. registry.cpp lists
+// their severities and summaries.
 #pragma once
 
 namespace hone {

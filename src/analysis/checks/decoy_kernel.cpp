@@ -1,4 +1,4 @@
-// decoy-kernel: a kernel is launched and its result is not used.
+// decoy-kernel: a kernel is launched but its result is not used.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -46,7 +46,7 @@ void CheckDecoyKernel(const Candidate& candidate, FindingSink* sink) {
   }
   for (const auto& kernel : candidate.python->kernels->kernels()) {
     const Scopes& scopes = *candidate.python->scopes;
-    // A kernel that is launched inside a `try`, with PyTorch as the fallback, is no decoy.
+    // A kernel launched inside a `try` with PyTorch as the fallback is not a decoy.
     if (kernel->runs() || scopes.MayRun(kernel->function) || scopes.ClassNamed("ModelNew") == nullptr)
       continue;
     bool any_launch = false;

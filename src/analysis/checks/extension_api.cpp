@@ -1,4 +1,5 @@
-// extension-api: a source of load_inline uses a name that no header it includes has, or that is gone.
+// extension-api: a source of load_inline uses a name that its headers do not declare, or that no longer
+// exists.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

@@ -1,4 +1,4 @@
-// extension-binding: what load_inline is told to bind does not fit what its sources declare and define.
+// extension-binding: the names that load_inline binds do not match what its sources declare and define.
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
 #include "analysis/extension_problems.h"

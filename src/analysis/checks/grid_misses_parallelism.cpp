@@ -1,4 +1,4 @@
-// grid-misses-parallelism: few programs, each looping over work that could be spread.
+// grid-misses-parallelism: few programs, each with a loop over work that could be parallel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace hone {
 
 namespace {
 
-// A loop whose own loads and stores all move single elements and follow its counter, and which hands nothing
-// from one iteration to the next but a sum: one lane does what a block or more programs could.
+// A loop whose loads and stores all access single elements by its counter, and which carries nothing but a
+// sum between iterations: one lane does work that a block or more programs could do.
 bool GoesElementByElement(const KernelTrace& trace, const KernelLoop& loop) {
   std::string how;
   if (loop.is_static || (loop.bit & trace.tile_loops) != 0 || CarriesState(trace, loop, &how)) return false;
@@ -31,7 +31,7 @@ void CheckGridMissesParallelism(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   for (const KernelTrace& trace : candidate.python->traces) {
     if (!trace.kernel->launched || trace.program_ids.size() != 1) continue;
-    // Inside a loop that carries state, a second loop that stores to a different place each time: those
+    // A loop that carries state contains a second loop that stores to a different place each time. The inner
     // iterations are independent and could be programs.
     for (const KernelLoop& outer : trace.loops) {
       std::string how;
@@ -53,7 +53,7 @@ void CheckGridMissesParallelism(const Candidate& candidate, FindingSink* sink) {
         break;
       }
     }
-    // The outermost of nested ones: spreading it is what helps most.
+    // Reports the outermost of nested loops, because parallelising it helps most.
     for (const KernelLoop& loop : trace.loops) {
       if (!GoesElementByElement(trace, loop)) continue;
       const bool inner = std::any_of(trace.loops.begin(), trace.loops.end(), [&](const KernelLoop& other) {

@@ -1,4 +1,4 @@
-// host-called-from-jit: a kernel calls something that exists only on the host.
+// host-called-from-jit: a kernel calls a function that exists only on the host.
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
 

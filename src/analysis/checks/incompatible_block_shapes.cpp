@@ -1,4 +1,4 @@
-// incompatible-block-shapes: operands whose shapes or types cannot meet.
+// incompatible-block-shapes: operands with incompatible shapes or types.
 #include "analysis/check.h"
 #include "analysis/checks/checks.h"
 

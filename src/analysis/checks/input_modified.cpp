@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// The parameter of forward that an expression is, possibly through views; "" when it is something new.
+// The parameter of forward behind an expression, possibly through views; "" for a new tensor.
 std::string_view InputBehind(const Scopes& scopes, const PyNode* forward, std::string_view name,
                              const PyNode* at, int depth) {
   if (name.empty() || depth > 6) return {};
@@ -21,8 +21,8 @@ std::string_view InputBehind(const Scopes& scopes, const PyNode* forward, std::s
       if (bindings->size() == 1) return name == "self" ? std::string_view() : name;
       continue;
     }
-    // x = x.view(...) stays the caller's memory; x = x.contiguous() usually does, but not always: not
-    // certain.
+    // x = x.view(...) is still the caller's memory. x = x.contiguous() usually is too, but not always, so it
+    // does not count.
     if (bindings->size() != 1 || binding.value == nullptr) return {};
     bool view_only = binding.value->Is(PyKind::kName) || binding.value->Is(PyKind::kSubscript);
     if (binding.value->Is(PyKind::kCall) && binding.value->value != nullptr &&
@@ -42,7 +42,7 @@ bool IsForward(const PyNode* function) {
          function->parent != nullptr && function->parent->Is(PyKind::kClass);
 }
 
-// A helper's parameter counts when forward hands its own input straight to it.
+// A helper's parameter counts if forward passes its own input directly.
 std::string_view CallerInput(const Candidate& candidate, const PyNode* function, std::string_view param) {
   const Scopes& scopes = *candidate.python->scopes;
   for (const PyNode* call : scopes.calls()) {

@@ -1,4 +1,4 @@
-// jit-called-from-host: a kernel is called like a function, without a grid.
+// jit-called-from-host: host code calls a kernel like a function, without a grid.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace hone {
 
 namespace {
 
-// tl.cdiv(n, 4) in forward: language functions need a kernel around them.
+// For example tl.cdiv(n, 4) in forward: language functions work only inside kernels.
 bool IsDeviceOnly(std::string_view name) {
   return name != "constexpr" && name != "dtype" && name != "pointer_type" && name != "block_type" &&
          name != "str_to_ty" && name != "tensor_descriptor" && name != "PropagateNan";
@@ -46,13 +46,13 @@ void CheckJitCalledFromHost(const Candidate& candidate, FindingSink* sink) {
     bool in_kernel = false;
     for (const PyNode* at = EnclosingFunction(call); at != nullptr; at = EnclosingFunction(at))
       in_kernel = in_kernel || kernels.OfFunction(at) != nullptr || !at->decorators.empty();
-    // Decorators and defaults of a kernel run on the host, but calling one there is rare enough to skip.
+    // Decorators and defaults of a kernel run on the host, but calls there are rare enough to skip.
     if (in_kernel) continue;
     if (device_only) {
-      // A helper without @triton.jit that only kernels call is reported where the kernel calls it.
+      // A helper without @triton.jit that only kernels call is reported at the call.
       const PyNode* function = EnclosingFunction(call);
       if (function == nullptr || UsedByKernels(kernels, function->name)) continue;
-      // A function that is only handed to triton.jit in some way we do not see is a kernel after all.
+      // A function that is passed to triton.jit in a way that the analysis does not recognise is a kernel.
       const bool method = function->parent != nullptr && function->parent->Is(PyKind::kClass);
       const bool called = std::any_of(scopes.calls().begin(), scopes.calls().end(), [&](const PyNode* other) {
         return other->value != nullptr && other->value->IsName(function->name);

@@ -1,4 +1,4 @@
-// library-fallback: PyTorch's own kernels do the work that the candidate was to do.
+// library-fallback: PyTorch's own kernels do the work that the candidate should do.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -14,7 +14,7 @@ bool HasOwnKernels(const Candidate& candidate) {
     if (kernel->launched) return true;
   for (const CudaUnit& unit : candidate.cuda)
     if (!unit.kernels.empty()) return true;
-  // C++ that the file compiles by itself is a kernel for the CPU.
+  // C++ that the file compiles itself counts as a kernel for the CPU.
   return candidate.native.builds() && !candidate.native.compiles.empty();
 }
 
@@ -23,7 +23,7 @@ bool HasOwnKernels(const Candidate& candidate) {
 void CheckLibraryFallback(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const bool own_kernels = HasOwnKernels(candidate);
-  // What ModelNew inherits from the task's own Model is the reference, kept for when the kernel does not
+  // Code that ModelNew inherits from the task's own Model is the reference, used if the kernel does not
   // apply.
   const std::set<const PyNode*> reference = ReferenceCode(*candidate.python->scopes);
   std::set<std::string> said;

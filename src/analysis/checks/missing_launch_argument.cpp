@@ -1,4 +1,4 @@
-// missing-launch-argument: a launch leaves out a parameter that nothing else supplies.
+// missing-launch-argument: a launch omits a parameter that nothing else supplies.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

@@ -1,4 +1,4 @@
-// missing-modelnew: the judge looks for a class called ModelNew.
+// missing-modelnew: the file has no class called ModelNew, which the judge needs.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

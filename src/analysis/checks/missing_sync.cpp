@@ -1,4 +1,4 @@
-// missing-sync: shared memory written by one thread and read by another with no barrier between.
+// missing-sync: one thread writes shared memory and another reads it without a barrier in between.
 #include <fmt/format.h>
 
 #include <map>
@@ -15,7 +15,7 @@ struct Pending {
   std::string_view index;
 };
 
-// Walks the events in order, loops twice, because what the end of an iteration writes the next one reads.
+// Walks the events in order, and through loops twice: the next iteration reads what the end of one wrote.
 class SyncWalk {
  public:
   explicit SyncWalk(const CudaKernel& kernel) : events_(kernel.events) {}
@@ -38,7 +38,7 @@ class SyncWalk {
       const CudaEvent& event = events_[i];
       if (event.kind == CudaEvent::Kind::kLoopBegin) {
         const size_t last = EndOfLoop(i);
-        // Nesting doubles the work each time; past a few levels once is enough.
+        // Each nesting level doubles the work, so deep levels are walked once.
         for (int round = 0; round < (depth < 5 ? 2 : 1); ++round)
           Range(i + 1, std::min(last, end), depth + 1);
         i = last;
@@ -53,7 +53,8 @@ class SyncWalk {
 
   void Access(const SharedAccess& access) {
     if (access.is_write) {
-      // Writing what slower threads may still be reading; a statement that reads and writes is one step.
+      // Slower threads may still be reading what this overwrites. A statement that reads and writes is one
+      // step.
       const auto read = read_.find(access.array);
       if (read != read_.end() && read->second.index != access.index &&
           read->second.statement != access.statement)
@@ -77,7 +78,7 @@ class SyncWalk {
 void CheckMissingSync(const Candidate& candidate, FindingSink* sink) {
   for (const CudaUnit& unit : candidate.cuda) {
     for (const CudaKernel& kernel : unit.kernels) {
-      // Warp-synchronous code declares its array volatile; whether it is right cannot be read off the text.
+      // Warp-synchronous code declares its array volatile. The text does not show whether it is right.
       if (kernel.shared_arrays.empty() || kernel.volatile_shared) continue;
       SyncWalk walk(kernel);
       walk.Run();

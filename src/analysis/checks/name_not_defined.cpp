@@ -1,4 +1,4 @@
-// name-not-defined: a name that nothing in its scope binds, in kernels (by Triton's rules) and on the host.
+// name-not-defined: nothing in scope binds a name, in kernels (by Triton's rules) or on the host.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -209,7 +209,7 @@ void CheckHostNames(const Candidate& candidate, FindingSink* sink) {
   const Kernels& kernels = *candidate.python->kernels;
   if (scopes.has_star_import()) return;
   for (const PyNode* call : scopes.calls()) {
-    // Names made at run time cannot be known.
+    // Names created at run time cannot be known.
     if (call->value != nullptr &&
         (call->value->IsName("exec") || call->value->IsName("globals") || call->value->IsName("setattr")))
       return;
@@ -223,7 +223,7 @@ void CheckHostNames(const Candidate& candidate, FindingSink* sink) {
     if (scopes.Find(node->name, node) != nullptr) return true;
     if (IsInKernelBody(kernels, scopes, node)) return true;
     if (IsUnevaluatedAnnotation(scopes, node, text_annotations)) return true;
-    // A `del` or a try that catches NameError may be why it is not there.
+    // A `del`, or a try that catches NameError, may explain the missing name.
     const bool runs = scopes.Runs(node);
     if (!runs && IsGuarded(node)) return true;
     said.insert(node->name);

@@ -1,4 +1,4 @@
-// output-never-written: what forward returns was allocated and never filled.
+// output-never-written: forward returns a tensor that was allocated but never filled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace hone {
 
 namespace {
 
-// auto out = torch::empty(...); kernel<<<...>>>(out.data_ptr<float>()); return out; with a kernel that never
-// stores through that parameter.
+// Matches auto out = torch::empty(...); kernel<<<...>>>(out.data_ptr<float>()); return out; if the kernel
+// never stores through that parameter.
 void CheckCudaOutputs(const CudaUnit& unit, FindingSink* sink) {
   for (const CudaLaunch& launch : unit.launches) {
     const auto kernel = std::find_if(unit.kernels.begin(), unit.kernels.end(),
@@ -25,7 +25,7 @@ void CheckCudaOutputs(const CudaUnit& unit, FindingSink* sink) {
       const std::string_view text = launch.function->text;
       const bool uninitialised =
           Contains(text, name + " = torch::empty") || Contains(text, name + " = at::empty");
-      // Any other mention (a second launch, an in-place call) may be what fills it.
+      // Another use (a second launch, an in-place call) may fill it.
       size_t mentions = 0;
       for (size_t at = text.find(name + ".data_ptr"); at != std::string_view::npos;
            at = text.find(name + ".data_ptr", at + 1))

@@ -1,4 +1,4 @@
-// precision-downgrade: results computed in fewer bits than the inputs have.
+// precision-downgrade: results are computed with fewer bits than the inputs have.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ void CheckPrecisionDowngrade(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const Scopes& scopes = *candidate.python->scopes;
   for (const KernelTrace& trace : candidate.python->traces) {
-    // A cast back to the type of the output pointer does not lower; these name a type.
+    // A cast back to the output pointer's type does not lower the precision. These casts name a type.
     const auto cast =
         std::find_if(trace.casts.begin(), trace.casts.end(), [](const CastUse& use) { return use.lowers; });
     if (!trace.kernel->runs() || cast == trace.casts.end()) continue;

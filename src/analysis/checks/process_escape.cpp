@@ -1,5 +1,5 @@
-// process-escape: the candidate acts outside the process it is judged in. Compiling and loading the source
-// that the candidate carries is not an escape.
+// process-escape: the candidate acts outside the process in which it is judged. Compiling and loading its own
+// source is not an escape.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -19,7 +19,7 @@ bool ActsOutside(const std::string& dotted) {
          StartsWith(dotted, "socket.") || StartsWith(dotted, "multiprocessing.") ||
          StartsWith(dotted, "urllib.") || StartsWith(dotted, "requests.") || StartsWith(dotted, "http.") ||
          dotted == "atexit.register" || StartsWith(dotted, "signal.") ||
-         // which() looks a program up and does nothing with it.
+         // which() only looks up a program.
          (StartsWith(dotted, "shutil.") && dotted != "shutil.which");
 }
 
@@ -27,8 +27,8 @@ bool LoadsLibrary(const std::string& dotted) {
   return StartsWith(dotted, "ctypes.CDLL") || StartsWith(dotted, "ctypes.cdll") || dotted == "ctypes.PyDLL";
 }
 
-// A library that belongs to a kernel: the CUDA driver, its compiler, or what the file has just compiled (a
-// path that is not written out). libc, Python itself and other named libraries do not.
+// A library that a kernel needs: the CUDA driver, its compiler, or the file's own compiled code (a path that
+// is not a literal). libc, Python itself and other named libraries are not needed.
 bool BelongsToKernel(const NativeBuild& native, const PyNode* call, const std::string& dotted) {
   if (!native.builds() || dotted == "ctypes.PyDLL" || call->args.empty()) return false;
   const PyNode* library = call->args[0];
@@ -38,7 +38,7 @@ bool BelongsToKernel(const NativeBuild& native, const PyNode* call, const std::s
   return !library->Is(PyKind::kNone);
 }
 
-// /proc/cpuinfo describes the processor, and a kernel that is compiled for it may ask.
+// /proc/cpuinfo describes the processor, and a kernel compiled for it may read that.
 bool IsPrivatePath(const std::string& path) {
   return path != "/proc/cpuinfo" && (StartsWith(path, "/proc") || StartsWith(path, "/dev") ||
                                      StartsWith(path, "/sys") || StartsWith(path, "/etc"));

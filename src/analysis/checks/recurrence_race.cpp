@@ -1,4 +1,4 @@
-// recurrence-race: programs exchange state through memory inside a time loop with nothing to order them.
+// recurrence-race: programs exchange state through memory inside a time loop without synchronisation.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -10,7 +10,7 @@ namespace hone {
 
 namespace {
 
-// A loop that spins on an atomic or a volatile load: the only way programs can wait for each other.
+// A loop that spins on an atomic or a volatile load, the only way in which programs can wait for each other.
 const PyNode* SpinLoop(const KernelTrace& trace) {
   for (const MemoryAccess& access : trace.accesses) {
     if (access.kind != MemoryAccess::Kind::kAtomic) continue;
@@ -105,9 +105,9 @@ void CheckRecurrenceRace(const Candidate& candidate, FindingSink* sink) {
         if (load.kind != MemoryAccess::Kind::kLoad || load.base != store.base || load.inside.empty())
           continue;
         if (!load.address_known || !store.address_known) continue;
-        // Both in the same loop, which is the one whose iterations follow each other.
+        // Both must be in the same loop, whose iterations run one after the other.
         if (load.inside.front() != store.inside.front()) continue;
-        // Programs along an axis write their own part and read a part that does not depend on that axis.
+        // Programs along this axis write their own part and read a part that does not depend on the axis.
         const int exchanged = store.program_axes & ~load.program_axes;
         if (exchanged == 0) continue;
         const int axis = __builtin_ctz(static_cast<unsigned>(exchanged));

@@ -1,4 +1,4 @@
-// scalar-vector-matmul: a matrix product written as scalar times vector, without tensor cores.
+// scalar-vector-matmul: a matrix product is computed as scalar times vector, without tensor cores.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// Whether the host side mentions a half-precision type at all; if not, tensors are float32.
+// Whether the host code mentions a half-precision type. If not, tensors are float32.
 bool MentionsHalf(const Candidate& candidate) {
   bool found = false;
   WalkPython(candidate.python->tree.module, [&](const PyNode* node) {
@@ -39,14 +39,14 @@ int64_t TileBytes(const KernelValue& value, int64_t default_bytes) {
 
 struct Estimate {
   const DotUse* dot = nullptr;
-  int64_t bytes = 0;         // on the device in question
+  int64_t bytes = 0;         // on the requested device
   int64_t bytes_before = 0;  // on devices before Hopper
   int64_t stages = 0;
 };
 
-// Hopper's matrix instructions read every stage from shared memory; elsewhere one stage lives in registers.
-// Measured with Triton 3.3 and 3.6 for sm_90: they need 64 rows, whole groups of four warps, and operands
-// that are neither cast after the load nor multiplied in full float32.
+// Hopper's matrix instructions read every stage from shared memory; on other devices one stage is in
+// registers. Measured with Triton 3.3 and 3.6 for sm_90: they need 64 rows, a multiple of four warps, and
+// operands that are neither cast after the load nor multiplied in full float32.
 bool UsesWarpGroups(const DotUse& dot, const Constant& warps) {
   if (!warps.is_int() || warps.integer < 4 || warps.integer % 4 != 0) return false;
   if (Contains(dot.precision, "ieee") || Contains(dot.precision, "False")) return false;
@@ -54,7 +54,7 @@ bool UsesWarpGroups(const DotUse& dot, const Constant& warps) {
   return dot.a.element.empty() && dot.b.element.empty();
 }
 
-// What a launch option or a config says, else Triton's default.
+// The value from a launch option or a config, else Triton's default.
 Constant Option(const Candidate& candidate, const DotUse& dot, std::string_view name, const Constant& tuned,
                 int64_t fallback) {
   if (dot.config != nullptr) return tuned;
@@ -82,7 +82,7 @@ void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
   const int64_t default_bytes = MentionsHalf(candidate) ? 2 : 4;
   for (const KernelTrace& trace : candidate.python->traces) {
     const Kernel& kernel = *trace.kernel;
-    // Per launch and config, and within it per loop: everything one loop streams is resident at once.
+    // For each launch and config, and in it for each loop: all that one loop streams is resident at once.
     std::map<std::pair<const Launch*, const TuneConfig*>, std::map<const PyNode*, Estimate>> estimates;
     for (const DotUse& dot : trace.dots) {
       if (dot.launch == nullptr || !dot.launch->runs) continue;
@@ -93,7 +93,7 @@ void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
       if (!value.is_int()) continue;
       int64_t stages = value.integer;
       const PyNode* loop = dot.inside.empty() ? nullptr : dot.inside.back();
-      // tl.range(..., num_stages=n) decides for its own loop.
+      // tl.range(..., num_stages=n) sets the value for its own loop.
       if (loop != nullptr && loop->Is(PyKind::kFor) && loop->value != nullptr &&
           loop->value->Is(PyKind::kCall))
         if (const PyNode* own = loop->value->Keyword("num_stages"); own != nullptr && own->Is(PyKind::kInt))
@@ -130,7 +130,7 @@ void CheckSharedMemoryOverLimit(const Candidate& candidate, FindingSink* sink) {
       if (exceeds) ++over;
     }
     if (worst == nullptr) continue;
-    // The autotuner skips configs that do not fit; only when none fits does the launch fail.
+    // The autotuner skips configs that do not fit, so the launch fails only if none fits.
     const bool all = over == estimates.size() && kernel.configs_known && !kernel.configs_pruned;
     sink->Add(
         worst->dot->node, all ? Severity::kError : Severity::kWarning,

@@ -31,7 +31,7 @@ void CheckSyntax(const Candidate& candidate, FindingSink* sink) {
                 "Remove the line.");
     return;
   }
-  // The one thing of today's Python that the grammar does not know: operators inside a starred item.
+  // The grammar lacks one construct of current Python: operators inside a starred item.
   const bool starred = Contains(text, ", *") || Contains(text, "return *") || Contains(text, "= *");
   sink->AddAt(
       error->start, std::max(error->end, error->start + 1), starred ? Severity::kWarning : Severity::kError,

@@ -1,4 +1,4 @@
-// tensor-indexing: blocks have no elements to index; only [:, None] and the like are allowed.
+// tensor-indexing: blocks do not support element indices, only [:, None] and the like.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

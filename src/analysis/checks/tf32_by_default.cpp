@@ -1,4 +1,4 @@
-// tf32-by-default: tl.dot on float32 rounds its operands to TF32 unless told otherwise.
+// tf32-by-default: tl.dot on float32 rounds its operands to TF32 by default.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

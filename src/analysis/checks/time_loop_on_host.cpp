@@ -10,7 +10,7 @@ namespace hone {
 
 namespace {
 
-// A loop whose counter picks a slice of a tensor: x[:, t], x[t], out[t] = ..., x.select(0, t).
+// A loop whose counter selects a slice of a tensor: x[:, t], x[t], out[t] = ..., x.select(0, t).
 bool WalksOverTensor(const PyNode* loop) {
   std::set<std::string_view> counters;
   WalkPython(loop->Is(PyKind::kFor) ? loop->target : loop->test, [&](const PyNode* node) {
@@ -45,7 +45,7 @@ std::string Over(const Candidate& candidate, const PyNode* loop) {
 void CheckTimeLoopOnHost(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   std::set<const PyNode*> said;
-  // The loop of the task's own Model is what the candidate replaces.
+  // The loop of the task's own Model is the code that the candidate replaces.
   const std::set<const PyNode*> reference = ReferenceCode(*candidate.python->scopes);
   for (const auto& launch : candidate.python->kernels->launches()) {
     for (const PyNode* loop : launch->host_loops) {

@@ -37,7 +37,7 @@ void CheckTimerTampering(const Candidate& candidate, FindingSink* sink) {
     }
     return true;
   });
-  // Work on another stream or thread, which a clock around the call does not measure.
+  // A clock around the call does not measure work on another stream or thread.
   for (const PyNode* call : scopes.calls()) {
     const std::string dotted = scopes.Resolve(call->value);
     if (dotted == "torch.cuda.Stream" || dotted == "torch.cuda.stream" || dotted == "threading.Thread" ||

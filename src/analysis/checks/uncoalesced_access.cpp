@@ -1,8 +1,7 @@
 // uncoalesced-access: neighbouring lanes read addresses that are far apart.
 //
-// An address is a sum; the lanes enter it through tl.arange (or threadIdx.x). When one of those terms has no
-// factor the lanes can run along it. A factor that comes from x.stride(...) may be 1 and is not
-// reported.
+// An address is a sum. Lanes enter it through tl.arange (or threadIdx.x). If one of these terms has no
+// factor, lanes can be contiguous along it. A factor from x.stride(...) may be 1 and is not reported.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +25,7 @@ bool ContainsArange(const PyNode* expression) {
   return found;
 }
 
-// Names that differ from lane to lane by one: x = ... + tl.arange(...), and what adds to such a name.
+// Names that increase by one from lane to lane: x = ... + tl.arange(...), and sums with such a name.
 Names LaneNames(const PyNode* function) {
   Names lanes;
   for (int round = 0; round < 3; ++round)
@@ -50,7 +49,7 @@ Names LaneNames(const PyNode* function) {
   return lanes;
 }
 
-// Names that differ from lane to lane in whatever way.
+// Names that differ between lanes in any way.
 Names VaryingNames(const PyNode* function) {
   Names varying;
   for (int round = 0; round < 3; ++round)
@@ -77,7 +76,7 @@ class AddressReader {
                 const Names& varying)
       : candidate_(candidate), trace_(trace), lanes_(lanes), varying_(varying) {}
 
-  // Whether every lane-dependent term of the sum has a factor that is not 1.
+  // Whether every lane-dependent term of the sum has a factor other than 1.
   bool IsStrided(const PyNode* address) {
     Sum(address, 0);
     return strided_ && !contiguous_ && !unclear_;
@@ -112,7 +111,7 @@ class AddressReader {
       return;
     }
     const bool pointer = node->Is(PyKind::kName) && trace_.kernel->Param(node->name) == nullptr;
-    // A pointer that was built before brings the lanes of its own sum.
+    // A pointer computed earlier includes the lanes of its own sum.
     if (pointer && lanes_.count(node->name) == 0) {
       Pointer(node, depth);
       return;
@@ -122,7 +121,7 @@ class AddressReader {
       contiguous_ = true;
       return;
     }
-    // rows * N * 4: one lane factor, the others make the stride.
+    // In rows * N * 4, one factor varies by lane and the others are the stride.
     std::vector<const PyNode*> factors = {node};
     for (size_t i = 0; i < factors.size();) {
       const PyNode* part = factors[i];
@@ -205,7 +204,7 @@ const SyntaxNode* Unwrap(const SyntaxNode* node) {
   return node;
 }
 
-// threadIdx.x, a name that holds it, or a sum with one of them.
+// threadIdx.x, a name that holds it, or a sum with one of these.
 bool IsThread(const SyntaxNode* node, const Names& lanes) {
   node = Unwrap(node);
   if (node == nullptr) return false;
@@ -229,7 +228,7 @@ void SumThreads(const SyntaxNode* node, const Names& lanes, const Names& varying
   if (op != nullptr && op->text == "*") {
     const SyntaxNode* left = node->Field("left");
     const SyntaxNode* right = node->Field("right");
-    // (row * N + t) * M is a sum inside a product; the stride is M either way.
+    // (row * N + t) * M is a sum inside a product; the stride is M in either case.
     const SyntaxNode* factor = IsThread(left, lanes) ? right : IsThread(right, lanes) ? left : nullptr;
     if (factor != nullptr && factor->text != "1" && !Mentions(factor, varying)) {
       *strided = true;

@@ -1,4 +1,4 @@
-// unknown-launch-argument: a launch passes more than the kernel takes.
+// unknown-launch-argument: a launch passes arguments that the kernel does not take.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

@@ -1,4 +1,4 @@
-// unknown-triton-op: a name that triton.language (or a block) does not have.
+// unknown-triton-op: triton.language (or a block) has no such name.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -14,7 +14,7 @@ struct Replacement {
   std::string_view advice;
 };
 
-// What models reach for most often, and what does the same.
+// Names that models use most often in error, with equivalents.
 constexpr Replacement kReplacements[] = {
     {"tanh", "Use libdevice.tanh: from triton.language.extra import libdevice."},
     {"sigmoid", "Use 1 / (1 + tl.exp(-x))."},
@@ -100,7 +100,7 @@ void CheckUnknownTritonOp(const Candidate& candidate, FindingSink* sink) {
                        Advice(problem.node->name, on_block ? "tensor" : "triton.language", versions));
     }
   }
-  // The same on the host: from triton.language import tanh fails when the file is imported.
+  // Also on the host: from triton.language import tanh fails when the file is imported.
   for (const PyNode* statement : candidate.python->tree.module->body) {
     if (!statement->Is(PyKind::kImportFrom)) continue;
     const std::string module(statement->name);

@@ -1,4 +1,4 @@
-// unmasked-access: a block is loaded or stored without a mask at addresses that may run past the end.
+// unmasked-access: a block is accessed without a mask at addresses that may exceed the tensor.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -13,7 +13,7 @@ void CheckUnmaskedAccess(const Candidate& candidate, FindingSink* sink) {
     std::set<const PyNode*> said;
     for (const MemoryAccess& access : trace.accesses) {
       if (access.masked || !access.is_block || !access.ranges || access.base.empty()) continue;
-      // Addresses that move with a program id or a loop cover a range whose end has to be checked.
+      // Addresses that depend on a program id or a loop cover a range whose end must be checked.
       if (access.program_axes == 0 && access.loops == 0) continue;
       if (!said.insert(access.node).second) continue;
       const char* what = access.kind == MemoryAccess::Kind::kLoad ? "loads from" : "stores to";

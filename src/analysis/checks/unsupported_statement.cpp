@@ -1,4 +1,4 @@
-// unsupported-statement: Python that Triton's front end refuses inside a kernel.
+// unsupported-statement: a kernel contains Python that Triton's front end rejects.
 #include <fmt/format.h>
 
 #include "analysis/check.h"

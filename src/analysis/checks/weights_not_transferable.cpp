@@ -60,7 +60,7 @@ void CheckWeightsNotTransferable(const Candidate& candidate, FindingSink* sink) 
   if (candidate.python == nullptr || candidate.task == nullptr) return;
   const PyNode* model = candidate.python->scopes->ClassNamed("ModelNew");
   if (model == nullptr) return;
-  // A candidate with its own layout says how to fill it, itself or in a base class.
+  // A candidate with its own layout defines how to fill it, itself or in a base class.
   for (const PyNode* owner : LineageOf(*candidate.python->scopes, model).classes)
     for (const PyNode* method : owner->body)
       if (method->Is(PyKind::kFunction) &&
@@ -70,7 +70,7 @@ void CheckWeightsNotTransferable(const Candidate& candidate, FindingSink* sink) 
   const StateDict reference = ReadStateDict(*candidate.task, "Model");
   const StateDict own = ReadStateDict(*candidate.python, "ModelNew");
   CheckOwn(own, reference, sink);
-  if (!own.complete) return;  // what is missing here may be in a base class of another file
+  if (!own.complete) return;  // the missing entries may be in a base class of another file
   std::set<std::string_view> said;
   const auto absent = [&](std::string_view name, std::string_view attribute) {
     if (said.insert(attribute).second)

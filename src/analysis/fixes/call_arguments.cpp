@@ -1,5 +1,5 @@
-// Calls of tl functions whose arguments are misspelt or of the wrong kind: dim= and keepdim=, torch.float32
-// in a kernel, tl.float32(x), tl.arange(N), tl.max(a, b), a grid that is a number.
+// Fixes calls of tl functions with misspelt arguments or arguments of the wrong kind: dim= and keepdim=,
+// torch.float32 in a kernel, tl.float32(x), tl.arange(N), tl.max(a, b), a grid that is a number.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -17,7 +17,7 @@ FixEdits RenameKeyword(const PyNode* call, std::string_view from, std::string_vi
   return {};
 }
 
-// torch.float32 where a type of the language is meant.
+// torch.float32 where a type of the language is needed.
 FixEdits UseLanguageType(const Candidate& candidate, const PyNode* call, const std::string& given) {
   if (!StartsWith(given, "torch.")) return {};
   std::vector<const PyNode*> arguments(call->args.begin(), call->args.end());
@@ -44,7 +44,7 @@ FixEdits UseLanguageType(const Candidate& candidate, const PyNode* call, const s
   return {};
 }
 
-// tl.float32(x)  ->  x.to(tl.float32); of a number, the number.
+// tl.float32(x)  ->  x.to(tl.float32); for a number, the number itself.
 FixEdits UseCast(const Candidate& candidate, const PyNode* call) {
   if (call->args.size() != 1 || !call->keywords.empty() || call->args[0]->Is(PyKind::kStarred)) return {};
   const PyNode* value = call->args[0];
@@ -81,7 +81,7 @@ FixEdits FixDot(const Candidate& candidate, const PyNode* call) {
   return {};
 }
 
-// A reduction with a block where the axis belongs: tl.max(a, b) is tl.maximum(a, b).
+// A reduction with a block in place of the axis: tl.max(a, b) becomes tl.maximum(a, b).
 FixEdits FixReduction(const PyNode* call, std::string_view name) {
   if (FixEdits edits = RenameKeyword(call, "dim", "axis"); !edits.empty()) return edits;
   for (std::string_view from : {"keepdim", "keepdims"})
@@ -98,7 +98,7 @@ FixEdits FixCallArguments(const FixRequest& request) {
   const Candidate& candidate = request.candidate;
   if (node == nullptr) return {};
   if (request.problem == nullptr) {
-    // The grid of a launch is a number: Triton takes its length.
+    // The grid of a launch is a number, but Triton takes its length.
     for (const auto& launch : candidate.python->kernels->launches()) {
       if (launch->grid != node &&
           (launch->grid == nullptr || launch->grid->start != node->start || launch->grid->end != node->end))

@@ -1,5 +1,5 @@
-// An ordinary global that a kernel reads: Triton lets a kernel see only globals that are tl.constexpr. Where
-// the host reads it too, the host keeps its number and the kernel gets a constexpr of its own.
+// Fixes an ordinary global that a kernel reads: Triton lets a kernel read only globals that are tl.constexpr.
+// If the host reads it too, the host keeps its number and the kernel gets a separate constexpr.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -10,7 +10,7 @@ namespace hone {
 
 namespace {
 
-// The uses of the global, in kernels and outside of them.
+// Finds the uses of the global inside and outside of kernels.
 void CollectUses(const Candidate& candidate, std::string_view name, std::vector<const PyNode*>* in_kernels,
                  bool* on_host) {
   const Scopes& scopes = *candidate.python->scopes;
@@ -23,7 +23,7 @@ void CollectUses(const Candidate& candidate, std::string_view name, std::vector<
                         (parent->Is(PyKind::kAssign) || parent->Is(PyKind::kAnnAssign)) &&
                         parent->value != node && parent->annotation != node;
     const Kernel* kernel = KernelAround(candidate, node);
-    // Defaults and decorators of a kernel are evaluated by the host.
+    // The host evaluates defaults and decorators of a kernel.
     bool in_body = false;
     if (kernel != nullptr)
       for (const PyNode* statement : kernel->function->body) in_body = in_body || IsInside(node, statement);
@@ -48,7 +48,7 @@ FixEdits FixConstexprGlobal(const FixRequest& request) {
   const PyNode* statement = bindings->front().node;
   const PyNode* value = bindings->front().value;
   if (value == nullptr || statement->parent != scopes.module()) return {};
-  // Triton does not look into a constexpr dictionary or list.
+  // Triton does not support a constexpr dictionary or list.
   for (PyKind kind : {PyKind::kDict, PyKind::kList, PyKind::kSet, PyKind::kTuple, PyKind::kComprehension})
     if (value->Is(kind)) return {};
   const bool plain =

@@ -1,5 +1,5 @@
-// A block extent that is an ordinary parameter of the kernel, or a name computed from such: it becomes
-// tl.constexpr. tl.arange(a, a + N) with a run-time start becomes a + tl.arange(0, N).
+// Fixes a block extent that is an ordinary parameter of the kernel, or a name computed from such parameters:
+// it becomes tl.constexpr. tl.arange(a, a + N) with a run-time start becomes a + tl.arange(0, N).
 #include <fmt/format.h>
 
 #include <set>
@@ -67,7 +67,7 @@ class Annotator {
       edits_->push_back({end, binding->annotation != nullptr ? binding->annotation->end : end, annotation});
       return true;
     }
-    // In a loop or a branch the value may be another every time.
+    // In a loop or a branch the value may change.
     if (binding->parent != kernel_.function) return false;
     if (binding->Is(PyKind::kAnnAssign)) return Annotate(binding->value, depth + 1);
     if (!binding->Is(PyKind::kAssign) || binding->args.size() != 1 || !binding->args[0]->Is(PyKind::kName))
@@ -122,7 +122,7 @@ FixEdits FixConstexprParameter(const FixRequest& request) {
   }
   for (const PyNode* extent : extents)
     if (!annotator.Annotate(extent)) return {};
-  // Nothing but the import of the language: there was nothing to annotate.
+  // With only the language's import among the edits, there was nothing to annotate.
   for (const TextEdit& edit : edits)
     if (edit.replacement.find(".constexpr") != std::string::npos) return edits;
   return {};

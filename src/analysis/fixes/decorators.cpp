@@ -1,4 +1,4 @@
-// triton.autotune and triton.heuristics belong above triton.jit; arguments of them that are misspelt.
+// Moves triton.autotune and triton.heuristics above triton.jit, and corrects misspelt arguments of them.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -9,7 +9,7 @@ namespace hone {
 
 namespace {
 
-// Moves @triton.jit to the line above `def`, or puts it there.
+// Moves or adds @triton.jit to the line above `def`.
 FixEdits PutJitLast(const Candidate& candidate, const PyNode* function) {
   const Scopes& scopes = *candidate.python->scopes;
   const PyNode* jit = nullptr;
@@ -51,7 +51,7 @@ FixEdits FixDecorators(const FixRequest& request) {
         decorator->parent->Is(PyKind::kFunction))
       return PutJitLast(candidate, decorator->parent);
   if (!node->Is(PyKind::kKeyword)) return {};
-  // One letter more or less than an argument that exists.
+  // One letter more or less than an existing argument.
   for (std::string_view known : {"num_warps", "num_stages", "num_ctas", "configs", "key"}) {
     const std::string_view name = node->name;
     const bool plural = name.size() + 1 == known.size() && StartsWith(known, name);

@@ -1,4 +1,5 @@
-// tl.dot of a half and a float operand: the half one is cast up, which loses nothing.
+// Fixes tl.dot of two different floating-point types, one of them half: the half operand is cast up to
+// float32, which loses nothing.
 #include <fmt/format.h>
 
 #include "analysis/fixes/fix.h"
@@ -14,19 +15,21 @@ FixEdits FixDotTypes(const FixRequest& request) {
     return {};
   for (const KernelTrace& trace : candidate.python->traces)
     for (const DotUse& dot : trace.dots) {
-      if (dot.node != call || dot.a.element.empty() || dot.b.element.empty()) continue;
+      if (dot.node != call || dot.a.element.empty() || dot.a.element == dot.b.element) continue;
       const auto half = [](const KernelValue& side) {
         return side.element == "fp16" || side.element == "bf16";
       };
-      const bool first = half(dot.a) && dot.b.element == "fp32";
-      const bool second = half(dot.b) && dot.a.element == "fp32";
-      if (!first && !second) continue;
-      const PyNode* side = call->args[first ? 0 : 1];
+      const auto can_meet = [&](const KernelValue& side) { return half(side) || side.element == "fp32"; };
+      if (!can_meet(dot.a) || !can_meet(dot.b)) continue;
       FixEdits edits;
       const std::string language = EnsureLanguage(candidate, &edits);
       if (language.empty()) return {};
-      edits.push_back(
-          {side->start, side->end, fmt::format("{}.to({}.float32)", Operand(candidate, side), language)});
+      for (const int i : {0, 1}) {
+        const PyNode* side = call->args[static_cast<size_t>(i)];
+        if (half(i == 0 ? dot.a : dot.b))
+          edits.push_back(
+              {side->start, side->end, fmt::format("{}.to({}.float32)", Operand(candidate, side), language)});
+      }
       return edits;
     }
   return {};

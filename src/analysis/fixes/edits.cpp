@@ -1,4 +1,4 @@
-// What fixes share: the text of nodes, arguments added and removed, imports. See fix.h.
+// Helpers of all fixes: the text of nodes, added and removed arguments, imports. See fix.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool IsBlank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// The end of what stands before `at`, without blanks and comments.
+// The end of the code before `at`, without blanks and comments.
 uint32_t SkipBack(const Candidate& candidate, uint32_t at) {
   const std::string_view text = candidate.source.text();
   const std::vector<PyComment>& comments = candidate.python->tree.comments;
@@ -33,7 +33,7 @@ uint32_t SkipBack(const Candidate& candidate, uint32_t at) {
   return at;
 }
 
-// Where a new import line goes: before the first import that is not from __future__.
+// The position for a new import line: before the first import that is not from __future__.
 uint32_t ImportPosition(const Candidate& candidate) {
   const std::vector<PyNode*>& body = candidate.python->tree.module->body;
   for (const PyNode* statement : body) {
@@ -73,7 +73,7 @@ std::string Operand(const Candidate& candidate, const PyNode* node) {
 
 namespace {
 
-// f(...) or a.f(...): one name and one pair of parentheses around the rest.
+// True for f(...) or a.f(...): a name and one pair of parentheses around the rest.
 bool IsOneCall(const std::string& text) {
   size_t at = 0;
   while (at < text.size() &&
@@ -108,7 +108,7 @@ TextEdit Insert(uint32_t at, std::string text) {
   return {at, at, std::move(text)};
 }
 
-// Removes "NAME=value, " with the comma that belongs to it.
+// Removes "NAME=value, " with its comma.
 TextEdit RemoveArgument(const Candidate& candidate, const PyNode* argument) {
   const std::string_view text = candidate.source.text();
   uint32_t start = argument->start;
@@ -125,7 +125,7 @@ TextEdit RemoveArgument(const Candidate& candidate, const PyNode* argument) {
   if (after < text.size() && text[after] == ',') {
     end = after + 1;
     while (end < text.size() && (text[end] == ' ' || text[end] == '\t')) ++end;
-    // The argument had a line to itself: take the line.
+    // If the argument has its own line, removes the line.
     uint32_t line_start = start;
     while (line_start > 0 && (text[line_start - 1] == ' ' || text[line_start - 1] == '\t')) --line_start;
     if (end < text.size() && text[end] == '\n' && line_start > 0 && text[line_start - 1] == '\n') {

@@ -1,4 +1,4 @@
-// Headers that a source of load_inline lacks, and names of PyTorch's C++ interface as they are today.
+// Adds headers that a source of load_inline lacks, and updates old names of PyTorch's C++ interface.
 #include "analysis/extension_problems.h"
 #include "analysis/fixes/fix.h"
 #include "base/text.h"

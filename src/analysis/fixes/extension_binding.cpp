@@ -1,5 +1,5 @@
-// What load_inline binds, declared as it is defined: declarations added to cpp_sources or set right, names
-// added to functions=, one of two bindings taken out, sources put where they belong.
+// Makes the bindings of load_inline match the definitions: adds or corrects declarations in cpp_sources, adds
+// names to functions=, removes one of two bindings, moves sources to the right argument.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = BindingProblem::Kind;
 
-// "torch::Tensor f(torch::Tensor x);" on one line; empty where it cannot stand in any string or source.
+// "torch::Tensor f(torch::Tensor x);" on one line. Empty if it cannot be part of every string and source.
 std::string DeclarationOf(const CppFunction* function) {
   if (function == nullptr || !function->plain) return "";
   std::string line;
@@ -38,15 +38,15 @@ std::vector<std::string> NamesOf(const std::vector<ExtensionName>& names) {
   return out;
 }
 
-// As Python: "..." for one, [...] for several.
+// Prints "..." for one string, [...] for several.
 std::string PythonList(const std::vector<std::string>& texts, bool one_as_string) {
   std::vector<std::string> quoted;
   for (const std::string& text : texts) quoted.push_back("\"" + text + "\"");
   return one_as_string && quoted.size() == 1 ? quoted[0] : "[" + Join(quoted, ", ") + "]";
 }
 
-// The value of cpp_sources for functions that the other source defines; empty where one of them has no
-// definition that a host compiler could see.
+// The value of cpp_sources for functions that the other source defines. Empty if the host compiler could not
+// see one of the definitions.
 std::string Declarations(const ExtensionBuild& build, bool device) {
   const bool own = build.BindingSource() != nullptr;
   if (own) return "\"\"";
@@ -67,12 +67,12 @@ FixEdits Declare(const ExtensionBuild& build, const BindingProblem& problem) {
   const std::string_view text = *source.unit->text;
   if (text.empty()) return {Insert(source.end, line)};
   if (source.triple) return {Insert(source.end, (text.back() == '\n' ? "" : "\n") + line + "\n")};
-  // After a comment or a directive only a line break ends what stands there.
+  // After a comment or a directive only a line break ends the line.
   if (!source.raw) return {Insert(source.end, "\\n" + line)};
   return Contains(text, "//") || Contains(text, "#") ? FixEdits{} : FixEdits{Insert(source.end, " " + line)};
 }
 
-// As it is defined, if that is how Python calls it.
+// Declares it as it is defined, if Python calls it that way.
 FixEdits Redeclare(const ExtensionBuild& build, const BindingProblem& problem) {
   const std::string line = DeclarationOf(problem.definition);
   bool called = false;
@@ -91,7 +91,7 @@ FixEdits Redeclare(const ExtensionBuild& build, const BindingProblem& problem) {
 FixEdits Bind(const ExtensionBuild& build, const BindingProblem& problem) {
   const PyNode* list = build.names_at;
   const std::string name = "\"" + problem.name + "\"";
-  // Bound without a declaration it would not compile.
+  // A binding without a declaration would not compile.
   if (build.Declaration(problem.name) == nullptr && DeclarationOf(problem.definition).empty()) return {};
   if (list->Is(PyKind::kString))
     return {{list->start, list->end, PythonList({build.names[0].name, problem.name}, false)}};
@@ -105,7 +105,7 @@ bool AllIn(const std::vector<std::string>& names, const auto& others) {
   });
 }
 
-// The one that offers what Python calls stays; where both do, the source's own.
+// Keeps the binding with the names that Python calls; if both have them, the source's own.
 FixEdits BindOnce(const Candidate& candidate, const ExtensionBuild& build) {
   const std::vector<std::string> called = NamesOf(build.called);
   const ExtensionSource* source = build.BindingSource();

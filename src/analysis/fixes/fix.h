@@ -1,6 +1,6 @@
-// How a mechanical fix is made: one function that looks at a finding and returns the edits that mend it, or
-// none when there is more than one right answer. The list is registry.cpp; what applies the edits is
-// analysis/mend.h. A fix never searches text: positions come from the syntax tree.
+// Declares mechanical fixes. A fix is one function that examines a finding and returns the edits that repair
+// it, or none if there is more than one right answer. registry.cpp has the list, and analysis/mend.h applies
+// the edits. A fix never searches text: positions come from the syntax tree.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ struct FixRequest {
   const Candidate& candidate;
   const Finding& finding;
   const PyNode* node = nullptr;            // the outermost node with the range of the finding, or null
-  const KernelProblem* problem = nullptr;  // what the interpreter met there, or null
+  const KernelProblem* problem = nullptr;  // the interpreter's problem at this place, or null
 };
 
 using FixEdits = std::vector<TextEdit>;
@@ -25,47 +25,46 @@ using FixEdits = std::vector<TextEdit>;
 struct FixInfo {
   std::string_view rule;
   FixEdits (*make)(const FixRequest&);
-  // Whether warnings are mended too. Without it only what certainly fails is touched.
+  // Whether warnings are fixed too. Without it, only certain failures are.
   bool of_warnings = false;
 };
 
 std::span<const FixInfo> AllFixes();
-// Whether a finding of the rule hides others, so that mending it may bring up new errors elsewhere in the
-// file.
+// Whether a finding of the rule hides others, so that fixing it may reveal new errors elsewhere in the file.
 bool HidesOthers(std::string_view rule);
-// Gives every finding that has no edits yet those of the first fix that knows an answer.
+// Gives every finding without edits those of the first applicable fix.
 void OfferFixes(const Candidate& candidate, std::vector<Finding>* findings);
 
 // Helpers (edits.cpp).
 std::string Code(const Candidate& candidate, const PyNode* node);
-// As an operand: in parentheses unless it is a name, a number, a call or the like.
+// The code as an operand: in parentheses unless it is a name, a number, a call or the like.
 std::string Operand(const Candidate& candidate, const PyNode* node);
-// `text` in place of an expression: in parentheses unless the place needs none.
+// Replaces an expression by `text`, in parentheses unless the context needs none.
 TextEdit ReplaceExpression(const Candidate& candidate, const PyNode* node, const std::string& text);
 TextEdit Insert(uint32_t at, std::string text);
 TextEdit RemoveArgument(const Candidate& candidate, const PyNode* argument);
 // Adds `text` as the last argument of the call.
 TextEdit AddArgument(const Candidate& candidate, const PyNode* call, std::string_view text);
-// Computing it twice gives the same value and costs nothing that matters: no call in it.
+// True if the expression contains no call, so that computing it twice is harmless and cheap.
 bool IsPure(const PyNode* node);
-// Spaces and tabs before the statement; nullptr-like "\n" when it shares its line with another.
+// Sets the spaces and tabs before the statement. Returns false if it shares its line with another one.
 bool IndentOf(const Candidate& candidate, uint32_t start, std::string* indent);
 bool IsOneLine(const Candidate& candidate, const PyNode* node);
-// The last word of an attribute or the whole of a name.
+// Replaces the last part of an attribute, or a whole name.
 TextEdit ReplaceName(const PyNode* node, std::string text);
 
-// A line before the first import. False where there is no place for one.
+// Adds a line before the first import. Returns false if that is impossible.
 bool AddImport(const Candidate& candidate, std::string_view line, FixEdits* edits);
 // The name under which the file imports the module, or "".
 std::string ImportedAs(const Candidate& candidate, std::string_view module);
-// The same, and imports it under `usual` where it is not. "" when that name means something else already.
+// The same, but imports it under `usual` if it is missing. "" if that name has another meaning.
 std::string EnsureImported(const Candidate& candidate, std::string_view module, std::string_view usual,
                            std::string_view line, FixEdits* edits);
 std::string EnsureLanguage(const Candidate& candidate, FixEdits* edits);
 std::string EnsureLibdevice(const Candidate& candidate, FixEdits* edits);
 std::string EnsureTriton(const Candidate& candidate, FixEdits* edits);
 
-// The launch or kernel that the node belongs to.
+// The kernel that contains the node or whose launch contains it.
 const Kernel* KernelAround(const Candidate& candidate, const PyNode* node);
 const Launch* LaunchOf(const Candidate& candidate, const PyNode* call);
 
@@ -81,6 +80,9 @@ FixEdits FixDecorators(const FixRequest& request);
 FixEdits FixModelClassName(const FixRequest& request);
 FixEdits FixPlainHelper(const FixRequest& request);
 FixEdits FixDotTypes(const FixRequest& request);
+FixEdits FixDotExtents(const FixRequest& request);
+FixEdits FixBlockLayout(const FixRequest& request);
+FixEdits FixLoopStart(const FixRequest& request);
 FixEdits FixCallArguments(const FixRequest& request);
 FixEdits FixHostCall(const FixRequest& request);
 FixEdits FixSyntax(const FixRequest& request);

@@ -1,5 +1,5 @@
-// The host calls what works only in a kernel: tl.cdiv(n, 4) is triton.cdiv there, tl.where(...) is
-// torch.where, and kernel(x, y, grid=g) is kernel[g](x, y).
+// Fixes host calls of functions that work only in kernels: tl.cdiv(n, 4) becomes triton.cdiv, tl.where(...)
+// becomes torch.where, and kernel(x, y, grid=g) becomes kernel[g](x, y).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::string_view kOfTorch[] = {"where",   "exp",   "exp2",  "log",  "l
                                          "sqrt",    "rsqrt", "sin",   "cos",  "sigmoid",
                                          "maximum", "abs",   "floor", "ceil", "minimum"};
 
-// grid = ... before the call, and nothing reads it.
+// True if grid = ... precedes the call and is never read.
 bool HasUnusedGrid(const Candidate& candidate, const PyNode* call) {
   const Scopes& scopes = *candidate.python->scopes;
   const PyNode* scope = nullptr;

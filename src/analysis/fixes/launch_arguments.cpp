@@ -1,6 +1,5 @@
-// Arguments of a launch: a keyword that is misspelt or was renamed, one that is passed twice with the same
-// value, one that the autotuner chooses, and one that is left out while a value of exactly that name stands
-// ready.
+// Fixes arguments of a launch: a misspelt or renamed keyword, one passed twice with the same value, one that
+// the autotuner sets, and a missing one for which a value with exactly that name exists.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// One edit apart: num_warp and num_warps, BLOK and BLOCK.
+// True for names that differ by one edit: num_warp and num_warps, BLOK and BLOCK.
 bool AlmostEqual(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
   if (b.size() - a.size() > 1 || b.size() < 4) return false;
@@ -24,7 +23,7 @@ bool AlmostEqual(std::string_view a, std::string_view b) {
          b.substr(std::min(i + 1, b.size()));
 }
 
-// A value of that name where the launch is: a local, a parameter, a number of the module, or an attribute of
+// A value with that name at the launch: a local, a parameter, a number of the module, or an attribute of
 // self.
 std::string ValueNamed(const Candidate& candidate, const Launch& launch, std::string_view param) {
   const Scopes& scopes = *candidate.python->scopes;
@@ -56,7 +55,7 @@ std::string ValueNamed(const Candidate& candidate, const Launch& launch, std::st
   return "self." + *names.begin();
 }
 
-// A positional argument that is named like another parameter shows that one is missing between, not at the
+// A positional argument with the name of another parameter shows that one is missing in between, not at the
 // end.
 bool LooksShifted(const Launch& launch) {
   const Kernel& kernel = *launch.kernel;
@@ -99,7 +98,7 @@ FixEdits RenameUnknown(const Candidate& candidate, const Launch& launch, const P
   return {{keyword->start, end, *near.begin()}};
 }
 
-// Positional arguments at the end that the autotuner chooses, all of them.
+// All positional arguments at the end that the autotuner sets.
 FixEdits RemoveTuned(const Candidate& candidate, const Launch& launch) {
   const Kernel& kernel = *launch.kernel;
   const std::vector<PyNode*>& args = launch.call->args;
@@ -115,7 +114,8 @@ FixEdits RemoveTuned(const Candidate& candidate, const Launch& launch) {
   const TextEdit head = RemoveArgument(candidate, args[first]);
   const TextEdit tail = RemoveArgument(candidate, args.back());
   const std::string_view text = candidate.source.text();
-  // Arguments follow: theirs is the comma at the end. None follow: the comma before the first goes.
+  // If arguments follow, their comma at the end is removed with them. If none follow, the comma before the
+  // first one is.
   if (!launch.call->keywords.empty()) return {{args[first]->start, std::max(tail.end, args.back()->end), ""}};
   uint32_t start = std::min(head.start, args[first]->start);
   while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\n' || text[start - 1] == '\t' ||
@@ -145,7 +145,7 @@ FixEdits FixLaunchArguments(const FixRequest& request) {
   if (rule == "unknown-launch-argument")
     return keyword ? RenameUnknown(candidate, *launch, node) : FixEdits();
   if (rule == "missing-launch-argument") return PassMissing(candidate, *launch);
-  // Twice: by position and by keyword. The same value either way, so the keyword can go.
+  // Passed by position and by keyword with the same value, so the keyword can be removed.
   for (const PyNode* later : launch->duplicate) {
     if (!later->Is(PyKind::kKeyword)) continue;
     for (size_t i = 0; i < launch->kernel->params.size() && i < call->args.size(); ++i)

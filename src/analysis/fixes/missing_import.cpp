@@ -1,4 +1,4 @@
-// Names that are always imported the same way: tl, math, F, Optional, load_inline.
+// Imports names that have one usual import: tl, math, F, Optional, load_inline.
 #include "analysis/fixes/fix.h"
 #include "analysis/usual_imports.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@ struct MemberOf {
   std::string_view name;
   std::string_view module;
 };
-// Functions that are reached through a module: next_power_of_2(n) is triton.next_power_of_2(n).
+// Functions that belong to a module: next_power_of_2(n) becomes triton.next_power_of_2(n).
 constexpr MemberOf kMembers[] = {{"next_power_of_2", "triton"}, {"cdiv", "triton"}};
 
 }  // namespace

@@ -1,6 +1,6 @@
-// A load or store without a mask, beside another of the same kernel that reaches the same offsets with one:
-// the mask is known. Offsets and mask must be the same names with one value each, and both accesses must be
-// in the same block of the kernel.
+// Adds a mask to a load or store if another access in the same kernel uses the same offsets with a mask.
+// Offsets and mask must use the same names with one value each, and both accesses must be in the same block
+// of the kernel.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -10,8 +10,7 @@ namespace hone {
 
 namespace {
 
-// The text of an address after its base: "offs * 4 + c" of `x_ptr + offs * 4 + c`; "" when it is not of that
-// form.
+// The address without its base: "offs * 4 + c" for `x_ptr + offs * 4 + c`; "" for other forms.
 std::string OffsetText(const Candidate& candidate, const PyNode* address) {
   const PyNode* sum = address;
   while (sum != nullptr && sum->Is(PyKind::kBinOp) && sum->op == "+" && sum->left != nullptr &&
@@ -23,7 +22,7 @@ std::string OffsetText(const Candidate& candidate, const PyNode* address) {
   return text.substr(sum->left->end - address->start);
 }
 
-// Every name has one value in the kernel, and has it before `at`.
+// True if every name has a single value in the kernel, set before `at`.
 bool IsSettled(const Candidate& candidate, const Kernel& kernel, const PyNode* expression, uint32_t at) {
   const Scopes& scopes = *candidate.python->scopes;
   bool settled = IsPure(expression);

@@ -1,4 +1,4 @@
-// A file whose only module is called Model, NewModel or otherwise: the judge looks for ModelNew.
+// Renames the only module of a file (Model, NewModel or similar) to ModelNew, which the judge needs.
 #include <algorithm>
 
 #include "analysis/fixes/fix.h"
@@ -18,7 +18,7 @@ bool IsModule(const Scopes& scopes, const PyNode* definition) {
                      [&](const PyNode* base) { return EndsWith(scopes.Resolve(base), "Module"); });
 }
 
-// Uses of the class's name outside of the class itself: it is a part of another.
+// True if the class's name is used outside of the class itself, so that it is a part of another one.
 bool IsUsed(const PyNode* module, const PyNode* definition) {
   bool used = false;
   WalkPython(module, [&](const PyNode* node) {

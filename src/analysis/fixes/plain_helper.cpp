@@ -1,5 +1,4 @@
-// A helper of kernels that lacks @triton.jit: a function at the top of the file that nothing but kernels
-// uses.
+// Adds @triton.jit to a helper of kernels: a top-level function that only kernels use.
 #include <fmt/format.h>
 
 #include "analysis/fixes/fix.h"
@@ -38,7 +37,7 @@ FixEdits FixPlainHelper(const FixRequest& request) {
       !function->decorators.empty())
     return {};
   if (!OnlyKernelsUse(candidate, function)) {
-    // A helper of both sides stays the host's; the language has this one.
+    // A helper that the host also uses stays unchanged. The language has this function.
     if (function->name != "cdiv" || call->args.size() != 2) return {};
     FixEdits edits;
     const std::string language = EnsureLanguage(candidate, &edits);
@@ -46,7 +45,7 @@ FixEdits FixPlainHelper(const FixRequest& request) {
     edits.push_back({call->value->start, call->value->end, language + ".cdiv"});
     return edits;
   }
-  // It computes with PyTorch: a decorator would not help.
+  // If it uses PyTorch, a decorator would not help.
   bool host = false;
   WalkPython(function, [&](const PyNode* node) {
     const std::string dotted = node->Is(PyKind::kAttribute) ? scopes.Resolve(node) : "";

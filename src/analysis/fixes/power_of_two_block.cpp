@@ -1,41 +1,16 @@
-// A tile size that is written as a number and is no power of two, in a kernel that masks all it reads and
-// writes: the next power of two covers the same elements. A size that comes from a shape is left alone, and
-// so is a parameter that the kernel also uses as a bound.
+// Rounds a tile size that is a literal up to a power of two, in a kernel that masks all its accesses, so that
+// it covers the same elements. A size that comes from a shape is left alone, and so is a parameter that the
+// kernel also uses as a bound.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
-#include "analysis/fixes/fix.h"
+#include "analysis/fixes/tile_size.h"
 
 namespace hone {
 
 namespace {
 
 constexpr int64_t kLargest = 4096;
-
-// The number an argument stands for: itself, or the only assignment of a local or global name.
-const PyNode* NumberBehind(const Candidate& candidate, const PyNode* value, int depth = 0) {
-  if (value == nullptr || depth > 4) return nullptr;
-  if (value->Is(PyKind::kInt) && !value->big) return value;
-  if (!value->Is(PyKind::kName)) return nullptr;
-  const std::vector<Binding>* bindings = candidate.python->scopes->Find(value->name, value);
-  if (bindings == nullptr || bindings->size() != 1) return nullptr;
-  return NumberBehind(candidate, bindings->front().value, depth + 1);
-}
-
-bool IsOnlyATile(const Candidate& candidate, const Kernel& kernel, std::string_view param) {
-  const KernelTrace* trace = candidate.TraceOf(&kernel);
-  if (trace == nullptr || trace->opaque_calls || trace->accesses.empty()) return false;
-  for (const MemoryAccess& access : trace->accesses)
-    if (access.ranges && !access.masked) return false;
-  bool tile = true;
-  WalkPython(kernel.function, [&](const PyNode* node) {
-    if (!node->IsName(param)) return tile;
-    for (const PyNode* at = node->parent; at != nullptr && at != kernel.function; at = at->parent)
-      tile = tile && !at->Is(PyKind::kCompare);
-    return tile;
-  });
-  return tile;
-}
 
 }  // namespace
 
@@ -48,20 +23,9 @@ FixEdits FixPowerOfTwoBlock(const FixRequest& request) {
   const PyNode* start = request.node->args[0];
   const PyNode* end = request.node->args[1];
   if (!start->Is(PyKind::kInt) || start->integer != 0 || !end->Is(PyKind::kName)) return {};
-  const KernelParam* param = kernel->Param(end->name);
-  if (param == nullptr || !IsOnlyATile(candidate, *kernel, param->name)) return {};
-  const PyNode* value = nullptr;
-  if (problem->config != nullptr && problem->config->node != nullptr) {
-    const PyNode* call = problem->config->node;
-    const PyNode* table = !call->args.empty() ? call->args[0] : call->Keyword("kwargs");
-    if (table != nullptr && table->Is(PyKind::kDict))
-      for (size_t i = 0; i < table->keys.size() && i < table->args.size(); ++i)
-        if (table->keys[i] != nullptr && table->keys[i]->string == param->name) value = table->args[i];
-  }
-  if (value == nullptr && problem->launch != nullptr) value = problem->launch->Argument(param->name);
-  if (value == nullptr) value = param->node->value;
-  const PyNode* number = NumberBehind(candidate, value);
+  const PyNode* number = TileNumber(candidate, *kernel, *problem, end->name);
   if (number == nullptr || number->integer < 3 || number->integer > kLargest) return {};
+  if (!IsOnlyATile(candidate, *kernel, number, end->name, false)) return {};
   int64_t next = 1;
   while (next < number->integer) next *= 2;
   if (next == number->integer) return {};

@@ -1,4 +1,4 @@
-// The list of fixes, by rule, and how one is found for a finding.
+// The list of fixes by rule, and the selection of a fix for a finding.
 #include <algorithm>
 
 #include "analysis/fixes/fix.h"
@@ -27,6 +27,9 @@ constexpr FixInfo kFixes[] = {
     {"autotune-redefined", FixLaunchArguments},
     {"bad-decorator-argument", FixDecorators},
     {"incompatible-block-shapes", FixDotTypes},
+    {"incompatible-block-shapes", FixDotExtents},
+    {"incompatible-block-shapes", FixBlockLayout},
+    {"incompatible-block-shapes", FixLoopStart},
     {"unmasked-access", FixMissingMask, true},
     {"weights-not-transferable", FixWeightNames, true},
     {"extension-binding", FixExtensionBinding},
@@ -64,7 +67,7 @@ const PyNode* NodeAt(const PyNode* module, uint32_t start, uint32_t end) {
   const PyNode* found = nullptr;
   WalkPython(module, [&](const PyNode* node) {
     if (found != nullptr) return false;
-    // Decorators stand before the definition that owns them.
+    // Decorators come before the definition that owns them.
     const bool around = node->start <= start && node->end >= end;
     if (!around) return !node->decorators.empty();
     if (node->start == start && node->end == end && node != module && !node->Is(PyKind::kExprStmt))

@@ -1,6 +1,6 @@
-// Operations that kernels call under a name of PyTorch, NumPy, Python or an older Triton: tl.tanh,
-// x.astype(t), torch.exp(x), math.tanh(x), abs(x). Only names that have one meaning are here; tl.round, whose
-// halves could go either way, is not.
+// Renames operations that kernels call by their name in PyTorch, NumPy, Python or an older Triton: tl.tanh,
+// x.astype(t), torch.exp(x), math.tanh(x), abs(x). It lists only names with a single meaning; tl.round is
+// left out, because rounding of halves is ambiguous.
 #include <fmt/args.h>
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@ namespace hone {
 
 namespace {
 
-// Functions of triton.language whose PyTorch, NumPy and math namesakes compute the same from the same
-// arguments.
+// Functions of triton.language that compute the same as PyTorch's, NumPy's and math's functions of that name,
+// from the same arguments.
 constexpr std::string_view kLanguage[] = {"exp",     "exp2",    "log",   "log2", "sqrt",    "rsqrt",
                                           "sin",     "cos",     "abs",   "erf",  "sigmoid", "floor",
                                           "maximum", "minimum", "where", "ceil", "fma"};
@@ -32,13 +32,12 @@ constexpr Namesake kLibdevice[] = {
     {"erfc", "erfc"},   {"cbrt", "cbrt"},   {"hypot", "hypot"},       {"fmod", "fmod"},
     {"trunc", "trunc"}, {"log10", "log10"}, {"copysign", "copysign"}, {"lgamma", "lgamma"}};
 
-// {l} is triton.language, {0}, {1}, ... are arguments as operands, {*} what follows the first as it is
-// written.
+// {l} is triton.language, {0}, {1}, ... are arguments as operands, {*} is the text after the first argument.
 struct CallTemplate {
   std::string_view name;
-  int arguments;  // -1: one, and any that say along which axis
+  int arguments;  // -1: one, and any that name the axis
   std::string_view text;
-  bool twice = false;  // the first argument is written twice
+  bool twice = false;  // the first argument appears twice
 };
 constexpr CallTemplate kTemplates[] = {
     {"relu", 1, "{l}.maximum({0}, 0.0)"},
@@ -72,7 +71,7 @@ constexpr CallTemplate kTemplates[] = {
     {"t", 1, "{l}.trans({0})"},
 };
 
-// Names that are not called.
+// Names that are used without a call.
 struct NamedConstant {
   std::string_view name;
   std::string_view text;
@@ -89,7 +88,7 @@ class Renamer {
     if (parent != nullptr && parent->Is(PyKind::kCall) && parent->value == callee) call_ = parent;
   }
 
-  // `receiver`: the block of a method, which is its first argument.
+  // `receiver` is the object of a method call, which becomes the first argument.
   FixEdits Make(std::string_view name, const PyNode* receiver) {
     if (call_ == nullptr) return receiver == nullptr ? MakeConstant(name) : FixEdits();
     for (const PyNode* argument : call_->args)
@@ -135,7 +134,7 @@ class Renamer {
     if (receiver != nullptr) arguments.push_back(receiver);
     arguments.insert(arguments.end(), call_->args.begin(), call_->args.end());
     FixEdits edits;
-    // A method of a block that is a function of libdevice: x.tanh().
+    // A method of a block that corresponds to a libdevice function: x.tanh().
     if (receiver != nullptr && call_->args.empty() && call_->keywords.empty())
       for (const Namesake& row : kLibdevice) {
         if (row.name != name || !Everywhere("libdevice", row.device)) continue;
@@ -193,7 +192,7 @@ class Renamer {
   const PyNode* call_ = nullptr;
 };
 
-// tl.libdevice.tanh(x), which was Triton 2: the module has moved.
+// tl.libdevice.tanh(x) comes from Triton 2; the module has moved.
 FixEdits MoveLibdevice(const Candidate& candidate, const PyNode* module) {
   FixEdits edits;
   const std::string device = EnsureLibdevice(candidate, &edits);
@@ -202,7 +201,7 @@ FixEdits MoveLibdevice(const Candidate& candidate, const PyNode* module) {
   return edits;
 }
 
-// The callee of a call that runs on the host, when the file itself does not define it.
+// The callee of a call that runs on the host, unless the file defines it.
 const PyNode* HostCallee(const Candidate& candidate, const PyNode* call) {
   const PyNode* callee = call->Is(PyKind::kCall) ? call->value : nullptr;
   if (callee == nullptr) return nullptr;
@@ -241,7 +240,7 @@ FixEdits FixRenamedOp(const FixRequest& request) {
     const size_t dot = dotted.rfind('.');
     return Renamer(candidate, callee).Make(std::string_view(dotted).substr(dot + 1), nullptr);
   }
-  // abs(x), exp(x): a name that nothing defines, called like a function of the language.
+  // abs(x), exp(x): an undefined name that is called like a function of the language.
   if (request.problem->kind != ProblemKind::kUndefinedName || !node->Is(PyKind::kName)) return {};
   const bool defined = scopes.Find(node->name, node) != nullptr;
   const bool called =

@@ -1,5 +1,5 @@
-// A reply of a model that was saved whole: the code is between two Markdown fences. And a header without its
-// colon.
+// Removes the Markdown fences of a model's reply that was saved as a whole, and adds a missing colon to a
+// header.
 #include "analysis/fixes/fix.h"
 #include "base/text.h"
 
@@ -11,7 +11,7 @@ bool IsFence(std::string_view line) {
   return StartsWith(Trim(line), "```");
 }
 
-// What is outside of the fences is prose when no line of it begins like a definition or an import.
+// Text outside the fences is prose if none of its lines begins like a definition or an import.
 bool IsProse(const SourceText& source, uint32_t first, uint32_t end) {
   for (uint32_t line = first; line < end; ++line)
     for (std::string_view start : {"import ", "from ", "def ", "class ", "@"})
@@ -28,7 +28,7 @@ FixEdits RemoveFences(const SourceText& source) {
   const uint32_t all = static_cast<uint32_t>(source.text().size());
   const auto start_of = [&](uint32_t line) { return line >= past ? all : source.LineStart(line); };
   if (fences.size() == 1) {
-    // Either it was opened and never closed, or closed and never opened.
+    // The fence was either never closed or never opened.
     if (IsProse(source, 1, fences[0])) return {{0, start_of(fences[0] + 1), ""}};
     if (IsProse(source, fences[0] + 1, past)) return {{start_of(fences[0]), all, ""}};
     return {{start_of(fences[0]), start_of(fences[0] + 1), ""}};

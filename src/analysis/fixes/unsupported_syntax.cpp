@@ -1,6 +1,6 @@
-// Python that Triton refuses in a kernel and that can be written another way with the same meaning: continue,
-// chained comparisons, squares, a = b = c, `x if c else y` on a block, nested functions. break, return in a
-// loop and lists are not here: what replaces them depends on the kernel.
+// Rewrites Python that Triton rejects in kernels into an equivalent: continue, chained comparisons, squares,
+// a = b = c, `x if c else y` on a block, nested functions. It leaves out break, return in a loop and lists,
+// whose replacement depends on the kernel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace hone {
 
 namespace {
 
-// Every line of the statements, indented by `by` more spaces; nothing when a string would be changed.
+// Indents every line of the statements by `by` more spaces. Makes no edits if that would change a string.
 bool IndentLines(const Candidate& candidate, const PyNode* first, const PyNode* last, FixEdits* edits) {
   const uint32_t first_line = LineOf(candidate, first);
   const uint32_t last_line = candidate.source.PositionAt(last->end).line;
@@ -27,7 +27,7 @@ bool IndentLines(const Candidate& candidate, const PyNode* first, const PyNode* 
   return true;
 }
 
-// if c: continue; rest  ->  if not (c): rest, where the rest is the remainder of the loop body and the branch
+// if c: continue; rest  ->  if not (c): rest, if the rest is the remainder of the loop body and the branch
 // does nothing else. Only then is the meaning certainly the same.
 FixEdits RewriteContinue(const Candidate& candidate, const PyNode* node) {
   const PyNode* branch = node->parent;
@@ -39,7 +39,7 @@ FixEdits RewriteContinue(const Candidate& candidate, const PyNode* node) {
   size_t index = 0;
   while (index < loop->body.size() && loop->body[index] != branch) ++index;
   if (index + 1 >= loop->body.size()) return {};
-  // A second continue in the rest would need the same treatment first.
+  // A second continue in the rest would need the same rewrite first.
   bool nested = false;
   for (size_t i = index + 1; i < loop->body.size(); ++i)
     WalkPython(loop->body[i], [&](const PyNode* part) {
@@ -98,7 +98,8 @@ FixEdits SplitAssignment(const Candidate& candidate, const PyNode* node) {
   return {{node->start, node->end, text}};
 }
 
-// The names a nested function uses are its own or the module's, so it can stand beside the kernel.
+// True if the nested function uses only its own names and the module's, so that it can be moved outside the
+// kernel.
 bool IsClosed(const Candidate& candidate, const PyNode* function, const PyNode* kernel) {
   const Scopes& scopes = *candidate.python->scopes;
   bool closed = function->decorators.empty();
@@ -112,7 +113,7 @@ bool IsClosed(const Candidate& candidate, const PyNode* function, const PyNode* 
   return closed;
 }
 
-// A function inside the kernel becomes a jitted one above it.
+// Moves a function out of the kernel and adds a jit decorator.
 FixEdits HoistFunction(const Candidate& candidate, const PyNode* function) {
   const PyNode* kernel = EnclosingFunction(function);
   const Scopes& scopes = *candidate.python->scopes;
@@ -156,7 +157,7 @@ FixEdits RemoveTry(const Candidate& candidate, const PyNode* node) {
   return {{node->start, node->end, text}};
 }
 
-// x if c else y  ->  tl.where(c, x, y), where c is a block.
+// x if c else y  ->  tl.where(c, x, y), if c is a block.
 FixEdits UseWhere(const Candidate& candidate, const PyNode* node) {
   if (!IsPure(node->left) || !IsPure(node->right)) return {};
   FixEdits edits;
@@ -212,7 +213,7 @@ FixEdits FixUnsupportedSyntax(const FixRequest& request) {
     default:
       break;
   }
-  // for k in tl.static_range(n) with a run-time n: the same loop, not unrolled.
+  // for k in tl.static_range(n) with a run-time n: keeps the loop without unrolling.
   const PyNode* loop = node;
   while (loop != nullptr && !loop->Is(PyKind::kFor)) loop = loop->parent;
   const PyNode* iterated = loop != nullptr ? loop->value : nullptr;

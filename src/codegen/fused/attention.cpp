@@ -49,7 +49,7 @@ std::optional<Attention> AttentionOf(const graph::Graph& graph, const Node& node
   return out;
 }
 
-// The axes of a tensor as they lie in memory, the outermost first.
+// The axes of a tensor in memory order, outermost first.
 std::vector<int64_t> OrderOf(const graph::TensorType& type) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < type.rank(); ++i) order.push_back(i);
@@ -59,7 +59,7 @@ std::vector<int64_t> OrderOf(const graph::TensorType& type) {
   return order;
 }
 
-// Where the result of attention is only read with heads and rows exchanged, it is written so.
+// If readers only use the result with heads and rows exchanged, it is stored in that order.
 std::vector<int64_t> WrittenOrder(const graph::Graph& graph, const Node& node) {
   const graph::TensorType& type = graph.type(node.result());
   std::vector<int64_t> order = OrderOf(type);
@@ -84,7 +84,7 @@ void Expand(graph::Graph& graph, graph::NodeId id, const Attention& a) {
   shape.insert(shape.end(), {a.queries, a.keys});
   ValueId scores = build.Mul(build.Matmul(a.query, build.Permute(a.key, order), shape), a.scale);
   if (a.causal) {
-    // A query sees the keys up to its own place, counted from the first ones, so each sees one at least.
+    // A query sees the keys up to its own position, counted from the first key, so each sees at least one.
     const graph::TensorType square = graph::ContiguousType(DType::kBool, {a.queries, a.keys});
     const ValueId later = build.Insert(
         "aten.triu.default",
@@ -101,7 +101,7 @@ void Expand(graph::Graph& graph, graph::NodeId id, const Attention& a) {
   shape.back() = a.value_width;
   ValueId made = build.Matmul(shares, a.value, shape);
   const std::vector<int64_t> memory = OrderOf(graph.type(result));
-  if (!std::is_sorted(memory.begin(), memory.end())) {  // readers rely on where its elements are
+  if (!std::is_sorted(memory.begin(), memory.end())) {  // readers rely on the memory order of its elements
     std::vector<int64_t> back(memory.size());
     for (size_t i = 0; i < memory.size(); ++i) back[static_cast<size_t>(memory[i])] = static_cast<int64_t>(i);
     made = build.Permute(made, memory);
@@ -126,10 +126,10 @@ int ExpandWhere(graph::Graph& graph, Pays pays) {
   return times;
 }
 
-constexpr int64_t kMostWidth = 128;       // of a head: accumulators in registers
+constexpr int64_t kMostWidth = 128;       // width of a head, because accumulators are in registers
 constexpr double kLeastScores = 1 << 22;  // with fewer there is little to gain
 
-// What is left of a product with a number, a division by one.
+// The factor and the operand of a product with a number; a division is a product by the inverse.
 struct Scaled {
   ValueId value{-1};
   double by = 1;
@@ -153,7 +153,8 @@ std::optional<Pair> ProductOf(const Node* node) {
   return left && right ? std::optional<Pair>({*left, *right}) : std::nullopt;
 }
 
-// matmul(softmax(...), v) as attention, with the keys as they are multiplied: [..., width, keys].
+// Attention written as matmul(softmax(...), v). The keys have the shape in which they are multiplied: [...,
+// width, keys].
 struct Written {
   Attention attention;
   std::optional<ValueId> mask;
@@ -292,8 +293,8 @@ int ExpandAttention(graph::Graph& graph, const GpuCosts& gpu) {
     const SplitProductCost first = CostOfSplitProduct(of_keys, gpu),
                            second = CostOfSplitProduct(of_values, gpu);
     if (!first.pays || !second.pays) return false;
-    // The softmax reads and writes the scores. PyTorch's one kernel keeps them on the chip and skips what
-    // causality leaves out.
+    // The softmax reads and writes the scores. PyTorch's single kernel keeps them on the chip and skips
+    // masked ones.
     const double softmax_us = 8 * scores / gpu.split_gemm.bytes_per_us;
     const double flops = 2 * scores * number(a.width + a.value_width) * (a.causal ? 0.5 : 1);
     return first.ours_us + second.ours_us + softmax_us <

@@ -1,12 +1,12 @@
 // Attention on the tensor cores.
 //
-// FuseAttention puts softmax(q k' * scale) v into one kernel (templates/attention.cu), where the graph has it
-// as one operator or as products around a softmax: heads of up to 128 numbers.
+// FuseAttention replaces softmax(q k' * scale) v by one kernel (templates/attention.cu), whether the graph
+// has it as one operator or as products around a softmax. Heads may have up to 128 numbers.
 //
-// ExpandAttention takes what is left, attention as products: softmax(q k' * scale) v in operators that Hone
-// has kernels for. PyTorch computes float32 attention outside of the tensor cores; where the two products are
-// large, they cost a quarter of that as split products (product.h), and the scores may go through memory in
-// between.
+// ExpandAttention turns the remaining attention operators into products, softmax(q k' * scale) v in operators
+// for which Hone has kernels. PyTorch computes float32 attention without tensor cores. If the two products
+// are large, split products (product.h) take a quarter of that time, even though the scores go through
+// memory.
 #pragma once
 
 #include "codegen/device_costs.h"
@@ -14,16 +14,16 @@
 
 namespace hone::fused {
 
-// Replaces aten.scaled_dot_product_attention of float32 where the parts are expected to be faster: plain or
-// causal, with its scale. A mask as tensor is left to PyTorch, which gives rows without any key a value of
-// its own; so are dropout and heads that share keys. Returns how many were replaced.
+// Replaces float32 aten.scaled_dot_product_attention, plain or causal, if the parts are expected to be
+// faster. Leaves to PyTorch: a mask given as a tensor (PyTorch returns a special value for rows without a
+// key), dropout, and heads that share keys. Returns the number of replacements.
 int ExpandAttention(graph::Graph& graph, const GpuCosts& gpu);
-// The same for every one that can be expressed, whatever it costs.
+// Replaces every one that can be expressed, whatever its cost.
 int ExpandAllAttention(graph::Graph& graph);
 
-// Takes attention of float32 whose heads the kernel covers: the operator, plain or causal, and
-// matmul(softmax( masked_fill(matmul(q, k') * number, mask, -inf)), v) with a mask that all heads share, or
-// without one. Returns how many; `us` gets what they are expected to take, `pytorch_us` what PyTorch takes.
+// Replaces float32 attention whose heads the kernel supports: the operator, plain or causal, and
+// matmul(softmax(masked_fill(matmul(q, k') * number, mask, -inf)), v), with a mask that all heads share or
+// without one. Returns the number of replacements; `us` gets their expected time, `pytorch_us` PyTorch's.
 inline constexpr const char* kAttention = "hone.attention.default";
 struct FusedAttention {
   int count = 0;

@@ -1,5 +1,5 @@
-// What is recognised as attention and what it becomes. That it computes the same is tested by running it
-// (tests/end_to_end/attention_host_test.py, attention_rewrite_test.py).
+// Tests which nodes are recognised as attention, and what replaces them. Tests that run the result are in
+// tests/end_to_end/attention_host_test.py and attention_rewrite_test.py.
 #include "codegen/fused/attention.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ class AttentionTest : public testing::Test {
                 {"enable_gqa", false}},
                shape));
   }
-  // softmax(masked_fill(q k' * scale)) v, as a module writes it.
+  // softmax(masked_fill(q k' * scale)) v, as modules write it.
   void Written(int64_t heads, int64_t length, int64_t width, double fill, bool reads_scores = false) {
     const Shape shape = {heads, length, width};
     const ValueId q = Input(shape), k = Input({heads, width, length}), v = Input(shape),
@@ -110,7 +110,7 @@ TEST_F(AttentionTest, LeavesScoresThatSomebodyElseReads) {
 }
 
 TEST_F(AttentionTest, LeavesAMaskThatHidesNothing) {
-  Written(8, 1024, 64, -1e9);  // a row without keys has a softmax of its own then
+  Written(8, 1024, 64, -1e9);  // with -1e9, a row without keys has its own softmax
   EXPECT_EQ(Fuse(), 0);
 }
 

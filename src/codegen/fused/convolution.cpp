@@ -15,11 +15,11 @@ using graph::Op;
 using graph::Shape;
 using graph::ValueId;
 
-constexpr double kMostPixels = 2147483647.0;  // the kernels count them in 31 bits
-constexpr int64_t kMostSteps = 4096;          // of one output's sum; their table lies in shared memory
+constexpr double kMostPixels = 2147483647.0;  // the kernels count pixels in 31 bits
+constexpr int64_t kMostSteps = 4096;          // steps of one output's sum; their table is in shared memory
 constexpr int64_t kPlaneValues = 8;           // fp16 values of a plane at one pixel
 
-// One number for each axis, or the same for all of them.
+// Returns one number for each axis. A single number applies to all axes.
 std::optional<std::vector<int64_t>> OfAxes(const graph::Node& node, std::string_view name, size_t axes) {
   std::optional<std::vector<int64_t>> values = node.IntsArg(name);
   if (values && values->size() == 1) values->resize(axes, values->front());
@@ -97,7 +97,7 @@ void EstimateConvolution(const ConvolutionCosts& costs, Convolution* convolution
   const double taps = ProductOf(c.kernel);
   const double swept = c.transposed ? ProductOf(c.in) : ProductOf(c.out);
   const double flops = 2 * swept * taps * (c.transposed ? units : channels);
-  // cuDNN rearranges its operands, unless a kernel is one point.
+  // cuDNN rearranges its operands, except for 1 x 1 kernels.
   convolution->pytorch_us = flops / costs.pytorch_flops_per_us + (taps > 1 ? costs.pytorch_passes : 1) *
                                                                      (in_bytes + out_bytes) /
                                                                      costs.bytes_per_us;
@@ -118,7 +118,7 @@ void EstimateConvolution(const ConvolutionCosts& costs, Convolution* convolution
     convolution->us = costs.call_us + (in_bytes + out_bytes) / costs.depthwise_bytes_per_us;
     return;
   }
-  // Pixels of the grid, and phases of the input and of the output (part_conv.py).
+  // Pixels of the grid, and phases of the input and the output (part_conv.py).
   double pixels = static_cast<double>(c.in[0]), phases = 1, out_phases = 1;
   for (size_t a = 0; a < c.kernel.size(); ++a) {
     const int64_t stride = c.stride[a], reach = (c.kernel[a] - 1) * c.dilation[a] / stride;
@@ -135,7 +135,7 @@ void EstimateConvolution(const ConvolutionCosts& costs, Convolution* convolution
   const double chunks = std::max(2 * out_phases, few ? costs.few_waste * taps * channels / kPlaneValues
                                                      : taps * std::ceil(channels / kPlaneValues));
   const double rows = 64 * std::ceil(units / 64);
-  // Where PyTorch stays in float32, so do the kernels: two terms of every value, three products.
+  // Where PyTorch stays in float32, the kernels use two terms per value and three products.
   const double terms = few_channels ? 2 : 1, products = few_channels ? 3 : 1;
   const double packed_bytes = terms * 2 * kPlaneValues * planes * pixels;
   const double product_flops = products * 2 * groups * pixels * rows * kPlaneValues * chunks;

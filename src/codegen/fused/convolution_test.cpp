@@ -1,6 +1,5 @@
-// Which nodes are convolutions that Hone's kernels take, what they are expected to cost, and how the file
-// calls them. That they compute what they should is tested by running them
-// (tests/end_to_end/conv_host_test.py).
+// Tests which convolutions Hone's kernels take, their expected costs, and how the file calls them.
+// tests/end_to_end/conv_host_test.py runs them to check their results.
 #include "codegen/fused/convolution.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +25,7 @@ struct Settings {
   bool transposed = false, fixed = true, bias = false;
 };
 
-// One convolution of an input by a weight (an input, too, unless `fixed`).
+// One convolution of an input by a weight, which is also an input unless `fixed`.
 struct ConvolutionGraph {
   ConvolutionGraph(const Shape& x, const Shape& w, const Shape& out, const Settings& settings = {}) {
     const auto add = [&](bool fixed, const std::string& name, const Shape& shape) {
@@ -90,7 +89,7 @@ TEST(Convolution, OfEveryChannelAloneIsDepthwise) {
   settings.groups = 8;
   EXPECT_TRUE(ConvolutionGraph({2, 8, 9, 9}, {8, 1, 3, 3}, {2, 8, 7, 7}, settings).Found()->depthwise);
   EXPECT_TRUE(ConvolutionGraph({2, 8, 9, 9}, {16, 1, 3, 3}, {2, 16, 7, 7}, settings).Found()->depthwise);
-  // Its kernel holds the taps in registers.
+  // The depthwise kernel holds the taps in registers.
   EXPECT_FALSE(ConvolutionGraph({2, 8, 39, 39}, {8, 1, 31, 31}, {2, 8, 9, 9}, settings).Found());
 }
 

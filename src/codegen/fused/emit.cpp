@@ -32,7 +32,7 @@ Result<KernelText> Emitter::Run() {
   return std::move(out_);
 }
 
-// A gather reads no more elements than there are points.
+// A gather reads at most as many elements as there are points.
 double Emitter::Bytes(const KernelOperand& operand) const {
   const Item& it = program_.at(operand.item);
   bool whole = operand.role != KernelOperand::Role::kInput;

@@ -9,7 +9,8 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kPieceStep = 64;  // elements: a piece begins where a vector may
+constexpr int64_t kPieceStep =
+    64;  // elements: a piece begins at a multiple of this, where a vector may begin
 
 }  // namespace
 

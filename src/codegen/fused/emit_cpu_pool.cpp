@@ -5,7 +5,7 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kPieceElements = 8192;  // of output, that are worth handing to a thread
+constexpr int64_t kPieceElements = 8192;  // least number of output elements per thread
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Status CpuEmitter::Pool() {
   const Strides& strides = pooled.strides;
   const Json kernel = pooled.Named(window.kernel, 1), size = pooled.Named(pooled.Tail(it.shape), 1);
   const int64_t wide = GetInt(size, "w"), in_wide = seen.shape.back();
-  // A row of the output is a row of its last axis, which the domain leaves out where it has one element.
+  // A row of the output follows its last axis. The domain has no such axis if its length is 1.
   const auto step = [&](const Strides& s) { return wide == 1 ? 0 : s.back(); };
   Json raw = Json::array(), before = Json::array();
   std::string value = "x";

@@ -5,14 +5,14 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kPartBytes = 262144;  // of a row that is divided
+constexpr int64_t kPartBytes = 262144;  // bytes per part of a divided row
 constexpr int64_t kMostParts = 256;
-constexpr int64_t kMostColumns = 256;    // of a tile
-constexpr int64_t kTileBytes = 131072;   // of columns that are read more than once
-constexpr int64_t kLaneStateBytes = 64;  // the largest reduction of part_fused_cpu.cpp, per lane
+constexpr int64_t kMostColumns = 256;    // columns per tile
+constexpr int64_t kTileBytes = 131072;   // bytes per tile if columns are read more than once
+constexpr int64_t kLaneStateBytes = 64;  // the largest reduction state of part_fused_cpu.cpp, per lane
 constexpr int64_t kMostLanes = 16;
-constexpr int64_t kKeptElements = 16384;  // of a row of exponentials
-constexpr size_t kManyStatements = 6;     // beyond which fewer vectors are computed together
+constexpr int64_t kKeptElements = 16384;  // elements of a row of exponentials
+constexpr size_t kManyStatements = 6;     // with more statements, fewer vectors are computed together
 
 }  // namespace
 
@@ -138,7 +138,7 @@ Status CpuEmitter::Reduction() {
   const int64_t row_bytes = std::max<int64_t>(1, length_ * element_bytes);
   const bool once = stages.size() == 1 && element_outputs.empty();
   const int64_t outer = column_ ? rows_ / sizes_.back() : rows_;
-  // Columns of a tile: as many as the cache holds, or many where each is read once.
+  // Columns per tile: as many as the cache holds, or many if each is read once.
   const int64_t columns =
       column_ ? std::clamp<int64_t>(once ? kMostColumns : kTileBytes / row_bytes, 16, kMostColumns) : 1;
   const int64_t units = column_ ? outer * Up(sizes_.back(), columns) : rows_;

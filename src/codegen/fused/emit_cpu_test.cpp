@@ -1,5 +1,5 @@
-// How kernels of a CPU are laid out: which layout a graph gets, when rows are divided, when exponentials are
-// kept. That they compute what they should is tested by running them (tests/end_to_end/fused_graph_test.py).
+// Tests the layouts of CPU kernels: which layout a graph gets, when rows are divided, when exponentials are
+// kept. tests/end_to_end/fused_graph_test.py runs the kernels to check their results.
 #include "codegen/fused/emit_cpu.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::Not;
 
 constexpr EmitterDevice kTwoCores{2, 0};
 
-// One operator over one input.
+// A graph of one operator over one input.
 struct OneNode {
   OneNode(const std::string& target, std::vector<Argument> arguments, Shape in, Shape out) {
     const ValueId x = graph.AddValue(graph::ValueKind::kInput, "x", ContiguousType(DType::kFloat32, in));

@@ -108,7 +108,7 @@ Status CudaEmitter::Pointwise() {
                    {"at", Offset(Part(stores_[i], false), "i")}});
     outputs.push_back(output);
   }
-  // One vector of a thread is on its way at a time: the block scheduler keeps memory busier than unrolling
+  // Each thread processes one vector at a time: the block scheduler uses the memory better than unrolling
   // does.
   const int64_t unroll = std::clamp<int64_t>(16 / std::max<int64_t>(1, streamed * vec), 1, 4);
   const int64_t threads = 256;

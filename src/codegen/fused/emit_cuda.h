@@ -1,4 +1,4 @@
-// Kernels as CUDA C++. One file per layout: emit_cuda.cpp (pointwise), emit_cuda_tiled.cpp,
+// Kernels as CUDA C++. There is one file per layout: emit_cuda.cpp (pointwise), emit_cuda_tiled.cpp,
 // emit_cuda_reduction.cpp with emit_cuda_layout.cpp, emit_cuda_scan.cpp, emit_cuda_pool.cpp.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace hone::fused {
 
-inline constexpr int64_t kRegisterBytes = 128;  // of a row, that one thread keeps
+inline constexpr int64_t kRegisterBytes = 128;  // bytes of a row that one thread keeps
 inline constexpr int64_t kStateBytes =
-    32;  // the largest reduction of part_fused.cu; scratch memory is counted with it
+    32;  // the largest reduction state of part_fused.cu; used to size scratch memory
 
 class CudaEmitter : public Emitter {
  public:
@@ -28,10 +28,10 @@ class CudaEmitter : public Emitter {
     KernelOperand& operand = out_.operands[static_cast<size_t>(std::stoi(pointer.substr(1)))];
     operand.align = std::max(operand.align, bytes);
   }
-  // How many neighbours along axis `d` one access may take: a power of two that divides its length and, for
-  // operands that lie side by side there, every other stride.
+  // How many neighbours along axis `d` one access may take: a power of two that divides the axis's length
+  // and, for operands with stride 1 there, every other stride.
   int64_t VectorAlong(size_t d, bool any_length) const;
-  // A load that differs from row to row and along it: what the kernel moves.
+  // True for a load that differs between rows and along them. These loads dominate the memory traffic.
   bool Streams(int i) const {
     if (at(i).kind != ItemKind::kTensor || at(i).per_row) return false;
     const int64_t elements = program_.at(at(i).item).elements();
@@ -48,15 +48,15 @@ class CudaEmitter : public Emitter {
   }
 
   // The operand's part of a load: its name, types and pointer. For a gather it is the address that the index
-  // moves, for a place the number itself.
+  // is added to, for a place the number itself.
   Json Operand(int i);
-  // The result's part of a store in a map, and the line of the map that computes it.
+  // The result's part of a store in a map, and the map's line that computes it.
   Json MapOutput(size_t i, bool has_inputs, Json* lines);
-  // Side by side along axis `d`, from a boundary of a vector on.
+  // True if elements have stride 1 along axis `d` and start at a multiple of the vector length.
   bool InRow(int i, size_t d, int64_t vec) const {
     return at(i).kind == ItemKind::kTensor && at(i).start % vec == 0 && SideBySide(load(i), d, vec);
   }
-  // What all elements of a row gather, and what each of them does.
+  // Names what all elements of a row gather, and what each element gathers.
   void NameGathers();
 
   // emit_cuda_tiled.cpp
@@ -71,10 +71,10 @@ class CudaEmitter : public Emitter {
   struct Layout {
     bool column = false;
     int64_t threads = 256, lanes = 256, vec = 1, per = 1, parts = 1, group = 1, chunk = 0;
-    std::string cache = "none";  // "registers", "shared"
+    std::string cache = "none";  // or "registers", "shared"
     bool cluster = false, split = false;
     int64_t inner = 1, tiles = 1;
-    int64_t blocks = 0;  // that share a processor, where a layout counts on it
+    int64_t blocks = 0;  // blocks that share a processor, if the layout depends on it
   };
   Layout layout_;
 };

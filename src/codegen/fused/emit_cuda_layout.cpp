@@ -1,20 +1,20 @@
-// How a reduction is laid out over threads and blocks. Block sizes and what is kept where follow from the
-// sizes of rows and the device.
+// Chooses how threads and blocks cover a reduction. Block sizes and the memory for a row depend on the size
+// of rows and the device.
 #include "codegen/fused/emit_cuda.h"
 
 namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kBlockBytes = 4096;  // of shared memory, for a block's states and what the system takes
+constexpr int64_t kBlockBytes = 4096;  // shared memory per block for states and the system's own use
 constexpr int64_t kLargePart =
-    160 << 10;  // of a row: a block that is alone on its processor and has this much takes 1024 threads
+    160 << 10;  // if a block that is alone on its processor has this much of a row, it gets 1024 threads
 
 }  // namespace
 
-// Rows of one cluster each, in shared memory (fused_row_resident.cu). The more rows are on the device at
-// once, the more of memory's time is used: of 2 to 16 blocks the number that holds the most. False if a row
-// cannot be copied 16 bytes at a time, or no cluster holds it.
+// Each row belongs to one cluster and stays in shared memory (fused_row_resident.cu). More rows on the device
+// at once use the memory better, so it takes the number of blocks (2 to 16) that allows the most rows.
+// Returns false if a row cannot be copied 16 bytes at a time, or no cluster holds it.
 bool CudaEmitter::ChooseResident(int64_t held_bytes) {
   Layout& l = layout_;
   const int64_t vectors = length_ / l.vec, per_vector = std::max<int64_t>(1, l.vec * held_bytes);
@@ -42,7 +42,7 @@ bool CudaEmitter::ChooseResident(int64_t held_bytes) {
   return true;
 }
 
-// A row in registers, in shared memory, or in the caches; for few rows, in parts.
+// Keeps a row in registers, in shared memory, or in the caches. Divides rows into parts if there are few.
 void CudaEmitter::ChooseRow(bool streams_once, int64_t held_bytes, size_t) {
   Layout& l = layout_;
   const int64_t vectors = length_ / l.vec, row_bytes = std::max<int64_t>(1, length_ * held_bytes);
@@ -54,7 +54,7 @@ void CudaEmitter::ChooseRow(bool streams_once, int64_t held_bytes, size_t) {
         std::clamp<int64_t>(PowerAtLeast(Up(chunk_vectors * per_vector, kRegisterBytes)), 64, most_threads);
     l.per = Up(chunk_vectors, l.threads);
   };
-  const int64_t fills = 2 * device_.processors;  // blocks that keep the device busy
+  const int64_t fills = 2 * device_.processors;  // enough blocks to use the whole device
   const bool large = row_bytes * rows_ > (int64_t{1} << 20);
   if (row_bytes <= 4096 && rows_ > 1) {
     l.lanes = std::min<int64_t>(32, PowerAtLeast(vectors));
@@ -71,8 +71,8 @@ void CudaEmitter::ChooseRow(bool streams_once, int64_t held_bytes, size_t) {
   } else if (row_bytes <= 65536 && (rows_ >= device_.processors || !large)) {
     registers(vectors, 512);
   } else if (!large) {
-    // All of it in one launch. What 1024 threads cannot keep, a cluster of blocks does: 8 of them keep the
-    // 1 MB that is not large.
+    // Uses a single launch. If 1024 threads cannot hold a row, a cluster of up to 8 blocks can: rows here
+    // have at most 1 MB.
     while (l.parts < 8 && Up(row_bytes, l.parts) > 1024 * kRegisterBytes) l.parts *= 2;
     l.cluster = l.parts > 1;
     registers(Up(vectors, l.parts), 1024);

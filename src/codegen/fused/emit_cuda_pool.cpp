@@ -5,10 +5,10 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kColumnBytes = 32768;  // of shared memory, for what was reduced down the windows
-constexpr int64_t kMostRows = 24;        // input rows that a thread has on their way
-constexpr int64_t kMostRegisters = 80;   // that vectors of rows and what becomes of them may take
-constexpr int64_t kTilesOfABlock = 4;    // of one row, where tiles are copied ahead
+constexpr int64_t kColumnBytes = 32768;  // shared memory for results of the reduction down the windows
+constexpr int64_t kMostRows = 24;        // input rows that a thread loads at once
+constexpr int64_t kMostRegisters = 80;   // for vectors of rows and their results
+constexpr int64_t kTilesOfABlock = 4;    // tiles of one row per block, if tiles are copied ahead
 
 }  // namespace
 
@@ -29,12 +29,12 @@ Status CudaEmitter::Pool() {
   const auto span = [&](const char* key, int64_t tile) {
     return (tile - 1) * of(stride, key) + (of(kernel, key) - 1) * of(dilation, key) + 1;
   };
-  // A tile as wide as shared memory and the row allow, and as high as keeps the rows of a thread few.
-  // A tile of 1 axis has no rows beside each other that would keep loads on their way, so it is longer.
+  // The tile is as wide as shared memory and the row allow, and as high as the limit on rows per thread
+  // allows. A tile with 1 axis has no neighbouring rows whose loads could overlap, so it is longer.
   const bool copies = spatial == 1 && !kernel_.before && seen.dtype == it.dtype &&
                       strides == graph::ContiguousStrides(seen.shape);
-  // Windows that overlap are read several times, out of the first cache: fewer and wider loads. A row must
-  // have whole vectors.
+  // Overlapping windows are read several times from the L1 cache, so fewer and wider loads are better. A row
+  // must consist of whole vectors.
   const int64_t pack = 16 / graph::BytesOf(seen.dtype), in_w = pooled.Tail(seen.shape).back();
   bool overlaps = false;
   for (const char* axis : {"d", "h", "w"})
@@ -57,7 +57,7 @@ Status CudaEmitter::Pool() {
   const Printer::Closure closure = printer_.ElementClosure(roots);
   Json inputs = Json::array(), outputs = Json::array(), lines = Json::array();
   lines.push_back(fmt::format("const {} t{} = pooled;", ComputedType(it.dtype), pool));
-  // What is loaded for an element of the input: the tensor itself, or what the maps before the pooling read.
+  // The loads for an element of the input: the tensor itself, or the operands of the maps before the pooling.
   Json raw = Json::array(), before = Json::array();
   std::string value = "x";
   if (kernel_.before) {

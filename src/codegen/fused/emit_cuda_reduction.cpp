@@ -9,7 +9,7 @@ Status CudaEmitter::Reduction() {
   out_.layout = column ? "column" : "row";
   NameGathers();
   Count();
-  // Reductions by stage, and what is needed for the elements that are written.
+  // Reductions by stage, and what the written elements need.
   const std::vector<std::vector<int>> stages = Stages();
   const auto kinds = OutputsByKind();
   const std::vector<int>&element_outputs = kinds.first, &row_outputs = kinds.second;
@@ -40,8 +40,8 @@ Status CudaEmitter::Reduction() {
   else
     ChooseRow(streams_once, held_bytes, states);
   const Layout& l = layout_;
-  // Rows in parts: a block of the launch that writes takes the same part of several rows, so that what is the
-  // same for all rows (a layer norm's weight and bias) is loaded once for them.
+  // Rows are divided into parts. A block of the writing launch takes the same part of several rows, so that
+  // values common to all rows (a layer norm's weight and bias) are loaded once for them.
   const auto same_for_rows = [&](int i) {
     for (size_t d = 0; d < sizes_.size(); ++d)
       if (!reduced_[d] && sizes_[d] > 1 && load(i)[d] != 0) return false;
@@ -160,7 +160,7 @@ Status CudaEmitter::Reduction() {
                           {"type", StoredType(it.dtype)},
                           {"value", printer_.Name(output.instruction)}});
   }
-  // One launch, or one for each stage and one for what is written.
+  // One launch, or one for each stage and one for the output.
   Json entries = Json::array();
   const int64_t row_blocks = column ? rows_ / l.inner * l.tiles : Up(rows_, l.threads / l.lanes);
   struct EntryShape {
@@ -185,7 +185,7 @@ Status CudaEmitter::Reduction() {
     if (launch.resident) launch.shared_bytes = l.per * pieces * 16 * l.threads;
     out_.launches.push_back(launch);
   };
-  // A launch of one stage has only the operands of that stage on their way.
+  // The launch of a stage loads only that stage's operands.
   const auto entry_shape = [&](size_t k) {
     EntryShape shape{l.parts, l.per, l.chunk};
     if (column) return shape;

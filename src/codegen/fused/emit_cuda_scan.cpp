@@ -101,7 +101,7 @@ Status CudaEmitter::Scan() {
   const int64_t per = column ? std::clamp<int64_t>(64 / (vec * held_bytes), 2, 8)
                              : std::clamp<int64_t>(Up(length_ / vec, threads), 1,
                                                    std::clamp<int64_t>(64 / (vec * held_bytes), 1, 4));
-  // Few long rows are divided, and read twice: one processor has a small share of the memory's rate.
+  // A few long rows are divided and read twice, because one processor has a small share of the memory's rate.
   const int64_t tile = threads * vec * per;
   int64_t parts = 1;
   if (!column && rows_ < device_.processors && length_ * held_bytes > 65536)

@@ -1,5 +1,5 @@
-// Maps of operands that lie side by side along different axes: an image in channels-last order of one in the
-// usual order. Through a tile in shared memory, so that reads and writes both go along rows.
+// Maps of operands with stride 1 along different axes, such as an image in channels-last order and one in the
+// usual order. Uses a tile in shared memory, so that both reads and writes follow rows.
 #include "base/json.h"
 #include "codegen/fused/emit_cuda.h"
 
@@ -7,14 +7,14 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kSide = 64;       // of a tile; SIDE of fused_tiled.cu
-constexpr int64_t kLeastSide = 16;  // of the domain: below it a tile is mostly empty
-constexpr int64_t kMostFar = 2;     // tiles in 48 KB
+constexpr int64_t kSide = 64;       // side of a tile; SIDE of fused_tiled.cu
+constexpr int64_t kLeastSide = 16;  // minimum side of the domain; a tile of a smaller one is mostly empty
+constexpr int64_t kMostFar = 2;     // tiles that fit in 48 KB
 constexpr int64_t kLeastPoints = int64_t{1} << 16;
 
 }  // namespace
 
-// The axis along which large operands lie side by side that do not do so along the innermost one.
+// The axis with stride 1 for large operands whose stride is not 1 along the innermost axis.
 std::optional<size_t> CudaEmitter::FarAxis(const std::vector<int>& reads) const {
   const size_t q = sizes_.size() - 1;
   if (sizes_.size() < 2 || sizes_[q] < kLeastSide || sizes_[q] >= kMostIndex / kSide ||
@@ -46,7 +46,7 @@ Status CudaEmitter::Tiled(size_t p, const std::vector<int>& reads, const std::ve
       if (d != p) steps.push_back({sizes_[d], strides[d]});
     return steps.empty() ? std::string("0") : Offset(steps, "o");
   };
-  // Whether neighbours along `d` can be taken in pairs.
+  // Whether neighbours along `d` can be accessed in pairs.
   const auto pairs = [&](const Strides& strides, size_t d, int64_t start) {
     if (sizes_[d] % 2 != 0 || start % 2 != 0) return false;
     return SideBySide(strides, d, 2);

@@ -119,7 +119,7 @@ std::string TritonEmitter::FieldText(int i) const {
   const TritonReduction& how = TritonReductionOf(item(reduction).op);
   std::vector<std::string> states;
   for (size_t k = 0; k < how.words.size(); ++k) states.push_back(fmt::format("r{}_{}", reduction, k));
-  const std::string& field = item(i).op;  // "mean()"
+  const std::string& field = item(i).op;  // for example "mean()"
   return fmt::format("_{}_{}({}, {})", how.kind, field.substr(0, field.find('(')), Join(states, ", "),
                      Type(item(i).dtype));
 }
@@ -189,7 +189,7 @@ Json TritonEmitter::TileLoad(int i) {
   return LoadAt(i, TileAt(i), kept && along ? "mask" : kept ? "live[:, None]" : "inside[None, :]");
 }
 
-// The address has the shape of the tile, whatever shapes its parts have.
+// The address has the shape of the tile, whatever the shapes of its parts are.
 std::string TritonEmitter::GatherText(int i) {
   const Instruction& it = at(i);
   const bool row = it.per_row, tiles = !row && tile_.index.empty();
@@ -206,7 +206,7 @@ std::string TritonEmitter::GatherText(int i) {
   return fmt::format("tl.load({} + ({}), mask={}, other=0){}", PointerOf(i), place, mask, Widened(i));
 }
 
-// An output has an element for every index, so that an offset that is always 0 means an index that is.
+// An output has an element for every index, so an offset that is always 0 means that the index is always 0.
 Json TritonEmitter::Store(size_t output, const std::string& index) {
   const std::string at = At(Part(stores_[output], false), index);
   return {{"pointer", Pointer(kernel_.outputs[output].item, KernelOperand::Role::kOutput)},
@@ -264,7 +264,7 @@ Result<std::vector<Json>> TritonEmitter::RowLines(size_t stages) {
 }
 
 std::string TritonEmitter::Index() const {
-  int64_t most = graph::ElementsOf(sizes_) + (int64_t{1} << 20);  // a last tile reaches beyond the end
+  int64_t most = graph::ElementsOf(sizes_) + (int64_t{1} << 20);  // the last tile extends beyond the end
   const auto reach = [&](const Strides& strides, int64_t end) {
     for (size_t d = 0; d < sizes_.size(); ++d) end += sizes_[d] * std::abs(strides[d]);
     most = std::max(most, end);

@@ -8,18 +8,18 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kTileElements = 2048;   // of a program, at a time
-constexpr int64_t kWholeElements = 8192;  // of a row that stays in registers
+constexpr int64_t kTileElements = 2048;   // elements that a program processes at a time
+constexpr int64_t kWholeElements = 8192;  // length of a row that stays in registers
 constexpr int64_t kMostTileColumns = 64;  // neighbours that a program reads of each row
 constexpr int64_t kMostTritonParts = 512;
 
-// The type that a reduction computes with: Triton reduces integers of 32 bits at least.
+// The type in which a reduction computes. Triton reduces integers of at least 32 bits.
 DType Reducing(DType dtype) {
   if (dtype == DType::kFloat64 || dtype == DType::kInt64) return dtype;
   return graph::IsFloating(dtype) ? DType::kFloat32 : DType::kInt32;
 }
 
-// What no element can be beyond.
+// A bound that no element exceeds.
 std::string EdgeOf(const std::string& op, DType dtype) {
   const bool most = op == "ReduceMax" || op == "ReduceArgMax";
   if (!most && op != "ReduceMin" && op != "ReduceArgMin") return "0";
@@ -139,7 +139,7 @@ Status TritonEmitter::Reduction() {
     Json joined = Json::array(), computed = split ? Json::array() : stage_values;
     for (size_t j = 0; split && j < k; ++j) joined.push_back(stage_values[j]);
     if (split && k < stages.size()) computed.push_back(stage_values[k]);
-    // The last one has nothing to divide where it writes rows alone.
+    // The last stage has nothing to divide if it writes only rows.
     const bool divided = split && (k < stages.size() || !element_outputs.empty());
     launches.push_back({split ? fmt::format("_{}", k) : "", divided ? tiles * parts : tiles});
     phases.push_back({{"suffix", launches.back().suffix},

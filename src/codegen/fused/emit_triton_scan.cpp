@@ -5,7 +5,7 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kScanElements = 1024;  // of a program, at a time
+constexpr int64_t kScanElements = 1024;  // elements that a program processes at a time
 constexpr int64_t kScanColumns = 32;
 
 }  // namespace
@@ -39,7 +39,7 @@ Status TritonEmitter::Scan() {
   std::set<int> made;
   for (const bool before : {true, false}) {
     Json inputs = Json::array(), lines = Json::array();
-    // One that leaves out its own element reads one place earlier than it writes.
+    // An exclusive scan reads one position before the one it writes.
     const bool late = before && it.exclusive;
     HONE_RETURN_IF_ERROR(
         AddElements(printer_.ElementClosure(before ? std::vector<int>{at(scan).args[0]} : roots), &made,

@@ -1,5 +1,5 @@
-// What the emitters of all languages share: operands, offsets, the collapsed domain. A language derives from
-// it (emit_cuda.h, emit_cpu.h) and has one function per layout.
+// The common part of all emitters: operands, offsets, the collapsed domain. Each language has a derived class
+// (emit_cuda.h, emit_cpu.h) with one function per layout.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,17 +28,17 @@ inline int64_t PowerAtLeast(int64_t value) {
   return power;
 }
 
-// The window of a pooling kernel and what it moves over. Windows have up to three axes: d, h and w.
+// The window of a pooling kernel and its input. Windows have up to three axes: d, h and w.
 struct PoolWindow {
   int instruction = -1;
   const Item* it = nullptr;      // the pooling
-  const Item* seen = nullptr;    // what the window moves over
-  Strides strides;               // of `seen`
-  size_t spatial = 0, lead = 0;  // axes of the window, and axes before them
+  const Item* seen = nullptr;    // the input of the window
+  Strides strides;               // strides of `seen`
+  size_t spatial = 0, lead = 0;  // number of window axes, and of axes before them
 
-  // One number for each of d, h and w; `missing` for an axis that the window does not have.
+  // Returns one number for each of d, h and w. An axis that the window lacks gets `missing`.
   Json Named(const std::vector<int64_t>& values, int64_t missing) const;
-  // The axes of the window alone.
+  // Returns only the window's axes.
   std::vector<int64_t> Tail(const std::vector<int64_t>& values) const;
 };
 
@@ -62,12 +62,12 @@ class Emitter {
   double Bytes(const KernelOperand& operand) const;
   bool gathers(int i) const { return at(i).kind == ItemKind::kGather; }
   bool is_place(int i) const { return at(i).kind == ItemKind::kPlace; }
-  // An offset that begins where the instruction's operand does.
+  // Adds the start of the instruction's operand to an offset.
   std::string FromStart(int i, const std::string& offset) const {
     if (at(i).start == 0) return offset;
     return offset == "0" ? std::to_string(at(i).start) : fmt::format("{} + {}", offset, at(i).start);
   }
-  // What a closure reads: its loads, and the gathers among its statements.
+  // The operands that a closure reads: its loads, and the gathers among its statements.
   std::vector<int> Reads(const Printer::Closure& closure) const {
     std::vector<int> reads = closure.loads;
     for (const int i : closure.statements)
@@ -77,10 +77,10 @@ class Emitter {
 
   Result<PoolWindow> FindWindow() const;
 
-  // Neighbouring axes that every operand passes in one stride become one.
+  // Merges neighbouring axes that every operand traverses with one stride.
   void Collapse();
   void Drop(size_t d, const std::vector<Strides*>& all);
-  // The sizes of the collapsed domain as length_ (of reduced axes) and rows_.
+  // Sets length_ (product of reduced sizes) and rows_ (product of the other sizes) of the collapsed domain.
   void Count() {
     for (size_t d = 0; d < sizes_.size(); ++d) (reduced_[d] ? length_ : rows_) *= sizes_[d];
   }
@@ -96,7 +96,7 @@ class Emitter {
     }
     return fmt::format("p{}", found->second);
   }
-  // Inputs that are the same tensor under different views are one operand.
+  // Inputs that are the same tensor under different views share one operand.
   std::string InputPointer(ItemId source) {
     const Item& it = program_.at(source);
     if (it.kind == ItemKind::kTensor) {
@@ -106,7 +106,7 @@ class Emitter {
     }
     return Pointer(source, KernelOperand::Role::kInput);
   }
-  // Scratch memory, with the name that the template has for it.
+  // Adds scratch memory under the name that the template uses.
   void Scratch(const std::string& name, int64_t bytes) {
     scratch_names_[out_.operands.size()] = name;
     KernelOperand operand;
@@ -125,13 +125,13 @@ class Emitter {
     return fmt::format("{}{}", count, count < kMostIndex ? "u" : "ull");
   }
 
-  // Reductions by stage.
+  // Groups reductions by stage.
   std::vector<std::vector<int>> Stages() const;
-  // Outputs that are written element by element, and those that are written once per row.
+  // Returns outputs that are written element by element, and those that are written once per row.
   std::pair<std::vector<int>, std::vector<int>> OutputsByKind() const;
 
   std::string About() const;
-  // `parts`: templates that are rendered first, as the value PART_text each.
+  // Templates in `parts` are rendered first. Each becomes the value PART_text.
   Status Render(const std::string& name, const std::map<std::string, std::string>& parts);
 
   const Program& program_;

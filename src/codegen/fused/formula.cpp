@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostDepth = 64;
 
-// Operators of two operands, weakest first; those of a row bind equally and from the left.
+// Binary operators, weakest first. Operators in one row have equal precedence and associate to the left.
 const std::vector<std::vector<std::string>>& OperatorRows() {
   static const std::vector<std::vector<std::string>> kRows = {
       {"||"}, {"&&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/"}};

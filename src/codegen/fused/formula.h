@@ -1,5 +1,5 @@
-// What an item computes, as a tree: "Select($0 > ($C)0, $0, $0 * $1)" is written once, in C's notation, and
-// languages that are no C print it from here (emit_triton.cpp).
+// An item's computation as a tree. "Select($0 > ($C)0, $0, $0 * $1)" is written once in C's notation.
+// Emitters for languages unlike C print it from this tree (emit_triton.cpp).
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace hone::fused {
 
 struct Formula {
   enum class Kind {
-    kArgument,  // $0: `argument`
-    kNumber,    // `text`: digits, HONE_NAN or HONE_INF
-    kCast,      // ($C) in front of parts[0]
+    kArgument,  // $0; `argument` holds the number
+    kNumber,    // `text` holds digits, HONE_NAN or HONE_INF
+    kCast,      // ($C) before parts[0]
     kUnary,     // `text` is - or !
     kBinary,    // `text` is the operator
     kCall,      // `text` is the function's name
@@ -24,7 +24,7 @@ struct Formula {
   std::vector<Formula> parts;
 };
 
-// An Error says what stands where something else was expected.
+// The Error says what was found and what was expected.
 Result<Formula> ParseFormula(std::string_view text);
 
 }  // namespace hone::fused

@@ -36,7 +36,7 @@ std::string PythonString(const std::string& text) {
   return DumpJson(Json(text));
 }
 
-// An epilogue has few threads: functions that take tens of instructions are faster in a kernel of their own.
+// An epilogue has few threads, so functions of tens of instructions are faster in a separate kernel.
 constexpr size_t kMostInEpilogue = 1;
 size_t ElementaryFunctions(const std::string& text) {
   size_t count = 0;
@@ -46,7 +46,7 @@ size_t ElementaryFunctions(const std::string& text) {
   return count;
 }
 
-// What the kernel of a product computes besides, as further arguments of its object.
+// What a product's kernel computes in addition, as further arguments of its object.
 std::string AroundText(const Product& product) {
   if (product.softmax)
     return fmt::format(", softmax={}", PythonNumber(*product.softmax)) +
@@ -55,10 +55,9 @@ std::string AroundText(const Product& product) {
   return fmt::format(", kept=({}, {})", product.kept == Kept::kUpper ? 1 : 2, product.diagonal);
 }
 
-// What is called for an operator: ATen's, or one of templates/half_network.py ("hone.half_pool.default").
+// The function for an operator: ATen's, or one of templates/half_network.py ("hone.half_pool.default").
 std::string FunctionText(const std::string& target) {
-  // Where an operator's result lies in another order than it did when the graph was captured, a view would be
-  // an error.
+  // If the memory order of the argument differs from the captured one, a view would fail.
   if (target == "aten.view.default") return FunctionText("aten.reshape.default");
   if (!StartsWith(target, "hone.")) return fmt::format("_AtenCall({})", PythonString(target));
   return fmt::format("_HoneCall(_{})", Split(target, '.')[1]);
@@ -134,7 +133,7 @@ class Writer {
           continue;
         }
         read_[k].push_back(operand.item);
-        // A view of a value is an operand as the value lies in memory.
+        // A view of a value is passed in the value's own memory order.
         const bool tensor = item.kind == ItemKind::kTensor;
         const Shape& shape = tensor ? graph_.type(item.value).shape : item.shape;
         const Strides strides =
@@ -164,7 +163,7 @@ class Writer {
                          {"launches", Join(launches, ", ")}});
       out_.launches += static_cast<int>(text.launches.size());
       out_.kernel_bytes += text.bytes;
-      // Rows in parts are read again by the last launch, unless that only merges the parts.
+      // The last launch reads divided rows again, unless it only merges the parts.
       const bool again = text.launches.size() > 1 && text.launches.back().blocks > 1;
       const bool resident = !text.launches.empty() && text.launches[0].resident;
       out_.bytes_by_layout[resident ? "resident" : again ? "split" : text.layout] += text.bytes;
@@ -206,14 +205,14 @@ class Writer {
   }
   void Use(const std::string& name) { last_use_[name] = steps_.size(); }
 
-  // Whether a fused kernel computes the value, in every call.
+  // Whether a fused kernel computes the value in every call.
   bool IsComputed(ValueId value) const {
     const auto found = plan_.lowered.item_of.find(value);
     return found != plan_.lowered.item_of.end() && program().at(found->second).computes();
   }
 
-  // The call of Hone's kernel for a product; `call` is what PyTorch would run. An operand that follows from
-  // weights is packed with the other values that do.
+  // The call of Hone's kernel for a product. `call` is PyTorch's alternative. An operand that depends only on
+  // weights is packed together with the other such values.
   std::string ProductLine(const Product& product, ValueId result, const std::string& call) {
     const size_t number = product_values_.size();
     std::string packed = "None", of = product.of;
@@ -245,8 +244,8 @@ class Writer {
                        Variable(product.w), product.bias ? Variable(*product.bias) : "None", packed, call);
   }
 
-  // The same for a convolution. `chain`: the kernel that follows in its epilogue, or -1; then `call` runs
-  // both.
+  // The same for a convolution. `chain` is the kernel that runs in its epilogue, or -1. With a chain, `call`
+  // runs both.
   std::string ConvolutionLine(const Convolution& made, const std::string& call, int chain = -1) {
     const size_t number = convolution_values_.size();
     std::string sizes =
@@ -304,7 +303,7 @@ class Writer {
                        Variable(made.w), made.bias ? Variable(*made.bias) : "None", packed, call + behind);
   }
 
-  // The memory that a value of the graph is: its own, or that of the value it is a view of.
+  // The value whose memory this value uses: itself, or the value that it is a view of.
   ValueId MemoryOf(ValueId value) const {
     const auto found = plan_.lowered.item_of.find(value);
     const bool tensor =
@@ -312,9 +311,9 @@ class Writer {
     return tensor ? program().at(found->second).value : value;
   }
 
-  // Maps that read the result of a convolution, which nothing else reads, run in its epilogue.
+  // Moves a map into the epilogue of a convolution if only the map reads the convolution's result.
   void ChainConvolutions() {
-    std::map<ValueId, int> reads;  // -1: more than one kernel's, or a call's
+    std::map<ValueId, int> reads;  // -1: several kernels or a call
     const auto add = [&](ValueId value, int reader) {
       const auto [found, is_new] = reads.try_emplace(MemoryOf(value), reader);
       if (!is_new) found->second = -1;
@@ -410,7 +409,8 @@ class Writer {
         }
         if (chain != chained_.end()) {
           for (const graph::Argument& argument : graph_.node(chain->second.node).arguments)
-            HONE_RETURN_IF_ERROR(PythonArgument(argument.value));  // they are read here
+            HONE_RETURN_IF_ERROR(
+                PythonArgument(argument.value));  // a call reads the packed arguments at this point
           const std::string both = fmt::format("_kernel{}({})[0]", k, Join(arguments, ", "));
           steps_.push_back(
               fmt::format("{} = {}", results[0],
@@ -465,10 +465,10 @@ class Writer {
       steps_.push_back(line);
     }
     HONE_ASSIGN_OR_RETURN(const std::string result, Tree(graph_.outputs()));
-    // A tensor that nobody reads any more is given back.
+    // Deletes a tensor after its last use.
     std::vector<std::vector<std::string>> dead(steps_.size() + 1);
     for (const auto& [name, step] : last_use_) dead[step].push_back(name);
-    std::vector<std::string> kept;  // of what was computed once, what the steps read
+    std::vector<std::string> kept;  // values that are computed once and read by the steps
     for (const ValueId value : fixed_)
       if (last_use_.count(fmt::format("v{}", static_cast<int>(value))) != 0)
         kept.push_back(fmt::format("v{}", static_cast<int>(value)));
@@ -582,17 +582,17 @@ class Writer {
   GraphText out_;
   Json product_values_ = Json::array(), convolution_values_ = Json::array();
   std::map<size_t, std::vector<ItemId>> read_, written_;
-  std::map<size_t, std::pair<std::string, std::vector<KernelOperand>>> chains_;  // of kernels that are maps
+  std::map<size_t, std::pair<std::string, std::vector<KernelOperand>>> chains_;  // for kernels that are maps
   struct Chained {
     graph::NodeId node{-1};
-    ValueId value{-1};  // its result
-    std::string call;   // what PyTorch would run
+    ValueId value{-1};  // the result of the node
+    std::string call;   // PyTorch's alternative
   };
-  std::map<int, Chained> chained_;  // by kernel: the convolution it is part of
+  std::map<int, Chained> chained_;  // by kernel: the convolution whose epilogue it is
   std::vector<std::string> steps_;
   std::map<std::string, size_t> last_use_;
   std::set<ValueId> outside_, bound_;
-  // Calls that depend on weights alone: what they read from outside, what they make.
+  // Calls that depend only on weights: what they read from outside, and what they compute.
   std::vector<std::string> fixed_lines_, fixed_names_, packed_;
   std::vector<ValueId> fixed_;
   std::set<std::string> fixed_reads_;

@@ -1,5 +1,5 @@
-// A plan as the Python of a candidate: its kernels in one CUDA source, and a function that runs them and
-// ATen's operators in order.
+// Turns a plan into a candidate's Python: its kernels in one source, and a function that runs them and ATen's
+// operators in order.
 #pragma once
 
 #include "base/json.h"
@@ -12,24 +12,24 @@ namespace hone::fused {
 
 struct GraphText {
   Json values = Json::object();  // for templates/fused_model.py, without `runtime`
-  int kernels = 0;               // that differ
+  int kernels = 0;               // number of distinct kernels
   int launches = 0;
-  int calls = 0;           // of ATen's operators that do something
-  int products = 0;        // that Hone's own kernel takes over
-  int convolutions = 0;    // likewise
-  double products_us = 0;  // expected of them, and of PyTorch's own
+  int calls = 0;           // ATen calls, not counting views and the like
+  int products = 0;        // products that Hone's own kernel computes
+  int convolutions = 0;    // convolutions that Hone's own kernels compute
+  double products_us = 0;  // expected time of the products, and PyTorch's
   double replaced_us = 0;
-  double kernel_bytes = 0;                        // that the kernels move
-  std::map<std::string, double> bytes_by_layout;  // the same by FusedGpuCosts' names
+  double kernel_bytes = 0;                        // bytes that the kernels move
+  std::map<std::string, double> bytes_by_layout;  // the same by the names of FusedGpuCosts
   std::vector<std::string> about;
-  // Not empty: these nodes are in a kernel that no template covers, for the reason given, and nothing else is
-  // written. DivideIntoKernels takes them as calls.
+  // If not empty: nodes in a kernel that no template supports, with the reason. No other output is written
+  // then. Pass them to DivideIntoKernels as calls.
   std::set<graph::NodeId> uncovered;
   std::string why_uncovered;
 };
 
-// An Error of kind kInvalid says in one sentence why the graph cannot be written as a file.
-// `products`, `convolutions`: calls of the plan that Hone's own kernels take over.
+// An Error of kind kInvalid explains in one sentence why the graph cannot be written as a file. `products`
+// and `convolutions` list calls of the plan that Hone's own kernels replace.
 Result<GraphText> WriteGraph(const graph::Graph& graph, const Plan& plan, Language language,
                              const EmitterDevice& device,
                              const std::map<graph::NodeId, Product>& products = {},

@@ -14,12 +14,12 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kSmallReduction = 1 << 16;  // elements: a launch costs more than they do
+constexpr int64_t kSmallReduction = 1 << 16;  // in elements; a launch costs more than reducing these
 
-// How a kernel's points find elements of an item: strides in the item's order, from `start` on, and what
-// indices add that the kernel computes.
+// How the points of a kernel map to elements of an item: strides in the item's order, an offset `start`, and
+// terms for indices that the kernel computes.
 struct Moving {
-  int index = -1;  // an instruction
+  int index = -1;  // number of the instruction
   int64_t size = 1, stride = 0;
   bool operator<(const Moving& o) const {
     return std::tie(index, size, stride) < std::tie(o.index, o.size, o.stride);
@@ -29,20 +29,20 @@ struct Seen {
   Strides strides;
   int64_t start = 0;
   std::vector<Moving> moving = {};
-  int guard = -1;  // an instruction: where it is false, nothing need be read
+  int guard = -1;  // number of an instruction; nothing need be read where it is false
   bool operator<(const Seen& o) const {
     return std::tie(strides, start, moving, guard) < std::tie(o.strides, o.start, o.moving, o.guard);
   }
 };
 
-// Builds the instructions of one kernel; fails if its items have no common domain.
+// Builds the instructions of one kernel. Fails if its items have no common domain.
 class Builder {
  public:
   Builder(const Program& program, const std::set<ItemId>& inlined, const std::vector<ItemId>& items)
       : program_(program), inlined_(inlined), items_(items), own_(items.begin(), items.end()) {}
 
-  // Also divides axes as what the kernel reads through views has them. It needs that where a view cannot be
-  // passed otherwise: a transposed tensor whose first axes are one now.
+  // Also divides axes according to the operands of views. This is needed for views that cannot be expressed
+  // otherwise, such as a transposed tensor whose first axes were merged.
   Builder& Finer() {
     finer_ = true;
     return *this;
@@ -123,7 +123,7 @@ class Builder {
     }
   }
 
-  // Every item of the kernel is seen either element by element or row by row.
+  // The kernel accesses each item either element by element or row by row.
   Strides OwnView(ItemId id) const {
     const Item& item = program_.at(id);
     const bool per_row =
@@ -153,7 +153,7 @@ class Builder {
     return made;
   }
 
-  // The view of something whose axes have strides `target` behind the axes of `shape`.
+  // The view of an operand whose axes have the strides `target`, through a tensor of shape `shape`.
   std::optional<Seen> Pass(const Seen& view, const Shape& shape, const Strides& target) const {
     Affine affine{view.strides, view.start};
     Shape domain = kernel_.domain;
@@ -195,7 +195,7 @@ class Builder {
     return Add(std::move(load), view);
   }
 
-  // Elements of the argument of a view, which the kernel need not have otherwise.
+  // Evaluates the elements that a view takes from its argument. The kernel needs no other elements of it.
   int EvaluateView(const Item& item, const Seen& view) {
     std::optional<Seen> seen = Pass(view, item.shape, item.strides);
     if (!seen) return -1;
@@ -250,7 +250,7 @@ class Builder {
     instruction.item = id;
     instruction.kind = item.kind;
     if (item.kind == ItemKind::kWindow) {
-      // Its coordinates must be the domain's own.
+      // The window's coordinates must be those of the domain.
       Shape axes;
       for (const int64_t size : item.shape)
         if (size > 1) axes.push_back(size);
@@ -293,16 +293,16 @@ class Builder {
 
 class Divider {
  public:
-  // `written`: maps that no reader may compute for itself.
+  // `written` lists maps that readers must not recompute.
   Divider(const graph::Graph& graph, const std::set<graph::NodeId>& as_calls, const std::set<ItemId>& written)
       : graph_(graph), as_calls_(as_calls), written_(written) {}
 
-  // Without kernels if an item fits none. Then `in_the_way` has maps that should be written for once, or
-  // `unfit` names the item's nodes.
+  // Returns a plan without kernels if an item fits in none. Then either `in_the_way` has maps that should be
+  // written to memory, or `unfit` has the item's nodes.
   Plan Run() {
     plan_.lowered = Lower(graph_, as_calls_);
     FindUsers();
-    // A view that somebody else reads is ATen's: it costs nothing there.
+    // A view that leaves the kernels is left to ATen, where it costs nothing.
     for (const ItemId id : left_)
       if (plan_.lowered.program.at(id).is_view()) unfit.merge(NodesOf(plan_, {id}));
     if (!unfit.empty()) return std::move(plan_);
@@ -321,8 +321,8 @@ class Divider {
  private:
   const Program& program() const { return plan_.lowered.program; }
 
-  // What the outputs ask for, who reads what, and which calls are needed. What a rewrite or a pattern made
-  // useless is left out.
+  // Finds what the outputs need, the readers of each item, and the necessary calls. Drops what a rewrite or
+  // pattern made unused.
   void FindUsers() {
     std::vector<ItemId> todo;
     const auto want = [&](ItemId id) {
@@ -354,11 +354,11 @@ class Divider {
       graph::ForEachValue(argument.value, leave);
   }
 
-  // Small maps of tensors alone, which whoever reads them computes for itself: the scale of a batch norm.
+  // Finds small maps that readers recompute instead of loading, such as the scale of a batch norm.
   void FindInlined() {
     int64_t largest = 1;
     const std::set<ItemId> in_view = ReadByViews();
-    std::set<ItemId> placed;  // made of places alone
+    std::set<ItemId> placed;  // computed from places only
     for (const Item& item : program().items()) largest = std::max(largest, item.elements());
     for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id) {
       const Item& item = program().at(id);
@@ -386,18 +386,18 @@ class Divider {
     }
   }
 
-  // Whether an index would move what asks for places: those are known along axes of the kernel alone.
+  // True if an index would move an item that depends on places, which are known only along the kernel's axes.
   bool CountsWhereMoved(ItemId id) const { return of_places_.count(id) != 0 && moved_.count(id) != 0; }
 
-  // Whether neighbours of a view are neighbours in its argument.
+  // Whether neighbours in a view are neighbours in its argument.
   static bool KeepsNeighbours(const Item& view) {
     for (size_t i = view.shape.size(); i-- > 0;)
       if (view.shape[i] > 1) return std::abs(view.strides[i]) <= 1;
     return true;
   }
 
-  // Maps and reshapes of which only views read: each view computes the elements that it needs, unless the
-  // views of a map are larger than the map.
+  // Maps and reshapes that only views read. Each view computes the elements it needs, unless the map's views
+  // together are larger than the map.
   std::set<ItemId> ReadByViews() {
     std::set<ItemId> out, scattered;
     std::map<ItemId, int64_t> demand;
@@ -412,7 +412,7 @@ class Divider {
             (moved_.count(user) != 0 && (reader.is_view() || out.count(user) != 0)))
           moved_.insert(id);
       }
-      if (item.is_view())  // a guarded one reads each element once
+      if (item.is_view())  // a guarded view reads each element once
         demand[id] =
             item.guarded ? std::min(item.elements(), program().at(item.args[0]).elements()) : item.elements();
       if ((item.kind != ItemKind::kMap && item.kind != ItemKind::kReshape) || left_.count(id) != 0) continue;
@@ -426,7 +426,7 @@ class Divider {
         wanted += demand[user];
       }
       for (const ItemId arg : item.args) large += 2 * program().at(arg).elements() >= item.elements() ? 1 : 0;
-      // Elements that lie apart are slow to load: only one operand is.
+      // Scattered elements are slow to load, so only one operand may be scattered.
       if (!only || written_.count(id) != 0 || CountsWhereMoved(id) || wanted > item.elements() ||
           (far && large > 1))
         continue;
@@ -437,8 +437,8 @@ class Divider {
     return out;
   }
 
-  // Units are kernels and calls; `Reaches(a, b)`: b must wait for a.
-  std::set<int> ReadBy(int kernel) const {  // kernels whose results it reads
+  // Units are kernels and calls. `Reaches(a, b)` means that b must wait for a.
+  std::set<int> ReadBy(int kernel) const {  // the kernels whose results it reads
     std::set<int> out;
     for (const ItemId id : plan_.kernels[static_cast<size_t>(kernel)].items)
       for (const ItemId arg : program().at(id).args) AddSources(arg, &out);
@@ -446,7 +446,7 @@ class Divider {
     return out;
   }
   void AddSources(ItemId arg, std::set<int>* out) const { AddSources(arg, out, out); }
-  // Those that compute what is read, and those on which calls depend that make what is read.
+  // Adds the kernels that compute `arg`, and those that it depends on through calls.
   void AddSources(ItemId arg, std::set<int>* direct, std::set<int>* through_calls) const {
     const Item& item = program().at(arg);
     if (inlined_.count(arg) != 0) {
@@ -457,7 +457,7 @@ class Divider {
       AddCallSources(item.value, through_calls);
     }
   }
-  // Kernels that a tensor made by calls depends on.
+  // Kernels on which a tensor computed by calls depends.
   void AddCallSources(ValueId value, std::set<int>* out) const {
     const graph::Node* node = graph_.Definition(value);
     if (node == nullptr) return;
@@ -497,7 +497,7 @@ class Divider {
     for (const ItemId arg : program().at(id).args) AddSources(arg, &direct, &through_calls);
     for (const int source : direct)
       if (source != target && DependsOn(source, target)) return false;
-    // What a call makes of the kernel's results cannot be read by the kernel itself.
+    // A kernel cannot read what a call makes from the kernel's own results.
     for (const int source : through_calls)
       if (DependsOn(source, target)) return false;
     items.push_back(id);
@@ -514,11 +514,11 @@ class Divider {
     if (item.kind != ItemKind::kWindow)
       for (auto target = targets.rbegin(); target != targets.rend(); ++target)
         if (Join(*target, id)) return;
-    // A reduction of the same tensor that is computed already, or what is read with it.
+    // Tries to join kernels that read the same tensor.
     if (item.kind == ItemKind::kReduce || item.kind == ItemKind::kMap)
       for (int target = static_cast<int>(plan_.kernels.size()) - 1; target >= 0; --target)
         if (SharesReads(target, id) && Join(target, id)) return;
-    // Small reductions side by side cost one launch instead of two: the sum and the count of a mean.
+    // Small reductions in one kernel cost one launch instead of two, such as the sum and the count of a mean.
     if (item.kind == ItemKind::kReduce && program().at(item.args[0]).elements() <= kSmallReduction)
       for (int target = static_cast<int>(plan_.kernels.size()) - 1; target >= 0; --target)
         if (ReducesAsMany(target, id) && Join(target, id)) return;
@@ -537,7 +537,7 @@ class Divider {
   }
 
   bool SharesReads(int target, ItemId id) const {
-    const int64_t least = 1024;  // small tensors do not pay
+    const int64_t least = 1024;  // not worthwhile for small tensors
     for (const ItemId arg : program().at(id).args) {
       const Item& read = program().at(arg);
       if (read.kind != ItemKind::kTensor || read.elements() < least) continue;
@@ -549,7 +549,7 @@ class Divider {
     return false;
   }
 
-  // Kernels of maps that only a pooling reads, with the kernel of that pooling. It computes them for each
+  // Kernels of maps that only a pooling reads, with that pooling's kernel. It computes the maps for each
   // element that it loads, which is little more than once per element.
   std::map<int, int> FindPooled() const {
     std::map<int, int> into;
@@ -582,7 +582,7 @@ class Divider {
     return into;
   }
 
-  // What a kernel reads and another one computes.
+  // Records items that one kernel reads and another one computes.
   void Leave(ItemId arg, int kernel) {
     const ItemId base = WithoutReshapes(program(), arg);
     if (!program().at(base).computes()) return;
@@ -593,8 +593,8 @@ class Divider {
     }
   }
 
-  // Maps that `id` computes for itself. A view may ask for elements of which no strides tell where they are
-  // in the map's operands: every second one of rows that a mean belongs to.
+  // Lists maps that `id` recomputes. A view may need elements whose position in the map's operands no strides
+  // describe, such as every second of the rows that share a mean.
   void FindMapsOf(ItemId id) {
     for (const ItemId arg : program().at(id).args) {
       if (inlined_.count(arg) == 0) continue;
@@ -604,7 +604,7 @@ class Divider {
   }
 
   void Finish() {
-    // What leaves its kernel.
+    // Finds the items that leave their kernel.
     for (ItemId id = 0; id < static_cast<ItemId>(program().items().size()); ++id) {
       if (kernel_of_[static_cast<size_t>(id)] < 0) continue;
       for (const ItemId arg : program().at(id).args) Leave(arg, kernel_of_[static_cast<size_t>(id)]);
@@ -618,7 +618,7 @@ class Divider {
       for (const ItemId id : plan_.kernels[k].items)
         if (left_.count(id) != 0) outputs.push_back(id);
       std::optional<Kernel> built = Builder(program(), inlined_, plan_.kernels[k].items).Build(outputs);
-      if (outputs.empty()) continue;  // reshapes alone
+      if (outputs.empty()) continue;  // only reshapes
       if (!built) built = Builder(program(), inlined_, plan_.kernels[k].items).Finer().Build(outputs);
       if (!built) {
         for (const ItemId id : plan_.kernels[k].items) FindMapsOf(id);
@@ -638,7 +638,7 @@ class Divider {
     plan_.kernels = std::move(kernels);
   }
 
-  // Kernels and calls in an order in which everything is written before it is read.
+  // Orders kernels and calls so that every value is written before it is read.
   void Order(const std::map<int, int>& number) {
     std::set<int> done;
     const auto run = [&](auto&& self, int kernel) -> void {
@@ -682,7 +682,7 @@ class Divider {
   Plan plan_;
   std::set<ItemId> wanted_, inlined_, left_;
   std::set<ItemId> of_places_,
-      moved_;  // what depends on places; what a gather reads, or a view or map for it
+      moved_;  // items that depend on places; items that gathers read, also through views or maps
   std::map<ItemId, std::set<ItemId>> users_;
   std::vector<int> kernel_of_;
   mutable std::map<ValueId, std::set<int>> call_sources_;
@@ -699,7 +699,7 @@ std::set<graph::NodeId> NodesOf(const Plan& plan, const std::vector<ItemId>& ite
 }
 
 Plan DivideIntoKernels(const graph::Graph& graph, std::set<graph::NodeId> as_calls) {
-  // Ends, because a node that is a call has no items, and a map that is written is computed by nobody else.
+  // This terminates: a node that becomes a call has no items, and a written map is not recomputed.
   std::set<ItemId> written;
   while (true) {
     Divider divider(graph, as_calls, written);
@@ -707,7 +707,7 @@ Plan DivideIntoKernels(const graph::Graph& graph, std::set<graph::NodeId> as_cal
     if (divider.unfit.empty() && divider.in_the_way.empty()) return plan;
     written.merge(divider.in_the_way);
     if (divider.unfit.empty()) continue;
-    written.clear();  // items have other numbers now
+    written.clear();  // the items get new numbers
     as_calls.merge(divider.unfit);
   }
 }

@@ -1,7 +1,7 @@
-// Divides a program into kernels. Each has one domain: the points it computes something at, with some of the
-// axes reduced. A kernel grows by what follows it as long as it still has one domain: maps before a
-// reduction, the reduction, others along the same axes, and maps behind them, over all elements again or over
-// the rows that are left. What no kernel covers stays an ATen call.
+// Divides a program into kernels. Each kernel has one domain: the points at which it computes, with some axes
+// reduced. A kernel absorbs following items as long as it still has one domain: maps before a reduction, the
+// reduction, others along the same axes, and maps after them, over all elements again or over the remaining
+// rows. Nodes without a kernel stay ATen calls.
 #pragma once
 
 #include <memory>
@@ -17,31 +17,30 @@ namespace hone::fused {
 struct Instruction {
   ItemId item = -1;
   ItemKind kind = ItemKind::kMap;
-  std::vector<int> args;  // instructions
-  Strides strides;        // of a load, a place, a window, a gather: strides per axis of the domain
-  int64_t start = 0;      // of a load, a place, a gather
-  ItemId source = -1;     // of a load: the item it reads, a kTensor or one that another kernel has written
-  // Of a gather: memory strides of the indices that args begin with. Another argument says where to read.
+  std::vector<int> args;  // numbers of instructions
+  Strides strides;        // for a load, place, window or gather: strides per axis of the domain
+  int64_t start = 0;      // for a load, place or gather
+  ItemId source = -1;     // for a load: the item it reads, a kTensor or an item of another kernel
+  // For a gather: memory strides for the indices, which come first in args. One more arg says where to read.
   Strides axis_strides;
-  bool per_row = false;  // the same along all reduced axes
-  int ready = 0;         // how many stages of reductions must be done before
+  bool per_row = false;  // constant along all reduced axes
+  int ready = 0;         // number of reduction stages that must be finished before it
 };
 
 struct Output {
   int instruction = -1;
   ItemId item = -1;
-  Strides strides;  // its result is contiguous
+  Strides strides;  // strides in the domain; the output itself is contiguous
 };
 
 struct Kernel {
   std::vector<ItemId> items;
   Shape domain;
-  std::vector<bool> reduced;  // per axis of the domain; the scanned axis of a scan
+  std::vector<bool> reduced;  // per axis of the domain; for a scan, the scanned axis
   std::vector<Instruction> instructions;
   std::vector<Output> outputs;
   bool scans = false;
-  // Of pooling: the maps that stand before it, over the elements of its input; its one output is what is
-  // pooled.
+  // For pooling: the maps before it, over the elements of its input. Their one output is the pooling's input.
   std::shared_ptr<const Kernel> before;
 };
 
@@ -57,10 +56,10 @@ struct Plan {
   std::vector<Step> steps;
 };
 
-// Nodes of `as_calls`, and those for which no domain is found, stay ATen calls.
+// Nodes in `as_calls`, and nodes without a domain, stay ATen calls.
 Plan DivideIntoKernels(const graph::Graph& graph, std::set<graph::NodeId> as_calls = {});
 
-// The nodes of the graph that a kernel computes.
+// The graph's nodes that a kernel with these items computes.
 std::set<graph::NodeId> NodesOf(const Plan& plan, const std::vector<ItemId>& items);
 
 }  // namespace hone::fused

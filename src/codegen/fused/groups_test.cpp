@@ -1,5 +1,5 @@
-// Which operators end up in which kernel, and how the kernels are laid out. That they compute what they
-// should is tested by running them (tests/end_to_end/fused_graph_test.py).
+// Tests which operators share a kernel, and the layout of kernels. tests/end_to_end/fused_graph_test.py runs
+// the kernels to check their results.
 #include "codegen/fused/groups.h"
 
 #include <gmock/gmock.h>
@@ -219,7 +219,7 @@ TEST(Groups, PartsOfAConcatenationAreComputedAsItIsWritten) {
     graph::ValueList parts = {maps ? c.Relu(a) : a, maps ? c.Relu(b) : b};
     c.Return(c.Node("aten.cat.default", {{"tensors", parts}, {"dim", int64_t{1}}}, {64, 40}));
     const std::string last =
-        maps ? "pointwise" : "aten.cat.default";  // nothing joins it: ATen copies as well
+        maps ? "pointwise" : "aten.cat.default";  // without neighbours to join, ATen copies as well
     EXPECT_THAT(c.Steps(), ElementsAre("aten.linear.default", "aten.linear.default", last));
   }
 }
@@ -231,7 +231,7 @@ TEST(Groups, AnIndexIsReadInTheKernelThatReducesWhatItChooses) {
                               {{"weight", c.Weight("w", {100000, 768})}, {"indices", index}}, {512, 768});
   c.Return(c.Softmax(rows, 1));
   EXPECT_THAT(c.Steps(), ElementsAre("row"));
-  EXPECT_EQ(c.Emit(0).bytes, 2.0 * 512 * 768 * 4 + 512 * 8);  // not all of the table
+  EXPECT_EQ(c.Emit(0).bytes, 2.0 * 512 * 768 * 4 + 512 * 8);  // not the whole table
 }
 
 TEST(Groups, ATriangleJoinsItsNeighbours) {
@@ -324,7 +324,7 @@ TEST(GraphText, TensorsAreGivenBackAndWeightsReadFromTheModel) {
 
 TEST(Groups, WhatNoTemplateCoversIsACallAndTheRestIsDividedAgain) {
   Case c;
-  const ValueId x = c.Input({int64_t{1} << 31, 4});  // a block per row would be too many
+  const ValueId x = c.Input({int64_t{1} << 31, 4});  // too many rows for one block each
   const ValueId sums =
       c.Node("aten.cumsum.default", {{"self", c.Relu(x)}, {"dim", int64_t{1}}}, {int64_t{1} << 31, 4});
   c.Return(c.Relu(sums));

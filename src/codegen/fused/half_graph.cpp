@@ -25,9 +25,9 @@ using graph::ValueId;
 using Ints = std::vector<int64_t>;
 
 constexpr int64_t kLeastChannels = 16;
-constexpr int64_t kMostTaps = 16;  // of a pooling that is written as a map of its taps
+constexpr int64_t kMostTaps = 16;  // taps of a pooling that is written as a map of them
 
-// [N, C, spatial...] -> [N, spatial..., C].
+// The permutation [N, C, spatial...] -> [N, spatial..., C].
 Ints ToLast(int64_t rank) {
   Ints order = {0};
   for (int64_t i = 2; i < rank; ++i) order.push_back(i);
@@ -45,12 +45,12 @@ Shape LastShape(const Shape& shape) {
     out.push_back(shape[static_cast<size_t>(axis)]);
   return out;
 }
-// Where an axis of the usual order stands in channels-last order.
+// The index in channels-last order of an axis of the usual order.
 int64_t LastAxis(int64_t axis, int64_t rank) {
   return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
 }
 
-// An int list of the length that the operator means: one number counts for all axes.
+// An int list with one entry per axis. A single number applies to all axes.
 std::optional<Ints> Spread(const Node& node, const char* name, size_t axes) {
   std::optional<Ints> ints = node.IntsArg(name);
   if (!ints || ints->empty()) return std::nullopt;
@@ -62,7 +62,7 @@ bool IsFloat32(const graph::Graph& graph, ValueId id) {
   return graph.type(id).dtype == DType::kFloat32;
 }
 
-// float32, with weights of the module, and all its numbers known.
+// True for a float32 convolution with known numbers whose weights belong to the module.
 bool Takes(const graph::Graph& graph, const Node& node, const std::vector<bool>& fixed) {
   if (node.op != Op::kConv && node.op != Op::kConvTranspose) return false;
   const std::optional<ValueId> input = node.ValueArg("input"), weight = node.ValueArg("weight");
@@ -78,7 +78,7 @@ bool Takes(const graph::Graph& graph, const Node& node, const std::vector<bool>&
          node.IntArg("groups");
 }
 
-// Sums over few channels, depthwise ones too.
+// True if the sums have few channels, as in depthwise convolutions.
 bool IsNarrow(const graph::Graph& graph, const Node& node) {
   const std::optional<ValueId> input = node.ValueArg("input");
   return graph.type(*input).shape[1] / std::max<int64_t>(1, *node.IntArg("groups")) < kLeastChannels;
@@ -93,8 +93,8 @@ class Pass {
     const std::vector<NodeId> nodes(graph_.order().begin(), graph_.order().end());
     for (const NodeId id : nodes)
       if (Takes(graph_, graph_.node(id), fixed) && !IsNarrow(graph_, graph_.node(id))) chosen_.insert(id);
-    // cuDNN computes some narrow convolutions in float32. Their rounding may show where no other convolution
-    // comes behind them.
+    // cuDNN computes some narrow convolutions in float32. If no other convolution follows, rounding them
+    // could be visible in the answer, so they are taken only if one follows.
     FindFeeding(nodes);
     for (const NodeId id : nodes)
       if (Takes(graph_, graph_.node(id), fixed) && feeding_.count(graph_.node(id).result()) != 0)
@@ -119,7 +119,7 @@ class Pass {
     }
     GiveBack(nodes);
     graph_.EraseDead();
-    // What nobody reads is not looked at.
+    // Renumbers the guards that remain. Unused ones were erased.
     std::map<int64_t, int64_t> numbers;
     const std::vector<NodeId> left(graph_.order().begin(), graph_.order().end());
     for (const NodeId id : left) {
@@ -137,7 +137,7 @@ class Pass {
   }
 
  private:
-  // Values on which a convolution depends.
+  // Finds the values on which a convolution depends.
   void FindFeeding(const std::vector<NodeId>& nodes) {
     for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
       const Node& node = graph_.node(*id);
@@ -149,7 +149,7 @@ class Pass {
     }
   }
 
-  // Whoever reads a converted value and was not converted reads it in the usual order.
+  // Nodes that were not converted read a converted value in the usual order.
   void GiveBack(const std::vector<NodeId>& nodes) {
     for (const NodeId id : nodes) {
       if (converted_.count(id) == 0) continue;
@@ -167,7 +167,7 @@ class Pass {
             "aten.contiguous.default",
             {{"self", usual}, {"memory_format", graph::Symbol{"memory_format", "contiguous_format"}}},
             graph::ContiguousType(DType::kFloat32, graph_.type(value).shape));
-      // A reduction along rows would read them across: what it reads is written first.
+      // A reduction along rows would read them with a large stride, so its operand is written first.
       bool reduces = false;
       for (const NodeId user : graph_.Users(value))
         reduces = reduces ||
@@ -179,15 +179,14 @@ class Pass {
       graph_.ReplaceUses(value, usual);
     }
   }
-  // Whether all spatial axes, or the channels, are of length 1: both orders are the same in memory.
+  // True if all spatial axes, or the channels, have length 1, so that both orders are the same in memory.
   bool OneSize(ValueId last) const {
     const Shape& shape = graph_.type(last).shape;
     return shape.back() == 1 ||
            std::all_of(shape.begin() + 1, shape.end() - 1, [](int64_t n) { return n == 1; });
   }
 
-  // The value in channels-last order and float32: as it is stored, or as it was computed for what no
-  // convolution reads any more.
+  // The value in channels-last order and float32: as stored, or unrounded if no convolution follows.
   ValueId Last(ValueId value) {
     const std::map<ValueId, ValueId>& from = exact_now_ ? exact_ : last_;
     const auto found = from.find(value);
@@ -195,7 +194,7 @@ class Pass {
     return build_->Permute(value, ToLast(graph_.type(value).rank()));
   }
 
-  // Tensors of one group are stored times the same power of two.
+  // Tensors of one group are stored with the same power of two as a factor.
   int64_t NewGroup() {
     groups_.push_back(static_cast<int64_t>(groups_.size()));
     return groups_.back();
@@ -213,21 +212,21 @@ class Pass {
     return build_->Insert(kGuarded, {{"self", last}, {"word", int64_t{0}}, {"group", group}}, type);
   }
 
-  // The value as fp16; whoever reads it from now on reads that.
+  // The value as fp16. Later nodes read this version.
   ValueId Half(ValueId value) {
     const auto found = half_.find(value);
     if (found != half_.end()) return found->second;
     Keep(value, Last(value));
     return half_.at(value);
   }
-  // Stores `last` for the value.
+  // Stores `last` as the value's fp16 version.
   void Keep(ValueId value, ValueId last) {
     const int64_t group = NewGroup();
     half_[value] = build_->ToDtype(Guarded(build_->Mul(last, Scale(group)), group), DType::kFloat16);
     group_of_[value] = group;
     last_[value] = build_->Mul(build_->ToDtype(half_[value], DType::kFloat32), Scale(group, true));
   }
-  // A tensor of fp16 that a library wrote.
+  // Reads an fp16 tensor that a library wrote.
   ValueId Read(ValueId half, int64_t group) {
     return build_->Mul(Guarded(build_->ToDtype(half, DType::kFloat32), group), Scale(group, true));
   }
@@ -296,7 +295,7 @@ class Pass {
     return true;
   }
 
-  // Each element from elements at the same place; operands that are repeated along axes keep their ones.
+  // Converts elementwise nodes. Operands that are broadcast keep their axes of length 1.
   bool ConvertPointwise(const Node& node) {
     if (node.op == Op::kPrelu || node.op == Op::kTril || node.op == Op::kTriu || node.op == Op::kDropout)
       return false;
@@ -331,7 +330,7 @@ class Pass {
     return true;
   }
 
-  // With given statistics it is a scale and a shift per channel, which follow from weights.
+  // With given statistics it is a scale and a shift per channel, computed from weights.
   bool ConvertBatchNorm(const Node& node) {
     const std::optional<ValueId> x = node.ValueArg("input"), mean = node.ValueArg("running_mean"),
                                  var = node.ValueArg("running_var");
@@ -346,7 +345,7 @@ class Pass {
     return true;
   }
 
-  // The mean over all places.
+  // Converts the mean over all positions.
   bool ConvertMean(const Node& node) {
     const std::optional<ValueId> x = graph::Operand(node);
     if (!x || !Converted(*x)) return false;
@@ -354,7 +353,7 @@ class Pass {
     const Shape shape = graph_.type(node.result()).shape;
     bool keeps = true;
     if (node.op == Op::kAdaptiveAvgPool) {
-      if (shape == graph_.type(*x).shape) {  // every window is one element
+      if (shape == graph_.type(*x).shape) {  // every window has one element
         Set(node, Last(*x));
         return true;
       }
@@ -414,15 +413,15 @@ class Pass {
     return true;
   }
 
-  // A small window without padding: its taps are views of what is pooled.
+  // Writes a small window without padding as an operation on views of its input, one view per tap.
   ValueId Taps(ValueId x, const Ints& kernel, const Ints& stride, const Ints& dilation, bool maximum) {
-    // Where windows overlap, each element is read several times: of what is stored.
+    // Overlapping windows read each element several times, so the input is stored.
     bool overlaps = false;
     for (size_t i = 0; i < kernel.size(); ++i) overlaps = overlaps || kernel[i] > stride[i];
     const bool stored = overlaps && !exact_now_;
     const ValueId from = stored ? Half(x) : Last(x);
     std::optional<ValueId> out;
-    std::map<std::tuple<ValueId, int64_t, int64_t>, ValueId> slices;  // taps share those of their rows
+    std::map<std::tuple<ValueId, int64_t, int64_t>, ValueId> slices;  // taps share the slices of their rows
     const int64_t taps = graph::ElementsOf(kernel);
     for (int64_t tap = 0; tap < taps; ++tap) {
       ValueId part = from;
@@ -461,7 +460,7 @@ class Pass {
     return maximum ? *out : build_->Mul(*out, 1.0 / static_cast<double>(taps));
   }
 
-  // Channels in another order: [N, g, c, ...] with g and c exchanged, seen as [N, c * g, ...].
+  // A permutation of channels: [N, g, c, ...] with g and c exchanged, viewed as [N, c * g, ...].
   bool ConvertShuffle(const Node& node) {
     const Shape shape = graph_.type(node.result()).shape;
     const auto behind = [&](const Node* from) {
@@ -491,7 +490,7 @@ class Pass {
     const ValueId moved = build_->Permute(apart, {0, 1, 2, 4, 3});
     Set(node, build_->Reshape(moved, LastShape(shape)));
     if (exact_now_) return true;
-    // Stored with its axes apart: a kernel has them as they are.
+    // Stored with separate axes, which a kernel can use directly.
     Keep(node.result(), moved);
     half_[node.result()] = build_->Reshape(half_[node.result()], LastShape(shape));
     last_[node.result()] = build_->Reshape(last_[node.result()], LastShape(shape));
@@ -510,7 +509,7 @@ class Pass {
       halves = halves && half_.count(*part) != 0;
     }
     if (!any) return false;
-    // Stored as fp16 where that rounds nothing, or where a convolution would.
+    // Stored as fp16 if that loses nothing, or if a convolution would round it anyway.
     const bool half = halves || feeding_.count(node.result()) != 0;
     graph::ValueList list;
     for (const std::optional<ValueId>& part : *parts) list.emplace_back(half ? Half(*part) : Last(*part));
@@ -535,11 +534,12 @@ class Pass {
   HalfGraph out_;
   std::set<NodeId> chosen_, converted_;
   std::set<ValueId> feeding_;
-  // By the value in the usual order: in channels-last order, in float32 (as stored, as computed) and in fp16.
+  // Key: the value in the usual order. Value: its channels-last version in float32 (stored, unrounded) and in
+  // fp16.
   std::map<ValueId, ValueId> last_, exact_, half_;
-  std::map<ValueId, int64_t> group_of_;  // of what is in half_
-  std::vector<int64_t> groups_;          // each one's parent, or itself
-  ValueId like_{-1};                     // a weight, for the device
+  std::map<ValueId, int64_t> group_of_;  // group of each value in half_
+  std::vector<int64_t> groups_;          // each group's parent, or itself
+  ValueId like_{-1};                     // a weight, which determines the device
   bool exact_now_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Which convolutions read and write fp16, and what is stored so. That answers stay right is tested by running
-// files (tests/end_to_end/half_network_test.py).
+// Tests which convolutions use fp16, and which values are stored as fp16.
+// tests/end_to_end/half_network_test.py runs files to check their answers.
 #include "codegen/fused/half_graph.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class HalfGraphTest : public testing::Test {
         .node(graph.Append({target, std::move(arguments), {graph::ContiguousType(dtype, std::move(shape))}}))
         .result();
   }
-  // 1 x 1, with as many channels as it reads.
+  // A 1 x 1 convolution with as many output as input channels.
   ValueId Convolution(ValueId x, int64_t groups = 1) {
     const Shape shape = graph.type(x).shape;
     const ValueId w = graph.AddValue(ValueKind::kParameter, "weight",
@@ -58,7 +58,7 @@ class HalfGraphTest : public testing::Test {
     for (const graph::NodeId id : graph.order()) count += graph.node(id).target == target ? 1 : 0;
     return count;
   }
-  // How often something is rounded to fp16.
+  // Counts roundings to fp16.
   size_t Rounded() const {
     size_t count = 0;
     for (const graph::NodeId id : graph.order()) {
@@ -78,9 +78,9 @@ TEST_F(HalfGraphTest, StoresWhatConvolutionsRead) {
   EXPECT_EQ(half.convolutions, 2);
   EXPECT_EQ(Count(kHalfConvolution), 2u);
   EXPECT_EQ(Count("aten.conv2d.default"), 0u);
-  EXPECT_EQ(Rounded(), 2u);  // the input and what stands between; the answer stays float32
+  EXPECT_EQ(Rounded(), 2u);  // the input and the value in between; the answer stays float32
   EXPECT_EQ(graph.type(graph.outputs().value), graph::F32({2, 32, 8, 8}));
-  // Two stored tensors and two results, each with a scale of its own.
+  // Two stored tensors and two results, each with its own scale.
   EXPECT_THAT(half.groups, testing::SizeIs(4));
   EXPECT_EQ(half.scales, 4);
 }
@@ -89,7 +89,7 @@ TEST_F(HalfGraphTest, TheLastSumReadsWhatWasNotRounded) {
   const ValueId x = Input({2, 32, 8, 8});
   Store(
       Add("aten.add.Tensor", {{"self", Convolution(x)}, {"other", x}, {"alpha", int64_t{1}}}, {2, 32, 8, 8}));
-  // The input is permuted twice: rounded for the convolution, and as it is for the sum.
+  // The input is permuted twice: rounded for the convolution, and unrounded for the sum.
   EXPECT_EQ(graph.Users(x).size(), 2u);
 }
 
@@ -100,12 +100,12 @@ TEST_F(HalfGraphTest, PartsOfACatShareAScale) {
       Add("aten.cat.default", {{"tensors", graph::ValueList{a, b}}, {"dim", int64_t{1}}}, {2, 64, 8, 8});
   const HalfGraph half = Store(Convolution(both));
   EXPECT_EQ(half.convolutions, 3);
-  EXPECT_EQ(Rounded(), 1u);   // the input: what convolutions wrote is put together as it is
-  EXPECT_EQ(half.scales, 3);  // the input, both parts with the whole, the answer
+  EXPECT_EQ(Rounded(), 1u);   // the input; outputs of convolutions are concatenated as they are
+  EXPECT_EQ(half.scales, 3);  // the input, both parts together with the whole, the answer
 }
 
 TEST_F(HalfGraphTest, LeavesNarrowConvolutionsWithNothingBehindThem) {
-  EXPECT_EQ(Store(Convolution(Input({2, 32, 8, 8}), 32)).convolutions, 0);  // depthwise: float32 in cuDNN
+  EXPECT_EQ(Store(Convolution(Input({2, 32, 8, 8}), 32)).convolutions, 0);  // depthwise: cuDNN uses float32
   EXPECT_EQ(Count("aten.conv2d.default"), 1u);
 }
 
@@ -129,7 +129,7 @@ TEST_F(HalfGraphTest, SmallPoolingsBecomeMapsOfTheirTaps) {
                          {"ceil_mode", false}},
                         {2, 32, 4, 4})));
   EXPECT_EQ(Count("aten.maximum.default"), 3u);
-  EXPECT_EQ(Count("aten.slice.Tensor"), 6u);  // two of columns, two rows of each
+  EXPECT_EQ(Count("aten.slice.Tensor"), 6u);  // two column slices, with two row slices each
   EXPECT_EQ(Count(kHalfPool), 0u);
 }
 

@@ -12,13 +12,13 @@ namespace hone::fused {
 
 namespace {
 
-// "aten.relu.default" -> "relu".
+// Turns "aten.relu.default" into "relu".
 std::string BaseName(const std::string& target) {
   const std::vector<std::string> parts = Split(target, '.');
   return parts.size() < 2 || parts[0] != "aten" ? "" : parts[1];
 }
 
-// Maps of one tensor. The argument is cast to the result's type first.
+// Maps of one tensor. The argument is first cast to the result's type.
 const std::map<std::string, const char*>& UnaryOps() {
   static const std::map<std::string, const char*> kOps = {
       {"relu", "Relu($0)"},
@@ -76,7 +76,7 @@ const std::map<std::string, const char*>& UnaryOps() {
   return kOps;
 }
 
-// Maps of two, both cast to the result's type.
+// Maps of two operands, both cast to the result's type.
 const std::map<std::string, const char*>& BinaryOps() {
   static const std::map<std::string, const char*> kOps = {
       {"mul", "$0 * $1"},
@@ -98,7 +98,7 @@ const std::map<std::string, const char*>& BinaryOps() {
   return kOps;
 }
 
-// Of two of one type, with a bool as result.
+// Comparisons of two operands of one type, with a bool as result.
 const std::map<std::string, const char*>& Comparisons() {
   static const std::map<std::string, const char*> kOps = {
       {"eq", "$0 == $1"}, {"ne", "$0 != $1"}, {"lt", "$0 < $1"},
@@ -111,7 +111,7 @@ bool Supported(DType dtype) {
   return !graph::IsComplex(dtype);
 }
 
-// With a number, a tensor keeps its type within its category; see torch.result_type.
+// Combined with a number, a tensor keeps its type within its category; see torch.result_type.
 DType CommonType(const Item& a, const Item& b) {
   const auto rank = [](DType dtype) {
     switch (dtype) {
@@ -175,7 +175,7 @@ Lowered Lowering::Run() {
       graph::ForEachValue(argument.value, [&](ValueId value) {
         fits = fits && Supported(graph_.type(value).dtype) && graph_.type(value).elements() > 0;
       });
-    // What depends on weights alone is computed once, by ATen.
+    // ATen computes values that depend on weights alone, once.
     fits = fits && !fixed[static_cast<size_t>(node.result())];
     const std::vector<ItemId> items = fits ? LowerNode(node) : std::vector<ItemId>{};
     out_.made_for.resize(out_.program.items().size(), id);
@@ -218,7 +218,7 @@ std::optional<ItemId> Lowering::Operand(const graph::Node& node, std::string_vie
 std::optional<ItemId> Lowering::OperandAs(const graph::Node& node, std::string_view name, DType dtype) {
   const std::optional<ItemId> item = Operand(node, name);
   if (!item) return std::nullopt;
-  // Arithmetic in half precision happens in float: the operand need not be rounded first.
+  // Half precision is computed in float, so the operand need not be rounded first.
   const Item& it = out_.program.at(*item);
   if (graph::IsFloating(it.dtype) && graph::IsFloating(dtype) && dtype != DType::kFloat64 &&
       it.dtype != DType::kFloat64)
@@ -241,7 +241,7 @@ std::vector<ItemId> Lowering::LowerNode(const graph::Node& node) {
   return {};
 }
 
-// The value itself. Some 2000 elements of a tensor say how large they are.
+// Returns the value unchanged. About 2000 elements of the tensor are sampled to check its magnitude.
 std::vector<ItemId> Lowering::LowerGuarded(const graph::Node& node) {
   const std::optional<ItemId> x = OperandAs(node, "self", DType::kFloat32);
   if (!x) return {};
@@ -255,7 +255,7 @@ std::vector<ItemId> Lowering::LowerGuarded(const graph::Node& node) {
                            {*x}, DType::kFloat32)};
 }
 
-// Tensors of one number that have another tensor's shape.
+// Constant tensors with another tensor's shape.
 std::vector<ItemId> Lowering::LowerFill(const graph::Node& node, const std::string& name) {
   const bool zeros = name == "zeros_like" || name == "new_zeros",
              ones = name == "ones_like" || name == "new_ones";
@@ -308,7 +308,7 @@ std::vector<ItemId> Lowering::LowerMap(const graph::Node& node, const std::strin
     if (!floating && name != "mul" && name != "multiply" && name != "maximum" && name != "minimum") return {};
     return one(p.Map(binary->second, {*x, *y}, dtype));
   }
-  if ((name == "max" || name == "min") && node.ValueArg("other")) {  // of two tensors
+  if ((name == "max" || name == "min") && node.ValueArg("other")) {  // elementwise, of two tensors
     const std::optional<ItemId> y = arg("other");
     return !x || !y ? Items{} : one(p.Map(name == "max" ? "Max($0, $1)" : "Min($0, $1)", {*x, *y}, dtype));
   }
@@ -331,7 +331,7 @@ std::vector<ItemId> Lowering::LowerMap(const graph::Node& node, const std::strin
   if (name == "isinf" || name == "isfinite") {
     const std::optional<ItemId> a = Operand(node, "self");
     if (!a || !graph::IsFloating(p.at(*a).dtype)) return {};
-    // Only an infinity differs from itself by something else than 0, and a NaN from itself.
+    // x - x is 0 unless x is an infinity or NaN, and only a NaN differs from itself.
     return one(p.Map(name == "isinf" ? "$0 == $0 && $0 - $0 != $0 - $0" : "$0 - $0 == $0 - $0", {*a}, dtype));
   }
   if (name == "isnan") {
@@ -463,7 +463,7 @@ std::vector<ItemId> Lowering::LowerView(const graph::Node& node, const std::stri
   const bool reshapes = std::find(std::begin(kReshapes), std::end(kReshapes), name) != std::end(kReshapes);
   if (name == "expand" || name == "broadcast_to" || name == "expand_as") {
     const ItemId item = ItemOf(*self);
-    if (!p.at(item).computes()) return {};  // a view of what is in memory costs nothing
+    if (!p.at(item).computes()) return {};  // a view of a tensor in memory costs nothing
     return {p.Broadcast(item, graph_.type(node.result()).shape)};
   }
   if (!same && !reshapes) return {};
@@ -471,10 +471,10 @@ std::vector<ItemId> Lowering::LowerView(const graph::Node& node, const std::stri
   if (type.dtype != graph_.type(*self).dtype || type.elements() != graph_.type(*self).elements()) return {};
   const ItemId item = ItemOf(*self);
   const bool tensor = p.at(item).kind == ItemKind::kTensor;
-  // A view of what is in memory costs nothing as it is. A clone that nobody writes to is the tensor itself,
-  // unless it is an output.
+  // A view of a tensor in memory costs nothing. A clone that is not written to is the tensor itself, unless
+  // it is an output.
   if (tensor && (reshapes || graph_.IsOutput(node.result()) || p.at(item).strides != type.strides)) return {};
-  // A copy of a view in an order of its own is written.
+  // A copy of a view into contiguous order is written.
   if ((name == "contiguous" || name == "clone") && p.at(WithoutReshapes(p, item)).is_view() &&
       type.strides == graph::ContiguousStrides(type.shape))
     return {Copied(item, type.shape)};

@@ -1,8 +1,9 @@
-// From a graph to a program: every node that Hone has kernels for becomes items, every other stays the ATen
-// call it is and its results are tensors that items read.
+// Turns a graph into a program. Nodes for which Hone has kernels become items. All others stay ATen calls,
+// and items read their results as tensors.
 //
-// To add an operator: one line in the tables of lower.cpp if it is a map; else a branch in lower_reduce.cpp,
-// lower_loss.cpp, lower_index.cpp (views, indices) or lower_place.cpp (what depends on where elements stand).
+// To add an operator: a map needs one line in the tables of lower.cpp. Others need a branch in
+// lower_reduce.cpp, lower_loss.cpp, lower_index.cpp (views, indices) or lower_place.cpp (results that depend
+// on an element's position).
 #pragma once
 
 #include <map>
@@ -15,17 +16,16 @@ namespace hone::fused {
 
 struct Lowered {
   Program program;
-  std::map<ValueId, ItemId> item_of;    // values of the graph that the program computes or reads
+  std::map<ValueId, ItemId> item_of;    // graph values that the program computes or reads
   std::vector<graph::NodeId> calls;     // nodes that stay ATen calls, in order
-  std::vector<graph::NodeId> made_for;  // for each item, the node that it was made for
+  std::vector<graph::NodeId> made_for;  // the node of each item
 };
 
-// `as_calls`: nodes that are left to ATen although there are items for them, because no kernel can be
-// written.
+// Nodes in `as_calls` stay ATen calls, because no kernel can be written for their items.
 Lowered Lower(const graph::Graph& graph, const std::set<graph::NodeId>& as_calls = {});
 
-// The result items of a node, one per result (-1: nobody asks for it); empty if there is no kernel for it.
-// For lower.cpp.
+// Lowers one node for lower.cpp. Returns one item per result, -1 for an unused one. Empty if there is no
+// kernel for the node.
 class Lowering {
  public:
   Lowering(const graph::Graph& graph, const std::set<graph::NodeId>& as_calls)
@@ -78,7 +78,7 @@ class Lowering {
                std::optional<ItemId> inside);
 
   ItemId ItemOf(ValueId value);
-  // A tensor or number among the arguments.
+  // Returns the item of an argument that is a tensor or a number.
   std::optional<ItemId> Operand(const graph::Node& node, std::string_view name);
   std::optional<ItemId> OperandAs(const graph::Node& node, std::string_view name, DType dtype);
   ItemId Affine(ItemId x, std::optional<ValueId> weight, std::optional<ValueId> bias, int64_t axis,

@@ -1,7 +1,7 @@
-// Views of what a kernel computes, and elements that an index chooses: slices, glu, embedding, gather. A view
-// of what is in memory stays ATen's, where it costs nothing.
+// Views of computed values, and elements selected by an index: slices, glu, embedding, gather. Views of
+// tensors in memory are left to ATen, where they cost nothing.
 //
-// An index beyond the end gives NaN (0 where the type has none), where PyTorch stops with an error.
+// An index beyond the end gives NaN (0 if the type has none), where PyTorch raises an error.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -13,7 +13,7 @@ namespace hone::fused {
 
 namespace {
 
-// `shape` with a part of one axis.
+// Returns `shape` with another size for one axis.
 Shape WithAxis(Shape shape, size_t axis, int64_t size) {
   shape[axis] = size;
   return shape;
@@ -28,7 +28,7 @@ ItemId Lowering::Sliced(ItemId x, size_t axis, int64_t from, int64_t size, int64
   return out_.program.View(x, WithAxis(ShapeOf(x), axis, size), std::move(strides), from * linear[axis]);
 }
 
-// Of what is computed; the same of what is in memory costs nothing as it is.
+// Applies to computed values; a permuted tensor in memory needs no copy.
 std::vector<ItemId> Lowering::LowerPermute(const graph::Node& node, const std::string& name) {
   const std::optional<ValueId> self = node.ValueArg("self");
   if (!self) return {};
@@ -134,7 +134,7 @@ std::vector<ItemId> Lowering::LowerIndex(const graph::Node& node, const std::str
   const auto axis_of = [&](const char* which) {
     return graph::NormalizeAxis(node.IntArg(which).value_or(0), static_cast<int64_t>(shape.size()));
   };
-  // One index tensor in the place of one axis.
+  // One index tensor replaces one axis.
   const auto in_place_of = [&](size_t axis, ValueId index, bool wraps) -> Items {
     ItemId at = ItemOf(index);
     const size_t behind = shape.size() - axis - 1;
@@ -170,7 +170,7 @@ std::vector<ItemId> Lowering::LowerIndex(const graph::Node& node, const std::str
       if (!index_type(*(*indices)[axis])) return {};
     if (axes.empty()) return {};
     if (axes.size() == 1) return in_place_of(axes[0], *(*indices)[axes[0]], true);
-    // Several side by side: what they have in common stands in their place.
+    // Several adjacent indices: their common broadcast shape replaces their axes.
     const size_t first = axes.front(), behind = axes.back() + 1;
     if (behind - first != axes.size()) return {};
     Shape common;

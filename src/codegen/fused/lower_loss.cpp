@@ -1,5 +1,5 @@
-// Losses as items: a map of elements, or a reduction along the last axis or the classes, then a sum or a
-// mean.
+// Losses as items: a map of elements, or a reduction along the last axis or the classes, followed by a sum or
+// a mean.
 #include <limits>
 #include <numeric>
 #include <string>
@@ -20,7 +20,7 @@ ItemId Lowering::WithLoss(ItemId x, int64_t reduction) {
   return reduction == 2 ? sum : p.Map("$0 / $1", {sum, p.Number(count, dtype)}, dtype);
 }
 
-// Losses of several tensors, which have no `self`.
+// Losses of several tensors, which have no argument `self`.
 std::vector<ItemId> Lowering::LowerDistanceLoss(const graph::Node& node, const std::string& name) {
   Program& p = out_.program;
   if (name != "margin_ranking_loss" && name != "cosine_embedding_loss" && name != "triplet_margin_loss")
@@ -79,7 +79,7 @@ std::vector<ItemId> Lowering::LowerDistanceLoss(const graph::Node& node, const s
                    reduction)};
 }
 
-// Targets that are shares of every class.
+// Cross entropy with class probabilities as targets.
 std::vector<ItemId> Lowering::LowerSoftCrossEntropy(const graph::Node& node) {
   Program& p = out_.program;
   const ValueId self = *node.ValueArg("self"), other = *node.ValueArg("target");
@@ -107,8 +107,8 @@ std::vector<ItemId> Lowering::LowerSoftCrossEntropy(const graph::Node& node) {
   return {reduction == 2 ? sum : p.Map("$0 / $1", {sum, p.Number(rows, dtype)}, dtype)};
 }
 
-// The target's class is gathered out of x, per row of the reduction over classes. `of_logs`: x is logarithms
-// already. A class that does not exist gives NaN, where PyTorch stops with an error.
+// Gathers the target's class from x, for each row of the reduction over classes. If `of_logs`, x holds
+// logarithms already. An invalid class gives NaN, where PyTorch raises an error.
 std::vector<ItemId> Lowering::LowerCrossEntropy(const graph::Node& node, bool of_logs) {
   Program& p = out_.program;
   const ValueId self = *node.ValueArg("self"), other = *node.ValueArg("target");

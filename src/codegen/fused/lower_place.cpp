@@ -1,5 +1,5 @@
-// Operators that ask where an element stands: tril and triu, one-hot; and those that move elements by it:
-// cat, stack, padding, roll, flip, pixel shuffle, upsampling to the nearest.
+// Operators that depend on an element's position: tril, triu, one-hot; and those that move elements by it:
+// cat, stack, padding, roll, flip, pixel shuffle, nearest upsampling.
 #include <algorithm>
 #include <string>
 
@@ -10,7 +10,7 @@ namespace hone::fused {
 
 namespace {
 
-constexpr size_t kMostPieces = 8;  // of a concatenation: each element asks which part it is in
+constexpr size_t kMostPieces = 8;  // parts of a concatenation, because each element tests which part it is in
 
 int64_t Behind(const Shape& shape, size_t axis) {
   return static_cast<int64_t>(shape.size() - axis) - 1;
@@ -18,7 +18,7 @@ int64_t Behind(const Shape& shape, size_t axis) {
 
 }  // namespace
 
-// A whole operator whose elements are those of a view.
+// An operator whose elements are those of a view.
 ItemId Lowering::Copied(ItemId view, const Shape& shape) {
   Program& p = out_.program;
   const ItemId copy = p.Map("$0", {view}, p.at(view).dtype);
@@ -44,7 +44,7 @@ std::vector<ItemId> Lowering::LowerCat(const graph::Node& node, const std::strin
   if (parts == nullptr || parts->size() < 2 || parts->size() > kMostPieces || !found) return {};
   const size_t axis = static_cast<size_t>(*found);
   const bool stacks = name == "stack";
-  // ATen copies as well as a kernel would; a kernel pays where something before or behind it joins it.
+  // ATen copies as fast as a kernel. A kernel is useful only if it joins a node before or after it.
   bool joins = false;
   for (const std::optional<ValueId>& part : *parts) {
     if (!part || graph_.type(*part).shape.size() + (stacks ? 1 : 0) != shape.size()) return {};
@@ -221,7 +221,7 @@ std::vector<ItemId> Lowering::LowerPlace(const graph::Node& node, const std::str
     return {Copied(p.View(ItemOf(*self), split, strides, 0), shape)};
   }
   if (name == "upsample_nearest1d" || name == "upsample_nearest2d" || name == "upsample_nearest3d") {
-    // By whole numbers: an element is repeated.
+    // For integer factors: each element is repeated.
     Shape split;
     Strides strides;
     const std::vector<double> none;

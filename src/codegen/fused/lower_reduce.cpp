@@ -23,12 +23,12 @@ std::vector<int64_t> AxesFrom(int64_t first, int64_t rank) {
   return axes;
 }
 
-// The type that a reduction computes with: float for half precision.
+// The type in which a reduction computes: float for half precision.
 DType Computing(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
 }
 
-constexpr int64_t kMostCounted = int64_t{1} << 32;  // elements of a row, that ReduceMoments can count
+constexpr int64_t kMostCounted = int64_t{1} << 32;  // elements of a row that ReduceMoments can count
 
 }  // namespace
 
@@ -123,7 +123,7 @@ std::vector<ItemId> Lowering::LowerReduction(const graph::Node& node, const std:
   }
   if (name == "norm" || name == "linalg_vector_norm" || name == "linalg_norm" || name == "frobenius_norm") {
     const std::optional<double> given = node.NumberArg(StartsWith(name, "linalg_") ? "ord" : "p");
-    // Of two axes an order means a norm of matrices.
+    // With two axes, an order means a matrix norm.
     if (name == "linalg_norm" && (given || std::holds_alternative<std::string>(node.Arg("ord"))) &&
         axes.size() != 1)
       return {};
@@ -172,7 +172,7 @@ std::vector<ItemId> Lowering::LowerReduction(const graph::Node& node, const std:
   return {};
 }
 
-// Of two tensors along an axis.
+// Reductions of two tensors along an axis.
 std::vector<ItemId> Lowering::LowerSimilarity(const graph::Node& node, const std::string& name) {
   const bool cosine = name == "cosine_similarity";
   if (!cosine && name != "pairwise_distance") return {};
@@ -207,7 +207,7 @@ std::vector<ItemId> Lowering::LowerSimilarity(const graph::Node& node, const std
   return {WithoutAxes(distance, axes, node.BoolArg("keepdim").value_or(false))};
 }
 
-// A vector over one axis of a tensor of `rank` axes.
+// Views a vector along one axis of a tensor with `rank` axes.
 ItemId Lowering::Channels(ValueId vector, int64_t axis, int64_t rank) {
   const ItemId item = ItemOf(vector);
   Shape shape(static_cast<size_t>(rank), 1);
@@ -294,7 +294,7 @@ std::vector<ItemId> Lowering::LowerNorm(const graph::Node& node, const std::stri
   };
   if (name == "instance_norm" && rank >= 3) {
     if (!node.BoolArg("use_input_stats").value_or(false)) return mean && var ? Items{with_given()} : Items{};
-    if (mean) return {};  // it would be updated
+    if (mean) return {};  // the running statistics would be updated
     return {Affine(scaled_to_one(ItemOf(*self), AxesFrom(2, rank)), weight, bias, 1, dtype)};
   }
   if ((name == "batch_norm" || name == "native_batch_norm" ||
@@ -314,7 +314,7 @@ std::vector<ItemId> Lowering::LowerNorm(const graph::Node& node, const std::stri
   return {};
 }
 
-// "adaptive_avg_pool2d" and "max_pool2d_with_indices" are poolings as well.
+// "adaptive_avg_pool2d" and "max_pool2d_with_indices" count as poolings as well.
 std::optional<Lowering::PoolName> Lowering::NamedPool(const std::string& name) {
   const size_t at = name.find("_pool");
   if (at == std::string::npos || at + 6 >= name.size() || name[at + 6] != 'd') return std::nullopt;
@@ -355,7 +355,7 @@ std::vector<ItemId> Lowering::LowerPool(const graph::Node& node, const std::stri
   window.count_padding = node.BoolArg("count_include_pad").value_or(true);
   window.divisor = node.IntArg("divisor_override").value_or(0);
   const Shape& made = graph_.type(node.result()).shape;
-  if (adaptive) {  // windows of one size, side by side; others overlap unevenly
+  if (adaptive) {  // only disjoint windows of equal size; others overlap unevenly
     window.kernel.clear();
     for (size_t i = 0; i < spatial; ++i) {
       const int64_t from = in.shape[in.shape.size() - spatial + i], to = made[made.size() - spatial + i];
@@ -364,17 +364,17 @@ std::vector<ItemId> Lowering::LowerPool(const graph::Node& node, const std::stri
     }
     window.stride = window.kernel;
   }
-  // A last window that begins inside and ends behind the padding counts less than the others.
+  // A last window that begins inside the padding and ends beyond it has a smaller divisor than the others.
   if (node.BoolArg("ceil_mode").value_or(false) && !maximum && window.divisor == 0) {
     if (window.count_padding && window.padding != std::vector<int64_t>(spatial, 0)) return {};
     window.count_padding = false;
   }
   for (const auto& values : {window.kernel, window.stride, window.padding, window.dilation})
     if (values.size() != spatial) return {};
-  for (size_t i = 0; i < spatial; ++i)  // what a block can hold
+  for (size_t i = 0; i < spatial; ++i)  // limits of a block
     if ((window.kernel[i] - 1) * window.dilation[i] >= 64 || window.stride[i] > 64) return {};
   Items items(node.results.size(), -1);
-  // A window moves over memory, or over what maps compute.
+  // A window moves over memory, or over results of maps.
   ItemId x = ItemOf(*self);
   if (out_.program.at(WithoutReshapes(out_.program, x)).is_view())
     x = out_.program.Map("$0", {x}, out_.program.at(x).dtype);
@@ -382,8 +382,8 @@ std::vector<ItemId> Lowering::LowerPool(const graph::Node& node, const std::stri
   return items;
 }
 
-// flip, scan, flip is a scan from the other end; zeros in front of a scan of all but the last element is one
-// that leaves out its own element.
+// flip, scan, flip is a reverse scan. A zero followed by the scan of all but the last element is an exclusive
+// scan.
 std::vector<ItemId> Lowering::LowerScan(const graph::Node& node, const std::string& name) {
   const auto made_by = [&](ValueId value, const char* which) {
     const graph::Node* maker = graph_.Definition(value);

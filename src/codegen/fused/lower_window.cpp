@@ -1,8 +1,8 @@
-// Poolings whose windows a block cannot walk over: windows of several sizes (adaptive pooling), and those
-// whose largest element's place is asked for. The elements of a window become an axis of their own, which is
-// reduced; it stands in front, so that neighbouring outputs lie side by side.
+// Poolings whose windows a block cannot slide over: windows of several sizes (adaptive pooling), and maxima
+// whose indices are needed. The elements of a window become a separate axis that is reduced. It comes first,
+// so that neighbouring outputs are adjacent.
 //
-// Of several NaN in a window the place of the first is given; PyTorch gives that of the last.
+// If a window has several NaN, this returns the index of the first one; PyTorch returns the last.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -14,18 +14,18 @@ namespace hone::fused {
 
 namespace {
 
-constexpr int64_t kMostExact = int64_t{1} << 24;  // whole numbers that a float holds
+constexpr int64_t kMostExact = int64_t{1} << 24;  // integers that a float represents exactly
 constexpr int64_t kMostWindowTaps = 1024;
 
 }  // namespace
 
-// Where the windows of an axis begin and end, by the place of the output, and how many elements they have.
+// The begin, the end and the number of elements of an axis's windows, by the output's position.
 std::optional<Lowering::WindowAxis> Lowering::AdaptiveAxis(int64_t from, int64_t to, int64_t behind) {
   if ((from + 1) * (to + 1) >= kMostExact) return std::nullopt;
   Program& p = out_.program;
   const auto number = [&](int64_t value) { return p.Number(static_cast<double>(value), DType::kFloat32); };
-  // Floats are exact here: numbers are under 2^24, and a quotient that is not whole is further from the next
-  // whole number than it is rounded.
+  // Floats are exact here: the numbers are below 2^24, and the rounding error of a quotient is smaller than
+  // its distance to the next integer.
   const ItemId place = p.Cast(p.Place(to, behind), DType::kFloat32);
   WindowAxis axis;
   axis.begin =
@@ -52,7 +52,7 @@ Lowering::WindowAxis Lowering::StridedAxis(const Window& window, size_t which, i
                    DType::kInt32);
   axis.begin = p.Map("AtLeast($0, ($C)0)", {first}, DType::kInt32);
   if (axis.step == 1) return axis;
-  // The first element that is not in front of the tensor.
+  // The first element inside the tensor.
   const ItemId skipped = p.Cast(
       p.Map("Floor(($1 - $0) / $2)",
             {p.Cast(first, DType::kFloat32), p.Number(static_cast<double>(axis.step - 1), DType::kFloat32),
@@ -96,7 +96,7 @@ std::vector<ItemId> Lowering::LowerTaps(const graph::Node& node, const std::stri
     axes.push_back(*axis);
   }
   if (all > kMostWindowTaps || all < 2) return {};
-  // The elements of every window, those of the window in front.
+  // All elements of each window; the axes of the window come first.
   Shape shape = taps;
   shape.insert(shape.end(), made.begin(), made.end());
   const Strides linear = graph::ContiguousStrides(in);
@@ -136,7 +136,7 @@ std::vector<ItemId> Lowering::LowerTaps(const graph::Node& node, const std::stri
   }
   const ItemId most = p.Reduce("ReduceArgMax", value, reduced);
   out[0] = WithoutAxes(p.Field(most, "value()", dtype), reduced, false);
-  // The number of the element in its window becomes its place in the plane.
+  // Converts an element's number in its window to its index in the plane.
   ItemId rest = p.Cast(p.Field(most, "index()", DType::kInt64), DType::kFloat32), flat = -1;
   for (size_t i = 0; i < spatial; ++i) {
     int64_t behind = 1;

@@ -1,7 +1,6 @@
-// Prints instructions of a kernel as statements of a language. Items say what is computed in one notation
-// ("Select($0 > ($C)0, $0, $1)"); a language says what a type, a literal and a value of a row are called.
-// CUDA C++ computes one element in a statement, C++ for a CPU a vector of elements (Lanes of
-// part_fused_cpu.cpp).
+// Prints a kernel's instructions as statements of a language. Items describe computations in one notation
+// ("Select($0 > ($C)0, $0, $1)"). A language defines the names of types, literals and row values. CUDA C++
+// computes one element per statement, C++ for a CPU a vector of elements (Lanes of part_fused_cpu.cpp).
 #pragma once
 
 #include <map>
@@ -13,7 +12,7 @@
 
 namespace hone::fused {
 
-// A size of the (collapsed) domain with an operand's stride along it.
+// A size of the collapsed domain, with an operand's stride along it.
 struct Step1 {
   int64_t size = 1;
   int64_t stride = 0;
@@ -26,30 +25,29 @@ class Printer {
   Printer(Language language, const Program& program, const Kernel& kernel)
       : language_(language), program_(program), kernel_(kernel) {}
 
-  // The instruction is this expression, whose parts are at hand: its arguments are not computed again.
+  // Replaces the instruction by an expression with known parts, so its arguments are not computed again.
   void Give(int instruction, std::string expression) { given_[instruction] = std::move(expression); }
-  // Where the elements of a gather lie before an index moves them; in vectors, `step` from lane to lane.
+  // The address of a gather's elements before the index is added. In vectors, lanes are `step` apart.
   void GiveAddress(int instruction, std::string address, int64_t step = 0) {
     addresses_[instruction] = {std::move(address), step};
   }
-  // Where rows lie side by side in a vector, what belongs to a row is a vector as well.
+  // If rows are adjacent in a vector, a row's value is a vector too.
   void RowsAreVectors() { rows_are_vectors_ = true; }
 
-  // What an instruction's value is called where elements are computed, and its type there.
+  // The name of an instruction's value in code for elements, and its type there.
   std::string Name(int instruction) const { return NameIn(instruction, InVectors(false)); }
-  // The same where something is computed once per row.
+  // The same in code that runs once per row.
   std::string RowName(int instruction) const { return NameIn(instruction, InVectors(true)); }
   std::string Type(int instruction) const;
   std::string TypeOf(DType dtype, bool per_row) const;
   // "const float t7 = Relu(t6);" for elements, "s.t7 = Relu(s.t6);" for rows.
   std::string Statement(int instruction) const;
-  // The expression alone.
+  // Only the expression.
   std::string Expression(int instruction) const;
-  // The instructions that `roots` need and that are not known per row, loads left out; and the loads among
-  // them.
+  // The instructions that `roots` need and that are not known per row, separated into statements and loads.
   struct Closure {
     std::vector<int> statements;
-    std::vector<int> loads;  // and windows and places
+    std::vector<int> loads;  // also windows and places
   };
   Closure ElementClosure(const std::vector<int>& roots) const;
 
@@ -73,7 +71,7 @@ class Printer {
 
 // A number as a literal of the type: 0.5f, 3LL, true.
 std::string Literal(double number, DType dtype);
-// The offset of point `index` (an expression) of a part of the domain, outermost axis first: "(long long)(i /
+// The offset of point `index` (an expression) in a part of the domain, outermost axis first: "(long long)(i /
 // 64u % 8u) * 512 + i % 64u".
 std::string Offset(const std::vector<Step1>& steps, const std::string& index);
 

@@ -19,14 +19,14 @@ using graph::TensorType;
 using graph::ValueId;
 
 constexpr int64_t kMostBatches = 4096;  // 65535 CTAs along z, with up to 16 parts of k
-constexpr int64_t kMostShares = 4096;   // a warp has a row of a softmax in registers
+constexpr int64_t kMostShares = 4096;   // a warp holds a softmax row in registers
 
 // The leading axes of a batch of matrices.
 Shape BatchOf(const Shape& shape) {
   return {shape.begin(), shape.end() - 2};
 }
 
-// matmul of tensors with two axes or more: x[..., rows, k] other[..., k, units].
+// matmul of tensors with at least two axes: x[..., rows, k] other[..., k, units].
 std::optional<Product> OfMatrices(const graph::Graph& graph, ValueId x, ValueId other) {
   const Shape& left = graph.type(x).shape;
   const Shape& right = graph.type(other).shape;
@@ -57,8 +57,8 @@ std::string Permuted(const std::string& have, const std::string& want) {
   return "lambda t: t.permute(" + Join(axes, ", ") + ")";
 }
 
-// "bijl,lk->bijk" and the like: one letter is summed over, all letters of a result's rows come before those
-// of its units, and only one of the two is more than one letter.
+// Einsums such as "bijl,lk->bijk": one letter is summed over, the letters of the rows come before those of
+// the units, and only one of the two consists of several letters.
 std::optional<Product> OfEinsum(const graph::Graph& graph, const graph::Node& node) {
   const auto* equation = std::get_if<std::string>(&node.Arg("equation"));
   const auto* tensors = std::get_if<graph::ValueList>(&node.Arg("tensors"));
@@ -89,7 +89,7 @@ std::optional<Product> OfEinsum(const graph::Graph& graph, const graph::Node& no
         own[i] += letter;
       }
   if (summed.size() != 1) return std::nullopt;
-  // The operand whose letters come first in the result has the rows.
+  // The operand whose letters come first in the result provides the rows.
   for (const size_t first : {0, 1}) {
     const std::string &rows = own[first], &units = own[1 - first];
     if (out != batch + rows + units || units.size() != 1 || rows.empty() ||
@@ -194,7 +194,7 @@ std::optional<Product> ProductOfNode(const graph::Graph& graph, const graph::Nod
 
 namespace {
 
-// The product of a node with its costs, if it is expected to be faster than PyTorch's.
+// The node's product with its costs, if it is expected to be faster than PyTorch's.
 std::optional<Product> WorthwhileProduct(const graph::Graph& graph, const graph::Node& node,
                                          const std::vector<bool>& fixed, const GpuCosts& gpu) {
   const auto is_fixed = [&](ValueId id) {
@@ -213,7 +213,7 @@ std::optional<Product> WorthwhileProduct(const graph::Graph& graph, const graph:
                        : size.split_elements) += static_cast<double>(type.elements());
   }
   SplitProductCost cost = CostOfSplitProduct(size, gpu);
-  // PyTorch's kernel keeps few processors busy with few tiles.
+  // With few tiles, PyTorch's kernel uses few processors.
   const auto [tile, least_filled] = gpu.product;
   const double tiles = size.batches * std::ceil(size.rows / tile) * std::ceil(size.units / tile);
   if (size.rows >= tile && size.units >= tile)
@@ -229,7 +229,7 @@ struct Softmax {
   double factor = 1;
 };
 
-// The softmax along the last axis that nobody but the product reads, of scores that may be scaled first.
+// The softmax along the last axis that only the product reads, with an optional scale of its scores.
 std::optional<Softmax> SoftmaxBefore(const graph::Graph& graph, const Product& product) {
   const graph::Node* softmax = graph::OnlyDefinition(graph, product.x);
   if (softmax == nullptr || softmax->op != Op::kSoftmax || product.width > kMostShares) return std::nullopt;
@@ -250,7 +250,7 @@ std::optional<Softmax> SoftmaxBefore(const graph::Graph& graph, const Product& p
   return Softmax{*scores, scaled->op == Op::kMul ? *number : 1 / *number};
 }
 
-// A permutation behind the product, a copy and the permutation back: the order of the result in memory.
+// A permutation after the product, a copy and the inverse permutation: they set the result's memory order.
 struct Reordered {
   std::vector<int64_t> order;
   ValueId result{-1};
@@ -275,7 +275,7 @@ std::optional<Reordered> ReorderedBehind(const graph::Graph& graph, const Produc
   return Reordered{*order, back->result()};
 }
 
-// The triu or tril that alone reads a product, and whose rows are the product's.
+// The triu or tril that is the product's only reader and has the same rows.
 const graph::Node* TriangleBehind(const graph::Graph& graph, const Product& product, ValueId result) {
   if (!graph.HasOneUse(result) || product.bias || (!product.batch && graph.type(product.x).rank() != 2))
     return nullptr;

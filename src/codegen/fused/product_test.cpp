@@ -1,6 +1,5 @@
-// Which nodes are products that the split kernel takes, with which operand as rows and which as units, and
-// how the file calls them. That they compute what they should is tested by running them
-// (tests/end_to_end/products_host_test.py).
+// Tests which products the split kernel takes, which operand provides rows and units, and how the file calls
+// them. tests/end_to_end/products_host_test.py runs them to check their results.
 #include "codegen/fused/product.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +21,7 @@ using graph::ValueKind;
 using testing::HasSubstr;
 using testing::Not;
 
-// One node over inputs of these shapes, or over a weight where `weight` counts it.
+// One node over inputs with these shapes. `weight` is the index of an input that is a weight.
 struct ProductGraph {
   ProductGraph(const std::string& target, const std::vector<Shape>& shapes, Shape result, int weight = -1) {
     for (size_t i = 0; i < shapes.size(); ++i) {
@@ -105,9 +104,9 @@ TEST(Product, LeavesWhatItDoesNotCover) {
 TEST(Product, TakesWhatIsLargeEnough) {
   EXPECT_EQ(ProductGraph("matmul", {{4096, 4096}, {4096, 4096}}, {4096, 4096}).Chosen().size(), 1U);
   EXPECT_EQ(ProductGraph("matmul", {{256, 256}, {256, 256}}, {256, 256}).Chosen().size(), 0U);
-  // Reading and writing takes longer than PyTorch's multiplying.
+  // Reading and writing take longer than PyTorch's multiplications.
   EXPECT_EQ(ProductGraph("matmul", {{32768, 32}, {32, 32768}}, {32768, 32768}).Chosen().size(), 0U);
-  // A small k: PyTorch writes the result after it has multiplied.
+  // With a small k, PyTorch's time to write the result is not hidden by multiplications.
   EXPECT_EQ(ProductGraph("matmul", {{32768, 64}, {64, 32768}}, {32768, 32768}).Chosen().size(), 1U);
   EXPECT_EQ(ProductGraph("linear", {{4, 8192}, {8192, 8192}}, {4, 8192}, 1).Chosen().size(), 0U);
 }
@@ -161,7 +160,7 @@ struct AroundGraph {
         graph::Leaf(Add("aten." + op + ".default", {{"self", product}, {"diagonal", diagonal}}, made)));
   }
   int Folded() { return FoldAroundProducts(graph, LoadDeviceCosts()->gpu); }
-  // The arguments that the file's object gets besides.
+  // The additional arguments of the file's object.
   std::string Around() const {
     const DeviceCosts costs = *LoadDeviceCosts();
     const auto text =
@@ -182,7 +181,7 @@ TEST(Product, TakesTheSoftmaxInFrontAndTheOrderBehind) {
   };
   const Row rows[] = {{1024, false, false, -1, ", softmax=0.125"},
                       {1024, true, false, 3, ", softmax=0.125, order=(0, 2, 1, 3)"},
-                      {1024, false, true, -1, ""},    // somebody else reads the shares
+                      {1024, false, true, -1, ""},    // the softmax has another reader
                       {1024, false, false, 2, ""},    // not along k
                       {8192, false, false, -1, ""}};  // a warp cannot hold a row
   for (const Row& row : rows) {
@@ -199,7 +198,8 @@ TEST(Product, ComputesTheTriangleThatIsKept) {
   upper.Triangle({4096, 4096}, {4096, 4096}, {4096, 4096}, "triu", 1);
   lower.Triangle({4096, 4096}, {4096, 4096}, {4096, 4096}, "tril", 0);
   batch.Triangle({8, 2048, 2048}, {8, 2048, 2048}, {8, 2048, 2048}, "tril", -3);
-  rows.Triangle({8, 2048, 2048}, {2048, 2048}, {8, 2048, 2048}, "triu", 0);  // rows of all matrices are one
+  rows.Triangle({8, 2048, 2048}, {2048, 2048}, {8, 2048, 2048}, "triu",
+                0);  // the rows of all matrices are merged
   small.Triangle({64, 64}, {64, 64}, {64, 64}, "triu", 0);
   const std::pair<AroundGraph*, std::string> cases[] = {{&upper, ", kept=(1, 1)"},
                                                         {&lower, ", kept=(2, 0)"},

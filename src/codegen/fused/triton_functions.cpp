@@ -12,9 +12,9 @@ namespace hone::fused {
 
 namespace {
 
-constexpr char kBetween[] = "\n\n\n";  // two functions, or a function and a value
+constexpr char kBetween[] = "\n\n\n";  // between two functions, or a function and a value
 
-// Words that begin with one underscore: what the template defines is named so.
+// Words with one leading underscore, which are the names that the template defines.
 std::set<std::string> OwnNames(std::string_view text) {
   std::set<std::string> names;
   std::string word;
@@ -42,7 +42,7 @@ std::string DefinedBy(const std::string& piece) {
 
 struct TritonPieces {
   std::vector<std::string> text;
-  std::map<std::string, size_t> of;  // by what a piece defines
+  std::map<std::string, size_t> of;  // by the name that a piece defines
 };
 
 Result<TritonPieces> AllPieces() {

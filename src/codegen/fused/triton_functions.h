@@ -1,4 +1,5 @@
-// The functions of templates/part_fused_triton.py that a file's kernels call: a file has no others.
+// Selects the functions of templates/part_fused_triton.py that a file's kernels call. A file contains no
+// others.
 #pragma once
 
 #include <string>
@@ -7,11 +8,11 @@
 
 namespace hone::fused {
 
-// What a function of items is called there: "AtLeast" is "_at_least".
+// The Triton name of an items' function: "AtLeast" becomes "_at_least".
 std::string TritonFunctionName(const std::string& name);
 bool HasTritonFunction(const std::string& name);
 
-// In the order of the template. An Error if kernels call what nobody wrote.
+// In the order of the template. Returns an Error if kernels call an unknown function.
 Result<std::string> TritonFunctions(const std::string& kernels);
 
 }  // namespace hone::fused

@@ -24,7 +24,7 @@ TEST(TritonFunctions, AreThoseThatKernelsCallAndWhatTheyCall) {
     EXPECT_THAT(*text, Not(HasSubstr(name)));
 }
 
-// What a map or a reduction may be called in an item; see docs/ADDING.md.
+// The functions that maps and reductions in items may use; see docs/ADDING.md.
 TEST(TritonFunctions, CoverEveryFunctionOfTheOtherLanguages) {
   std::vector<std::string> lines = Lines(*TemplateText("part_fused_maps.cu"));
   for (const std::string& line : Lines(*TemplateText("part_fused.cu"))) lines.push_back(line);

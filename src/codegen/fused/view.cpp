@@ -11,7 +11,8 @@ std::optional<Affine> AffineThrough(const Affine& view, const Shape& domain, con
   const Strides linear = graph::ContiguousStrides(shape);
   Affine out;
   out.strides.assign(view.strides.size(), 0);
-  // Of each run of axes that a step crosses, by its innermost axis: how far the view reaches down and up.
+  // For each run of axes that a step crosses, keyed by its innermost axis: how far the view extends down and
+  // up.
   std::vector<size_t> outermost(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) outermost[i] = i;
   std::vector<int64_t> down(shape.size(), 0), up(shape.size(), 0);
@@ -19,7 +20,7 @@ std::optional<Affine> AffineThrough(const Affine& view, const Shape& domain, con
     const int64_t step = std::abs(view.strides[d]);
     if (domain[d] == 1 || step == 0) continue;
     const int64_t reach = step * (domain[d] - 1);
-    // The innermost axis that the step falls on.
+    // The innermost axis whose stride the step is a multiple of.
     size_t low = shape.size();
     for (size_t i = 0; i < shape.size(); ++i)
       if (shape[i] > 1 && step >= linear[i] && step % linear[i] == 0 && step < linear[i] * shape[i]) low = i;
@@ -44,7 +45,7 @@ std::optional<Affine> AffineThrough(const Affine& view, const Shape& domain, con
   }
   if (view.start < 0 || view.start >= std::max<int64_t>(1, graph::ElementsOf(shape))) return std::nullopt;
   for (size_t i = 0; i < shape.size(); ++i) {
-    // No step may carry into an axis beside its own.
+    // No step may carry into another axis.
     int64_t at = 0, size = linear[i] * shape[i];
     for (size_t j = outermost[i]; j <= i; ++j) {
       at += view.start / linear[j] % shape[j] * linear[j];

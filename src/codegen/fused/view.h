@@ -1,6 +1,6 @@
-// How points of a kernel's domain find elements. A domain is a list of sizes; a view gives each of its axes a
-// stride into something linear: the elements of an item in order, or memory. A reshape does not change a
-// view, which is why a kernel may pass through one.
+// Maps points of a kernel's domain to elements. A domain is a list of sizes. A view gives each of its axes a
+// stride in a linear order: an item's elements, or memory. A reshape does not change a view, which is why
+// kernels can ignore reshapes.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace hone::fused {
 
-// `view` points into the elements of a tensor of shape `shape`, in order; each axis of that shape has a
-// stride in `target`. The view of the target, or nothing if an axis of the domain crosses axes that do not
-// lie one behind the other there.
+// `view` indexes the elements of a tensor of shape `shape` in order. Each axis of that shape has a stride in
+// `target`. Returns the corresponding view of the target. No value if an axis of the domain crosses axes that
+// are not consecutive there.
 std::optional<Strides> Through(const Strides& view, const Shape& domain, const Shape& shape,
                                const Strides& target);
 
-// The same for a view that begins at `start` and may walk backwards.
+// The same for a view with an offset `start`, which may also run backwards.
 struct Affine {
   Strides strides;
   int64_t start = 0;
@@ -23,15 +23,14 @@ struct Affine {
 std::optional<Affine> AffineThrough(const Affine& view, const Shape& domain, const Shape& shape,
                                     const Strides& target);
 
-// Strides of a contiguous tensor of shape `from`, as seen after it was broadcast to `to`: 0 where it is
-// repeated.
+// Strides of a contiguous tensor of shape `from` after broadcasting to `to`: 0 along repeated axes.
 Strides BroadcastStrides(const Shape& from, const Strides& strides, const Shape& to);
 
-// The coarsest list of sizes that both shapes can be folded from: {4, 6} and {2, 12} give {2, 2, 6}. Nothing
+// The coarsest list of sizes that both shapes can be folded from: {4, 6} and {2, 12} give {2, 2, 6}. No value
 // if there is none.
 std::optional<Shape> Refine(const Shape& a, const Shape& b);
 
-// For each axis of the domain (which `shape` can be folded from): whether it belongs to one of the axes.
+// For each axis of the domain (from which `shape` can be folded): whether it belongs to one of `axes`.
 std::vector<bool> AxesOfDomain(const Shape& domain, const Shape& shape, const std::vector<int64_t>& axes);
 
 }  // namespace hone::fused

@@ -1,4 +1,4 @@
-// torch.compile, where there is one.
+// Uses torch.compile if the installed torch has it.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 

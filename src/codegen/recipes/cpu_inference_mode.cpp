@@ -1,4 +1,4 @@
-// inference_mode around forward: no version counters, no view tracking.
+// Runs forward in inference_mode, without version counters and view tracking.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 

@@ -1,4 +1,4 @@
-// A frozen TorchScript trace: constants folded, batch norms folded, weights packed for oneDNN.
+// Runs a frozen TorchScript trace, with folded constants, folded batch norms and weights packed for oneDNN.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 

@@ -1,4 +1,4 @@
-// Linear layers on weights that MKL (or, without it, oneDNN) has packed ahead.
+// Runs linear layers on weights that MKL (or else oneDNN) has packed in advance.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 

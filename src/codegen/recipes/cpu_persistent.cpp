@@ -1,6 +1,5 @@
-// All steps and layers of a recurrent network in one call of a C++ kernel that travels with the file: packed
-// weights, fused gates, threads that stay together over the whole sequence. Outputs that nobody reads are not
-// computed.
+// Runs all steps and layers of a recurrent network in one call of an included C++ kernel: packed weights,
+// fused gates, and threads that run during the whole sequence. It does not compute unused outputs.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 #include "codegen/recurrent_text.h"
@@ -9,7 +8,7 @@ namespace hone {
 
 namespace {
 
-// This kernel also projects an LSTM's state.
+// This kernel also supports an LSTM with projections.
 std::string WhyNotHere(const RecurrentModule& module) {
   RecurrentModule without_projection = module;
   without_projection.proj_size = 0;

@@ -1,4 +1,4 @@
-// The thread count that was measured to be best.
+// Sets the number of threads that was measured to be best.
 #include <fmt/format.h>
 
 #include "codegen/candidate_text.h"

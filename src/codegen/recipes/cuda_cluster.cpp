@@ -1,9 +1,10 @@
-// A stack of recurrent layers in one launch on Hopper: a cluster of CTAs per layer and group of sequences
-// keeps its weights in registers and exchanges the state through distributed shared memory. One direction
-// runs as a wavefront over all layers at once; two directions run layer by layer, both at once, with the
-// input products between. One runtime serves both; they differ in what they take and in what a step costs.
-// Where PyTorch rounds to TF32 both come at float32 level too, slower and ten thousand times as exact: cuDNN
-// rounds less than its flag allows in some products, and then twice its error is not always enough.
+// Runs a stack of recurrent layers in one launch on Hopper: a cluster of CTAs per layer and group of
+// sequences keeps its weights in registers and exchanges the state through distributed shared memory. One
+// direction runs as a wavefront over all layers. Two directions run together, layer by layer, with the input
+// products in between. Both use one runtime but differ in the supported modules and in the cost of a step. If
+// PyTorch uses TF32, both also exist at float32 accuracy, which is slower but 10,000 times as exact: cuDNN
+// uses a higher accuracy in some products than its flag requires, and then twice its error is not always
+// enough.
 #include <fmt/format.h>
 
 #include <algorithm>

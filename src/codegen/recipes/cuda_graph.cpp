@@ -1,4 +1,4 @@
-// The whole module as one CUDA graph: no launch from the host but one.
+// Runs the whole module as one CUDA graph, with a single launch from the host.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 

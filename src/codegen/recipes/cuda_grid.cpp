@@ -1,8 +1,8 @@
-// Recurrent networks that no cluster holds. cuda/cooperative_grid keeps the weights in the registers and
-// shared memory of the whole chip and exchanges the state through L2, one cooperative launch per layer or for
-// several layers at once. cuda/step_graph is for weights that no chip holds: a product and a kernel per step,
-// in a CUDA graph. One runtime carries both, and the clusters too, and takes for every shape what is
-// predicted to be the fastest; what PyTorch does faster is left to it.
+// Runs recurrent networks that are too large for a cluster. cuda/cooperative_grid keeps the weights in the
+// registers and shared memory of the whole chip and exchanges the state through L2, with one cooperative
+// launch for each layer or for several at once. cuda/step_graph is for weights that do not fit on the chip: a
+// product and a kernel per step, in a CUDA graph. One runtime contains both and the cluster kernels, and
+// chooses the fastest predicted one for every shape. It runs PyTorch where that is faster.
 #include <fmt/format.h>
 
 #include "base/text.h"

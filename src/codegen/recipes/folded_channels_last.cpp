@@ -1,4 +1,4 @@
-// Batch norms folded into convolutions, images channels last.
+// Folds batch norms into convolutions and uses channels-last images.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 

@@ -1,4 +1,4 @@
-// Batch norms folded into convolutions, channels last, and all of it as one CUDA graph.
+// Folds batch norms into convolutions, uses channels-last images, and runs all of it as one CUDA graph.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 

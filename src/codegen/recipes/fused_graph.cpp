@@ -1,7 +1,7 @@
-// The task's graph with everything that is bound by memory in fused kernels: maps, reductions, norms,
-// softmax, losses. On Hopper, products of float32 matrices and convolutions run on the fp16 tensor cores
-// (fused/product.h, fused/convolution.h). Whatever else has no emitter stays ATen's calls. cuda/half_network
-// keeps cuDNN's convolutions and stores what they read as fp16 in channels-last order (fused/half_graph.h).
+// Runs the task's graph with all memory-bound nodes in fused kernels: maps, reductions, norms, softmax,
+// losses. On Hopper, float32 matrix products and convolutions use the fp16 tensor cores (fused/product.h,
+// fused/convolution.h). Nodes without an emitter stay ATen calls. cuda/half_network uses cuDNN's convolutions
+// and stores their inputs as fp16 in channels-last order (fused/half_graph.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,17 +20,17 @@ namespace hone {
 
 namespace {
 
-constexpr double kLaunchesOfProduct = 5;  // Hone's: splitting or packing, the product, sums, what goes wrong
+constexpr double kLaunchesOfProduct = 5;  // splitting or packing, the product, sums, the error check
 constexpr size_t kMostGuarded = 1024;     // words of templates/part_half_guard.cu
 
-// The graph as kernels and calls, or one sentence why not.
+// The graph as kernels and calls.
 struct Draft {
   graph::Graph graph;
   fused::Plan plan;
   fused::GraphText text;
-  std::vector<std::string> rules;  // that simplified the graph
-  bool simpler = false;            // operators or FLOPs went with them, so that the calls alone are worth it
-  fused::HalfGraph half;           // of cuda/half_network
+  std::vector<std::string> rules;  // rewrites that simplified the graph
+  bool simpler = false;   // rewrites removed operators or FLOPs, so that even the calls alone are worthwhile
+  fused::HalfGraph half;  // for cuda/half_network
   fused::FusedAttention attention;
   std::vector<bool> fixed;  // graph::FixedValues
   std::map<graph::NodeId, fused::Product> chosen;
@@ -57,7 +57,7 @@ struct Draft {
     if (parts.size() == 1) return "The simplified graph in " + parts[0];
     return "The graph in " + Join({parts.begin(), parts.end() - 1}, ", ") + " and " + parts.back();
   }
-  // What the docstring of the file says; `compiled` and `uncovered` belong to the device.
+  // The docstring of the file. `compiled` and `uncovered` depend on the device.
   std::string About(const std::string& compiled, const std::string& uncovered) const {
     return (text.about.empty() ? "Kernels: none" : "Kernels: " + Join(text.about, "; ")) +
            RulesText(". The graph was simplified first by ") + ". They are compiled on first use (" +
@@ -81,14 +81,14 @@ struct Draft {
   }
 };
 
-// `products`: whether Hone's kernel for products runs on the device. `half`: convolutions in fp16.
+// `products`: use Hone's kernel for products. `half`: convolutions in fp16.
 std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused::Language language,
                                             const fused::EmitterDevice& device, bool products,
                                             const GpuCosts& gpu, bool half = false) {
   if (std::string why = WhyNoGraph(context.inputs); !why.empty()) return why;
   Draft draft;
   draft.graph = *context.inputs.graph;
-  // Hone's kernel leaves out the blocks of zeros that it finds, and would only lose by a product in parts.
+  // Hone's kernel skips blocks of zeros by itself, and splitting a product would only slow it down.
   const std::string left_out = products ? "skip_zeros" : "";
   Result<std::vector<graph::AppliedRewrite>> simplified = graph::ApplyRewrites(draft.graph, "", left_out);
   if (simplified.ok() && products && fused::ChooseProducts(draft.graph, context.costs.gpu).empty())
@@ -96,7 +96,7 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
   if (!simplified.ok()) return "the graph could not be simplified: " + simplified.error().message;
   for (const graph::AppliedRewrite& rewrite : *simplified) {
     draft.rules.push_back(rewrite.name);
-    // What does nothing takes no time in PyTorch either.
+    // A node without effect takes no time in PyTorch either.
     const bool counts =
         rewrite.name != "drop_no_ops" && rewrite.name != "merge_views" && rewrite.name != "dead_code";
     draft.simpler = draft.simpler || rewrite.flops_removed > 0 || (counts && rewrite.nodes_removed > 0);
@@ -155,7 +155,7 @@ RecipeAnswer Decline(std::string why) {
 
 enum class GpuForm { kCuda, kCaptured, kTriton, kHalf };
 
-// Why kernels of this form are not for this machine, or "".
+// Why kernels of this form do not suit this machine, or "".
 std::string WhyNotHere(const RecipeContext& context, GpuForm form) {
   const Json& machine = context.inputs.machine;
   if (form != GpuForm::kTriton) {
@@ -169,7 +169,7 @@ std::string WhyNotHere(const RecipeContext& context, GpuForm form) {
   return "";
 }
 
-// What PyTorch's own operators take that are left in the graph, at the highest rates.
+// The expected time of the remaining PyTorch operators at peak rates.
 double OtherCallsUs(const Draft& draft, const GpuCosts& gpu) {
   double us = 0;
   for (const fused::Step& step : draft.plan.steps) {
@@ -240,7 +240,7 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
     const double saved_us = all_launches * others.operator_us;
     if (saved_us < (kernels_us + rest_us) / 4)
       return Decline("launches are a small part of its time, so a CUDA graph around them gains nothing");
-    // Read and written once more, both ways.
+    // Inputs and outputs are both read and written once more.
     if (copied > gpu.graph.most_copied_bytes && 2 * copied / gpu.split_gemm.bytes_per_us > saved_us / 4)
       return Decline("its inputs and outputs are large, and a replayed CUDA graph would copy them");
   }
@@ -325,7 +325,7 @@ Result<RecipeAnswer> ProposeCpuFusedGraph(const RecipeContext& context) {
   const FusedCpuCosts& costs = context.costs.cpu.fused;
   const auto library = context.costs.cpu.library.find("cpu_inference_mode");
   if (card.floor_us > 0 && library != context.costs.cpu.library.end()) {
-    // At the rate that the floor rests on, which may be a cache's.
+    // Uses the rate behind the floor, which may be a cache's rate.
     const double kernels_us = card.floor_us * draft.text.kernel_bytes /
                               static_cast<double>(std::max<int64_t>(1, card.least_bytes()));
     const double rest_us = std::max(0.0, card.floor_us - kernels_us) / library->second.share;

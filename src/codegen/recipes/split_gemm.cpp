@@ -1,7 +1,7 @@
-// Large linear layers at float32's accuracy on Hopper's fp16 tensor cores: every number as two fp16 terms,
+// Runs large linear layers at float32 accuracy on Hopper's fp16 tensor cores: every number as two fp16 terms,
 // three products into one accumulator, in a quarter of the time of PyTorch's float32 product. Layers with few
-// rows are bound by reading the weight, which is as large split as whole: those stay with PyTorch, as does
-// everything when the module may use TF32 anyway.
+// rows are bound by reading the weight, which has the same size when split, so they stay with PyTorch. So
+// does the whole module if it may use TF32.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context) {
   if (adopted.empty()) return decline(best_refused);
   const Card& card = context.inputs.card;
   const int64_t operators = card.launches > 0 ? card.launches : card.operator_calls();
-  const auto eager = gpu.library.find("eager");  // what is not taken over
+  const auto eager = gpu.library.find("eager");  // layers that are not replaced
   const OperatorCosts others = eager == gpu.library.end() ? OperatorCosts{0, 1} : eager->second;
   CandidateParts parts;
   parts.values["layers"] = adopted;

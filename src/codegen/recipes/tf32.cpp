@@ -1,4 +1,4 @@
-// TF32 for matrix products, where the precision limit allows it.
+// Uses TF32 for matrix products if the precision limit allows it.
 #include "codegen/candidate_text.h"
 #include "codegen/cost.h"
 

@@ -1,5 +1,5 @@
-// All steps of a recurrent network in one launch written in Triton, for GPUs without a CUDA compiler and as
-// the plain form of what the CUDA recipes do: programs split the hidden units and meet at a barrier after
+// Runs all steps of a recurrent network in one Triton launch. It is for GPUs without a CUDA compiler, and is
+// a simple version of the CUDA recipes: programs divide the hidden units and synchronise at a barrier after
 // every step of a cooperative launch.
 #include <fmt/format.h>
 

@@ -5,14 +5,14 @@
 // terms again, and multiplies them with the values into an accumulator of their own, which is then added in float32: tensor cores truncate.
 // The order of all sums is fixed.
 typedef unsigned int word;
-#define BLOCK 64  // keys, and rows of a scale
+#define BLOCK 64  // keys per step, and rows per scale
 #define WARPS 8
 #define ROWS (16 * WARPS)
-#define PITCH(width) ((width) + 8)  // in shared memory: neighbouring rows begin in other banks
+#define PITCH(width) ((width) + 8)  // in shared memory: neighbouring rows start in different banks
 
-struct Heads { long long outer, inner; int count; long long row; };  // strides of a batch of two axes, the length of its second one, the stride of rows
+struct Heads { long long outer, inner; int count; long long row; };  // strides of a batch's two axes, length of the second one, stride of rows
 
-#ifndef HONE_HOST  // tests bring their own
+#ifndef HONE_HOST  // tests define their own
 __device__ __forceinline__ word pack(float a, float b) {
   word v;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v) : "f"(b), "f"(a));
@@ -25,7 +25,7 @@ __device__ __forceinline__ float half_of(word v, int high) {
 }
 __device__ __forceinline__ void copy16(word to, const void* from) { asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from)); }
 __device__ __forceinline__ void end_copies() { asm volatile("cp.async.commit_group;"); }
-__device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_group 1;"); }  // for all but the last
+__device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_group 1;"); }  // waits for all but the last copy
 __device__ __forceinline__ void load4(word (&r)[4], word at) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at));
 }
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256) attention_split(const float* x
 #define VALUE_WORDS (BLOCK * PITCH(VALUES) / 2)
 #define STAGE_WORDS (2 * KEY_WORDS + 2 * VALUE_WORDS)
 
-// A block of both terms, from memory without gaps to shared memory with them.
+// Copies a block of both terms from memory without gaps to shared memory with gaps.
 template <int PAD> __device__ __forceinline__ void fetch(word to, const word* from) {
   for (int i = threadIdx.x; i < 2 * BLOCK * PAD / 8; i += WARPS * 32) {
     const int row = i / (PAD / 8), part = i % (PAD / 8);
@@ -98,7 +98,7 @@ attention(const word* queries, const word* keys, const word* values, const float
   extern __shared__ __align__(16) word shared[];
 #endif
   const int row_blocks = (rows + BLOCK - 1) / BLOCK, key_blocks = (count + BLOCK - 1) / BLOCK;
-  const int head = blockIdx.y, first = (gridDim.x - 1 - blockIdx.x) * ROWS;  // long rows first
+  const int head = blockIdx.y, first = (gridDim.x - 1 - blockIdx.x) * ROWS;  // starts with long rows
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const word base = (word)__cvta_generic_to_shared(shared);
   const word at_queries = base, at_stages = base + ROWS / BLOCK * 2 * BLOCK * PITCH(WIDTH) * 2;
@@ -108,7 +108,7 @@ attention(const word* queries, const word* keys, const word* values, const float
     const int block = min(first / BLOCK + part, row_blocks - 1);
     fetch<WIDTH>(at_queries + part * 2 * BLOCK * PITCH(WIDTH) * 2, queries + (long long)(head * row_blocks + block) * BLOCK * WIDTH);
   }
-  // The blocks of keys that some query of this CTA sees.
+  // The blocks of keys that at least one query of this CTA sees.
   int last = key_blocks;
 #ifdef CAUSAL
   last = min(last, (min(first + ROWS, rows) + BLOCK - 1) / BLOCK);
@@ -236,7 +236,7 @@ attention(const word* queries, const word* keys, const word* values, const float
 #pragma unroll
         for (int j = 0; j < 4; ++j) sums[2 * n + t][j] = sums[2 * n + t][j] * fades[j / 2] + part[t][j] * of_values;
     }
-    __syncthreads();  // before the stage is written again
+    __syncthreads();  // the stage must not be written before all have read it
     block = following;
     stage ^= 1;
   }

@@ -1,4 +1,4 @@
-// @{about}@, behind a convolution: element i of what the convolution would have written is v. HONE_READ_pN is v where operand N is that.
+// @{about}@, after a convolution: v is element i of the convolution's result. HONE_READ_pN is v if operand N is that result.
 typedef @{index}@ Index;
 
 struct Chain : Imagined {

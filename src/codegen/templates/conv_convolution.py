@@ -1,4 +1,4 @@
-# Convolutions of float32 tensors on Hopper's fp16 tensor cores, with 11 bits of their operands as TF32 has. Where PyTorch must not use TF32, it runs.
+# Convolutions of float32 tensors on Hopper's fp16 tensor cores, with 11-bit operands like TF32's. If PyTorch must not use TF32, PyTorch runs.
 @@part_conv.py@@
 
 _CONV_COMMON = r"""@@part_conv.cu@@"""
@@ -14,7 +14,7 @@ _SOURCES["conv_product"] = _CONV_COMMON + _NO_CHAIN + _CONV_PRODUCT
 
 
 def _chained_source(chain):
-    """The name of the kernels with these maps behind the convolution."""
+    """The name of the kernels with these maps after the convolution."""
     name = "conv_product_" + hashlib.sha256(chain.encode()).hexdigest()[:12]
     around = "\nnamespace in_chain {\n%s}\n#define CHAIN(v, i) in_chain::chained(chain, (in_chain::Index)(i), v)\n" % chain
     _SOURCES[name] = _FUSED_PRELUDE + _CONV_COMMON + around + _CONV_PRODUCT
@@ -72,7 +72,7 @@ class _ConvCall:
 
 
 class _ConvTile:
-    """The tiles that conv_product takes for a geometry: rows, pixels of a warpgroup, stages, CTAs of a processor."""
+    """The tiles of conv_product for a geometry: rows, pixels per warpgroup, stages, CTAs per processor."""
 
     def __init__(self, geometry, shared_bytes, rows=0, wide=256, ctas=1, direct=None):
         self.precise = geometry.terms == 2
@@ -134,7 +134,7 @@ class _PackedWeights:
 
 
 class _ConvPlan:
-    """A convolution of inputs that lie as these do, on one stream. A call only fills in addresses."""
+    """A convolution of inputs with this memory layout, on one stream. A call only fills in addresses."""
 
     def __init__(self, device, stream, convolution, tile, x, weight, packed, processors):
         geometry, tables = tile.geometry, tile.tables
@@ -146,7 +146,7 @@ class _ConvPlan:
         self.input = _PackInput(None, x.stride(0), x.stride(1), (ctypes.c_longlong * 3)(*full(x.stride()[2:], 0)), three(*(a.size for a in axes)))
         plane = math.prod(a.out for a in axes)
         self.output = _Output(None, plane * geometry.groups * geometry.units, plane, three(*(a.out for a in axes)), three(*(a.out_step for a in axes)), three(*(a.many for a in axes)))
-        pixels = geometry.pixels + geometry.reach  # the last image's rows end in zeros, too
+        pixels = geometry.pixels + geometry.reach  # the last image's rows also end in zeros
         plane_pixels = pixels + tile.pixels + 8
         planes, preset = geometry.base_planes * geometry.groups, _PRESETS[geometry.terms]
         self.x_bytes = 0 if tile.direct else geometry.terms * planes * plane_pixels * 16 + tile.pixels * 16

@@ -1,7 +1,7 @@
-// A convolution whose input holds an infinity or a NaN, in plain float32, one output at a time; otherwise it returns at once.
+// Computes a convolution whose input contains an infinity or a NaN in plain float32, one output at a time. Otherwise it returns at once.
 struct Taps {
     int kernel[3], stride[3], padding[3], dilation[3];
-    int groups, channels, units, transposed;   // channels and units: of a group
+    int groups, channels, units, transposed;   // channels and units per group
 };
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -7,7 +7,7 @@
 // A step is one product over k = 16: two planes at one offset, or one plane at two. Shared memory has 16 bytes per pixel of a window, one
 // after the other (the layout without a swizzle: eight rows of 16 bytes are a core matrix, at any multiple of 16 bytes), so that a step at
 // another offset reads the same window a few rows further: a tap along x costs no further copy, and taps along y none where windows overlap.
-// What a stage holds is written into tables by the host.
+// The host writes the content of a stage into tables.
 //
 // DIRECT: the input is not packed before; a warpgroup reads float32, rounds it and writes the windows. That saves writing and reading the planes, and pays
 // where windows are read about once: 1 x 1 kernels and those of one axis.
@@ -20,7 +20,7 @@
 #define MOST_STAGES 8
 #define THREADS (DIRECT ? 384 : 288)
 #define STEP_BYTES (ROWS * 32)
-#define CHUNK 32                 // pixels of a warp that pass through shared memory at once
+#define CHUNK 32                 // pixels per warp that are in shared memory at once
 #define CHUNK_PITCH (CHUNK + 8)
 
 __device__ __forceinline__ u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
@@ -97,13 +97,13 @@ __device__ __forceinline__ void multiply_wait() {
 // A set of taps that gives every step-th output of each axis, from `start` on.
 struct Phase {
     int first_stage, stages, steps;
-    u32 weights;       // where those of group 0 begin, in units of STEP_BYTES
+    u32 weights;       // offset of group 0's weights, in units of STEP_BYTES
     int start[3];
 };
 struct Stage {
     int first_window, windows, first_step, steps;
     u32 window_bytes;   // of all windows; the weights follow them
-    u32 step_number;    // of its first step within the phase
+    u32 step_number;    // its first step within the phase
 };
 struct Window {
     u32 plane, offset, pixels, at;   // `at`: in the stage
@@ -291,7 +291,7 @@ conv_product(const __grid_constant__ Shape shape, const __grid_constant__ Grid g
             }
             const int rows = min(16, shape.channels * SPREAD - first_row);
             float* own = passing[warp];
-            // Where an output of a pixel lies, in the first channel of the warp; false where it is none.
+            // The position of a pixel's output in the warp's first channel. Returns false if the pixel is no output.
             auto output_at = [&](u32 number, int spread, u64& at) {
                 const Pixel p = pixel_at(grid, number);
                 bool inside = p.batch < grid.batches;
@@ -306,7 +306,7 @@ conv_product(const __grid_constant__ Shape shape, const __grid_constant__ Grid g
                 }
                 return inside;
             };
-            // CHUNK pixels of 16 channels at a time: out of the order of the products into that of the memory.
+            // Converts CHUNK pixels of 16 channels at a time from the order of the products to memory order.
             [[maybe_unused]] constexpr int kAcross = CHUNK / VECTOR, kRows = 32 / kAcross;
 #pragma unroll
             for (int c = 0; c < WIDE / CHUNK; ++c) {
@@ -342,7 +342,7 @@ conv_product(const __grid_constant__ Shape shape, const __grid_constant__ Grid g
                     }
                 }
 #else
-                // Rows of one channel lie side by side in the output.
+                // Rows of one channel are adjacent in the output.
 #pragma unroll
                 for (int part = 0; part < SPREAD; ++part) {
                     const int pixel = lane / SPREAD + 32 / SPREAD * part;

@@ -15,7 +15,7 @@ def hone_map(function, tree):
 
 
 class HoneGraph:
-    """One captured call. Inputs are copied in, results copied out, on whatever stream is current."""
+    """One captured call. Inputs are copied in and results copied out, on the current stream."""
 
     def __init__(self, call, inputs):
         self.call = call  # it owns the weights that the graph reads

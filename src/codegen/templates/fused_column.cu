@@ -9,9 +9,9 @@
 #define PARTS @{parts}@
 @{stages_text}@
 
-static const Index kChunk = @{chunk}@;     // of a part
-static const Row kInner = @{inner}@;       // columns side by side
-static const Row kTiles = @{tiles}@;       // blocks that it takes to cover them
+static const Index kChunk = @{chunk}@;     // length of a part
+static const Row kInner = @{inner}@;       // number of adjacent columns
+static const Row kTiles = @{tiles}@;       // blocks that cover them
 struct Held {
 @for x in held@
   Vec<@{x.type}@, VEC> @{x.name}@;
@@ -31,7 +31,7 @@ template <int U> HONE_FN void fetch(const Arguments& a, const Where& w, const In
     }
   }
 }
-// The merged states of the threads of one column, for each of them.
+// Merges the states of one column's threads, for all of them.
 template <class S> HONE_FN void merge_deep(S* state, S* shared) {
   if (DEEP == 1) return;
 #pragma unroll

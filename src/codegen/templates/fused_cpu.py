@@ -3,7 +3,7 @@ _KERNEL_DEVICE = "cpu"
 _FUSED_PRELUDE = r"""@@part_fused_cpu.cpp@@"""
 _FUSED_FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-w"]
 _KEPT_BYTES = 1 << 20  # outputs from this size on are kept
-_KEPT_EACH = 2  # a caller that goes on to the next call usually still holds the last answer
+_KEPT_EACH = 2  # a caller usually still holds the last answer during the next call
 _SOURCES = {}
 _fused_state = {}  # "library": the loaded kernels, or "error": why there are none
 _use_count = getattr(torch._C, "_storage_Use_Count", None)
@@ -64,7 +64,7 @@ class _Output:
         if not self.large:
             return torch.empty(self.shape, dtype=self.dtype)
         with _lock:
-            free = next((storage for storage in self.kept if _use_count(storage._cdata) == 1), None)  # held by this list alone
+            free = next((storage for storage in self.kept if _use_count(storage._cdata) == 1), None)  # only this list holds it
             if free is not None:
                 return torch.empty(0, dtype=self.dtype).set_(free, 0, self.shape, self.strides)
             made = torch.empty(self.shape, dtype=self.dtype)
@@ -75,7 +75,7 @@ class _Output:
 
 
 class _Fixed(_Entry):
-    """What follows from one set of weights."""
+    """The values computed from one set of weights."""
 
     def __init__(self, weights, make):
         super().__init__(weights)

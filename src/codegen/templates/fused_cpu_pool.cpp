@@ -7,9 +7,9 @@ static const long long kKernelD = @{kernel.d}@, kKernelH = @{kernel.h}@, kKernel
 static const long long kPadD = @{padding.d}@, kPadH = @{padding.h}@, kPadW = @{padding.w}@, kDilationD = @{dilation.d}@, kDilationH = @{dilation.h}@, kDilationW = @{dilation.w}@;
 static const long long kInD = @{in.d}@, kInH = @{in.h}@, kInW = @{in.w}@, kOutD = @{size.d}@, kOutH = @{size.h}@, kOutW = @{size.w}@, kRows = @{rows}@;
 static const bool kMaximum = @{maximum}@;
-static const long long kDivisor = @{divisor}@;  // 0: elements that are there
+static const long long kDivisor = @{divisor}@;  // 0: the number of elements inside the input
 static const C kNone = @{identity}@;
-static const long long kReach = (kOutW - 1) * kStrideW + (kKernelW - 1) * kDilationW + 1;  // of a row with its padding
+static const long long kReach = (kOutW - 1) * kStrideW + (kKernelW - 1) * kDilationW + 1;  // length of a row with its padding
 static const long long kBefore = kPadW, kBehind = kReach - kPadW - kInW > 0 ? kReach - kPadW - kInW : 0;
 
 HONE_FN Lanes<C> pool_two(const Lanes<C>& a, const Lanes<C>& b) { return kMaximum ? Max(a, b) : a + b; }
@@ -18,7 +18,7 @@ HONE_FN void locate(const long long i, Where& w) {
   w.@{o.name}@ = @{o.at}@;
 @end@
 }
-// Input row e / kInW.
+// Loads from input row e / kInW.
 template <bool SOME> HONE_FN Lanes<C> fetch(const Arguments& a, const long long e, const long long i, const int n) {
 @for x in raw@
   const Lanes<@{x.ctype}@> @{x.name}@ = load<@{x.ctype}@, @{x.type}@, @{x.step}@, SOME>(a.@{x.pointer}@ + (@{x.at}@ + i * @{x.step}@), n);

@@ -34,7 +34,7 @@ struct Total@{stage.number}@ {
   HONE_FN void merge(const Total@{stage.number}@& o) {@for r in stage.reductions@ @{r.name}@.merge(o.@{r.name}@);@end@ }
 };
 @if stage.keeps@
-// The largest element first, with the row into the buffer; then exponentials in its place and their sum.
+// Finds the largest element while copying the row to the buffer, then replaces it by exponentials and sums them.
 static void reduce@{stage.number}@(const Arguments& a, const Where& row, const Scalars& s, const long long, const long long, Total@{stage.number}@& out) {
   typedef Lanes<float> V;
   V most[2] = {V(-HONE_INF), V(-HONE_INF)}, e;
@@ -108,7 +108,7 @@ static void reduce@{stage.number}@(const Arguments& a, const Where& row, const S
   state_out.merge(rest);
 }
 @end@
-// What follows from the stage for the whole row.
+// Computes the row's values after the stage.
 HONE_FN void conclude@{stage.number}@(const Arguments& a, const long long row, const Total@{stage.number}@& state, Scalars& s) {
 @for line in stage.conclusions@
   @{line}@

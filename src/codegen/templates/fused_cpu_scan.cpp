@@ -70,7 +70,7 @@ extern "C" void @{entry}@(const void* given, int threads) {
 typedef Wide<C>::type W;
 static const int kRun = 512;
 
-// In place; the carry goes on from run to run.
+// Scans in place and passes the carry from run to run.
 HONE_FN void scan_run(C* v, @{scan.otype}@* out, const int count, W& carry) {
   for (int t = 0; t < count; ++t) {
     const int i = kReversed ? count - 1 - t : t;
@@ -80,7 +80,7 @@ HONE_FN void scan_run(C* v, @{scan.otype}@* out, const int count, W& carry) {
   }
 }
 @if scan.fast@
-// Whole vectors of float sums: within a vector by shifts, in float.
+// Scans whole vectors of float sums; within a vector by shifts, in float.
 HONE_FN int scan_vectors(float* v, const int count, double& carry) {
 #ifdef __clang__
   return 0;

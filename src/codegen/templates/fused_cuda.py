@@ -59,7 +59,7 @@ class _FusedKernel:
 
 
 class _Fixed(_Entry):
-    """What follows from one set of weights."""
+    """The values computed from one set of weights."""
 
     def __init__(self, weights, device, make):
         super().__init__(weights)

@@ -1,5 +1,5 @@
 // @{about}@
-// Every thread takes UNROLL vectors of VEC elements, a block apart, and loads all of them before it computes.
+// Each thread processes UNROLL vectors of VEC elements, a block apart, and loads all of them before it computes.
 #define THREADS @{threads}@
 #define UNROLL @{unroll}@
 #define VEC @{vec}@

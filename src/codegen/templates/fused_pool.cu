@@ -23,7 +23,7 @@ static const int kID = @{in.d}@, kIH = @{in.h}@, kIW = @{in.w}@;
 static const int kOD = @{size.d}@, kOH = @{size.h}@, kOW = @{size.w}@;
 static const long long kTotal = @{total}@;  // elements of the input
 static const int kSpanH = (TILE_H - 1) * kSH + (kKH - 1) * kDH + 1, kSpanW = (TILE_W - 1) * kSW + (kKW - 1) * kDW + 1;
-static const int kWide = (kSpanW + VECW - 1 + VECW - 1) / VECW * VECW;  // of shared memory: from the last boundary before the tile on
+static const int kWide = (kSpanW + VECW - 1 + VECW - 1) / VECW * VECW;  // in shared memory, from the last vector boundary before the tile
 static const int kTilesH = (kOH + TILE_H - 1) / TILE_H, kTilesW = (kOW + TILE_W - 1) / TILE_W;
 
 HONE_FN C join(const C a, const C b) {
@@ -33,7 +33,7 @@ HONE_FN C join(const C a, const C b) {
   return a + b;
 @end@
 }
-HONE_FN constexpr bool taken(const int r) {  // whether a window of the tile has this row of the input
+HONE_FN constexpr bool taken(const int r) {  // whether a window of the tile contains this input row
   for (int t = 0; t < TILE_H; ++t)
     for (int k = 0; k < kKH; ++k)
       if (t * kSH + k * kDH == r) return true;
@@ -58,12 +58,12 @@ template <int K, int D, int S, int T, int SIZE, int AT> struct Windows<K, D, S, 
   }
 };
 template <int K, int D, int S, int T> HONE_FN void join_windows(C* v, C* out) { Windows<K, D, S, T, 1, 0, true>::join_all(v, out); }
-HONE_FN int inside(const int first, const int count, const int step, const int size) {  // taps that are not in the padding
+HONE_FN int inside(const int first, const int count, const int step, const int size) {  // number of taps outside the padding
   int n = 0;
   for (int k = 0; k < count; ++k) n += first + k * step >= 0 && first + k * step < size;
   return n;
 }
-// What is loaded for one element of the input, and what is pooled of it.
+// The loaded values for one input element, and the value to pool.
 struct Raw {
 @for x in raw@
   @{x.type}@ @{x.name}@;
@@ -98,7 +98,7 @@ HONE_FN C at_column(const Kept* columns, const int c) { return widen<C, Kept>(co
 typedef C Kept;
 HONE_FN C at_column(const Kept* columns, const int c) { return columns[c]; }
 @end@
-// One output: across the window, from `columns` on.
+// Computes one output: reduces across the window, starting at `columns`.
 HONE_FN void finish(const Arguments& a, const Kept* columns, const Index plane, const int depth, const int oh, const int ow) {
   C pooled = at_column(columns, 0);
 #pragma unroll
@@ -125,7 +125,7 @@ static const int kPack = 16 / (int)sizeof(Kept);
 static const int kRoom = (kSpanW + 2 * kPack - 2) / kPack * kPack + kPack;
 static const int kGroups = (kTilesW + TILES - 1) / TILES;
 HONE_FN int shift_of(const long long first) { return (int)((first % kPack + kPack) % kPack); }
-// Tile `tile` of a row, on its way to shared memory: from the last 16-byte boundary before it on.
+// Starts copying tile `tile` of a row to shared memory, from the last 16-byte boundary before it.
 HONE_FN void copy_tile(const Arguments& a, const Index plane, const int tile, Kept* room) {
   const long long first = (long long)plane * kIW + (tile * TILE_W * kSW - kPW), begin = first - shift_of(first);
 #pragma unroll
@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments 
 #endif
     __syncthreads();
     const int shift = shift_of((long long)plane * kIW + left);
-    if (left < 0 || left + kSpanW > kIW) {  // what is in the padding
+    if (left < 0 || left + kSpanW > kIW) {  // fills the padding
       for (int c = threadIdx.x; c < kSpanW; c += THREADS)
         if (left + c < 0 || left + c >= kIW) room[shift + c] = narrow<Kept, C>(@{identity}@);
       __syncthreads();
@@ -174,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments 
 #pragma unroll 4
     for (int x = threadIdx.x; x < TILE_W; x += THREADS)
       if (w0 + x < kOW) finish(a, room + shift + x * kSW, plane, 0, 0, w0 + x);
-    __syncthreads();  // the next but one tile takes this one's place
+    __syncthreads();  // the tile after the next overwrites this one
   }
 }
 @else@
@@ -192,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments 
     for (int j = 0; j < VECW; ++j)
 #pragma unroll
       for (int t = 0; t < TILE_H; ++t) down[j][t] = @{identity}@;
-    const int column = begin + c;  // a row has whole vectors, so all of one is inside or none
+    const int column = begin + c;  // rows consist of whole vectors, so a vector is either inside or outside
     if (column >= 0 && column < kIW) {
       for (int d = 0; d < kKD; ++d) {
         const int slice = depth + d * kDD;

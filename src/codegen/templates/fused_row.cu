@@ -22,7 +22,7 @@ template <class S> HONE_FN S peer(const S* mine, const int rank) {
   return out;
 }
 #endif
-// What the blocks of the cluster have, merged for lane 0 of a warp. Each lane asks one block, and all clusters merge in the same order.
+// Merges the states of the cluster's blocks for lane 0 of a warp. Each lane reads one block, and all clusters merge in the same order.
 template <class S> HONE_FN void merge_peers(const S* mine, S& state) {
   if (threadIdx.x < PARTS) state = peer(mine, (int)threadIdx.x); else state.start();
   state.template level<32>();
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(THREADS@if min_blocks@, @{min_block
 @end@
 @end@
 @if entry.several@
-  // The same part of ROWS rows: what they have in common is loaded once.
+  // Processes the same part of ROWS rows and loads their common operands once.
   const int lane = threadIdx.x, part = blockIdx.x % @{entry.parts}@;
   const Row row0 = (Row)(blockIdx.x / @{entry.parts}@) * @{entry.rows}@;
   const Index begin = (Index)part * @{entry.chunk}@, r0 = begin + (Index)lane * VEC;
@@ -144,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(THREADS@if min_blocks@, @{min_block
 @if cache == "registers"@
     put<@{entry.per}@>(a, w, s, held, r0, end);
 @else@
-    // From the end: what was read last may still be in the cache.
+    // Starts at the end, because the elements read last may still be in the cache.
     const Index tile = (Index)@{entry.per}@ * (LANES * VEC);
     for (Index t = (@{entry.chunk}@ + tile - 1) / tile; t-- > 0;) {
       const Index r = r0 + t * tile;
@@ -158,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(THREADS@if min_blocks@, @{min_block
   if (active && lane == 0 && part == 0) write_row(a, row, s);
 @end@
 @if cluster@
-  cluster_sync();  // nobody leaves while another still reads its shared memory
+  cluster_sync();  // no block may exit while another still reads its shared memory
 @end@
 }
 @end@

@@ -30,7 +30,7 @@ HONE_FN void copies_issued() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-// Vector `u` of a row, on its way into this thread's place.
+// Starts copying vector `u` of a row to this thread's place.
 HONE_FN void copy_vector(const Arguments& a, const Where& w, const Index r0, const Index end, Words4* room, const int u) {
   const Index r = place(r0, u);
   if (r < end) {
@@ -52,7 +52,7 @@ HONE_FN Held kept(const Words4* room, const int u) {
 }
 #ifndef HONE_HOST
 HONE_FN void cluster_sync() { asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-// To the same place in the shared memory of another block.
+// Writes to the same place in another block's shared memory.
 template <class S> HONE_FN void push(S* mine, const int rank, const S& state) {
   word at;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"((word)__cvta_generic_to_shared(mine)), "r"(rank));
@@ -60,7 +60,7 @@ template <class S> HONE_FN void push(S* mine, const int rank, const S& state) {
   for (int i = 0; i < (int)(sizeof(S) / 4); ++i) asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(at + 4 * i), "r"(((const word*)&state)[i]) : "memory");
 }
 #endif
-// Merges the states of all blocks of the cluster, for every thread. `parts` has two turns: a block that is a row ahead writes the other one.
+// Merges the states of all blocks of the cluster for every thread. `parts` has two buffers: a block that is a row ahead writes the other one.
 template <class S> HONE_FN void merge_cluster(S& state, S* shared, S (*parts)[PARTS], const int part, const int turn) {
   const int lane = threadIdx.x % 32;
   merge_block<THREADS>(state, shared);
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, @{min_blocks}@) @{entry}@(
     for (int u = q * QUARTER; u < (q + 1) * QUARTER && u < PER; ++u) copy_vector(a, w, r0, end, room, u);
     copies_issued();
   }
-  cluster_sync();  // the other blocks are there
+  cluster_sync();  // waits until the other blocks have started
   for (int turn = 0; row < kRows; turn ^= 1) {
     Scalars s;
     prepare(a, row, s);
@@ -149,5 +149,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, @{min_blocks}@) @{entry}@(
     if (!more) break;
     row = next, w = w_next;
   }
-  cluster_sync();  // nobody leaves while another still writes to its shared memory
+  cluster_sync();  // no block may exit while another still writes to its shared memory
 }

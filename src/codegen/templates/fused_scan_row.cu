@@ -10,7 +10,7 @@
 #define EXCLUSIVE @{exclusive}@
 @{stages_text}@
 typedef @{scan.element}@ E;
-typedef @{scan.ctype}@ C;  // products are scanned in double: their relative errors add up along a row
+typedef @{scan.ctype}@ C;  // products are scanned in double, because their relative errors add up along a row
 typedef Wide<C>::type W;
 HONE_FN W scan_join(const W a, const W b) { return a @{scan.sign}@ b; }
 HONE_FN C scan_join(const C a, const C b, const int) { return a @{scan.sign}@ b; }
@@ -26,7 +26,7 @@ struct Held {
 @end@
   char none;
 };
-// Where the vector stands that is scanned as number `at`; a reversed scan starts with the last.
+// Position of the vector that is scanned at step `at`. A reversed scan starts with the last one.
 HONE_FN Index place(const Index at) { return REVERSED ? kLength - VEC - at : at; }
 static const Index kChunk = @{chunk}@;  // of a part
 HONE_FN void fetch(const Arguments& a, const Where& w, const Index at0, const Index end, Held* held) {
@@ -42,14 +42,14 @@ HONE_FN void fetch(const Arguments& a, const Where& w, const Index at0, const In
   }
 }
 
-// A carry as floats and what it lacks to the double, so that outputs need no conversions. Other types are joined as they are.
+// A carry as a float and its rounding error, so that outputs need no conversions. Other types are used directly.
 @if floats@
 struct Carry {
   C high, low;
   HONE_FN Carry(const W v) {
     high = (C)v;
     low = (C)(v - (W)high);
-    if (low != low) low = 0;  // of an infinity
+    if (low != low) low = 0;  // for an infinity
   }
   HONE_FN C before(const C prefix) const { return high + (low + prefix); }
 };
@@ -127,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments 
   for (Index t = begin; t < end; t += tile, turn ^= 1) {
     fetch(a, w, t + first + tile, end, next);
     C prefix[PER][VEC];
-    C running = @{scan.identity}@;  // of the warp, so far
+    C running = @{scan.identity}@;  // sum of the warp so far
 #pragma unroll
     for (int u = 0; u < PER; ++u) {
       const Index at = t + first + (Index)u * (32 * VEC), r = place(at);
@@ -153,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) @{entry}@(const Arguments 
       for (int j = 0; j < VEC; ++j) prefix[u][j] = scan_join(before, prefix[u][j], 0);
       running = scan_join(running, from_lane(total, 31, 32), 0);
     }
-    // Two buffers in turns: who read this one has passed the barrier of the tile between.
+    // Two alternating buffers: all readers of this one have passed the barrier of the tile in between.
     if (lane == 0) sums[turn][warp] = (W)running;  // hone: allow missing-sync
     __syncthreads();
     W before = carry;

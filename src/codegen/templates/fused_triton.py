@@ -1,4 +1,4 @@
-# Fused kernels in Triton: arithmetic as PyTorch does it, with libdevice's functions, and reductions whose order is fixed, so that answers
+# Fused kernels in Triton: arithmetic as in PyTorch, with libdevice's functions, and reductions in a fixed order, so that answers
 # repeat bit by bit.
 import triton
 import triton.language as tl
@@ -48,7 +48,7 @@ class _FusedKernel:
 
 
 class _Fixed(_Entry):
-    """What follows from one set of weights."""
+    """The values computed from one set of weights."""
 
     def __init__(self, weights, device, make):
         super().__init__(weights)

@@ -1,4 +1,4 @@
-# Convolutions in fp16 and channels-last order: tensors are [N, spatial..., C]. Their bias is added by whoever reads the result.
+# Convolutions in fp16 and channels-last order: tensors are [N, spatial..., C]. The readers of a result add its bias.
 _FUSED_PRELUDE += r"""@@part_half_guard.cu@@"""
 
 

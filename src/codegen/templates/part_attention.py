@@ -47,7 +47,7 @@ def _attention_tiles(mask):
 
 
 def _heads_of(tensor):
-    """A tensor of two axes of heads, and where they and its rows lie."""
+    """A tensor with two axes of heads, and the strides of these and of its rows."""
     while tensor.dim() < 4:
         tensor = tensor[None]
     return tensor, _Heads(tensor.stride(0), tensor.stride(1), tensor.shape[1], tensor.stride(2))

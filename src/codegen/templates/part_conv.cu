@@ -1,4 +1,4 @@
-// What the kernels of a convolution share: the grid that its input is laid on, and barriers.
+// Shared by the kernels of a convolution: the grid on which its input is laid out, and barriers.
 //
 // A convolution is a sum over taps of products W_tap x[pixel + shift]. The input is laid on a *grid* with the padding around it (one row of the grid
 // after the other, image after image, so that a pixel is one number), in *planes* of eight fp16 values per pixel: eight channels; where the
@@ -12,7 +12,7 @@ typedef unsigned short u16;
 #define INFINITE 0x7f800000u   // absolute values compare like integers, and NaN is the largest
 #define ABSOLUTE 0x7fffffffu
 
-// n / d for n < 2^31 by a multiplication.
+// Computes n / d for n < 2^31 with a multiplication.
 struct Divider {
     u32 by, factor, shift;
 };
@@ -38,7 +38,7 @@ struct PackInput {
 struct Output {
     float* at;
     u64 batch_step, channel_step;
-    int size[3], step[3], many[3];   // many: pixels of the grid that are outputs of a phase
+    int size[3], step[3], many[3];   // many: grid pixels that are outputs of a phase
 };
 
 struct Pixel {

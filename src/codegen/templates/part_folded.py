@@ -42,7 +42,7 @@ def hone_fold(plain):
 
 
 def hone_folded(model, inputs):
-    """A callable that computes what the module does; channels last where the module's own views allow it."""
+    """A callable with the module's results; channels last if the module's own views allow it."""
     folded = hone_fold(hone_shadow(model, lambda module: None))
 
     def last(value):

@@ -1,5 +1,5 @@
-// What every fused kernel of Hone shares: element types, 16-byte accesses, arithmetic as PyTorch does it, and reductions whose order is
-// fixed, so that answers repeat bit by bit. Sums are taken in double over short float sums, which costs nothing beside memory.
+// Shared by all fused kernels of Hone: element types, 16-byte accesses, arithmetic as in PyTorch, and reductions in a fixed order, so that
+// answers repeat bit by bit. Sums are doubles over short float sums, which costs no time, because memory is the limit.
 #define HONE_FN __device__ __forceinline__
 #define HONE_INF __int_as_float(0x7f800000)
 #define HONE_NAN __int_as_float(0x7fffffff)
@@ -19,7 +19,7 @@ HONE_FN unsigned short float_to_bfloat(float v) {
   return (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-// From memory to the type that is computed with, and back.
+// Convert between the type in memory and the type of the computation.
 template <class C, class T> HONE_FN C widen(T v) { return (C)v; }
 template <> HONE_FN float widen<float, half_t>(half_t v) { return half_to_float(v.bits); }
 template <> HONE_FN float widen<float, bfloat_t>(bfloat_t v) { return bfloat_to_float(v.bits); }
@@ -30,7 +30,7 @@ template <> HONE_FN bfloat_t narrow<bfloat_t, float>(float v) { bfloat_t h; h.bi
 HONE_FN float RoundToHalf(float v) { return half_to_float(float_to_half(v)); }
 HONE_FN float RoundToBfloat(float v) { return bfloat_to_float(float_to_bfloat(v)); }
 
-// N elements side by side. Pieces of 16 bytes where the size allows it.
+// N adjacent elements, in pieces of 16 bytes if the size allows it.
 template <class T, int N> struct Vec { T v[N]; };
 struct alignas(16) Words4 { word w[4]; };
 struct alignas(8) Words2 { word w[2]; };
@@ -52,7 +52,7 @@ template <> HONE_FN Words4 read_piece<Words4>(const Words4* at) {
 template <> HONE_FN void write_piece<Words4>(Words4* at, Words4 v) {
   asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3]) : "memory");
 }
-// Without this the two words are stored apart, and every sector is written in halves.
+// Without this the two words are stored separately, and every sector is written in halves.
 template <> HONE_FN Words2 read_piece<Words2>(const Words2* at) {
   Words2 v;
   asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(v.w[0]), "=r"(v.w[1]) : "l"(at));
@@ -63,7 +63,7 @@ template <> HONE_FN void write_piece<Words2>(Words2* at, Words2 v) {
 }
 #endif
 
-// Side by side in memory and aligned; read once, so it passes the first cache by.
+// Loads adjacent, aligned elements. They are read once, so this bypasses the L1 cache.
 template <class T, int N> HONE_FN Vec<T, N> load_row(const T* at) {
   typedef typename Piece<PieceOf<sizeof(T) * N>::size>::type P;
   Vec<T, N> v;
@@ -71,7 +71,7 @@ template <class T, int N> HONE_FN Vec<T, N> load_row(const T* at) {
   for (int i = 0; i < (int)(sizeof(T) * N / sizeof(P)); ++i) ((P*)&v)[i] = read_piece((const P*)at + i);
   return v;
 }
-// The same for what other rows read as well: the first cache keeps it.
+// The same for elements that other rows read as well, which the L1 cache keeps.
 template <class T, int N> HONE_FN Vec<T, N> load_near(const T* at) {
   typedef typename Piece<PieceOf<sizeof(T) * N>::size>::type P;
   Vec<T, N> v;
@@ -84,7 +84,7 @@ template <class T, int N> HONE_FN void store_row(T* at, const Vec<T, N>& v) {
 #pragma unroll
   for (int i = 0; i < (int)(sizeof(T) * N / sizeof(P)); ++i) write_piece((P*)at + i, ((const P*)&v)[i]);
 }
-// Any stride, the first `n` of N; 0 repeats one element. Through the first cache.
+// Loads the first `n` of N elements with any stride through the L1 cache. Stride 0 repeats one element.
 template <class T, int N> HONE_FN Vec<T, N> load_apart(const T* at, long long stride, int n) {
   Vec<T, N> v;
 #pragma unroll
@@ -97,14 +97,14 @@ template <class T, int N> HONE_FN void store_apart(T* at, const Vec<T, N>& v, lo
     if (i < n) at[i * stride] = v.v[i];
 }
 
-// N elements by the layout of their tensor: ROW is side by side and aligned, else they are `step` apart.
+// Loads N elements by their tensor's layout: adjacent and aligned if ROW, else `step` apart.
 template <class T, int N, bool ROW> HONE_FN Vec<T, N> load_vec(const T* at, long long step) { return ROW ? load_row<T, N>(at) : load_apart<T, N>(at, step, N); }
 template <class T, int N, bool ROW> HONE_FN Vec<T, N> load_vec_again(const T* at, long long step) { return ROW ? load_near<T, N>(at) : load_apart<T, N>(at, step, N); }
 template <class T, int N, bool ROW> HONE_FN void store_vec(T* at, const Vec<T, N>& v, long long step) {
   if (ROW) store_row<T, N>(at, v); else store_apart<T, N>(at, v, step, N);
 }
 
-// Arrays that are in no memory: the numbers 0, 1, 2, ..., and the addresses of a tensor's elements, which an index moves on.
+// Arrays without memory: the numbers 0, 1, 2, ..., and the addresses of a tensor's elements, to which an index is added.
 template <class B> struct Imaginary {
   B at;
   HONE_FN Imaginary operator+(long long n) const { return {at + n}; }
@@ -123,7 +123,7 @@ template <class V, int N, class B> HONE_FN Vec<V, N> load_apart(const Imaginary<
 }
 template <class V, int N, bool ROW, class B> HONE_FN Vec<V, N> load_vec(const Imaginary<B> at, long long step) { return load_apart<V, N>(at, step, N); }
 template <class V, int N, bool ROW, class B> HONE_FN Vec<V, N> load_vec_again(const Imaginary<B> at, long long step) { return load_apart<V, N>(at, step, N); }
-// The element at `index`, or 0 where nothing may be read.
+// The element at `index`, or 0 if it must not be read.
 template <class C, class T> HONE_FN C fetch_at(const T* at, long long index, bool some) { return some ? widen<C, T>(at[index]) : (C)0; }
 
 #define HONE_MATH(name, single, both) \
@@ -166,11 +166,11 @@ template <class C> HONE_FN C Select(bool which, C yes, C no) { return which ? ye
 
 @@part_fused_maps.cu@@
 #ifndef HONE_HOST
-// One instruction each; the templates above take three.
+// One instruction each, where the templates above need three.
 HONE_FN float Max(float a, float b) { float v; asm("max.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b)); return v; }
 HONE_FN float Min(float a, float b) { float v; asm("min.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b)); return v; }
 #endif
-// A value of another lane, word by word.
+// Exchanges a value with another lane, word by word.
 template <class C> HONE_FN C shuffle_xor(const C& from, int lanes) {
   C to = from;
 #pragma unroll
@@ -211,7 +211,7 @@ template <class C> struct ReduceProd {
   HONE_FN void merge(const ReduceProd& o) { s *= o.s; }
   HONE_FN C value() const { return (C)s; }
 };
-// The extreme and where it stands; the first of several, and a NaN before all else. An index of -1 is "nothing yet".
+// The extreme value and its index: the first of several, and a NaN before all others. Index -1 means "nothing yet".
 template <class C, bool MOST> struct ReduceExtreme {
   C s;
   long long at;
@@ -221,7 +221,7 @@ template <class C, bool MOST> struct ReduceExtreme {
     const bool nan = v != v, had = s != s && at >= 0;
     if (at < 0 || (nan && !had) || (!had && better(v, s)) || ((v == s || (nan && had)) && r < at)) s = v, at = r;
   }
-  // Elements come in the order of their places here, so that only a better one or the first NaN counts.
+  // Elements arrive in the order of their indices, so only a better one or the first NaN replaces the extreme.
   template <int N> HONE_FN void add(const C* v, long long r, long long step) {
     if (at < 0) s = v[0], at = r;
 #pragma unroll
@@ -306,7 +306,7 @@ template <class C> struct ReduceMoments {
     return (C)(rest < 0 ? 0 : rest);
   }
 };
-// The largest element and the sum of exponentials of the differences to it, in one pass.
+// The largest element and the sum of exp(element - largest), in one pass.
 template <class C> struct ReduceExps {
   C m;
   double s;
@@ -344,11 +344,11 @@ template <class C> struct ReduceExps {
     if (o.s != 0) s += o.s * Exp(base(o.m) - base(to));
   }
   HONE_FN C most() const { return m; }
-  HONE_FN C sum() const { return base(m) == m ? (C)s : (C)HONE_NAN; }  // what softmax divides by
+  HONE_FN C sum() const { return base(m) == m ? (C)s : (C)HONE_NAN; }  // the denominator of a softmax
   HONE_FN C log_sum() const { return base(m) == m ? m + Log((C)s) : m; }
 };
 
-// States travel between threads as words.
+// Moves a state between threads as words.
 template <class S> HONE_FN S shuffle_down(const S& from, int lanes) {
   S to = from;
 #pragma unroll
@@ -361,7 +361,7 @@ template <class S> HONE_FN S from_lane(const S& from, int lane, int width) {
   for (int i = 0; i < (int)(sizeof(S) / 4); ++i) ((word*)&to)[i] = __shfl_sync(0xffffffffu, ((const word*)&from)[i], lane, width);
   return to;
 }
-// The merged state of all threads of a block, for the first warp's first lane. `shared` holds 33 states; the last is left free.
+// Merges the states of all threads of a block for the first warp's first lane. `shared` holds 33 states; the last stays free.
 template <int LANES, class S> HONE_FN void merge_block(S& state, S* shared) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = LANES / 32;
   state.template level<32>();
@@ -382,14 +382,13 @@ template <int LANES, class S> HONE_FN void merge_block(S& state, S* shared) {
     }
   }
 }
-// From the first thread to all threads of the block. Nothing waits at the end: before a next merge writes to this place, all threads pass
-// its barrier.
+// Copies the first thread's state to all threads of the block. No barrier follows, because the next merge has one before it writes here.
 template <class S> HONE_FN void share_first(S& state, S* shared) {
   if (threadIdx.x == 0) shared[32] = state;
   __syncthreads();
   state = shared[32];
 }
-// The merged state of LANES neighbouring threads, for each of them. LANES is a power of two up to 32, or all threads of a block.
+// Merges the states of LANES neighbouring threads for all of them. LANES is a power of two up to 32, or all threads of a block.
 template <int LANES, class S> HONE_FN void merge_lanes(S& state, S* shared) {
   if (LANES > 32) {
     merge_block<LANES>(state, shared);

@@ -1,6 +1,6 @@
-// What every fused kernel of Hone on a CPU shares: vectors of elements (the compilers' vector types, as wide as the machine's registers for
-// float), loads and stores, arithmetic as PyTorch does it, reductions whose order is fixed, and threads. Sums are double sums over short float
-// sums. No header of the C++ library is included: they would take longer to compile than the kernels.
+// Shared by all fused kernels of Hone on a CPU: vectors of elements (the compilers' vector types, as wide as the machine's registers for
+// float), loads and stores, arithmetic as in PyTorch, reductions in a fixed order, and threads. Sums are double sums over short float
+// sums. No header of the C++ library is included, because they would take longer to compile than the kernels.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 namespace {
 
 constexpr int kLanes = HONE_LANES;
-long long cache_bytes = 0;  // of the last cache
+long long cache_bytes = 0;  // size of the last-level cache
 
 struct half_t { unsigned short bits; };
 struct bfloat_t { unsigned short bits; };
@@ -123,7 +123,7 @@ template <class T, class C> HONE_FN T narrow(C v) { return (T)v; }
 template <> HONE_FN half_t narrow<half_t, float>(float v) { half_t h; h.bits = float_to_half(v); return h; }
 template <> HONE_FN bfloat_t narrow<bfloat_t, float>(float v) { bfloat_t h; h.bits = float_to_bfloat(v); return h; }
 
-// kLanes elements from side by side and back.
+// Loads and stores kLanes adjacent elements.
 template <class C, class T> struct Memory {
   typedef typename Raw<T>::type R;
   static HONE_FN Lanes<C> load(const T* at) { R v; __builtin_memcpy(&v, at, sizeof(v)); return Lanes<C>(Lanes<T>::of(v)); }
@@ -200,7 +200,7 @@ template <class C, class T, long long STEP, bool SOME> HONE_FN Lanes<C> load(con
   }
   return Memory<C, T>::load(v);
 }
-// `past` the caches: where whole vectors lie on their own boundaries.
+// `past` bypasses the caches, if whole vectors are aligned.
 template <class C, class T, long long STEP, bool SOME> HONE_FN void store(T* at, const Lanes<C>& x, int n, const bool past) {
   if (STEP == 1 && !SOME) {
 #if defined(__AVX__) && !defined(__clang__)
@@ -229,7 +229,7 @@ template <class C, class T> HONE_FN Lanes<C> gather(const T* at, const Lanes<lon
   return Memory<C, T>::load(v);
 }
 template <class C, class T> HONE_FN C fetch_at(const T* at, long long index, bool some) { return some ? widen<C, T>(at[index]) : (C)0; }
-// An array that is in no memory: the numbers 0, 1, 2, ...
+// An array without memory: the numbers 0, 1, 2, ...
 struct Counted {
   long long at;
   HONE_FN Counted operator+(long long n) const { return {at + n}; }
@@ -288,7 +288,7 @@ HONE_RARE2(Fmod, __builtin_fmodf, __builtin_fmod)
 HONE_RARE2(Atan2, __builtin_atan2f, __builtin_atan2)
 HONE_FN Lanes<float> Abs(const Lanes<float>& x) { return Lanes<float>::of((Floats)((Ints)x.v & 0x7fffffff)); }
 
-// One instruction each. Where an operand is a NaN the second one is the answer.
+// One instruction each. If an operand is a NaN, the second operand is the result.
 #if defined(__AVX512F__) || !defined(__SSE__) || defined(__clang__)
 HONE_FN Floats larger(Floats a, Floats b) { return a > b ? a : b; }
 HONE_FN Floats smaller(Floats a, Floats b) { return a < b ? a : b; }
@@ -445,7 +445,7 @@ template <class V> struct ReduceProd {
   HONE_FN ReduceProd<E> fold() const { ReduceProd<E> r; r.s = s[0]; for (int i = 1; i < kLanes; ++i) r.s *= s[i]; return r; }
   HONE_FN V value() const { return (V)s; }
 };
-// The extreme and where it stands; the first of several, and a NaN before all else.
+// The extreme value and its index: the first of several, and a NaN before all others.
 template <class V, bool MOST> struct ReduceExtreme {
   HONE_ADD_EACH
   V s;
@@ -455,7 +455,7 @@ template <class V, bool MOST> struct ReduceExtreme {
   template <int U> HONE_FN void add(const V* v, const P& first, int step) {
     int i = 0;
     if (!some) s = v[0], at = first, some = 1, i = 1;
-    for (; i < U; ++i) {  // in the order of their places, so that only a better one or the first NaN counts
+    for (; i < U; ++i) {  // in the order of their indices, so only a better one or the first NaN replaces the extreme
       const typename Truth<V>::type better = s == s && !(MOST ? v[i] <= s : v[i] >= s);
       s = Select(better, v[i], s);
       at = Select(better, first + P(i * step), at);
@@ -527,7 +527,7 @@ template <class V> struct ReduceMoments {
     const V mean = U == 1 ? v[0] : Tree<V, U>::sum(v) * V((E)(1.0 / U));
     V d[U], q[U];
     for (int i = 0; i < U; ++i) d[i] = v[i] - mean, q[i] = d[i] * d[i];
-    const W rest = (W)Tree<V, U>::sum(d);  // what rounding left of the mean
+    const W rest = (W)Tree<V, U>::sum(d);  // the rounding error of the mean
     ReduceMoments o;
     const W squares = (W)Tree<V, U>::sum(q) - rest * rest * W(1.0 / U);  // from the mean as it is, not as it was rounded
     o.n = U, o.a = (W)mean + rest * W(1.0 / U), o.b = U == 1 ? W(0.0) : AtLeast(squares, W(0.0));
@@ -561,7 +561,7 @@ template <class V> struct ReduceMoments {
   HONE_FN V mean() const { return (V)a; }
   HONE_FN V squares() const { return (V)b; }
 };
-// The largest element and the sum of exponentials of the differences to it, in one pass.
+// The largest element and the sum of exp(element - largest), in one pass.
 template <class V> struct ReduceExps {
   typedef typename Element<V>::type E;
   typedef typename Place<V>::type P;
@@ -603,13 +603,13 @@ template <class V> struct ReduceExps {
     return r;
   }
   HONE_FN V most() const { return m; }
-  HONE_FN V sum() const { return Select(base(m) == m, (V)s, V((E)HONE_NAN)); }  // what softmax divides by
+  HONE_FN V sum() const { return Select(base(m) == m, (V)s, V((E)HONE_NAN)); }  // the denominator of a softmax
   HONE_FN V log_sum() const { return Select(base(m) == m || (V)s != (V)s, m + Log((V)s), m); }
 };
 
 // ---- Threads ----
-// PyTorch's own OpenMP threads, through the one function of its runtime that compilers call; threads of our own where there is none. Threads
-// take pieces as they come, and no answer depends on who took which.
+// Uses PyTorch's own OpenMP threads, through the one function of its runtime that compilers call, or its own threads without OpenMP. Threads
+// take pieces dynamically, and no answer depends on which thread took which piece.
 typedef void (*Team)(void (*)(void*), void*, unsigned, unsigned);
 Team team_of_torch = 0;
 struct Region {
@@ -625,11 +625,11 @@ void take_pieces(void* given) {
     region.work(region.context, begin, region.count - begin < region.piece ? region.count : begin + region.piece);
   }
 #if defined(__SSE2__)
-  __builtin_ia32_sfence();  // what was written past the caches is there for whoever reads it next
+  __builtin_ia32_sfence();  // makes stores that bypassed the caches visible to later readers
 #endif
 }
 void* take_pieces_alone(void* given) { take_pieces(given); return 0; }
-// `work(begin, end)` for pieces of 0 to count. `piece` is as many as are worth a thread's while.
+// Calls `work(begin, end)` for pieces of 0 to count. `piece` is the least work per thread.
 template <class F> HONE_FN void in_parallel(const long long count, const long long piece, int threads, const F& work) {
   Region region = {[](const void* f, long long begin, long long end) { (*(const F*)f)(begin, end); }, &work, count, piece, 0};
   const long long pieces = (count + piece - 1) / piece;
@@ -661,7 +661,7 @@ extern "C" void hone_begin() {
   if (cache_bytes <= 0) cache_bytes = 32ll << 20;
   dl_iterate_phdr(find_team, 0);
 }
-// Memory that will be written whole: in pages of 2 MB where the system has them.
+// Requests 2 MB pages, if the system has them, for memory that will be written completely.
 extern "C" void hone_large_pages(void* at, unsigned long bytes) {
 #ifdef MADV_HUGEPAGE
   const unsigned long page = 2ul << 20, first = ((unsigned long)at + page - 1) / page * page, end = ((unsigned long)at + bytes) / page * page;

@@ -4,7 +4,7 @@ struct Arguments : Imagined {
 @end@
 };
 static const long long kOutputBytes = @{output_bytes}@;
-struct Where {  // where a row lies in every operand
+struct Where {  // the row's offset in every operand
 @for o in places@
   long long @{o.name}@;
 @end@

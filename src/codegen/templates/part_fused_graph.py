@@ -11,7 +11,7 @@ def _misaligned(tensor, align):
 
 
 def _as_expected(tensor, shape, strides, align):
-    """The tensor as the kernel was written for it: the same elements, copied if they lie otherwise."""
+    """The tensor in the layout that the kernel was written for: copied if its layout differs."""
     have, copy = tensor.stride(), _misaligned(tensor, align)
     if have == strides and not copy:
         return tensor
@@ -42,7 +42,7 @@ class _AtenCall:
 
 
 class _HoneCall:
-    """An operator of Hone's own in the place of one of ATen's."""
+    """An operator of Hone that replaces one of ATen's."""
 
     def __init__(self, function):
         self.one = function

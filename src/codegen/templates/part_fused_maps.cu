@@ -1,7 +1,7 @@
-// Maps of elements as PyTorch computes them, for every language whose text is C++: C is a number, or a vector of them on a CPU. A choice is
-// written Select, because vectors have no `?:`.
+// Elementwise maps as in PyTorch, for both languages with C++ text: C is a number, or a vector of numbers on a CPU. Select replaces `?:`,
+// which vectors lack.
 template <class C> HONE_FN C Abs(C v) { return Select(v < (C)0, (C)(-v), v); }
-// A NaN stays one.
+// Keeps NaN.
 template <class C> HONE_FN C Max(C a, C b) { return Select(a != a || a > b, a, b); }
 template <class C> HONE_FN C Min(C a, C b) { return Select(a != a || a < b, a, b); }
 template <class C> HONE_FN C AtLeast(C v, C low) { return Select(v < low, low, v); }
@@ -26,7 +26,7 @@ template <class C> HONE_FN C Remainder(C a, C b) {
   const C m = Fmod(a, b);
   return Select(m != (C)0 && (m < (C)0) != (b < (C)0), m + b, m);
 }
-// The largest whole number that is not above a / b, as Python's // has it: what is left over decides, because a / b may round up to the next one.
+// Floor division as Python's //. The remainder decides, because a / b may round up to the next integer.
 template <class C> HONE_FN C FloorDivide(C a, C b) {
   const C m = Fmod(a, b), q = (a - m) / b, low = Select(m != (C)0 && (m < (C)0) != (b < (C)0), q - (C)1, q);
   const C whole = Floor(low);

@@ -6,7 +6,7 @@ struct Held {
 };
 HONE_FN Index place(const Index r, const int u) { return r + (Index)u * (LANES * VEC); }
 
-// OWN: what belongs to the row. SAME: what all rows have in common, where a block takes several rows.
+// OWN: operands of the row. SAME: operands common to all rows, if a block processes several rows.
 template <int U, bool OWN, bool SAME> HONE_FN void fetch_some(const Arguments& a, const Where& w, const Index r0, const Index end, Held* held) {
 #pragma unroll
   for (int u = 0; u < U; ++u) {

@@ -14,7 +14,7 @@ struct Scalars {  // of one row
 @end@
   char none;
 };
-struct Where {  // the row's place in every operand that is read or written element by element
+struct Where {  // the row's offset in every operand that is accessed element by element
 @for o in places@
   long long @{o.name}@;
 @end@
@@ -48,7 +48,7 @@ HONE_FN void element@{stage.number}@(const Scalars& s@for x in stage.inputs@, co
   @{line}@
 @end@
 }
-// What follows from the stage for the whole row.
+// Computes the row's values after the stage.
 HONE_FN void conclude@{stage.number}@(const Arguments& a, const Row row, const State@{stage.number}@& state, Scalars& s) {
 @for line in stage.conclusions@
   @{line}@

@@ -1,4 +1,4 @@
-# What fused kernels in Triton share; a file has what its kernels call. Two empty lines part what can be left out. Elementary functions are
+# Shared by fused kernels in Triton; a file contains only what its kernels call. Two empty lines part what can be left out. Elementary functions are
 # libdevice's: Triton's own exp and log are approximations, and its division and square root of floats are rounded twice.
 
 
@@ -186,7 +186,7 @@ def _abs(v):
     return tl.abs(v)
 
 
-# A NaN stays one.
+# Keeps NaN.
 @triton.jit
 def _max(a, b):
     return tl.where((a != a) | (a > b), a, b)
@@ -624,7 +624,7 @@ def _exps_most(m, s, C: tl.constexpr):
 
 @triton.jit
 def _exps_sum(m, s, C: tl.constexpr):
-    """What softmax divides by."""
+    """The denominator of a softmax."""
     return tl.where(_finite(m) == m, s.to(m.dtype), tl.full((), float("nan"), m.dtype)).to(C)
 
 

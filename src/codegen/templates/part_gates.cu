@@ -1,4 +1,4 @@
-// Cells and their gates: part of every kernel for recurrent networks. CELL is one of these.
+// Cells and their gates, included in every kernel for recurrent networks. CELL is one of these.
 #define RNN_TANH 0
 #define RNN_RELU 1
 #define GRU 2
@@ -33,7 +33,7 @@ __device__ __forceinline__ constexpr float gate_scale(int gate) {
 // `below()` (W_in x and its bias), both multiplied for a tanh. Functions, so that each is computed where it is needed.
 template <class Argument> __device__ __forceinline__ float rnn_state(Argument argument) {
     const float v = argument(0);
-    return CELL == RNN_TANH ? tanh_of(v) : v < 0.f ? 0.f : v;   // keeps NaN, as PyTorch does
+    return CELL == RNN_TANH ? tanh_of(v) : v < 0.f ? 0.f : v;   // keeps NaN, as in PyTorch
 }
 template <class Argument, class Hidden, class Below>
 __device__ __forceinline__ float gru_state(Argument argument, Hidden hidden, Below below, float h) {

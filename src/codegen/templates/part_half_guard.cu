@@ -17,7 +17,7 @@ HONE_FN void raise_guard(unsigned* word, float size, bool asked) {  // no branch
 }
 #endif
 template <int WORD, int THREADS, int BLOCKS> HONE_FN float Guarded(float v) {
-  const unsigned mixed = blockIdx.x * 2654435761u;  // 0 of block 0, which is always asked
+  const unsigned mixed = blockIdx.x * 2654435761u;  // 0 for block 0, which is always sampled
   raise_guard(hone_guard + WORD, Abs(v), threadIdx.x % THREADS == 0 && (mixed >> 8) % BLOCKS == 0);
   return v;
 }

@@ -1,4 +1,4 @@
-// The power of two that brings a finite `largest` into [2^13, 2^14), the upper end of fp16.
+// The power of two that scales a finite `largest` into [2^13, 2^14), the upper end of fp16.
 __device__ __forceinline__ float upper_end_scale(u32 largest) {
     const int exponent = (int)(largest >> 23) - 127;
     return __uint_as_float((u32)(127 + min(126, 13 - exponent)) << 23);

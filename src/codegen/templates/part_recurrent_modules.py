@@ -26,7 +26,7 @@ def _outputs_of(module):
 
 
 class _NotComputed(torch.Tensor):
-    """Stands for an output that forward does not read: it has a shape and no numbers."""
+    """A placeholder for an output that forward does not read: it has a shape but no numbers."""
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):

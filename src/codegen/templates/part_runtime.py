@@ -1,5 +1,5 @@
-# What every runtime in a file by Hone shares: one warning where PyTorch has to run instead, where compiled kernels are kept, and what was
-# packed of a module's weights. Compiled kernels are kept in $HONE_KERNEL_CACHE, ~/.cache/hone/kernels or a private temporary folder.
+# Shared by all runtimes in files by Hone: one warning if PyTorch must run instead, the folder of compiled kernels, and a module's packed
+# weights. Compiled kernels are kept in $HONE_KERNEL_CACHE, ~/.cache/hone/kernels or a private temporary folder.
 import collections
 import ctypes
 import hashlib
@@ -22,7 +22,7 @@ _warned = set()
 
 
 class _Unsupported(Exception):
-    """The kernel cannot do this; the message says why and PyTorch does it instead."""
+    """The kernel cannot do this. The message has the reason, and PyTorch runs instead."""
 
 
 _REFUSALS = (_Unsupported, _OutOfMemory)  # after which PyTorch runs
@@ -73,7 +73,7 @@ def _signature(tensors):
 
 
 class _Entry:
-    """What was made of one set of weights. It holds their memory, so that an address cannot come to mean other weights."""
+    """The values made from one set of weights. It holds their memory, so that no other weights get the same address."""
 
     signature = None
 

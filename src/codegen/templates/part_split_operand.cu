@@ -1,4 +1,4 @@
-// A matrix of float32 as two fp16 terms per number, in the blocks that split_product reads.
+// Converts a float32 matrix to two fp16 terms per number, in the blocks that split_product reads.
 //
 // split_blocks   w: rows are scaled anew in every block, so that it is read once
 // split_short_rows  x whose rows lie along k; a row has one scale, and stays in the registers of a warp
@@ -22,7 +22,7 @@ typedef unsigned short u16;
 #define INFINITE 0x7f800000u            // absolute values compare like integers, and NaN is the largest
 #define ABSOLUTE 0x7fffffffu
 #define MEASURED_LINES 64
-#define ROW_TURNS 4   // how often 32 lanes take eight numbers each of a short row
+#define ROW_TURNS 4   // turns of 32 lanes with eight numbers each per short row
 
 // One matrix or a batch of them, `inner` matrices inner_step apart, and again after outer_step. All steps count floats.
 struct Matrix {
@@ -35,20 +35,20 @@ __device__ __forceinline__ const float* matrix_at(const Matrix& m, u32 batch) {
     return m.at + batch / m.inner * m.outer_step + batch % m.inner * m.inner_step;
 }
 
-// Where the 16 bytes of halves 8 * chunk.. of a row lie within one term of a block.
+// Offset within one term of a block of the 16 bytes with the row's halves from 8 * chunk on.
 __device__ __forceinline__ u32 swizzled(u32 row, u32 chunk) {
     return row * (DEPTH * 2) + ((chunk ^ (row & 7)) << 4);
 }
 
 @@part_halves.cu@@
 
-// The scale of an operand; 0 when there is none.
+// The scale of an operand; 0 if there is none.
 __device__ __forceinline__ float scale_for(u32 largest) {
     if (largest >= INFINITE) return 0.f;
     return upper_end_scale(largest);
 }
 
-// Both terms of eight numbers to their place in a block.
+// Writes both terms of eight numbers to their place in a block.
 __device__ __forceinline__ void write_terms(char* block, const float (&v)[8], float scale) {
     u32 high[4], low[4];
 #pragma unroll
@@ -62,12 +62,12 @@ __device__ __forceinline__ void write_terms(char* block, const float (&v)[8], fl
     *(uint4*)(block + PART_BYTES) = make_uint4(low[0], low[1], low[2], low[3]);
 }
 
-// 0 for a number that only zeros of the other matrix meet. What is not finite stays: it makes NaN of them.
+// 0 for a number that is multiplied only by zeros of the other matrix. A non-finite number stays, because it turns them into NaN.
 __device__ __forceinline__ float unless_masked(float v, bool masked) {
     return masked && (__float_as_uint(v) & ABSOLUTE) < INFINITE ? 0.f : v;
 }
 
-// Where the bit of a block of a tile of rows lies.
+// The word with the bit of a block of a tile of rows.
 __device__ __forceinline__ u32* word_of(u32* present, u64 tile, int block, int blocks) {
     return present + tile * ((blocks + 31) / 32) + block / 32;
 }
@@ -100,7 +100,7 @@ __device__ __forceinline__ void publish_found(const u32* found, int words, u32* 
         if (found[i] != 0) set_bits(present + i, found[i]);
 }
 
-// Four floats side by side, those from `left` on 0.
+// Loads four adjacent floats; those from `left` on are 0.
 __device__ __forceinline__ void load_four(const float* at, int left, bool aligned, float* v) {
     if (aligned && left >= 4) {
         *(float4*)v = *(const float4*)at;
@@ -137,7 +137,7 @@ __device__ __forceinline__ void check_columns(const u32* columns, int width, u32
     atomicMax(&largest, most);
     atomicMin(&smallest, least);
     __syncthreads();
-    // From 2^90 on a sum of products could overflow before it is scaled, and under 2^-100 terms would lose bits.
+    // From 2^90 on a sum of products could overflow before scaling, and below 2^-100 terms would lose bits.
     if (threadIdx.x == 0 && largest > 0)
         if ((smallest >> 23) + COLUMN_BITS < (largest >> 23) || largest < (27u << 23) || largest >= (217u << 23)) atomicOr(wide, 1u);
 }
@@ -321,7 +321,7 @@ split_rows(const Matrix m, char* to, float* unscale, const float* columns, int c
     const int words = (blocks + 31) / 32;
     const bool gathers = words <= FOUND_WORDS;
     if (gathers) clear_found(found, words);
-    for (int first = threadIdx.x & ~31; first < chunks; first += blockDim.x) {   // of the warp
+    for (int first = threadIdx.x & ~31; first < chunks; first += blockDim.x) {   // first chunk of the warp
         const int chunk = first + threadIdx.x % 32;
         float v[8] = {};
         if (scale > 0.f && chunk < chunks) load(chunk, v);

@@ -30,7 +30,7 @@ __device__ __forceinline__ void mma_tf32(float (&c)[4], const u32 (&a)[4], const
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// 64 rows by DEPTH floats; what lies outside [rows) x [k) becomes zero.
+// Loads 64 rows by DEPTH floats. Elements outside [rows) x [k) become zero.
 __device__ __forceinline__ void load_tile(float* to, const float* from, long long row_length, int first_row, int rows, int first_k, int k) {
     for (int i = threadIdx.x; i < TILE * DEPTH / VECTOR; i += 256) {
         const int row = i / (DEPTH / VECTOR), column = i % (DEPTH / VECTOR) * VECTOR;

@@ -135,9 +135,9 @@ __device__ __forceinline__ u32 ldg_acquire(const u32* a) {
     return v;
 }
 
-// Bounds every wait by the time since the kernel began. Past it waits return at once, every warp still runs through its
-// loop, all barriers meet, and the failure is reported. Kept this small because the code of a wait that is jumped over
-// costs instruction fetches in the chain.
+// Limits every wait by the time since the kernel began. After the limit waits return at once, every warp still runs through
+// its loop, all barriers match, and the failure is reported. This code is small, because even a skipped wait costs
+// instruction fetches in the chain.
 struct Watch {
     u32 began;
     bool failed;
@@ -194,7 +194,7 @@ __device__ __forceinline__ void load_b(u32 (&b)[4], u32 address) {   // 32 k by 
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]) : "r"(address) : "memory");
 }
-__device__ __forceinline__ u32 row_of(int lane) {   // the row of h this lane names in load_b
+__device__ __forceinline__ u32 row_of(int lane) {   // the row of h whose address this lane provides in load_b
     const int s = TWICE ? (lane & 7) >> 1 : lane & 7;
     return ((lane >> 3) * PITCH + (s < SEQUENCES ? s : SEQUENCES - 1)) * 16;
 }
@@ -238,7 +238,7 @@ __device__ __forceinline__ float range_scale(u32 largest_bits) {
     return __uint_as_float((u32)(127 + k) << 23);
 }
 
-struct Place {   // where a CTA stands
+struct Place {   // the position of a CTA
     u32 smem, rank, slab, group, cluster;
     int first, sequences;   // of the batch
     u32 base;               // of the flags
@@ -299,14 +299,14 @@ __device__ void recurrent_role(const Problem& p, const Place& at, int group, int
         peer_smem[i] = peer_address(at.smem, (at.rank + 1 + i + (kPushes < CLUSTER && (g & 1) ? kPushes : 0)) % CLUSTER);
     // After transpose() a lane holds two units of sequence g, or of g / 2 twice; eight units of all sequences are adjacent.
     const u32 push_at = H_AT + (unit - g) * PITCH * 2 + (TWICE ? g >> 1 : g) * 16 + q * 4;
-    constexpr u32 kBytes = PARTS * UPT * 32 * 4 * kPushes;   // what this warp's counterparts in the cluster send to this CTA
+    constexpr u32 kBytes = PARTS * UPT * 32 * 4 * kPushes;   // bytes that the corresponding warps of the cluster send to this CTA
     const u32 rows = at.smem + H_AT + split * WARP_BLOCKS * PITCH * 64 + row_of(lane);
     const u32 out_at = at.smem + OUT_AT + (group * GROUP_UNITS + g) * 32 + q * 4 * PER_THREAD;
 
     u32 ahead = 0;
 
     auto step = [&](const int t, auto parity) {
-        constexpr int to = decltype(parity)::value, from = to ^ 1;   // h_{-1} lies in slot 1
+        constexpr int to = decltype(parity)::value, from = to ^ 1;   // h_{-1} is in slot 1
         float below[PAIRS][PER_THREAD];
         if (primary) {
             if (ahead <= (u32)t) watch.wait([&] { return (ahead = lds_acquire(at.produced(group))) > (u32)t; });
@@ -485,7 +485,7 @@ __device__ __forceinline__ void gates_of(const float (&acc)[TILES][4], float (&v
         for (int e = 0; e < PER_THREAD; ++e) v[i][e] = acc[i / 2][2 * (i & 1) + e];
 }
 
-// Rows of a product finished before the launch.
+// Reads rows of a product computed before the launch.
 __device__ void gates_role(const Problem& p, const Place& at, int group, int lane) {
     const Slab& slab = p.slab[at.slab];
     InputThread thread(p, at, group, lane, slab.unscale_ih);
@@ -645,7 +645,7 @@ __device__ void chained_role(const Problem& p, const Place& at, int group, int l
 
 #endif
 
-// Takes every h_t from shared memory to where it is wanted. A recurrent warp overwrites the slot of step t only when
+// Copies every h_t from shared memory to its destinations. A recurrent warp overwrites the slot of step t only when
 // `consumed` allows, and an input warp looks at step t - RING before step t can be finished, so with OUT >= RING no
 // phase of a done barrier can be missed.
 __device__ void output_role(const Problem& p, const Place& at, int lane) {
@@ -698,7 +698,7 @@ __device__ void output_role(const Problem& p, const Place& at, int lane) {
         } while (t < limit && __all_sync(~0u, at.done(t)));
         __syncwarp();
         if (lane == 0) sts_release(at.consumed(), t);
-#ifdef STALL_FOR_TEST   // the slab above never hears of us: its watchdog must end the launch
+#ifdef STALL_FOR_TEST   // the slab above never gets these states, so its watchdog must end the launch
         continue;
 #endif
         if (feeds) {
@@ -786,10 +786,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_cluster(const
     }
 
     __syncthreads();
-    cluster_barrier();   // no CTA may leave while a peer can still push to it
+    cluster_barrier();   // no CTA may exit while a peer can still push to it
     if (CHAINED && thread == 0) {
         __threadfence();
-        if (atomicAdd(p.control + 1, 1) == gridDim.x - 1) {   // the last one out prepares the next launch
+        if (atomicAdd(p.control + 1, 1) == gridDim.x - 1) {   // the last CTA to exit prepares the next launch
             p.control[1] = 0;
             p.control[0] = at.base + p.steps;
         }

@@ -417,7 +417,7 @@ struct HoneCall {
 
 namespace {
 
-// ---- Who does what ----
+// ---- Division of work ----
 
 // Threads are spread over parts of the batch (they never meet), over directions or pipelined layers (they
 // meet once a chunk or layer), and over hidden units (they meet every step).
@@ -572,8 +572,8 @@ class Execution {
   template <int kCell>
   void Gates(const Member& me, const Weights& w, const Step& step) const;
 
-  // Where a layer's outputs go. Layers of one direction work in place on one sequence, the caller's y where
-  // it is wanted whole: a chunk is read before it is written. With two directions a layer reads all of one
+  // The destination of a layer's outputs. Layers of one direction work in place on one sequence, which is the
+  // caller's y if that is requested: a chunk is read before it is written. With two directions a layer reads all of one
   // sequence and writes another.
   Sequence Output(int64_t layer) const {
     const Sequence between = {sequence_[net_.directions == 2 ? layer & 1 : 0], call_.batch * sequence_ld_,
@@ -712,7 +712,7 @@ void Execution::Layer(Member& me, int64_t layer, int64_t direction) {
   if (net_.cell == kLstm) begin(call_.c0, hidden, me.memory);
   me.team->barrier.Wait(members);
 
-  // The backward direction's answer at the last step is its first one.
+  // The backward direction's output at the last step is its first one.
   int64_t steps = call_.steps;
   if (backward && last && call_.last_only != 0 && call_.h_n == nullptr && call_.c_n == nullptr) steps = 1;
   int now = 0;

@@ -1,6 +1,6 @@
 # Runtime of Hone's CUDA kernels for recurrent networks (Hopper and later): packs the weights once and launches on torch's current
-# stream. A call allocates its outputs and its scratch memory anew, so calls on several streams and captures in CUDA graphs do not
-# meet. A captured graph keeps the weights of its capture. What a call passes to the driver is prepared per shape and stream, so
+# stream. Each call allocates its own outputs and scratch memory, so calls on several streams and captures in CUDA graphs do not
+# conflict. A captured graph keeps the weights of its capture. What a call passes to the driver is prepared per shape and stream, so
 # that a call only fills in addresses.
 import struct
 

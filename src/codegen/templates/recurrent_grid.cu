@@ -83,7 +83,7 @@ struct Problem {
 #define SLOT_WORDS (PARTS * PLANE_WORDS)
 #define FLAG 0x4000u
 
-struct Watch {   // bounds every wait by the time since the kernel began; past it waits return at once
+struct Watch {   // limits every wait by the time since the kernel began; after it waits return at once
     u32 began;
     bool failed;
     __device__ Watch() : began(now()), failed(false) {}
@@ -144,13 +144,13 @@ template <int N> struct Constant {
     static constexpr int value = N;
 };
 
-struct Exchange {   // where a lane reads and writes h of one team
+struct Exchange {   // the addresses at which a lane reads and writes h of one team
     u32* base;
     __device__ __forceinline__ u32* slot(int s) const { return base + (size_t)(CHAINED ? s : s & 1) * SLOT_WORDS; }
     __device__ static __forceinline__ u32 flag(int s) { return CHAINED || !(s >> 1 & 1) ? FLAG : 0u; }
 };
 
-struct Block {   // what a warp holds of h: its K blocks for the sequences of one phase
+struct Block {   // a warp's part of h: its K blocks for the sequences of one phase
     u32 v[PARTS][NTP][WB][4];
     template <int FIRST, class Which> __device__ __forceinline__ void fetch(const u32* from, Which which) {
 #pragma unroll
@@ -255,7 +255,7 @@ struct Team {
     __device__ __forceinline__ bool real(const Element& e) const { return rank * UNITS + e.unit < HIDDEN && e.sequence < sequences; }
     __device__ __forceinline__ size_t state_of(const Element& e) const { return (size_t)(first + e.sequence) * HIDDEN + rank * UNITS + e.unit; }
 
-    // Copies the input part of a state to shared memory; the same thread will read it.
+    // Copies the input part of a state to shared memory, where the same thread reads it.
     __device__ __forceinline__ void fetch_below(int t, int phase, const Element& e) const {
         if (!slab.gates) return;
         const int step = slab.reverse ? p.steps - 1 - t : t, bytes = real(e) ? 4 : 0;
@@ -288,7 +288,7 @@ struct Team {
     }
 };
 
-struct Inputs {   // what a state needs besides the product
+struct Inputs {   // inputs of a state besides the product
     float in[GATES], hidden_bias, h, c;
     __device__ __forceinline__ void load(const Team& team, int t, int phase, const Element& e, float unscale_gates) {
         float4 b;
@@ -457,7 +457,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
                 if (const int i = first_of(phase) + round * THREADS; i < ELEMENTS) inputs[round].load(team, t, phase, Element(phase, i), unscale_gates);
             __syncthreads();
 
-            float sum[ROUNDS][ROW_GATES];   // of all rounds before any gate, so that they overlap
+            float sum[ROUNDS][ROW_GATES];   // sums of all rounds come before any gate, so that they overlap
 #pragma unroll
             for (int round = 0; round < ROUNDS; ++round) {
                 const int i = first_of(phase) + round * THREADS;
@@ -484,7 +484,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) recurrent_grid(const __
             for (int round = 0; round < ROUNDS; ++round) {
                 const int i = first_of(phase) + round * THREADS;
                 if (i >= ELEMENTS) continue;
-#ifdef STALL_FOR_TEST   // the team never hears of this CTA again: the watchdog must end the launch
+#ifdef STALL_FOR_TEST   // the team gets no more states from this CTA, so the watchdog must end the launch
                 if (rank == 0 && t == 1) continue;
 #endif
                 if (t + 1 < p.steps || CHAINED) team.send(Element(phase, i), t + 1, inputs[round].h, team.scale);

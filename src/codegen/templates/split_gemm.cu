@@ -96,7 +96,7 @@ struct Shape {
     __device__ __forceinline__ int count() const { return across() * down() * splits * batches; }
 };
 
-// Whether the triangle that is kept has an element `from` beside the main diagonal.
+// Whether the kept triangle contains elements `from` beside the main diagonal.
 __device__ __forceinline__ bool is_kept(int from, int diagonal) {
     return KEPT == 0 || (KEPT == 1 ? from >= diagonal : from <= diagonal);
 }
@@ -125,7 +125,7 @@ __device__ __forceinline__ Work work_at(const Shape& shape, int number) {
     return work;
 }
 
-// Which of the blocks 32 * word.. some tile of the cluster needs.
+// Which of the blocks from 32 * word on a tile of the cluster needs.
 __device__ __forceinline__ u32 needed(const Shape& shape, const Work& work, const u32* w_present, const u32* x_present, int word) {
     u32 of_w = ~0u, of_x = ~0u;
     const int words = (shape.blocks + 31) / 32;
@@ -215,7 +215,7 @@ split_product(const char* w, const char* x, const float* w_scales, const float* 
         asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
         const int group = warp / 4;
         float total[64], part[64], next[64];
-        // Block `i` has been read: tell everyone who writes into its stage.
+        // Block `i` has been read: notifies all CTAs that write into its stage.
         auto release = [&](u32 i) {
             if (threadIdx.x % 128 < SENDERS) {
                 const int to = threadIdx.x % 128;
@@ -274,7 +274,7 @@ split_product(const char* w, const char* x, const float* w_scales, const float* 
             const int rows = shape.rows, units = shape.units;
             const int unit = (work.unit_tile + cluster_n) * TILE + group * 64 + warp % 4 * 16 + lane / 4;
             const int row = (work.row_tile + cluster_m) * TILE + lane % 4 * 2;
-            // All scales are on their way before the first store. They are padded to whole tiles.
+            // All scales are requested before the first store. They are padded to whole tiles.
             float2 x_scale[16];
 #pragma unroll
             for (int j = 0; j < 16; ++j) x_scale[j] = __ldg((const float2*)(x_unscale + (u64)work.batch * shape.x_tiles * TILE + row + 8 * j));

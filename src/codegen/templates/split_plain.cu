@@ -1,4 +1,4 @@
-// What split_product must not be trusted with, in plain float32: everything where the guard's columns span too many powers of two, else the rows
+// Computes in plain float32 what split_product cannot compute accurately: everything where the guard's columns span too many powers of two, else the rows
 // of x and of w that are not finite. shares: where x is a softmax, as split_softmax has them. One CTA takes tiles of 64 rows and 64 units in turn; without anything to do it returns at once.
 extern "C" __global__ void __launch_bounds__(256)
 split_plain(const Matrix x, const Matrix w, const float* x_unscale, const u32* odd_units, int x_padded, int w_step, const u32* wide, const u32* odd,
@@ -20,7 +20,7 @@ split_plain(const Matrix x, const Matrix w, const float* x_unscale, const u32* o
         else if (threadIdx.x < 128) needed = needed || (first_unit + seen < w.rows && odd_unit(first_unit + seen));
         if (!__syncthreads_or(needed)) continue;
         const float* x_at = matrix_at(x, batch), *w_at = matrix_at(w, batch);
-        // Of a softmax x has the scores.
+        // For a softmax x holds the scores.
         auto x_value = [&](int m, int k) {
             const float v = x_at[m * x.row_step + k * x.k_step];
             if (!shares) return v;
@@ -31,7 +31,7 @@ split_plain(const Matrix x, const Matrix w, const float* x_unscale, const u32* o
         for (int k = 0; k < x.width; k += 16) {
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
-                // Neighbouring threads read along whichever axis lies side by side.
+                // Neighbouring threads read along the axis with stride 1.
                 const int at = threadIdx.x + 256 * i;
                 const int xr = x.k_step == 1 ? at / 16 : at % 64, xk = x.k_step == 1 ? at % 16 : at / 64;
                 const int wr = w.k_step == 1 ? at / 16 : at % 64, wk = w.k_step == 1 ? at % 16 : at / 64;

@@ -1,7 +1,7 @@
 // x = softmax(scores * factor) along k as two fp16 terms: the shares are not stored in float32. Terms are of exp(score - largest); what brings a row back
 // also divides it by its sum. Macro: SOFTMAX_TURNS (how often 32 lanes with eight numbers each go into a row).
 __device__ __forceinline__ float share_of(float score, float factor, float most) {
-    return expf(__fmul_rn(score, factor) - most);   // rounded as where the scores are scaled first
+    return expf(__fmul_rn(score, factor) - most);   // rounded as if the scores were scaled first
 }
 
 #ifdef SOFTMAX_TURNS
@@ -42,13 +42,13 @@ split_softmax(const Matrix m, char* to, float* unscale, float2* shares, float fa
             for (int i = 0; i < 8; ++i) {
                 v[t][i] = first + i < m.width ? share_of(v[t][i], factor, most) : 0.f;
                 sum += v[t][i];
-                if (columns && of_guard[i] == 0.f) v[t][i] = 0.f;   // only zeros meet it
+                if (columns && of_guard[i] == 0.f) v[t][i] = 0.f;   // multiplied only by zeros
                 largest = max(largest, __float_as_uint(v[t][i]) & ABSOLUTE);
             }
         }
         for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
         largest = __reduce_max_sync(0xffffffffu, largest);
-        if (sum > 0.f) scale = scale_for(largest);   // NaN is not
+        if (sum > 0.f) scale = scale_for(largest);   // false for NaN
         if (lane == 0) {
             shares[padded] = make_float2(most, 1.f / sum);
             unscale[padded] = scale > 0.f ? 1.f / scale / sum : 0.f;

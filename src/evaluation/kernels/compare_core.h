@@ -1,9 +1,9 @@
-// Compares numbers with a truth, as evaluation/compare.h does, in two passes: the largest |truth|, then the
-// sums.
+// Compares numbers with a truth, as evaluation/compare.h does, in two passes: first the largest |truth|, then
+// the sums.
 //
-// Threads read pairs of neighbouring numbers, so that loads of every dtype are wide and coalesced and a
-// complex number lies in one thread. A pass over rows (rms of each row, worst difference against it) needs
-// another division of work and the same ReadTile.
+// Threads read pairs of neighbouring numbers, so that loads of every dtype are wide and coalesced and one
+// thread holds both parts of a complex number. A pass over rows (rms of each row, worst difference relative
+// to it) needs another division of work but the same ReadTile.
 #pragma once
 
 #include "evaluation/kernels/portable.h"
@@ -13,14 +13,14 @@ namespace hone::kernels {
 constexpr unsigned kPairs = 4;  // per thread and tile
 constexpr uint64_t kTileNumbers = 2ULL * kPairs * kThreads;
 
-// Divides by a number that is known before the launch: a multiplication and at most one step up.
+// Divides by a number that is known before the launch, with a multiplication and at most one correction.
 struct Divisor {
   uint64_t value;
   uint64_t reciprocal;
 };
 
 HONE_BOTH Divisor MakeDivisor(uint64_t value) {
-  // floor(2^64 / value), but for 1, where the step up mends it.
+  // This is floor(2^64 / value), except for 1, where the correction step compensates.
   return {value, value <= 1 ? UINT64_MAX : UINT64_MAX / value + (UINT64_MAX % value == value - 1 ? 1 : 0)};
 }
 
@@ -39,10 +39,11 @@ struct CompareArgs {
   uint64_t numbers;
   int got_number;
   int truth_number;
-  int poison_numbers;  // 0: poison is not counted; 1 or 2: numbers in an element
-  // For `far`; not counted when negative.
+  int poison_numbers;  // 0: poison is not counted; 1 or 2: numbers per element
+  // Parameters of `far`, which is not counted if atol is negative.
   double atol, rtol;
-  // For `scaled`; not computed without typical. A pointer that is null stands for a view without such groups.
+  // Parameters of `scaled`, which is not computed if typical is null. Other pointers are null if a view has
+  // no such groups.
   const double* typical;
   const double* row_scales;
   const double* channel_scales;
@@ -50,15 +51,15 @@ struct CompareArgs {
 };
 
 struct ComparePartial {
-  double difference_squared = 0;  // of differences divided by the largest |truth|
-  double truth_squared = 0;       // likewise
+  double difference_squared = 0;  // sum over differences divided by the largest |truth|
+  double truth_squared = 0;       // sum over truths divided by the largest |truth|
   double worst = 0;               // largest |got - truth|
   uint64_t worst_at = UINT64_MAX;
-  uint64_t non_finite = 0;  // NaN or infinity on one side only, or different ones
+  uint64_t non_finite = 0;  // NaN or infinity on one side only, or of different kinds
   uint64_t first_non_finite = UINT64_MAX;
   uint64_t poisoned = 0;
   uint64_t differing = 0;
-  double scaled = 0;  // largest |got - truth| over the scale of its row and channel
+  double scaled = 0;  // largest |got - truth| relative to the scale of its row and channel
   uint64_t scaled_at = UINT64_MAX;
   uint64_t truth_non_finite = 0;
   uint64_t far = 0;  // |got - truth| > atol + rtol * |truth|
@@ -68,7 +69,7 @@ HONE_BOTH uint64_t CompareTiles(uint64_t numbers) {
   return (numbers + kTileNumbers - 1) / kTileNumbers;
 }
 
-// A partial as memory holds it: shared memory of a kernel has no constructors.
+// The memory layout of a partial result, because a kernel's shared memory cannot have constructors.
 struct CompareWords {
   uint64_t words[sizeof(ComparePartial) / 8];
 };
@@ -97,7 +98,7 @@ HONE_BOTH double MergeLargest(double a, double b) {
   return b > a ? b : a;
 }
 
-// The numbers of one thread in one tile: pair j starts at number first + j * 2 * kThreads.
+// The numbers of one thread in one tile. Pair j starts at number first + j * 2 * kThreads.
 struct TileNumbers {
   double value[2 * kPairs];
   unsigned poisoned;
@@ -124,7 +125,8 @@ HONE_BOTH void ReadPairs(const void* data, uint64_t first, uint64_t numbers, int
   for (unsigned j = 0; j < kPairs; ++j) {
     const uint64_t at = first + 2ULL * kThreads * j;
 #ifdef __CUDA_ARCH__
-    // A pair that begins inside ends inside too, up to one number that the mapping's last page holds.
+    // A pair that begins inside also ends inside, except for one number, which the mapping's last page
+    // covers.
     pairs[j] = *reinterpret_cast<const Two<T>*>(stored + (whole || at < numbers ? at : 0));
     if (!whole && at >= numbers) pairs[j].first = T{};
     if (!whole && at + 1 >= numbers) pairs[j].second = T{};
@@ -138,8 +140,8 @@ HONE_BOTH void ReadPairs(const void* data, uint64_t first, uint64_t numbers, int
   for (unsigned j = 0; j < kPairs; ++j) {
     out->value[2 * j] = read(pairs[j].first);
     out->value[2 * j + 1] = read(pairs[j].second);
-    // Compared as bits where a number is one (NaN equals nothing): only float16's poison is no number, and it
-    // is stored as an integer here.
+    // Compares bits, because NaN equals nothing. Only float16's poison is NaN, and it is stored as an integer
+    // here.
     const bool first_poisoned = pairs[j].first == poison;
     const bool second_poisoned = pairs[j].second == poison;
     if (poison_numbers == 1) out->poisoned += first_poisoned + second_poisoned;
@@ -181,12 +183,12 @@ HONE_BOTH void AddLargest(const CompareArgs& args, uint64_t tile, unsigned threa
   }
 }
 
-// Values are divided by the largest |truth| before they are squared, so that nothing over- or underflows.
+// Divides values by the largest |truth| before squaring, so that nothing over- or underflows.
 HONE_BOTH double ScaleFor(double largest) {
   return largest > 0 ? 1 / largest : 1;
 }
 
-// Which row and channel a number belongs to.
+// The row and channel of a number.
 struct Place {
   uint64_t row = 0, in_row = 0, channel = 0, in_inner = 0;
 };
@@ -221,7 +223,7 @@ HONE_BOTH void AddScaled(const CompareArgs& args, double typical, const Place& p
   if (scale < least) scale = least;
   if (scale < Absolute(want)) scale = Absolute(want);
   if (scale == 0) scale = 1;
-  // Dividing is dear, and most differences are not the worst.
+  // A division is expensive, and most differences are not the worst one.
   if (!(off > sums->scaled * scale)) return;
   const double scaled = off / scale;
   if (scaled > sums->scaled) {
@@ -241,7 +243,7 @@ HONE_BOTH void AddCompared(const CompareArgs& args, double scale, double typical
   Place place;
   HONE_UNROLL
   for (unsigned i = 0; i < 2 * kPairs; ++i) {
-    // Past the end both are 0, which adds nothing.
+    // Both are 0 past the end, which adds nothing.
     const uint64_t at = first + 2ULL * kThreads * (i / 2) + i % 2;
     if (args.typical != nullptr) {
       if (i % 2 == 0)
@@ -256,7 +258,7 @@ HONE_BOTH void AddCompared(const CompareArgs& args, double scale, double typical
       sums->far += !(same || Absolute(is - want) <= args.atol + args.rtol * Absolute(want));
     }
     if (!IsFinite(is) || !IsFinite(want)) {
-      // The truth may itself be infinite or NaN; then the same is right.
+      // If the truth itself is infinite or NaN, the same value is right.
       const bool same = (IsNan(want) && IsNan(is)) || want == is;
       if (!same) {
         ++sums->non_finite;
@@ -267,7 +269,7 @@ HONE_BOTH void AddCompared(const CompareArgs& args, double scale, double typical
     }
     const double off = Absolute(is - want);
     bool differs = off != 0;
-    // A double holds integers up to 2^53 only.
+    // A double represents integers exactly only up to 2^53.
     if (whole_integers && !differs && at < args.numbers)
       differs = static_cast<const int64_t*>(args.got)[at] != static_cast<const int64_t*>(args.truth)[at];
     sums->differing += differs;

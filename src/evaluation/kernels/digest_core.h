@@ -1,13 +1,13 @@
-// A digest of a tensor in one pass at memory speed: a keyed hash of its bytes, which says whether two tensors
-// are the same, and four keyed random projections, which say how far apart they are.
+// Computes a digest of a tensor in one pass at memory speed: a keyed hash of its bytes, which tells whether
+// two tensors are equal, and four keyed random projections, which estimate their distance.
 //
-// Projection k is the sum of w_k[i] * x[i] with weights of +1 or -1 that depend on the key. For two tensors
-// the expected value of the sum over k of (difference of projections)^2 is 4 * ||x - y||^2. The weights of
-// the numbers in one 16-byte vector are a random sign for every number, a 4 x 4 Hadamard matrix, and a random
-// sign for every projection: this takes three additions a number instead of eight, and no error pattern that
-// repeats hides from all four.
+// Projection k is the sum of w_k[i] * x[i], with weights of +1 or -1 that depend on the key. For two tensors
+// the expected value of the sum over k of (difference of projections)^2 is 4 * ||x - y||^2. The weights for
+// the numbers in one 16-byte vector combine a random sign for every number, a 4 x 4 Hadamard matrix, and a
+// random sign for every projection. This takes three additions per number instead of eight, and no periodic
+// error pattern vanishes in all four.
 //
-// NaN and infinity count as 0 in the projections; their number, kind and place go into a sum of their own.
+// NaN and infinity count as 0 in the projections. A separate sum covers their number, kind and position.
 #pragma once
 
 #include "evaluation/kernels/portable.h"
@@ -57,7 +57,7 @@ HONE_BOTH DigestPartial Merge(DigestPartial a, const DigestPartial& b) {
   return a;
 }
 
-// The sign of `value` is turned where the top bit of `bits` is set.
+// Flips the sign of `value` if the top bit of `bits` is set.
 HONE_BOTH double TurnSign(double value, uint32_t bits) {
 #ifdef __CUDA_ARCH__
   return __hiloint2double(static_cast<int>(__double2hiint(value) ^ (bits & 0x80000000U)),
@@ -67,13 +67,13 @@ HONE_BOTH double TurnSign(double value, uint32_t bits) {
 #endif
 }
 
-// What is set aside of one vector. Returned by value: a pointer to the sums would drive them out of
-// registers.
+// The numbers of one vector that are not finite. Returned by value, because a pointer to the sums would force
+// them out of registers.
 struct SetAside {
   uint64_t count, places;
 };
 
-// Counts the numbers that are none. `first` is the index of the vector's first number.
+// Counts numbers that are not finite. `first` is the index of the vector's first number.
 template <class Read>
 HONE_APART SetAside FindNonFinite(Vector vector, uint64_t first, uint64_t key) {
   using T = typename Read::Stored;
@@ -89,7 +89,7 @@ HONE_APART SetAside FindNonFinite(Vector vector, uint64_t first, uint64_t key) {
   return found;
 }
 
-// Adds one vector. `random` holds 32 bits of the vector's own.
+// Adds one vector. `random` holds 32 random bits for this vector.
 template <class Read>
 HONE_BOTH void Project(const Vector& vector, uint64_t index, uint32_t random, uint64_t key,
                        DigestPartial* sums) {
@@ -105,7 +105,7 @@ HONE_BOTH void Project(const Vector& vector, uint64_t index, uint32_t random, ui
   for (int i = 0; i < kCount; ++i) x[i] = read(stored[i]);
   HONE_UNROLL
   for (int i = 0; i < kCount; ++i) squares += x[i] * x[i];
-  if (!IsFinite(squares)) {  // also when finite numbers overflow: then nothing is set aside
+  if (!IsFinite(squares)) {  // this also happens if finite numbers overflow; then there is nothing to count
     const SetAside aside = FindNonFinite<Read>(vector, index * kCount, key);
     sums->non_finite += aside.count;
     sums->non_finite_places += aside.places;
@@ -153,8 +153,8 @@ struct Projector<HashOnly> {
   static HONE_BOTH void Add(const Vector&, uint64_t, uint32_t, uint64_t, DigestPartial*) {}
 };
 
-// Vector `index`, with zeros past the end. The device reads a last vector whole: data is aligned to 16 bytes
-// and mappings end on pages, so the bytes past the end are there; they are masked out.
+// Loads vector `index`, with zeros past the end. The device reads the last vector whole and masks the bytes
+// past the end. They are readable, because data is aligned to 16 bytes and mappings end on pages.
 HONE_BOTH Vector LoadVector(const DigestArgs& args, uint64_t index) {
   Vector vector = {{0, 0, 0, 0}};
   if (index * kVectorBytes >= args.bytes) return vector;
@@ -196,7 +196,7 @@ HONE_BOTH void AddDigest(const DigestArgs& args, uint64_t tile, unsigned thread,
     const uint32_t random = inside ^ high;
     const uint32_t other = inside * 0x85EBCA6BU + high;
     const Vector& v = vectors[j];
-    // NH, the universal hash of UMAC: a word that differs changes the sum unless its partner plus a key is 0.
+    // NH, the universal hash of UMAC: a changed word changes the sum unless its partner plus a key is 0.
     sums->hash +=
         static_cast<uint64_t>(v.word[0] + random) * static_cast<uint64_t>(v.word[1] + other) +
         static_cast<uint64_t>(v.word[2] + inside) * static_cast<uint64_t>(v.word[3] + (other ^ low));

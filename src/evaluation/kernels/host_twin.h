@@ -8,7 +8,8 @@
 
 namespace hone::kernels {
 
-// add(tile, thread, value*) accumulates; join(a, b) merges. As ReduceBlock and MergeAll in compare.cu.
+// add(tile, thread, value*) accumulates; join(a, b) merges. Same order as ReduceBlock and MergeAll in
+// compare.cu.
 template <class Value, class Join>
 Value ReduceThreads(std::vector<Value>& values, Join join) {
   for (unsigned stride = kThreads / 2; stride > 0; stride /= 2)

@@ -1,9 +1,9 @@
-// What the kernels and their host twins share: how work is divided, and how numbers are read.
+// Code shared by the kernels and their host versions: how work is divided, and how numbers are read.
 //
-// Everything that computes lives in these headers and compiles for both sides; compare.cu adds only the
-// launches. The host runs the same functions in the same order, thread by thread, so both sides give the same
-// bits and tests without a GPU check the very code that the GPU runs. The division of work depends on the
-// size of the data alone, never on the chip, so answers repeat.
+// All computation is in these headers, which compile for both sides; compare.cu adds only the launches. The
+// host runs the same functions in the same order, thread by thread. Both sides therefore give the same bits,
+// and tests without a GPU check the code that the GPU runs. The division of work depends only on the data's
+// size, never on the GPU, so results are reproducible.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 namespace hone::kernels {
 
 constexpr unsigned kThreads = 256;
-// 16 for each of an H200's multiprocessors.
+// 16 blocks for each of an H200's multiprocessors.
 constexpr unsigned kMaxBlocks = 2112;
 
 HONE_BOTH unsigned BlocksFor(uint64_t tiles) {
@@ -77,8 +77,8 @@ struct ReadF16 {
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
 #else
-    // Exponent and mantissa move to their places in a float; the product mends the exponent's bias, also for
-    // subnormal numbers.
+    // Moves exponent and mantissa to their positions in a float. The product corrects the exponent's bias,
+    // also for subnormal numbers.
     float value = BitCast<float>(static_cast<uint32_t>(bits & 0x7FFF) << 13) * 0x1p112F;
     if (value >= 65536.0F) value = BitCast<float>(BitCast<uint32_t>(value) | 0x7F800000U);
     return BitCast<float>(BitCast<uint32_t>(value) | static_cast<uint32_t>(bits & 0x8000) << 16);
@@ -99,7 +99,7 @@ struct ReadAs {
   HONE_BOTH double operator()(T value) const { return static_cast<double>(value); }
 };
 
-// The finaliser of splitmix64: every bit of the answer depends on every bit of the question.
+// The finaliser of splitmix64: every output bit depends on every input bit.
 HONE_BOTH uint64_t Mix64(uint64_t x) {
   x ^= x >> 30;
   x *= 0xBF58476D1CE4E5B9ULL;

@@ -1,9 +1,9 @@
-// The scales of rows and channels that CompareShaped (evaluation/compare.h) holds differences against: the
-// root mean square of the truth over each group of numbers, giants left out. Numbers are seen as
-// [outer][groups][inner]: rows are [1][rows][row length], channels are [shape 0][shape 1][the rest].
+// The scales of rows and channels for CompareShaped (evaluation/compare.h): the root mean square of the truth
+// over each group of numbers, without giants. Numbers form an array [outer][groups][inner]: rows are
+// [1][rows][row length], channels are [shape 0][shape 1][the rest].
 //
-// An item is one group and one part of its runs; its numbers are summed by one thread or by the 32 lanes of a
-// warp, then the items of a group are merged in order.
+// An item is a part of one group. One thread or the 32 lanes of a warp sum its numbers. Then the items of a
+// group are merged in order.
 #pragma once
 
 #include "evaluation/kernels/compare_core.h"
@@ -14,13 +14,13 @@ constexpr unsigned kExponents = 2048;
 constexpr unsigned kLanes = 32;
 constexpr uint64_t kRunNumbers = 8192;      // longer runs are divided
 constexpr uint64_t kWantedItems = 1 << 15;  // enough to fill a device
-constexpr uint64_t kShortRow = 16;          // as in compare.cpp
-constexpr double kSmallestShare = 1e-4;     // likewise
+constexpr uint64_t kShortRow = 16;          // the same as in compare.cpp
+constexpr double kSmallestShare = 1e-4;     // the same as in compare.cpp
 
 struct GroupArgs {
   const void* truth;
   uint64_t outer, groups, inner;
-  double giant;  // values at or above it do not count
+  double giant;  // values from here on are excluded
   int truth_number;
 };
 
@@ -35,11 +35,11 @@ HONE_BOTH GroupPartial Merge(GroupPartial a, const GroupPartial& b) {
   return a;
 }
 
-// How the numbers of a group are divided, from the view alone.
+// How the numbers of a group are divided. It depends only on the view.
 struct GroupPlan {
-  uint64_t runs_per_inner;  // pieces of one stretch of `inner` numbers
-  uint64_t chunks;          // items of a group
-  unsigned lanes;           // threads of an item
+  uint64_t runs_per_inner;  // pieces of one run of `inner` numbers
+  uint64_t chunks;          // items per group
+  unsigned lanes;           // threads per item
 };
 
 HONE_BOTH GroupPlan PlanGroups(const GroupArgs& args) {
@@ -65,7 +65,7 @@ HONE_BOTH double ReadNumber(int number, const void* data, uint64_t at) {
   }
 }
 
-// What one lane adds to an item.
+// The contribution of one lane to an item.
 HONE_BOTH GroupPartial SumGroup(const GroupArgs& args, const GroupPlan& plan, uint64_t item, unsigned lane) {
   GroupPartial sum;
   const uint64_t group = item % args.groups, chunk = item / args.groups;
@@ -86,7 +86,7 @@ HONE_BOTH GroupPartial SumGroup(const GroupArgs& args, const GroupPlan& plan, ui
   return sum;
 }
 
-// A lane's part of merging the items of a group, which lie `groups` apart.
+// One lane's part of merging the items of a group, which are `groups` apart in memory.
 HONE_BOTH GroupPartial MergeItems(const GroupPartial* items, uint64_t groups, uint64_t chunks, uint64_t group,
                                   unsigned lane, unsigned lanes) {
   GroupPartial sum;
@@ -94,7 +94,7 @@ HONE_BOTH GroupPartial MergeItems(const GroupPartial* items, uint64_t groups, ui
   return sum;
 }
 
-// A group that is too small has no scale of its own: chance decides it.
+// A group that is too small has no scale of its own, because it would be random.
 HONE_BOTH double ScaleOfGroup(const GroupPartial& sum, double otherwise) {
 #ifdef __CUDA_ARCH__
   const double root = __dsqrt_rn(sum.squares / static_cast<double>(sum.count));
@@ -112,7 +112,7 @@ HONE_BOTH double TypicalOf(const GroupPartial& sum) {
 #endif
 }
 
-// The exponent of a number that counts, or kExponents.
+// The exponent of a number that counts, else kExponents.
 HONE_BOTH unsigned ExponentOf(double value) {
   const unsigned exponent = static_cast<unsigned>(BitCast<uint64_t>(value) >> 52) & 0x7FF;
   return value == 0 || exponent == 0x7FF ? kExponents : exponent;

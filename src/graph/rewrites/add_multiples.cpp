@@ -1,4 +1,4 @@
-// Adds multiples of one tensor as numbers: a * x + b * x is (a + b) * x, and x + x is 2 * x.
+// Merges multiples of one tensor: a * x + b * x becomes (a + b) * x, and x + x becomes 2 * x.
 #include <cmath>
 
 #include "graph/rewrites/builder.h"
@@ -13,7 +13,7 @@ struct Multiple {
   double factor = 1;
 };
 
-// The value as a number times a tensor. A product that others read counts as a tensor of its own.
+// Expresses the value as a number times a tensor. A product with other readers counts as a separate tensor.
 Multiple MultipleOf(const Graph& graph, ValueId id) {
   const Node* node = OnlyDefinition(graph, id);
   if (node == nullptr || node->op != Op::kMul) return {id, 1};
@@ -36,7 +36,7 @@ int AddMultiples(Graph& graph) {
     const double alpha = node.NumberArg("alpha").value_or(1) * (node.op == Op::kSub ? -1 : 1);
     const double factor = a.factor + alpha * b.factor;
     if (a.base != b.base || graph.type(a.base) != graph.type(node.result())) return false;
-    if (!std::isfinite(factor) || factor == 0) return false;  // 0 is for cancel_self
+    if (!std::isfinite(factor) || factor == 0) return false;  // cancel_self handles 0
     graph.ReplaceUses(node.result(), Builder(graph, id).Mul(a.base, factor));
     return true;
   });

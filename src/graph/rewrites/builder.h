@@ -1,5 +1,5 @@
-// Builds the replacement of a rewrite: one method per operator, which knows the arguments and the result's
-// type. All nodes go before one node and belong to its module.
+// Builds the replacement of a rewrite. One method per operator sets its arguments and the type of its result.
+// All nodes are inserted before one node and belong to its module.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class Builder {
 
   const TensorType& type(ValueId id) const { return graph_.type(id); }
 
-  // Elementwise; both have the same dtype, or the second is a number.
+  // Elementwise operators. Both operands have the same dtype, or the second is a number.
   ValueId Add(ValueId a, ArgumentValue b);
   ValueId Sub(ValueId a, ArgumentValue b);
   ValueId Mul(ValueId a, ArgumentValue b);
@@ -26,13 +26,13 @@ class Builder {
   ValueId Reshape(ValueId a, const Shape& shape);
   ValueId Permute(ValueId a, const std::vector<int64_t>& order);
   ValueId Expand(ValueId a, const Shape& shape);
-  // Reductions; `axes` are counted from 0.
+  // Reductions. `axes` count from 0.
   ValueId Sum(ValueId a, const std::vector<int64_t>& axes, bool keep);
   ValueId Mean(ValueId a, const std::vector<int64_t>& axes, bool keep);
-  // A tensor of equal elements, on the device of `like`. An input or a weight stands in for `like` where
-  // there is one, so that the replacement does not keep alive what it replaces.
+  // A tensor of equal elements on the device of `like`. Reads an input or a weight instead of `like` if there
+  // is one, so that the replacement does not keep alive the nodes it replaces.
   ValueId Full(ValueId like, const Shape& shape, double value, DType dtype);
-  // Products. `bias` may be absent.
+  // Products. `bias` is optional.
   ValueId Linear(ValueId input, ValueId weight, std::optional<ValueId> bias);
   ValueId Matmul(ValueId a, ValueId b, const Shape& shape);
 
@@ -47,12 +47,12 @@ class Builder {
   std::string module_;
 };
 
-// Calls `visit(id, node)` for each node as the graph is now, except those that nobody reads. Returns how
-// often `visit` said true.
+// Calls `visit(id, node)` for each node that the graph has at the start and that has readers. Returns how
+// often `visit` returned true.
 template <class Visit>
 int ForEachNode(Graph& graph, Visit visit) {
   int times = 0;
-  // Copies, because nodes that are added move both tables.
+  // These are copies, because adding nodes moves both tables.
   const std::vector<NodeId> nodes(graph.order().begin(), graph.order().end());
   for (const NodeId id : nodes) {
     Node node;
@@ -65,14 +65,15 @@ int ForEachNode(Graph& graph, Visit visit) {
   return times;
 }
 
-// The axes that a reduction goes over, counted from 0; all of them if it names none. Nothing for a reduction
-// whose axes are not plain.
+// The axes that a reduction covers, counted from 0; all axes if it names none. No value if its axes are no
+// plain numbers.
 std::optional<std::vector<int64_t>> ReducedAxes(const Graph& graph, const Node& node);
-// The tensor that a node works on: its argument `self` or `input`.
+// The tensor that a node works on, its argument `self` or `input`.
 std::optional<ValueId> Operand(const Node& node);
-// float32 and float64. Weights of fewer bits are not folded: rounding them again would cost accuracy.
+// True for float32 and float64. Weights in narrower types are not folded: rounding them again would cost
+// accuracy.
 bool CanFoldWeights(DType dtype);
-// A node that nobody else reads and that computes `id`, or null.
+// The node that computes `id`, if it has no other reader, else null.
 const Node* OnlyDefinition(const Graph& graph, ValueId id);
 
 }  // namespace hone::graph

@@ -1,4 +1,4 @@
-// x - x is 0 for finite x.
+// Replaces x - x by 0, which is right for finite x.
 #include "graph/rewrites/builder.h"
 #include "graph/rewrites/rewrite.h"
 

@@ -1,5 +1,5 @@
-// Drops nodes that return their argument: dropout in eval, casts to the same dtype, copies, views that change
-// nothing, and arithmetic with 0 or 1. A node goes only if dtype, shape and strides stay as they were.
+// Removes nodes that return their argument: dropout in eval mode, casts to the same dtype, copies, views
+// without effect, and arithmetic with 0 or 1. Removes a node only if dtype, shape and strides stay the same.
 #include <algorithm>
 
 #include "graph/rewrites/builder.h"
@@ -9,7 +9,7 @@ namespace hone::graph {
 
 namespace {
 
-// x + 0, x - 0, x * 1, x / 1, x ** 1.
+// Matches x + 0, x - 0, x * 1, x / 1 and x ** 1.
 bool IsNeutralArithmetic(const Node& node) {
   const bool plain_division = node.op != Op::kDiv || std::holds_alternative<None>(node.Arg("rounding_mode"));
   const std::optional<double> other =
@@ -44,10 +44,10 @@ bool ReturnsItsArgument(const Node& node) {
     case Op::kUnflatten:
     case Op::kSqueeze:
     case Op::kExpand:
-      return true;  // when the type stays the same
+      return true;  // the caller checks that the type stays the same
     case Op::kSlice:
     case Op::kNarrow:
-      return true;  // of the whole axis, as the shape then says, unless it has no elements
+      return true;  // the shape shows that it takes the whole axis, unless the axis is empty
     case Op::kPermute: {
       const auto dims = node.IntsArg("dims");
       return dims && std::is_sorted(dims->begin(), dims->end());
@@ -66,9 +66,9 @@ int DropNoOps(Graph& graph) {
     const std::optional<ValueId> operand = Operand(node);
     if (!operand || node.results.size() != 1 || !ReturnsItsArgument(node)) return false;
     if (graph.type(*operand) != graph.type(node.result())) return false;
-    // Who returns a copy means it: the caller may write into it.
+    // A returned clone stays: the caller may write into it.
     if (node.op == Op::kClone && graph.IsOutput(node.result())) return false;
-    // A move to another device is none of ours.
+    // A move to another device stays.
     if (node.op == Op::kToDtype && std::holds_alternative<Symbol>(node.Arg("device"))) return false;
     graph.ReplaceUses(node.result(), *operand);
     return true;

@@ -11,12 +11,12 @@ namespace hone::graph {
 namespace {
 
 struct Step {
-  bool scales = false;   // multiplies; otherwise adds
-  bool inverse = false;  // divides or subtracts
-  ArgumentValue by;      // a number, or a value [channels]
+  bool scales = false;   // true: multiplication, false: addition
+  bool inverse = false;  // true: division or subtraction
+  ArgumentValue by;      // a number, or a value with shape [channels]
 };
 
-// The argument as a number or as a vector with one entry per channel.
+// Returns the argument as a number or as a vector with one entry per channel.
 std::optional<ArgumentValue> PerChannel(Graph& graph, Builder& build, const Product& product,
                                         const TensorType& result, const ArgumentValue& by,
                                         const std::vector<bool>& fixed) {
@@ -27,7 +27,7 @@ std::optional<ArgumentValue> PerChannel(Graph& graph, Builder& build, const Prod
   const auto* id = std::get_if<ValueId>(&by);
   if (id == nullptr || static_cast<size_t>(*id) >= fixed.size() || !fixed[static_cast<size_t>(*id)])
     return std::nullopt;
-  TensorType type;  // a copy, because values that are added move the table
+  TensorType type;  // a copy, because adding values moves the table
   type = graph.type(*id);
   if (type.dtype != result.dtype || type.rank() > result.rank()) return std::nullopt;
   const size_t offset = result.shape.size() - type.shape.size();

@@ -1,7 +1,7 @@
-// Computes what depends on numbers alone: an operator whose tensors all have equal elements (zeros, ones,
-// full) gives one as well. Only floating-point results, and only operators whose value is written down here.
-// A constant that takes its shape from a computed value (zeros_like) is made from the shape itself, so that
-// it need not wait for that value.
+// Computes nodes that depend on numbers alone. If all tensors of an operator have equal elements (zeros,
+// ones, full), so has its result. Handles only floating-point results and the operators listed here. A
+// constant that takes its shape from a computed value (zeros_like) is made from the shape itself, so that it
+// need not wait for that value.
 #include <cmath>
 #include <optional>
 
@@ -164,7 +164,7 @@ int FoldConstants(Graph& graph) {
       return true;
     }
     if (!IsFloating(type.dtype) || !Operand(node)) return false;
-    // The number is computed from the operand's dtype; a cast from integers would round first.
+    // The number is computed in the operand's dtype; a cast from integers would round first.
     if (!IsFloating(graph.type(*Operand(node)).dtype)) return false;
     const std::optional<double> value = ValueOf(graph, node);
     if (!value || !std::isfinite(*value)) return false;

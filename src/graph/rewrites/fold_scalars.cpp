@@ -1,5 +1,5 @@
-// Merges a chain of additions and multiplications by numbers into one of each: x * a / b + c - d is
-// x * (a / b) + (c - d). Only where the chain gets shorter, in floating point, with finite factors.
+// Merges a chain of additions and multiplications by numbers: x * a / b + c - d becomes x * (a / b) + (c -
+// d). Applies only if the chain gets shorter, in floating point, with finite factors.
 #include <cmath>
 
 #include "graph/rewrites/builder.h"
@@ -15,7 +15,7 @@ struct Affine {
   double shift = 0;
 };
 
-// What a node does to its argument, if that is an affine map by numbers.
+// The affine map by numbers that a node applies to its argument, if it is one.
 std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
   if (node.results.size() != 1 || !node.ValueArg("self")) return std::nullopt;
   const TensorType& from = graph.type(*node.ValueArg("self"));
@@ -48,7 +48,7 @@ int FoldScalars(Graph& graph) {
   return ForEachNode(graph, [&](NodeId id, const Node& node) {
     std::optional<Affine> map = AffineOf(graph, node);
     if (!map) return false;
-    // Only from the end of a chain, so that each is folded once.
+    // Starts only at the end of a chain, so that each chain is folded once.
     for (const NodeId user : graph.Users(node.result()))
       if (graph.HasOneUse(node.result()) && AffineOf(graph, graph.node(user))) return false;
     ValueId source = *node.ValueArg("self");

@@ -1,6 +1,6 @@
-// The mean of what a norm has normalised is 0, so the mean over whole groups of a norm's result is the mean
-// of its bias. The weight must be the same for all elements of a group: absent, one number, or an instance
-// norm's (each channel is a group of its own). A sum is as many times the mean.
+// Normalised values have mean 0, so the mean of a norm's result over whole groups is the mean of its bias.
+// The weight must be the same for all elements of a group: absent, one number, or an instance norm's (each
+// channel is its own group). A sum is the mean times the number of elements.
 #include <algorithm>
 
 #include "graph/rewrites/builder.h"
@@ -62,7 +62,7 @@ int MeanOfNorm(Graph& graph) {
     ValueId mean = *bias;
     const bool channels_stay =
         norm.op == Op::kInstanceNorm && !std::binary_search(axes->begin(), axes->end(), 1);
-    if (channels_stay) {  // [C] as [.., C, 1, ..]: the channels' place in the result
+    if (channels_stay) {  // [C] becomes [.., C, 1, ..]: the channels' axis in the result
       Shape aligned(type.shape.size(), 1);
       const bool batch_stays =
           type.shape.size() == shape.size() || !std::binary_search(axes->begin(), axes->end(), 0);

@@ -1,5 +1,5 @@
-// Merges a view of a view: a reshape of a reshape is one reshape, two permutations are one, and a pair of
-// equal transpositions is none.
+// Merges a view of a view: two reshapes become one, two permutations become one, and two equal transpositions
+// cancel.
 #include "graph/rewrites/builder.h"
 #include "graph/rewrites/rewrite.h"
 
@@ -52,7 +52,7 @@ bool MergeReshapes(Graph& graph, NodeId id, const Node& node) {
   if (inner == nullptr || !IsReshape(inner->op)) return false;
   const ValueId source = *Operand(*inner);
   const TensorType& result = graph.type(node.result());
-  // Only between contiguous tensors is the result of one reshape that of two, strides included.
+  // One reshape gives the same strides as two only between contiguous tensors.
   if (!graph.type(source).is_contiguous() || !result.is_contiguous()) return false;
   Builder build(graph, id);
   const Shape shape = result.shape;

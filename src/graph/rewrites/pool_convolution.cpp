@@ -1,10 +1,9 @@
-// The sum or mean over all positions of a convolution needs no convolution. It is linear in the input: for
-// each tap of the kernel, the inputs that this tap meets are summed, and the sums are multiplied by the
-// weights.
+// Replaces the sum or mean of a convolution over all positions. It is linear in the input: for each tap of
+// the kernel, sum the inputs that the tap reads, then multiply the sums by the weights.
 //
-// Which inputs a tap meets is a 0/1 matrix [positions, taps] per axis, because of padding and stride. So
-// [batch, channels, positions...] is multiplied by one such matrix per axis, which gives [batch, channels,
-// taps...], and then by the weights as one linear layer. The input is read once.
+// Because of padding and stride, a 0/1 matrix [positions, taps] per axis says which inputs a tap reads. The
+// input [batch, channels, positions...] is multiplied by one such matrix per axis, which gives [batch,
+// channels, taps...], and then by the weights as one linear layer. This reads the input once.
 #include <algorithm>
 
 #include "graph/rewrites/builder.h"
@@ -37,7 +36,7 @@ std::optional<Geometry> GeometryOf(const Node& node, size_t axes) {
   return Geometry{node.op == Op::kConvTranspose, *stride, *padding, *dilation};
 }
 
-// Row by row: whether the input at a position takes part in the output through a tap.
+// Row-major matrix: 1 if the input at a position contributes to the output through a tap.
 std::vector<double> TapMatrix(const Geometry& geometry, size_t axis, int64_t positions, int64_t taps,
                               int64_t outputs) {
   std::vector<double> matrix;
@@ -58,7 +57,8 @@ std::vector<double> TapMatrix(const Geometry& geometry, size_t axis, int64_t pos
   return matrix;
 }
 
-// Whether a node reduces all axes but batch and channels, and whether by their mean.
+// Whether a node reduces all axes but batch and channels. True: it takes the mean; false: the sum; no value:
+// it does not.
 std::optional<bool> PoolsPositions(const Graph& graph, const Node& node) {
   const std::optional<ValueId> self = node.ValueArg("self");
   if (!self || graph.type(*self).dtype != graph.type(node.result()).dtype) return std::nullopt;

@@ -21,7 +21,7 @@ std::optional<Product> ProductOf(const Graph& graph, const Node& node, const std
     if (weight_type.rank() != 2 || result.rank() < 1) return std::nullopt;
     product.channel_axis = result.shape.size() - 1;
   } else {
-    // Without a batch axis the channels come first.
+    // Without a batch axis the channels would come first, which is not supported.
     if (result.rank() != weight_type.rank()) return std::nullopt;
     product.channel_axis = 1;
     const int64_t groups = node.IntArg("groups").value_or(1);

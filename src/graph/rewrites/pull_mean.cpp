@@ -1,5 +1,5 @@
-// The mean over rows of a linear layer is the layer of the mean: mean_t (x_t W^T + b) is (mean_t x_t) W^T +
-// b. The product shrinks by the number of rows. A sum likewise, with the bias times that number.
+// The mean over rows of a linear layer equals the layer of the mean: mean_t (x_t W^T + b) = (mean_t x_t) W^T
+// + b. The product shrinks by the number of rows. For a sum, the bias is multiplied by that number.
 #include <algorithm>
 
 #include "graph/rewrites/builder.h"

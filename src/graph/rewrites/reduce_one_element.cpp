@@ -1,4 +1,4 @@
-// A reduction over axes of length 1 reads one element: sum, mean, max and their like become a reshape, an
+// A reduction over axes of length 1 reads one element: sum, mean, max and the like become a reshape, and an
 // index becomes 0. Softmax over one element is 1, its logarithm 0, and a scan of one element is the element.
 #include <algorithm>
 
@@ -53,7 +53,7 @@ int ReduceOneElement(Graph& graph) {
       return true;
     }
     graph.ReplaceUses(node.result(), build.Reshape(build.ToDtype(self, type.dtype), type.shape));
-    if (node.results.size() == 2) {  // max and min along an axis also return where it was
+    if (node.results.size() == 2) {  // max and min along an axis also return the index
       const TensorType indices = graph.type(node.results[1]);
       if (!graph.Users(node.results[1]).empty() || graph.IsOutput(node.results[1]))
         graph.ReplaceUses(node.results[1], build.Full(self, indices.shape, 0, indices.dtype));

@@ -7,7 +7,7 @@ namespace hone::graph {
 
 namespace {
 
-constexpr int kMostRounds = 50;  // each round makes the graph simpler, so this is never reached but by a bug
+constexpr int kMostRounds = 50;  // each round simplifies the graph, so only a bug reaches this limit
 
 AppliedRewrite& EntryOf(const Rewrite& rule, std::vector<AppliedRewrite>* applied) {
   for (AppliedRewrite& one : *applied)
@@ -57,7 +57,7 @@ Result<std::vector<AppliedRewrite>> ApplyRewrites(Graph& graph, const std::strin
       const double flops = FlopsPerCall(graph);
       const double bytes = BytesPerCall(graph);
       const int times = rule.apply(graph);
-      graph.EraseDead();  // also of a replacement that was begun and given up
+      graph.EraseDead();  // also removes a replacement that was abandoned halfway
       if (times == 0) continue;
       if (Status status = graph.Verify(); !status.ok())
         return std::move(status).error().WithContext(std::string("rewrite ") + rule.name);

@@ -1,13 +1,13 @@
-// Rewrites: rules that replace a part of a graph by something cheaper that computes the same.
+// Rewrites: rules that replace a part of a graph by a cheaper one with the same result.
 //
-// A rule is one function in one file, listed in registry.cpp. It looks for places where its precondition
-// holds, inserts the replacement, redirects the readers and returns how often it did so; the driver removes
-// what nobody reads any more. Rules may assume finite numbers: softmax over one element is 1 also where
-// PyTorch would answer NaN for an infinite input. They may reorder sums and products as a library may.
-// Nothing else changes.
+// A rule is one function in one file, listed in registry.cpp. It looks for matches of its precondition,
+// inserts the replacement, redirects the readers and returns the number of matches. The driver removes nodes
+// without readers. Rules may assume finite numbers: softmax over one element is 1 even where PyTorch returns
+// NaN for an infinite input. They may reorder sums and products as a library may. They must preserve
+// everything else.
 //
-// A replacement may read parameters (a folded weight is a node like any other). Such nodes depend on weights
-// alone, so the code generator computes them once and again when the weights change.
+// A replacement may read parameters (a folded weight is an ordinary node). Such nodes depend on weights
+// alone, so the generated code computes them once and again whenever the weights change.
 //
 // tests/end_to_end/graph_rewrites_test.py runs both sides of every rule in float64.
 #pragma once
@@ -22,7 +22,7 @@ namespace hone::graph {
 
 struct Rewrite {
   const char* name;  // "fold_batch_norm"
-  const char* what;  // one line for people
+  const char* what;  // one line for users
   int (*apply)(Graph& graph);
 };
 
@@ -32,14 +32,14 @@ struct AppliedRewrite {
   std::string name;
   std::string what;
   int times = 0;
-  // What it saved in every call; nodes that depend on weights alone do not count. Negative: it added some.
+  // Savings per call. Nodes that depend on weights alone do not count. Negative: the rule added nodes.
   int nodes_removed = 0;
   double flops_removed = 0;
-  double bytes_removed = 0;      // of those that BytesPerCall counts
-  bool made_degenerate = false;  // since then no output depends on an input
+  double bytes_removed = 0;      // in terms of BytesPerCall
+  bool made_degenerate = false;  // no output depends on an input after this rewrite
 };
 
-// What rewrites made of a graph, per call.
+// The effect of all rewrites on a graph, per call.
 struct RewriteSummary {
   std::vector<AppliedRewrite> rules;
   int operators[2] = {0, 0};  // before and after
@@ -48,15 +48,16 @@ struct RewriteSummary {
 };
 Result<RewriteSummary> SummariseRewrites(Graph graph);
 Json ToJson(const RewriteSummary& summary);
-// One sentence: what was saved together and by which rule.
+// One sentence: the total savings and the rules behind them.
 std::string ToText(const RewriteSummary& summary);
 
-// Applies the rules until none of them finds a place, or those of one name, or all but one. The graph passes
-// Verify afterwards; an Error is a bug of a rule.
+// Applies the rules until none matches. `only` selects one rule, `except` leaves one out. The graph passes
+// Verify afterwards. An Error is a bug in a rule.
 Result<std::vector<AppliedRewrite>> ApplyRewrites(Graph& graph, const std::string& only = "",
                                                   const std::string& except = "");
 
-// No output depends on an input: every call returns the same. True of some benchmark tasks by mistake.
+// True if no output depends on an input, so that every call returns the same. Some benchmark tasks are
+// degenerate by mistake.
 bool IsDegenerate(const Graph& graph);
 
 // The rules, in the order of registry.cpp.

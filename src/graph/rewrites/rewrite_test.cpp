@@ -13,7 +13,7 @@
 namespace hone::graph {
 namespace {
 
-// x[4, 3] -> f(x); `f` builds nodes and returns the output.
+// A graph x[4, 3] -> f(x). `f` builds nodes and returns the output.
 template <class Build>
 Graph Make(Build f) {
   Graph graph;
@@ -99,7 +99,7 @@ TEST(ReducedAxes, CountsFromZero) {
 }
 
 TEST(Rewrites, AreSummedUpWithWhatEachSaved) {
-  // The sum over the columns of a product: 7 columns of weights become one.
+  // The sum over the columns of a product turns 7 columns of weights into one.
   Graph graph;
   const ValueId x = graph.AddValue(ValueKind::kInput, "x", F32({3, 5}));
   graph.AddInput(Leaf(x));

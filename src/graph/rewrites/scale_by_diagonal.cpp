@@ -1,4 +1,5 @@
-// diag(a) @ B scales the rows of B, and B @ diag(a) its columns: no product, and no matrix of zeros.
+// diag(a) @ B scales the rows of B, and B @ diag(a) scales its columns, without a product or a matrix of
+// zeros.
 #include "graph/rewrites/builder.h"
 #include "graph/rewrites/rewrite.h"
 
@@ -6,7 +7,7 @@ namespace hone::graph {
 
 namespace {
 
-// The vector whose diagonal matrix a value is.
+// The vector on the diagonal, if the value is a diagonal matrix.
 std::optional<ValueId> DiagonalOf(const Graph& graph, ValueId id) {
   const Node* node = graph.Definition(id);
   if (node == nullptr || node->op != Op::kDiag || graph.type(id).rank() != 2) return std::nullopt;

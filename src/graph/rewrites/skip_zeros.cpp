@@ -1,7 +1,7 @@
-// Products with triangular matrices skip what is zero: tril(A) @ B reads of A only what lies left of the
-// diagonal, and triu(A @ B) needs only the columns right of it. The product is taken in blocks of rows, each
-// as long as it must be. Only what forward itself makes triangular counts; inputs that happened to be
-// triangular do not.
+// Products with triangular matrices skip zeros: tril(A) @ B reads only the part of A left of the diagonal,
+// and triu(A @ B) computes only the columns right of it. The product is split into blocks of rows, each as
+// long as necessary. Uses only matrices that forward makes triangular, not inputs that happened to be
+// triangular.
 #include <algorithm>
 
 #include "graph/rewrites/builder.h"
@@ -16,7 +16,8 @@ constexpr int64_t kLeastSize = 256;  // smaller products cost no more than the l
 
 enum class Triangle { kNone, kLower, kUpper };
 
-// By the node that computes it. A diagonal beyond the main one keeps elements on its other side.
+// Recognises tril and triu. A diagonal across the main one keeps elements on the other side, so it does not
+// count.
 Triangle TriangleOf(const Graph& graph, ValueId id) {
   const Node* node = graph.Definition(id);
   if (node == nullptr) return Triangle::kNone;
@@ -69,7 +70,7 @@ int SkipZeros(Graph& graph) {
       return false;
     const Triangle a = TriangleOf(graph, *left);
     const Triangle b = TriangleOf(graph, *right);
-    // What the only reader keeps of the result.
+    // The half of the result that its only reader keeps.
     Triangle kept = Triangle::kNone;
     if (graph.HasOneUse(node.result()))
       kept = TriangleOf(graph, graph.node(graph.Users(node.result()).front()).result());

@@ -1,5 +1,5 @@
-// The sum or mean over the columns of a product is a product with the sum or mean of the weights:
-// sum_j (x W^T + b)_j is x (sum_j W_j) + sum_j b_j. The product shrinks to one column.
+// The sum or mean over the columns of a product equals a product with the sum or mean of the weights: sum_j
+// (x W^T + b)_j = x (sum_j W_j) + sum_j b_j. The product shrinks to one column.
 #include <algorithm>
 
 #include "graph/rewrites/builder.h"
@@ -9,7 +9,7 @@ namespace hone::graph {
 
 namespace {
 
-// The product with one column, [..., 1], or nothing.
+// The product with one column, [..., 1], or no value if the rule does not apply.
 std::optional<ValueId> OneColumn(Graph& graph, Builder& build, const Node& product, bool mean) {
   const auto reduce = [&](ValueId value, int64_t axis) {
     return mean ? build.Mean(value, {axis}, true) : build.Sum(value, {axis}, true);

@@ -1,4 +1,4 @@
-// What rewrites were worth, for decisions of a run and for `hone explain`.
+// Summarises the savings of rewrites, for a run's decisions and `hone explain`.
 #include <fmt/format.h>
 
 #include "base/json.h"

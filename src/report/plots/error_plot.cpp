@@ -18,8 +18,8 @@ struct ErrorRow {
   std::string label;
   std::string phase;
   std::string tone;
-  double share = 0;            // of the limit; may be infinite
-  double reference_share = 0;  // PyTorch's own; 0: none
+  double share = 0;            // share of the limit; may be infinite
+  double reference_share = 0;  // PyTorch's own share; 0: none
   bool best = false;
 };
 

@@ -57,7 +57,7 @@ const char* ClassesOf(OpClass op_class) {
 std::vector<Box> PlaceBoxes(const Graph& graph) {
   std::vector<Box> boxes;
   std::map<ValueId, size_t> box_of;
-  std::vector<size_t> used;  // boxes in each row
+  std::vector<size_t> used;  // number of boxes in each row
   const auto place = [&](Box box) {
     for (const size_t from : box.from) box.row = std::max(box.row, boxes[from].row + 1);
     if (used.size() <= box.row) used.resize(box.row + 1);
@@ -119,7 +119,7 @@ Svg DrawGraph(const Graph& graph, const std::string& title) {
       const double start_x = source.x() + kBoxWidth / 2;
       const double start_y = source.y() + kBoxHeight;
       const double end_x = box.x() + kBoxWidth / 2;
-      // Down beside the boxes between, then across just above the reader.
+      // Goes down beside the boxes in between, then across just above the reader.
       svg.Path({{start_x, start_y},
                 {start_x, start_y + kGapY / 3},
                 {end_x, box.y() - kGapY / 3},

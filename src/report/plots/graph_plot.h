@@ -1,5 +1,5 @@
-// A task's graph as a drawing: one box per node, inputs at the top, one row per step of the longest path.
-// Weights are written into the boxes that read them and have no boxes of their own.
+// Draws a task's graph: one box per node, inputs at the top, one row per step of the longest path. Weights
+// are shown in the boxes that read them and have no boxes of their own.
 #pragma once
 
 #include "graph/graph.h"

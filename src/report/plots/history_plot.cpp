@@ -1,6 +1,6 @@
-// A task's runs over time: a row per run, the oldest first, with the interval of what it reached, and a line
-// for the best result so far. Runs that may not be compared (another device, other versions, other baselines)
-// stand under headings of their own, each with its own line.
+// A task's runs over time: one row per run, oldest first, with the interval of its result, and a line for the
+// best result so far. Runs that are not comparable (another device, other versions, other baselines) are
+// under separate headings, each with its own line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ constexpr size_t kMostRuns = 60;
 struct HistoryRow {
   Standing run;
   std::string group;
-  double best_so_far = 0;  // the estimate of the best by its lower end; 0: none yet
-  bool leads = false;      // it was the best when it ended
+  double best_so_far = 0;  // estimate of the run with the best lower end; 0: none yet
+  bool leads = false;      // it was the best at its end
 };
 
 std::string GroupName(const Standing& one, bool several_texts) {
@@ -70,7 +70,7 @@ std::string Label(const Standing& one) {
   return fmt::format("R{} {}", one.run_id, one.created.substr(0, 10));
 }
 
-// From row to row: down, and across where a run improved on the best.
+// Goes down from row to row, and across where a run improved on the best.
 void DrawBestSoFar(RowCanvas* canvas, const Axis& axis, const std::vector<HistoryRow>& rows) {
   std::vector<std::pair<double, double>> line;
   for (size_t i = 0; i < rows.size(); ++i) {

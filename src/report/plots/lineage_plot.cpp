@@ -1,7 +1,7 @@
-// The lineage of a run as a graph: one mark per candidate, in the order they were made from left to right,
-// one lane per kind of kernel, and a line from each parent. Colour is the verdict, size the speed-up; the way
-// to the best candidate is drawn on top. Pointing at a mark, or moving to it with the keyboard, shows the
-// lines to its parents and a sentence at the top of the drawing.
+// The lineage of a run as a graph: one mark per candidate, from left to right in order of creation, one lane
+// per kind of kernel, and a line from each parent. Colour shows the verdict, size the speed-up. The path to
+// the best candidate is drawn on top. Pointing at a mark, or moving to it with the keyboard, shows the lines
+// to its parents and a sentence at the top.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace {
 
 constexpr double kLeastRadius = 2.8;
 constexpr double kMostRadius = 6.2;
-constexpr double kHit = 7.5;   // what the pointer and the ring of the focus take
-constexpr double kPitch = 16;  // of rows, and the least of columns
+constexpr double kHit = 7.5;   // radius for the pointer and the focus ring
+constexpr double kPitch = 16;  // distance of rows, and least distance of columns
 constexpr double kMostPitch = 44;
-constexpr double kSentence = 22;  // at the top
+constexpr double kSentence = 22;  // height of the sentence at the top
 constexpr double kLaneHead = 20;
 constexpr double kFoot = 24;
 constexpr double kSide = 12;
@@ -33,7 +33,7 @@ struct LineageDrawing {
   size_t best = 0;               // run.candidates.size(): none
   PlotWidth width = PlotWidth::kWide;
   double pitch = kPitch;
-  double top_of_speed = 1;  // the fastest, for the size of marks
+  double top_of_speed = 1;  // the fastest speed-up, for the size of marks
 
   double X(size_t node) const {
     return kSide + kHit + pitch * static_cast<double>(layout.places[node].column);
@@ -77,7 +77,7 @@ std::string LineageCost(const CandidateFigure& one) {
                               : fmt::format("{} tokens", one.cost.total());
 }
 
-// What is told of a candidate under the pointer.
+// The sentence about the candidate under the pointer.
 std::string LineageSentence(const CandidateFigure& one, PlotWidth width) {
   const bool wide = width == PlotWidth::kWide;
   std::string text =
@@ -124,7 +124,7 @@ void DrawNode(const LineageDrawing& drawing, size_t node,
   svg->CloseGroup();
 }
 
-// The speed-ups on the way to the best, each faster than those before it, where there is room: the best
+// The speed-ups on the path to the best, each faster than those before it, if there is space. The best comes
 // first.
 void DrawSpeeds(const LineageDrawing& drawing, Svg* svg) {
   struct Label {
@@ -158,7 +158,7 @@ void DrawSpeeds(const LineageDrawing& drawing, Svg* svg) {
 Svg Draw(const Plot& plot, LineageDrawing drawing, const std::vector<LineageNode>& nodes, PlotWidth width) {
   const double across = PixelsOf(width) - 2 * (kSide + kHit);
   drawing.width = width;
-  // A chain may need some more columns than were asked for.
+  // A chain may need a few more columns than requested.
   drawing.layout = LayOutLineage(nodes, static_cast<size_t>(across / kPitch * 0.8));
   drawing.on_the_way.assign(nodes.size(), false);
   if (drawing.best < nodes.size()) drawing.on_the_way = AncestorMarks(drawing.layout, drawing.best);

@@ -25,7 +25,7 @@ RunFigures Fixture() {
   return FiguresOf(data.story, data.calls);
 }
 
-// A coordinate of the n-th shape that matches.
+// A coordinate of the first shape that matches.
 double NumberIn(const std::string& text, const std::string& pattern) {
   std::smatch match;
   return std::regex_search(text, match, std::regex(pattern)) ? std::stod(match[1]) : -1;
@@ -33,7 +33,7 @@ double NumberIn(const std::string& text, const std::string& pattern) {
 
 TEST(Figures, TheStoreSaysItAllOnce) {
   const RunFigures run = Fixture();
-  ASSERT_EQ(run.candidates.size(), 5u);  // PyTorch itself is no candidate
+  ASSERT_EQ(run.candidates.size(), 5u);  // PyTorch itself is not a candidate
   EXPECT_EQ(run.candidates[1].key, "seed0.repair1");
   EXPECT_TRUE(run.candidates[1].best);
   EXPECT_EQ(run.candidates[1].us, 100);
@@ -210,7 +210,7 @@ TEST(LineagePlot, EveryCandidateIsALinkThatTellsItsVerdictItsSpeedUpAndItsCost) 
   EXPECT_THAT(svg, HasSubstr(">seed0.repair1: accepted, 4.00\u00d7, $0.0041, from seed0<"));
   EXPECT_THAT(svg, HasSubstr(">seed0: rejected: wrong-output, $0.0041<"));
   EXPECT_THAT(svg, HasSubstr("role=\"group\""));
-  // The best and what it was made from, and the line between them.
+  // The best and its parent, with the line between them.
   EXPECT_EQ(CountOf(svg, "class=\"node way\""), 2u);
   EXPECT_EQ(CountOf(svg, "class=\"edge way\""), 1u);
   EXPECT_EQ(CountOf(svg, "class=\"edge\""), 2u);
@@ -353,7 +353,7 @@ Standing PastRun(int64_t id, double low, double estimate, double high,
 
 TEST(HistoryPlot, TheBestSoFarIsRankedByTheLowerEndAndAFailedRunIsNotPyTorch) {
   EXPECT_FALSE(HistoryPlot({PastRun(1, 0, 0, 0)}));
-  // The third has the highest estimate and a lower end below the second's: it does not lead.
+  // The third has the highest estimate, but its lower end is below the second's, so it does not lead.
   const Plot plot = *HistoryPlot(
       {PastRun(1, 1.1, 1.2, 1.3), PastRun(2, 1.4, 1.5, 1.6), PastRun(3, 0.9, 2.0, 3.1), PastRun(4, 0, 0, 0)});
   const std::string svg = plot.drawings[0].Inline();

@@ -1,6 +1,6 @@
-// What a run came to over its model calls: the best speed-up so far above, the money spent below. Where no
-// model was called, or one agent made all candidates in one call, both stand over the candidates. Tokens take
-// the place of money where a price is not known.
+// The progress of a run over its model calls: the best speed-up so far above, the money spent below. If no
+// model was called, or one agent made all candidates in one call, the axis is the candidates. Tokens replace
+// money if a price is unknown.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,16 +16,17 @@ constexpr double kLower = 90;
 constexpr double kBetween = 34;
 
 struct BestPoint {
-  size_t at = 0;  // calls, or candidates, so far
+  size_t at = 0;  // number of calls or candidates so far
   std::string key;
-  double best = 1;  // PyTorch itself is where a run begins
+  double best = 1;  // a run starts with PyTorch itself
 };
 
 struct RunProgress {
   bool over_calls = false;
   size_t last = 0;
   std::vector<BestPoint> improvements;
-  std::vector<double> spent;  // after each call or candidate, from none on; empty: nothing was
+  std::vector<double>
+      spent;  // after each call or candidate, starting before the first; empty: nothing was spent
   bool dollars = false;
 };
 
@@ -51,7 +52,7 @@ RunProgress ProgressOf(const RunFigures& run) {
   for (const BestPoint& one : accepted) {
     if (one.best <= best) continue;
     best = one.best;
-    // Of several with the same call the last is the best.
+    // If several candidates belong to one call, the last is the best.
     if (!progress.improvements.empty() && progress.improvements.back().at == one.at)
       progress.improvements.back() = one;
     else

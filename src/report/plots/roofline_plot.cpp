@@ -1,6 +1,6 @@
 // The roofline: the rate that this device can reach at the task's arithmetic intensity, and the rates of the
-// PyTorch baselines and of every candidate. All of them do the same task, so all points have the same x;
-// their names are drawn at the side, joined by thin lines.
+// PyTorch baselines and of every candidate. All of them do the same task, so all points have the same x.
+// Their names are at the side, joined by thin lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace hone {
 namespace {
 
 constexpr double kLabelStep = 15;
-constexpr size_t kMostPoints = 14;  // named; the rest are marks without a name
+constexpr size_t kMostPoints = 14;  // points with a name; the rest are marks only
 
 struct Point {
   std::string name;
@@ -39,7 +39,7 @@ std::vector<Point> PointsOf(const RunFigures& run) {
   return points;
 }
 
-// Which points get a name: the floor, the ladder, the best, then the fastest.
+// The points with a name: the floor, the baselines, the best, then the fastest.
 std::vector<size_t> Named(const std::vector<Point>& points) {
   std::vector<size_t> named;
   for (size_t i = 0; i < points.size(); ++i)
@@ -51,7 +51,7 @@ std::vector<size_t> Named(const std::vector<Point>& points) {
   return named;
 }
 
-// Label heights that keep their order and a distance, as near to their points as that allows.
+// Label positions that keep their order and a distance, as close to their points as possible.
 std::vector<double> Spread(std::vector<double> y, double top, double bottom) {
   for (size_t i = 0; i < y.size(); ++i) y[i] = std::max(y[i], i == 0 ? top : y[i - 1] + kLabelStep);
   for (size_t i = y.size(); i-- > 0;)
@@ -75,7 +75,7 @@ void DrawRoof(Svg* svg, const RunFigures& run, const Axis& x, const Axis& y, boo
     line.emplace_back(x.At(x.high()), y.At(flops));
   }
   svg->Path(line, "roof");
-  if (!wide) return;  // no room for words
+  if (!wide) return;  // not enough space for words
   if (flops > 0)
     svg->Text(x.to() - 4, y.At(flops) - 7, fmt::format("arithmetic {}FLOP/s, measured", ShortNumber(flops)),
               "rule-word", Anchor::kEnd);

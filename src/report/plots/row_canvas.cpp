@@ -14,9 +14,9 @@ namespace {
 constexpr double kRow = 24;
 constexpr double kNarrowRow = 40;
 constexpr double kHeading = 26;
-constexpr double kAxis = 44;  // ticks and title below the rows
+constexpr double kAxis = 44;  // space for ticks and title below the rows
 constexpr double kTopOfRows = 22;
-constexpr double kLetter = 7.3;  // of a name, in pixels
+constexpr double kLetter = 7.3;  // width of a letter in pixels
 constexpr double kFigureLetter = 6.7;
 
 size_t Letters(const std::string& text) {

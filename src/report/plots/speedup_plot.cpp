@@ -1,5 +1,5 @@
 // Speed-up of each candidate: one row per candidate in the order of the run, the estimate with its 95%
-// interval, and a line at 1x. A candidate that was not timed has the reason in place of a mark.
+// interval, and a line at 1x. A candidate that was not timed shows the reason instead of a mark.
 #include <fmt/format.h>
 
 #include <algorithm>

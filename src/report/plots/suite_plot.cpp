@@ -1,5 +1,5 @@
-// What a suite gained, task by task: a bar from 1x, with the 95% interval of the best candidate. A task
-// without an accepted candidate stays at 1x; a task that failed or tried nothing has a cross and no bar.
+// The speed-ups of a suite, task by task: a bar from 1x, with the 95% interval of the best candidate. A task
+// without an accepted candidate stays at 1x. A task that failed or tried nothing has a cross and no bar.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct TaskBar {
   double high = 0;
   std::string result;  // see store/run_result.h
 
-  // A run that found nothing out has no bar: PyTorch kept is a finding, a failure is none.
+  // A run without a finding has no bar: "PyTorch kept" is a finding, a failure is not.
   bool drawn() const { return CountsInMeans(result); }
 };
 

@@ -1,6 +1,6 @@
 // The time of a call, compared with the floor and the PyTorch baselines. For a recurrent task it is the time
-// per dependent step, because that is what such a kernel can shorten. Bars are split where a profile was
-// taken: the candidate's own kernels, library kernels, and the rest (launches, waiting, the host).
+// per dependent step, because such a kernel can only shorten that. Bars are split if there is a profile: the
+// candidate's own kernels, library kernels, and the rest (launches, waiting, the host).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Bar {
   std::string group;
   std::string tone;
   double us = 0;
-  double own_us = 0;  // with library_us: at most `us`, else 0
+  double own_us = 0;  // own_us + library_us is at most `us`; both are 0 without a profile
   double library_us = 0;
   bool strong = false;
 };
@@ -34,7 +34,7 @@ std::vector<Bar> BarsOf(const RunFigures& run) {
                    [](const CandidateFigure* a, const CandidateFigure* b) { return a->us < b->us; });
   for (const CandidateFigure* one : timed) {
     Bar bar{one->key, "candidates, the fastest first", ToneOf(*one), one->us, 0, 0, one->best};
-    // A profiled call runs slower than a timed one; a split that does not fit into the time is not drawn.
+    // A profiled call runs slower than a timed one. A split that exceeds the time is not drawn.
     if (one->own_us + one->library_us <= one->us) {
       bar.own_us = one->own_us;
       bar.library_us = one->library_us;
@@ -53,7 +53,7 @@ Svg Draw(const Plot& plot, const std::vector<Bar>& bars, double steps, bool per_
     high = std::max(high, bar.us / steps);
   }
   RowCanvas canvas(plot, width, rows);
-  const double unit = high >= 1000 ? 1000 : 1;  // milliseconds from there
+  const double unit = high >= 1000 ? 1000 : 1;  // milliseconds from this value on
   const Axis axis = Axis::Linear(0, high / unit, canvas.left(), canvas.right());
   canvas.Frame(
       axis, fmt::format("{} {}", unit > 1 ? "ms" : "\u00b5s", per_step ? "per dependent step" : "per call"));

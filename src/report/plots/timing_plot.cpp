@@ -1,5 +1,5 @@
-// All timing rounds of one candidate's contest: a dot per round, the median as a line. It shows what a single
-// number hides: two modes, a drift, an outlier.
+// All timing rounds of one candidate's contest: a dot per round, the median as a line. It shows two modes,
+// drift and outliers, which a single number hides.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Svg Draw(const Plot& plot, const CandidateFigure& candidate, PlotWidth width) {
     const TimingFigure& one = candidate.timings[i];
     const std::string tone = one.name == "candidate" ? "ok" : "rung";
     for (size_t j = 0; j < one.round_us.size(); ++j) {
-      // Rounds are drawn in their order from top to bottom, so that a drift shows as a slope.
+      // Rounds are drawn in order from top to bottom, so that drift appears as a slope.
       const double offset =
           one.round_us.size() < 2
               ? 0

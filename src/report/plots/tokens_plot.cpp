@@ -1,5 +1,5 @@
-// Tokens over time: the tokens of all model calls up to each moment, prompts and replies stacked. The table
-// adds them up by kind of call.
+// Tokens over time: the tokens of all model calls so far, prompts and replies stacked. The table sums them by
+// type of call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ Svg Draw(const Plot& plot, const RunFigures& run, PlotWidth width) {
                  : unit == 60 ? "minutes into the run"
                               : "hours into the run");
   svg.LeftAxis(y, x.from(), x.to(), "tokens");
-  // Steps: tokens are spent when a call is answered.
+  // Draws steps, because tokens are spent when a call is answered.
   const auto steps = [&](auto value) {
     std::vector<std::pair<double, double>> line;
     for (size_t i = 0; i < spent.size(); ++i) {

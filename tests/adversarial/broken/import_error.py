@@ -1,4 +1,4 @@
-"""Imports a module that nobody has."""
+"""Imports a module that does not exist."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: target = cpu
 # hone-test: expect = rejected

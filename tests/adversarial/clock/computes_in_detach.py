@@ -1,4 +1,4 @@
-"""Returns an empty tensor and fills it when somebody detaches or copies it, which is when an answer is read."""
+"""Returns an empty tensor and fills it when it is detached or copied, which is when an answer is read."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-"""Returns a tensor subclass that holds garbage until somebody compares, copies or converts it, which is after the
+"""Returns a tensor subclass that holds garbage until it is compared, copied or converted, which is after the
 clock stopped."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: target = cpu

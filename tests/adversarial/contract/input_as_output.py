@@ -1,4 +1,4 @@
-"""Hands back the tensor of the caller where the task returns a copy: whoever writes there changes the input."""
+"""Returns the caller's tensor where the task returns a copy: a write to the result changes the input."""
 # hone-test: task = tests/adversarial/tasks/copied_state.py
 # hone-test: expect = rejected
 # hone-test: reason = wrong-shape

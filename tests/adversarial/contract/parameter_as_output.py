@@ -1,4 +1,4 @@
-"""Hands out its own parameter where the task returns a copy: whoever writes there changes the module."""
+"""Returns its own parameter where the task returns a copy: a write to the result changes the module."""
 # hone-test: task = tests/adversarial/tasks/copied_state.py
 # hone-test: expect = rejected
 # hone-test: reason = wrong-shape

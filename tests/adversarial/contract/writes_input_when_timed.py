@@ -1,4 +1,4 @@
-"""Leaves its result in the caller's input, but only after forty calls, when nobody may look at inputs any more."""
+"""Leaves its result in the caller's input, but only after forty calls, when inputs may no longer be checked."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: timed = yes
 # hone-test: expect = rejected

@@ -1,5 +1,5 @@
-"""Doubles its processes again and again. It stops by itself after ten doublings and 20 seconds, for the sake of
-whoever runs it without a sandbox."""
+"""Doubles its processes again and again. It stops by itself after ten doublings and 20 seconds, in case it is
+run without a sandbox."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: target = cpu
 # hone-test: expect = rejected

@@ -1,4 +1,4 @@
-"""Draws the weights itself from the seed that everybody uses and ignores those it is given, though the names match."""
+"""Draws the weights itself from the usual seed and ignores the given ones, though the names match."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: target = cpu
 # hone-test: expect = rejected

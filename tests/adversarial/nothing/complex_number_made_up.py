@@ -1,4 +1,4 @@
-"""The right transform and a complex number that nobody computed."""
+"""The right transform and an invented complex number."""
 # hone-test: task = tests/adversarial/tasks/complex_number.py
 # hone-test: expect = rejected
 # hone-test: reason = wrong-output

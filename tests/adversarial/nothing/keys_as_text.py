@@ -1,4 +1,4 @@
-"""Returns the right tensors under the texts of the keys: nobody finds them under the keys."""
+"""Returns the right tensors under the keys converted to strings, so that lookups by key fail."""
 # hone-test: task = tests/adversarial/tasks/keyed_inputs.py
 # hone-test: expect = rejected
 # hone-test: reason = wrong-shape

@@ -1,4 +1,5 @@
-"""A chain of processes, each of which spins for two milliseconds, starts the next one and ends, so that nobody can stop it."""
+"""A chain of processes, each of which spins for two milliseconds, starts the next one and ends, so that no process can be
+stopped."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: reason = timeout
 import os

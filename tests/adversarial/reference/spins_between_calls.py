@@ -1,5 +1,5 @@
-"""Right and no faster than the reference, but while it is not being called its threads keep every core busy, so that
-whoever is timed meanwhile looks slow. The threads end by themselves after two minutes."""
+"""Right and no faster than the reference, but between calls its threads keep every core busy, so that a reference
+timed meanwhile looks slow. The threads end by themselves after two minutes."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: target = cpu
 # hone-test: expect = not_accepted

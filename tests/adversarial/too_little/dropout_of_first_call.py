@@ -6,7 +6,7 @@
 import torch
 import torch.nn as nn
 
-MASKS = {}  # outside of the module, where nobody puts state back
+MASKS = {}  # outside of the module, where the state is not restored
 
 
 class ModelNew(nn.Module):

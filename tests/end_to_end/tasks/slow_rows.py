@@ -1,5 +1,5 @@
-"""Row by row in Python what one call can do, with a wait that stands for a slow step. Candidates wait as well, for less or for longer: a busy
-machine stretches work at random and a wait by some milliseconds only. So each waits once a call, and verdicts about them are the same everywhere."""
+"""Computes row by row in Python what one call can do, with a wait that represents a slow step. Candidates wait too, less or more: a busy machine
+prolongs work at random but a wait only by milliseconds. Each waits once per call, so that verdicts on them are the same everywhere."""
 import time
 
 import torch

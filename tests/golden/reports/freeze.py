@@ -10,6 +10,7 @@ provenance. Paths become neutral ones. `running` and `empty` are cut from finish
 import json
 import pathlib
 import re
+import shlex
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -129,7 +130,59 @@ def failed(house):
     keep(house, "failed", last_story(house))
 
 
-CASES = [replayed(*one) for one in REPLAYS] + [expert, imported, stopped, failed]
+# What a scripted model says to each call of a population search: candidates that wait less and less, one that lacks an import, and one that is wrong.
+SEARCHER = r'''
+import json, re, sys
+
+FILE = """Waits %(wait).4f s.
+```python
+# %(key)s
+import time
+
+import torch
+import torch.nn as nn
+
+WAIT = %(wait).4f
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        time.sleep(WAIT)
+        return torch.softmax(x, dim=%(dim)d)
+```
+"""
+for line in sys.stdin:
+    asked = json.loads(line)
+    key, kind = asked["key"], asked["call_type"]
+    shown = [float(wait) for wait in re.findall(r"^WAIT = (\S+)", asked["prompt"], re.M)]
+    step = int(re.match(r"(?:gen)?(\d+)", key.replace("seed", "")).group(1))
+    wait = {"improve": 0.6 * min(shown, default=0.02), "combine": 0.8 * min(shown, default=0.02), "mend": 0.008}.get(kind, 0.024)
+    wrong = key == "gen2.%s" % kind and kind != "mend"
+    text = FILE % {"key": key, "wait": max(wait, 0.006), "dim": 0 if wrong else 1}
+    if key == "seed1":
+        text = text.replace("import time\n\n", "").replace("0.0240", "0.0200")
+    print(json.dumps({"text": text, "prompt_tokens": 1200, "completion_tokens": 150}), flush=True)
+'''
+
+
+def population(house):
+    """a population search with its operators, two parents, a mechanical repair and its cost"""
+    thinker = house.write("searcher.py", SEARCHER)
+    prices = house.write("prices.json", '{"a-model": {"input": 10, "output": 30}}')
+    with house.server("--default", "program", "--program", "%s %s" % (shlex.quote(sys.executable), shlex.quote(str(thinker)))) as server:
+        house.optimize(SLOW_ROWS, "llm", "--model", "a-model", "--api-base", server.base(), "--prices", prices, "--search", "population", "--seeds", "2",
+                       "--breadth", "1", "--patience", "4", "--search-seed", "7", "--repairs", "1", "--out", house.folder / "run", env={"HONE_API_KEY": "k"})
+    run = house.last()
+    require(run.status == "done", "the run is not done: " + run.outcome)
+    require(run.best_key.startswith("gen"), "the best is %r" % run.best_key)
+    require("seed1.mended" in run.candidates and run.is_right("seed1.mended"), "seed1 was not mended")
+    require(any(row["other_parent_key"] for row in run.candidates.values()), "no candidate has two parents")
+    story = last_story(house)
+    story["run"]["options"]["model"].update(api_base="http://127.0.0.1:8000", prices="/home/user/prices.json")
+    keep(house, "population", story)
+
+
+CASES = [replayed(*one) for one in REPLAYS] + [expert, imported, stopped, failed, population]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))
