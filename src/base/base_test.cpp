@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "base/unfinished_files.h"
@@ -48,6 +49,12 @@ TEST(Text, SpeaksInHumanUnits) {
   EXPECT_EQ(HumanSeconds(0.00085), "850 us");
   EXPECT_EQ(HumanSeconds(130), "2 min 10 s");
   EXPECT_EQ(HumanNumber(0.000412), "4.12e-04");
+}
+
+TEST(Text, CountsOneAndMany) {
+  EXPECT_EQ(CountAndNoun(0, "run"), "0 runs");
+  EXPECT_EQ(CountAndNoun(1, "run"), "1 run");
+  EXPECT_EQ(CountAndNoun(2, "run"), "2 runs");
 }
 
 TEST(Text, MakesHostileTextSafeForATerminal) {

@@ -7,6 +7,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "pipeline/agent_desk.h"
@@ -50,14 +51,16 @@ int PrintLint(const Json& answer) {
 }
 
 int PrintHistory(const Json& answer) {
+  TextTable table;
+  table.columns = {{"candidate"}, {"verdict"},     {"reason"}, {"speed-up", 0, 0, true},
+                   {"parent", 2}, {"title", 1, 20}};
   for (const Json& one : GetMember(answer, "candidates")) {
-    const std::string parent = GetString(one, "parent");
     const double speed = GetNumber(one, "vs_best");
-    fmt::print(stderr, "{:<10} {:<14} {:<18} {:<8} {}{}\n", SafeForTerminal(GetString(one, "key")),
-               GetString(one, "verdict"), GetString(one, "reason"),
-               speed > 0 ? fmt::format("{:.2f}x", speed) : "", parent.empty() ? "" : "from " + parent + "  ",
-               SafeForTerminal(GetString(one, "title")));
+    table.rows.push_back({GetString(one, "key"), GetString(one, "verdict"), GetString(one, "reason"),
+                          speed > 0 ? fmt::format("{:.2f}x", speed) : "", GetString(one, "parent"),
+                          GetString(one, "title")});
   }
+  fmt::print(stderr, "{}", PrintTable(table, Style(stderr)));
   return kExitAccepted;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -38,8 +39,9 @@ Result<int> ArchiveSuite(RunStore& store, const SuiteRecord& suite, const Archiv
                                             {"sha256", Sha256(packed.bytes)},
                                             {"runs", packed.runs}}));
   else
-    fmt::print("{}  {}, {} runs\nto import it elsewhere: hone import {}\n", file.string(),
-               HumanBytes(static_cast<double>(packed.bytes.size())), packed.runs, file.string());
+    fmt::print("{}  {}, {}\nto import it elsewhere: hone import {}\n", file.string(),
+               HumanBytes(static_cast<double>(packed.bytes.size())), CountAndNoun(packed.runs, "run"),
+               file.string());
   return kExitAccepted;
 }
 
@@ -67,9 +69,10 @@ Result<int> ArchiveRun(const ArchiveFlags& flags) {
                                             {"rows", archive.rows.count()},
                                             {"files", archive.files.size()}}));
   else
-    fmt::print("{}  {}, {} rows, {} files\nto import it elsewhere: hone import {}\n", file.string(),
-               HumanBytes(static_cast<double>(bytes.size())), archive.rows.count(), archive.files.size(),
-               file.string());
+    fmt::print("{}  {}, {}, {}\nto import it elsewhere: hone import {}\n", file.string(),
+               HumanBytes(static_cast<double>(bytes.size())),
+               CountAndNoun(static_cast<int64_t>(archive.rows.count()), "row"),
+               CountAndNoun(static_cast<int64_t>(archive.files.size()), "file"), file.string());
   return kExitAccepted;
 }
 

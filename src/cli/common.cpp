@@ -179,8 +179,9 @@ bool AskForJson(const std::vector<std::string>& words) {
 int Report(const Error& error, bool json) {
   for (const std::string& line : Lines(SafeForTerminal(error.message)))
     fmt::print(stderr, "hone: {}\n", line);
-  if (error.kind == ErrorKind::kInterrupted) return 130;
-  const int code = error.kind == ErrorKind::kUsage ? kExitUsage : kExitCannot;
+  const int code = error.kind == ErrorKind::kInterrupted ? kExitInterrupted
+                   : error.kind == ErrorKind::kUsage     ? kExitUsage
+                                                         : kExitCannot;
   if (json) fmt::print("{}\n", DumpJson(FailureJson(error, code)));
   return code;
 }

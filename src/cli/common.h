@@ -11,7 +11,13 @@
 
 namespace hone {
 
-enum ExitCode { kExitAccepted = 0, kExitRejected = 1, kExitUsage = 2, kExitCannot = 3 };
+enum ExitCode {
+  kExitAccepted = 0,
+  kExitRejected = 1,
+  kExitUsage = 2,
+  kExitCannot = 3,
+  kExitInterrupted = 130,
+};
 
 struct JudgeFlags {
   std::string python;

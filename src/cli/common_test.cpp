@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/json.h"
 
 namespace hone {
 namespace {
@@ -25,6 +26,18 @@ TEST(HasGpu, AnyNumberedDeviceCountsAndControlFilesDoNot) {
 TEST(AskForJson, IsKnownBeforeTheLineIsUnderstood) {
   EXPECT_TRUE(AskForJson({"bnech", "--json", "--nonsense"}));
   EXPECT_FALSE(AskForJson({"bench", "json"}));
+}
+
+TEST(Report, AFailureIsJsonWhateverItsKind) {
+  const std::pair<ErrorKind, int> kinds[] = {
+      {ErrorKind::kUsage, 2}, {ErrorKind::kIo, 3}, {ErrorKind::kInterrupted, 130}};
+  for (const auto& [kind, exit_code] : kinds) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(Report(Error{kind, "why"}, true), exit_code);
+    const Json said = *ParseJson(testing::internal::GetCapturedStdout());
+    EXPECT_EQ(GetInt(said, "exit_code"), exit_code);
+    EXPECT_EQ(GetString(GetMember(said, "error"), "message"), "why");
+  }
 }
 
 }  // namespace

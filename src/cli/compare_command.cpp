@@ -135,14 +135,14 @@ void AddCompareCommand(CommandTable& table) {
   command.Add(
       "--policies", &flags->policies,
       "Compare two ways to search at equal cost. Shows the best so far per model call and per dollar, "
-      "over all runs of each side. Lists imply it");
+      "over all runs of each side. Implied when a side is a list of runs");
   command.Add("--json", &flags->json, "Print the comparison as JSON");
   command.Add("--md", &flags->markdown, "Print the comparison as Markdown").Excludes("--json");
   command.Add("--lang", &flags->language, kLanguageHelp).OneOf({"en", "zh"});
   command.Note("A difference in speed is significant when the 95% confidence intervals do not overlap.");
   command.Note(
       "Policies are compared by the ratio of their best so far over the same tasks, with a 95% bootstrap "
-      "interval; a difference is told only where it leaves 1 out.");
+      "interval; a difference is reported only if the interval excludes 1.");
   command.Example("hone compare R3 R4");
   command.Example("hone compare R3:seed0 R4:seed1.repair1");
   command.Example("hone compare suite-monday suite-tuesday --md");

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
@@ -63,7 +64,8 @@ Result<Plan> MakePlan(RunStore& store, const RetentionRules& rules) {
 std::string FolderNote(const RunFolder& folder, const GcFlags& flags) {
   if (flags.keep_files) return "files kept";
   if (!folder.not_ours.empty()) return "folder kept: " + folder.not_ours;
-  return fmt::format("{} files, {}", folder.files.size(), HumanBytes(static_cast<double>(folder.bytes)));
+  return fmt::format("{}, {}", CountAndNoun(static_cast<int64_t>(folder.files.size()), "file"),
+                     HumanBytes(static_cast<double>(folder.bytes)));
 }
 
 // Deletes the files first, then the row. If it is interrupted in between, the run is still listed and the
@@ -181,16 +183,18 @@ Result<int> CollectGarbage(const GcFlags& flags) {
     PrintJson(tally, plan, flags, note);
   } else {
     for (const auto& [why, count] : plan.kept) fmt::print("kept: {} ({})\n", count, why);
-    fmt::print("{} {} runs and {} verdicts: {} rows ({}) in the store, {} files ({})\n",
-               flags.yes ? "deleted" : "would delete", tally.runs, tally.verdicts, tally.rows,
-               HumanBytes(static_cast<double>(tally.row_bytes)), tally.files,
-               HumanBytes(static_cast<double>(tally.file_bytes)));
+    fmt::print("{} {} and {}: {} ({}) in the store, {} ({})\n", flags.yes ? "deleted" : "would delete",
+               CountAndNoun(tally.runs, "run"), CountAndNoun(tally.verdicts, "verdict"),
+               CountAndNoun(tally.rows, "row"), HumanBytes(static_cast<double>(tally.row_bytes)),
+               CountAndNoun(tally.files, "file"), HumanBytes(static_cast<double>(tally.file_bytes)));
     if (!note.empty()) fmt::print("{}\n", note);
     if (!flags.yes && tally.runs + tally.verdicts > 0)
       fmt::print("nothing was changed; to delete them: hone gc{} --yes\n", FlagsOf(flags));
   }
-  if (Interrupted()) return InterruptedError();
-  return kExitAccepted;
+  if (!Interrupted()) return kExitAccepted;
+  if (!flags.json) return InterruptedError();
+  fmt::print(stderr, "hone: interrupted\n");  // the object that was printed is the only one
+  return kExitInterrupted;
 }
 
 }  // namespace

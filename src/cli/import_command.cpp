@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "candidate/candidate_file.h"
 #include "cli/commands.h"
@@ -146,7 +147,7 @@ Result<RunRecord> Keep(RunStore& store, const Batch& batch) {
   std::error_code code;
   run.folder = fs::path(batch.files.front()).parent_path().string();
   int unreadable = 0;
-  run.outcome = fmt::format("{} files, not judged", batch.files.size());
+  run.outcome = CountAndNoun(static_cast<int64_t>(batch.files.size()), "file") + ", not judged";
   HONE_ASSIGN_OR_RETURN(run.id, store.AddRun(run));
   for (const std::string& path : batch.files) {
     const Result<CandidateFile> file = LoadCandidateFile(path);
@@ -194,8 +195,9 @@ Result<OrderedJson> ImportSuiteFile(RunStore& store, const fs::path& file, const
   HONE_ASSIGN_OR_RETURN(const SuiteSummary summary, Summarise(store, imported.suite));
   const std::string missing = MissingWords(summary);
   if (!flags.json && !flags.quiet)
-    fmt::print("{}  {} runs added, {} already in the store{}\n", SafeForTerminal(imported.suite.name),
-               imported.added, imported.known, missing.empty() ? "" : "; " + SafeForTerminal(missing));
+    fmt::print("{}  {} added, {} already in the store{}\n", SafeForTerminal(imported.suite.name),
+               CountAndNoun(imported.added, "run"), imported.known,
+               missing.empty() ? "" : "; " + SafeForTerminal(missing));
   return OrderedJson{{"suite", imported.suite.name},
                      {"added", imported.added},
                      {"known", imported.known},

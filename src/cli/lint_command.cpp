@@ -265,7 +265,8 @@ void AddLintCommand(CommandTable& table) {
   command.Add("PATH", &arguments->paths, "Files, or folders to search for .py, .cu, .cuh, .cpp and .cc");
   command.Add("--json", &arguments->json, "Print facts, kernel class and findings as JSON");
   command.Add("--sarif", &arguments->sarif, "Print the findings as SARIF 2.1.0").Excludes("--json");
-  command.Add("--fix", &arguments->fix, "Mend what has one right answer, in the files themselves");
+  command.Add("--fix", &arguments->fix,
+              "Repair errors that have exactly one correct repair, in the files themselves");
   command.Add("--diff", &arguments->diff,
               "With --fix: print the changes as a unified diff and write nothing");
   command.Add("--rules", &arguments->rules, "List all rules");

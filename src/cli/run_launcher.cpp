@@ -66,13 +66,13 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Placeholder("SOURCE");
   command
       .Add("--agent-minutes", &flags->run.agent_minutes,
-           "Time that an agent gets; --max-minutes may end it earlier")
+           "Time limit of the agent; --max-minutes may end it earlier")
       .Positive()
       .Placeholder("MINUTES");
-  command.Add("--seeds", &flags->run.seeds, "Candidates to start from").Between(0, 64);
+  command.Add("--seeds", &flags->run.seeds, "Number of initial candidates").Between(0, 64);
   command
       .Add("--replies", &flags->run.replies,
-           "Replies to ask a model for where a new or a better file is wanted. Each becomes a candidate")
+           "Number of replies per prompt that asks for a new or a better file. Each becomes a candidate")
       .Between(1, 16);
   command.Add("--repairs", &flags->run.repairs, "Most attempts to repair a candidate that fails")
       .Between(0, 20);
@@ -85,7 +85,8 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Between(1, 1000);
   command
       .Add("--search", &flags->search,
-           "What follows the seeds of a model. classic: the best one is tuned. population: candidates are "
+           "Search strategy after the initial candidates of a model. classic: the best one is tuned. "
+           "population: candidates are "
            "improved, combined and tuned until a budget ends. auto: population beside the expert or with "
            "--seed-from, else classic")
       .OneOf({"auto", "classic", "population"});
@@ -100,7 +101,7 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Between(0, 64);
   command
       .Add("--search-seed", &flags->search_seed,
-           "Seed of the choices that search and tuning make. Runs of two policies with one seed are compared "
+           "Random seed of the search and of tuning. Runs of two policies with one seed are compared "
            "in pairs (0: drawn for each run)")
       .AtLeast(0);
   command
@@ -108,8 +109,9 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
            "Earlier run whose best candidates are seeds of this one; may be repeated")
       .Placeholder("RUN");
   command
-      .Add("--judge-at-most", &flags->run.judge_at_most,
-           "Most proposals of the expert that are fully judged; a screening run picks them")
+      .Add(
+          "--judge-at-most", &flags->run.judge_at_most,
+          "Maximum number of built-in candidates to judge fully; the fastest in the screening run are chosen")
       .Between(1, 100);
   command.Add("--again", &flags->run.again,
               "Judge anew, even if the store has a verdict on the same bytes under the same conditions");
@@ -273,7 +275,7 @@ Result<int> PrintEnd(Recorder& recorder, const RunEnd& end, bool json) {
   } else {
     fmt::print("{}", EndText(recorder.run(), end, Style(stdout)));
   }
-  if (end.status == "stopped" && Contains(end.outcome, "interrupted")) return 130;
+  if (end.status == "stopped" && Contains(end.outcome, "interrupted")) return kExitInterrupted;
   if (end.status == "failed") return kExitCannot;
   return end.best ? kExitAccepted : kExitRejected;
 }

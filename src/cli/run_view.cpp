@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/plural.h"
 #include "base/text.h"
 #include "base/text_wrap.h"
 #include "report/run_report.h"
@@ -40,7 +41,9 @@ std::string EndText(const RunRecord& run, const RunEnd& end, const Style& style)
   }
   if (end.status != "done") sentence("ended early", end.outcome);
   text += fmt::format("  took          {}\n", HumanSeconds(run.seconds));
-  text += fmt::format("  file          {}\n", (fs::path(run.folder) / "best.py").string());
+  // Of any other run, best.py is the task's own module.
+  if (end.best || end.result == kKeptPyTorch)
+    text += fmt::format("  file          {}\n", (fs::path(run.folder) / "best.py").string());
   text += fmt::format("  next          hone {} {}\n", end.status == "done" ? "show" : "resume", run.name);
   return text;
 }
@@ -117,8 +120,8 @@ void RunView::Redraw() {
   const double seconds = seconds_before_ + since_.seconds();
   std::string status = fmt::format("  best so far {}", best_);
   if (best_speed_ > 1) status += fmt::format(" {:.2f}x", best_speed_);
-  status += fmt::format("  {} verdicts", evaluations_);
-  if (budget_.evaluations > 0) status += fmt::format(" of {}", budget_.evaluations);
+  status += budget_.evaluations > 0 ? fmt::format("  {} verdicts of {}", evaluations_, budget_.evaluations)
+                                    : "  " + CountAndNoun(evaluations_, "verdict");
   if (budget_.minutes > 0)
     status += fmt::format("  {} left", HumanSeconds(std::max(0.0, 60 * budget_.minutes - seconds)));
   draw(status + "  " + HumanSeconds(seconds));

@@ -23,5 +23,22 @@ TEST(EndText, SentencesFitTheWidthOfAPipe) {
               testing::HasSubstr("  ended early   the task does not load:\n" + std::string(16, ' ') + "xx"));
 }
 
+TEST(EndText, NamesTheFileOnlyWhereItIsAnAnswer) {
+  RunRecord run;
+  run.task = "39_GRU";
+  run.folder = "/runs/r";
+  RunEnd end;
+  end.status = "done";
+  for (const char* result : {kRunFailed, kNoneRight, kCannotJudge, kNothingTried}) {
+    end.result = result;
+    EXPECT_THAT(EndText(run, end, Style(false, 60)), testing::Not(testing::HasSubstr("best.py"))) << result;
+  }
+  end.result = kKeptPyTorch;
+  EXPECT_THAT(EndText(run, end, Style(false, 60)), testing::HasSubstr("  file          /runs/r/best.py\n"));
+  end.result = kAccepted;
+  end.best.emplace();
+  EXPECT_THAT(EndText(run, end, Style(false, 60)), testing::HasSubstr("  file          /runs/r/best.py\n"));
+}
+
 }  // namespace
 }  // namespace hone

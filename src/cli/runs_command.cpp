@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -8,6 +9,7 @@
 #include "pipeline/run_lock.h"
 #include "report/run_report.h"
 #include "store/overview.h"
+#include "store/record_io.h"
 #include "store/run_notes.h"
 
 namespace hone {
@@ -60,16 +62,9 @@ Result<int> ListVerdicts(int most, bool json) {
   if (records.empty() && !json) fmt::print(stderr, "hone: no verdicts yet; try: hone bench TASK CANDIDATE\n");
   for (const VerdictRecord& record : records) {
     if (json) {
-      fmt::print("{}\n", DumpJson(OrderedJson{{"id", fmt::format("V{}", record.id)},
-                                              {"created", record.created},
-                                              {"task", record.task},
-                                              {"candidate", record.candidate},
-                                              {"target", record.target},
-                                              {"device", record.device},
-                                              {"verdict", record.verdict},
-                                              {"reason", record.reason},
-                                              {"vs_best", record.vs_best},
-                                              {"vs_eager", record.vs_eager}}));
+      OrderedJson line = {{"id", fmt::format("V{}", record.id)}};
+      line.update(RecordToJson(record, Extent::kList));
+      fmt::print("{}\n", DumpJson(line));
       continue;
     }
     table.rows.push_back({fmt::format("V{}", record.id), record.created, record.task, record.verdict,

@@ -176,7 +176,7 @@ void AddServeCommand(CommandTable& table) {
   command.Add("--judge", &flags->judge,
               "Also judge candidates for programs: POST /evaluate and GET /jobs/ID (docs/SERVICE.md)");
   const char* const kJudging = "With --judge";
-  command.Add("--tasks", &flags->tasks, "Folder of tasks that clients may name; may be repeated")
+  command.Add("--tasks", &flags->tasks, "Folder of tasks that clients may request; may be repeated")
       .Placeholder("FOLDER")
       .Group(kJudging);
   command

@@ -249,7 +249,8 @@ void AddShowCommand(CommandTable& table) {
       .Required();
   command.Add("--json", &flags->json, "Print JSON");
   command.Add("--graph", &flags->graph, "Print the graph of a task: its operators with shapes, in order");
-  command.Add("--rewrite", &flags->rewrite, "Simplify the graph first and say by which rules");
+  command.Add("--rewrite", &flags->rewrite,
+              "Simplify the graph first and list the rewrites that were applied");
   command.Add("--svg", &flags->svg, "Draw the graph of a task into this SVG file");
   command.Add("-v,--verbose", &flags->verbose, "Print every measured value");
   AddModuleFlags(command, &flags->module);

@@ -146,7 +146,7 @@ Result<int> RunMembers(RunStore& store, const SuiteRecord& suite, const std::set
   line.Clear();
   if (!all) {
     fmt::print(stderr, "hone: interrupted; to continue: hone resume {}\n", suite.name);
-    return 130;
+    return kExitInterrupted;
   }
   return PrintSuite(store, suite, !finished, json, csv);
 }

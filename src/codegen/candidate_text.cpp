@@ -87,6 +87,10 @@ Result<std::string> WriteCandidate(const RecipeContext& context, const Candidate
                     {"text", context.task_text}};
   values["version"] = HONE_VERSION;
   values["device"] = context.inputs.device;
+  HONE_ASSIGN_OR_RETURN(const std::string_view not_here, TemplateText("part_not_here.py"));
+  HONE_ASSIGN_OR_RETURN(const std::string warning,
+                        RenderTemplate(not_here, values).WithContext("part_not_here.py"));
+  values["warn_not_here"] = Trim(warning);
   std::vector<std::string> pieces;
   for (const std::string& name : parts.files) {
     HONE_ASSIGN_OR_RETURN(const std::string_view text, TemplateText(name));

@@ -203,6 +203,11 @@ Result<DeviceCosts> LoadDeviceCosts() {
   return ReadDeviceCosts(gpu_file, cpu_file);
 }
 
+double LaunchUs() {
+  static const Result<DeviceCosts> costs = LoadDeviceCosts();
+  return costs.ok() ? costs->gpu.graph.launch_us : 0;  // a binary without its own files says so elsewhere
+}
+
 Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file) {
   std::string missing;
   const Figures gpu(gpu_file, "h200.json: ", &missing), cpu(cpu_file, "cpu.json: ", &missing);
@@ -219,6 +224,10 @@ Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file) 
   costs.gpu.cudnn = ReadCudnn(gpu.Section("cudnn"));
   costs.gpu.of_pytorch = gpu.Section("choice").Number("of_pytorch");
   costs.gpu.split_gemm = ReadSplitGemm(gpu.Section("split_gemm"));
+  costs.gpu.product.pytorch_tile = gpu.Section("product").Number("pytorch_tile");
+  costs.gpu.product.least_filled = gpu.Section("product").Number("least_filled");
+  costs.gpu.graph.launch_us = gpu.Section("graph").Number("launch_us");
+  costs.gpu.graph.most_copied_bytes = gpu.Section("graph").Number("most_copied_bytes");
   const Figures fused = gpu.Section("fused");
   costs.gpu.fused.copy_bytes_per_us = fused.Number("copy_bytes_per_us");
   for (const char* layout : {"pointwise", "row", "resident", "split", "column", "scan", "pool"})

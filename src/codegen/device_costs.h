@@ -67,6 +67,16 @@ struct SplitGemmCosts {
   int64_t most_parts = 0, blocks_per_part = 0, few_rows = 0, filled_rows = 0;
 };
 
+// PyTorch's float32 products in a graph.
+struct ProductCosts {
+  double pytorch_tile = 0, least_filled = 0;
+};
+
+// Launches, and what a replayed CUDA graph copies.
+struct GraphCosts {
+  double launch_us = 0, most_copied_bytes = 0;
+};
+
 // Fused kernels: the rate of a copy, and the share of it that kernels of each layout reach.
 struct FusedGpuCosts {
   double copy_bytes_per_us = 0;
@@ -107,6 +117,8 @@ struct GpuCosts {
   double generous_step_us = 0;  // a dependent step that takes longer than this can be made faster
   double of_pytorch = 0;  // a recurrent kernel must be predicted to take at most this part of PyTorch's time
   SplitGemmCosts split_gemm;
+  ProductCosts product;
+  GraphCosts graph;
   FusedGpuCosts fused;
   ConvolutionCosts convolution;
   TritonCosts triton;
@@ -131,6 +143,8 @@ struct DeviceCosts {
 };
 // Loads the embedded files, or the given ones. An Error names the first missing figure.
 Result<DeviceCosts> LoadDeviceCosts();
+// Of a GPU, for those who compare candidates instead of predicting their times.
+double LaunchUs();
 Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file);
 
 // Returns a section of a file, such as "h200.json:grid", as a Python value without its remarks.

@@ -102,13 +102,14 @@ Result<DeviceLock> DeviceLock::Take(const std::string& device, Deadline end, con
     const std::scoped_lock guard(hold->mutex);
     if (++hold->timings == 1) hold->file.Close();
   }
-  lock.ended_ = std::shared_ptr<void>(nullptr, [hold, folder, name](void*) {
+  lock.ended_ = std::shared_ptr<void>(nullptr, [hold, folder, name, progress](void*) {
     const std::scoped_lock guard(hold->mutex);
     if (--hold->timings > 0 || hold->uses == 0) return;
-    // A failure here is ignored: the run is ending, and it could only disturb other timings.
-    Result<UniqueFd> again =
-        LockDevice(folder, name, LOCK_SH, Deadline::Never(), [](const std::string&, int, int) {});
-    if (again.ok()) hold->file = std::move(*again);
+    Result<UniqueFd> again = LockDevice(folder, name, LOCK_SH, Deadline::Never(), progress);
+    if (again.ok())
+      hold->file = std::move(*again);
+    else if (again.error().kind != ErrorKind::kInterrupted)  // else this process ends, and its uses with it
+      progress(again.error().message + ": this work may disturb the timings of other Hone processes", 0, 0);
   });
   HONE_ASSIGN_OR_RETURN(lock.file_, LockDevice(folder, name, LOCK_EX, end, progress));
   return lock;

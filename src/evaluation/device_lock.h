@@ -25,8 +25,8 @@ namespace hone {
 
 class DeviceLock {
  public:
-  // Waits for the lock. Until the lock is released, this process's DeviceUse is suspended. Returns an Error
-  // on Ctrl-C, past `end`, and if no file can be locked.
+  // Waits for the lock. Until the lock is released, this process's DeviceUse is suspended. If it cannot be
+  // resumed then, `progress` is told. Returns an Error on Ctrl-C, past `end`, and if no file can be locked.
   static Result<DeviceLock> Take(const std::string& device, Deadline end, const Progress& progress,
                                  const fs::path& folder = "/tmp");
 

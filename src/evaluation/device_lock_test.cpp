@@ -132,6 +132,36 @@ TEST_F(DeviceUseTest, ATimingWaitsForUsesOfOtherProcesses) {
   EXPECT_TRUE(Take(5).ok());
 }
 
+TEST_F(DeviceUseTest, SaysThatItsUseCouldNotBeTakenBackAfterATiming) {
+  for (const bool broken : {false, true}) {
+    const TempFolder folder = *TempFolder::Make("hone-lock-");
+    std::string told;
+    const Progress tell = [&](const std::string& what, int, int) { told += what + "\n"; };
+    const Result<DeviceUse> use = DeviceUse::Begin("cuda", Deadline::After(5), tell, folder.path());
+    ASSERT_TRUE(use.ok());
+    std::optional<Result<DeviceLock>> alone =
+        DeviceLock::Take("cuda", Deadline::After(5), tell, folder.path());
+    ASSERT_TRUE(alone->ok());
+    std::vector<fs::path> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.path()))
+      files.push_back(entry.path());
+    ASSERT_EQ(files.size(), 2U) << "the gate and the lock";
+    for (const fs::path& file : broken ? files : std::vector<fs::path>()) {
+      const fs::path own = file.parent_path() / (file.stem().string() + "-" + std::to_string(geteuid()) +
+                                                 file.extension().string());
+      fs::remove(file);
+      fs::create_symlink("nowhere", file);  // what is behind a link is never opened
+      fs::create_symlink("nowhere", own);
+    }
+    EXPECT_EQ(told, "");
+    alone.reset();
+    if (broken)
+      EXPECT_THAT(told, HasSubstr("this work may disturb the timings of other Hone processes"));
+    else
+      EXPECT_EQ(told, "");
+  }
+}
+
 TEST_F(DeviceUseTest, AProcessThatUsesTheDeviceMayTimeOnIt) {
   Neighbour neighbour(folder_.path());
   const Result<DeviceUse> outer = Use(5), inner = Use(5);

@@ -54,7 +54,7 @@ Json BaselinesOf(const ReferenceSession& session, const Timing& timing) {
   const std::vector<std::string>& asked = session.options().ladder;
   if (!session.ladder().Find("compile")) {
     const bool wanted = asked.empty() || std::find(asked.begin(), asked.end(), "compile") != asked.end();
-    leave_out("compile", !wanted ? "--ladder does not name it"
+    leave_out("compile", !wanted ? "--baselines does not name it"
                          : session.options().compile_rung == "never"
                              ? "--compile never"
                              : "the candidate is not ahead of the others");

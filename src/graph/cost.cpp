@@ -1,6 +1,10 @@
 #include "graph/cost.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
 
 namespace hone::graph {
 
@@ -38,6 +42,73 @@ double RecurrentFlops(const Graph& graph, const Node& node) {
   for (const std::optional<ValueId>& one : *params)
     if (one && graph.type(*one).rank() == 2) flops += 2 * steps * Elements(graph, *one);
   return flops;
+}
+
+// One step: both weight matrices meet every row.
+double CellFlops(const Graph& graph, const Node& node) {
+  const std::optional<ValueId> input = node.ValueArg("input");
+  if (!input || graph.type(*input).shape.empty()) return 0;
+  const double rows = Elements(graph, *input) / static_cast<double>(graph.type(*input).shape.back());
+  double flops = 0;
+  for (const char* name : {"w_ih", "w_hh"})
+    if (const std::optional<ValueId> weight = node.ValueArg(name))
+      flops += 2 * rows * Elements(graph, *weight);
+  return flops;
+}
+
+// Two operands: one product for each combination of the extents. What only one operand has and the result has
+// not is summed before. The order in which PyTorch contracts more operands is not known here; they do not
+// count.
+double EinsumFlops(const Graph& graph, const Node& node) {
+  const auto* equation = std::get_if<std::string>(&node.Arg("equation"));
+  const auto* operands = std::get_if<ValueList>(&node.Arg("tensors"));
+  if (equation == nullptr || operands == nullptr || operands->size() != 2) return 0;
+  const size_t arrow = equation->find("->");
+  struct Axis {
+    double extent = 1;
+    std::set<size_t> operands;
+  };
+  std::map<char, Axis> axes;
+  size_t operand = 0, place = 0;
+  for (const char letter : equation->substr(0, arrow)) {
+    if (letter == ' ') continue;
+    if (letter == ',') {
+      ++operand;
+      place = 0;
+      continue;
+    }
+    const std::optional<ValueId> id = operand < 2 ? (*operands)[operand] : std::nullopt;
+    if (!id || letter == '.' || place >= graph.type(*id).shape.size()) return 0;
+    Axis& axis = axes[letter];
+    axis.extent = std::max(axis.extent, static_cast<double>(graph.type(*id).shape[place++]));
+    axis.operands.insert(operand);
+  }
+  const std::string result = arrow == std::string::npos ? "" : equation->substr(arrow);
+  double combinations = 1;
+  for (const auto& [letter, axis] : axes)
+    // Without an arrow, what stands in both operands is summed, and the result has the others.
+    if (axis.operands.size() == 2 || arrow == std::string::npos || Contains(result, {&letter, 1}))
+      combinations *= axis.extent;
+  const bool sums = combinations > Elements(graph, node.result());
+  return sums ? 2 * combinations : 0;  // else elementwise
+}
+
+// Products that the graph has no operator of its own for.
+double OtherProductFlops(const Graph& graph, const Node& node) {
+  const auto is = [&](const char* name) {
+    return StartsWith(node.target, std::string("aten.") + name + ".");
+  };
+  if (is("addmv")) return ProductFlops(graph, node, "mat");
+  if (is("vdot")) return ProductFlops(graph, node, "self");
+  const std::optional<ValueId> left = node.ValueArg(is("addbmm") ? "batch1" : "input1");
+  const std::optional<ValueId> right = node.ValueArg(is("addbmm") ? "batch2" : "input2");
+  if (!left || !right || graph.type(*right).shape.empty()) return 0;
+  const auto last = static_cast<double>(graph.type(*right).shape.back());
+  if (is("addbmm")) return 2 * Elements(graph, *left) * last;
+  const std::optional<ValueId> weight = node.ValueArg("weight");
+  if (!is("bilinear") || !weight) return 0;
+  return 2 * Elements(graph, *right) / last * Elements(graph, *weight) +
+         2 * Elements(graph, node.result()) * last;
 }
 
 double AttentionFlops(const Graph& graph, const Node& node) {
@@ -83,6 +154,14 @@ double FlopsOf(const Graph& graph, const Node& node) {
     case Op::kRnnTanh:
     case Op::kRnnRelu:
       return RecurrentFlops(graph, node);
+    case Op::kGruCell:
+    case Op::kLstmCell:
+    case Op::kRnnCell:
+      return CellFlops(graph, node);
+    case Op::kEinsum:
+      return EinsumFlops(graph, node);
+    case Op::kOther:
+      return OtherProductFlops(graph, node);
     default:
       return 0;
   }

@@ -151,7 +151,7 @@ Attempt AttemptReader::FromListener(Attempt attempt, const ChatListener& listene
     const std::string reason =
         turn.finish_reason.empty() ? "" : " (finish_reason " + turn.finish_reason + ")";
     return Failed(std::move(attempt), ModelFailure::kBadReply, "empty reply",
-                  "the model said nothing" + Quote(reason));
+                  "the model returned an empty reply" + Quote(reason));
   }
   attempt.retry = false;
   return attempt;

@@ -211,8 +211,8 @@ TEST_P(HttpModelTest, GivesUpWithAReasonThatSaysWhatToDo) {
       {"huge-document:6", F::kTooLarge, 1, "4.0 MiB"},
       {"wrong-json:0", F::kBadReply, 3, "--api-base"},
       {"html", F::kBadReply, 3, "--api-base"},
-      {"empty:0", F::kBadReply, 3, "said nothing"},
-      {"no-choices", F::kBadReply, 3, "said nothing"},
+      {"empty:0", F::kBadReply, 3, "an empty reply"},
+      {"no-choices", F::kBadReply, 3, "an empty reply"},
       {"500:99", F::kUnreachable, 6, "HTTP 500"},
   };
   for (const Row& row : rows) {

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "codegen/device_costs.h"
 #include "pipeline/rules.h"
 
 namespace hone {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr const char* kOperatorNames[] = {"improve", "combine", "restart", "mend", "tune"};
 
-// The approximate time of a launch.
-constexpr double kLaunch_us = 2;
 // A kernel within this factor of its floor has little left to gain.
 constexpr double kLittleLeft = 1.25;
 // If a kernel uses less than this share of a peak rate, something else limits it.
@@ -99,7 +98,7 @@ Bottleneck BottleneckOf(const CandidateRecord& candidate, const Json& card, cons
   const Result<Json> record = ParseJson(candidate.json);
   const double launches =
       record.ok() && record->is_object() ? GetNumber(GetMember(*record, "launches"), "candidate") : 0;
-  if (launches * kLaunch_us > us / 2) return Bottleneck::kLaunches;
+  if (launches * LaunchUs() > us / 2) return Bottleneck::kLaunches;
   if (!profile.kernels.empty()) return SeenBy(profile);
   // Far above the floor, neither of its two rates limits the time.
   if (floor_us < kUsesMuch * us) return Bottleneck::kUnknown;

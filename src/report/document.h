@@ -34,7 +34,7 @@ class Document {
   const std::vector<Block>& blocks() const { return blocks_; }
   // The note below a table that lost columns on a narrow terminal. {0} stands for their names.
   void SetLeftOutNote(std::string note) { left_out_note_ = std::move(note); }
-  // Uses the width of the style's stream. Sentences are wrapped only for a terminal.
+  // Sentences and tables are wrapped at style.width(), code is not.
   std::string Text(const Style& style) const;
   std::string Markdown() const;
 

@@ -127,6 +127,7 @@ struct Counterfactual {
   // "not_part" (this proposer has no such part), "was_off", "never_used" (it had nothing to do), "same_best"
   // (it did something, but the best is the same), "other_best" (exact), "at_least" (the run would have made
   // new requests; `best_key` is certain), "not_recomputable" (the record cannot be reproduced).
+  // The latter holds for every run with the expert beside a model, too.
   std::string effect;
   bool exact = false;
   std::string best_key;  // empty: PyTorch is kept

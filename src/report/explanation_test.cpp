@@ -250,6 +250,19 @@ TEST(Counterfactuals, TheExpertHasNoSuchParts) {
   for (const Counterfactual& one : Counterfactuals(story)) EXPECT_EQ(one.effect, "not_part");
 }
 
+TEST(Counterfactuals, ARunWithTheExpertBesideAModelSaysThatItsGraphIsMissing) {
+  RunOptions options;
+  options.proposer = "expert+llm";
+  RunStory story;
+  story.run.proposer = options.proposer;
+  story.run.options = DumpJson(ToJson(options));
+  const Counterfactual repair = Part(Counterfactuals(story), "repair");
+  EXPECT_EQ(repair.effect, "not_recomputable");
+  const std::string sentence = CounterfactualSentence(repair, Explain(story), ReportLanguage::kEnglish);
+  EXPECT_THAT(sentence, testing::HasSubstr("does not hold the graph that the expert reads"));
+  EXPECT_THAT(sentence, testing::Not(testing::HasSubstr("own options")));
+}
+
 TEST(Causes, LaunchesPerStepAreGroupedAndCounted) {
   RunOptions options = Options(4, 0);
   options.analysis = false;

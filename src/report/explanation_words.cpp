@@ -148,7 +148,8 @@ std::string CounterfactualSentence(const Counterfactual& one, const Explanation&
                  {part, Join(why, language == ReportLanguage::kChinese ? "，" : ", and "), best,
                   Times(one.speed.vs_best)});
   }
-  return Words(language, "effect." + one.effect, {part});
+  const bool by_expert = one.effect == "not_recomputable" && StartsWith(told.run.proposer, "expert+");
+  return Words(language, by_expert ? "effect.not_on_record" : "effect." + one.effect, {part});
 }
 
 std::string NextSentence(const NextTry& next, ReportLanguage language) {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "report/html_fragments.h"
 #include "report/report_fixture.h"
+#include "store/record_fields.h"
 
 namespace hone {
 namespace {
@@ -41,6 +42,21 @@ TEST(HtmlReport, TheReportOfAFixedRunIsTheGoldenOne) {
   CompareOrUpdate("run.html", RunHtml(FixtureRun()));
   CompareOrUpdate("run.md", RunMarkdown(FixtureRun()));
   CompareOrUpdate("run.csv", RunCsv(FixtureRun().story));
+}
+
+TEST(RunCsv, HasEveryFieldOfACandidateAndKnownColumnsInTheirPlaces) {
+  const std::string csv = RunCsv(FixtureRun().story);
+  const std::vector<std::string> header = Split(csv.substr(0, csv.find('\n')), ',');
+  EXPECT_EQ(Join(header, ",")
+                .find("run,task,candidate,parent,phase,proposer,verdict,reason,kind,kernel_class,"
+                      "vs_best,ci_low,ci_high,vs_eager,candidate_us,predicted_us,error,error_limit,"
+                      "seconds,best,created,sha256,title,detail,result,degenerate"),
+            0U);
+  size_t told = 0;
+  for (const Field<CandidateRecord>& field : FieldsOf<CandidateRecord>())
+    told += field.name != nullptr && !field.Is(kLong | kLocal) ? 1 : 0;
+  EXPECT_EQ(header.size(), told + 5) << "the run's own: run, task, best, result, degenerate";
+  EXPECT_THAT(header, testing::Contains("other_parent"));
 }
 
 TEST(HtmlReport, NothingIsLoadedAndNoScriptCouldRun) {
@@ -170,7 +186,7 @@ TEST(HtmlReport, ASuiteLinksEveryTaskWithItsOwnSection) {
   EXPECT_THAT(SuiteMarkdown(data), HasSubstr("without it 3.00x the best PyTorch baseline"));
   EXPECT_THAT(RunHtml(data.runs[1]), HasSubstr("Degenerate task: the output &lt;is&gt; constant."));
   EXPECT_THAT(RunMarkdown(data.runs[1]), HasSubstr("**Degenerate task**: the output &lt;is&gt; constant."));
-  EXPECT_THAT(RunCsv(data.runs[1].story), HasSubstr("the output <is> constant\n"));
+  EXPECT_THAT(RunCsv(data.runs[1].story), HasSubstr("the output <is> constant,\n"));
   EXPECT_THAT(SuiteMarkdown(data), HasSubstr("| geometric mean | 4.00\u00d7 |"));
 }
 

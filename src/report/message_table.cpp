@@ -286,6 +286,9 @@ const std::vector<MessageText>& AllMessages() {
       {"effect.not_recomputable",
        "{0}: cannot be recomputed, because the record does not match the run's own options.",
        "{0}：无法重算；记录与本次运行的选项不一致。"},
+      {"effect.not_on_record",
+       "{0}: cannot be recomputed, because the record does not hold the graph that the expert reads.",
+       "{0}：无法重算；记录中没有专家所读取的计算图。"},
       {"effect.unfinished", "The run is not finished; these statements hold for what is recorded so far.",
        "运行尚未完成：以上仅针对目前已有的记录。"},
       {"effect.exact", "A best without \"or faster\" is exact: every step that leads to it is on record.",
@@ -393,7 +396,7 @@ const std::vector<MessageText>& AllMessages() {
        "Each figure is a geometric mean over tasks; the ratio is {1} by {0}, with its 95% interval. A run "
        "that ended by itself keeps its last value; one that a budget or a failure stopped earlier is left "
        "out "
-       "of the row. A difference is told only where the interval leaves 1 out. Each interval is taken by "
+       "of the row. A difference is reported only if the interval excludes 1. Each interval is taken by "
        "itself, so one row of twenty may be wrong by chance.",
        "各数值为任务上的几何平均；比值为 {1} 除以 {0}，附 95% 区间。自行结束的运行保留其最后的值；"
        "因预算或故障而提前停止的运行不计入该行。仅当区间不含 1 "

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/plural.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/text_wrap.h"
@@ -183,10 +184,11 @@ std::string SuiteText(const SuiteSummary& summary, const Style& style) {
   }
   std::string text = PrintTable(table, style);
   std::vector<std::string> sentences = {
-      fmt::format("{} tasks: correct {:.0f}%, fast_1 {:.0f}%, fast_2 {:.0f}% (against the best PyTorch "
+      fmt::format("{}: correct {:.0f}%, fast_1 {:.0f}%, fast_2 {:.0f}% (against the best PyTorch "
                   "baseline; against eager {:.0f}% and {:.0f}%)",
-                  summary.rows.size(), 100 * summary.correct, 100 * summary.fast_1, 100 * summary.fast_2,
-                  100 * summary.fast_1_eager, 100 * summary.fast_2_eager),
+                  CountAndNoun(static_cast<int64_t>(summary.rows.size()), "task"), 100 * summary.correct,
+                  100 * summary.fast_1, 100 * summary.fast_2, 100 * summary.fast_1_eager,
+                  100 * summary.fast_2_eager),
       fmt::format("{}; {} tokens, {}", MeanWords(summary), summary.tokens,
                   summary.price_known ? fmt::format("${:.4f}", summary.cost_usd) : "price not known")};
   if (summary.mending.any()) sentences.push_back("mechanical repair: " + MendingWords(summary.mending));

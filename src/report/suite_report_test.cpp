@@ -70,6 +70,11 @@ TEST_F(SuiteReportTest, SharesAndMeansCountEveryTask) {
   EXPECT_EQ(SuiteToJson(summary)["rows"].size(), 4u);
 }
 
+TEST_F(SuiteReportTest, OneTaskIsNotOneTasks) {
+  Add("1_a", 2, 3, "accepted");
+  EXPECT_THAT(SuiteText(*Summarise(*store_, suite_), kOneLine), testing::HasSubstr("1 task: correct 100%"));
+}
+
 TEST_F(SuiteReportTest, MechanicalRepairsOfAllTasksAreAddedUp) {
   Add("1_a", 2, 3, "accepted");
   Add("2_b", 1, 0, "rejected");

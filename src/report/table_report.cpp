@@ -1,10 +1,14 @@
 // A run or a suite as Markdown for a README and as CSV for a spreadsheet.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <type_traits>
+
 #include "base/text.h"
 #include "report/escape.h"
 #include "report/html_report.h"
 #include "report/plots/row_canvas.h"
+#include "store/record_fields.h"
 #include "store/run_result.h"
 
 namespace hone {
@@ -31,8 +35,62 @@ std::string MarkdownTable(const Plot& plot) {
                      MarkdownTable(plot.columns, plot.rows));
 }
 
-std::string Field(double value) {
+std::string CsvNumber(double value) {
   return value == 0 ? "" : fmt::format("{:.6g}", value);
+}
+
+struct CsvColumn {
+  std::string header;
+  const Field<CandidateRecord>* field = nullptr;  // nullptr: of the run (OfRun)
+};
+
+// A header is the public name. Those of array elements and "limit" are told by their columns, as ever.
+std::string HeaderOf(const Field<CandidateRecord>& field) {
+  const std::string name = field.name, column = field.column;
+  if (name == "key") return "candidate";
+  return Contains(name, "/") || name == "limit" ? column : name;
+}
+
+// Columns keep the places that readers know; a field that is new to the list comes last.
+std::vector<CsvColumn> CsvColumns() {
+  std::vector<CsvColumn> columns;
+  for (const char* header :
+       {"run",          "task",         "candidate",    "parent",      "phase",     "proposer", "verdict",
+        "reason",       "kind",         "kernel_class", "vs_best",     "ci_low",    "ci_high",  "vs_eager",
+        "candidate_us", "predicted_us", "error",        "error_limit", "seconds",   "best",     "created",
+        "sha256",       "title",        "detail",       "result",      "degenerate"})
+    columns.push_back({header});
+  for (const Field<CandidateRecord>& field : FieldsOf<CandidateRecord>()) {
+    if (field.name == nullptr || field.Is(kLong | kLocal)) continue;
+    const std::string header = HeaderOf(field);
+    const auto known = std::find_if(columns.begin(), columns.end(),
+                                    [&](const CsvColumn& one) { return one.header == header; });
+    if (known != columns.end())
+      known->field = &field;
+    else
+      columns.push_back({header, &field});
+  }
+  return columns;
+}
+
+std::string OfRun(const RunRecord& run, const CandidateRecord& one, const std::string& header) {
+  if (header == "run") return fmt::format("R{}", run.id);
+  if (header == "task") return run.task;
+  if (header == "best") return !run.best_key.empty() && one.key == run.best_key ? "1" : "0";
+  if (header == "result") return run.result;
+  return header == "degenerate" ? run.degenerate : "";
+}
+
+std::string CellOf(const CandidateRecord& one, const Field<CandidateRecord>& field) {
+  return std::visit(
+      [&](auto member) -> std::string {
+        using T = std::decay_t<decltype(one.*member)>;
+        if constexpr (std::is_same_v<T, std::string>)
+          return one.*member;
+        else
+          return CsvNumber(static_cast<double>(one.*member));
+      },
+      field.member);
 }
 
 }  // namespace
@@ -80,42 +138,16 @@ std::string SuiteMarkdown(const SuiteData& data) {
 }
 
 std::string RunCsv(const RunStory& story) {
-  std::string csv =
-      "run,task,candidate,parent,phase,proposer,verdict,reason,kind,kernel_class,vs_best,ci_low,ci_high,vs_"
-      "eager,"
-      "candidate_us,predicted_us,error,error_limit,seconds,best,created,sha256,title,detail,result,"
-      "degenerate\n";
+  const std::vector<CsvColumn> columns = CsvColumns();
+  std::vector<std::string> cells;
+  for (const CsvColumn& column : columns) cells.push_back(column.header);
+  std::string csv = Join(cells, ",") + "\n";
   for (const CandidateRecord& one : story.candidates) {
-    const std::vector<std::string> fields = {
-        fmt::format("R{}", story.run.id),
-        story.run.task,
-        one.key,
-        one.parent_key,
-        one.phase,
-        one.proposer,
-        one.verdict,
-        one.reason,
-        one.kind,
-        one.kernel_class,
-        Field(one.vs_best),
-        Field(one.ci_low),
-        Field(one.ci_high),
-        Field(one.vs_eager),
-        Field(one.candidate_us),
-        Field(one.predicted_us),
-        Field(one.error),
-        Field(one.error_limit),
-        Field(one.seconds),
-        !story.run.best_key.empty() && one.key == story.run.best_key ? "1" : "0",
-        one.created,
-        one.sha256,
-        one.title,
-        one.detail,
-        story.run.result,
-        story.run.degenerate};
-    std::vector<std::string> escaped;
-    for (const std::string& field : fields) escaped.push_back(EscapeCsv(field));
-    csv += Join(escaped, ",") + "\n";
+    cells.clear();
+    for (const CsvColumn& column : columns)
+      cells.push_back(EscapeCsv(column.field == nullptr ? OfRun(story.run, one, column.header)
+                                                        : CellOf(one, *column.field)));
+    csv += Join(cells, ",") + "\n";
   }
   return csv;
 }

@@ -11,6 +11,20 @@ namespace hone {
 namespace {
 
 // Column, member, public name, traits. The order is that of the JSON output; SQL does not depend on it.
+constexpr Field<VerdictRecord> kVerdictFields[] = {
+    {"id", &VerdictRecord::id, nullptr, kRowId | kLocal},
+    {"created", &VerdictRecord::created, "created", kFixed},
+    {"task", &VerdictRecord::task, "task", kFixed},
+    {"candidate", &VerdictRecord::candidate, "candidate", kFixed},
+    {"target", &VerdictRecord::target, "target", kFixed},
+    {"device", &VerdictRecord::device, "device", kFixed},
+    {"verdict", &VerdictRecord::verdict, "verdict", kFixed},
+    {"reason", &VerdictRecord::reason, "reason", kFixed},
+    {"vs_best", &VerdictRecord::vs_best, "vs_best", kFixed},
+    {"vs_eager", &VerdictRecord::vs_eager, "vs_eager", kFixed},
+    {"json", &VerdictRecord::json, "record", kFixed | kLong | kHoldsJson},
+};
+
 constexpr Field<RunRecord> kRunFields[] = {
     {"id", &RunRecord::id, nullptr, kRowId | kLocal},
     {"name", &RunRecord::name, "name", kFixed},
@@ -130,6 +144,10 @@ std::vector<Field<UsageTotals>> TotalsFields() {
 
 }  // namespace
 
+template <>
+std::span<const Field<VerdictRecord>> FieldsOf() {
+  return kVerdictFields;
+}
 template <>
 std::span<const Field<RunRecord>> FieldsOf() {
   return kRunFields;

@@ -1,6 +1,7 @@
-// The fields of the store's records, one line each in record_fields.cpp. All code that reads or writes
-// records uses that list, so a row of SQL, a line of run.json, an export and a reply of the dashboard always
-// have the same fields.
+// The fields of the store's records: one line each in record_fields.cpp. What inserts, updates, reads, prints
+// or exports a record goes by that list, so a row of SQL, a line of run.json, a row of CSV and a reply of the
+// dashboard have the same fields. Queries that join a few columns of several tables (standings.cpp,
+// overview.cpp) name these columns themselves.
 //
 // Records are published under public names. These are a contract and may differ from the column names. A
 // public name with a slash is an element of an array: "ci95/0".
@@ -43,6 +44,8 @@ struct Field {
 
 template <class Record>
 std::span<const Field<Record>> FieldsOf();
+template <>
+std::span<const Field<VerdictRecord>> FieldsOf();
 template <>
 std::span<const Field<RunRecord>> FieldsOf();
 template <>

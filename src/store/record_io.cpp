@@ -116,6 +116,10 @@ void TakeText(const Json& value, const Field<Record>& field, Names names, std::s
 }  // namespace
 
 template <>
+const char* TableOf<VerdictRecord>() {
+  return "verdict";
+}
+template <>
 const char* TableOf<RunRecord>() {
   return "run";
 }
@@ -289,6 +293,7 @@ Record RecordFromJson(const Json& json, Names names) {
   template OrderedJson RecordToJson<Record>(const Record&, Extent, Names);                   \
   template Record RecordFromJson<Record>(const Json&, Names);
 
+HONE_INSTANTIATE(VerdictRecord)
 HONE_INSTANTIATE(RunRecord)
 HONE_INSTANTIATE(CallRecord)
 HONE_INSTANTIATE(CandidateRecord)

@@ -1,5 +1,5 @@
 // Converts records to rows and JSON and back, by the lists in record_fields.cpp. Every template here exists
-// for RunRecord, CallRecord, CandidateRecord and UsageTotals.
+// for VerdictRecord, RunRecord, CallRecord, CandidateRecord and UsageTotals.
 #pragma once
 
 #include <string>

@@ -78,7 +78,7 @@ class RecordIoTest : public testing::Test {
     return DumpJson(RecordToJson(record, Extent::kWhole, Names::kColumns), 1);
   }
 };
-using Records = testing::Types<RunRecord, CallRecord, CandidateRecord, UsageTotals>;
+using Records = testing::Types<VerdictRecord, RunRecord, CallRecord, CandidateRecord, UsageTotals>;
 TYPED_TEST_SUITE(RecordIoTest, Records);
 
 TYPED_TEST(RecordIoTest, EveryMemberHasOneLineInTheList) {
@@ -224,6 +224,16 @@ TEST_F(RecordSqlTest, ARunTravels) {
   run.suite_id = 0;
   run.id = *store_->AddRun(run);
   EXPECT_EQ(store_->FindRun("alone")->suite_id, 0);
+}
+
+TEST_F(RecordSqlTest, AVerdictTravels) {
+  VerdictRecord verdict = Distinct<VerdictRecord>();
+  verdict.id = *store_->store().Save(verdict);
+  ExpectStored(verdict, "task='task value'");
+  const VerdictRecord back = *store_->store().Verdict(verdict.id);
+  EXPECT_EQ(DumpJson(RecordToJson(back, Extent::kWhole)), DumpJson(RecordToJson(verdict, Extent::kWhole)));
+  EXPECT_EQ(RecordToJson(back, Extent::kList).size(), FieldsOf<VerdictRecord>().size() - 2)
+      << "no id, no record";
 }
 
 TEST_F(RecordSqlTest, ACallTravels) {

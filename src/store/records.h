@@ -1,6 +1,6 @@
-// The records of a run in the store, as plain values. Each member of RunRecord, CallRecord, CandidateRecord
-// and UsageTotals has one line in record_fields.cpp (members of Usage in model/usage.h), which yields SQL and
-// JSON. docs/ADDING.md says how to add one.
+// What the store keeps, as plain values. Each member of VerdictRecord, RunRecord, CallRecord, CandidateRecord
+// and UsageTotals has one line in record_fields.cpp (those of Usage in model/usage.h), from which SQL and
+// JSON are made; docs/ADDING.md says how to add one.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,21 @@
 #include "verdict/reasons.h"
 
 namespace hone {
+
+// A verdict of `hone bench`, which belongs to no run.
+struct VerdictRecord {
+  int64_t id = 0;
+  std::string created;  // UTC
+  std::string task;
+  std::string candidate;
+  std::string target;
+  std::string device;
+  std::string verdict;
+  std::string reason;
+  double vs_best = 0;
+  double vs_eager = 0;
+  std::string json;  // the whole verdict as `bench --json` printed it
+};
 
 struct RunRecord {
   int64_t id = 0;

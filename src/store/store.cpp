@@ -173,30 +173,17 @@ void AddAlterations(sqlite3* handle, std::vector<std::string>* all) {
 // Statements that add the columns of record_fields.cpp that the tables lack.
 std::vector<std::string> AlterationsFor(sqlite3* handle) {
   std::vector<std::string> all;
+  AddAlterations<VerdictRecord>(handle, &all);
   AddAlterations<RunRecord>(handle, &all);
   AddAlterations<CallRecord>(handle, &all);
   AddAlterations<CandidateRecord>(handle, &all);
   return all;
 }
 
-VerdictRecord Read(Statement& row) {
-  VerdictRecord record;
-  record.id = row.Integer(0);
-  record.created = row.Text(1);
-  record.task = row.Text(2);
-  record.candidate = row.Text(3);
-  record.target = row.Text(4);
-  record.device = row.Text(5);
-  record.verdict = row.Text(6);
-  record.reason = row.Text(7);
-  record.vs_best = row.Number(8);
-  record.vs_eager = row.Number(9);
-  record.json = row.Text(10);
-  return record;
+std::string SelectVerdicts(const char* which) {
+  return fmt::format("SELECT {} FROM {} {}", SelectList<VerdictRecord>(Extent::kWhole),
+                     TableOf<VerdictRecord>(), which);
 }
-
-constexpr char kColumns[] =
-    "id, created, task, candidate, target, device, verdict, reason, vs_best, vs_eager, json";
 
 constexpr double kPatience_s = 10;
 
@@ -311,38 +298,30 @@ Status Store::AddMissingColumns() {
 }
 
 Result<int64_t> Store::Save(const VerdictRecord& record) {
-  Statement insert(handle_.get(),
-                   "INSERT INTO verdict (created, task, candidate, target, device, verdict, reason, vs_best, "
-                   "vs_eager, json) VALUES (?,?,?,?,?,?,?,?,?,?)");
+  Statement insert(handle_.get(), InsertSql<VerdictRecord>().c_str());
   if (!insert.ok()) return SqlError(handle_.get(), "cannot save the verdict");
-  int index = 1;
-  for (const std::string* text : {&record.created, &record.task, &record.candidate, &record.target,
-                                  &record.device, &record.verdict, &record.reason})
-    insert.Bind(index++, *text);
-  insert.Bind(index++, record.vs_best);
-  insert.Bind(index++, record.vs_eager);
-  insert.Bind(index, record.json);
+  BindInsert(insert, record);
   if (insert.Step() != SQLITE_DONE) return SqlError(handle_.get(), "cannot save the verdict");
   return static_cast<int64_t>(sqlite3_last_insert_rowid(handle_.get()));
 }
 
 Result<VerdictRecord> Store::Verdict(int64_t id) {
-  Statement query(handle_.get(), fmt::format("SELECT {} FROM verdict WHERE id = ?", kColumns).c_str());
+  Statement query(handle_.get(), SelectVerdicts("WHERE id = ?").c_str());
   if (!query.ok()) return SqlError(handle_.get(), "cannot read the store");
   query.Bind(1, id);
   if (query.Step() != SQLITE_ROW)
     return Error{ErrorKind::kNotFound, fmt::format("there is no verdict V{} in the store", id)};
-  return Read(query);
+  return ReadRecord<VerdictRecord>(query, Extent::kWhole);
 }
 
 Result<std::vector<VerdictRecord>> Store::Verdicts(int most) {
-  Statement query(handle_.get(),
-                  fmt::format("SELECT {} FROM verdict ORDER BY id DESC LIMIT ?", kColumns).c_str());
+  Statement query(handle_.get(), SelectVerdicts("ORDER BY id DESC LIMIT ?").c_str());
   if (!query.ok()) return SqlError(handle_.get(), "cannot read the store");
   query.Bind(1, static_cast<int64_t>(most));
   std::vector<VerdictRecord> records;
   int code = SQLITE_ROW;
-  while ((code = query.Step()) == SQLITE_ROW) records.push_back(Read(query));
+  while ((code = query.Step()) == SQLITE_ROW)
+    records.push_back(ReadRecord<VerdictRecord>(query, Extent::kWhole));
   if (code != SQLITE_DONE) return SqlError(handle_.get(), "cannot read the store");
   return records;
 }

@@ -9,24 +9,11 @@
 
 #include "base/files.h"
 #include "base/result.h"
+#include "store/records.h"
 
 struct sqlite3;
 
 namespace hone {
-
-struct VerdictRecord {
-  int64_t id = 0;
-  std::string created;  // UTC
-  std::string task;
-  std::string candidate;
-  std::string target;
-  std::string device;
-  std::string verdict;
-  std::string reason;
-  double vs_best = 0;
-  double vs_eager = 0;
-  std::string json;  // the whole verdict, as `bench --json` printed it
-};
 
 class Store {
  public:

@@ -107,6 +107,8 @@ def works_floods_and_forges(house):
     require_equal((third["code"], third["answer"]["status"]), (CANNOT, "refused"), "beyond the budget")
     require("the budget of 2 evaluations is spent" in third["text"], third["text"])
     require_equal([one["key"] for one in history["answer"]["candidates"]], ["zero", "agent1", "agent2"], "history")
+    header = history["text"].splitlines()[0]
+    require(all(word in header for word in ("candidate", "verdict", "reason", "speed-up", "parent")), "header of the history: %r" % header)
     require_equal(list(run.candidates), ["zero", "agent1", "agent2"], "candidates")
     require_equal((run.candidates["agent1"]["title"], run.candidates["agent2"]["parent_key"]), ("zeros", "agent1"), "what the agent said")
     require_equal((run.status, run.best_key), ("stopped", "agent2" if run.verdict("agent2")[0] == "accepted" else ""), "the end")

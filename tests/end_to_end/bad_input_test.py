@@ -488,7 +488,7 @@ def interrupted(share):
         seconds = time.monotonic() - begin
         if process.returncode in (ACCEPTED, REJECTED) and out.strip():
             raise Skipped("it was done as the signal came")
-        Outcome(process.returncode, out, err).expect(INTERRUPTED, "interrupted").silent()
+        Outcome(process.returncode, out, err).expect(INTERRUPTED, "interrupted").failure()
         require(seconds < patience(20), "it took %.1f s to end" % seconds)
         stored = len(house.run("runs", "--verdicts", "--json").expect(0).out.splitlines())
         require(stored == before, "%d stored verdicts where there were %d" % (stored, before))

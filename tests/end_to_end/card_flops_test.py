@@ -1,13 +1,16 @@
-"""Compares the card's FLOPs with counts by hand. Convolutions of every kind are computed by loops over their definition, which
-count the multiplications and must give PyTorch's own result. Other products are counted by their sizes. Each is counted twice,
-with PyTorch's formulas (torch.utils.flop_counter) and without, as on a torch that has none.
+"""The card's FLOPs against counts by hand: convolutions of every kind are computed by loops over their definition, which count the
+multiplications and must give PyTorch's own result; other products by their sizes. Each is counted twice, with PyTorch's formulas
+(torch.utils.flop_counter) and without, as on a torch that has none. With --tool the graph of each is counted too (src/graph/cost.cpp).
 
-Usage: card_flops_test.py [--tasks FOLDER]     (--tasks: prints the card's FLOPs of every task in a folder, nothing computed)
+Usage: card_flops_test.py [--tool GRAPH_TOOL]
+       card_flops_test.py --tasks FOLDER     prints the card's FLOPs of every task in a folder, nothing computed
 Exit code 1 when a count is wrong, 77 without torch.
 """
 
 import itertools
+import json
 import pathlib
+import subprocess
 import sys
 import time
 import warnings
@@ -23,9 +26,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "worker"))
 import hone_card
 import hone_flops
+import hone_graph
 
-failures, checked = [], 0
-warnings.simplefilter("ignore")  # PyTorch's own warnings
+failures, checked, graphs = [], 0, 0
+TOOL = sys.argv[2] if sys.argv[1:2] == ["--tool"] else None
+warnings.simplefilter("ignore")  # PyTorch's own, about what it runs how
 
 
 class Call(nn.Module):
@@ -39,8 +44,8 @@ class Call(nn.Module):
         return self.function(*inputs)
 
 
-def expect(label, module, inputs, flops):
-    """Requires `flops` on the card, with PyTorch's formulas and without."""
+def expect(label, module, inputs, flops, declined=False):
+    """The card counts `flops` with PyTorch's formulas and without, and so does the graph, unless it is `declined`."""
     global checked
     for name, registry in (("flop_counter", hone_flops._registry()), ("own", {})):
         hone_flops._formulas[:] = [registry]
@@ -49,6 +54,19 @@ def expect(label, module, inputs, flops):
         if counted != flops:
             failures.append(label)
             print("FAILED  %s (%s): %d, not %d" % (label, name, counted, flops))
+    if TOOL and not declined:
+        expect_of_graph(label, module, inputs, flops)
+
+
+def expect_of_graph(label, module, inputs, flops):
+    global graphs
+    graph = hone_graph.capture(module, inputs)
+    done = subprocess.run([TOOL], input=json.dumps(graph), capture_output=True, text=True, check=True)
+    counted = json.loads(done.stdout)["flops"]
+    graphs += 1
+    if counted != flops:
+        failures.append(label)
+        print("FAILED  %s (graph): %d, not %d" % (label, counted, flops))
 
 
 def places(extents):
@@ -116,6 +134,9 @@ def check_products():
     expect("dot", Call(torch.dot), [r(4), r(4)], 2 * 4)
     expect("matmul", Call(torch.matmul), [r(2, 1, 3, 4), r(7, 4, 5)], 2 * 2 * 7 * 3 * 4 * 5)
     expect("einsum", Call(lambda a, b: torch.einsum("bij,bjk->bik", a, b)), [r(2, 3, 4), r(2, 4, 5)], 2 * 2 * 3 * 4 * 5)
+    expect("einsum, summed", Call(lambda a, b: torch.einsum("bij, jk -> ki", a, b)), [r(2, 3, 4), r(4, 5)], 2 * 3 * 4 * 5)
+    expect("einsum, elementwise", Call(lambda a, b: torch.einsum("ij,ij->ij", a, b)), [r(2, 3), r(2, 3)], 0)
+    expect("vdot", Call(torch.vdot), [r(4), r(4)], 2 * 4)
     expect("Linear", nn.Linear(4, 5), [r(2, 3, 4)], 2 * 2 * 3 * 4 * 5)
     expect("Bilinear", nn.Bilinear(4, 5, 6), [r(3, 4), r(3, 5)], 2 * 3 * (6 * 4 * 5 + 6 * 5))
     expect("elementwise", nn.Sequential(nn.ReLU(), nn.LayerNorm(4)), [r(3, 4)], 0)
@@ -146,8 +167,10 @@ def check_recurrent():
     projected = 2 * 4 * 3 * (4 * 5 * (6 + 2) + 2 * 5)
     expect("LSTM with a projection", nn.LSTM(6, 5, proj_size=2), [torch.randn(4, 3, 6)], projected)
     packed = nn.utils.rnn.pack_padded_sequence(torch.randn(4, 3, 6), [4, 2, 1])
-    expect("GRU of a packed sequence", Call(lambda x, gru=nn.GRU(6, 5): gru(packed)[1]), [torch.zeros(1)], 2 * (4 + 2 + 1) * 3 * 5 * (6 + 5))
-    expect("GRUCell", nn.GRUCell(6, 5), [torch.randn(3, 6)], 2 * 3 * 3 * 5 * (6 + 5))
+    expect("GRU of a packed sequence", Call(lambda x, gru=nn.GRU(6, 5): gru(packed)[1]), [torch.zeros(1)], 2 * (4 + 2 + 1) * 3 * 5 * (6 + 5), declined=True)
+    for kind, name in ((nn.RNN, nn.RNNCell), (nn.GRU, nn.GRUCell), (nn.LSTM, nn.LSTMCell)):
+        expect(name.__name__, name(6, 5), [torch.randn(3, 6)], 2 * 3 * gates[kind] * 5 * (6 + 5))
+    expect("RNNCell with ReLU", nn.RNNCell(6, 5, nonlinearity="relu"), [torch.randn(3, 6)], 2 * 3 * 5 * (6 + 5))
     # Calls cuDNN's operator by its arguments, because there may be no GPU.
     if hasattr(torch.ops.aten, "_cudnn_rnn"):
         module, x = nn.GRU(6, 5, 2, bidirectional=True), torch.randn(4, 3, 6)
@@ -189,7 +212,7 @@ def main():
         print(failures[-1])
     for check in (check_convolutions, check_products, check_attention, check_recurrent):
         check()
-    print("%d counts, %d wrong, %.1f s" % (checked, len(failures), time.monotonic() - began))
+    print("%d counts, %d of graphs, %d wrong, %.1f s" % (checked, graphs, len(failures), time.monotonic() - began))
     return 1 if failures else 0
 
 

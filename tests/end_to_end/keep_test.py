@@ -110,7 +110,7 @@ def collected(house):
     require_equal(would["kept"], {"running": 1, "best of its task and device": 1}, "what it would keep")
     require(would["rows"] > 5 and would["row_bytes"] > 1000 and would["files"] >= 4 and would["file_bytes"] > 1000, "sizes: %s" % would)
     require_equal(len(house.rows("SELECT * FROM run")), 4, "runs after a dry run")
-    outcome = house.run("gc", "--older-than", "0", "--yes").expect(ACCEPTED, "deleted 2 runs and 1 verdicts", "folder kept", "while a run is in progress")
+    outcome = house.run("gc", "--older-than", "0", "--yes").expect(ACCEPTED, "deleted 2 runs and 1 verdict:", "folder kept", "while a run is in progress")
     require("my_notes" not in outcome.out, outcome.out)
     require_equal(sorted(row["name"] for row in house.rows("SELECT name FROM run WHERE status<>'running'")), ["best"], "runs that stay")
     for table in ("call", "candidate", "decision", "console"):

@@ -83,7 +83,7 @@ def troubles_overcome(house):
 # default scenario of the server, how the call ends, words that say what to do. The other failures are rows of src/model/http_model_test.cpp.
 DEFEATS = [
     ("wrong-key", "wrong_key", ("HTTP 401", "HONE_API_KEY")),
-    ("empty:0", "bad_reply", ("the model said nothing",)),
+    ("empty:0", "bad_reply", ("the model returned an empty reply",)),
 ]
 
 

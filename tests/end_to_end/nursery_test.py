@@ -45,6 +45,43 @@ raise SystemExit(json.dumps(seen))
 """
 
 
+# Asks to change the times of a file of its own, and another thread puts the way to the interpreter's file in place of the path, sooner or
+# later after Hone was asked.
+REPLACES_THE_PATH = """
+import collections, ctypes, errno, json, os, sys, threading, time
+sys.setswitchinterval(1e-5)
+libc = ctypes.CDLL(None, use_errno=True)
+own, program = b"./////////own", b"/proc/self/exe"
+own = own.replace(b"./", b".//", 1)
+assert len(own) == len(program), (len(own), len(program))
+open("own", "w").close()
+path = ctypes.create_string_buffer(own)
+times = (ctypes.c_long * 4)(MARK, 0, 0, 0x3FFFFFFE)
+turn, delay, ended = [0], [0.0], []
+def replace():
+    seen = 0
+    while not ended:
+        if turn[0] == seen:
+            time.sleep(0)
+            continue
+        seen = turn[0]
+        until = time.perf_counter() + delay[0]
+        while time.perf_counter() < until: pass
+        ctypes.memmove(path, program, len(program))
+other = threading.Thread(target=replace, daemon=True)
+other.start()
+
+for attempt in range(600):
+    ctypes.memmove(path, own, len(own))
+    delay[0] = 1e-6 * (attempt % 200)
+    turn[0] += 1
+    libc.utimensat(-100, path, times, 0)
+ended.append(1)
+raise SystemExit("it tried %d times" % turn[0])
+"""
+LONG_AGO = 1_000_000_000
+
+
 class NotHere(Exception):
     """This machine does not support this sandbox."""
 
@@ -126,8 +163,16 @@ def check_inherited(seen, level):
         assert seen["namespaces"][name] != place, "%s is that of outside (%s)" % (name, level)
 
 
+def check_interpreter_stays(bench, program):
+    """Hone sees the replaced path in some of the tries and refuses; in the others the mount does."""
+    verdict = bench.judge("replaces", REPLACES_THE_PATH.replace("MARK", str(LONG_AGO)))
+    told = verdict["reason"] == "escaped" and "times of" in verdict["detail"] or "it tried 600 times" in verdict["detail"]
+    assert verdict["verdict"] == "rejected" and told, verdict
+    assert os.stat(program).st_atime != LONG_AGO, "a candidate changed the times of %s" % program
+
+
 def inherits_nothing(hone, folder, level):
-    """a candidate has nothing of the nursery's, of Hone's or of another candidate's"""
+    """a candidate has nothing of the nursery's, of Hone's or of another candidate's, and cannot change the interpreter's own file"""
     bench = Bench(hone, folder, "--sandbox", level)
     first = bench.look_around(1)
     if "nursery" not in first["cmdline"]:
@@ -138,6 +183,7 @@ def inherits_nothing(hone, folder, level):
         check_inherited(seen, level)
     assert first["folder"] != second["folder"]
     assert first["namespaces"]["pid"] != second["namespaces"]["pid"] or first["namespaces"]["mnt"] != second["namespaces"]["mnt"]
+    check_interpreter_stays(bench, first["program"])
     assert first["random"][0] != second["random"][0] and first["random"][1] != second["random"][1], "two candidates draw the same"
     assert bench.end() == 1
     return ""

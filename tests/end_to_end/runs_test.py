@@ -188,6 +188,18 @@ def interrupted_in_a_call(house):
     require_equal(house.last().status, "done", "after resume")
 
 
+def interrupted_before_the_run(house):
+    """Ctrl-C while Python is looked for: exit code 130, no run is left behind, and --json prints one object that says so"""
+    hangs = house.write("python", "#!/bin/sh\ntouch '%s'\nexec sleep 1000\n" % (house.folder / "asked"))
+    pathlib.Path(hangs).chmod(0o755)
+    process = house.start("optimize", SMALL_SOFTMAX, "--python", hangs, "--json")
+    wait_for("search for Python", lambda: (house.folder / "asked").exists(), process=process)
+    process.send_signal(signal.SIGINT)
+    said = house.finish(process).expect(INTERRUPTED, "interrupted").json()
+    require_equal((said["status"], said["error"]["kind"], said["exit_code"]), ("failed", "interrupted", INTERRUPTED), "the object")
+    require(not (house.folder / "data" / "hone.db").exists() or not house.rows("SELECT 1 FROM run"), "a run was left behind")
+
+
 def interrupted_in_judging(house):
     """Ctrl-C while a candidate is judged: exit code 130, the candidate stays unjudged and is judged on resume"""
     house.write("wrong/001_seed.txt", fenced("import time\n\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        time.sleep(5)  # longer than the signal takes\n        return 2 * torch.softmax(x, dim=1)"))
@@ -338,7 +350,7 @@ def nothing_tried_in_constructor(house):
     require_equal((shown["best"], shown["vs_best"]), (None, None), "best of a run that tried nothing")
 
 
-CASES = [programs, minutes_in_judging, nothing_tried, nothing_tried_in_constructor, corrected_ceilings, exported_and_replayed, suite_survives, suite_interrupted, settings, prompts, interrupted_in_a_call, interrupted_in_judging,
+CASES = [programs, minutes_in_judging, nothing_tried, nothing_tried_in_constructor, corrected_ceilings, exported_and_replayed, suite_survives, suite_interrupted, settings, prompts, interrupted_in_a_call, interrupted_before_the_run, interrupted_in_judging,
          folders_that_cannot_be_written, two_processes_one_store]
 
 

@@ -18,9 +18,6 @@ using graph::Shape;
 using graph::TensorType;
 using graph::ValueId;
 
-// 1024 cubed takes 73 us in PyTorch on an H200, with 64 tiles on twice as many processors. Full waves reach
-// 50 TFLOP/s.
-constexpr double kPytorchTile = 128, kLeastFilled = 0.59;
 constexpr int64_t kMostBatches = 4096;  // 65535 CTAs along z, with up to 16 parts of k
 constexpr int64_t kMostShares = 4096;   // a warp holds a softmax row in registers
 
@@ -217,10 +214,10 @@ std::optional<Product> WorthwhileProduct(const graph::Graph& graph, const graph:
   }
   SplitProductCost cost = CostOfSplitProduct(size, gpu);
   // With few tiles, PyTorch's kernel uses few processors.
-  const double tiles =
-      size.batches * std::ceil(size.rows / kPytorchTile) * std::ceil(size.units / kPytorchTile);
-  if (size.rows >= kPytorchTile && size.units >= kPytorchTile)
-    cost.pytorch_us /= std::clamp(tiles / static_cast<double>(gpu.processors), kLeastFilled, 1.0);
+  const auto [tile, least_filled] = gpu.product;
+  const double tiles = size.batches * std::ceil(size.rows / tile) * std::ceil(size.units / tile);
+  if (size.rows >= tile && size.units >= tile)
+    cost.pytorch_us /= std::clamp(tiles / static_cast<double>(gpu.processors), least_filled, 1.0);
   if (cost.ours_us >= gpu.split_gemm.of_pytorch * cost.pytorch_us) return std::nullopt;
   product->us = cost.ours_us;
   product->pytorch_us = cost.pytorch_us;

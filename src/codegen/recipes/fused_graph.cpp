@@ -20,8 +20,6 @@ namespace hone {
 
 namespace {
 
-// A graph's replay copies inputs and outputs. Above this size, the copies take longer than launches.
-constexpr double kMostCopiedBytes = 64e6;
 constexpr double kLaunchesOfProduct = 5;  // splitting or packing, the product, sums, the error check
 constexpr size_t kMostGuarded = 1024;     // words of templates/part_half_guard.cu
 
@@ -235,7 +233,7 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
     copied += static_cast<double>(draft.graph.type(value).bytes());
   for (const graph::ValueId value : draft.graph.outputs().Leaves())
     copied += static_cast<double>(draft.graph.type(value).bytes());
-  if (half) captured = copied <= kMostCopiedBytes;
+  if (half) captured = copied <= gpu.graph.most_copied_bytes;
   const double all_launches =
       launches + kLaunchesOfProduct * (text.products + text.convolutions + draft.attention.count);
   if (captured && !half) {
@@ -243,7 +241,7 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
     if (saved_us < (kernels_us + rest_us) / 4)
       return Decline("launches are a small part of its time, so a CUDA graph around them gains nothing");
     // Inputs and outputs are both read and written once more.
-    if (copied > kMostCopiedBytes && 2 * copied / gpu.split_gemm.bytes_per_us > saved_us / 4)
+    if (copied > gpu.graph.most_copied_bytes && 2 * copied / gpu.split_gemm.bytes_per_us > saved_us / 4)
       return Decline("its inputs and outputs are large, and a replayed CUDA graph would copy them");
   }
   parts.recipe = in_triton  ? "triton/fused_graph"

@@ -25,6 +25,6 @@ class ModelNew(Model):
             except _REFUSALS as error:
                 _warn_once(error)
             except Exception as error:
-                warnings.warn("Hone: @{recipe}@ does not work here, so the module runs as it is: %s" % error)
+                @{warn_not_here}@
                 kept.failed = True
         return super().forward(*inputs)

@@ -23,7 +23,7 @@ class ModelNew(Model):
             try:
                 kept.prepared[key] = hone_prepare(self, inputs)
             except Exception as error:
-                warnings.warn("Hone: @{recipe}@ does not work here, so the module runs as it is: %s" % error)
+                @{warn_not_here}@
                 kept.failed = True
                 return super().forward(*inputs)
         return kept.prepared[key](*inputs)
