@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -25,7 +26,7 @@ TEST(EndsInACopy, TellsWorkThatEndsFromWorkThatDoesNot) {
                                          {"an exit code", [] { _exit(3); }, false},
                                          {"no end",
                                           [] {
-                                            for (volatile int i = 0;; i = i + 1) {
+                                            for (std::atomic<int> turns = 0;; ++turns) {
                                             }
                                           },
                                           false}})
