@@ -200,8 +200,12 @@ def _profiler(on_gpu):
     return torch.autograd.profiler.profile(use_kineto=False)
 
 
+_MOST_KERNELS = 12
+_OWN_CODE = "own code outside of PyTorch's operators"
+
+
 def profile(call, inputs, device, own_names=()):
-    """Makes one call under the profiler. Returns the number of launches (operators on a CPU) and the time by owner."""
+    """Makes one call under the profiler. Returns the number of launches (operators on a CPU), the time by owner, and the kernels (operators) that take most of it."""
     on_gpu = device.type == "cuda"
     with torch.no_grad():
         for _ in range(2):
@@ -215,28 +219,39 @@ def profile(call, inputs, device, own_names=()):
                 torch.cuda.synchronize()
             wall_us = (time.perf_counter() - start) * 1e6
     launches, own_us, library_us, kernels = 0, 0.0, 0.0, {}
+
+    def add(name, spent):
+        count, time_us = kernels.get(name, (0, 0.0))
+        kernels[name] = count + 1, time_us + spent
+
     for event in profiler.function_events:
         if on_gpu:
             if "CUDA" not in str(event.device_type) or event.name.startswith(("aten::", "cuda", "Lazy", "Activity")):
                 continue
             spent = event.time_range.elapsed_us()
             launches += 1
-            kernels[event.name] = kernels.get(event.name, 0) + 1
+            add(event.name, spent)
             if _is_library(event.name, own_names):
                 library_us += spent
             else:
                 own_us += spent
         elif event.name.startswith(_LIBRARY_OPERATORS):
+            spent = event.time_range.elapsed_us()
             parent = event.cpu_parent
             if parent is None or not parent.name.startswith(_LIBRARY_OPERATORS):
-                library_us += event.time_range.elapsed_us()
-            if not any(child.name.startswith(_LIBRARY_OPERATORS) for child in event.cpu_children):
+                library_us += spent
+            inside = [child.time_range.elapsed_us() for child in event.cpu_children if child.name.startswith(_LIBRARY_OPERATORS)]
+            if not inside:
                 launches += 1
+            # What an operator spends in others counts for those, so that the times add up to library_us.
+            add(event.name, max(0.0, spent - sum(inside)))
     if not on_gpu:
         own_us = max(0.0, wall_us - library_us)
-    top = sorted(kernels.items(), key=lambda item: -item[1])[:12]
+        if own_us > 0:
+            add(_OWN_CODE, own_us)
+    top = sorted(kernels.items(), key=lambda item: -item[1][1])[:_MOST_KERNELS]
     return {"launches": launches, "own_us": own_us, "library_us": library_us,
-            "kernels": [{"name": name[:120], "count": count} for name, count in top]}
+            "kernels": [{"name": name[:120], "count": count, "time_us": time_us} for name, (count, time_us) in top]}
 
 
 def _best_seconds(work, sync, repeats):

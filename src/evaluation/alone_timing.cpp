@@ -66,7 +66,7 @@ Result<double> TimeRungAlone(WorkerProcess& reference, TimedMemory memory, const
   if (memory.on_device()) side.Finish();
   reference.Thaw();
   const double collect_us = collecting.empty() ? 0 : std::max(0.0, MedianOf(collecting));
-  return std::max(0.5, MedianOf(found) - collect_us);
+  return std::max(kNoTimeSeenUs, MedianOf(found) - collect_us);
 }
 
 }  // namespace hone

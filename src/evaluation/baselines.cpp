@@ -21,7 +21,6 @@ namespace {
 constexpr double kCompileBehind = 1.15;
 // Number of measurements that must agree before they exclude torch.compile.
 constexpr int64_t kCompileSightings = 2;
-constexpr double kSlowedDown = 1.5;  // time of eager beside the candidate over time alone: a disturbed timing
 constexpr int64_t kCompileRounds = 6;  // fewer rounds are not stored
 constexpr int64_t kCeilingsMeasuredAtMost = 4;
 constexpr double kFlushingGains = 0.9;
@@ -240,14 +239,19 @@ Status Baselines::LearnCeilings(Card* card, const Progress& progress) {
   return Ok();
 }
 
+double FastestSeenUs(const std::vector<Rung>& rungs) {
+  double fastest_us = 0;
+  for (const Rung& rung : rungs)
+    if (rung.available && rung.call_us > kNoTimeSeenUs && (fastest_us == 0 || rung.call_us < fastest_us))
+      fastest_us = rung.call_us;
+  return fastest_us;
+}
+
 // Peak rates that were measured on a busy machine are too low, so PyTorch appears faster than the floor. The
 // same happens if operands stay in a cache, or if an algorithm needs fewer operations than were counted. Then
 // a new measurement changes nothing, and the floor is set to PyTorch's time.
 void Baselines::CorrectFloor(Card* card, const Progress& progress) {
-  double fastest_us = 0;
-  for (const Rung& rung : ladder_.All())
-    if (rung.available && rung.call_us > 0 && (fastest_us == 0 || rung.call_us < fastest_us))
-      fastest_us = rung.call_us;
+  const double fastest_us = FastestSeenUs(ladder_.All());
   if (fastest_us == 0 || card->floor_us <= fastest_us) return;
   if (card->floor_bound == "arithmetic" && ceilings_.times < kCeilingsMeasuredAtMost) {
     progress("measuring the peak rates of this device again: PyTorch is faster than the predicted floor", 0,

@@ -20,6 +20,9 @@ namespace hone {
 // down.
 std::optional<double> CompileBehind(const Timing& timing);
 
+// The least time of those rungs whose time was seen; 0 if there are none.
+double FastestSeenUs(const std::vector<Rung>& rungs);
+
 class Baselines {
  public:
   // `compile_record` is the file with earlier timings of torch.compile.

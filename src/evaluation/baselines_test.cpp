@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "evaluation/alone_timing.h"
+
 namespace hone {
 namespace {
 
@@ -50,6 +52,22 @@ TEST(CompileBehind, SaysNothingAfterATimingThatIsNoEvidence) {
   timing = Quiet();
   timing.contestants.pop_back();
   EXPECT_FALSE(CompileBehind(timing)) << "it took no part";
+}
+
+// On a busy machine a block of calls may take no longer than one call. The floor is not set to that.
+TEST(FastestSeenUs, LeavesOutWhatWasNotAvailableAndWhatNobodySaw) {
+  const auto rung = [](const char* name, double call_us, bool available) {
+    Rung one;
+    one.name = name;
+    one.call_us = call_us;
+    one.available = available;
+    return one;
+  };
+  EXPECT_EQ(FastestSeenUs({}), 0);
+  EXPECT_EQ(FastestSeenUs({rung("eager", kNoTimeSeenUs, true), rung("tf32", 3, false)}), 0);
+  EXPECT_EQ(FastestSeenUs({rung("eager", 40, true), rung("tf32", kNoTimeSeenUs, true),
+                           rung("graph", 30, true), rung("denormals", 0, true)}),
+            30);
 }
 
 }  // namespace

@@ -152,7 +152,8 @@ Result<bool> CandidateCheck::Profile() {
   if (!reply) return false;
   HONE_ASSIGN_OR_RETURN(const bool dropped, DropPlaced());
   if (!dropped) return false;
-  m_.profile = hone::Profile{reply->launches, reply->own_us, reply->library_us, std::move(reply->kernels)};
+  m_.profile =
+      hone::Profile{reply->launches, reply->own_us, reply->library_us, ProfiledKernelsFrom(reply->kernels)};
   return true;
 }
 

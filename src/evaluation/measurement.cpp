@@ -1,8 +1,26 @@
 #include "evaluation/measurement.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+
 namespace hone {
 
 namespace {
+
+constexpr size_t kMostKernels = 12;
+constexpr size_t kLongestName = 120;
+
+Json ToJson(const std::vector<ProfiledKernel>& kernels) {
+  Json rows = Json::array();
+  for (const ProfiledKernel& one : kernels) {
+    Json row = {{"name", one.name}, {"count", one.count}};
+    if (one.time_us >= 0) row["time_us"] = one.time_us;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
 
 Json ToJson(const WorkerFailure& failure) {
   static const char* const kNames[] = {"exception", "unreadable", "exited",    "signalled",
@@ -91,6 +109,25 @@ Json ToJson(const Distance& distance) {
           {"scaled", distance.scaled},         {"scaled_at", distance.scaled_at}};
 }
 
+std::vector<ProfiledKernel> ProfiledKernelsFrom(const Json& rows) {
+  std::vector<ProfiledKernel> kernels;
+  if (!rows.is_array()) return kernels;
+  for (const Json& row : rows) {
+    ProfiledKernel one;
+    one.name = SafeForTerminal(GetString(row, "name").substr(0, kLongestName));
+    std::replace_if(
+        one.name.begin(), one.name.end(), [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
+    one.count = std::max<int64_t>(0, GetInt(row, "count"));
+    const double time_us = GetNumber(row, "time_us", -1);
+    if (std::isfinite(time_us) && time_us >= 0) one.time_us = time_us;
+    if (!one.name.empty()) kernels.push_back(std::move(one));
+    if (kernels.size() == kMostKernels) break;
+  }
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const ProfiledKernel& a, const ProfiledKernel& b) { return a.time_us > b.time_us; });
+  return kernels;
+}
+
 Json PhaseSeconds(const Measurement& m) {
   Json json = Json::object();
   for (const auto& [phase, seconds] : m.phases) json[StepNameOf(phase)] = seconds;
@@ -120,7 +157,7 @@ Json ToJson(const Measurement& m) {
     json["profile"] = {{"launches", m.profile->launches},
                        {"own_us", m.profile->own_us},
                        {"library_us", m.profile->library_us},
-                       {"kernels", m.profile->kernels}};
+                       {"kernels", ToJson(m.profile->kernels)}};
   if (m.timing) json["timing"] = ToJson(*m.timing);
   json["tampering"] = m.tampering;
   json["attempts"] = m.attempts;

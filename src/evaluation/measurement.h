@@ -70,12 +70,24 @@ struct Stop {
   WorkerFailure failure;
 };
 
+// All launches of one kernel in a call; on a CPU all calls of one of PyTorch's operators, without the time of
+// operators that it calls, or the time outside of them.
+struct ProfiledKernel {
+  std::string name;
+  int64_t count = 0;
+  double time_us = -1;  // negative: not known (versions before it was kept)
+};
+
+// One call as the candidate's process saw it. All of it is that process's own word.
 struct Profile {
   int64_t launches = -1;
   double own_us = 0;
   double library_us = 0;
-  Json kernels = Json::array();
+  std::vector<ProfiledKernel> kernels;  // those that take most of the time, the longest first
 };
+// The kernels of a profile, from a worker's reply or from a stored record. Names are cut and cleaned, rows
+// that are none are left out.
+std::vector<ProfiledKernel> ProfiledKernelsFrom(const Json& rows);
 
 // One entry of the contract for later use: what a user may do with the module after the verdict.
 enum class ContractState { kHolds, kBroken, kNotApplicable };

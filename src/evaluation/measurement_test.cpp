@@ -48,6 +48,50 @@ TEST(MeasurementJson, HoldsWhatWasSeen) {
   EXPECT_EQ(json.at("timing").at("answers_checked"), 12);
 }
 
+TEST(ProfiledKernels, SurviveTheRecord) {
+  Measurement m;
+  m.profile = Profile{7, 60, 40, {{"gemm", 3, 60}, {"bias", 4, 40}}};
+  const Json stored = *ParseJson(DumpJson(ToJson(m)));
+  const std::vector<ProfiledKernel> again =
+      ProfiledKernelsFrom(GetMember(GetMember(stored, "profile"), "kernels"));
+  ASSERT_EQ(again.size(), 2u);
+  EXPECT_EQ(again[0].name, "gemm");
+  EXPECT_EQ(again[0].count, 3);
+  EXPECT_EQ(again[0].time_us, 60);
+  EXPECT_EQ(again[1].time_us, 40);
+}
+
+TEST(ProfiledKernels, OfAnEarlierVersionHaveNoTime) {
+  const std::vector<ProfiledKernel> kernels =
+      ProfiledKernelsFrom(*ParseJson(R"([{"name": "gemm", "count": 3}])"));
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_LT(kernels[0].time_us, 0);
+  Measurement m;
+  m.profile = Profile{1, 0, 0, kernels};
+  EXPECT_EQ(ToJson(m).at("profile").at("kernels"), *ParseJson(R"([{"name": "gemm", "count": 3}])"));
+}
+
+// The candidate's process may say anything.
+TEST(ProfiledKernels, OfAHostileProcessAreShortAndClean) {
+  const std::string flood(1u << 20, 'k');
+  Json rows =
+      Json::array({7, nullptr, "gemm", {{"name", ""}, {"time_us", 9}}, {{"name", 3}, {"time_us", 9}}});
+  rows.push_back({{"name", "\x1b[2Jclear\nline"}, {"count", -4}, {"time_us", -1e300}});
+  rows.push_back({{"name", flood}, {"count", "many"}, {"time_us", "long"}});
+  for (int i = 0; i < 40; ++i) rows.push_back({{"name", "k"}, {"time_us", 1.0 * i}});
+  const std::vector<ProfiledKernel> kernels = ProfiledKernelsFrom(rows);
+  ASSERT_EQ(kernels.size(), 12u);
+  for (const ProfiledKernel& one : kernels) {
+    EXPECT_LE(one.name.size(), 200u);
+    EXPECT_EQ(one.name.find_first_of("\x1b\n"), std::string::npos) << one.name;
+    EXPECT_GE(one.count, 0);
+  }
+  EXPECT_EQ(kernels[0].time_us, 9) << "the longest first";
+  EXPECT_LT(kernels[11].time_us, 0);
+  for (const char* text : {"null", "3", "{}", R"({"name": "k"})"})
+    EXPECT_TRUE(ProfiledKernelsFrom(*ParseJson(text)).empty()) << text;
+}
+
 TEST(MeasurementJson, NamesEveryWayAWorkerCanFail) {
   const std::pair<FailureKind, const char*> kinds[] = {
       {FailureKind::kException, "exception"}, {FailureKind::kUnreadable, "unreadable"},

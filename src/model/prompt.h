@@ -26,7 +26,7 @@ struct PromptInputs {
   Json history;               // array of {"attempt", "what", "reason", "detail"}
   Json analysis;              // ToJson(AnalysisRecord), or null
   std::string first_message;  // comes before all else: why the last reply was sent back
-  Json profile;               // object of metric to value, or null
+  Json profile;               // object of metric to value, with "source": who reports them; or null
   Json search;                // of a population search: see search_values.h; or null
   int seed_index = 0;
 };

@@ -37,7 +37,8 @@ PromptInputs Gru(const std::string& call_type, const std::string& target) {
   inputs.device = *ParseJson(R"({"name": "NVIDIA H200", "sm": 132, "shared_memory_per_block": 232448,
     "registers": 65536, "l2": 62914560, "cuda": "13.0", "triton": "3.6.0", "torch": "2.11.0"})");
   if (target == "cpu")
-    inputs.device = *ParseJson(R"({"name": "EPYC", "cores": 2, "cpu_flags": "avx2 fma", "torch": "2.11.0"})");
+    inputs.device =
+        *ParseJson(R"({"name": "EPYC", "cores": 2, "cpu_flags": ["avx2", "fma"], "torch": "2.11.0"})");
   if (call_type == "seed") return inputs;
   inputs.candidate_source = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    ...\n";
   inputs.findings = *ParseJson(R"([
@@ -48,6 +49,23 @@ PromptInputs Gru(const std::string& call_type, const std::string& target) {
     "speedup": {"vs_eager": 1.75, "vs_best": 0.4, "best_baseline": "cudagraph", "candidate_us": 21150, "best_us": 8460},
     "launches": {"reference": 12302, "candidate": 6}})");
   return inputs;
+}
+
+// A candidate that the verdict calls correct, as improving and tuning have it.
+void MakeRight(PromptInputs* inputs) {
+  inputs->candidate_source =
+      "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x, h0):\n"
+      "        return run_layers(x, h0, self.packed())\n";
+  inputs->findings = *ParseJson(
+      R"([{"rule": "tf32-by-default", "severity": "warning", "line": 9, "message": "tl.dot rounds", "fix": "Say so."}])");
+  inputs->verdict = *ParseJson(R"({"verdict": "accepted", "reason": "faster",
+    "error": {"candidate": 0.0003, "reference": 0.0004, "limit": 0.0008},
+    "speedup": {"vs_eager": 1.75, "vs_best": 1.4, "best_baseline": "cudagraph", "candidate_us": 6040, "best_us": 8460},
+    "launches": {"reference": 12302, "candidate": 6}})");
+  inputs->profile = {{"source", "counted by Nsight Compute around the candidate's process"},
+                     {"largest kernels and their share of the time", "run_layer 88%, gemm 9%, copy 2%"},
+                     {"SM throughput %", 31.5},
+                     {"occupancy %", 12}};
 }
 
 std::vector<PromptInputs> EveryCallType() {
@@ -77,15 +95,29 @@ std::vector<PromptInputs> EveryCallType() {
   out[3].analysis = out[4].analysis = analysis;
   out[4].first_message =
       "The analysis asked for one persistent kernel with the loop inside; this launches once per step.";
-  out[6].profile = {{"sm throughput %", 31.5}, {"occupancy %", 12}};
+  for (const size_t right : {5, 6, 7, 9, 10}) MakeRight(&out[right]);
+  for (const size_t started_anew : {11, 13}) {
+    out[started_anew].candidate_source.clear();
+    out[started_anew].findings = out[started_anew].verdict = Json();
+  }
   out[8].first_message = "HONE_TUNE names BLOCK_M, but the file has no module-level BLOCK_M = value.";
   const Json search = *ParseJson(
-      R"({"reached": "1.40x of the best PyTorch baseline", "floor": "95.4 us, this candidate takes 300 us",
-    "second_source": "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    second = True\n",
-    "second_result": "1.20x of the best PyTorch baseline",
+      R"({"reached": "1.40x of the best PyTorch baseline, 6.04 ms per call, 63.3 times the floor", "floor": "95.4 us",
     "others": [{"kind": "gemm", "result": "1.60x of the best PyTorch baseline", "what": "All input products first."}],
     "tried": [{"kind": "gemm", "result": "wrong-output", "what": "Half of h in registers."}]})");
-  for (const size_t searching : {9, 10, 11}) out[searching].search = search;
+  for (const size_t searching : {9, 10}) out[searching].search = search;
+  out[10].search["second_source"] =
+      "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x, h0):\n        return "
+      "run_wave(x, h0)\n";
+  out[10].search["second_result"] =
+      "1.20x of the best PyTorch baseline, 7.05 ms per call, 73.9 times the floor";
+  out[10].search["second_profile"] = {
+      {"source", "PyTorch's profiler over one call, as the candidate's own process reports it, not verified"},
+      {"largest kernels and their share of the time", "run_wave 97%, copy 3%"}};
+  out[10].search["tried"] = *ParseJson(
+      R"([{"kind": "gemm", "result": "wrong-output", "what": "Half of h in registers.", "from": "the first"},
+          {"kind": "gemm", "result": "timeout", "what": "A barrier per step.", "from": "the second"}])");
+  out[11].search = {{"floor", "95.4 us"}, {"others", search.at("others")}};
   return out;
 }
 
@@ -106,7 +138,7 @@ TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {
   EXPECT_EQ(rendered, CallTypes());
 }
 
-// A task of each class of knowledge: its card, and the result of a candidate for it.
+// A task of each class of knowledge. src/pipeline/prompt_golden_test.cpp has whole prompts of real tasks.
 struct ClassOfTask {
   const char* name;
   const char* target;
@@ -137,40 +169,12 @@ constexpr ClassOfTask kClasses[] = {
      R"({"modules": {}, "operators": {"cumsum": 1}, "floor_us": 9.0, "floor_bound": "memory", "launches": 1})"},
 };
 
-PromptInputs OfClass(const ClassOfTask& one, const std::string& call_type) {
-  PromptInputs inputs = Gru(call_type, one.target);
+PromptInputs OfClass(const ClassOfTask& one) {
+  PromptInputs inputs = Gru("seed", one.target);
   inputs.task_name = one.name;
   inputs.task_source = fmt::format("# Model.forward returns {}", one.source);
   inputs.card = *ParseJson(one.card);
-  inputs.findings = Json();
-  const double floor_us = GetNumber(inputs.card, "floor_us");
-  inputs.verdict = {{"verdict", "accepted"},
-                    {"error", {{"candidate", 2e-7}, {"reference", 2e-7}, {"limit", 4e-7}}},
-                    {"speedup",
-                     {{"vs_eager", 0.9},
-                      {"vs_best", 0.8},
-                      {"best_baseline", "eager"},
-                      {"candidate_us", 2 * floor_us},
-                      {"best_us", 1.6 * floor_us}}}};
-  inputs.profile = {{"largest kernels and their share of the time", "gemm 60%, softmax 20%, bias 15%"}};
   return inputs;
-}
-
-TEST(Prompt, OfEachClassReadsAsItsGoldenFile) {
-  for (const ClassOfTask& one : kClasses) {
-    const Result<Prompt> prompt = RenderPrompt(OfClass(one, "seed_repair"));
-    ASSERT_TRUE(prompt.ok()) << prompt.error().message;
-    const std::string text = "[system]\n" + prompt->system + "\n[user]\n" + prompt->user;
-    const fs::path path =
-        fs::path("tests/golden/prompts") / ("class_" + std::string(one.name) + "." + one.target + ".txt");
-    if (std::getenv("HONE_UPDATE_GOLDEN") != nullptr) {
-      ASSERT_TRUE(WriteFileAtomic(fs::path(HONE_SOURCE_DIR) / path, text).ok());
-    }
-    EXPECT_EQ(Read(path), text) << path << ": run with HONE_UPDATE_GOLDEN=1 if the change is meant";
-    EXPECT_TRUE(Contains(text, "floor of this device")) << one.name;
-    EXPECT_TRUE(Contains(text, ", 2 times the floor of ")) << one.name;
-    EXPECT_TRUE(Contains(text, "gemm 60%, softmax 20%, bias 15%")) << one.name;
-  }
 }
 
 TEST(Prompt, KnowledgeIsBounded) {
@@ -178,7 +182,7 @@ TEST(Prompt, KnowledgeIsBounded) {
     for (const char* target : {"triton", "cuda", "cpu"}) {
       ClassOfTask here = one;
       here.target = target;
-      const Result<Prompt> prompt = RenderPrompt(OfClass(here, "seed"));
+      const Result<Prompt> prompt = RenderPrompt(OfClass(here));
       ASSERT_TRUE(prompt.ok()) << prompt.error().message;
       EXPECT_LT(EstimateTokens(prompt->system), 3000) << one.name << " for " << target;
       EXPECT_EQ(Lines(ReplaceAll(prompt->system, "\nCOMPLETE, ", "\n\n")).size(),
@@ -341,6 +345,34 @@ TEST(Prompt, TextOfStrangersCannotCloseItsFenceOrBreakTheTemplate) {
   EXPECT_TRUE(
       Contains(prompt->user, "\n`````python\nx = '''\n````\n@{nothing}@ @if x@ \xEF\xBF\xBD\n'''\n`````\n"));
   EXPECT_TRUE(Contains(prompt->user, "\n````\nline\n```\n@end@\n````\n"));
+}
+
+TEST(Prompt, SaysOneFigureWhereEagerIsTheBestOfPyTorch) {
+  PromptInputs inputs = Gru("seed_repair", "cpu");
+  inputs.verdict = *ParseJson(R"({"verdict": "rejected", "reason": "slower", "speedup": {"vs_eager": 0.9,
+    "vs_best": 0.8, "best_baseline": "eager", "candidate_us": 20, "best_us": 16}})");
+  EXPECT_TRUE(Contains(RenderPrompt(inputs)->user,
+                       "- speed: 0.80x of eager, the best of PyTorch (20 us; best 16 us)\n"));
+  inputs.verdict["speedup"]["best_baseline"] = "tf32";
+  EXPECT_TRUE(Contains(RenderPrompt(inputs)->user,
+                       "- speed: 0.90x of eager, 0.80x of tf32, the best of PyTorch (20 us; best 16 us)\n"));
+  inputs.verdict["speedup"]["best_us"] = -669;
+  EXPECT_TRUE(Contains(RenderPrompt(inputs)->user, "0.80x of tf32, the best of PyTorch\n"))
+      << "a time below 0 is none";
+}
+
+TEST(Prompt, SaysWhatIsNotShownOfAVeryLongFile) {
+  std::string file = "_PRELUDE = '''\n" + std::string(120'000, 'p') + "\n'''\n\n";
+  file += "class ModelNew:\n    def forward(self, x):\n        return fused(x)\n";
+  PromptInputs inputs = Gru("combine", "cuda");
+  inputs.candidate_source = file;
+  inputs.search = {{"second_source", ReplaceAll(file, "fused", "second_fused")}};
+  const std::string user = RenderPrompt(inputs)->user;
+  EXPECT_LT(user.size(), 10'000u);
+  for (const char* shown :
+       {"return fused(x)", "It is too long to be shown whole. Left out: _PRELUDE, helper text (3 lines).",
+        "return second_fused(x)", "Left out of it: _PRELUDE, helper text (3 lines)."})
+    EXPECT_TRUE(Contains(user, shown)) << shown;
 }
 
 TEST(Prompt, ALongErrorKeepsItsEnd) {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "model/search_values.h"
+#include "model/shown_source.h"
 
 namespace hone {
 
@@ -18,9 +19,14 @@ constexpr size_t kMostHistoryBytes = 600;
 constexpr size_t kMostHistory = 6;
 constexpr size_t kMostFindings = 12;
 constexpr size_t kMostNames = 8;
-constexpr size_t kMostSourceBytes = 100'000;
+constexpr char kProfileSource[] = "source";
 
 std::string Scalar(const Json& value) {
+  if (value.is_array()) {
+    std::vector<std::string> parts;
+    for (const Json& one : value) parts.push_back(Scalar(one));
+    return Join(parts, " ");
+  }
   if (value.is_string()) return ValidUtf8(value.str());
   if (value.is_number_float()) return HumanNumber(value.get<double>());
   return DumpJson(value);
@@ -137,8 +143,7 @@ std::string ReachedText(double candidate_us, double floor_us) {
   if (candidate_us <= 0) return "";
   std::string text = "reached: " + HumanSeconds(candidate_us * 1e-6);
   if (floor_us > 0)
-    text +=
-        fmt::format(", {:.3g} times the floor of {}", candidate_us / floor_us, HumanSeconds(floor_us * 1e-6));
+    text += ", " + TimesTheFloor(candidate_us, floor_us) + " of " + HumanSeconds(floor_us * 1e-6);
   return text;
 }
 
@@ -159,10 +164,12 @@ Json VerdictValues(const Json& verdict, const Json& card) {
                                 HumanNumber(GetNumber(error, "limit"))));
   const Json& speedup = GetMember(verdict, "speedup");
   if (GetNumber(speedup, "vs_best") > 0) {
-    std::string line = fmt::format("speed: {:.2f}x of eager, {:.2f}x of {}, the best of PyTorch",
-                                   GetNumber(speedup, "vs_eager"), GetNumber(speedup, "vs_best"),
-                                   GetString(speedup, "best_baseline", "its best"));
-    if (GetNumber(speedup, "candidate_us") > 0)
+    const std::string best = GetString(speedup, "best_baseline", "its best");
+    std::string line = "speed: ";
+    if (best != "eager") line += fmt::format("{:.2f}x of eager, ", GetNumber(speedup, "vs_eager"));
+    line += fmt::format("{:.2f}x of {}, the best of PyTorch", GetNumber(speedup, "vs_best"), best);
+    // On a busy machine a difference of two blocks may come out negative.
+    if (GetNumber(speedup, "candidate_us") > 0 && GetNumber(speedup, "best_us") > 0)
       line += fmt::format(" ({}; best {})", HumanSeconds(GetNumber(speedup, "candidate_us") * 1e-6),
                           HumanSeconds(GetNumber(speedup, "best_us") * 1e-6));
     lines.push_back(line);
@@ -190,23 +197,6 @@ Json HistoryValues(const Json& history) {
                    {"detail", ClipToEnd(GetString(entry, "detail"), 6, kMostHistoryBytes)}});
   }
   return out;
-}
-
-Json ProfileLines(const Json& profile) {
-  Json lines = Json::array();
-  if (profile.is_object())
-    for (const auto& [name, value] : profile.items())
-      if (!value.is_null()) lines.push_back(fmt::format("{}: {}", name, Scalar(value)));
-  return lines;
-}
-
-// Makes a candidate end with one line break and removes invalid bytes. Cuts the middle of a very long one.
-std::string SourceText(const std::string& text) {
-  std::string out = ValidUtf8(Trim(text));
-  if (out.size() <= kMostSourceBytes) return out;
-  const size_t half = kMostSourceBytes / 2;
-  return ValidUtf8(out.substr(0, half) + "\n# [the middle is left out here]\n" +
-                   out.substr(out.size() - half));
 }
 
 std::string Where(const PromptInputs& inputs) {
@@ -240,9 +230,28 @@ std::string FenceFor(std::string_view text) {
   return std::string(longest + 1, '`');
 }
 
+std::string TimesTheFloor(double us, double floor_us) {
+  const double times = us / floor_us;
+  return times < 100 ? fmt::format("{:.3g} times the floor", times)
+                     : fmt::format("{:.0f} times the floor", times);
+}
+
+Json ProfileLines(const Json& profile) {
+  Json lines = Json::array();
+  if (profile.is_object())
+    for (const auto& [name, value] : profile.items())
+      if (!value.is_null() && name != kProfileSource)
+        lines.push_back(fmt::format("{}: {}", name, Scalar(value)));
+  return lines;
+}
+
+std::string ProfileSource(const Json& profile) {
+  return ValidUtf8(GetString(profile, kProfileSource));
+}
+
 Json PromptValues(const PromptInputs& inputs) {
-  const std::string task = SourceText(inputs.task_source);
-  const std::string candidate = SourceText(inputs.candidate_source);
+  const std::string task = ShowSource(inputs.task_source).text;
+  const ShownSource candidate = ShowSource(inputs.candidate_source, inputs.task_source);
   Json analysis = inputs.analysis.is_object() ? inputs.analysis : Json();
   if (analysis.is_object())
     for (const char* field : {"bottleneck", "optimisation_method", "modification_plan", "kernel_type"})
@@ -260,14 +269,16 @@ Json PromptValues(const PromptInputs& inputs) {
       {"task_fence", FenceFor(task)},
       {"card", CardLines(inputs.card, inputs.target)},
       {"device", DeviceLines(inputs.device)},
-      {"candidate_source", candidate},
-      {"candidate_fence", FenceFor(candidate)},
+      {"candidate_source", candidate.text},
+      {"candidate_fence", FenceFor(candidate.text)},
+      {"candidate_left_out", candidate.left_out},
       {"findings", FindingValues(inputs.findings)},
       {"verdict", VerdictValues(inputs.verdict, inputs.card)},
       {"history", HistoryValues(inputs.history)},
       {"profile", ProfileLines(inputs.profile)},
+      {"profile_source", ProfileSource(inputs.profile)},
       {"analysis", analysis},
-      {"search", SearchValues(inputs.search)},
+      {"search", SearchValues(inputs.search, inputs.task_source)},
       {"first_message", ValidUtf8(Trim(inputs.first_message))},
       {"seed_index", inputs.seed_index},
       {"seed_number", inputs.seed_index + 1},

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/code_block.h"
+#include "source/syntax_tree.h"
 
 namespace hone {
 
@@ -22,6 +23,14 @@ constexpr size_t kOpening = 240;
 
 constexpr const char* kNoFile =
     "Your last reply held no Python file with a class ModelNew. Answer with one complete file in one "
+    "```python block.";
+
+constexpr const char* kCutOffAtTheLimit =
+    "Your last reply was cut off before the Python file was complete. Answer with a shorter one: one "
+    "complete "
+    "file in one ```python block, and no words around it.";
+constexpr const char* kEndedInside =
+    "Your last reply ended before the Python file was complete. Answer with one complete file in one "
     "```python block.";
 
 bool HasOneOf(std::string_view text, std::initializer_list<const char*> words) {
@@ -53,6 +62,17 @@ bool IsOtherLanguage(const std::string& text) {
       text, {"struct ModelNew", "class ModelNew :", "class ModelNew final", "public torch::nn", "fn main("});
 }
 
+bool IsPython(const std::string& file) {
+  const SyntaxTree syntax = SyntaxTree::Parse(file, Language::kPython);
+  return syntax.gave_up() || syntax.first_error() == nullptr;
+}
+
+// Whether the fence around the file was never closed.
+bool EndsInside(const std::string& file, const std::string& reply) {
+  const std::string text = ReplaceAll(ValidUtf8(reply), "\r\n", "\n");
+  return Contains(text, "```") && EndsWith(Trim(text), Trim(file));
+}
+
 // The module that the file imports and that is a second file of the reply. Empty if there is none.
 std::string ImportedSibling(const std::string& file, const std::string& reply) {
   for (const std::string& line : Lines(file)) {
@@ -77,8 +97,9 @@ std::string ImportedSibling(const std::string& file, const std::string& reply) {
 }  // namespace
 
 const char* const kWhatThisIs =
-    "This is performance work on the user's own PyTorch module: the file is compiled, checked and timed in a "
-    "sandbox on the user's machine, and nothing else is done with it.";
+    "This is performance work on the user's own PyTorch module: the file is compiled, checked and timed on "
+    "the "
+    "user's machine, and nothing else is done with it.";
 
 bool LoopWatch::Add(std::string_view piece) {
   if (loops_) return true;
@@ -100,6 +121,9 @@ ReplyReading ReadReply(const std::string& reply, const std::string& finish_reaso
     return reading;
   };
   if (reading.file && IsOtherLanguage(*reading.file)) reading.file.reset();
+  const bool at_the_limit = finish_reason == "length";
+  if (reading.file && (at_the_limit || EndsInside(*reading.file, reply)) && !IsPython(*reading.file))
+    return fault(ReplyFault::kCutOff, at_the_limit ? kCutOffAtTheLimit : kEndedInside);
   if (reading.file) {
     const std::string sibling = ImportedSibling(*reading.file, reply);
     if (sibling.empty()) return reading;
@@ -109,11 +133,7 @@ ReplyReading ReadReply(const std::string& reply, const std::string& finish_reaso
                     "taken. Answer with everything in one complete file in one ```python block.",
                     sibling));
   }
-  if (finish_reason == "length")
-    return fault(
-        ReplyFault::kCutOff,
-        "Your last reply was cut off before the Python file was complete. Answer with a shorter one: one "
-        "complete file in one ```python block, and no words around it.");
+  if (at_the_limit) return fault(ReplyFault::kCutOff, kCutOffAtTheLimit);
   const std::string_view text = Trim(reply);
   if (Declines(text))
     return fault(ReplyFault::kDeclined, fmt::format("You declined. {} {}", kWhatThisIs, kNoFile));

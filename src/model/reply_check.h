@@ -24,7 +24,7 @@ class LoopWatch {
 
 enum class ReplyFault {
   kNone,
-  kCutOff,         // the length limit ended it before the file was complete
+  kCutOff,         // it ended before the file was complete
   kDeclined,       // it refuses
   kOtherLanguage,  // C++ or CUDA instead of a Python file
   kSeveralFiles,   // the file imports another file of the reply

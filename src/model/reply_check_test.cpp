@@ -54,6 +54,24 @@ TEST(ReadReply, TellsApartWhatIsWrong) {
   }
 }
 
+TEST(ReadReply, HalfAFileIsKeptAndAskedForAgain) {
+  const std::string half = std::string(kWholeFile) + "        y = torch.softmax(x, dim=";
+  const auto read = [](const std::string& reply, const char* finish) { return ReadReply(reply, finish); };
+  for (const std::string& reply : {"```python\n" + half, "Here.\n```python\n" + half + "\n\n",
+                                   ReplaceAll("```python\n" + half, "\n", "\r\n")}) {
+    const ReplyReading reading = read(reply, "stop");
+    EXPECT_EQ(reading.fault, ReplyFault::kCutOff) << reply;
+    EXPECT_TRUE(Contains(reading.send_back, "ended before the Python file was complete"))
+        << reading.send_back;
+    EXPECT_TRUE(reading.file.has_value()) << "it is still one, if no other comes";
+    EXPECT_TRUE(Contains(read(reply, "length").send_back, "Answer with a shorter one"));
+  }
+  EXPECT_EQ(read(InFence(half + "\n"), "stop").fault, ReplyFault::kNone)
+      << "a mistake, which the judge names";
+  EXPECT_EQ(read("```python\n" + std::string(kWholeFile), "stop").fault, ReplyFault::kNone)
+      << "whole, and its fence was forgotten";
+}
+
 bool Loops(const std::string& text, size_t piece) {
   LoopWatch watch;
   for (size_t at = 0; at < text.size(); at += piece)

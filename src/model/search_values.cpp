@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "model/prompt_values.h"
+#include "model/shown_source.h"
 
 namespace hone {
 
@@ -16,6 +17,7 @@ Json Rows(const Json& rows) {
   for (const Json& row : rows) {
     if (out.size() == kMostRows) break;
     out.push_back({{"kind", ValidUtf8(GetString(row, "kind", "a candidate"))},
+                   {"from", ValidUtf8(GetString(row, "from"))},
                    {"result", ValidUtf8(GetString(row, "result"))},
                    {"what", ValidUtf8(GetString(row, "what").substr(0, kMostWords))}});
   }
@@ -24,13 +26,16 @@ Json Rows(const Json& rows) {
 
 }  // namespace
 
-Json SearchValues(const Json& search) {
-  const std::string second = ValidUtf8(Trim(GetString(search, "second_source")));
+Json SearchValues(const Json& search, const std::string& task_source) {
+  const ShownSource second = ShowSource(GetString(search, "second_source"), task_source);
   return {{"reached", ValidUtf8(GetString(search, "reached"))},
           {"floor", ValidUtf8(GetString(search, "floor"))},
-          {"second_source", second},
-          {"second_fence", FenceFor(second)},
+          {"second_source", second.text},
+          {"second_fence", FenceFor(second.text)},
+          {"second_left_out", second.left_out},
           {"second_result", ValidUtf8(GetString(search, "second_result"))},
+          {"second_profile", ProfileLines(GetMember(search, "second_profile"))},
+          {"second_profile_source", ProfileSource(GetMember(search, "second_profile"))},
           {"others", Rows(GetMember(search, "others"))},
           {"tried", Rows(GetMember(search, "tried"))}};
 }

@@ -1,17 +1,21 @@
 // The description of other candidates in prompts of a population search. The pipeline provides plain facts:
 //
-//   {"reached": "1.25x ...", "floor": "12 us (31% reached)", "second_source": "...", "second_result": "...",
-//    "others": [{"kind", "result", "what"}],   the best of other kinds, or those that are faster
-//    "tried":  [{"kind", "result", "what"}]}   what was made of this candidate before
+//   {"reached": "1.25x ..., 300 us per call", "floor": "12 us",
+//    "second_source": "...", "second_result": "1.2x ...", "second_profile": as PromptInputs::profile,
+//    "others": [{"kind", "result", "what"}],          the best of other kinds, or those that are faster
+//    "tried":  [{"kind", "result", "what", "from"}]}  what was made before of this candidate, or of which of
+//    two
 //
 // Any may be missing. Texts of models and of the judge are shortened and cleaned here.
 #pragma once
+
+#include <string>
 
 #include "base/json.h"
 
 namespace hone {
 
-// Every member is present, so that a template may test each.
-Json SearchValues(const Json& search);
+// Every member is present, so that a template may test each. `task_source` is shown beside it.
+Json SearchValues(const Json& search, const std::string& task_source);
 
 }  // namespace hone

@@ -28,6 +28,7 @@ Result<std::optional<CandidateRecord>> Spine::ProposeAndRepair(
     inputs.candidate_source = current.source;
     inputs.findings = ParsedOrEmpty(current.findings);
     inputs.verdict = VerdictFacts(current);
+    inputs.profile = TimeFacts(current);
     inputs.history = history;
     inputs.first_message = mismatch;
     HONE_ASSIGN_OR_RETURN(made,
@@ -44,10 +45,7 @@ Result<std::optional<AnalysisRecord>> Spine::Analyse(const CandidateRecord& cand
   inputs.candidate_source = candidate.source;
   inputs.findings = ParsedOrEmpty(candidate.findings);
   inputs.verdict = VerdictFacts(candidate);
-  if (IsRight(candidate)) {
-    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(candidate));
-    inputs.profile = ProfileFacts(profile);
-  }
+  HONE_ASSIGN_OR_RETURN(inputs.profile, ProfileForPrompt(candidate));
   HONE_ASSIGN_OR_RETURN(const DeviceCosts costs, LoadDeviceCosts());
   const Json facts = {
       {"card", context_.card}, {"verdict", inputs.verdict}, {"generous_step_us", costs.gpu.generous_step_us}};
@@ -94,6 +92,7 @@ Status Spine::Branch(int seed) {
   inputs.candidate_source = best->source;
   inputs.findings = ParsedOrEmpty(best->findings);
   inputs.verdict = VerdictFacts(*best);
+  HONE_ASSIGN_OR_RETURN(inputs.profile, ProfileForPrompt(*best));
   inputs.analysis = ToJson(*analysis);
   HONE_RETURN_IF_ERROR(
       ProposeAndRepair(key + ".algorithm", best->key, "algorithm", "algorithm_repair", inputs, analysis));

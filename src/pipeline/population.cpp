@@ -142,6 +142,7 @@ ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& optio
   ArchiveMember member;
   member.key = candidate.key;
   member.parent = candidate.parent_key;
+  member.other_parent = candidate.other_parent_key;
   member.phase = candidate.phase;
   member.step = StepOf(candidate.key);
   member.kind = KindOf(candidate, card, profile);

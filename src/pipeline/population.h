@@ -31,6 +31,7 @@ Operator OperatorFromName(const std::string& name);
 struct ArchiveMember {
   std::string key;
   std::string parent;
+  std::string other_parent;
   std::string phase;
   int step = 0;      // the step that made it; 0: the opening
   std::string kind;  // kernel class, and its bottleneck: "gemm", "gemm, bound by memory"

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <thread>
 
 #include "base/text.h"
@@ -26,6 +27,7 @@ constexpr char kEnd[] = ".end";
 // A verdict takes the device's time, which counts as a part of a call.
 constexpr double kVerdictCost = 0.2;
 constexpr size_t kMostOthers = 4;
+constexpr size_t kMostOfEach = 2;
 
 std::string StepKey(int number) {
   return fmt::format("{}{}", kStepKeys, number);
@@ -208,6 +210,11 @@ Result<StepChoice> Spine::DecideStep(const SearchArchive& archive, int number) {
   return choice;
 }
 
+int Spine::FirstOfGroup(int number) const {
+  const int breadth = std::max(1, options_.breadth);
+  return (number - 1) / breadth * breadth + 1;
+}
+
 Status Spine::MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps) {
   if (steps.size() < 2 || model_->order_matters()) {
     for (const auto& [number, choice] : steps) HONE_RETURN_IF_ERROR(MakeStep(number, choice));
@@ -248,18 +255,26 @@ Status Spine::MakeStep(int number, const StepChoice& choice) {
     inputs.candidate_source = parents[0].source;
     inputs.findings = ParsedOrEmpty(parents[0].findings);
     inputs.verdict = VerdictFacts(parents[0]);
-  }
-  if (choice.op == Operator::kImprove) {
-    HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(parents.at(0), number));
-    inputs.profile = ProfileFacts(profile);
+    HONE_ASSIGN_OR_RETURN(inputs.profile, StepProfile(choice.op, parents[0], number));
   }
   if (parents.size() > 1) {
     second = parents[1].key;
     inputs.search["second_source"] = parents[1].source;
-    inputs.search["second_result"] = ResultFacts(parents[1]);
+    inputs.search["second_result"] = ReachedFacts(parents[1], GetNumber(context_.card, "floor_us"));
+    HONE_ASSIGN_OR_RETURN(inputs.search["second_profile"], StepProfile(choice.op, parents[1], number));
   }
   HONE_RETURN_IF_ERROR(ProposeAndJudge(key, first, inputs, second));
   return Ok();
+}
+
+// Counters are read for a candidate that is to be improved. Another operator only takes what was read in an
+// earlier group of steps, so that a step that is repeated after a kill finds the same.
+Result<Json> Spine::StepProfile(Operator op, const CandidateRecord& parent, int number) {
+  if (op == Operator::kImprove || !IsRight(parent)) return ProfileForPrompt(parent, number);
+  HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive(FirstOfGroup(number)));
+  const bool was_read =
+      Uses(archive, parent.key, Operator::kImprove) + Uses(archive, parent.key, Operator::kTune) > 0;
+  return was_read ? ProfileForPrompt(parent, number) : TimeFacts(parent);
 }
 
 // First searches numbers, if the candidate declares some that were not searched. Then runs one tuning stage
@@ -287,7 +302,7 @@ Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
   inputs.candidate_source = parent.source;
   inputs.findings = ParsedOrEmpty(parent.findings);
   inputs.verdict = VerdictFacts(parent);
-  inputs.profile = ProfileFacts(profile);
+  inputs.profile = TimeFacts(parent, profile);
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made, ProposeAndJudge(key, parent.key, inputs));
   if (made && IsRight(*made)) HONE_RETURN_IF_ERROR(Search(*made, key));
   return Ok();
@@ -364,8 +379,7 @@ Result<std::string> Spine::DescriptionOf(const CandidateRecord& candidate) {
 // The description of the other candidates in a step's prompt (model/search_values.h). It comes from the
 // archive from which the step was chosen, so that a step repeated after a kill makes the same request.
 Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
-  const int breadth = std::max(1, options_.breadth);
-  HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive((number - 1) / breadth * breadth + 1));
+  HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive(FirstOfGroup(number)));
   const auto row = [&](const ArchiveMember& member) -> Result<Json> {
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> one,
                           recorder_.store().Candidate(recorder_.run().id, member.key));
@@ -385,20 +399,27 @@ Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   const double floor_us = GetNumber(context_.card, "floor_us");
   if (floor_us > 0) facts["floor"] = HumanSeconds(floor_us * 1e-6);
   if (choice.parents.empty()) return facts;
+  // Of two parents each has its share of the rows; what was made from both of them has its own.
+  const bool two = choice.parents.size() > 1;
+  const size_t most = two ? kMostOfEach : kMostOthers;
+  std::map<std::string, size_t> shown;
   for (auto one = archive.members.rbegin(); one != archive.members.rend(); ++one) {
-    if (tried.size() == kMostOthers) break;
-    if (one->parent != choice.parents[0]) continue;
+    const auto made_from = [&](const std::string& key) {
+      return one->parent == key || one->other_parent == key;
+    };
+    const bool from_first = made_from(choice.parents[0]);
+    const bool from_second = two && made_from(choice.parents[1]);
+    if (!from_first && !from_second) continue;
+    const char* from = from_first && from_second ? "both" : from_first ? "the first" : "the second";
+    if (shown[from]++ >= most) continue;
     HONE_ASSIGN_OR_RETURN(Json attempt, row(*one));
+    if (two) attempt["from"] = from;
     tried.push_back(std::move(attempt));
   }
   facts["tried"] = tried;
   HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> parent,
                         recorder_.store().Candidate(recorder_.run().id, choice.parents[0]));
-  if (!parent || !IsRight(*parent)) return facts;
-  facts["reached"] = ResultFacts(*parent);
-  if (floor_us > 0 && parent->candidate_us > 0)
-    facts["floor"] = fmt::format("{}, this candidate takes {}", HumanSeconds(floor_us * 1e-6),
-                                 HumanSeconds(parent->candidate_us * 1e-6));
+  if (parent && IsRight(*parent)) facts["reached"] = ReachedFacts(*parent, floor_us);
   return facts;
 }
 

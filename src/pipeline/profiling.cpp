@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "pipeline/prompt_facts.h"
+#include "pipeline/rules.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -37,6 +39,12 @@ Result<KernelProfile> Spine::Profile(const CandidateRecord& candidate, int step)
   record["step"] = step;
   HONE_RETURN_IF_ERROR(recorder_.Decide(key, "profile", fmt::format("{}: {}", candidate.key, text), record));
   return *profile;
+}
+
+Result<Json> Spine::ProfileForPrompt(const CandidateRecord& candidate, int step) {
+  if (!IsRight(candidate)) return TimeFacts(candidate);
+  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(candidate, step));
+  return TimeFacts(candidate, profile);
 }
 
 }  // namespace hone

@@ -99,6 +99,8 @@ class Spine {
   const RecordedStep* RecordedAs(int number) const;
   Result<StepChoice> DecideStep(const SearchArchive& archive, int number);
   Status MakeStep(int number, const StepChoice& choice);
+  int FirstOfGroup(int number) const;
+  Result<Json> StepProfile(Operator op, const CandidateRecord& parent, int number);
   Status MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps);
   Status TuneStep(const std::string& key, const CandidateRecord& parent);
   Status EndStep(int number, const StepChoice& choice);
@@ -127,6 +129,8 @@ class Spine {
   Result<QuickLook> Look(const std::string& key, const std::string& source);
   // `step` is the search step that requests it; 0: the opening.
   Result<KernelProfile> Profile(const CandidateRecord& candidate, int step = 0);
+  // The same for prompts, or what the judge saw if there are no counters.
+  Result<Json> ProfileForPrompt(const CandidateRecord& candidate, int step = 0);
   CandidateRecord MakeCandidate(const std::string& key, const std::string& parent, const std::string& phase,
                                 const std::string& source) const;
   PromptInputs Inputs(const std::string& call_type) const;

@@ -19,7 +19,8 @@
 
 namespace hone::spine_fixture {
 
-// A candidate that contains its fate: "# fate: accepted 2.5", "# fate: wrong-output", "# look: 120".
+// A candidate that contains its fate: "# fate: accepted 2.5", "# fate: wrong-output", "# look: 120", and its
+// class: "# kernel: softmax".
 inline std::string CandidateText(const std::string& fate, const std::string& more = "") {
   return "```python\nimport torch\n# fate: " + fate + "\n" + more +
          "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n```\n";
@@ -115,6 +116,9 @@ class FakeJudge : public CandidateJudge {
     out.verdict.vs_eager = out.verdict.vs_best;
     out.verdict.candidate_us = speed > 0 ? 100 / speed : 0;
     out.verdict.best_baseline = "tf32";
+    // What the candidate's process said of its kernels.
+    if (const std::string kernel = After(candidate.source, "# kernel: "); !kernel.empty())
+      out.measurement.profile = hone::Profile{2, 60, 40, {{kernel, 3, 60}, {"copy", 1, 40}}};
     out.record = ToJson(out.verdict);
     return out;
   }

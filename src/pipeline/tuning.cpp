@@ -84,8 +84,7 @@ Status Spine::Stage(const std::string& stage, CandidateRecord* best) {
   PromptInputs inputs = Inputs(call_type);
   inputs.candidate_source = best->source;
   inputs.findings = findings.ok() ? *findings : Json::array();
-  HONE_ASSIGN_OR_RETURN(const KernelProfile profile, Profile(*best));
-  inputs.profile = ProfileFacts(profile);
+  HONE_ASSIGN_OR_RETURN(inputs.profile, ProfileForPrompt(*best));
   inputs.verdict = {{"verdict", best->verdict},
                     {"reason", best->reason},
                     {"vs_best", best->vs_best},

@@ -369,7 +369,52 @@ def two_models(house):
     house.optimize(SMALL_SOFTMAX, "llm", "--model", "m", "--reasoning-effort-repair", "low").expect(USAGE, "--reasoning-effort-repair needs --model-repair")
 
 
-CASES = [several_replies, two_models, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes, estimated_usage, seeds_overlap, budget_shared,
+def broken(number):
+    """A file of its own each time; none gets past its import, so that no verdict needs a clock."""
+    return BROKEN.replace("```python\n", "```python\n# design %d\n" % number)
+
+
+REFUSAL = "I'm sorry, but I can't help with writing code that replaces parts of other software."
+CPP = "```cpp\n#include <torch/extension.h>\nstruct ModelNew : torch::nn::Module {\n  torch::Tensor forward(torch::Tensor x) { return x.softmax(1); }\n};\n```"
+TWO_FILES = ("kernels.py:\n" + fenced("import torch\n\n\ndef rows(x):\n    return torch.softmax(x, dim=1)") + "\nmodel.py:\n" +
+             fenced("import torch\nfrom kernels import rows\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return rows(x)"))
+HALF = "```python\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.softmax(x, dim="
+
+# reply to a call, reply when it was asked once more, what was said to the model in between, what became of the candidate
+BAD_REPLIES = [
+    ("seed0", REFUSAL, broken(1), "You declined. This is performance work on the user's own PyTorch module", "import-failed"),
+    ("seed0.repair1", CPP, broken(2), "Your last reply was not a Python file. Source in C++ or CUDA has to be a string", "import-failed"),
+    ("seed0.repair2", TWO_FILES, broken(3), "the one with ModelNew imports kernels.py. Only one file is taken", "import-failed"),
+    ("seed0.repair3", broken(3), broken(4), "Your last reply is the same file as before, which was rejected (import-failed)", "import-failed"),
+    ("seed0.repair4", HALF, HALF, "Your last reply ended before the Python file was complete", "import-failed"),
+]
+
+
+def replies_that_are_no_answer(house):
+    """a refusal in prose, another language, several files, the same file and half a file in one run: each is asked again once, with what was wrong"""
+    for number, (key, first, second, _, _) in enumerate(BAD_REPLIES):
+        for part, reply in enumerate((first, second)):
+            house.write("bad/%03d_%s.txt" % (2 * number + part, "seed_repair" if "repair" in key else "seed"), reply)
+    with house.server("--replies", house.folder / "bad") as server:
+        outcome = ask(house, server.base(), "--seeds", "1", "--repairs", str(len(BAD_REPLIES) - 1), "--no-analysis", "--no-tuning", "--out", house.folder / "run")
+        outcome.expect(REJECTED, "no candidate was right")
+        asked = [entry["call_key"] for entry in server.log()]
+    run = house.last()
+    wanted = [key + again for key, *_ in BAD_REPLIES for again in ("", ".again")]
+    require_equal(asked, wanted, "what the server was asked")
+    require_equal({key: row["status"] for key, row in run.calls.items()}, dict.fromkeys(wanted, "answered"), "calls")
+    require_equal({key: run.verdict(key)[1] for key in run.candidates if key != "zero"}, {key: reason for key, *_, reason in BAD_REPLIES}, "candidates")
+    for key, first, second, said, _ in BAD_REPLIES:
+        require(said not in run.calls[key]["prompt"], "%s: %r is said too early" % (key, said))
+        again = run.calls[key + ".again"]["prompt"]
+        require(said in again.split("\n\n")[0], "%s: it is not said first: %r" % (key, again[:300]))
+        require_equal(run.candidates[key]["source"].strip(), second.strip("\n").replace("```python\n", "").replace("\n```", ""), "%s: the file" % key)
+    check_listed(house, run)
+    check_secret(house, outcome)
+
+
+CASES = [several_replies, two_models, replies_that_are_no_answer, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes,
+         estimated_usage, seeds_overlap, budget_shared,
          killed_and_resumed, thinking_apart]
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ fast ones).
 import csv
 import json
 import pathlib
+import re
 import sys
 
 from pipeline_house import ACCEPTED, CANNOT, HERE, REJECTED, ROOT, SLOW_ROWS, USAGE, main, require, require_equal, timed
@@ -61,8 +62,27 @@ def analysis_corrected(house):
     require("host" in run.prompt("seed0.analysis.again").lower(), "the second question does not say why")
     require_equal(json.loads(run.decisions["seed0.analysis"]["json"])["kernel_type"], "persistent_recurrent", "the analysis that counts")
     require(run.is_right("seed0.algorithm"), "the algorithm candidate is right: %s" % (run.verdict("seed0.algorithm"),))
+    check_kernels(run, "seed0", ("seed0.analysis", "seed0.algorithm"))
     require("The plan asks for a persistent kernel" in run.prompt("seed0.algorithm.repair1"), "the class mismatch is not said")
     require_equal(run.verdict("seed0.algorithm.repair1")[1], "wrong-output", "its repair")
+
+
+def check_kernels(run, key, prompts):
+    """The judge's profile of a real candidate is in the store, with times that add up, and in the prompts about it."""
+    profile = json.loads(run.candidates[key]["json"])["measurement"]["profile"]
+    kernels, total = profile["kernels"], profile["own_us"] + profile["library_us"]
+    times = [one["time_us"] for one in kernels]
+    require(times == sorted(times, reverse=True) and times[0] > 0, "not the longest first: %s" % kernels)
+    # The 12 that take most of the time; each microsecond counts once.
+    require(0.8 * total < sum(times) < 1.01 * total, "%s of %s us: %s" % (sum(times), total, kernels))
+    own = [one for one in kernels if one["name"] == "own code outside of PyTorch's operators"]
+    require(len(own) == 1 and abs(own[0]["time_us"] - profile["own_us"]) < 1, "own time: %s of %s" % (own, profile["own_us"]))
+    require(any(one["name"].startswith("aten::") for one in kernels), "no operator: %s" % kernels)
+    for prompt in prompts:
+        said = re.search(r"^Where its time goes \(PyTorch's profiler .*not verified\):\n- largest operators and their share of the time: (.*)$",
+                         run.prompt(prompt), re.M)  # fmt: skip
+        require(said, "%s does not say where the time goes" % prompt)
+        require(re.match(r"own code outside of PyTorch's operators \d+%", said.group(1)), "the wait is not the largest: " + said.group(1))
 
 
 def check_staged_tuning(house, run):

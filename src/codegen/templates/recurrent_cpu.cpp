@@ -360,8 +360,8 @@ struct Buffer {  // aligned floats, zeroed when taken
   }
 };
 
-// Rows of all gates, in strips ordered [unit block][gate]: whoever owns a range of unit blocks owns all their
-// gates.
+// Rows of all gates, in strips ordered [unit block][gate], so that a thread with a range of unit blocks has all
+// their gates.
 struct Weights {
   Buffer input, state, bias,
       state_bias;     // state_bias: the GRU's candidate gate adds it before the reset gate multiplies

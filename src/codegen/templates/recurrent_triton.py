@@ -1,5 +1,5 @@
 # Runtime of Hone's Triton kernel for recurrent networks: one launch runs all steps. Programs split the hidden units; each has its
-# own columns of the weights, reads all of h at every step and writes its own part of the next. Nobody may run ahead,
+# own columns of the weights, reads all of h at every step and writes its own part of the next. No program may run ahead,
 # so every step ends in a barrier across the programs, and the launch is cooperative: all of them are resident or none starts.
 # A stack of one direction runs as a wavefront, layer l one step behind layer l - 1; two directions run layer by layer, both at once.
 import triton
@@ -16,7 +16,7 @@ def _tanh(x):
     return tl.where(q < 0.0625, near, 2 * tl.sigmoid(2 * x) - 1)
 
 
-# A cell of fewer than four gates leaves the others at the first one's value, which nobody reads.
+# A cell of fewer than four gates leaves the others at the first one's value, which is never read.
 @triton.jit
 def _load_gates(at, stride, mask, GATES: tl.constexpr):
     g0 = tl.load(at, mask=mask, other=0.0)

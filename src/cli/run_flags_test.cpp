@@ -68,12 +68,12 @@ RunOptions Unusual() {
   return options;
 }
 
-TEST(RunLauncher, FlagsGiveTheOptionsBack) {
+TEST(RunFlags, FlagsGiveTheOptionsBack) {
   const RunOptions options = Unusual();
   EXPECT_EQ(DumpJson(ToJson(ReadBack(FlagsFor(options)))), DumpJson(ToJson(options)));
 }
 
-TEST(RunLauncher, FlagsNameOnlyWhatIsUnusual) {
+TEST(RunFlags, FlagsNameOnlyWhatIsUnusual) {
   RunOptions options;
   options.breadth = 0;
   options.search = "auto";
@@ -83,7 +83,7 @@ TEST(RunLauncher, FlagsNameOnlyWhatIsUnusual) {
   EXPECT_THAT(FlagsFor(options), testing::ElementsAre("--seeds", "3", "--no-tuning"));
 }
 
-TEST(RunLauncher, AReplayAsksWithTheOptionsOfItsRun) {
+TEST(RunFlags, AReplayAsksWithTheOptionsOfItsRun) {
   RunOptions options = Unusual();
   options.proposer = "expert+llm";
   options.budget.usd = 2;
