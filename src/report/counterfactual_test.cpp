@@ -65,7 +65,7 @@ class ModelNew(nn.Module):
 // HONE_TEST_WORLDS requests more worlds than the default.
 uint64_t WorldCount() {
   const char* asked = std::getenv("HONE_TEST_WORLDS");
-  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 64;
+  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 128;
 }
 
 // A random generator that depends only on the question, so that it always draws the same.
@@ -91,7 +91,7 @@ std::string CandidateText(Random& random) {
   // Half of the failing candidates lack an import. Their verdict with it is drawn separately, so that other
   // worlds do not change.
   Random mending = Drawn(0, text);
-  const bool lacks = (fate == "wrong-output" || fate == "build-failed") && mending.Below(2) == 0;
+  const bool lacks = (fate == "wrong-output" || fate == "build-failed") && mending.Below(4) == 0;
   const std::string mended =
       lacks ? fmt::format("# mended: {} 1.{:03}\n", kFates[mending.Below(7)], mending.Below(1000)) : "";
   return fmt::format("import torch\n{}import triton\nimport triton.language as tl\n{}{}", lacks ? "" : kNn,
