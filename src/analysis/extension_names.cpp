@@ -25,7 +25,7 @@ struct HeaderOfName {
 constexpr std::string_view kStreams =
     "c10/cuda/CUDAStream.h c10/cuda/CUDAGuard.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAContext.h "
     "ATen/cuda/ThrustAllocator.h";
-constexpr std::string_view kChecks =
+constexpr std::string_view kCudaChecks =
     "c10/cuda/ ATen/cuda/CUDAContext.h ATen/cuda/Exceptions.h ATen/cuda/Thrust";
 constexpr std::string_view kBlas = "cublas ATen/cuda/CUDAContext.h ATen/cuda/Exceptions.h";
 constexpr std::string_view kRuntime = "cuda_ c10/cuda/ ATen/cuda/ cublas";
@@ -40,8 +40,8 @@ constexpr HeaderOfName kHeaders[] = {
     {"c10::cuda::CUDAGuard", "c10/cuda/CUDAGuard.h"},
     {"at::cuda::OptionalCUDAGuard", "c10/cuda/CUDAGuard.h"},
     {"c10::cuda::OptionalCUDAGuard", "c10/cuda/CUDAGuard.h"},
-    {"C10_CUDA_CHECK", "c10/cuda/CUDAException.h", kChecks},
-    {"C10_CUDA_KERNEL_LAUNCH_CHECK", "c10/cuda/CUDAException.h", kChecks},
+    {"C10_CUDA_CHECK", "c10/cuda/CUDAException.h", kCudaChecks},
+    {"C10_CUDA_KERNEL_LAUNCH_CHECK", "c10/cuda/CUDAException.h", kCudaChecks},
     {"AT_CUDA_CHECK", "ATen/cuda/CUDAContext.h", "ATen/cuda/Exceptions.h"},
     {"gpuAtomicAdd", "ATen/cuda/Atomic.cuh"},
     {"at::ceil_div", "ATen/ceil_div.h"},

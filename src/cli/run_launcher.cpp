@@ -99,11 +99,9 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
            "Steps of the population search that run side by side (default: 4; 1 with a budget of calls, "
            "tokens or money)")
       .Between(0, 64);
-  command
-      .Add("--search-seed", &flags->search_seed,
-           "Random seed of the search and of tuning. Runs of two policies with one seed are compared "
-           "in pairs (0: drawn for each run)")
-      .AtLeast(0);
+  command.Add("--search-seed", &flags->search_seed,
+              "Random seed of the search and of tuning. Runs of two policies with one seed are compared "
+              "in pairs (0: drawn for each run)");
   command
       .Add("--seed-from", &flags->run.seed_from,
            "Earlier run whose best candidates are seeds of this one; may be repeated")
