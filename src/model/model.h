@@ -28,6 +28,8 @@ struct ModelRequest {
   // A JSON schema if the reply is data, else empty. Servers that support schemas enforce it. The reply is
   // JSON in `text`, or prose that contains JSON if the server does not support them.
   std::string schema = {};
+  // A recording gives the reply that it has for `key`, or none (kNotOnRecord). Other models ignore this.
+  bool only_as_recorded = false;
 };
 
 enum class ModelFailure {
@@ -44,7 +46,7 @@ enum class ModelFailure {
   kOutOfBudget,     // the caller may spend no more
   kCommandFailed,   // exec: the program ended with a failure or too late
   kExhausted,       // replay: no more recordings of this call type
-  kNotOnRecord,     // a run replayed over its own record: it never made this request
+  kNotOnRecord,     // a run replayed over its record or its recording: it never made this request
   kInterrupted,
 };
 

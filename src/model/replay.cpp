@@ -62,6 +62,11 @@ class Replay : public Model {
       reply.message = "interrupted";
       return reply;
     }
+    if (request.only_as_recorded && !Has(request.call_type, request.key)) {
+      reply.failure = ModelFailure::kNotOnRecord;
+      reply.message = "the recording has no reply to " + request.key;
+      return reply;
+    }
     Recording* found = Take(request.call_type, request.key);
     if (found == nullptr) {
       reply.failure = ModelFailure::kExhausted;

@@ -97,6 +97,20 @@ TEST_F(ReplayFolder, PlaysBackWhatTheWriterWrote) {
   EXPECT_FALSE(ReplayWriter::Make(path()).ok()) << "a recording is never written into another";
 }
 
+TEST_F(ReplayFolder, KeepsTheRepliesOfOtherCallsWhereOnlyTheRecordedOneWillDo) {
+  RecordedCall one{"mend", "gen2.mend", {}};
+  one.reply.text = "of gen2";
+  ASSERT_TRUE(WriteReplay(path(), {one}).ok());
+  const auto model = Open();
+  ModelRequest request{"mend", "", "", "gen1.mend"};
+  request.only_as_recorded = true;
+  const ModelReply none = model->Ask(request, {});
+  EXPECT_EQ(none.failure, ModelFailure::kNotOnRecord);
+  EXPECT_THAT(none.message, HasSubstr("no reply to gen1.mend"));
+  request.key = "gen2.mend";
+  EXPECT_EQ(model->Ask(request, {}).text, "of gen2");
+}
+
 TEST_F(ReplayFolder, GivesEachKeyItsOwnReplyWhicheverThreadAsksFirst) {
   std::vector<RecordedCall> calls;
   for (int i = 0; i < 40; ++i) {

@@ -217,7 +217,7 @@ int Spine::FirstOfGroup(int number) const {
 
 Status Spine::MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps) {
   if (steps.size() < 2 || model_->order_matters()) {
-    for (const auto& [number, choice] : steps) HONE_RETURN_IF_ERROR(MakeStep(number, choice));
+    for (const auto& [number, choice] : steps) HONE_RETURN_IF_ERROR(MakeStepAsRecorded(number, choice));
     return Ok();
   }
   std::vector<Status> ended(steps.size(), Ok());
@@ -226,7 +226,7 @@ Status Spine::MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps) {
     for (size_t i = 0; i < steps.size(); ++i)
       makers.emplace_back([this, i, &steps, &ended] {
         try {
-          ended[i] = MakeStep(steps[i].first, steps[i].second);
+          ended[i] = MakeStepAsRecorded(steps[i].first, steps[i].second);
         } catch (const std::exception& error) {
           ended[i] = Error{ErrorKind::kInternal, error.what()};
         }
@@ -235,6 +235,15 @@ Status Spine::MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps) {
   }
   for (Status& status : ended) HONE_RETURN_IF_ERROR(std::move(status));
   return Ok();
+}
+
+// A step that follows a recording ends where the recorded one ended: at a call that the budget of that day
+// did not allow, or that other verdicts make necessary here.
+Status Spine::MakeStepAsRecorded(int number, const StepChoice& choice) {
+  Status made = MakeStep(number, choice);
+  if (options_.follow.empty() || made.ok() || made.error().kind != ErrorKind::kNotFound) return made;
+  return recorder_.Decide(StepKey(number) + ".unrecorded", "search",
+                          fmt::format("{} ends here: {}", StepKey(number), made.error().message));
 }
 
 Status Spine::MakeStep(int number, const StepChoice& choice) {

@@ -105,6 +105,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   request.schema = prompt.schema;
   request.key = key;
   request.deadline = deadline_;
+  request.only_as_recorded = !options_.follow.empty() && StepOf(key) > 0;
   recorder_.Doing(key, "asking " + model_->name());
   ModelProgress progress;
   progress.tokens = [&](int64_t tokens) { recorder_.Tokens(key, tokens); };

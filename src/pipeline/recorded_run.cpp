@@ -114,6 +114,11 @@ RunOptions ReplayOptions(const RunOptions& options, const RunRecord& run, size_t
   replay.budget.usd = 0;
   replay.budget.minutes = 0;
   if (run.status != "done") replay.budget.calls = static_cast<int>(calls);
+  // Steps side by side would compete for the last calls. A step that follows the recording makes its calls
+  // only.
+  if (const Result<std::vector<RecordedStep>> steps = ReadRecordedSteps(folder);
+      steps.ok() && !steps->empty())
+    replay.budget.calls = 0;
   return replay;
 }
 

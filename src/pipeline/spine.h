@@ -99,6 +99,7 @@ class Spine {
   const RecordedStep* RecordedAs(int number) const;
   Result<StepChoice> DecideStep(const SearchArchive& archive, int number);
   Status MakeStep(int number, const StepChoice& choice);
+  Status MakeStepAsRecorded(int number, const StepChoice& choice);
   int FirstOfGroup(int number) const;
   Result<Json> StepProfile(Operator op, const CandidateRecord& parent, int number);
   Status MakeSteps(const std::vector<std::pair<int, StepChoice>>& steps);
