@@ -21,8 +21,8 @@ Result<size_t> WriteRecording(RunStore& store, const RunRecord& run, const fs::p
 Result<std::vector<RecordedStep>> ReadRecordedSteps(const fs::path& folder);
 
 // The run's own options with the recording as the model, and without the settings of a server. A playback
-// costs nothing and takes its own time: what money, minutes or a user stopped ends with the recorded steps, or
-// with the recorded number of calls if there are none.
+// costs nothing and takes its own time: what money, minutes or a user stopped ends with the recorded steps,
+// or with the recorded number of calls if there are none.
 RunOptions ReplayOptions(const RunOptions& options, const RunRecord& run, size_t calls,
                          const std::string& folder);
 

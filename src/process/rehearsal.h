@@ -2,7 +2,8 @@
 // libraries that may corrupt memory on hostile input. The copy shares nothing that it writes, so the caller
 // does the work again itself.
 //
-// The copy has one thread. The work must not need a lock that another thread may hold, except those of malloc.
+// The copy has one thread. The work must not need a lock that another thread may hold, except those of
+// malloc.
 #pragma once
 
 #include <functional>

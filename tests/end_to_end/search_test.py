@@ -239,10 +239,11 @@ def expert_improved(house):
     require(made["vs_best"] > 2 * parent["vs_best"] > 0, "%.2f is no improvement of %.2f" % (made["vs_best"], parent["vs_best"]))
     prompt = (asked / "gen1.improve").read_text()
     require(parent["source"].strip() in prompt, "the prompt does not show the file")
-    require("%.2fx of the best PyTorch baseline" % parent["vs_best"] in prompt, "the prompt does not tell the speed of %s" % made["parent_key"])
     # A machine that is too busy leaves a ratio and no time of the candidate.
-    takes = "" if parent["candidate_us"] == 0 else r", this candidate takes [\d.]+ [mu]?s"
-    require(re.search(r"the floor of this device is [\d.]+ [mu]?s" + takes + r"\)", prompt), "the prompt does not tell the floor: %s" % re.findall(".*floor.*", prompt))
+    takes = "" if parent["candidate_us"] == 0 else r", [\d.]+ [mu]?s per call, [\d.]+ times the floor"
+    reached = re.escape("%.2fx of the best PyTorch baseline" % parent["vs_best"]) + takes
+    require(re.search(reached, prompt), "the prompt does not tell the speed of %s: %s" % (made["parent_key"], re.findall(".*best PyTorch baseline.*", prompt)))
+    require(re.search(r"the floor of this device is [\d.]+ [mu]?s\)", prompt), "the prompt does not tell the floor: %s" % re.findall(".*floor.*", prompt))
 
 
 CASES = [disturbed_search, expert_improved]
