@@ -105,7 +105,7 @@ TEST(DeviceCosts, AreInEveryFileThatPredictsWithThem) {
 }
 
 bool IsWhole(double value) {
-  return value == static_cast<double>(static_cast<int64_t>(value));
+  return value == std::trunc(value);
 }
 // 0.59 and 0.0154, but not 0.9 and 0.25, which many things are.
 bool IsDistinctive(double value) {

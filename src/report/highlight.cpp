@@ -13,7 +13,7 @@ namespace {
 
 // Larger files are shown without colours, so that a page need not wait for them.
 constexpr size_t kMostBytes = 400'000;
-constexpr char kPlain = ' ';
+constexpr char kNoClass = ' ';
 
 // A class letter for every byte of the text.
 using Classes = std::string;
@@ -40,15 +40,15 @@ bool LooksLikeCuda(std::string_view text) {
 
 char LetterOfLeaf(const SyntaxNode& node) {
   const SyntaxNode* parent = node.parent;
-  if (!node.named) return IsWord(node.type) ? 'k' : node.type[0] == '#' ? 'k' : kPlain;
+  if (!node.named) return IsWord(node.type) ? 'k' : node.type[0] == '#' ? 'k' : kNoClass;
   if (IsOneOf(node.type, {"integer", "float", "number_literal"})) return 'n';
   if (IsOneOf(node.type, {"true", "false", "none", "null", "this", "auto"})) return 'k';
   if (IsOneOf(node.type, {"primitive_type", "type_identifier", "sized_type_specifier"})) return 't';
   if (IsOneOf(node.type, {"string_literal", "char_literal", "system_lib_string", "raw_string_literal"}))
     return 's';
-  if (parent == nullptr || !IsOneOf(node.type, {"identifier", "field_identifier"})) return kPlain;
+  if (parent == nullptr || !IsOneOf(node.type, {"identifier", "field_identifier"})) return kNoClass;
   if (IsOneOf(parent->type, {"function_definition", "class_definition"}) && node.field == "name") return 'f';
-  return parent->type == "function_declarator" && node.field == "declarator" ? 'f' : kPlain;
+  return parent->type == "function_declarator" && node.field == "declarator" ? 'f' : kNoClass;
 }
 
 void Classify(std::string_view text, Language language, Classes* classes, size_t offset);
@@ -61,7 +61,7 @@ void ClassifyString(const SyntaxNode& node, Classes* classes, size_t offset) {
       node.text.find("\"\"\"") != std::string_view::npos ? node.text.find("\"\"\"") : node.text.find("'''");
   if (quote == std::string_view::npos || node.text.size() < quote + 6) return;
   const std::string_view inside = node.text.substr(quote + 3, node.text.size() - quote - 6);
-  Fill(classes, offset + node.start + quote + 3, offset + node.end - 3, kPlain);
+  Fill(classes, offset + node.start + quote + 3, offset + node.end - 3, kNoClass);
   Classify(inside, Language::kCuda, classes, offset + node.start + quote + 3);
 }
 
@@ -80,22 +80,22 @@ void Classify(std::string_view text, Language language, Classes* classes, size_t
     } else if (IsOneOf(node->type, {"string", "string_literal", "char_literal"})) {
       Fill(classes, offset + node->start, offset + node->end, 's');
     } else if (node->type == "interpolation") {
-      Fill(classes, offset + node->start, offset + node->end, kPlain);
+      Fill(classes, offset + node->start, offset + node->end, kNoClass);
     } else if (node->type == "decorator") {
       Fill(classes, offset + node->start, offset + std::min(node->end, node->start + 1), 'd');
       if (const SyntaxNode* name = node->FirstNamed(); name != nullptr && name->type != "call")
         Fill(classes, offset + name->start, offset + name->end, 'd');
     } else if (node->first_child == nullptr &&
-               (*classes)[std::min(offset + node->start, classes->size() - 1)] == kPlain) {
+               (*classes)[std::min(offset + node->start, classes->size() - 1)] == kNoClass) {
       const char letter = LetterOfLeaf(*node);
-      if (letter != kPlain) Fill(classes, offset + node->start, offset + node->end, letter);
+      if (letter != kNoClass) Fill(classes, offset + node->start, offset + node->end, letter);
     }
     node = NextInDocument(node, tree.root());
   }
 }
 
 std::vector<std::string> Highlight(std::string_view source, Language language) {
-  Classes classes(source.size(), kPlain);
+  Classes classes(source.size(), kNoClass);
   if (!source.empty() && source.size() <= kMostBytes) Classify(source, language, &classes, 0);
   std::vector<std::string> lines;
   size_t at = 0;
@@ -105,7 +105,7 @@ std::vector<std::string> Highlight(std::string_view source, Language language) {
       size_t end = i + 1;
       while (end < line.size() && classes[at + end] == classes[at + i]) ++end;
       const std::string text = EscapeHtml(std::string_view(line).substr(i, end - i));
-      if (classes[at + i] == kPlain) {
+      if (classes[at + i] == kNoClass) {
         html += text;
       } else {
         html.append("<span class=\"h")
