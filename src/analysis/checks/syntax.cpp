@@ -16,7 +16,7 @@ void CheckSyntax(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const SyntaxTree& tree = candidate.python->syntax;
   if (tree.gave_up()) {
-    sink->AddAt(0, 0, Severity::kWarning, "the file took too long to parse and was not analysed",
+    sink->AddAt(0, 0, Severity::kWarning, "the file takes too long to parse, or nests too deeply, and was not analysed",
                 "Shorten it.");
     return;
   }
