@@ -16,8 +16,8 @@ void CheckSyntax(const Candidate& candidate, FindingSink* sink) {
   if (candidate.python == nullptr) return;
   const SyntaxTree& tree = candidate.python->syntax;
   if (tree.gave_up()) {
-    sink->AddAt(0, 0, Severity::kWarning, "the file takes too long to parse, or nests too deeply, and was not analysed",
-                "Shorten it.");
+    sink->AddAt(0, 0, Severity::kWarning,
+                "the file takes too long to parse, or nests too deeply, and was not analysed", "Shorten it.");
     return;
   }
   const SyntaxNode* error = tree.first_error();
