@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -229,6 +230,8 @@ def folders_that_cannot_be_written(house):
     require(not house.rows("SELECT name FROM run"), "a run was left behind: %s" % house.rows("SELECT name, status FROM run"))
     # Works for root as well: every file that the run wants to write already exists as something else.
     out = house.folder / "taken"
+    house.optimize(SMALL_SOFTMAX, broken_seed(house), *ONE_CALL, "--out", out).expect(REJECTED)
+    shutil.rmtree(out)
     for name in ("best.py", "run.json", "usage.csv", "console.log"):
         (out / name).mkdir(parents=True)
     for name in ("code", "evaluation", "llm"):
