@@ -61,8 +61,8 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
   command
       .Add("--proposer", &flags->run.proposer,
            "Where candidates come from. expert: Hone's own recipes, no network. llm: a language model. "
-           "exec:CMD: a program. replay:DIR: recorded replies. agent:CMD: a coding agent. expert+llm: both; "
-           "so with expert+exec:CMD and expert+replay:DIR")
+           "exec:CMD: a program. replay:DIR: recorded replies. agent:CMD: a coding agent. expert+llm: "
+           "both sources; also expert+exec:CMD and expert+replay:DIR")
       .CheckedBy(CheckProposer)
       .Placeholder("SOURCE");
   command
