@@ -149,7 +149,8 @@ TEST(Comparison, ATaskForWhichNoCandidateIsRightIsLabelledSo) {
   unknown.run.result = "cannot_judge";
   const SuiteComparison suites = CompareSuites("monday", {member, unknown}, "tuesday", {kept, unknown});
   const std::string table = ComparisonDocument(suites, ReportLanguage::kEnglish).Markdown();
-  EXPECT_THAT(table, HasSubstr("| 1_a | 1.00x [1.00, 1.00] none right | 1.00x [1.00, 1.00] PyTorch kept |"));
+  EXPECT_THAT(table,
+              HasSubstr(R"(| 1_a | 1.00x \[1.00, 1.00\] none right | 1.00x \[1.00, 1.00\] PyTorch kept |)"));
   EXPECT_THAT(table, HasSubstr("| 2_b | cannot judge | cannot judge |"));
   EXPECT_EQ(DumpJson(ToJson(suites, ReportLanguage::kEnglish)["tasks"][0]["result"]),
             R"(["none_right","kept_pytorch"])");
