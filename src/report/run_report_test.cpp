@@ -103,6 +103,7 @@ TEST(RunReport, ARunWithoutARightCandidateIsLabelledSo) {
   story.run.status = "done";
   story.run.result = "none_right";
   story.run.outcome = "no candidate was right: 2 wrong-output";
+  EXPECT_THAT(RunText(story, Style(false), false), Not(HasSubstr("folder"))) << "imported files have none";
   for (const std::string& text :
        {RunText(story, Style(false), false), RunLine(story.run, false, Style(false)),
         RunListText({{story.run, false, {"nightly"}}}, Style(false))}) {
