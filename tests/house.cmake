@@ -5,7 +5,7 @@ function(hone_house_test name script)
   set_tests_properties(house.${name} PROPERTIES LABELS e2e TIMEOUT 60 SKIP_RETURN_CODE 77)
 endfunction()
 
-hone_house_test(launcher launcher_test.sh ${CMAKE_SOURCE_DIR})
+hone_house_test(launcher launcher_test.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 hone_house_test(build_progress build_progress_test.sh ${CMAKE_SOURCE_DIR})
 hone_house_test(rooms check_rooms_test.sh ${CMAKE_SOURCE_DIR})
 hone_house_test(setup setup_test.sh ${CMAKE_SOURCE_DIR})

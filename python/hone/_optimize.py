@@ -200,7 +200,7 @@ def _run_program(folder: "_cache.Folder", facts: "dict[str, Any]", began: str, d
     started = time.monotonic()
     try:
         ended = _run.run(words, progress, _environment(device))
-        if began and ended.code > 1:  # the store has lost the run, or it cannot be resumed
+        if began and (ended.code > 1 or _run.read_result(run) is None):  # the store or the folder has lost the run, or it cannot be resumed
             run = folder.next_run()
             ended = _run.run(["optimize", facts["path"], "--out", run, "--python", sys.executable, *limit, *options], progress, _environment(device))
     except KeyboardInterrupt:

@@ -16,7 +16,7 @@ __all__ = ["ErrorFigures", "Finding", "Speedup", "Verdict"]
 
 @dataclass(frozen=True)
 class Speedup:
-    """How much faster the candidate is, measured in one sitting with the baselines.
+    """How much faster the candidate is, measured in one session with the baselines.
 
     >>> speedup = Speedup.of({"vs_best": 2.0, "vs_eager": 3.0, "best_baseline": "compile", "ci95": [1.9, 2.1]})
     >>> print(speedup)

@@ -144,8 +144,6 @@ Result<RunRecord> Keep(RunStore& store, const Batch& batch) {
     run.task_source = task_text = task.source;
   }
   run.name = fmt::format("import-{}_{}", RandomHex(4), run.task);
-  std::error_code code;
-  run.folder = fs::path(batch.files.front()).parent_path().string();
   int unreadable = 0;
   run.outcome = CountAndNoun(static_cast<int64_t>(batch.files.size()), "file") + ", not judged";
   HONE_ASSIGN_OR_RETURN(run.id, store.AddRun(run));

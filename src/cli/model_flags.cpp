@@ -32,8 +32,9 @@ void AddRepairFlags(Command& command, ModelFlags* flags) {
       .Group(group)
       .Placeholder("URL");
   command
-      .Add("--api-key-env-repair", &flags->api_key_env_repair,
-           "Environment variable that holds its API key (default on the server of --model: the key of that)")
+      .Add(
+          "--api-key-env-repair", &flags->api_key_env_repair,
+          "Environment variable that holds its API key (default, if it uses --model's server: --model's key)")
       .Group(group)
       .Placeholder("NAME");
   command

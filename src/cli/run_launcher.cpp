@@ -10,6 +10,7 @@
 #include "cli/run_view.h"
 #include "pipeline/agent_program.h"
 #include "pipeline/recorded_run.h"
+#include "pipeline/run_files.h"
 #include "pipeline/run_lock.h"
 #include "pipeline/spine.h"
 #include "store/run_rows.h"
@@ -60,8 +61,8 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
   command
       .Add("--proposer", &flags->run.proposer,
            "Where candidates come from. expert: Hone's own recipes, no network. llm: a language model. "
-           "exec:CMD: a program. replay:DIR: recorded replies. agent:CMD: a coding agent. expert+llm: both; "
-           "so with expert+exec:CMD and expert+replay:DIR")
+           "exec:CMD: a program. replay:DIR: recorded replies. agent:CMD: a coding agent. expert+llm: "
+           "both sources; also expert+exec:CMD and expert+replay:DIR")
       .CheckedBy(CheckProposer)
       .Placeholder("SOURCE");
   command
@@ -247,6 +248,8 @@ Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueF
     std::error_code ignored;
     run.folder = fs::absolute(folder, ignored).lexically_normal().string();
     if (run.folder.size() > 1 && run.folder.back() == '/') run.folder.pop_back();
+    if (flags.out.empty() && fs::exists(fs::symlink_status(run.folder, ignored))) continue;
+    HONE_RETURN_IF_ERROR(CheckFolderIsFree(store, run.folder));
     // The folder comes first. If it cannot be created, no run is left behind.
     HONE_RETURN_IF_ERROR(MakeFolders(run.folder).WithContext("the run's folder (choose another with --out)"));
     Result<int64_t> id = store.AddRun(run, [&](int64_t given) -> Status {
@@ -281,11 +284,7 @@ Result<int> PrintEnd(Recorder& recorder, const RunEnd& end, bool json) {
 }  // namespace
 
 bool IsFinished(const RunRecord& run) {
-  if (run.status != "done") return false;
-  // run.json is written last. If a process was killed just before, there is none, or an earlier session's.
-  const Result<std::string> text = ReadFile(fs::path(run.folder) / "run.json", 256u << 20);
-  const Result<Json> json = text.ok() ? ParseJson(*text) : Result<Json>(text.error());
-  return json.ok() && GetString(*json, "status") == "done";
+  return run.status == "done" || !OwnsItsFolder(run);
 }
 
 Result<int> ShowFinished(RunStore& store, const RunRecord& run, bool json) {

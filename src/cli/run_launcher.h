@@ -47,7 +47,7 @@ Status CheckProposerOf(const RunOptions& options);
 // see the run, because they would take it for abandoned. Without `lock` the run waits for a process that will
 // execute it.
 Result<RunRecord> CreateRun(RunStore& store, const OptimizeFlags& flags, UniqueFd* lock = nullptr);
-// True if nothing is left to do: the run is done and its folder holds the final run.json.
+// True if nothing is left to do: the run is done, or its files were imported without judging them.
 bool IsFinished(const RunRecord& run);
 // Prints from the store what ExecuteRun printed at the end, and changes nothing. Returns the exit code.
 Result<int> ShowFinished(RunStore& store, const RunRecord& run, bool json);

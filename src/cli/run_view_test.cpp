@@ -31,7 +31,10 @@ TEST(EndText, NamesTheFileOnlyWhereItIsAnAnswer) {
   end.status = "done";
   for (const char* result : {kRunFailed, kNoneRight, kCannotJudge, kNothingTried}) {
     end.result = result;
-    EXPECT_THAT(EndText(run, end, Style(false, 60)), testing::Not(testing::HasSubstr("best.py"))) << result;
+    const std::string text = EndText(run, end, Style(false, 60));
+    EXPECT_THAT(text, testing::Not(testing::HasSubstr("best.py"))) << result;
+    EXPECT_THAT(text, testing::Not(testing::HasSubstr("PyTorch"))) << result;
+    EXPECT_THAT(text, testing::StartsWith(std::string("39_GRU  ") + ResultWords(result) + "\n"));
   }
   end.result = kKeptPyTorch;
   EXPECT_THAT(EndText(run, end, Style(false, 60)), testing::HasSubstr("  file          /runs/r/best.py\n"));

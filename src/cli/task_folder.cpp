@@ -88,7 +88,7 @@ Result<FoundTasks> FindTasks(const std::vector<std::string>& where, const std::s
       found.skipped.push_back({file, why});
   }
   if (!found.tasks.empty()) return found;
-  std::string why = "no task files there";
+  std::string why = "no task files in " + Join(where, ", ");
   if (!range.empty()) why += " in the range " + range;
   if (!found.skipped.empty())
     why += ": none of " + std::to_string(found.skipped.size()) + " Python files defines a class Model";

@@ -77,7 +77,8 @@ TEST_F(FindTasksTest, SaysWhyNothingIsLeft) {
     return found.ok() ? "nothing" : found.error().message;
   };
   EXPECT_THAT(wrong(FindTasks({helper}, "")), HasSubstr("none of 1 Python files defines a class Model"));
-  EXPECT_THAT(wrong(FindTasks({folder_.path().string()}, "900-901")), HasSubstr("in the range 900-901"));
+  EXPECT_THAT(wrong(FindTasks({folder_.path().string()}, "900-901")),
+              HasSubstr("no task files in " + folder_.path().string() + " in the range 900-901"));
   EXPECT_THAT(wrong(FindTasks({helper}, "x")), HasSubstr("--range 'x'"));
   EXPECT_THAT(wrong(FindTasks({(folder_.path() / "gone").string()}, "")), HasSubstr("gone"));
 }

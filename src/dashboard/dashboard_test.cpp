@@ -1,6 +1,7 @@
 // Tests every page over a small store in which every text is hostile.
 #include "dashboard/dashboard.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include "dashboard/pages.h"
 #include "model/replies.h"
 #include "store/run_notes.h"
+#include "store/run_result.h"
 
 namespace hone {
 namespace {
@@ -258,26 +260,42 @@ TEST_F(DashboardTest, TheBestFileIsSentToBeSaved) {
   EXPECT_THAT(source.headers[0].second, testing::MatchesRegex("attachment; filename=\"[A-Za-z0-9._-]+\""));
 }
 
-TEST_F(DashboardTest, ARunThatFailedIsNowhereShownAsPyTorchKept) {
-  RunRecord failed = run_;
-  failed.name = "failed";
-  failed.task = "broken";
-  failed.status = "failed";
-  failed.best_key = "";
-  failed.outcome = "the task does not load";
-  failed.id = *store_->AddRun(failed);
+TEST_F(DashboardTest, ARunThatFailedOrHasNoRightCandidateIsNowhereShownAsPyTorchKept) {
   const std::string suite = "/suites/" + PercentEncode(std::string("suite ") + kEvil);
-  for (const std::string& page : {std::string("/runs?task=broken"), std::string("/runs/R2"),
-                                  std::string("/tasks/broken"), std::string("/leaderboard?q=broken"),
-                                  std::string("/runs/R2/explain"), std::string("/runs/R2/report"), suite}) {
-    const HttpReply reply = Get(page);
-    EXPECT_EQ(reply.status, 200) << page;
-    EXPECT_THAT(reply.body, HasSubstr("failed")) << page;
-    EXPECT_THAT(reply.body, Not(HasSubstr("PyTorch kept"))) << page;
-    EXPECT_THAT(reply.body, Not(HasSubstr("Keep PyTorch"))) << page;
+  struct Row {
+    const char *task, *status, *words, *explained, *counted;
+  };
+  for (const Row& row : {Row{"broken", "failed", "failed", "failed", "over 1 of 2 tasks"},
+                         Row{"wrong", "done", "none right", "o candidate", "over 2 of 3 tasks"}}) {
+    RunRecord run = run_;
+    run.name = run.task = row.task;
+    run.status = row.status;
+    run.best_key = "";
+    run.outcome = "this is why";
+    run.id = *store_->AddRun(run);
+    if (run.status == "done") {
+      CandidateRecord wrong;
+      wrong.run_id = run.id;
+      wrong.key = "seed0";
+      wrong.phase = "seed";
+      wrong.source = "x = 1\n";
+      wrong.verdict = "rejected";
+      wrong.reason = "wrong-output";
+      ASSERT_TRUE(store_->SaveCandidate(wrong).ok());
+      ASSERT_EQ(*store_->UpdateRun(run), kNoneRight);
+    }
+    const std::string task = row.task, page_of = fmt::format("/runs/R{}", run.id);
+    for (const std::string& page : {"/runs?task=" + task, page_of, "/tasks/" + task, "/leaderboard?q=" + task,
+                                    page_of + "/explain", page_of + "/report", suite}) {
+      const HttpReply reply = Get(page);
+      EXPECT_EQ(reply.status, 200) << page;
+      EXPECT_THAT(reply.body, HasSubstr(page == page_of + "/explain" ? row.explained : row.words)) << page;
+      EXPECT_THAT(reply.body, Not(HasSubstr("PyTorch kept"))) << page;
+      EXPECT_THAT(reply.body, Not(HasSubstr("Keep PyTorch"))) << page;
+    }
+    EXPECT_EQ(Get(page_of + "/best.py").status, 404);
+    EXPECT_THAT(Get(suite).body, HasSubstr(row.counted));
   }
-  EXPECT_EQ(Get("/runs/R2/best.py").status, 404);
-  EXPECT_THAT(Get(suite).body, HasSubstr("over 1 of 2 tasks"));
 }
 
 TEST_F(DashboardTest, ASuiteInWhichNoTaskCountsHasNoMean) {

@@ -17,7 +17,6 @@ namespace hone {
 namespace {
 
 // This process's hold on a device. `file` has a shared lock while the process uses the device without timing.
-// not time anything.
 struct DeviceHold {
   std::mutex mutex;
   int uses = 0, timings = 0;

@@ -93,7 +93,7 @@ Result<SandboxedChild> Nursery::PlaceNow(const ChildSpec& spec, const SandboxPol
   if (!listener.ok()) {
     sandbox.child->Kill();
     return Error{listener.error().kind,
-                 fmt::format("nobody came into the sandbox: {}", Tail(sandbox.child->err(), 1000))};
+                 fmt::format("no process entered the sandbox: {}", Tail(sandbox.child->err(), 1000))};
   }
   SandboxedChild placed;
   placed.child = std::move(sandbox.child);

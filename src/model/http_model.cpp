@@ -28,7 +28,7 @@ constexpr const char* kGoOn =
 constexpr const char* kBeBrief =
     "\n\nAn earlier reply to this was cut off because it was too long. Answer as briefly as you can: no "
     "explanations, only what is asked for, complete.";
-// The address of a server that was never reached is more often misspelt than the server is busy.
+// If a server was never reached, its address is more likely wrong than the server busy.
 constexpr int kAttemptsForAStranger = 3;
 constexpr const char* kDoNotRepeat =
     "\n\nAn earlier reply to this began to repeat the same lines without end. Write every line once.";

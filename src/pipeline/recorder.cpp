@@ -192,10 +192,26 @@ Status Recorder::Decide(const std::string& key, const std::string& phase, const 
   return Ok();
 }
 
-Status Recorder::SaveRun() {
-  const std::scoped_lock lock(mutex_);
+void Recorder::CountSeconds() {
   run_.seconds += since_.seconds();
   since_ = Stopwatch();
+}
+
+Status Recorder::SaveRun() {
+  const std::scoped_lock lock(mutex_);
+  CountSeconds();
+  HONE_ASSIGN_OR_RETURN(run_.result, store_.UpdateRun(run_));
+  return Ok();
+}
+
+Status Recorder::End(const std::string& best_source) {
+  {
+    const std::scoped_lock lock(mutex_);
+    CountSeconds();
+  }
+  HONE_RETURN_IF_ERROR(WriteSummary(best_source));
+  const std::scoped_lock lock(mutex_);
+  since_ = Stopwatch();  // run.json and the store have the same seconds
   HONE_ASSIGN_OR_RETURN(run_.result, store_.UpdateRun(run_));
   return Ok();
 }

@@ -52,8 +52,9 @@ class Recorder {
   // The content of run.json.
   Result<std::string> SummaryText();
   // Writes run.json, usage.csv and best.py from the store, and the files that a killed session left out of
-  // the folder. Removes its temporary files.
-  Status WriteSummary(const std::string& best_source);
+  // the folder. Removes its temporary files. Then saves the run, so that a run that is done in the store has
+  // had all its files written.
+  Status End(const std::string& best_source);
   double seconds() {
     const std::scoped_lock lock(mutex_);
     return run_.seconds + since_.seconds();
@@ -63,6 +64,8 @@ class Recorder {
   void WriteFiles(const CallRecord& call);
   void WriteFiles(const CandidateRecord& candidate);
   void Write(const fs::path& name, const std::string& content);
+  void CountSeconds();
+  Status WriteSummary(const std::string& best_source);
 
   RunStore& store_;
   RunRecord run_;

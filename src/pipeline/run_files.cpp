@@ -1,6 +1,7 @@
 #include "pipeline/run_files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,30 @@ bool IsPlainFile(const UniqueFd& root, const std::string& name, int64_t* bytes) 
 
 }  // namespace
 
+bool OwnsItsFolder(const RunRecord& run) {
+  if (run.folder.empty()) return false;
+  if (run.proposer != "import") return true;
+  const Result<Json> options = ParseJson(run.options);
+  return options.ok() && !GetMember(*options, "files").empty();
+}
+
+Status CheckFolderIsFree(RunStore& store, const fs::path& folder) {
+  const Result<std::string> summary = ReadFile(folder / "run.json", 256u << 20);
+  const Result<Json> json = summary.ok() ? ParseJson(*summary) : Result<Json>(summary.error());
+  if (json.ok() && !GetString(*json, "run").empty() && !GetString(*json, "hone").empty()) return Ok();
+  HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> earlier, store.RunsInFolder(folder.string()));
+  if (std::any_of(earlier.begin(), earlier.end(), OwnsItsFolder)) return Ok();
+  for (const char* name :
+       {"best.py", "run.json", "console.log", "usage.csv", "code", "evaluation", "llm", "agent"}) {
+    std::error_code ignored;
+    if (fs::exists(fs::symlink_status(folder / name, ignored)))
+      return Error{ErrorKind::kUsage, fmt::format("{} has a {} that no run wrote, and it would be replaced; "
+                                                  "choose another folder with --out",
+                                                  folder.string(), name)};
+  }
+  return Ok();
+}
+
 std::vector<std::string> FilesOfKeys(const std::vector<std::string>& calls,
                                      const std::vector<std::string>& candidates) {
   std::set<std::string> names = {"best.py", "console.log", "run.json", "usage.csv"};
@@ -61,6 +86,15 @@ Result<std::vector<std::string>> FilesOfRun(RunStore& store, int64_t run_id) {
 
 Result<RunFolder> LookAtRunFolder(RunStore& store, const RunRecord& run, bool shared) {
   RunFolder found;
+  // A listed run comes without its options.
+  RunRecord whole = run;
+  if (run.proposer == "import") {
+    HONE_ASSIGN_OR_RETURN(whole, store.FindRun(fmt::format("R{}", run.id)));
+  }
+  if (!OwnsItsFolder(whole)) {
+    found.not_ours = "its files were imported from where they are";
+    return found;
+  }
   const UniqueFd root = OpenFolder(AT_FDCWD, run.folder);
   if (!root.valid()) {
     found.not_ours = errno == ENOENT ? "it is not there" : "it is not a folder";

@@ -10,6 +10,14 @@
 
 namespace hone {
 
+// False for files that were imported without judging them: such a run has no folder. Earlier versions stored
+// the user's own folder as the folder of the run; nothing may be written or deleted there.
+bool OwnsItsFolder(const RunRecord& run);
+
+// A folder for a new run is refused if it holds something under a name that the run would write, unless an
+// earlier run wrote it.
+Status CheckFolderIsFree(RunStore& store, const fs::path& folder);
+
 // Relative names, sorted, whether the files exist or not.
 Result<std::vector<std::string>> FilesOfRun(RunStore& store, int64_t run_id);
 std::vector<std::string> FilesOfKeys(const std::vector<std::string>& calls,

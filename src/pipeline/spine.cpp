@@ -311,9 +311,8 @@ Result<RunEnd> Spine::Conclude(const Status& went) {
     if (!nothing) recorder_.Say("so far: " + came_to);
   }
   end.outcome = run.outcome;
-  HONE_RETURN_IF_ERROR(recorder_.SaveRun());
   HONE_RETURN_IF_ERROR(
-      recorder_.WriteSummary(end.best ? BestFile(run, *end.best) : UnchangedFile(task_.source, came_to)));
+      recorder_.End(end.best ? BestFile(run, *end.best) : UnchangedFile(task_.source, came_to)));
   // A budget, Ctrl-C or an unreachable model end a run; a failure of Hone is an Error.
   if (broken) return went.error();
   return end;

@@ -43,10 +43,15 @@ inline std::string After(const std::string& text, const std::string& mark) {
 
 class FakeJudge : public CandidateJudge {
  public:
-  void EndAt(Deadline at) override { end = at; }
+  void EndAt(Deadline at) override {
+    end = at;
+    given_s = at.seconds_left();
+    hung = begun_after = 0;
+  }
 
   // Blocks until the run's time is over, like a judge that waits for a worker.
-  Error Hang() const {
+  Error Hang() {
+    ++hung;
     while (!end.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return OutOfTimeError();
   }
@@ -60,6 +65,7 @@ class FakeJudge : public CandidateJudge {
   }
 
   Result<TaskContext> Context(const Progress&) override {
+    begun_after += hung;
     ++contexts;
     if (hangs_in == "context") return Hang();
     TaskContext context;
@@ -95,6 +101,7 @@ class FakeJudge : public CandidateJudge {
     {
       const std::scoped_lock lock(mutex);
       judged.push_back(candidate.name);
+      begun_after += hung;
     }
     if (hangs_in == "judge") return Hang();
     if (pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
@@ -129,6 +136,7 @@ class FakeJudge : public CandidateJudge {
     const std::string later = After(candidate.source, "# later: ");
     if (later.empty()) return std::optional<Judged>();
     confirmed.push_back(candidate.name);
+    begun_after += hung;
     if (hangs_in == "confirm") return Hang();
     chosen.push_back(of_several);
     CandidateFile second = candidate;
@@ -138,6 +146,7 @@ class FakeJudge : public CandidateJudge {
   }
 
   Result<QuickLook> Look(const CandidateFile& candidate, const Progress&) override {
+    begun_after += hung;
     ++looks;
     if (hangs_in == "look") return Hang();
     const std::string us = After(candidate.source, "BLOCK = ");
@@ -146,6 +155,7 @@ class FakeJudge : public CandidateJudge {
   }
 
   Result<KernelProfile> Profile(const CandidateFile&) override {
+    begun_after += hung;
     ++profiles;
     if (hangs_in == "profile") return Hang();
     if (sm_percent == 0) return KernelProfile{"ncu is not installed", {}};
@@ -155,6 +165,9 @@ class FakeJudge : public CandidateJudge {
   std::vector<std::string> confirmed;
   std::vector<bool> chosen;
   Deadline end = Deadline::Never();
+  double given_s = 0;  // how far away the end was when the run named it
+  int hung = 0;        // steps that took until the end, and steps that began after one of them
+  int begun_after = 0;
   std::string hangs_in;
   std::string of_others;  // the fate of files in which none is written: those of the expert
   int pause_ms = 0;

@@ -727,6 +727,11 @@ TEST_F(SpineTest, TheBudgetOfMinutesReachesIntoWhateverIsGoingOn) {
     const Stopwatch watch;
     const RunEnd end = Run();
     EXPECT_LT(watch.seconds(), left + 30) << where;
+    // The judge was told what is left of the budget, and nothing began after the step that took until then.
+    EXPECT_LE(judge_.given_s, left) << where;
+    EXPECT_GT(judge_.given_s, left - watch.seconds()) << where;
+    EXPECT_EQ(judge_.hung, 1) << where;
+    EXPECT_EQ(judge_.begun_after, 0) << where;
     EXPECT_EQ(end.status, "stopped") << where;
     EXPECT_THAT(end.outcome, testing::StartsWith("the budget of 2 minutes is spent; so far: ")) << where;
     EXPECT_EQ(end.best.has_value(), std::string(where) != "context" && std::string(where) != "judge");

@@ -190,12 +190,14 @@ SuiteComparison CompareSuites(const std::string& name_a, const std::vector<Suite
     row.task = member.run.task;
     row.status_a = member.run.status;
     row.best_a = AnswerOf(member.run.best_key, member.run.result);
+    row.result_a = member.run.result;
     row.contest = Contend(0, member.best, 1, Speed{});
     for (size_t i = 0; i < b.size(); ++i) {
       if (taken[i] || b[i].run.task != member.run.task) continue;
       taken[i] = true;
       row.status_b = b[i].run.status;
       row.best_b = AnswerOf(b[i].run.best_key, b[i].run.result);
+      row.result_b = b[i].run.result;
       row.contest = Contend(0, member.best, 1, b[i].best);
       if (b[i].run.task_sha256 != member.run.task_sha256) row.contest.result = "other_task";
       compared.same_device = compared.same_device && b[i].run.device == member.run.device;
@@ -209,6 +211,7 @@ SuiteComparison CompareSuites(const std::string& name_a, const std::vector<Suite
     row.task = b[i].run.task;
     row.status_b = b[i].run.status;
     row.best_b = AnswerOf(b[i].run.best_key, b[i].run.result);
+    row.result_b = b[i].run.result;
     row.contest = Contend(0, Speed{}, 1, b[i].best);
     compared.tasks.push_back(row);
   }

@@ -62,8 +62,8 @@ struct CandidateComparison {
 CandidateComparison CompareCandidates(const RunRecord& run_a, const CandidateRecord& a,
                                       const RunRecord& run_b, const CandidateRecord& b);
 
-// A member of a suite with its best speed-up: exactly 1 if PyTorch is kept, unknown if the run failed or
-// tried nothing.
+// A member of a suite with its best speed-up: exactly 1 if candidates were judged and none was accepted,
+// unknown if the run failed, tried nothing or cannot judge.
 struct SuiteMember {
   RunRecord run;
   Speed best;
@@ -74,6 +74,8 @@ struct ComparedTask {
   std::string status_b;
   std::string best_a;  // as AnswerOf (store/run_result.h) returns it
   std::string best_b;
+  std::string result_a;
+  std::string result_b;
   SpeedContest contest;
 };
 struct SuiteComparison {

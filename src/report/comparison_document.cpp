@@ -1,6 +1,8 @@
 // A comparison as text and as JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "report/comparison.h"
@@ -49,12 +51,20 @@ std::string ContestWords(const SpeedContest& contest, const std::vector<std::str
 
 void AddFields(const std::vector<ComparedField>& fields, const std::vector<std::string>& names,
                bool differing, ReportLanguage language, Document* document) {
+  // PyTorch is what users of a run without a right candidate keep, but it is not what the run found.
+  const auto results = std::find_if(fields.begin(), fields.end(),
+                                    [](const ComparedField& field) { return field.id == "result"; });
   Rows rows = {{Words(language, "column.fact")}};
   rows[0].insert(rows[0].end(), names.begin(), names.end());
   for (const ComparedField& field : fields) {
     if (field.differs != differing) continue;
     std::vector<std::string> row = {FieldName(field.id, language)};
-    for (const std::string& value : field.values) row.push_back(FieldValue(field.id, value, language));
+    for (size_t i = 0; i < field.values.size(); ++i) {
+      const bool none_right =
+          field.id == "best" && results != fields.end() && results->values[i] == kNoneRight;
+      row.push_back(none_right ? FieldValue("result", kNoneRight, language)
+                               : FieldValue(field.id, field.values[i], language));
+    }
     rows.push_back(std::move(row));
   }
   if (rows.size() == 1) return;
@@ -166,15 +176,16 @@ Document ComparisonDocument(const SuiteComparison& compared, ReportLanguage lang
   document.Paragraph(Words(language, "compare.how"));
   AddWarnings(true, compared.same_device, language, &document);
   Rows rows = {{Words(language, "column.task"), a, b, Words(language, "column.real")}};
-  auto side = [&](const std::string& status, const std::string& best, const Speed& speed) {
+  auto side = [&](const std::string& status, const std::string& best, const std::string& result,
+                  const Speed& speed) {
     if (status.empty()) return std::string("-");
-    if (!speed.known()) return status;
+    if (!speed.known()) return FieldValue("result", result, language);
     return fmt::format("{} {}", SpeedWords(speed),
-                       best == kPyTorch ? Words(language, "compare.pytorch") : best);
+                       best == kPyTorch ? FieldValue("result", result, language) : best);
   };
   for (const ComparedTask& row : compared.tasks)
-    rows.push_back({row.task, side(row.status_a, row.best_a, row.contest.speed_a),
-                    side(row.status_b, row.best_b, row.contest.speed_b),
+    rows.push_back({row.task, side(row.status_a, row.best_a, row.result_a, row.contest.speed_a),
+                    side(row.status_b, row.best_b, row.result_b, row.contest.speed_b),
                     ContestWords(row.contest, compared.names, language)});
   document.Table(std::move(rows));
   return document;
@@ -226,6 +237,7 @@ OrderedJson ToJson(const SuiteComparison& compared, ReportLanguage language) {
   for (const ComparedTask& row : compared.tasks) {
     OrderedJson one = {{"task", row.task},
                        {"status", {row.status_a, row.status_b}},
+                       {"result", AnswersJson({row.result_a, row.result_b})},
                        {"best", AnswersJson({row.best_a, row.best_b})}};
     one["contest"] = ContestJson(row.contest, compared.names, language);
     json["tasks"].push_back(std::move(one));

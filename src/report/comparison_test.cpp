@@ -132,6 +132,32 @@ TEST(Comparison, MembersOfASuiteWithoutAnAnswerHaveNone) {
       << "no task is in both";
 }
 
+TEST(Comparison, ATaskForWhichNoCandidateIsRightIsLabelledSo) {
+  RunStory wrong = StoryOf(4, "seed0", 2, 0.1);
+  wrong.candidates[0].verdict = "rejected";
+  wrong.candidates[0].reason = "wrong-output";
+  const RunComparison runs = CompareRuns({wrong, StoryOf(3, "seed0", 2, 0.1)});
+  const std::string text = ComparisonDocument(runs, ReportLanguage::kEnglish).Text(kOneLine);
+  EXPECT_THAT(text, HasSubstr("none right"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("PyTorch")));
+
+  SuiteMember member = Member("1_a", {1, 1, 1}, "");
+  member.run.result = "none_right";
+  SuiteMember kept = Member("1_a", {1, 1, 1}, "");
+  kept.run.result = "kept_pytorch";
+  SuiteMember unknown = Member("2_b", {}, "");
+  unknown.run.result = "cannot_judge";
+  const SuiteComparison suites = CompareSuites("monday", {member, unknown}, "tuesday", {kept, unknown});
+  const std::string table = ComparisonDocument(suites, ReportLanguage::kEnglish).Markdown();
+  EXPECT_THAT(table,
+              HasSubstr(R"(| 1_a | 1.00x \[1.00, 1.00\] none right | 1.00x \[1.00, 1.00\] PyTorch kept |)"));
+  EXPECT_THAT(table, HasSubstr("| 2_b | cannot judge | cannot judge |"));
+  EXPECT_EQ(DumpJson(ToJson(suites, ReportLanguage::kEnglish)["tasks"][0]["result"]),
+            R"(["none_right","kept_pytorch"])");
+  EXPECT_DOUBLE_EQ(suites.geomean_a, 1) << "a task without a right candidate counts as 1";
+  EXPECT_EQ(suites.common, 1);
+}
+
 TEST(Comparison, SuitesAreTalliedOverCommonTasks) {
   const SuiteComparison compared = CompareSuites(
       "monday",

@@ -1,7 +1,6 @@
 // Compares counterfactuals with really running without the part: the spine runs in simulated worlds, with and
 // without each part. In a world a model's answer is a function of the exact question, and the judge's of the
 // candidate. An answer that a counterfactual takes from the record must therefore equal the real one.
-// is really given.
 #include "report/counterfactual.h"
 
 #include <fmt/format.h>

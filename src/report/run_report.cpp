@@ -189,7 +189,7 @@ std::string RunText(const RunStory& story, const Style& style, bool verbose) {
   if (const std::string parts = PartsOf(story.usage); !parts.empty()) text += line("of these", parts);
   if (const MendingUse mending = MendingOf(run, story.candidates, story.decisions); mending.any())
     text += line("mended", "mechanically: " + MendingWords(mending));
-  text += line("folder", run.folder);
+  if (!run.folder.empty()) text += line("folder", run.folder);
   text += "\n" + style.Bold("candidates") + "\n" + CandidateTable(story, style);
   text += "\n" + style.Bold("decisions") + "\n";
   for (const DecisionRecord& decision : story.decisions)

@@ -98,6 +98,20 @@ TEST(RunReport, TablesAndSentencesFitTheWidthOfAPipe) {
       }
 }
 
+TEST(RunReport, ARunWithoutARightCandidateIsLabelledSo) {
+  RunStory story;
+  story.run.status = "done";
+  story.run.result = "none_right";
+  story.run.outcome = "no candidate was right: 2 wrong-output";
+  EXPECT_THAT(RunText(story, Style(false), false), Not(HasSubstr("folder"))) << "imported files have none";
+  for (const std::string& text :
+       {RunText(story, Style(false), false), RunLine(story.run, false, Style(false)),
+        RunListText({{story.run, false, {"nightly"}}}, Style(false))}) {
+    EXPECT_THAT(text, HasSubstr("none right"));
+    EXPECT_THAT(text, Not(HasSubstr("PyTorch")));
+  }
+}
+
 TEST(RunReport, AFailedRunIsNeverShownAsPyTorchKept) {
   RunStory story;
   story.run.status = story.run.result = "failed";

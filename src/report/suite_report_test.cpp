@@ -68,6 +68,17 @@ TEST_F(SuiteReportTest, SharesAndMeansCountEveryTask) {
   EXPECT_THAT(SuiteText(summary, kOneLine), testing::HasSubstr("4 tasks: correct 75%, fast_1 50%"));
   EXPECT_THAT(SuiteCsv(summary), testing::HasSubstr("9_b,done,4,8,true,1,"));
   EXPECT_EQ(SuiteToJson(summary)["rows"].size(), 4u);
+  // PyTorch is what the user of 2_c keeps, but its result has a name of its own everywhere.
+  const std::string text = SuiteText(summary, kOneLine);
+  const size_t wrong = text.find("2_c"), kept = text.find("3_d");
+  ASSERT_LT(wrong, kept);
+  EXPECT_THAT(text.substr(wrong, kept - wrong), testing::HasSubstr("none right"));
+  EXPECT_THAT(text.substr(wrong, kept - wrong), testing::Not(testing::HasSubstr("PyTorch")));
+  EXPECT_THAT(text.substr(kept), testing::HasSubstr("PyTorch kept"));
+  EXPECT_THAT(SuiteCsv(summary), testing::ContainsRegex("2_c,done,1,1,false,1,.*,2_c,none_right,0\n"));
+  EXPECT_THAT(SuiteCsv(summary), testing::ContainsRegex("3_d,done,1,1,true,1,.*,3_d,kept_pytorch,0\n"));
+  EXPECT_EQ(SuiteToJson(summary)["rows"][0]["result"], "none_right");
+  EXPECT_EQ(SuiteToJson(summary)["rows"][1]["result"], "kept_pytorch");
 }
 
 TEST_F(SuiteReportTest, OneTaskIsNotOneTasks) {

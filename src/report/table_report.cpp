@@ -44,7 +44,7 @@ struct CsvColumn {
   const Field<CandidateRecord>* field = nullptr;  // nullptr: of the run (OfRun)
 };
 
-// A header is the public name. Those of array elements and "limit" are told by their columns, as ever.
+// A header is the public name. Array elements and "limit" are named after their columns.
 std::string HeaderOf(const Field<CandidateRecord>& field) {
   const std::string name = field.name, column = field.column;
   if (name == "key") return "candidate";

@@ -117,7 +117,8 @@ Result<RunRecord> RunStore::FindRun(const std::string& what) {
   std::string name = what;
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   const std::string folder = fs::weakly_canonical(name, ignored).string();
-  HONE_ASSIGN_OR_RETURN(std::vector<RunRecord> by_folder, find("WHERE folder=? ORDER BY id DESC", folder));
+  HONE_ASSIGN_OR_RETURN(std::vector<RunRecord> by_folder,
+                        find("WHERE folder=? AND folder<>'' ORDER BY id DESC", folder));
   if (!by_folder.empty()) return std::move(by_folder.front());
   HONE_ASSIGN_OR_RETURN(std::vector<RunRecord> by_name,
                         find("WHERE name=?", fs::path(name).filename().string()));
@@ -139,6 +140,13 @@ Result<std::vector<RunRecord>> RunStore::Runs(int most, int64_t suite_id) {
       Select<RunRecord>("WHERE ?2 = 0 OR suite_id = ?2 ORDER BY id DESC LIMIT ?1", Extent::kList).c_str());
   query.BindAll(most, suite_id);
   return All(handle(), query, Read<RunRecord, Extent::kList>);
+}
+
+Result<std::vector<RunRecord>> RunStore::RunsInFolder(const std::string& folder) {
+  const std::scoped_lock lock(mutex_);
+  Statement query(handle(), Select<RunRecord>("WHERE folder=?").c_str());
+  query.Bind(1, folder);
+  return All(handle(), query, Read<RunRecord>);
 }
 
 Result<RunRecord> RunStore::RunSummary(int64_t id) {

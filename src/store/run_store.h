@@ -33,6 +33,8 @@ class RunStore {
   Result<RunRecord> FindRun(const std::string& what);
   // Newest first, without task sources and cards.
   Result<std::vector<RunRecord>> Runs(int most, int64_t suite_id = 0);
+  // All runs whose files are in this folder.
+  Result<std::vector<RunRecord>> RunsInFolder(const std::string& folder);
   // Returns one run in the form of Runs().
   Result<RunRecord> RunSummary(int64_t id);
   Status DeleteRun(int64_t id);

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import pathlib
+import shutil
 import signal
 import sqlite3
 import sys
@@ -124,6 +125,54 @@ def collected(house):
     house.run("gc", "--older-than", "0", "--yes").expect(ACCEPTED, "size of the store: ")
 
 
+def everything_of(house, folder):
+    files = {str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else None) for path in pathlib.Path(folder).rglob("*")}
+    return files, [house.rows("SELECT * FROM " + table) for table in ("run", "candidate", "call", "decision", "console", "verdict")]
+
+
+def folders_of_users(house):
+    """no run is put into a folder with files of the user's; resume of a finished run changes nothing; gc deletes nothing of the user's"""
+    mine = house.folder / "kernels"
+    for name in ("best.py", "run.json", "console.log", "usage.csv", "code/best.py"):
+        house.write("kernels/" + name, "import torch  # mine\n")
+    imported = ("import", mine, "--task", SMALL_SOFTMAX)
+    house.run(*imported).expect(ACCEPTED, "2 files, not judged")
+    # Earlier versions stored the user's folder as the folder of the run; `resume` then also changed its status and options.
+    house.run(*imported).expect(ACCEPTED)
+    change(house, "UPDATE run SET folder=? WHERE id=2", str(mine))
+    house.run(*imported).expect(ACCEPTED)
+    named = house.rows("SELECT name FROM run WHERE id=3")[0]["name"]
+    (house.folder / named).mkdir()
+    (house.folder / named / "best.py").write_text("mine")
+    change(house, "UPDATE run SET folder=?, status='stopped', options='{\"budget\":{\"minutes\":3}}' WHERE id=3", str(house.folder / named))
+    for folder, run in ((mine, "R1"), (mine, "R2"), (house.folder / named, "R3")):
+        before = everything_of(house, folder)
+        for flags in ((), ("--max-minutes", "5")):
+            outcome = house.run("resume", run, *flags).expect(REJECTED, "%s is finished; nothing was changed" % run)
+            require_equal(outcome.err.count("\n"), 1, "lines for the user")
+        require(everything_of(house, folder) == before, "resume of %s has changed a file or a row" % run)
+
+    house.optimize(SMALL_SOFTMAX, broken_seed(house), *ONE_CALL, "--out", "gone").expect(REJECTED)
+    shutil.rmtree(house.folder / "gone")
+    before = everything_of(house, mine)
+    house.run("resume", "last").expect(REJECTED, "R4 is finished; nothing was changed")
+    require(not (house.folder / "gone").exists() and everything_of(house, mine) == before, "resume of a run without its folder has changed something")
+
+    house.optimize(SMALL_SOFTMAX, broken_seed(house), *ONE_CALL, "--out", mine).expect(USAGE, "has a best.py that no run wrote", "choose another folder with --out")
+    require(everything_of(house, mine) == before, "a refused run has changed something")
+    files = everything_of(house, mine)[0], everything_of(house, house.folder / named)[0]
+    house.run("gc", "--older-than", "0", "--yes").expect(ACCEPTED, "deleted 4 runs")
+    require_equal((everything_of(house, mine)[0], everything_of(house, house.folder / named)[0]), files, "the user's files")
+    # Files that Hone wrote for an imported run are still deleted, and a run may take the place of an earlier one.
+    house.run("import", mine, "--task", SMALL_SOFTMAX, "--judge", *QUICK, "-q")
+    judged = pathlib.Path(house.last().folder)
+    require((judged / "run.json").exists(), "an import that is judged has no folder")
+    house.run("gc", "--older-than", "0", "--yes").expect(ACCEPTED, "deleted 1 run")
+    require(not judged.exists(), "the files of a judged import stay")
+    for _ in range(2):
+        house.optimize(SMALL_SOFTMAX, broken_seed(house), *ONE_CALL, "--out", "again").expect(REJECTED)
+
+
 def interrupted(house):
     """Ctrl-C in the middle: whole runs are gone, the others are whole, and the next gc ends it"""
     house.run("runs").expect(ACCEPTED)
@@ -149,4 +198,4 @@ def interrupted(house):
 
 
 if __name__ == "__main__":
-    sys.exit(main([archived, hostile, collected, interrupted], __doc__))
+    sys.exit(main([archived, hostile, collected, folders_of_users, interrupted], __doc__))

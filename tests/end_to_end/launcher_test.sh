@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # ./hone in a scratch tree with a fake binary and fake build tools: it takes under 100 ms of processor time if there is nothing
-# to do, builds if a source changed, keeps stdout clean, and two at once build only once.
-# Usage: launcher_test.sh SOURCE_ROOT
+# to do, builds if anything changed that the program is made of, keeps stdout clean, and two at once build only once.
+# Usage: launcher_test.sh SOURCE_ROOT BUILD_FOLDER
 set -euo pipefail
 
 source_root=$1
+build_folder=$2
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
@@ -13,11 +14,19 @@ fail() {
   exit 1
 }
 
+# The source files that ninja reads to make the program, and those that CMake reads to configure its build. bench/ and tests/ are
+# configured in the same folder here, but the program has nothing of them.
+{
+  ninja -C "$build_folder" -t inputs hone
+  ninja -C "$build_folder" -t query build.ninja
+} | sed 's/^[ |]*//' | sed -n "s|^$source_root/||p" | grep -v '^\(build\|bench\|tests\)/' | sort -u >"$tree/inputs"
+grep -q '^src/.*\.cpp$' "$tree/inputs" || fail "ninja names no sources of the program"
+
 # Uses the real source folders, so that scanning them takes the real time.
-for name in src worker tasks prompts cmake third_party scripts; do
-  [[ ! -d $source_root/$name ]] || cp -r "$source_root/$name" "$tree/"
+for name in $(cut -d/ -f1 "$tree/inputs" | sort -u) scripts; do
+  cp -r "$source_root/$name" "$tree/"
 done
-cp "$source_root/hone" "$source_root/CMakeLists.txt" "$tree/"
+cp "$source_root/hone" "$source_root/CMakePresets.json" "$tree/"
 mkdir -p "$tree/tools" "$tree/elsewhere"
 cat >"$tree/scripts/setup.sh" <<'FAKE'
 #!/bin/sh
@@ -31,7 +40,7 @@ FAKE
 cat >"$tree/tools/ninja" <<'FAKE'
 #!/bin/sh
 echo built >>"$2/../builds"
-sleep 0.3
+sleep "${BUILD_S:-0.3}"
 [ ! -e "$2/../broken" ] || exit 1
 printf '#!/bin/sh\necho "args:$*"\n' >"$2/hone"
 chmod +x "$2/hone"
@@ -58,6 +67,21 @@ done
 [[ $(builds) == 1 ]] || fail "built again with nothing to do"
 echo "overhead: $best_ms ms of processor time"
 ((best_ms < 100)) || fail "used $best_ms ms of processor time with nothing to do"
+
+# One input of each folder; a folder within a folder stands for those below it.
+last_folder=
+expected=1
+while read -r input; do
+  folder=$(dirname "$input" | cut -d/ -f1,2)
+  [[ $folder != "$last_folder" ]] || continue
+  last_folder=$folder
+  touch "$tree/$input"
+  BUILD_S=0 "$tree/hone" >/dev/null 2>&1
+  expected=$((expected + 1))
+  [[ $(builds) == "$expected" ]] || fail "$input is part of the program, but an edit of it did not build"
+done <"$tree/inputs"
+((expected > 10)) || fail "only $((expected - 1)) folders were tried"
+echo one >"$tree/build/builds"
 
 touch "$tree/src/changed.cpp"
 "$tree/hone" >"$tree/one" 2>/dev/null &

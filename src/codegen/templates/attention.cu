@@ -1,9 +1,8 @@
-// softmax(q k' scale) v at float32's accuracy on the fp16 tensor cores, in one pass over the keys: the scores never leave the chip.
-// attention_split writes an operand as two fp16 terms, 64 rows by 64 rows. Each block of rows is scaled by a power of two that brings its largest
-// element to 2^13..2^14, so that the second term keeps 22 bits together with the first also of elements 2^17 times smaller. attention has 16
-// queries a warp. For each 64 keys it takes three of the four products of terms, updates maximum and sum of its rows, writes the shares as two
-// terms again, and multiplies them with the values into an accumulator of their own, which is then added in float32: tensor cores truncate.
-// The order of all sums is fixed.
+// softmax(q k' scale) v at float32's accuracy on the fp16 tensor cores, in one pass over the keys. The scores never leave the chip.
+// attention_split writes an operand as two fp16 terms, in blocks of 64 rows. A power of two scales each block so that its largest element is in
+// 2^13..2^14. Both terms together then hold 22 bits, also of elements that are 2^17 times smaller. In attention, a warp has 16 queries. For each 64 keys
+// it computes three of the four products of terms and updates the maximum and the sum of its rows. It writes the shares as two terms and multiplies them
+// with the values. That product has its own accumulator, which is then added in float32, because tensor cores truncate. The order of all sums is fixed.
 typedef unsigned int word;
 #define BLOCK 64  // keys per step, and rows per scale
 #define WARPS 8

@@ -102,7 +102,7 @@ class _ConvTile:
 
 
 class _PackedWeights:
-    """The weights of a convolution as its tiles read them, every output channel scaled by a power of two; never changed after construction."""
+    """The weights of a convolution in the order in which its tiles read them. Every output channel is scaled by a power of two. Immutable."""
 
     def __init__(self, tile, weight):
         geometry, tables = tile.geometry, tile.tables
@@ -146,7 +146,7 @@ class _ConvPlan:
         self.input = _PackInput(None, x.stride(0), x.stride(1), (ctypes.c_longlong * 3)(*full(x.stride()[2:], 0)), three(*(a.size for a in axes)))
         plane = math.prod(a.out for a in axes)
         self.output = _Output(None, plane * geometry.groups * geometry.units, plane, three(*(a.out for a in axes)), three(*(a.out_step for a in axes)), three(*(a.many for a in axes)))
-        pixels = geometry.pixels + geometry.reach  # the last image's rows also end in zeros
+        pixels = geometry.pixels + geometry.reach  # zeros also follow the rows of the last image
         plane_pixels = pixels + tile.pixels + 8
         planes, preset = geometry.base_planes * geometry.groups, _PRESETS[geometry.terms]
         self.x_bytes = 0 if tile.direct else geometry.terms * planes * plane_pixels * 16 + tile.pixels * 16
@@ -213,8 +213,8 @@ def _convolution_tf32():
 
 
 class _Convolution:
-    """One convolution of the graph. x, out: sizes of the tensors; kernel, stride, padding, dilation: of its axes. chain: the maps behind it, with what
-    they read (shape, strides, alignment; None for what is not given) and the shape of what they make."""
+    """One convolution of the graph. x, out: sizes of the tensors. kernel, stride, padding, dilation: one number per axis. chain: the maps that follow,
+    the shape, strides and alignment of each tensor that they read (None if not given), and the shape of their result."""
 
     def __init__(self, x, out, kernel, stride, padding, dilation, groups, transposed, chain=None, operands=(), made=None):
         self.x, self.out, self.operands, self.made = x, out, operands, made or out
@@ -230,7 +230,7 @@ class _Convolution:
         return _ConvTile(geometry, _DEVICE["shared_bytes"], **choices)
 
     def _in_float32(self, weight):
-        """Whether PyTorch computes this convolution in float32 although it may round to TF32: it depends on what cuDNN has for the shapes."""
+        """Whether PyTorch computes this convolution in float32 although TF32 is allowed. That depends on the kernels that cuDNN has for the shapes."""
         if not _convolution_tf32():
             return True
         kernel, stride, padding, dilation, groups, transposed = self.settings

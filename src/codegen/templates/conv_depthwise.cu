@@ -1,5 +1,5 @@
-// A depthwise convolution of float32 images, in float32, at the speed of memory. A CTA computes a tile of one channel of one image: the part of the
-// input that it reads passes through shared memory once. Neighbouring lanes take neighbouring outputs; a warp has some rows.
+// A depthwise convolution of float32 images, in float32, at the speed of memory. A CTA computes a tile of one channel of one image. It copies the
+// part of the input that it needs to shared memory once. Neighbouring lanes compute neighbouring outputs, and a warp computes ROWS rows.
 //
 // Macros: KY, KX (kernel), SY, SX (stride), DY, DX (dilation), PY, PX (padding), ROWS (of a warp), COLUMNS (of a lane), TIMES (output channels per input channel).
 #define TILE_ROWS (8 * ROWS)
@@ -43,7 +43,7 @@ conv_depthwise(const float* x, const float* w, const float* bias, float* out, in
         float sum[ROWS];
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) sum[r] = 0.f;
-        // Every row of the input that the warp reads, once.
+        // Goes through the input rows of the warp and reads each of them once.
 #pragma unroll
         for (int in = 0; in < (ROWS - 1) * SY + (KY - 1) * DY + 1; ++in)
 #pragma unroll

@@ -1,9 +1,9 @@
-// x (float32, any strides) on the grid of its convolution: planes of eight fp16 values per pixel. Neighbouring threads take neighbouring pixels, so that
-// every one of a thread's eight loads, and its store, lies beside its neighbour's. Also finds the largest absolute value.
+// Copies x (float32, any strides) to the grid of its convolution, as planes of eight fp16 values per pixel. Neighbouring threads take neighbouring
+// pixels, so the loads and stores of a warp are adjacent. The kernel also finds the largest absolute value.
 //
-// With `terms` 2, planes of what the rounding left follow those of a group: 22 bits together.
+// With `terms` 2, the planes of a group are followed by planes with the rounding errors. Both together hold 22 bits.
 //
-// It is launched twice. The first launch scales by the preset; the second one returns at once, unless the largest value asks for another scale.
+// The kernel is launched twice. The first launch uses the preset scale. The second returns at once unless the largest value needs another scale.
 struct Source {         // of one of the eight values of a plane
     int channel;        // -1: always zero
     short move[3], unused;   // from the position of the pixel

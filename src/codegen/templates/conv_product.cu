@@ -1,21 +1,21 @@
-// The products of a convolution on Hopper's fp16 tensor cores: 11 bits of both operands, as TF32 has, and float32 sums. PRECISE: at float32's accuracy. Then
-// planes and weights have two fp16 terms each, three of their four products are steps of their own, and every stage has an accumulator of its
-// own that is added with a rounded addition (split_gemm.cu says why).
+// The products of a convolution on Hopper's fp16 tensor cores. Operands have 11 bits, as in TF32, and sums are float32. With PRECISE the result has
+// float32's accuracy: planes and weights have two fp16 terms each, and three of their four products are separate steps. Every stage then has its own
+// accumulator, which is added with a rounded addition (split_gemm.cu says why).
 //
-// A CTA takes tiles of ROWS output channels by PIXELS pixels of the grid in turn. One warp fetches, two warpgroups multiply: 64 channels each (ROWS = 128), or
-// half of the pixels each (ROWS = 64). A stage of the ring holds *windows*, runs of pixels of some planes, and the weights of the *steps* that read them.
-// A step is one product over k = 16: two planes at one offset, or one plane at two. Shared memory has 16 bytes per pixel of a window, one
-// after the other (the layout without a swizzle: eight rows of 16 bytes are a core matrix, at any multiple of 16 bytes), so that a step at
-// another offset reads the same window a few rows further: a tap along x costs no further copy, and taps along y none where windows overlap.
-// The host writes the content of a stage into tables.
+// A CTA computes one tile after another. A tile is ROWS output channels by PIXELS pixels of the grid. One warp fetches and two warpgroups multiply:
+// 64 channels each (ROWS = 128), or half of the pixels each (ROWS = 64). A stage of the ring holds *windows* (runs of pixels of some planes) and the
+// weights of the *steps* that read them. A step is one product over k = 16: two planes at one offset, or one plane at two offsets. In shared memory
+// each pixel of a window has 16 bytes, and pixels are adjacent. (This is the layout without a swizzle. A core matrix is eight rows of 16 bytes and
+// may begin at any multiple of 16 bytes.) So a step at another offset reads the same window a few rows further on. A tap along x needs no further
+// copy, and a tap along y needs none where windows overlap. The host writes the content of a stage into tables.
 //
-// DIRECT: the input is not packed before; a warpgroup reads float32, rounds it and writes the windows. That saves writing and reading the planes, and pays
-// where windows are read about once: 1 x 1 kernels and those of one axis.
+// DIRECT: the input was not packed. One warpgroup reads float32, rounds it and writes the windows. This saves writing and reading the planes. It is
+// faster where windows are read about once: in 1 x 1 kernels and in kernels with one axis.
 //
-// The maps of the graph that follow come before the file, as in_chain::chained and CHAIN(value, element of the output).
+// The maps that follow in the graph are defined in front of this file, as in_chain::chained and CHAIN(value, element of the output).
 //
-// Macros: ROWS, WIDE (pixels of a warpgroup: 64, 128, 256), VECTOR (pixels that are stored at once), CTAS (per processor), DIRECT, PRECISE, SPREAD (outputs of a pixel along x, each
-// a row of its own: those of a transposed convolution with a stride).
+// Macros: ROWS, WIDE (pixels of a warpgroup: 64, 128, 256), VECTOR (pixels that are stored at once), CTAS (per processor), DIRECT, PRECISE, and SPREAD
+// (outputs of a pixel along x; each is a separate row; for a transposed convolution with a stride).
 #define PIXELS (WIDE * (ROWS == 128 ? 1 : 2))
 #define MOST_STAGES 8
 #define THREADS (DIRECT ? 384 : 288)
@@ -94,7 +94,7 @@ __device__ __forceinline__ void multiply_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
-// A set of taps that gives every step-th output of each axis, from `start` on.
+// A set of taps. It gives every step-th output of each axis, beginning at `start`.
 struct Phase {
     int first_stage, stages, steps;
     u32 weights;       // offset of group 0's weights, in units of STEP_BYTES
@@ -107,7 +107,7 @@ struct Stage {
 };
 struct Window {
     u32 plane, offset, pixels, at;   // `at`: in the stage
-    // For DIRECT: how many windows from here on, at most MOST_ALIKE, are of the same pixels of neighbouring planes; what the planes hold.
+    // For DIRECT: the number of windows from this one on that have the same pixels of neighbouring planes (at most MOST_ALIKE), and the content of the planes.
     u32 alike;
     int channel, many;
     signed char move[4];
@@ -122,7 +122,7 @@ struct Shape {
 };
 
 #if DIRECT
-// The windows of N neighbouring planes: fp16 values of float32 ones, 16 bytes of a pixel by a thread. Returns the largest absolute value, or `most`.
+// Writes the windows of N neighbouring planes: converts float32 to fp16, 16 bytes of a pixel per thread. Returns the largest absolute value, or `most`.
 template <int N>
 __device__ __forceinline__ u32 fill(const PackInput& x, const Grid& grid, const Window* windows, int channel, u32 first_pixel, u32 to, float scale, u32 most) {
     const Window window = windows[0];
@@ -268,7 +268,7 @@ conv_product(const __grid_constant__ Shape shape, const __grid_constant__ Grid g
                 for (int i = 0; i < count; ++i, w_desc += STEP_BYTES >> 4) multiply(sum, w_desc, step_at[step + i] + x_base, 1);
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
                 multiply_wait<1>();
-                if (s > first && threadIdx.x % 128 == 0) barrier_arrive(empty_at + 8 * before);   // those of the stage before are done
+                if (s > first && threadIdx.x % 128 == 0) barrier_arrive(empty_at + 8 * before);   // the products of the previous stage are done
                 before = slot;
 #endif
             }

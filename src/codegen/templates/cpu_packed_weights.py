@@ -2,8 +2,8 @@ HONE_MKL = torch.backends.mkl.is_available() and hasattr(torch.ops.mkl, "_mkl_li
 
 
 class HonePackedLinear(torch.nn.Linear):
-    """A Linear over the same weight, which is kept a second time in the library's own order. With MKL the sums stay
-    those of the plain product; oneDNN takes them in another order."""
+    """A Linear over the same weight, with a copy of it in the library's own order. MKL adds in the same order as the
+    plain product. oneDNN adds in another order."""
 
     def pack(self, rows):
         reorder = torch.ops.mkl._mkl_reorder_linear_weight if HONE_MKL else torch.ops.mkldnn._reorder_linear_weight

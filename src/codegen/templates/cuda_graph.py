@@ -32,7 +32,7 @@ class HoneGraph:
         for index, value in self.slots:  # a module may write to its inputs
             value.copy_(inputs[index])
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, stream=side):  # on which everything is prepared now
+        with torch.cuda.graph(self.graph, stream=side):  # everything is prepared on this stream now
             self.out = call(*self.static)
         self.done = torch.cuda.Event()
 

@@ -1,6 +1,6 @@
 // @{about}@
-// Reduces along an axis that is not the innermost. A thread owns VEC neighbouring columns, COLUMNS threads stand side by side, and the
-// DEEP rows of threads behind them (and PARTS blocks, through scratch memory and one launch per stage) share the reduced axis.
+// Reduces along an axis that is not the innermost. A thread owns VEC neighbouring columns, and COLUMNS threads cover neighbouring columns. The
+// reduced axis is divided among DEEP rows of threads and among PARTS blocks. Blocks exchange states through scratch memory, one launch per stage.
 #define THREADS @{threads}@
 #define COLUMNS @{lanes}@
 #define DEEP (THREADS / COLUMNS)

@@ -49,8 +49,8 @@ class _FusedKernel:
 
 
 class _Output:
-    """Makes one output of a kernel. A large one gets the memory of an earlier one that nobody holds any more: the system takes as long to hand
-    out fresh memory, page by page, as a kernel takes to fill it."""
+    """Makes one output of a kernel. A large output reuses the memory of an earlier one that is no longer referenced. The system needs as long
+    to provide new memory, page by page, as a kernel needs to fill it."""
 
     def __init__(self, shape, dtype):
         self.shape, self.dtype, self.kept = shape, dtype, []
@@ -84,7 +84,7 @@ class _Fixed(_Entry):
 
 
 def _fixed_values(model, device, make, weights):
-    """Computed once, and again when a weight was replaced or written to. A write that changes no version is seen where it meets a sample."""
+    """Computed once, and again when a weight was replaced or written to. A write that changes no version is noticed only if it changes a sample."""
     signature = (*_signature(weights), [sample.raw for weight in weights for sample in hone_samples(weight)])
     return _entry_of(_entries, model, weights, signature, lambda given: _Fixed(given, make), lambda old: None).values
 

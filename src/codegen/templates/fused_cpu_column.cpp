@@ -1,6 +1,6 @@
 // @{about}@
-// Reduces along an axis that is not the innermost. Lanes are neighbouring columns; a thread has a tile of columns that the cache holds and
-// walks down it, BATCH rows at a time. Few columns of a long axis are divided into PARTS, as rows are.
+// Reduces along an axis that is not the innermost. Lanes are neighbouring columns. A thread takes a tile of columns that fits the cache and goes
+// down BATCH rows at a time. A long axis with few columns is divided into PARTS, as in fused_cpu_row.cpp.
 @{kernel_text}@
 @{stages_text}@
 static const long long kLength = @{length}@, kColumns = @{inner}@, kOuter = @{outer}@, kParts = @{parts}@, kChunk = @{chunk}@;

@@ -1,5 +1,5 @@
 // @{about}@
-// Threads take pieces of all elements; a piece runs along the innermost axis, a vector at a time.
+// The elements are divided into pieces. A thread takes a piece and computes it along the innermost axis, a vector at a time.
 @{kernel_text}@
 static const long long kTotal = @{total}@, kInner = @{inner}@;
 

@@ -1,6 +1,6 @@
 // @{about}@
-// One row of the output at a time: first down the windows into a row as wide as the input, then across it. Maps before the pooling are
-// computed as elements are loaded.
+// Computes one row of the output at a time. It first reduces down the windows into a row as wide as the input, then across that row. Maps before
+// the pooling are computed while elements are loaded.
 @{kernel_text}@
 typedef @{ctype}@ C;
 static const long long kKernelD = @{kernel.d}@, kKernelH = @{kernel.h}@, kKernelW = @{kernel.w}@, kStrideD = @{stride.d}@, kStrideH = @{stride.h}@, kStrideW = @{stride.w}@;

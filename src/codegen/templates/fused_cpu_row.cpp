@@ -1,6 +1,7 @@
 // @{about}@
-// Reduces along the innermost axis. A thread has a row at a time; stages after the first find it in the cache. Few long rows are divided into
-// PARTS, whose number does not depend on the threads: their states go through scratch memory, one parallel region per stage.
+// Reduces along the innermost axis. A thread computes one row at a time, and stages after the first find the row in the cache. If there are few
+// long rows, they are divided into PARTS. States of parts go through scratch memory, one parallel region per stage. The number of parts does not
+// depend on the number of threads.
 @{kernel_text}@
 static const long long kLength = @{length}@, kInner = @{inner}@, kRows = @{rows}@, kParts = @{parts}@, kChunk = @{chunk}@;
 @{stages_text}@

@@ -2,7 +2,7 @@
 @if column@
 // Scans along an axis that is not the innermost: lanes are neighbouring columns, and a thread walks down a tile of them with sums in double.
 @else@
-// Scans along the innermost axis, a row at a time: elements of a run are computed, scanned where they lie, and written. Sums of runs are double.
+// Scans along the innermost axis, a row at a time. The elements of a run are computed, scanned in place and written. Sums of runs are double.
 @end@
 @{kernel_text}@
 @{stages_text}@
@@ -80,7 +80,7 @@ HONE_FN void scan_run(C* v, @{scan.otype}@* out, const int count, W& carry) {
   }
 }
 @if scan.fast@
-// Scans whole vectors of float sums; within a vector by shifts, in float.
+// Scans whole vectors of float sums. Within a vector it scans with shifts, in float.
 HONE_FN int scan_vectors(float* v, const int count, double& carry) {
 #ifdef __clang__
   return 0;

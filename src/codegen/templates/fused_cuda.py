@@ -13,7 +13,7 @@ class _FusedKernel:
         self.plans = {}
 
     def _plan(self, key):
-        """What a launch needs besides addresses; of one thread alone, because a launch reads the addresses while other threads run."""
+        """The arguments of a launch and the memory for its addresses. Each thread has its own, because a launch reads the addresses while other threads run."""
         device, stream, _ = key
         plan = []
         for entry, blocks, threads, cluster, shared, resident in self.launches:

@@ -1,7 +1,7 @@
 // @{about}@
-// Pooling. A block has a tile of output rows and columns of one plane. First each thread takes VECW input columns and reduces down the window
-// for every row of the tile, with coalesced loads and each input row read once; then across, out of shared memory. Where nothing is reduced
-// downwards (1 axis), a block has TILES tiles of a row and copies the next one, 16 bytes at a time, while it pools the present one.
+// Pooling. A block computes a tile of output rows and columns of one plane. First each thread takes VECW input columns and reduces down the window
+// for every row of the tile. Its loads are coalesced, and each input row is read once. Then it reduces across, in shared memory. With one axis
+// nothing is reduced downwards: a block then has TILES tiles of a row and copies the next tile, 16 bytes at a time, while it pools the current one.
 #define THREADS @{threads}@
 #define VECW @{vecw}@
 #define TILES @{tiles}@
@@ -39,8 +39,8 @@ HONE_FN constexpr bool taken(const int r) {  // whether a window of the tile con
       if (t * kSH + k * kDH == r) return true;
   return false;
 }
-// Joins `T` windows of K elements that are D apart, S from one to the next, by doubling: of two elements, of four, and so on. Windows that
-// overlap share what they have in common.
+// Reduces `T` windows of K elements. Elements of a window are D apart, and windows begin S apart. Works by doubling: reduces two elements, then
+// four, and so on. Windows that overlap share the common part.
 template <int K, int D, int S, int T, int SIZE, int AT, bool MORE> struct Windows {
   static HONE_FN void join_all(C*, C*) {}
 };

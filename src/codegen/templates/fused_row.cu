@@ -1,12 +1,13 @@
 // @{about}@
-// Reduces along the innermost axis. LANES neighbouring threads share a row, or PARTS blocks do: as a cluster that exchanges its states
-// through shared memory, or (split) through scratch memory and one launch per stage. What is read once is kept in registers.
+// Reduces along the innermost axis. A row is divided among LANES neighbouring threads, or among PARTS blocks. The blocks are a cluster that
+// exchanges its states through shared memory, or (split) exchange them through scratch memory, one launch per stage. Elements that were read stay in
+// registers.
 #define THREADS @{threads}@
 #define LANES @{lanes}@
 #define VEC @{vec}@
 #define PER @{per}@      // vectors of a thread at a time
 #define PARTS @{parts}@
-#define GROUP @{group}@  // vectors that are added together: where a vector is one element
+#define GROUP @{group}@  // vectors that are added together, if a vector is one element
 @{stages_text}@
 
 @{row_text}@

@@ -1,7 +1,7 @@
 // @{about}@
-// Reduces along the innermost axis of rows that only a cluster of PARTS blocks can hold, in shared memory. The clusters stay and take one row
-// after the other. A thread reads back only what it copied itself, so it copies its part of the next row into each place as soon as the
-// present row has left it: memory is read while results are written, and no barrier is needed for that.
+// Reduces along the innermost axis of rows that only a cluster of PARTS blocks can hold in shared memory. A cluster stays on the device and
+// computes one row after another. A thread reads only what it copied itself. So it can overwrite a place with the next row as soon as it has used
+// the current one. Memory is then read while results are written, and this needs no barrier.
 #define THREADS @{threads}@
 #define LANES @{lanes}@
 #define VEC @{vec}@

@@ -1,6 +1,5 @@
 // @{about}@
-// Scans along an axis that is not the innermost. A thread owns VEC neighbouring columns and walks down them, PER rows at a time, with its sum
-// in double.
+// Scans along an axis that is not the innermost. A thread owns VEC neighbouring columns and goes down PER rows at a time. Its sum is double.
 #define THREADS @{threads}@
 #define VEC @{vec}@
 #define PER @{per}@

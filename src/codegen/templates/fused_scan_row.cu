@@ -1,7 +1,7 @@
 // @{about}@
-// Scans along the innermost axis, a block per row. A warp has a run of PER times 32 vectors: it scans them with shuffles in float, its sum
-// and the sums before it are added in double. The next tile is on its way while one is scanned. Few long rows are divided into PARTS: a first
-// launch takes the sum of each, a second one scans them behind the sums of those before.
+// Scans along the innermost axis, a block per row. A warp scans a run of PER times 32 vectors with shuffles, in float. The sums of runs are added in
+// double. The next tile is loaded while the current one is scanned. If there are few long rows, they are divided into PARTS: a first launch
+// computes the sum of each part, and a second launch scans each part, beginning with the sum of the parts before it.
 #define THREADS @{threads}@
 #define VEC @{vec}@
 #define PER @{per}@

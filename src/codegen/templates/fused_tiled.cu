@@ -1,6 +1,6 @@
 // @{about}@
-// Operands lie side by side along different axes: what is written along q (the innermost axis), some of what is read along p. A block has a tile of
-// SIDE x SIDE points. It reads those operands along p into shared memory, then computes and writes along q; both sides of memory are met in rows.
+// Results are contiguous along q (the innermost axis), but some operands are contiguous along p. A block has a tile of SIDE x SIDE points. It first
+// copies those operands to shared memory, reading along p. Then it computes and writes along q. So reads and writes are both contiguous.
 #define SIDE 64
 static const int kP = @{size_p}@, kQ = @{size_q}@;
 

@@ -5,11 +5,11 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 _KERNEL_DEVICE = "cuda"
-_captured = set()  # what a captured graph reads, for good
+_captured = set()  # memory that captured graphs read; it is never freed
 
 
 def _options():
-    """libdevice keeps denormal numbers, as PyTorch's kernels do, where this Triton can be told so."""
+    """Makes libdevice keep denormal numbers, as PyTorch's kernels do, if this version of Triton has the option."""
     try:
         from triton.backends.nvidia.compiler import CUDAOptions
     except ImportError:
@@ -58,7 +58,7 @@ class _Fixed(_Entry):
 
 
 def _before_fixing(device, drops):
-    """Refuses to compute in a capture, and waits for the device where something is dropped: any stream may still read it."""
+    """Refuses to compute during a capture. Waits for the device if memory is freed, because any stream may still read it."""
     if torch.cuda.is_current_stream_capturing():
         raise _Unsupported("a CUDA graph is being captured; call the module once before, and again after its weights changed")
     if drops:

@@ -4,7 +4,7 @@
 
 @end@
 # @{about}@
-# A program has @{rows_each}@ rows of the kept axes, @{block}@ elements of the reduced ones at a time.
+# A program computes @{rows_each}@ rows of the kept axes, @{block}@ elements of the reduced axes at a time.
 @if split@
 # Rows are divided into @{parts}@ parts of @{chunk}@; the states of parts pass through scratch memory, one launch a stage.
 @end@

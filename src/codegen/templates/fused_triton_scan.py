@@ -1,5 +1,5 @@
 # @{about}@
-# A program has @{rows_each}@ rows and walks along them, @{block}@ elements at a time; what came before is carried in a wider type.
+# A program scans @{rows_each}@ rows, @{block}@ elements at a time. The sum so far is kept in a wider type.
 @triton.jit
 def @{entry}@(@for p in pointers@@{p.name}@@if not loop.last@, @end@@end@):
     row = tl.program_id(0).to(@{index}@) * @{rows_each}@ + tl.arange(0, @{rows_each}@)

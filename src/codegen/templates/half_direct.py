@@ -3,7 +3,7 @@ def hone_prepare(model, inputs):
 
     def run(*given):
         _powers[:] = powers
-        if packed:  # its own: other powers, or another instance, may have been used in between
+        if packed:  # another instance, or another set of powers, may have replaced the entry since
             _entries[model] = packed[0]
         else:
             _entries.pop(model, None)

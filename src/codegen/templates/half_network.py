@@ -14,7 +14,7 @@ def _half_scale(like, group, inverse):
 
 
 def _half_weight(weight, transposed, of_input, of_result):
-    """A convolution's weight in fp16, in the order of memory that cuDNN wants, for the scales of what it reads and writes."""
+    """A convolution's weight in fp16 and in cuDNN's memory order, multiplied by the scales of the input and the output."""
     weight = weight * (of_input * of_result)
     rows = weight.abs().amax([axis for axis in range(weight.dim()) if axis != int(transposed)])
     if not _calibrating and not bool(((rows <= 2.0**15).all() & (rows.max() >= 2.0**-10)) | (rows.max() == 0)):
@@ -27,7 +27,7 @@ def _half_weight(weight, transposed, of_input, of_result):
 
 
 def _half_convolution(x, weight, stride, padding, dilation, transposed, output_padding, groups):
-    """The one place where a convolution is called. One spatial axis counts as a plane of height 1."""
+    """Calls cuDNN. Every convolution of this file goes through here. One spatial axis is passed as a plane of height 1."""
     plane = x.dim() == 3
     if plane:
         x, stride, padding, dilation, output_padding = x[:, None], [1, *stride], [0, *padding], [1, *dilation], [0, *output_padding]
@@ -51,12 +51,12 @@ def _convolutions_tf32():
     return torch.backends.cudnn.allow_tf32
 
 
-_LEAST, _MOST = 0x3A800000, 0x477FE000  # 2**-10 and 65504 as bits: what the largest element of a stored tensor may be
+_LEAST, _MOST = 0x3A800000, 0x477FE000  # 2**-10 and 65504 as bits: the limits of the largest element of a stored tensor
 _CALIBRATIONS = 64
 
 
 class _Guard:
-    """The largest magnitudes that kernels leave about stored tensors, and their copy on the host. One call at a time writes them (_guard_lock)."""
+    """The largest magnitude of each stored tensor, written by the kernels, and its copy on the host. One call at a time writes them (_guard_lock)."""
 
     def __init__(self, device):
         self.address, size = ctypes.c_uint64(), ctypes.c_size_t()
@@ -82,11 +82,11 @@ def _in_range(words):
     return min(words) >= _LEAST and max(words) <= _MOST
 
 
-_BANDS = (0, 8), (-4, 10)  # exponents of a group's largest element that stay; where weights then have bad scales, the second
+_BANDS = (0, 8), (-4, 10)  # a group whose largest element has an exponent in this range keeps its power; the second range is for weights with bad scales
 
 
 def _better_powers(words, powers, band):
-    """Powers that bring the largest element of each group to about 16; those that do so already stay."""
+    """Powers that bring the largest element of each group to about 16. Groups that are there already keep their power."""
     most, powers = [0] * len(powers), list(powers)
     for group, word in zip(_GROUPS, words):
         most[group] = max(most[group], word)
@@ -94,7 +94,7 @@ def _better_powers(words, powers, band):
         exponent = (word >> 23) - 127  # of a float by its bits
         if word > _MOST:
             powers[group] = max(powers[group] - 12, -96)
-        elif word == 0:  # too small for fp16, or nothing but zeros
+        elif word == 0:  # too small for fp16, or all zeros
             powers[group] = min(powers[group] + 12, 96)
         elif not band[0] <= exponent <= band[1]:
             powers[group] += 4 - exponent
@@ -115,7 +115,7 @@ def _device_of(inputs):
 
 
 def _run_guarded(model, inputs):
-    """The graph between clearing and copying the words. cuDNN's search and the choice among repeatable algorithms are switched on for this call alone."""
+    """Clears the words, runs the graph and copies the words. cuDNN's search and its repeatable algorithms are switched on for this call only."""
     device, flags = _device_of(inputs), torch.backends.cudnn
     guard, before = _guard_of(device), (flags.benchmark, flags.deterministic)
     flags.benchmark = flags.deterministic = True
@@ -159,11 +159,11 @@ _MOST_SCALES, _MOST_MISSES = 4, 32
 
 
 class _Scales:
-    """Calls that are prepared for one shape, each with powers of its own. A call's answer is that of the first one whose range its values fit, so that
-    equal inputs have equal answers whatever was called between them. One that nothing has fitted for long goes."""
+    """The prepared calls of one shape. Each has its own powers. A call uses the first set of powers whose range contains its values. So equal inputs
+    give equal answers, whatever was called in between. A set that has fitted no call for a long time is dropped."""
 
     def __init__(self):
-        self.runs, self.tried = [], 0  # [call, how many did not fit since one did]
+        self.runs, self.tried = [], 0  # [prepared call, number of calls that did not fit since the last one that did]
 
     def __call__(self, model, inputs):
         for known in list(self.runs):

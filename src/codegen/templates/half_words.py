@@ -1,2 +1,2 @@
-_GROUPS = [@{groups}@]  # of the tensors that are stored as fp16, by their words: each group has a scale
-_powers = [0] * @{scales}@  # of two, as the call at hand has them
+_GROUPS = [@{groups}@]  # groups of tensors that are stored as fp16, as numbers of their words; the tensors of a group have one scale
+_powers = [0] * @{scales}@  # powers of two of the current call

@@ -40,7 +40,7 @@ class _AttentionTerms:
 
 
 def _attention_tiles(mask):
-    """Whether any query of 128 sees any key of 64, for a mask of what is hidden."""
+    """For each tile of 128 queries and 64 keys: whether any query sees any key. `mask` is true where a key is hidden."""
     seen = torch.nn.functional.pad(~mask, (0, -mask.shape[1] % _ATTENTION_BLOCK, 0, -mask.shape[0] % _ATTENTION_ROWS))
     seen = seen.view(-1, _ATTENTION_ROWS, seen.shape[1] // _ATTENTION_BLOCK, _ATTENTION_BLOCK).any(3).any(1)
     return seen.t().contiguous().to(torch.uint8)
@@ -54,7 +54,7 @@ def _heads_of(tensor):
 
 
 def _attention(query, key, value, mask, tiles, scale, causal, order):
-    """mask: bool [queries, keys], true where a key is hidden; with its _attention_tiles. order: of the result's axes in memory."""
+    """mask: bool [queries, keys], true where a key is hidden, and its _attention_tiles. order: the order of the result's axes in memory."""
     device = query.get_device()
     stream = _raw_stream(device)
     q, k, v = (_AttentionTerms(device, stream, t) for t in (query, key, value))

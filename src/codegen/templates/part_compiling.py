@@ -2,7 +2,7 @@ hone_told = []
 
 
 def hone_tells_compiler():
-    """True, and one warning: a tracer sees the operators of the module, not launches of Hone's own, so it gets the module."""
+    """Returns True and warns once. Tracers get the original module, because they cannot see Hone's own launches."""
     if not hone_told:
         hone_told.append(True)
         warnings.warn("Hone: torch.compile and torch.export trace the module as PyTorch has it, because they cannot see into Hone's kernels and replayed graphs", RuntimeWarning, stacklevel=3)

@@ -1,10 +1,10 @@
 // Shared by the kernels of a convolution: the grid on which its input is laid out, and barriers.
 //
-// A convolution is a sum over taps of products W_tap x[pixel + shift]. The input is laid on a *grid* with the padding around it (one row of the grid
-// after the other, image after image, so that a pixel is one number), in *planes* of eight fp16 values per pixel: eight channels; where the
-// convolution has a stride, one set of planes for each phase of the input; with fewer than eight channels several phases, or
-// neighbours along x, side by side. On the grid a tap is one offset for all pixels. Pixels of the grid that are no output are computed, too, and dropped.
-// A transposed convolution has one set of taps (a *phase*) for each of its stride's remainders, and each phase writes every stride-th output.
+// A convolution is a sum over taps of products W_tap x[pixel + shift]. The input and its padding are copied to a *grid*. Rows of the grid follow one
+// another, and so do images, so a pixel has one number. The grid consists of *planes* with eight fp16 values per pixel. The eight values are eight
+// channels. With a stride there is one set of planes for each phase of the input. With fewer than eight channels the values are several phases, or
+// neighbours along x. On the grid, a tap is one offset for all pixels. Pixels of the grid that are no output are computed and dropped.
+// A transposed convolution has one set of taps (a *phase*) for each remainder modulo its stride, and each phase writes every stride-th output.
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned short u16;
@@ -21,7 +21,7 @@ __device__ __forceinline__ u32 divided(u32 n, const Divider& d) {
     return d.by == 1 ? n : (u32)(((u64)n * d.factor) >> 32 >> d.shift);
 }
 
-// The grid, axes z, y, x: its pitch, and the position of the input at its pixel 0; the next pixel is `step` further.
+// The grid (axes z, y, x): its pitch, and the position of its pixel 0 in the input. The next pixel is `step` further.
 struct Grid {
     Divider pitch[3];
     int low[3], step[3];
@@ -59,7 +59,7 @@ __device__ __forceinline__ Pixel pixel_at(const Grid& grid, u32 number) {
 
 @@part_halves.cu@@
 
-// The power of two that x is multiplied with before it is rounded to fp16. The preset one holds for a largest value in [low, high).
+// The power of two by which x is multiplied before it is rounded to fp16. The preset is right if the largest value is in [low, high).
 struct Preset {
     float scale;
     u32 low, high;

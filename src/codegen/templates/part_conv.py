@@ -1,4 +1,4 @@
-# A convolution as products on a grid (part_conv.cu): where its input lies on the grid, what the taps are, and what every stage of the ring holds.
+# Plans a convolution as products on a grid (part_conv.cu): the place of the input on the grid, the taps, and the content of every stage of the ring.
 import itertools
 
 _CONV = @@h200.json:convolution@@
@@ -14,7 +14,7 @@ class _ConvAxis:
             self.step, self.out_step = 1, stride
             first, reach = padding // stride, (kernel - 1) * dilation // stride
             self.low, self.many = first - reach, (padding + out - 1) // stride - first + 1
-            # Of every remainder its taps, as (tap, shift on the grid, phase of the input), and the start of its outputs. Spread: of all of them together.
+            # The taps of every remainder, as (tap, shift on the grid, phase of the input), and the start of its outputs. Spread: all remainders together.
             taps = [[(k, reach - k * dilation // stride, 0) for k in range(kernel) if k * dilation % stride == r] for r in range(stride)]
             starts = [stride * first + r - padding for r in range(stride)]
             self.phases = [(taps, starts[0])] if spread else [([t], start) for t, start in zip(taps, starts)]
@@ -23,14 +23,14 @@ class _ConvAxis:
             reach = (kernel - 1) * dilation // stride
             self.phases = [([[(k, k * dilation // stride, k * dilation % stride) for k in range(kernel)]], 0)]
         self.reach = reach
-        # Zeros at the end of a row are those at the begin of the next.
+        # The zeros at the end of a row are also those at the beginning of the next.
         before = max(0, -self.low // self.step)
         behind = max(0, self.many + reach - -(-(size - self.low) // self.step))
         self.pitch = self.many + reach - min(before, behind, reach)
 
 
 class _ConvGeometry:
-    """What does not depend on the tiles. sizes of x and out: batch, channels, axes; kernel: the axes' alone."""
+    """The part of the plan that does not depend on tiles. Sizes of x and out: batch, channels, axes. kernel: sizes of the axes only."""
 
     def __init__(self, x, out, kernel, stride, padding, dilation, groups, transposed, terms=1):
         full = lambda values, filler: (filler,) * (3 - len(values)) + tuple(values)
@@ -39,11 +39,11 @@ class _ConvGeometry:
         self.kernel = full(kernel, 1)
         settings = zip(full(x[2:], 1), full(out[2:], 1), self.kernel, full(stride, 1), full(padding, 0), full(dilation, 1))
         settings = list(settings)
-        # Outputs of all remainders along x are rows of one product, so that they are stored side by side.
+        # The outputs of all remainders along x are rows of one product, so they can be stored next to each other.
         self.spread = settings[2][3] if transposed and settings[2][3] in (2, 4) else 1
         self.axes = [_ConvAxis(*values, transposed, self.spread > 1 and i == 2) for i, values in enumerate(settings)]
         self.rows = self.units * self.spread  # of the product
-        # Vectors of pixels are stored at once where rows of the output, and of the grid, are whole numbers of them.
+        # A vector of pixels is stored at once if a row of the output and a row of the grid consist of whole vectors.
         across = self.axes[2]
         self.vector = 1 if across.out_step > 1 else 4 if across.out % 4 == 0 else 2 if across.out % 2 == 0 else 1
         across.pitch = -(-across.pitch // self.vector) * self.vector
@@ -82,9 +82,9 @@ class _ConvGeometry:
                 self.plane_of[key] = number, slot
             moved = [(c, (rz, ry, rx + x.step * dx)) for rz, ry, rx, dx, c in row]
             self.sources.append(moved + [None] * (_HALF_CHUNK - len(moved)))
-        self.base_planes = len(rows)  # those of the first term; those of the second follow
+        self.base_planes = len(rows)  # planes of the first term; those of the second follow
         self.planes = self.terms * len(rows)
-        # Of every phase of the taps: (plane, offset, kind) -> eight (tap of each row of a channel, channel) or None. kind: which term of the weights meets the plane.
+        # For every phase of the taps: (plane, offset, kind) -> eight (tap of each row of a channel, channel) or None. kind: the term of the weights that is multiplied with the plane.
         self.phases = []
         for picked in itertools.product(*(axis.phases for axis in self.axes)):
             entries = {}
@@ -97,7 +97,7 @@ class _ConvGeometry:
                     slots = entries.setdefault((plane, offset), [None] * _HALF_CHUNK)
                     slots[slot] = slots[slot] or ([None] * self.spread, channel)
                     slots[slot][0][row] = tap
-            entries = entries or {(0, 0): [None] * _HALF_CHUNK}  # no tap reaches these outputs: they are the bias
+            entries = entries or {(0, 0): [None] * _HALF_CHUNK}  # no tap reaches these outputs, so they are the bias
             with_terms = {}
             for (plane, offset), slots in entries.items():
                 with_terms[plane, offset, 0] = slots
@@ -108,7 +108,7 @@ class _ConvGeometry:
 
 
     def follows(self, plane, further):
-        """Whether a plane that is `further` behind has the next channels of the same phase."""
+        """Whether the plane `further` places behind holds the next channels of the same phase."""
         if plane + further >= self.base_planes:
             return False
         (channel, moves), (next_channel, next_moves) = self.sources[plane][0], self.sources[plane + further][0]
@@ -123,7 +123,7 @@ class _ConvTables:
         self.phases, self.stages, self.windows, self.steps, self.slots = [], [], [], [], []
         known, weights = {}, 0
         for entries, start in geometry.phases:
-            # Two planes at a time, all taps of theirs: windows that overlap are fetched once.
+            # Takes two planes at a time with all their taps, so that windows that overlap are fetched once.
             base = geometry.base_planes
             ordered = sorted(entries, key=lambda e: (e[0] % base // 2, e[1], e[0] // base, e[2], e[0]))
             first, steps = len(self.stages), 0
@@ -142,7 +142,7 @@ class _ConvTables:
                 held = held + pair
             groups.append(held)
             for held in groups:
-                if geometry.terms == 2 and len(held) % 2 == 0:  # products of second terms first: little is cut off their sums
+                if geometry.terms == 2 and len(held) % 2 == 0:  # products of second terms come first, because their sums lose little to truncation
                     two = [held[i : i + 2] for i in range(0, len(held), 2)]
                     held = [e for pair in sorted(two, key=lambda p: all(e[0] < base and e[2] == 0 for e in p)) for e in pair]
                 windows, at = self._windows(held, pixels)
@@ -170,11 +170,11 @@ class _ConvTables:
             weights += steps * geometry.groups * -(-geometry.rows // rows)
         self.stage_bytes = -(-max(s[4] + s[3] * rows * 32 for s in self.stages) // 128) * 128
         self.weight_steps = weights
-        # How often a value of the planes is read, for all channels and phases together.
+        # How often each value of the planes is read, over all channels and phases.
         self.rereads = sum(s[4] for s in self.stages) * -(-geometry.rows // rows) / (16 * pixels * geometry.planes)
 
     def _windows(self, entries, pixels):
-        """(plane, offset, pixels, at) of what the entries read, and where each of them begins, in bytes."""
+        """The windows that the entries read, as (plane, offset, pixels, at), and the byte at which each begins."""
         made, at, place = [], {}, 0
         for plane in sorted({e[0] for e in entries}):
             runs = []
@@ -190,7 +190,7 @@ class _ConvTables:
         return sorted(made, key=lambda w: (w[1], w[0])), at
 
     def _described(self, windows, geometry):
-        """With what DIRECT needs: how many from here on are alike but for their plane, and what the planes hold."""
+        """Adds what DIRECT needs to each window: how many windows from this one on differ only in their plane, and the content of these planes."""
         made = []
         for i, (plane, offset, pixels, at) in enumerate(windows):
             alike = 1

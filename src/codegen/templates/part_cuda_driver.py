@@ -5,7 +5,7 @@ _DEVICE = @@h200.json:device@@  # of an H200; for what a device does not tell
 _SOURCES = {}  # kernel name -> CUDA text
 _PLANS_KEPT = 64  # shapes and streams per set of weights
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: torch.cuda.current_stream(device).cuda_stream)
-_captured = set()  # what a captured graph reads, for good
+_captured = set()  # memory that captured graphs read; it is never freed
 
 
 def _up(value, to):
@@ -78,7 +78,7 @@ def _compile(source, arch, defines):
 
 
 def _images(name, arch, macros):
-    """The machine code of a kernel: as kept from an earlier run, then (if that one is no good) built anew and kept."""
+    """The machine code of a kernel: the one that an earlier run kept, or, if that cannot be loaded, newly built and kept."""
     defines = ["-D%s=%s" % item for item in sorted(macros.items())]
     identity = "\0".join([_SOURCES[name], arch, torch.version.cuda or "", *defines])
     file = "%s-%s.cubin" % (name, hashlib.sha256(identity.encode()).hexdigest()[:24])
@@ -116,7 +116,7 @@ _SHARED_BYTES, _LARGE_CLUSTERS = 8, 14  # of cuFuncSetAttribute
 
 
 class _Driver:
-    """The CUDA driver, with the errors it answers as _Unsupported. torch has initialised it and holds the contexts."""
+    """The CUDA driver. Its errors are raised as _Unsupported. torch has initialised the driver and owns the contexts."""
 
     def __init__(self):
         self.library, self.contexts = ctypes.CDLL("libcuda.so.1"), {}
@@ -166,7 +166,7 @@ _allowed = {}  # function -> bytes of shared memory that its launches may ask fo
 
 
 def _allow_shared(function, size):
-    """Several launches share a function; the largest of them counts, because the driver keeps only what was set last."""
+    """Sets the shared memory of a function. Launches share a function, and the driver keeps only the last value, so the largest is set."""
     with _lock:
         if size > 48 * 1024 and size > _allowed.get(function.value, 0):
             _driver()("cuFuncSetAttribute", function, _SHARED_BYTES, size)
@@ -178,13 +178,13 @@ def _capturing():
 
 
 def _not_while_capturing(advice="with this shape before"):
-    """What compiles, packs or synchronises cannot be part of a captured graph."""
+    """Refuses to compile, pack or synchronise during a capture: none of these can be part of a graph."""
     if _capturing():
         raise _Unsupported("a CUDA graph is being captured; call the module once " + advice)
 
 
 def _before_packing(device, drops):
-    """Refuses to pack weights in a capture, and waits for the device where something is dropped: any stream may still read it."""
+    """Refuses to pack weights during a capture. Waits for the device if memory is freed, because any stream may still read it."""
     _not_while_capturing("before, and again after its weights changed")
     if drops:
         torch.cuda.synchronize(device)

@@ -1,5 +1,5 @@
-// Shared by all fused kernels of Hone: element types, 16-byte accesses, arithmetic as in PyTorch, and reductions in a fixed order, so that
-// answers repeat bit by bit. Sums are doubles over short float sums, which costs no time, because memory is the limit.
+// Shared by all fused kernels of Hone: element types, 16-byte accesses, arithmetic as in PyTorch, and reductions in a fixed order. Because of the
+// order, answers repeat bit by bit. Short sums are float and are added up in double. That costs no time, because memory is the limit.
 #define HONE_FN __device__ __forceinline__
 #define HONE_INF __int_as_float(0x7f800000)
 #define HONE_NAN __int_as_float(0x7fffffff)
@@ -177,8 +177,8 @@ template <class C> HONE_FN C shuffle_xor(const C& from, int lanes) {
   for (int i = 0; i < (int)(sizeof(C) / 4); ++i) ((word*)&to)[i] = __shfl_xor_sync(0xffffffffu, ((const word*)&from)[i], lanes);
   return to;
 }
-// Reductions. `start`, then `add` batches of N elements that stand at r, r + step, ..., then `merge` with others. `level` brings the states of
-// WIDTH neighbouring threads to one scale, where that makes merging them cheaper.
+// Reductions. `start` makes an empty state, `add` adds batches of N elements at r, r + step, ..., and `merge` adds another state. `level` brings the
+// states of WIDTH neighbouring threads to one scale if that makes merging cheaper.
 template <class C, int N> struct Tree {
   static HONE_FN C sum(const C* v) { return Tree<C, N / 2>::sum(v) + Tree<C, N - N / 2>::sum(v + N / 2); }
 };
@@ -274,8 +274,8 @@ template <class C> struct ReduceAll {
   HONE_FN void merge(const ReduceAll& o) { s &= o.s; }
   HONE_FN bool value() const { return s != 0; }
 };
-// Mean and sum of squared deviations. A thread measures from its own first element, so that nothing cancels. To merge, the other state is
-// moved to this one's pivot, which takes additions and products alone; the one division of a row comes at its end.
+// Mean and sum of squared deviations. A thread subtracts its own first element (the pivot), so that nothing cancels. To merge two states, the second
+// is moved to the first one's pivot, which needs additions and products only. A row needs one division, at its end.
 template <class C> struct ReduceMoments {
   double a, b;  // sum and sum of squares of the differences to the pivot
   C pivot;

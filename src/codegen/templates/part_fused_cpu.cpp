@@ -187,7 +187,7 @@ HONE_FN float RoundToBfloat(float v) { return bfloat_to_float(float_to_bfloat(v)
 HONE_FN Lanes<float> RoundToHalf(const Lanes<float>& v) { half_t h[kLanes]; Memory<float, half_t>::store(h, v); return Memory<float, half_t>::load(h); }
 HONE_FN Lanes<float> RoundToBfloat(const Lanes<float>& v) { bfloat_t h[kLanes]; Memory<float, bfloat_t>::store(h, v); return Memory<float, bfloat_t>::load(h); }
 
-// STEP apart in memory; 0 repeats one element. SOME: the first n alone, and zeros behind them.
+// STEP apart in memory; 0 repeats one element. SOME: loads the first n only and fills up with zeros.
 template <class C, class T, long long STEP, bool SOME> HONE_FN Lanes<C> load(const T* at, int n) {
   if (STEP == 0) return Lanes<C>(widen<C, T>(*at));
   if (STEP == 1 && !SOME) return Memory<C, T>::load(at);
@@ -326,7 +326,7 @@ HONE_FN Exponential exponential(const Floats x) {
 }
 HONE_FN Floats power_of_two(const Ints n) { return (Floats)((n + 127) << 23); }
 HONE_FN Lanes<float> Exp(const Lanes<float>& v) {
-  const Ints gone = v.v < -104.0f;  // not by way of the smallest floats, which processors are slow with: masks are full of -infinity
+  const Ints gone = v.v < -104.0f;  // avoids denormal floats, which are slow: masks contain many -infinity
   const Exponential e = exponential(smaller(Floats{} + 89.0f, gone ? Floats{} : v.v));
   const Ints half = e.n >> 1;  // 2^n itself may lie beyond float
   const Floats r = (e.tail + 1.0f) * power_of_two(half) * power_of_two(e.n - half);
@@ -403,9 +403,9 @@ HONE_FN Lanes<float> Gelu(const Lanes<float>& v) {
 }
 
 // ---- Reductions ----
-// V is a number, or a vector whose lanes are reduced apart from each other. `start`, then `add` batches of U elements whose places are
-// `at`, at + step, ...; `merge` with another. A row ends with `fold`, which merges the lanes in their order, and `add_some` for the first n
-// lanes of a vector that the row does not fill.
+// V is a number, or a vector whose lanes are reduced separately. `start` makes an empty state. `add` adds batches of U elements at `at`,
+// at + step, ... `merge` adds another state. At the end of a row, `add_some` adds the first n lanes of a vector that the row does not fill, and
+// `fold` merges the lanes in their order.
 template <class V> struct Wide { typedef long long type; };
 template <> struct Wide<float> { typedef double type; };
 template <> struct Wide<double> { typedef double type; };
@@ -515,7 +515,7 @@ template <class V, bool ALL> struct ReduceTruth {
 template <class V> struct ReduceAny : ReduceTruth<V, false> { HONE_FN ReduceAny<typename Element<V>::type> fold() const { return this->template folded<ReduceAny<typename Element<V>::type>>(); } };
 template <class V> struct ReduceAll : ReduceTruth<V, true> { HONE_FN ReduceAll<typename Element<V>::type> fold() const { return this->template folded<ReduceAll<typename Element<V>::type>>(); } };
 // Mean and sum of squared deviations. Each batch is measured from its own mean, so that nothing cancels; batches, lanes and parts are
-// merged as Chan, Golub and LeVeque do. All lanes have seen as many elements.
+// merged as Chan, Golub and LeVeque do. All lanes have the same number of elements.
 template <class V> struct ReduceMoments {
   typedef typename Element<V>::type E;
   typedef typename Place<V>::type P;
@@ -529,7 +529,7 @@ template <class V> struct ReduceMoments {
     for (int i = 0; i < U; ++i) d[i] = v[i] - mean, q[i] = d[i] * d[i];
     const W rest = (W)Tree<V, U>::sum(d);  // the rounding error of the mean
     ReduceMoments o;
-    const W squares = (W)Tree<V, U>::sum(q) - rest * rest * W(1.0 / U);  // from the mean as it is, not as it was rounded
+    const W squares = (W)Tree<V, U>::sum(q) - rest * rest * W(1.0 / U);  // from the exact mean, not from the rounded one
     o.n = U, o.a = (W)mean + rest * W(1.0 / U), o.b = U == 1 ? W(0.0) : AtLeast(squares, W(0.0));
     merge(o);
   }

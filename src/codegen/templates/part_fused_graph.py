@@ -1,5 +1,5 @@
-# Runs a task's graph: kernels of Hone's own where it has some, ATen's operators everywhere else. All kernels are one source, compiled on first
-# use. They are for the shapes, dtypes and strides of the task; a call with others, or with gradients, runs the module as it is.
+# Runs a task's graph. Hone's own kernels compute a part of it, and ATen's operators the rest. All kernels are one source, which is compiled on first
+# use. They are for the shapes, dtypes and strides of the task. A call with other ones, or with gradients, runs the original module.
 import operator
 
 _KERNEL_NAME = "fused kernels"
@@ -68,7 +68,7 @@ def _check_input(value, shape, dtype):
 
 
 def _check_call(tensors):
-    """The device of a call that the kernels can do."""
+    """The device of a call. Raises if the kernels cannot compute the call."""
     device = tensors[0].get_device()
     for t in tensors:
         if type(t) not in _PLAIN or t.get_device() != device or t.layout is not _STRIDED:

@@ -1,4 +1,4 @@
-# Shared by fused kernels in Triton; a file contains only what its kernels call. Two empty lines part what can be left out. Elementary functions are
+# Shared by fused kernels in Triton. A file contains only the functions that its kernels call; two empty lines separate them. Elementary functions are
 # libdevice's: Triton's own exp and log are approximations, and its division and square root of floats are rounded twice.
 
 
@@ -276,7 +276,7 @@ def _remainder(a, b):
     return tl.where((m != 0) & ((m < 0) != (b < 0)), m + b, m)
 
 
-# The largest whole number that is not above a / b, as Python's // has it: what is left over decides, because a / b may round up to the next one.
+# Floor division as Python's //. The remainder decides, because a / b may round up to the next integer.
 @triton.jit
 def _floor_divide(a, b):
     m = _fmod(a, b)
@@ -286,11 +286,11 @@ def _floor_divide(a, b):
     return tl.where(b == 0, _div(a, b), tl.where(low - whole > 0.5, whole + 1, whole))
 
 
-# Reductions of a tile [rows, lanes]. Each has `start` and `add`, which keep a state per lane; `fold`, which makes it the state of a row; `join`,
-# which does the same with the states of a row's parts; and fields. C is the type that is computed with, W the wider one that sums are taken in.
+# Reductions of a tile [rows, lanes]. `start` and `add` keep a state per lane. `fold` merges the lanes into the state of a row, and `join` merges the
+# states of a row's parts. A state has fields. C is the type of the computation, and W the wider type of its sums.
 @triton.jit
 def _row_max(x, LEAST: tl.constexpr, C: tl.constexpr):
-    """The largest of each row; a NaN before all else."""
+    """The largest element of each row. A NaN counts as the largest."""
     if x.dtype.is_floating():
         top = tl.max(tl.where(x != x, tl.full((), LEAST, C), x), 1)
         return tl.where(tl.max((x != x).to(tl.int32), 1) > 0, tl.full((), float("nan"), C), top)
@@ -412,7 +412,7 @@ def _min_value(s, C: tl.constexpr):
     return s.to(C)
 
 
-# The extreme and where it stands: the first of several, and a NaN before all else. A lane that has seen nothing stands behind all places.
+# The extreme value and its index: the first of several, and a NaN before all others. A lane without elements has an index behind all others.
 _NOWHERE = tl.constexpr(2**62)
 
 
@@ -539,8 +539,8 @@ def _all_value(s, C: tl.constexpr):
     return s != 0
 
 
-# Mean and sum of squared deviations. A lane measures from its own first finite element, so that nothing cancels; lanes are joined by their
-# distance from the mean of all.
+# Mean and sum of squared deviations. A lane subtracts its own first finite element, so that nothing cancels. Lanes are merged by the distance of
+# their means from the common mean.
 @triton.jit
 def _moments_start(R: tl.constexpr, B: tl.constexpr, C: tl.constexpr, W: tl.constexpr, EDGE: tl.constexpr):
     return tl.zeros((R, B), tl.int32), tl.zeros((R, B), tl.float64), tl.zeros((R, B), tl.float64), tl.zeros((R, B), C)

@@ -1,5 +1,6 @@
-// The range of fp16. Word n is the largest magnitude of tensor n, as the bits of a float: infinity if any of its elements is beyond the range or not
-// finite, else the largest that every THREADS-th thread of about every BLOCKS-th block has seen. Which ones these are follows no pattern of a tensor's.
+// Checks the range of fp16. Word n is the largest magnitude of tensor n, as the bits of a float. It is infinity if any element is beyond the range or
+// not finite. Otherwise it is the largest magnitude in a sample: every THREADS-th thread of about every BLOCKS-th block. The sample is irregular, so
+// that it does not follow a pattern in the tensor.
 extern "C" {
 __device__ unsigned hone_guard[1024];
 }

@@ -5,7 +5,7 @@ import torch
 
 
 class HoneKept:
-    """What one instance has prepared. A copy of the instance starts with nothing and prepares its own."""
+    """What one instance has prepared. A copy of the instance starts empty and prepares its own."""
 
     def __init__(self):
         self.prepared = {}
@@ -27,7 +27,7 @@ def hone_version(tensor):
 
 
 def hone_samples(tensor):
-    """A few bytes of a tensor in host memory, where they lie: a write through `.data` or NumPy changes no version, but these."""
+    """The addresses of a few bytes of a tensor in host memory. A write through `.data` or NumPy changes no version, but may change these bytes."""
     if tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.is_contiguous() or tensor.numel() == 0:
         return []
     size = tensor.numel() * tensor.element_size()
@@ -36,7 +36,7 @@ def hone_samples(tensor):
 
 
 def hone_watch(model):
-    """Every tensor the module holds, with the table it lives in, its address and its version; and samples of all of them, as they are now."""
+    """Every tensor of the module with its table, address and version, and the present samples of all tensors."""
     watched = [
         (table, name, tensor, tensor.data_ptr(), hone_version(tensor))
         for module in model.modules()
@@ -49,7 +49,7 @@ def hone_watch(model):
 
 
 def hone_unchanged(kept):
-    """Whether none of them was replaced, moved or written since. A write that changes no version is seen where it meets a sample."""
+    """Whether no tensor was replaced, moved or written since. A write that changes no version is noticed only if it changes a sample."""
     watched, samples, values = kept
     for table, name, tensor, address, version in watched:
         if table.get(name) is not tensor or tensor.data_ptr() != address or hone_version(tensor) != version:
@@ -58,7 +58,7 @@ def hone_unchanged(kept):
 
 
 def hone_signature(inputs):
-    """Shapes, dtypes and plain values of a call; None when there is something else among the inputs."""
+    """Shapes, dtypes and plain values of a call; None if an input is anything else."""
     parts = []
     for value in inputs:
         if type(value) is torch.Tensor:

@@ -1,5 +1,5 @@
 # HoneGRU, HoneLSTM and HoneRNN are nn.GRU, nn.LSTM and nn.RNN (same parameters, same state_dict) whose forward runs the kernel
-# below; whatever it does not cover runs in PyTorch as before, with one warning that says why.
+# below. What it does not cover runs in PyTorch as before, with one warning that says why.
 import functools
 
 _KERNEL_NAME = "recurrent kernel"
@@ -14,7 +14,7 @@ def _bias_rows(cell, hidden, b_ih, b_hh, device):
 
 
 class _Calling(threading.local):
-    everything = False  # this thread is in a forward that may read other outputs than those that were seen to be read
+    everything = False  # this thread is in a forward that may read more outputs than the captured call did
 
 
 _calling = _Calling()
@@ -47,7 +47,7 @@ def _not_computed(shape, dtype, device):
 
 
 def _completed(module, x, y, states):
-    """The answer in the shapes of PyTorch: where the last step is all that is read, it stands for every step."""
+    """The answer in PyTorch's shapes. If only the last step is read, every step of the output shows the last one."""
     lstm, batched, directions = module.mode == "LSTM", x.dim() == 3, 2 if module.bidirectional else 1
     width = getattr(module, "proj_size", 0) or module.hidden_size
     time = 1 if module.batch_first and batched else 0
@@ -65,7 +65,7 @@ def _completed(module, x, y, states):
 
 class _Hone:
     hone_outputs = None  # a tuple out of "sequence", "last", "h_n", "c_n"; None for all. "last" computes one step of the sequence.
-    hone_cell = False  # stands for an nn.*Cell, which multiplies at the precision of nn.Linear
+    hone_cell = False  # replaces an nn.*Cell, which multiplies at the precision of nn.Linear
 
     def forward(self, input, hx=None):
         try:
@@ -103,7 +103,7 @@ def adopt(model, outputs=None):
 
 
 def _form(value):
-    """What forward may branch on in an argument: dtype and shape of a tensor, any other value itself."""
+    """The part of an argument that forward may branch on: dtype and shape of a tensor, or any other value itself."""
     if isinstance(value, torch.Tensor):
         return value.dtype, value.shape
     if isinstance(value, (tuple, list)):
@@ -114,8 +114,8 @@ def _form(value):
 
 
 def like_captured(forward, arguments):
-    """`forward`, in which modules leave outputs out when the arguments are like these and the model is in eval mode. In other calls it
-    may take other branches and read other outputs, so all of them are computed."""
+    """Wraps `forward`. Modules leave outputs out if the arguments are like these and the model is in eval mode. Other calls may take other
+    branches and read other outputs, so all outputs are computed."""
 
     @functools.wraps(forward)
     def checked(self, *args, **kwargs):

@@ -25,11 +25,11 @@ class _Unsupported(Exception):
     """The kernel cannot do this. The message has the reason, and PyTorch runs instead."""
 
 
-_REFUSALS = (_Unsupported, _OutOfMemory)  # after which PyTorch runs
+_REFUSALS = (_Unsupported, _OutOfMemory)  # errors after which PyTorch runs
 
 
 def _warn_once(error):
-    """One of _REFUSALS, told once per reason."""
+    """Warns about one of _REFUSALS, once per reason."""
     reason = str(error) if isinstance(error, _Unsupported) else "its scratch memory does not fit the device"
     if reason not in _warned:
         _warned.add(reason)
@@ -43,7 +43,7 @@ def _cache_folders():
         home = os.path.expanduser("~")
         if os.path.isabs(home):
             yield os.path.join(home, ".cache", "hone", "kernels")
-    yield None  # a private temporary folder or none, for when the others cannot be written
+    yield None  # a private temporary folder or None, in case the others cannot be written
 
 
 def _autocast(device):
@@ -64,7 +64,7 @@ def _linear_tf32():
 
 
 def _signature(tensors):
-    """Addresses and versions. What writes through `.data` does not change a version and is not seen."""
+    """Addresses and versions. A write through `.data` changes no version and is not noticed."""
     addresses = [t.data_ptr() for t in tensors if t is not None]
     try:
         return addresses, [t._version for t in tensors if t is not None]
@@ -73,7 +73,7 @@ def _signature(tensors):
 
 
 class _Entry:
-    """The values made from one set of weights. It holds their memory, so that no other weights get the same address."""
+    """The values made from one set of weights. It keeps the weights alive, so that no other weights get the same address."""
 
     signature = None
 
@@ -82,7 +82,7 @@ class _Entry:
 
 
 def _entry_of(table, key, tensors, signature, make, prepare):
-    """The _Entry that `table` keeps for `key`; made of the detached weights when there is none or they changed, after `prepare(old)`."""
+    """The _Entry of `key` in `table`. If there is none or the weights have changed, calls `prepare(old)` and makes one from the detached weights."""
     entry = table.get(key)
     if entry is None or entry.signature != signature:
         with _lock:

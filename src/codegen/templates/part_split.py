@@ -1,18 +1,18 @@
-# Products on Hopper's fp16 tensor cores at float32's accuracy (split_gemm.cu): how they are divided, and launches of their kernels.
+# Plans and launches products on Hopper's fp16 tensor cores at float32's accuracy (split_gemm.cu).
 _SOURCES.update(split_gemm=r"""@@split_gemm.cu@@""")
-_SPLIT = @@h200.json:split_gemm@@  # the kernel's tiles, and what products cost, in microseconds; the recipe that wrote this file predicts with the same
+_SPLIT = @@h200.json:split_gemm@@  # the kernel's tiles, and costs of products in microseconds; the recipe that wrote this file predicts with the same figures
 _TILE, _DEPTH, _STAGES, _PANEL = _SPLIT["tile"], _SPLIT["depth"], _SPLIT["stages"], _SPLIT["panel"]
 _SHORT_ROW = 1024  # numbers of a row that a warp of split_short_rows keeps
-_SCALED_BITS = 15  # a column this many powers of two under the largest weight still has float32's precision
+_SCALED_BITS = 15  # columns whose largest elements differ by at most this many powers of two keep float32's precision
 
 
 class _Launch:
-    """How a batch of rows x units x k is divided among the processors, and what that is expected to take."""
+    """How a batch of rows x units x k is divided among the processors, and the predicted time."""
 
     def __init__(self, rows, units, width, processors, batches=1):
         self.row_tiles, self.unit_tiles, self.blocks, self.processors = -(-rows // _TILE), -(-units // _TILE), -(-width // _DEPTH), processors
         tiles = batches * self.row_tiles * self.unit_tiles
-        # Two CTAs share what they read of x, or of w. Clusters of four would leave processors idle.
+        # Two CTAs share the blocks of x or of w that both need. Clusters of four would leave processors idle.
         self.cluster = (1, 2) if self.unit_tiles % 2 == 0 else (2, 1) if self.row_tiles % 2 == 0 else (1, 1)
         cost, best = _SPLIT, None
         for splits in range(1, min(cost["most_parts"], max(1, self.blocks // cost["blocks_per_part"])) + 1):
@@ -24,7 +24,7 @@ class _Launch:
                 best, self.splits, self.per_split = us, -(-self.blocks // per_split), per_split
         weight_us, out_us = 4 * units * width / cost["bytes_per_us"], 4 * batches * rows * units / cost["bytes_per_us"]
         self.us = cost["call_us"] + cost["split_bytes"] * rows * width / cost["bytes_per_us"] + max(best, weight_us)
-        # PyTorch's tiles are wide, too.
+        # PyTorch's tiles are wide as well.
         filled = rows if rows < cost["few_rows"] else max(rows, cost["filled_rows"])
         self.pytorch_us = max(2 * filled * units * width / cost["pytorch_flops_per_us"] + out_us, weight_us)
         self.pays = self.us < cost["of_pytorch"] * self.pytorch_us
@@ -64,7 +64,7 @@ class _Matrix(ctypes.Structure):  # as split_rows and its like take it
 
 
 def _split_sizes(rows, width, name):
-    """Bytes of the two fp16 terms of a matrix in blocks, and of its scales: one for a row of x, one for a row of each block of w."""
+    """Bytes of the two fp16 terms of a matrix in blocks, and of its scales. x has a scale per row, w has a scale per row of each block."""
     padded = _up(rows, _TILE)
     return 4 * padded * _up(width, _DEPTH), 4 * padded * (-(-width // _DEPTH) if name == "w" else 1)
 
@@ -85,10 +85,10 @@ def _split_rows_call(device, stream, macros, matrix, batches, terms, unscale, co
 
 
 def _product_calls(device, stream, launch, macros, rows, units, arguments, batches=1, w_tiles=0, x_tiles=0, present=None, order=None, diagonal=0, steps=None):
-    """arguments: the pointers of split_product up to the result. *_tiles: from one matrix of a batch to the next, 0 for one matrix. present: the bits of the
-    blocks of w and of x, with memory for an order of tiles. diagonal: of the triangle of the result that is wanted (KEPT of the kernel).
-    steps: of the result, from row to row, and of a batch in two axes the second one's length, its step and the first one's; None where it is contiguous.
-    Returns the calls and the shape that they have."""
+    """arguments: the pointers of split_product up to the result. *_tiles: tiles from one matrix of a batch to the next; 0 if there is one matrix.
+    present: the bits of the blocks of w and of x, and memory for an order of tiles. diagonal: where the wanted triangle of the result ends (KEPT).
+    steps: the step from row to row of the result; for a batch with two axes also the length of the second, its step and the step of the first. None
+    if the result is contiguous. Returns the calls and their shape."""
     across, down = launch.cluster
     clusters, at_once = launch.clusters(batches), max(1, launch.processors // (across * down))
     shape = _Shape(rows, units, launch.blocks, launch.per_split, launch.splits, batches, w_tiles, x_tiles, diagonal)

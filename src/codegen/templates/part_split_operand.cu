@@ -1,18 +1,18 @@
 // Converts a float32 matrix to two fp16 terms per number, in the blocks that split_product reads.
 //
-// split_blocks   w: rows are scaled anew in every block, so that it is read once
+// split_blocks   w; a row has a scale in every block, so that w is read once
 // split_short_rows  x whose rows lie along k; a row has one scale, and stays in the registers of a warp
 // split_rows     the same for longer rows, which are read twice
-// split_columns  x whose rows lie across k: a block is turned around in shared memory
+// split_columns  x whose rows lie across k; a block is transposed in shared memory
 // split_measure  for split_columns: the largest number of every row, and of every k
 //
-// A term of a number far below the largest of its row is rounded at 2^-39 of that largest. That is float32's own error as long as no k of the
-// other matrix has much larger numbers than another: one of the two matrices, the guard, must have columns (all numbers of one k)
-// whose largest are within COLUMN_BITS powers of two. Columns of the guard that are all zeros count for nothing, so they are left out of the
-// other matrix, where they could hold the largest number of a row.
+// Numbers of a row are rounded to 2^-39 of the row's largest number. This error is as small as float32's own, unless some k of the other matrix have
+// much larger numbers than other k. So one of the two matrices is the guard. The largest numbers of its columns (a column is all numbers of one k)
+// must lie within COLUMN_BITS powers of two. A column of the guard that is all zeros has no influence. It is left out of the other matrix, where it
+// could hold the largest number of a row.
 //
-// present: a bit for every block, words for each tile of rows in memory that is zero before. It is set where a term of the block is not zero;
-// split_product leaves out what meets only zeros. A row that is not finite counts as zeros: what it is part of is computed elsewhere.
+// present: one bit per block, in memory that is zero before. Each tile of rows has its own words. A bit is set if a term of the block is not zero, and
+// split_product skips blocks that meet only zeros. A row that is not finite counts as zeros, because its products are computed elsewhere.
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned short u16;
@@ -76,10 +76,10 @@ __device__ __forceinline__ void set_bits(u32* word, u32 bits) {
     if ((__ldcg(word) & bits) != bits) atomicOr(word, bits);
 }
 
-// Words of a CTA that has part of a tile's rows: all rows of all tiles would wait for the few lines of `present`.
+// Collects the words of a CTA in shared memory. Otherwise all rows of all tiles would compete for the few cache lines of `present`.
 #define FOUND_WORDS 256
 
-// The bits of the blocks that a warp wrote chunks of, `chunk` at its first lane, into `found`; `some` where the lane's own is not zero.
+// Sets the bits of the blocks in which a warp wrote chunks, in `found`. `chunk` is the chunk of its first lane. `some`: this lane's chunk is not zero.
 __device__ __forceinline__ void note_present(u32* found, int chunk, bool some) {
     const u32 lanes = __ballot_sync(0xffffffffu, some);
     if (threadIdx.x % 32 != 0 || lanes == 0) return;
@@ -110,7 +110,7 @@ __device__ __forceinline__ void load_four(const float* at, int left, bool aligne
     }
 }
 
-// The last CTA of a matrix to come here sets `wide` if its columns differ by too much or are not finite; where `strict`, also if one is all zeros.
+// The last CTA of a matrix sets `wide` if the columns differ by too much or are not finite. With `strict` it also does so if a column is all zeros.
 __device__ __forceinline__ void check_columns(const u32* columns, int width, u32* counter, u32* wide, bool strict) {
     __shared__ u32 last, largest, smallest;
     __threadfence();
@@ -142,11 +142,12 @@ __device__ __forceinline__ void check_columns(const u32* columns, int width, u32
         if ((smallest >> 23) + COLUMN_BITS < (largest >> 23) || largest < (27u << 23) || largest >= (217u << 23)) atomicOr(wide, 1u);
 }
 
-// One CTA per block of TILE rows and DEPTH k. scales: of the rows of each block, what brings its products back; 0 where one is not finite, and the row's
-// word of odd_rows and `odd` are set. columns (not for a weight that the host has looked at): the largest of every k, in memory that is zero before.
+// One CTA per block of TILE rows and DEPTH k. scales: for each row of a block, the factor that undoes its scaling. It is 0 if a number is not finite;
+// the row's word of odd_rows and `odd` are then set. columns: the largest number of every k, in memory that is zero before. The host checks weights
+// itself and passes no columns.
 extern "C" __global__ void __launch_bounds__(256)
 split_blocks(const Matrix m, char* to, float* scales, u32* columns, u32* counters, u32* wide, int strict, u32* odd_rows, u32* odd, u32* present) {
-    // Four rows are 16 bytes, and the place of those among the 32 of a k depends on k / 8: no two threads meet in a bank when a row is read.
+    // Four rows are 16 bytes. Their place among the 32 rows of a k depends on k / 8, so that reading a row has no bank conflicts.
     __shared__ __align__(16) float turned[DEPTH][TILE];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first_row = blockIdx.x * TILE, first_k = blockIdx.y * DEPTH;
     const float* source = matrix_at(m, blockIdx.z);
@@ -272,8 +273,8 @@ split_short_rows(const Matrix m, char* to, float* unscale, const float* columns,
     }
     if (present) publish_found(found, 1, word_of(present, padded / TILE, 0, blocks));   // a CTA's rows are of one tile
 }
-// One CTA per row; rows from m.rows on are padding. unscale is 0 for a row that is not finite, and `odd` is set. columns: of the guard, where m
-// is not it; `largest`: of the rows, where they were measured.
+// One CTA per row; rows from m.rows on are padding. For a row that is not finite, unscale is 0 and `odd` is set. columns: those of the guard, if m is
+// not the guard. largest: the largest number of each row, if it was measured.
 extern "C" __global__ void __launch_bounds__(1024)
 split_rows(const Matrix m, char* to, float* unscale, const float* columns, int columns_step, const u32* largest_of, u32* odd, u32* present) {
     __shared__ u32 warp_largest[32];
@@ -374,8 +375,8 @@ split_columns(const Matrix m, char* to, float* unscale, const u32* columns, int 
         set_bits(word_of(present, (u64)blockIdx.z * gridDim.x + blockIdx.x, k_block, gridDim.y), 1u << k_block % 32);
 }
 
-// Largest absolute values, as integers, into memory that is zero before: of `fast` places that lie side by side and of `slow` lines of them. One
-// CTA looks at 128 places of MEASURED_LINES lines. Rows are fast where k_step is not 1, else k is. The last CTA of a matrix checks its columns and sets `wide`.
+// Finds the largest absolute values, as integers, in memory that is zero before: of `fast` adjacent places and of `slow` lines. One CTA reads 128
+// places of MEASURED_LINES lines. If k_step is 1, the fast axis is k, otherwise rows. The last CTA of a matrix checks the columns and sets `wide`.
 extern "C" __global__ void __launch_bounds__(256)
 split_measure(const Matrix m, u32* rows, u32* columns, u32* counters, u32* wide, const u32* masks, int masks_step) {
     __shared__ u32 places[8][128];

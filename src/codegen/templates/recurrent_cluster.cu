@@ -12,7 +12,7 @@
 //     output warp       takes h_t from shared memory to the outputs and to the slab above, and tells that one how far
 // Slabs meet in full-length buffers in global memory behind release/acquire counters that only grow from launch to
 // launch, so nothing needs clearing and no slab can wait for one above it. With CHAINED all clusters must be resident at
-// once (the host asks the driver). A launch that lasts LIMIT_NS raises p.error and runs out without waiting.
+// once (the host asks the driver). A launch that lasts LIMIT_NS sets p.error and ends without waiting.
 //
 // Operands are rounded to fp16 (11 significant bits, as TF32) after scaling by powers of two that keep them in range;
 // PARTS 2 splits them in two terms and takes three products (about 22 bits). RELU states are unbounded: bf16, PARTS 2.
@@ -66,8 +66,8 @@
 #define KSTEPS (PADDED / 16)
 #define ACCS (PARTS == 1 ? CHAINS : 2)      // PARTS 2: large products, small products
 
-// A product has eight columns. Up to four sequences take two columns each, so that a thread's pair of results is one value
-// and the gates cost half; five to eight take one each, and what is past the last repeats it and is never looked at.
+// A product has eight columns. With up to four sequences, each takes two columns. A thread's pair of results is then one value,
+// and the gates cost half. With five to eight sequences, each takes one column. Columns past the last repeat it and are not read.
 #define TWICE (SEQUENCES <= 4)
 #define PER_THREAD (TWICE ? 1 : 2)           // sequences per thread
 #define PITCH (TWICE ? 4 : 8)                // sequences stored: then all lanes push, and a push cannot be predicated
@@ -291,7 +291,7 @@ __device__ void recurrent_role(const Problem& p, const Place& at, int group, int
         }
     if (CELL == GRU) hidden_bias = kTanh * slab.bias[unit * 4 + 3];
 
-    // A sequence that is there twice lets odd rows take the other half of the peers; the own CTA is the last of all.
+    // If a sequence has two columns, odd rows send to the other half of the peers. The own CTA comes last.
     constexpr int kPushes = TWICE && CLUSTER > 1 ? CLUSTER / 2 : CLUSTER;
     u32 peer_smem[kPushes];
 #pragma unroll

@@ -408,7 +408,7 @@ struct HoneCall {
   const float *h0, *c0;  // [layers * directions][batch][state and hidden], null for zeros
   float* y;              // the sequence (or the head's); null when not wanted
   int64_t y_step, y_row;
-  int64_t last_only;  // y holds the last step alone
+  int64_t last_only;  // y holds only the last step
   float *h_n, *c_n;   // null when not wanted
   int64_t threads;
   int64_t
@@ -905,7 +905,7 @@ int64_t hone_run(void* handle, HoneCall* call) {
     Net& net = *static_cast<Net*>(handle);
     std::unique_ptr<Buffer> arena;
     {
-      // Only tried: a process forked while the lock was held must not wait for it.
+      // Tries the lock without waiting: in a process that was forked while it was held, nobody will release it.
       std::unique_lock<std::mutex> lock(net.arenas_lock, std::try_to_lock);
       if (lock.owns_lock() && !net.arenas.empty()) {
         arena = std::move(net.arenas.back());

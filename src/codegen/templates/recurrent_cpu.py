@@ -42,12 +42,12 @@ def _pointer(tensor):
 
 
 def _rows(tensor):
-    """The tensor with adjacent features: as it is where the kernel can read it through strides, else a copy."""
+    """The tensor if the kernel can read it through strides (features must be adjacent), else a contiguous copy."""
     return tensor if tensor.stride(-1) == 1 or tensor.size(-1) == 1 else tensor.contiguous()
 
 
 class _Net:
-    """Packed weights, never changed after construction: new weights make a new one, so calls in flight keep theirs."""
+    """Packed weights. Immutable: new weights get a new object, so calls in progress keep the old one."""
 
     def __init__(self, cell, layers, directions, inputs, hidden, projected, matrices, head=None):
         library = _library()
@@ -159,7 +159,7 @@ def _forward(module, x, state):
     batched = x.dim() == 3
     directions = 2 if module.bidirectional else 1
     if x.dim() not in (2, 3) or x.size(-1) != module.input_size or x.numel() == 0:
-        return NotImplemented  # PyTorch words the error
+        return NotImplemented  # PyTorch raises the error
     sequence_first = x if batched and not module.batch_first else x.transpose(0, 1) if batched else x.unsqueeze(1)
     steps, batch = sequence_first.shape[:2]
     width = getattr(module, "proj_size", 0) or module.hidden_size

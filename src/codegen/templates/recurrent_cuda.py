@@ -14,7 +14,7 @@ _EXTRA_MACROS = {}  # tests add STALL_FOR_TEST and LIMIT_NS
 _PRODUCT_SHARED = 55296
 _LONG_SUM = 256
 _SHORT_SUM = 64
-_FADED = 64  # steps after which the rounding of the first one is one of many
+_FADED = 64  # with more steps, the rounding of the first step no longer matters
 _FULL_FLOAT32 = False  # whether recurrent layers stay at float32 level where PyTorch allows TF32
 _HALF_PRODUCT = "out_dtype" in (torch.mm.__doc__ or "")  # fp16 operands with a float32 result, torch 2.8 and later
 
@@ -202,7 +202,7 @@ class _Stack:
         self.slabs = directions if directions == 2 else self.layers
         self.chained = directions == 1 and self.layers > 1
         self.between = torch.float16 if precision != "fp32" and _HALF_PRODUCT else torch.float32
-        # PyTorch takes the product of a given h0 in full float32. Where the gates are a plain sum it can be added to the input
+        # PyTorch computes the product of a given h0 in full float32. If the gates are plain sums, that product can be added to the input
         # part of the first step, and the kernel starts from zero.
         self.sums_gates = precision == "tf32" and cell != "GRU"
         self.kept_first_weights = None  # a copy, as all that calls read: captured graphs keep the weights of their capture
@@ -222,7 +222,7 @@ class _Stack:
         return w.t().contiguous() if self.precision == "half" else w.contiguous(), 1.0
 
     def layer_input(self, layer):
-        """(what multiplies the inputs of a layer, what its result is to be multiplied by); 16-bit weights are transposed."""
+        """(the weights for the inputs of a layer, the factor for the result). 16-bit weights are transposed."""
         if layer not in self.input_weights:
             _not_while_capturing()
             self.input_weights[layer] = self._input_weight(layer)
@@ -241,8 +241,8 @@ class _Stack:
         return self.kept_first_weights
 
     def kernel_for(self, batch):
-        """(kernel, groups of sequences, packed weights): as few sequences per cluster as the resident clusters allow, because all of
-        them travel between the CTAs in every step."""
+        """(kernel, groups of sequences, packed weights). Takes as few sequences per cluster as the resident clusters allow, because the
+        states of all sequences travel between the CTAs in every step."""
         if batch not in self.kernels:
             self.kernels[batch] = self._choose_kernel(batch)
         return self.kernels[batch]
@@ -259,7 +259,7 @@ class _Stack:
                     raise
                 continue
             if groups != least and self.slabs * groups * shape.cluster > processors:
-                continue  # they cannot all be resident: not worth compiling
+                continue  # they cannot all be resident, so compiling is not worth it
             kernel = _Kernel(self.device, shape)
             if self.slabs * groups <= kernel.resident:
                 break
@@ -282,7 +282,7 @@ class _Stack:
         return packed
 
     def plan(self, key, make):
-        """The plan of this key, made under the lock; a refusal is kept too, so that nothing is compiled twice for it."""
+        """The plan of this key, made under the lock. A refusal is kept as well, so that nothing is compiled twice."""
         plan = self.plans.get(key)
         if plan is None:
             with _lock:
@@ -313,7 +313,7 @@ class _Outputs:
         hidden, directions = stack.hidden, stack.directions
         self.state_shape = torch.Size([stack.layers * directions, batch, hidden] if batched else [stack.layers * directions, hidden])
         self.h_n, self.c_n = "h_n" in wanted, "c_n" in wanted and stack.cell == "LSTM"
-        # The last step of one direction is the last layer's state; of two it has to be taken out of the sequence.
+        # With one direction, the last step is the last layer's state. With two, it is taken from the sequence.
         self.last = "last" in wanted and "sequence" not in wanted
         self.last_state = self.last and directions == 1
         self.sequence = "sequence" in wanted or self.last and directions == 2
@@ -324,7 +324,7 @@ class _Outputs:
             if not batched:
                 self.y_shape = torch.Size([length, directions * hidden])
         self.time_axis = 1 if y_by_batch and batched else 0
-        # The first step shows in outputs near it: a short sequence, all steps, or the end of a reversed layer.
+        # The precision of the first step is visible in outputs near it: of a short sequence, of all steps, or at the end of a reversed layer.
         self.adds_first = stack.sums_gates and (directions == 2 or self.sequence or steps < _FADED)
 
     def _first(self, h0):
@@ -396,13 +396,13 @@ class _Plan(_Outputs):
             self.launches.append((problem, slabs, shared_at, final, (ctypes.byref(self.config), kernel.function, arguments, None)))
 
     def _product_of(self, layer, rows, width):
-        """What multiplies the inputs of a layer: a _Product, or None for torch.mm."""
+        """The product for the inputs of a layer: a _Product, or None for torch.mm."""
         stack = self.stack
         weight, _ = stack.layer_input(layer)
         if weight.dtype != torch.float32:
             return None
         if stack.precision == "fp32":
-            # PyTorch's own float32 product, unless it is allowed to be less or adds up so many terms one by one that its rounding
+            # PyTorch's own float32 product, unless a lower precision is allowed or it adds up so many terms one by one that its rounding
             # shows (measured: 1,024 terms err by 5e-7, twice what PyTorch's narrow products of single steps do).
             return _Product(stack.device, self.stream, weight, rows, 3) if _linear_tf32() or weight.shape[1] > _LONG_SUM else None
         return _Product(stack.device, self.stream, weight, rows, 1) if weight.shape[1] >= 32 else None
@@ -472,7 +472,7 @@ class _Plan(_Outputs):
 
 
 def _make_plan(*arguments):
-    """The plan of the way to run a shape that is predicted to be the fastest; further runtimes register theirs."""
+    """The plan of the kernel that is predicted to be the fastest for a shape. Other runtimes register their kernels here."""
     return _PLANNERS[-1](*arguments)
 
 
@@ -500,7 +500,7 @@ def _check_weights(tensors, device, dtype=torch.float32):
 
 
 def _check_call(x, states, weights):
-    """Refuses what the kernel does not take; the device's number otherwise. On the path of every call."""
+    """The device's number. Raises if the kernel does not support the call. Runs in every call, so it is kept short."""
     if type(x) not in _PLAIN:
         raise _Unsupported("a %s is not a plain tensor" % type(x).__name__)
     device = x.get_device()
@@ -591,7 +591,7 @@ def _on_device(module, cell, weights, x, h0, c0, device):
         return _make_plan(stack, steps, batch, x.size(-1), stream, by_batch, by_batch, wanted, batched)
 
     if x.dim() not in (2, 3) or x.size(-1) != module.input_size or x.numel() == 0 or x.dtype is not weights[0].dtype:
-        return NotImplemented  # PyTorch words the error
+        return NotImplemented  # PyTorch raises the error
     with torch.no_grad():
         entry = _stacks_of(_entries, module, weights, group, device, x.dtype)
         tf32 = _linear_tf32() if module.hone_cell else _cudnn_tf32()
@@ -625,7 +625,7 @@ def _head(stack, y, weight, bias, stream):
         _not_while_capturing()
         with _lock:
             while len(stack.heads) >= _PLANS_KEPT:
-                torch.cuda.synchronize(stack.device)  # what is dropped here may be in use on any stream
+                torch.cuda.synchronize(stack.device)  # any stream may still use what is dropped here
                 stack.heads.pop(next(iter(stack.heads)))
             product = stack.heads[key] = _Product(stack.device, stream, weight.detach(), rows, 3, None if bias is None else bias.detach())
     out = torch.empty(y.size(0), y.size(1), n, dtype=torch.float32, device=y.device)

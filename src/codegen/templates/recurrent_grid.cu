@@ -6,14 +6,14 @@
 // all their gates. Its WARPS warps share K: a warp keeps WB blocks of 32 columns of the CTA's rows as tensor-core fragments in
 // registers (REGB blocks) and shared memory. A step, for each of PHASES parts of the team's sequences, is
 //     wait for h_{t-1} in L2 -> mma -> partial sums to shared memory -> one block barrier -> gates -> store own h_t to L2
-// Part p + 1 is fetched and multiplied while part p travels. The words of h carry their own flag: h is scaled to |h| <= 1, so
-// bit 14 of the low half of each word (the top of an fp16 exponent) is free and says in which round the word was written. One
-// load both polls and fetches, and no fence is needed: every word is either that of two steps ago or final. A NaN in a low
-// half is written to the high half too, which is enough to spread it to every sum of that sequence.
-// A word is overwritten two steps later, after its writer has seen h of one step later from every CTA of the team, each of
-// which had read the word before. With CHAINED every step has its own place. The exchange buffer is zero at the launch.
+// Part p + 1 is fetched and multiplied while part p travels. Every word of h has a flag: h is scaled to |h| <= 1, so bit 14 of
+// the low half of each word (the top of an fp16 exponent) is free. It tells in which round the word was written. One load both
+// polls and fetches. No fence is needed, because a word is either that of two steps ago or final. A NaN in a low half is also
+// written to the high half, which spreads it to every sum of that sequence.
+// A word is overwritten two steps later. By then its writer has seen the next h from every CTA of the team, and each CTA has read
+// the word before it writes the next h. With CHAINED every step has its own place. The exchange buffer is zero at the launch.
 //
-// All CTAs must be resident at once (cooperative launch). A launch that lasts LIMIT_NS raises p.error and runs out.
+// All CTAs must be resident at once (cooperative launch). A launch that lasts LIMIT_NS sets p.error and ends without waiting.
 //
 // Operands are fp16 (11 significant bits, as TF32); PARTS 2 splits them in two terms, the second scaled by 2^11, and takes
 // three products (about 22 bits).

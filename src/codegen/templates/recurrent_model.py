@@ -6,7 +6,7 @@ class ModelNew(Model):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
 @if adopted@
-        # Which outputs of each module forward looks at; the others are not computed.
+        # The outputs of each module that forward reads. The others are not computed.
         adopt(self, outputs={
 @for module in adopted@
             "@{module.path}@": @{module.outputs}@,
@@ -14,7 +14,7 @@ class ModelNew(Model):
         })
 @end@
 @if cell@
-        # The cell as a layer over all steps, which borrows the cell's parameters in every call. In a tuple, so that it is
+        # The cell as a layer over all steps. It takes the cell's parameters anew in every call. In a tuple, so that it is
         # no submodule and the state_dict stays as it is.
 @if loop.kind == "RNN"@
         layer = HoneRNN(@{loop.input_size}@, @{loop.hidden_size}@, nonlinearity="@{loop.activation}@", bias=@{loop.bias}@, device="meta")

@@ -1,7 +1,7 @@
 // One step of a recurrent layer (tanh RNN, GRU, LSTM) after its product: gates, new state, output. sm_80 and later, no includes.
 //
-// For weights that do not fit the chip: W_hh h is a library product per step, and this kernel is all the rest of the step, one
-// thread per state, both directions in one launch (blockIdx.y). Sums and states are float32; h goes to the next product in fp16.
+// For weights that do not fit the chip. W_hh h is a library product per step, and this kernel computes the rest of the step, with
+// one thread per state and both directions in one launch (blockIdx.y). Sums and states are float32; the next product reads h in fp16.
 
 @@part_gates.cu@@
 

@@ -1,11 +1,11 @@
-# Recurrent layers whose weights do not fit the chip: per step one product of fp16 operands (torch's, both directions at once) and
-# one kernel for everything else, all steps in a CUDA graph. Half the bytes of cuDNN's float32 weights, and two launches a step.
+# Recurrent layers whose weights do not fit the chip. A step is one product of fp16 operands (torch's, both directions at once) and
+# one kernel for everything else. All steps are in one CUDA graph. Weights have half the bytes of cuDNN's float32 weights.
 _STEP_SOURCE = r"""@@recurrent_step.cu@@"""
 
 _SOURCES.update(recurrent_step=_STEP_SOURCE)
-# In microseconds. A step: two launches, megabytes of fp16 weights, the product. PyTorch in a CUDA graph, per layer and direction: cuDNN
-# keeps small layers in one kernel; for others a launch per step, alone or beside those of other layers, megabytes of float32 weights,
-# sequences.
+# Costs in microseconds. Of a step: two launches, a megabyte of fp16 weights, the product. Of PyTorch in a CUDA graph, per layer and
+# direction: cuDNN keeps small layers in one kernel. For other layers: a launch per step (alone, or beside those of other layers), a
+# megabyte of float32 weights, a sequence.
 _STEP = @@h200.json:step@@
 _CUDNN = @@h200.json:cudnn@@
 _CHOICE = @@h200.json:choice@@
@@ -25,7 +25,7 @@ def _check_captured(stack, steps):
         raise _Unsupported("%d steps are too many for a CUDA graph" % (steps * stack.layers))
 
 
-_dropped = []  # graphs that were let go while another was being captured, which must not end then
+_dropped = []  # graphs that were dropped during the capture of another one; they must not be destroyed during a capture
 
 
 class _KeptGraph:
@@ -38,8 +38,8 @@ class _KeptGraph:
 
 
 class _StepPlan(_Plan):
-    """One shape on one stream. A call copies its inputs into the graph's and the graph's answers out; inside a capture it launches
-    everything itself."""
+    """One shape on one stream. A call copies its inputs to the graph's inputs, replays the graph and copies the answers. During a
+    capture it launches every kernel itself."""
 
     def __init__(self, stack, steps, batch, inputs, stream, x_by_batch=False, y_by_batch=False, wanted=("sequence", "h_n", "c_n"), batched=True):
         if stack.parts != 1 or not _HALF_PRODUCT:
@@ -87,7 +87,7 @@ class _StepPlan(_Plan):
         between = [torch.empty(steps * batch, directions * hidden, dtype=stack.between, device=device) for _ in range(min(2, stack.layers - 1))]
         rows, driver, argument = x, _driver(), _StepArguments()
         argument.batch, argument.hidden = batch, hidden
-        stream = _raw_stream(stack.device)  # that of a capture, maybe
+        stream = _raw_stream(stack.device)  # may be the stream of a capture
         config = _Config(-(-batch * hidden // 256), directions, 1, 256, 1, 1, 0, stream, None, 0)
         if self.products[0] is not None:
             self.products[0].config.stream = stream
@@ -158,7 +158,7 @@ class _StepPlan(_Plan):
         return [None if t is None else t.clone() for t in self.outputs]
 
 
-# Which way to run a shape: each is predicted from what its step costs, and what is predicted to be slower than PyTorch is left to it.
+# Chooses the kernel for a shape. The time of each kernel is predicted from the cost of its step. If PyTorch is predicted to be faster, it runs.
 
 
 def _cluster_us(stack, steps, batch):
@@ -195,7 +195,7 @@ def _pytorch_us(stack, steps, batch):
         return math.inf
     cost, megabytes, chains = _CUDNN, stack.gates * stack.hidden * stack.hidden * 4e-6, stack.layers * stack.directions
     step = cost["alone_us" if chains == 1 else "beside_us"] + megabytes * cost["mb_us"] + batch * cost["sequence_us"]
-    if megabytes > cost["l2_mb"]:  # they do not stay in L2
+    if megabytes > cost["l2_mb"]:  # the weights do not stay in L2
         step = cost["beyond_us"] + megabytes * cost["beyond_mb_us"]
     if stack.hidden <= cost["medium_hidden"]:
         step = cost["small_us" if stack.hidden <= cost["small_hidden"] else "medium_us"]
@@ -203,11 +203,11 @@ def _pytorch_us(stack, steps, batch):
 
 
 _WAYS = {"cluster": (_cluster_us, _Plan), "grid": (_grid_us, _GridPlan), "step": (_step_us, _StepPlan)}
-_only_ways = None  # tests and benchmarks name the ways that may be taken
+_only_ways = None  # tests and benchmarks restrict the kernels here
 
 
 def _predictions(stack, steps, batch):
-    """[(microseconds, name of the way)], the fastest first, and why others are not there."""
+    """[(microseconds, name of the kernel)], fastest first, and the reasons why other kernels cannot run."""
     found, said = [], []
     for name in _only_ways or _WAYS:
         try:

@@ -1,6 +1,6 @@
-# Runtime of Hone's Triton kernel for recurrent networks: one launch runs all steps. Programs split the hidden units; each has its
-# own columns of the weights, reads all of h at every step and writes its own part of the next. No program may run ahead,
-# so every step ends in a barrier across the programs, and the launch is cooperative: all of them are resident or none starts.
+# Runtime of Hone's Triton kernel for recurrent networks. One launch runs all steps. Each program has some hidden units and their
+# columns of the weights. In every step it reads all of h and writes its own part of the next h. No program may run ahead, so every
+# step ends with a barrier across the programs. The launch is cooperative: either all programs are resident or none starts.
 # A stack of one direction runs as a wavefront, layer l one step behind layer l - 1; two directions run layer by layer, both at once.
 import triton
 import triton.language as tl
@@ -10,13 +10,13 @@ _DEPTH, _WARPS = 64, 4
 
 @triton.jit
 def _tanh(x):
-    """Through the sigmoid, which loses the leading digits near zero; there by its series, good to 1e-8 up to a quarter."""
+    """Computes tanh from the sigmoid. Near zero that loses the leading digits, so up to a quarter it uses the series (error 1e-8)."""
     q = x * x
     near = x * (1.0 + q * (-1.0 / 3 + q * (2.0 / 15 + q * (-17.0 / 315 + q * (62.0 / 2835)))))
     return tl.where(q < 0.0625, near, 2 * tl.sigmoid(2 * x) - 1)
 
 
-# A cell of fewer than four gates leaves the others at the first one's value, which is never read.
+# If a cell has fewer than four gates, the others repeat the first one and are never read.
 @triton.jit
 def _load_gates(at, stride, mask, GATES: tl.constexpr):
     g0 = tl.load(at, mask=mask, other=0.0)
@@ -31,7 +31,7 @@ def _load_gates(at, stride, mask, GATES: tl.constexpr):
 
 @triton.jit
 def _operand(x, PRECISION: tl.constexpr):
-    """Rounded to TF32 where that is the precision: tensor cores cut the lower bits off, which is twice as far off. Weights come rounded."""
+    """Rounds to TF32 if that is the precision. Tensor cores would truncate, which has twice the error. Weights are rounded already."""
     if PRECISION == "tf32":
         x = ((x.to(tl.int32, bitcast=True) + 4096) & -8192).to(tl.float32, bitcast=True)
     return x
@@ -40,7 +40,7 @@ def _operand(x, PRECISION: tl.constexpr):
 @triton.jit
 def _products(state, w, first_row, first_unit, stride, pitch, WIDTH: tl.constexpr, DEPTH: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, GATES: tl.constexpr,
               PRECISION: tl.constexpr):  # fmt: skip
-    """ROWS rows of h times UNITS columns of every gate's w. h is what others wrote a moment ago: past the first cache (.cg)."""
+    """ROWS rows of h times UNITS columns of every gate's w. Other programs have just written h, so it is read past the L1 cache (.cg)."""
     row = first_row + tl.arange(0, ROWS)[:, None]
     unit = first_unit + tl.arange(0, UNITS)[None, :]
     s0 = tl.zeros([ROWS, UNITS], tl.float32)
@@ -88,7 +88,7 @@ def recurrent_steps(gates, w_hh, w_ih, bias, exchange, cells, y, h_n, c_n, arriv
     counter = arrived + (group if CHAINED else group * SLABS + slab)
     members = parts * SLABS if CHAINED else parts
 
-    # Before its first and after its last step a slab of a chain computes along and keeps nothing.
+    # Before its first and after its last step a slab of a chain computes but stores nothing.
     for wave in range(0, steps + (SLABS - 1 if CHAINED else 0)):
         t = tl.minimum(tl.maximum(wave - slab, 0), steps - 1) if CHAINED else wave
         works = (wave - slab == t if CHAINED else slab >= 0) & live
@@ -129,7 +129,7 @@ def recurrent_steps(gates, w_hh, w_ih, bias, exchange, cells, y, h_n, c_n, arriv
 
 
 class _Shape:
-    """How the hidden units, the slabs and the sequences are laid over the programs of one launch."""
+    """How the hidden units, slabs and sequences are divided among the programs of one launch."""
 
     def __init__(self, cell, hidden, slabs, chained, batch, processors):
         self.cell, self.hidden, self.slabs, self.chained, self.batch = cell, hidden, slabs, chained, batch
@@ -232,7 +232,7 @@ class _Packings(_Entry):
 
 
 def _precision(linear):
-    """What PyTorch itself would multiply with now: TF32, or float32 as three TF32 products."""
+    """The precision of PyTorch's own products now: TF32, or float32 (here three TF32 products)."""
     if _INTERPRETED:
         return "ieee"
     if _precision_of is not None:
@@ -241,7 +241,7 @@ def _precision(linear):
 
 
 def _launched(call):
-    """Triton's and the driver's refusals as _Unsupported: no room for a cooperative launch, too much shared memory, no compiler."""
+    """Raises errors of Triton and the driver as _Unsupported: no room for a cooperative launch, too much shared memory, no compiler."""
     try:
         return call()
     except (RuntimeError, triton.runtime.errors.OutOfResources, triton.compiler.CompilationError) as e:
@@ -260,13 +260,13 @@ def _forward(module, x, state):
     directions = 2 if module.bidirectional else 1
     batched = x.dim() == 3
     if x.dim() not in (2, 3) or x.size(-1) != module.input_size or x.numel() == 0:
-        return NotImplemented  # PyTorch words the error
+        return NotImplemented  # PyTorch raises the error
     rows = x.transpose(0, 1) if batched and module.batch_first else x if batched else x.unsqueeze(1)
     states = [s if s is None or batched else s.unsqueeze(1) for s in (h0, c0)]
     if any(s is not None and s.shape != (module.num_layers * directions, rows.size(1), module.hidden_size) for s in states):
         return NotImplemented
     with torch.no_grad(), _lock:
-        # What is dropped when weights change may be in use on any stream.
+        # When weights change, any stream may still use the old ones.
         wait = lambda old: torch.cuda.synchronize(x.device) if old is not None and x.is_cuda else None
         kept = _entry_of(_entries, module, weights, _signature(weights), _Packings, wait)
         per = 4 if module.bias else 2

@@ -1,20 +1,21 @@
 // out = x w' + bias in float32, at float32's accuracy, on Hopper's fp16 tensor cores.
 //
 // Every row of x, and every row of each block of w, is scaled by a power of two and split into two fp16 terms, 22 bits together; three of the four
-// products (high*high, high*low, low*high) go into one fp32 accumulator. Tensor cores cut what does not fit the accumulator
-// off instead of rounding it, which over a long k adds up to a bias, so every block of 64 k has an accumulator of its own,
-// which is then scaled back and added to the sum with ordinary, rounded additions while the next block's products run.
+// products (high*high, high*low, low*high) go into one fp32 accumulator. Tensor cores truncate bits that do not fit the accumulator.
+// Over a long k this adds up to a bias. Therefore every block of 64 k has its own accumulator. It is scaled back and added to the
+// sum with ordinary, rounded additions while the next block's products run.
 //
-// split_product tiles of TILE units and TILE rows, one after the other in each CTA: one warp fetches blocks, two warpgroups of 64 units multiply
-// split_order   the order of tiles where some have fewer blocks than others: those with many first
-// split_sum     adds up what the parts of a divided k gave
-// split_repair  rows of x that hold an infinity or a NaN, in plain float32
+// split_product computes tiles of TILE units and TILE rows, one after another in each CTA; one warp fetches blocks, two warpgroups of 64 units multiply
+// split_order   sorts tiles by their number of blocks, most first, if the numbers differ
+// split_sum     adds up the results of the parts of a divided k
+// split_repair  computes rows of x with an infinity or a NaN in plain float32
 // part_split_operand.cu makes blocks of [term][TILE rows][DEPTH k] halves of x and w, as shared memory holds them.
 //
-// A block of x or of w that has only zeros is left out, as are tiles outside of the triangle that is kept (part_split_operand.cu has the bits of blocks).
+// Blocks of x or of w that are all zeros are skipped (part_split_operand.cu has the bits of blocks). So are tiles outside of the wanted triangle.
 //
-// Macros: KEPT (0: the whole product is wanted, 1: where unit - row >= diagonal, as triu keeps it, 2: where it is at most that), CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (that share a block of x), TILE, DEPTH (k of a block: 128
-// bytes, what the swizzle spans), STAGES, PANEL (tiles of rows that are done side by side, so that what is read again is in L2).
+// Macros: KEPT (0: the whole product is wanted; 1: elements with unit - row >= diagonal, as in triu; 2: elements with unit - row <= diagonal, as in tril),
+// CLUSTER_M (CTAs of a cluster that share a block of w), CLUSTER_N (CTAs that share a block of x), TILE, DEPTH (k of a block: 128 bytes, the span of the
+// swizzle), STAGES, PANEL (tiles of rows that are computed at about the same time, so that repeated reads hit L2).
 @@part_split_operand.cu@@
 #define SCALE_BYTES (TILE * 4)                  // of the rows of w
 #define STAGE_BYTES (2 * BLOCK_BYTES + 1024)    // w, x, scales
@@ -83,8 +84,8 @@ __device__ __forceinline__ void multiply_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
-// What is multiplied, in tiles, and how tiles lie: x_tiles and w_tiles are between two matrices of the batch (0: all products share one). Of the result,
-// `inner` matrices lie inner_step apart, and again after outer_step; units lie side by side. The parts of a divided k lie one after the other.
+// The sizes of the product in tiles. x_tiles and w_tiles: tiles from one matrix of the batch to the next (0: all products share one matrix). In the
+// result, `inner` matrices are inner_step apart, and such groups are outer_step apart. Units are adjacent. The parts of a divided k follow one another.
 struct Shape {
     int rows, units, blocks, blocks_per_split, splits, batches, w_tiles, x_tiles, diagonal, inner;
     u64 row_step, inner_step, outer_step;
@@ -96,12 +97,12 @@ struct Shape {
     __device__ __forceinline__ int count() const { return across() * down() * splits * batches; }
 };
 
-// Whether the kept triangle contains elements `from` beside the main diagonal.
+// Whether the kept triangle contains elements that are `from` beside the main diagonal.
 __device__ __forceinline__ bool is_kept(int from, int diagonal) {
     return KEPT == 0 || (KEPT == 1 ? from >= diagonal : from <= diagonal);
 }
 
-// The tiles that a cluster computes as one `number`, from these on: of a product of the batch, for a part of k.
+// The first tiles of a cluster with this number, its product of the batch and its part of k.
 struct Work {
     int row_tile, unit_tile, batch, part, first_block, end_block;
 };
@@ -125,7 +126,7 @@ __device__ __forceinline__ Work work_at(const Shape& shape, int number) {
     return work;
 }
 
-// Which of the blocks from 32 * word on a tile of the cluster needs.
+// The blocks from 32 * word on that a tile of the cluster needs, as bits.
 __device__ __forceinline__ u32 needed(const Shape& shape, const Work& work, const u32* w_present, const u32* x_present, int word) {
     u32 of_w = ~0u, of_x = ~0u;
     const int words = (shape.blocks + 31) / 32;
@@ -145,19 +146,19 @@ __device__ __forceinline__ u32 needed(const Shape& shape, const Work& work, cons
     return bits;
 }
 
-// The place in the order of tiles that a cluster takes as its next; every other turn goes backwards, so that the longest do not meet in one cluster.
+// The next place of a cluster in the order of tiles. Every other turn goes backwards, so that no cluster gets only the longest tiles.
 __device__ __forceinline__ int place_at(int turn, int first, int step) {
     return turn * step + (turn % 2 == 0 ? first : step - 1 - first);
 }
 
-// A cluster takes one tile after the other; blocks of the next one are fetched while the last one is written. A tile of which nothing is needed has one block all
-// the same. order: *order says whether the numbers behind it count.
+// A cluster computes one tile after another. It fetches blocks of the next tile while it writes the current one. A tile that needs no block still has
+// one. order: the first word tells whether the tile numbers that follow are used.
 extern "C" __global__ void __launch_bounds__(384, 1)
 split_product(const char* w, const char* x, const float* w_scales, const float* x_unscale, const float* bias, float* out, const Shape shape,
               const u32* w_present, const u32* x_present, const u32* order) {
     extern __shared__ __align__(1024) char shared[];
     __shared__ __align__(8) u64 full[STAGES], empty[STAGES];
-    __shared__ int notes[STAGES];   // of a block: 2 * the number of its tile, and 1 where it is the tile's last
+    __shared__ int notes[STAGES];   // for each block: 2 * the number of its tile, plus 1 for the last block of the tile
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const u32 stages = shared_address(shared), full_at = shared_address(full), empty_at = shared_address(empty);
     const u32 cluster_m = CLUSTER_M == 1 ? 0 : blockIdx.x % CLUSTER_M, cluster_n = CLUSTER_N == 1 ? 0 : blockIdx.y;
@@ -202,7 +203,7 @@ split_product(const char* w, const char* x, const float* w_scales, const float* 
                           CLUSTER_M, often);
                     ++passed;
                 };
-                int waiting = -1;   // a block is sent when it is known whether it is the last
+                int waiting = -1;   // a block is sent when the next one is known, because the last one is marked
                 for (int word = work.first_block / 32; word * 32 < work.end_block; ++word)
                     for (u32 bits = needed(shape, work, w_present, x_present, word); bits != 0; bits &= bits - 1) {
                         if (waiting >= 0) send(waiting, 0);
@@ -225,13 +226,13 @@ split_product(const char* w, const char* x, const float* w_scales, const float* 
             }
         };
         const int scale_at = 2 * BLOCK_BYTES + 4 * (group * 64 + warp % 4 * 16 + lane / 4);
-        // The products of block `i` into `to`; they run on while the warpgroup goes on. Returns the scales of the thread's two units.
+        // Starts the products of block `i` into `to` and does not wait for them. Returns the scales of the thread's two units.
         auto start = [&](u32 i, float (&to)[64], int* note) {
             const u32 stage = i % STAGES;
             const u64 high_w = descriptor(stages + stage * STAGE_BYTES + group * (PART_BYTES / 2)), low_w = high_w + (PART_BYTES >> 4);
             const u64 high_x = descriptor(stages + stage * STAGE_BYTES + BLOCK_BYTES), low_x = high_x + (PART_BYTES >> 4);
             barrier_wait(full_at + 8 * stage, i / STAGES % 2);
-            const float* scales = (const float*)(shared + stage * STAGE_BYTES + scale_at);   // before the products: once those are done the stage is free
+            const float* scales = (const float*)(shared + stage * STAGE_BYTES + scale_at);   // read before the products end, because the stage is free after that
             const float2 scale = make_float2(scales[0], scales[8]);
             *note = notes[stage];
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -297,7 +298,7 @@ split_product(const char* w, const char* x, const float* w_scales, const float* 
     cluster_sync();
 }
 
-// One CTA. order: a word that says whether tiles differ, and then their numbers, those with many blocks first.
+// One CTA. order: a word that tells whether tiles differ, followed by the tile numbers, those with the most blocks first.
 extern "C" __global__ void __launch_bounds__(1024)
 split_order(const Shape shape, const u32* w_present, const u32* x_present, u32* order) {
     __shared__ u32 at[64];
@@ -343,7 +344,7 @@ split_sum(const float* partial, const float* bias, float* out, u64 size, int uni
     }
 }
 
-// A row of x that holds an infinity or a NaN has no scale: its products are taken one by one, as PyTorch would. A CTA looks at 256 rows.
+// A row of x with an infinity or a NaN has no scale. Its products are computed one by one, as PyTorch does. A CTA checks 256 rows.
 extern "C" __global__ void __launch_bounds__(256)
 split_repair(const float* x, const float* w, const float* x_unscale, const float* bias, float* out, int rows, int units, int width) {
     const int first = blockIdx.x * 256, lane = threadIdx.x % 32;

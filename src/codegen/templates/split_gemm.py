@@ -1,13 +1,13 @@
 # HoneLinear is nn.Linear (same parameters, same state_dict) whose forward multiplies on Hopper's fp16 tensor cores at float32's
-# accuracy: two fp16 terms per number, three products. The split weight is kept beside the module, as large as the weight itself, and
-# is made anew when the weight changes. What this does not cover, or does not speed up, runs in PyTorch as before.
+# accuracy, with two fp16 terms per number and three products. The split weight is kept beside the module. It is as large as the
+# weight and is made again when the weight changes. What this does not cover or does not speed up runs in PyTorch as before.
 @@part_split.py@@
 
 _KERNEL_NAME = "split product"
 
 
 class _SplitWeight:
-    """A weight as two terms of fp16, in the order the product reads them; never changed after construction."""
+    """A weight as two fp16 terms, in the order in which the product reads them. Immutable."""
 
     def __init__(self, device, weight, macros):
         columns = torch.linalg.vector_norm(weight, math.inf, dim=0)
@@ -20,7 +20,7 @@ class _SplitWeight:
         terms, scales = _split_sizes(units, width, "w")
         self.terms = torch.empty(terms, dtype=torch.uint8, device=weight.device)
         self.scales = torch.empty(scales // 4, dtype=torch.float32, device=weight.device)
-        self.columns = columns if bool((columns == 0).any()) else None  # those of zeros count for nothing
+        self.columns = columns if bool((columns == 0).any()) else None  # columns of zeros have no influence
         stream = torch.cuda.current_stream(device)
         matrix = _Matrix(weight.data_ptr(), width, 1, 0, 0, 1, units, width)
         _driver().launch(_split_blocks_call(device, stream.cuda_stream, macros, matrix, 1, _pointer(self.terms), _pointer(self.scales)).launch)
@@ -66,7 +66,7 @@ class _Plan:
 
 
 class _Splits(_Entry):
-    """One weight, split, or a sentence that says why it is not; and the plans of its calls."""
+    """A split weight and the plans of its calls, or a sentence that says why the weight is not split."""
 
     def __init__(self, weights, device, rows):
         super().__init__(weights)
@@ -109,7 +109,7 @@ def _launch_for(device, rows, units, width):
 
 
 def _split_linear(module, x):
-    """x w' + b, or NotImplemented where PyTorch is as good. Raises _Unsupported for what it should do and cannot."""
+    """x w' + b, or NotImplemented if PyTorch is as fast. Raises _Unsupported if the kernel should run and cannot."""
     weight, bias = module.weight, module.bias
     tensors = (x, weight) if bias is None else (x, weight, bias)
     if any(type(t) not in _PLAIN or t.dtype is not torch.float32 or not t.is_cuda for t in tensors):

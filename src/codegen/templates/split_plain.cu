@@ -1,5 +1,6 @@
-// Computes in plain float32 what split_product cannot compute accurately: everything where the guard's columns span too many powers of two, else the rows
-// of x and of w that are not finite. shares: where x is a softmax, as split_softmax has them. One CTA takes tiles of 64 rows and 64 units in turn; without anything to do it returns at once.
+// Computes in plain float32 what split_product cannot compute accurately. If the guard's columns span too many powers of two, that is everything.
+// Otherwise it is the rows of x and of w that are not finite. shares: the output of split_softmax if x is a softmax. A CTA computes one tile of 64 rows
+// and 64 units after another. If there is nothing to compute, it returns at once.
 extern "C" __global__ void __launch_bounds__(256)
 split_plain(const Matrix x, const Matrix w, const float* x_unscale, const u32* odd_units, int x_padded, int w_step, const u32* wide, const u32* odd,
             const float* bias, float* out, const Shape shape, const float2* shares, float factor) {

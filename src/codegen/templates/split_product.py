@@ -1,5 +1,5 @@
-# Products of two matrices in a graph, on Hopper's fp16 tensor cores at float32's accuracy. An operand that follows from weights is split once; others
-# are split in every call. What the kernels cannot be trusted with is found on the device and computed there in plain float32.
+# Products of two matrices in a graph, on Hopper's fp16 tensor cores at float32's accuracy. An operand that depends only on weights is split once. Other
+# operands are split in every call. The device finds values that the kernels cannot handle accurately and computes them in plain float32.
 @@part_split.py@@
 
 _SOURCES["split_gemm"] += r"""
@@ -10,7 +10,7 @@ _MEASURED_LINES = 64  # of a CTA of split_measure
 _SOFTMAX_TURN = 256  # numbers of a row that a warp of split_softmax takes at once
 
 
-# What PyTorch computes where the kernel does not; the kernel computes all of it at once.
+# PyTorch's operators for the same result. They run if the kernel does not; the kernel computes all of them at once.
 def _softmax_product(scores, other, factor, order):
     made = torch.matmul(torch.softmax(scores if factor == 1 else scores * factor, -1), other)
     return made if order is None else made.permute(order).contiguous().permute([order.index(axis) for axis in range(len(order))])
@@ -21,7 +21,7 @@ def _kept_product(x, other, kept, diagonal):
 
 
 def _collapsed(shape, strides):
-    """Axes that are passed in one stride as one; those of length 1 are left out."""
+    """Merges axes that one stride can walk, and leaves out axes of length 1."""
     axes = []
     for size, stride in zip(shape, strides):
         if size == 1:
@@ -34,7 +34,7 @@ def _collapsed(shape, strides):
 
 
 class _Side:
-    """One operand: rows along k as they lie in memory, how many of them there are, and what is needed to split them."""
+    """One operand: the layout of its rows (along k) in memory, their number, and what splitting them needs."""
 
     def __init__(self, name, tensor, batch, softmax=None):
         """name: "x" or "w". batch: the shape of the batch; None where all leading axes of the tensor count rows. softmax: the operand is
@@ -61,7 +61,7 @@ class _Side:
         terms, scales = _split_sizes(self.rows, width, name)
         self.name, self.terms_bytes, self.scales_bytes = name, self.batches * terms, self.batches * scales
         self.softmax, self.shares_bytes = softmax, 0 if softmax is None else 2 * self.scales_bytes
-        # Memory that is zero before: whether its columns are too wide, counters, a word for every row, columns (which are read in 16 bytes), bits of blocks.
+        # Memory that must be zero before a call: a flag for columns that are too wide, counters, a word per row, columns (read 16 bytes at a time), bits of blocks.
         self.rows_at = _up(1 + self.batches, 4)
         self.columns_at = self.rows_at + _up(self.batches * self.rows, 4)
         self.present_at = self.columns_at + _up(self.batches * width, 4)
@@ -69,7 +69,7 @@ class _Side:
         self.terms, self.scales, self.shares, self.counters, self.of_rows, self.columns, self.wide, self.present = (_pointer() for _ in range(8))
 
     def place(self, scratch, zeroed):
-        """Where its terms and what is found out about it lie. Returns the places behind them."""
+        """Sets the addresses of its terms and of its flags and counters. Returns the first addresses behind them."""
         self.terms.value, self.scales.value, self.shares.value = scratch, scratch + self.terms_bytes, scratch + self.terms_bytes + self.scales_bytes
         self.wide.value, self.counters.value = zeroed, zeroed + 4
         self.of_rows.value, self.columns.value = zeroed + 4 * self.rows_at, zeroed + 4 * self.columns_at
@@ -80,7 +80,7 @@ class _Side:
         return self.terms_bytes + self.scales_bytes + self.shares_bytes
 
     def calls(self, device, stream, macros, odd, mask=None, mask_step=0, strict=0, measured=False):
-        """mask: the columns of the guard, where this is not it. measured: the columns are asked for."""
+        """mask: the columns of the guard, if this operand is not the guard. measured: the columns are needed."""
         if self.name == "w":
             return [_split_blocks_call(device, stream, macros, self.matrix, self.batches, self.terms, self.scales, self.columns, self.counters, self.wide, strict, self.of_rows, odd, self.present)]
         mask, measured, made = _pointer() if mask is None else mask, measured or not self.along_k, []
@@ -101,7 +101,7 @@ class _Side:
 
 
 class _PackedOperand:
-    """The operand `of` of a product ("x" or "w") that follows from weights, split; never changed after construction."""
+    """The split operand `of` ("x" or "w") of a product; it depends only on weights. Immutable."""
 
     def __init__(self, device, tensor, batch, of, macros):
         self.of, self.side, self.plans = of, _Side(of, tensor, batch), collections.OrderedDict()
@@ -121,7 +121,7 @@ class _PackedOperand:
 
 
 class _ProductPlan:
-    """A product of operands that lie as these do, on one stream. A call only fills in addresses."""
+    """A product of operands with this memory layout, on one stream. A call only fills in addresses."""
 
     def __init__(self, device, stream, tensors, packed, batch, softmax, kept, order):
         self.lock, self.device = threading.Lock(), torch.device("cuda", device)
@@ -142,7 +142,7 @@ class _ProductPlan:
             macros["SOFTMAX_TURNS"] = -(-x.width // _SOFTMAX_TURN)
         divided, size = launch.splits > 1, batches * x.rows * w.rows
         self.out, self.bias, self.sums, self.odd, self.order_of_tiles = (_pointer() for _ in range(5))
-        # The guard is what is split already, or w. Zeros of w are left out of x, unless x is split already (then it is the guard) or one for many w.
+        # The guard is the operand that is split already, else w. Zeros of w are left out of x, unless x is the guard or one x is for many w.
         of = packed.of if packed else None
         mask = None if of == "x" or x.batches < w.batches else packed.mask if of == "w" else w.columns
         self.dynamic, self.calls = [], []
@@ -154,7 +154,7 @@ class _ProductPlan:
                 self.calls += side.calls(device, stream, macros, self.odd, mask, step, int(of is None and mask is None))
         arguments = (w.terms, x.terms, w.scales, x.scales, self.bias, self.sums if divided else self.out)
         w_tiles, x_tiles = (side.tiles if side.batches > 1 else 0 for side in (w, x))
-        # Where k is divided, the sum of the parts is contiguous.
+        # If k is divided, the sum of the parts is contiguous.
         self.reordered, steps = order is not None and divided, None
         if order is not None and not divided:
             lengths = (*batch, x.rows, w.rows)
@@ -208,10 +208,10 @@ def _product_launch(device, *sizes):
 
 
 class _SplitProduct:
-    """One product of the graph. x and w make matrices with k as their last axis of its operands; `of` names the one that follows from weights.
-    sizes: rows, units, k, and how many products the batch has. batch: its shape, None where all leading axes of x count rows. softmax: x is
-    softmax(x * softmax) along k. kept: the triangle of the result that is wanted (1: as triu keeps it, 2: tril, 0: all of it) and its diagonal.
-    order: of the result's axes in memory, where it is not contiguous."""
+    """One product of the graph. x and w are functions that turn its operands into matrices with k as their last axis. `of` names the operand that
+    depends only on weights. sizes: rows, units, k, and the number of products in the batch. batch: its shape, or None if all leading axes of x count
+    as rows. softmax: x is softmax(x * softmax) along k. kept: the wanted triangle of the result (1: triu, 2: tril, 0: all) and its diagonal. order: the
+    order of the result's axes in memory, if it is not contiguous."""
 
     def __init__(self, x, w, sizes, batch, shape, of=None, softmax=None, kept=(0, 0), order=None):
         self.softmax, self.kept, self.order = softmax, kept, order

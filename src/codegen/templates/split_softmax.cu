@@ -1,12 +1,12 @@
-// x = softmax(scores * factor) along k as two fp16 terms: the shares are not stored in float32. Terms are of exp(score - largest); what brings a row back
-// also divides it by its sum. Macro: SOFTMAX_TURNS (how often 32 lanes with eight numbers each go into a row).
+// Writes x = softmax(scores * factor) along k as two fp16 terms, and never in float32. The terms are those of exp(score - largest). The scale that undoes
+// the scaling of a row also divides it by its sum. Macro: SOFTMAX_TURNS (how often a row contains 32 lanes of eight numbers).
 __device__ __forceinline__ float share_of(float score, float factor, float most) {
     return expf(__fmul_rn(score, factor) - most);   // rounded as if the scores were scaled first
 }
 
 #ifdef SOFTMAX_TURNS
-// One warp per row; rows from m.rows on are padding. shares: of a row its largest scaled score and the reciprocal of its sum, both for split_plain. A row
-// that has no softmax, as PyTorch answers NaN for it, has the scale 0, and `odd` is set.
+// One warp per row; rows from m.rows on are padding. shares: the largest scaled score of each row and the reciprocal of its sum, for split_plain. If a row
+// has no softmax (PyTorch returns NaN), its scale is 0 and `odd` is set.
 extern "C" __global__ void __launch_bounds__(256)
 split_softmax(const Matrix m, char* to, float* unscale, float2* shares, float factor, const float* columns, int columns_step, u32* odd, u32* present) {
     const int row = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32, blocks = (m.width + DEPTH - 1) / DEPTH;

@@ -306,19 +306,24 @@ TEST(SuitePlot, BarsBeginAtOneAndAFailedTaskHasNone) {
   failed.run.task = "41_GRU";
   failed.run.status = "failed";
   failed.run.result = kRunFailed;
-  suite.rows = {won, kept, failed};
+  SuiteRow wrong = kept;
+  wrong.run.id = 4;
+  wrong.run.task = "42_GRU";
+  wrong.run.result = kNoneRight;
+  suite.rows = {won, kept, failed, wrong};
   suite.geomean_vs_best = std::sqrt(3);
   const Plot plot = *SuitePlot(suite);
   EXPECT_THAT(plot.rows[0], ElementsAre("39_GRU", "seed0", "3.00\u00d7", "2.800", "3.200", "0.00\u00d7"));
   EXPECT_THAT(plot.rows[1], Contains("PyTorch kept"));
   EXPECT_THAT(plot.rows[2], ElementsAre("41_GRU", "failed", "", "", "", ""));
+  EXPECT_THAT(plot.rows[3], Contains("none right"));
   const std::string svg = plot.drawings[0].Inline();
   EXPECT_EQ(NumberIn(svg, "<rect class=\"bar ok\" x=\"([0-9.]+)\""),
             NumberIn(svg, "<line class=\"rule\" x1=\"([0-9.]+)\""));
   EXPECT_THAT(svg, HasSubstr("geometric mean 1.73\u00d7"));
   size_t bars = 0;
   for (size_t at = 0; (at = svg.find("<rect class=\"bar", at)) != std::string::npos; ++at) ++bars;
-  EXPECT_EQ(bars, 2u);
+  EXPECT_EQ(bars, 3u);
 }
 
 TEST(Plots, NothingAStrangerWroteIsATagAndIdsAreUnique) {
