@@ -1,5 +1,7 @@
 #include "cli/model_flags.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "model/http_model.h"
 #include "model/open_model.h"
@@ -60,6 +62,12 @@ Result<Json> ExtraOf(const std::string& text, const std::string& flag) {
   return extra;
 }
 
+Result<PriceTable> PricesOf(const ModelFlags& flags) {
+  PriceTable prices = PriceTable::BuiltIn();
+  if (!flags.prices.empty()) HONE_RETURN_IF_ERROR(prices.Override(flags.prices));
+  return prices;
+}
+
 Result<HttpModelOptions> MainOptions(const ModelFlags& flags) {
   HttpModelOptions http;
   http.model = flags.model;
@@ -72,7 +80,7 @@ Result<HttpModelOptions> MainOptions(const ModelFlags& flags) {
   if (flags.temperature >= 0) http.temperature = flags.temperature;
   http.reasoning_effort = flags.reasoning_effort;
   HONE_ASSIGN_OR_RETURN(http.extra, ExtraOf(flags.extra, "--request-extra"));
-  if (!flags.prices.empty()) HONE_RETURN_IF_ERROR(http.prices.Override(flags.prices));
+  HONE_ASSIGN_OR_RETURN(http.prices, PricesOf(flags));
   return http;
 }
 
@@ -207,7 +215,40 @@ Status CheckModelRoles(const RunOptions& options) {
   return Ok();
 }
 
+Status CheckSpendLimits(const RunOptions& options) {
+  const Budget& budget = options.budget;
+  if (StartsWith(options.proposer, "agent:")) {
+    const char* limit = budget.usd > 0      ? "--max-usd"
+                        : budget.tokens > 0 ? "--max-tokens"
+                        : budget.calls > 0  ? "--max-calls"
+                                            : nullptr;
+    if (limit == nullptr) return Ok();
+    return Error{ErrorKind::kUsage,
+                 fmt::format("Hone does not see the calls of an agent, so {0} cannot hold: leave it out "
+                             "({0} 0) and limit the agent with --agent-minutes or --max-evaluations",
+                             limit)};
+  }
+  const std::string source = ModelPartOf(options);
+  if (budget.usd <= 0 || source.empty() || StartsWith(source, "replay:")) return Ok();  // a replay is free
+  if (source != "llm")
+    return Error{ErrorKind::kUsage,
+                 fmt::format("no price is known for {}, so --max-usd cannot hold: use --max-tokens or "
+                             "--max-calls instead (and --max-usd 0)",
+                             source)};
+  const ModelFlags flags = ModelFlagsFromJson(options.model);
+  HONE_ASSIGN_OR_RETURN(const PriceTable prices, PricesOf(flags));
+  std::vector<std::string> unknown;
+  for (const std::string& name : {flags.model, flags.model_repair})
+    if (!name.empty() && !prices.Find(name)) unknown.push_back(name);
+  if (unknown.empty()) return Ok();
+  return Error{ErrorKind::kUsage,
+               fmt::format("no price is known for {}, so --max-usd cannot hold: give --prices FILE, or use "
+                           "--max-tokens or --max-calls instead (and --max-usd 0)",
+                           Join(unknown, " and "))};
+}
+
 Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
+  HONE_RETURN_IF_ERROR(CheckSpendLimits(options));
   const std::string source = ModelPartOf(options);
   if (source.empty()) return std::unique_ptr<Model>();
   const ModelFlags flags = ModelFlagsFromJson(options.model);

@@ -195,6 +195,32 @@ def budgets(house):
         require(known.out.startswith("taken from the store: R1 seed0 of "), known.out[:200])
 
 
+def money_without_a_price(house):
+    """--max-usd is refused before a run begins or goes on if the price of one of its models is not known, and holds where all are"""
+    unknown = "no price is known for %s, so --max-usd cannot hold: give --prices FILE, or use --max-tokens or --max-calls"
+    one = house.write("one.json", '{"fake": {"input": 1, "output": 2}}')
+    free = house.write("free.json", '{"fake": {"input": 0, "output": 0}, "cheap": {"input": 0, "output": 0}}')
+    with house.server("--replies", replies(house)) as server:
+        base = server.base("fine")
+        ask(house, base, *ONE_CALL, "--max-usd", "1").expect(USAGE, unknown % "fake")
+        ask(house, base, *ONE_CALL, "--max-usd", "1", "--model-repair", "cheap", "--prices", one).expect(USAGE, unknown % "cheap")
+        house.optimize(SMALL_SOFTMAX, "expert+exec:cat", "--max-usd", "1").expect(USAGE, "no price is known for exec:cat", "use --max-tokens or --max-calls")
+        house.optimize(SMALL_SOFTMAX, "agent:true", "--max-usd", "1").expect(USAGE, "--max-usd cannot hold")
+        house.run("suite", SMALL_SOFTMAX, "--proposer", "llm", "--model", "fake", "--api-base", base, "--max-usd", "1", *QUICK).expect(USAGE, unknown % "fake")
+        require_equal((house.rows("SELECT * FROM run") + house.rows("SELECT * FROM suite"), server.log()), ([], []), "runs, suites and requests before the price is known")
+
+        # A price of 0 is known: a server of one's own.
+        ask(house, base, *ONE_CALL, "--max-usd", "1", "--model-repair", "cheap", "--prices", free, "--out", house.folder / "free").expect(REJECTED)
+
+        # A run without a limit of money may get one later, with the prices.
+        ask(house, server.base("not-found"), *ONE_CALL, "--out", house.folder / "run").expect(CANNOT)
+        asked = len(server.log())
+        house.run("resume", "last", "--api-base", base, "--max-usd", "1", env={"HONE_API_KEY": KEY}).expect(USAGE, unknown % "fake")
+        require_equal((house.last().status, len(server.log())), ("failed", asked), "after the refusal")
+        house.run("resume", "last", "--api-base", base, "--max-usd", "1", "--prices", one, env={"HONE_API_KEY": KEY}).expect(REJECTED)
+    require_equal([call["price_known"] for call in house.last().calls.values()], [1], "the prices of its calls")
+
+
 def changed_on_resume(house):
     """resume takes another address, model or budget than the run had, and keeps them"""
     with house.server("--replies", replies(house)) as server:
@@ -413,7 +439,7 @@ def replies_that_are_no_answer(house):
     check_secret(house, outcome)
 
 
-CASES = [several_replies, two_models, replies_that_are_no_answer, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes,
+CASES = [several_replies, two_models, replies_that_are_no_answer, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, money_without_a_price, changed_on_resume, minutes,
          estimated_usage, seeds_overlap, budget_shared,
          killed_and_resumed, thinking_apart]
 
