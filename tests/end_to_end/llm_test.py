@@ -404,6 +404,9 @@ REFUSAL = "I'm sorry, but I can't help with writing code that replaces parts of 
 CPP = "```cpp\n#include <torch/extension.h>\nstruct ModelNew : torch::nn::Module {\n  torch::Tensor forward(torch::Tensor x) { return x.softmax(1); }\n};\n```"
 TWO_FILES = ("kernels.py:\n" + fenced("import torch\n\n\ndef rows(x):\n    return torch.softmax(x, dim=1)") + "\nmodel.py:\n" +
              fenced("import torch\nfrom kernels import rows\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return rows(x)"))
+KERNEL_BESIDE = ("kernel.cu:\n```cuda\n__global__ void rows(float* x) {}\n```\nmodel.py:\n" +
+                 fenced("import os\nimport torch\nfrom torch.utils.cpp_extension import load\n\nHERE = os.path.dirname(os.path.abspath(__file__))\n"
+                        "rows = load(name='rows', sources=[os.path.join(HERE, 'kernel.cu')])\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return rows.rows(x)"))
 HALF = "```python\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.softmax(x, dim="
 
 # reply to a call, reply when it was asked once more, what was said to the model in between, what became of the candidate
@@ -412,7 +415,8 @@ BAD_REPLIES = [
     ("seed0.repair1", CPP, broken(2), "Your last reply was not a Python file. Source in C++ or CUDA has to be a string", "import-failed"),
     ("seed0.repair2", TWO_FILES, broken(3), "the one with ModelNew imports kernels.py. Only one file is taken", "import-failed"),
     ("seed0.repair3", broken(3), broken(4), "Your last reply is the same file as before, which was rejected (import-failed)", "import-failed"),
-    ("seed0.repair4", HALF, HALF, "Your last reply ended before the Python file was complete", "import-failed"),
+    ("seed0.repair4", KERNEL_BESIDE, broken(5), "the one with ModelNew reads kernel.cu. Only one file is taken", "import-failed"),
+    ("seed0.repair5", HALF, HALF, "Your last reply ended before the Python file was complete", "import-failed"),
 ]
 
 

@@ -29,6 +29,7 @@ import http.server
 import json
 import os
 import pathlib
+import random
 import re
 import select
 import shlex
@@ -589,8 +590,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer("", thinking="let me think about this for ever", finish="length")
 
     def huge(self):
-        """All lines differ, because a repetitive reply is another scenario."""
-        return "".join("line %9d of a reply without end\n" % i for i in range(self.n * 1_000_000 // 39 + 1))
+        """All lines differ in more than a counter, because a repetitive reply is another scenario."""
+        draw = random.Random(1)
+        return "".join("line %016x of a reply without end\n" % draw.getrandbits(64) for _ in range(self.n * 1_000_000 // 46 + 1))
 
     def do_huge(self):
         self.answer(self.huge())
