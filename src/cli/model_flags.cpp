@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "model/http_model.h"
 #include "model/open_model.h"
@@ -21,6 +23,18 @@ constexpr RepairOption kOfRepair[] = {{"--api-base-repair", &ModelFlags::api_bas
                                       {"--api-key-file-repair", &ModelFlags::api_key_file_repair},
                                       {"--request-extra-repair", &ModelFlags::extra_repair},
                                       {"--reasoning-effort-repair", &ModelFlags::reasoning_effort_repair}};
+
+constexpr const char* kKnownEfforts =
+    "none, minimal, low, medium, high, xhigh or max, as far as the model takes them";
+
+// Servers have different words, and get new ones. One that a server does not take ends the run with its
+// answer.
+std::string CheckEffort(const std::string& word) {
+  const bool plain = !word.empty() && word.size() <= 32 && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+  return plain ? "" : fmt::format("'{}' is not a plain word; there are {}", word, kKnownEfforts);
+}
 
 void AddRepairFlags(Command& command, ModelFlags* flags) {
   const char* group = "Second language model, for repairs (--model-repair)";
@@ -47,7 +61,8 @@ void AddRepairFlags(Command& command, ModelFlags* flags) {
       .Add("--reasoning-effort-repair", &flags->reasoning_effort_repair,
            "How much it thinks before it replies (default: --reasoning-effort, left out if it refuses that)")
       .Group(group)
-      .OneOf({"low", "medium", "high"});
+      .CheckedBy(CheckEffort)
+      .Placeholder("WORD");
   command
       .Add("--request-extra-repair", &flags->extra_repair,
            "JSON object merged into its requests (default: --request-extra; '{}' for nothing)")
@@ -142,9 +157,11 @@ void AddModelFlags(Command& command, ModelFlags* flags) {
       .Group(group);
   command
       .Add("--reasoning-effort", &flags->reasoning_effort,
-           "How much the model thinks before it replies (default: the server's)")
+           std::string("How much the model thinks before it replies (default: the server's): ") +
+               kKnownEfforts)
       .Group(group)
-      .OneOf({"low", "medium", "high"});
+      .CheckedBy(CheckEffort)
+      .Placeholder("WORD");
   command
       .Add("--request-extra", &flags->extra,
            "JSON object merged into every request, such as '{\"top_p\":0.9}'")

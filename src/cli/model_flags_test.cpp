@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/text.h"
 
@@ -80,6 +82,27 @@ TEST(ModelFlags, WhatIsWrongWithTheSecondModelNamesItsOption) {
   flags.api_key_env_repair = "HONE_NO_SUCH_VARIABLE";
   EXPECT_THAT(ModelOf(RunWith("llm", flags)).error().message,
               HasSubstr("HONE_NO_SUCH_VARIABLE holds no key"));
+}
+
+TEST(ModelFlags, AnyPlainWordIsAnEffort) {
+  ModelFlags flags;
+  Command command("optimize", "");
+  AddModelFlags(command, &flags);
+  for (const char* name : {"--reasoning-effort", "--reasoning-effort-repair"}) {
+    const auto option = std::find_if(command.options().begin(), command.options().end(),
+                                     [&](const Option& one) { return one.name() == name; });
+    ASSERT_NE(option, command.options().end());
+    for (const char* word : {"none", "minimal", "low", "medium", "high", "xhigh", "max", "some-new_word2"})
+      EXPECT_TRUE(option->Assign({word}).ok()) << word;
+    for (const char* word :
+         {"", "two words", "High", "low\"}", "a-word-that-is-longer-than-any-word-of-a-server"}) {
+      const Status assigned = option->Assign({word});
+      ASSERT_FALSE(assigned.ok()) << word;
+      EXPECT_THAT(assigned.error().message, HasSubstr("none, minimal, low, medium, high, xhigh or max"));
+    }
+  }
+  EXPECT_EQ(flags.reasoning_effort, "some-new_word2");
+  EXPECT_EQ(flags.reasoning_effort_repair, "some-new_word2");
 }
 
 std::string WhyRefused(RunOptions options, const Budget& budget) {

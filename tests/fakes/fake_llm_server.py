@@ -658,7 +658,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_cached(self):
         if self.anthropic:  # in addition to input_tokens
-            self.details = {"cache_read_input_tokens": 6, "cache_creation_input_tokens": 3}
+            self.details = {"cache_read_input_tokens": 6, "cache_creation_input_tokens": 3, "output_tokens_details": {"thinking_tokens": 2}}
         else:  # part of prompt_tokens; and thinking that only the total includes
             self.details = {"prompt_tokens_details": {"cached_tokens": 6}, "total_tokens": 11 + max(1, len("Hello from fake") // 4) + 40}
         self.fine()
