@@ -1,5 +1,9 @@
 #include "cli/model_flags.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/text.h"
 #include "model/http_model.h"
 #include "model/open_model.h"
@@ -19,6 +23,18 @@ constexpr RepairOption kOfRepair[] = {{"--api-base-repair", &ModelFlags::api_bas
                                       {"--api-key-file-repair", &ModelFlags::api_key_file_repair},
                                       {"--request-extra-repair", &ModelFlags::extra_repair},
                                       {"--reasoning-effort-repair", &ModelFlags::reasoning_effort_repair}};
+
+constexpr const char* kKnownEfforts =
+    "none, minimal, low, medium, high, xhigh or max, as far as the model takes them";
+
+// Servers have different words, and get new ones. One that a server does not take ends the run with its
+// answer.
+std::string CheckEffort(const std::string& word) {
+  const bool plain = !word.empty() && word.size() <= 32 && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+  return plain ? "" : fmt::format("'{}' is not a plain word; there are {}", word, kKnownEfforts);
+}
 
 void AddRepairFlags(Command& command, ModelFlags* flags) {
   const char* group = "Second language model, for repairs (--model-repair)";
@@ -46,7 +62,8 @@ void AddRepairFlags(Command& command, ModelFlags* flags) {
       .Add("--reasoning-effort-repair", &flags->reasoning_effort_repair,
            "How much it thinks before it replies (default: --reasoning-effort, left out if it refuses that)")
       .Group(group)
-      .OneOf({"low", "medium", "high"});
+      .CheckedBy(CheckEffort)
+      .Placeholder("WORD");
   command
       .Add("--request-extra-repair", &flags->extra_repair,
            "JSON object merged into its requests (default: --request-extra; '{}' for nothing)")
@@ -61,6 +78,12 @@ Result<Json> ExtraOf(const std::string& text, const std::string& flag) {
   return extra;
 }
 
+Result<PriceTable> PricesOf(const ModelFlags& flags) {
+  PriceTable prices = PriceTable::BuiltIn();
+  if (!flags.prices.empty()) HONE_RETURN_IF_ERROR(prices.Override(flags.prices));
+  return prices;
+}
+
 Result<HttpModelOptions> MainOptions(const ModelFlags& flags) {
   HttpModelOptions http;
   http.model = flags.model;
@@ -73,7 +96,7 @@ Result<HttpModelOptions> MainOptions(const ModelFlags& flags) {
   if (flags.temperature >= 0) http.temperature = flags.temperature;
   http.reasoning_effort = flags.reasoning_effort;
   HONE_ASSIGN_OR_RETURN(http.extra, ExtraOf(flags.extra, "--request-extra"));
-  if (!flags.prices.empty()) HONE_RETURN_IF_ERROR(http.prices.Override(flags.prices));
+  HONE_ASSIGN_OR_RETURN(http.prices, PricesOf(flags));
   return http;
 }
 
@@ -135,9 +158,11 @@ void AddModelFlags(Command& command, ModelFlags* flags) {
       .Group(group);
   command
       .Add("--reasoning-effort", &flags->reasoning_effort,
-           "How much the model thinks before it replies (default: the server's)")
+           std::string("How much the model thinks before it replies (default: the server's): ") +
+               kKnownEfforts)
       .Group(group)
-      .OneOf({"low", "medium", "high"});
+      .CheckedBy(CheckEffort)
+      .Placeholder("WORD");
   command
       .Add("--request-extra", &flags->extra,
            "JSON object merged into every request, such as '{\"top_p\":0.9}'")
@@ -208,7 +233,40 @@ Status CheckModelRoles(const RunOptions& options) {
   return Ok();
 }
 
+Status CheckSpendLimits(const RunOptions& options) {
+  const Budget& budget = options.budget;
+  if (StartsWith(options.proposer, "agent:")) {
+    const char* limit = budget.usd > 0      ? "--max-usd"
+                        : budget.tokens > 0 ? "--max-tokens"
+                        : budget.calls > 0  ? "--max-calls"
+                                            : nullptr;
+    if (limit == nullptr) return Ok();
+    return Error{ErrorKind::kUsage,
+                 fmt::format("Hone does not see the calls of an agent, so {0} cannot hold: leave it out "
+                             "({0} 0) and limit the agent with --agent-minutes or --max-evaluations",
+                             limit)};
+  }
+  const std::string source = ModelPartOf(options);
+  if (budget.usd <= 0 || source.empty() || StartsWith(source, "replay:")) return Ok();  // a replay is free
+  if (source != "llm")
+    return Error{ErrorKind::kUsage,
+                 fmt::format("no price is known for {}, so --max-usd cannot hold: use --max-tokens or "
+                             "--max-calls instead (and --max-usd 0)",
+                             source)};
+  const ModelFlags flags = ModelFlagsFromJson(options.model);
+  HONE_ASSIGN_OR_RETURN(const PriceTable prices, PricesOf(flags));
+  std::vector<std::string> unknown;
+  for (const std::string& name : {flags.model, flags.model_repair})
+    if (!name.empty() && !prices.Find(name)) unknown.push_back(name);
+  if (unknown.empty()) return Ok();
+  return Error{ErrorKind::kUsage,
+               fmt::format("no price is known for {}, so --max-usd cannot hold: give --prices FILE, or use "
+                           "--max-tokens or --max-calls instead (and --max-usd 0)",
+                           Join(unknown, " and "))};
+}
+
 Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options) {
+  HONE_RETURN_IF_ERROR(CheckSpendLimits(options));
   const std::string source = ModelPartOf(options);
   if (source.empty()) return std::unique_ptr<Model>();
   const ModelFlags flags = ModelFlagsFromJson(options.model);

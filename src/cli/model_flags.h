@@ -41,7 +41,11 @@ ModelFlags ModelFlagsFromJson(const Json& json);
 
 // Returns an Error if an option of the repair model is given but unused.
 Status CheckModelRoles(const RunOptions& options);
-// Null without a model.
+// Returns an Error if a limit of calls, tokens or money could not hold: a model has no known price, or Hone
+// does not see what a program spends. A price of 0 is a known price.
+Status CheckSpendLimits(const RunOptions& options);
+// Null without a model. Checks the spend limits first, so that neither a new run nor a resumed one begins
+// with a limit that means nothing.
 Result<std::unique_ptr<Model>> ModelOf(const RunOptions& options);
 
 }  // namespace hone

@@ -22,7 +22,9 @@ void AddBudgetFlags(Command& command, Budget* budget) {
   command.Add("--max-tokens", &budget->tokens, "Most tokens to use, prompts and replies together")
       .Group(group)
       .AtLeast(0);
-  command.Add("--max-usd", &budget->usd, "Most money to spend on models whose price is known")
+  command
+      .Add("--max-usd", &budget->usd,
+           "Most money to spend on models; the price of each must be known (--prices)")
       .Group(group)
       .AtLeast(0)
       .Placeholder("USD");

@@ -264,6 +264,8 @@ Result<int> StartSuite(SuiteFlags flags) {
       return Error{ErrorKind::kUsage,
                    "--shard needs --name NAME: `hone import` merges the shards that have one name"};
   }
+  // Before the suite is in the store, because its runs could not be created.
+  HONE_RETURN_IF_ERROR(CheckProposerOf(OptionsOf(flags)));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open());
   HONE_ASSIGN_OR_RETURN(const FoundTasks found, FindTasks(flags.where, flags.range));
   for (const SkippedFile& one : found.skipped)

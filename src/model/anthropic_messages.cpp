@@ -124,6 +124,9 @@ class AnthropicMessages : public ChatApi {
       turn.prompt_tokens = GetInt(usage, "input_tokens") + turn.cache_write_tokens + turn.cached_tokens;
     }
     turn.completion_tokens = GetInt(usage, "output_tokens", turn.completion_tokens);
+    // Part of output_tokens. Older servers do not say it.
+    turn.reasoning_tokens =
+        GetInt(GetMember(usage, "output_tokens_details"), "thinking_tokens", turn.reasoning_tokens);
   }
 };
 

@@ -25,7 +25,7 @@ struct ChatRequest {
   std::string system;
   std::vector<ChatMessage> messages;
   std::string schema = {};       // JSON schema of the reply; empty if there is none
-  std::string effort = {};       // reasoning effort: low, medium or high; empty: the server's default
+  std::string effort = {};       // reasoning effort, such as low or high; empty: the server's default
   std::string schema_name = {};  // letters, digits and underscores
   int replies = 1;               // number of replies to this request
 };

@@ -11,7 +11,7 @@
 
 #include "model/chat_api.h"
 #include "model/http_client.h"
-#include "model/reply_check.h"
+#include "model/loop_watch.h"
 
 namespace hone {
 

@@ -37,6 +37,13 @@ bool HasForward(const PyNode* model) {
                             [](const PyNode* base) { return !EndsWith(DottedName(base), "Module"); });
 }
 
+// The grammar takes `text` for a string, as Python 2 did, so two adjacent fences can parse.
+bool HasBackquotes(const SyntaxTree& syntax) {
+  for (const SyntaxNode* at = syntax.root(); at != nullptr; at = NextInDocument(at, syntax.root()))
+    if (at->Is("string_start") && Contains(at->text, "`")) return true;
+  return false;
+}
+
 class Judge {
  public:
   Quality Rate(const std::string& text) {
@@ -45,7 +52,7 @@ class Judge {
     if (parses_ == kMostParses) return Quality::kBroken;
     ++parses_;
     const SyntaxTree syntax = SyntaxTree::Parse(text, Language::kPython);
-    if (syntax.gave_up() || syntax.first_error() != nullptr) return Quality::kBroken;
+    if (syntax.gave_up() || syntax.first_error() != nullptr || HasBackquotes(syntax)) return Quality::kBroken;
     const PyTree tree = BuildPythonTree(syntax);
     bool defined = false;
     bool complete = false;

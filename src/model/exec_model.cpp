@@ -9,6 +9,8 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "model/loop_watch.h"
+#include "model/reply_check.h"
 #include "model/usage.h"
 #include "process/child.h"
 
@@ -45,7 +47,7 @@ class ExecModel : public Model {
 
   ModelReply Ask(const ModelRequest& request, const ModelProgress& progress) override {
     Stopwatch watch;
-    ModelReply reply = Run(request);
+    ModelReply reply = RunUntilUsable(request, progress);
     reply.model = "exec:" + argv_[0];
     reply.seconds = watch.seconds();
     if (progress.tokens && reply.ok()) progress.tokens(reply.usage.completion_tokens);
@@ -58,6 +60,28 @@ class ExecModel : public Model {
     reply.failure = failure;
     reply.message = std::move(message);
     return reply;
+  }
+
+  // An empty reply and an endless one are asked for again, as from a server.
+  ModelReply RunUntilUsable(const ModelRequest& request, const ModelProgress& progress) const {
+    ModelRequest asked = request;
+    std::vector<std::string> notes;
+    Usage used;
+    for (int attempt = 1;; ++attempt) {
+      ModelReply reply = Run(asked);
+      used = attempt == 1 ? reply.usage : used + reply.usage;
+      const bool bad = reply.failure == ModelFailure::kBadReply;
+      if (!bad || attempt >= options_.max_bad_replies || Interrupted() || request.deadline.passed()) {
+        if (bad && attempt > 1) reply.message += fmt::format(" ({} attempts)", attempt);
+        reply.usage = used;
+        reply.attempts = attempt;
+        reply.notes = std::move(notes);
+        return reply;
+      }
+      notes.push_back(reply.message + "; started again");
+      if (progress.note) progress.note(notes.back());
+      if (!Trim(reply.text).empty()) asked.prompt = request.prompt + kDoNotRepeat;
+    }
   }
 
   ModelReply Run(const ModelRequest& request) const {
@@ -106,6 +130,9 @@ class ExecModel : public Model {
     if (Trim(reply.text).empty()) {
       reply.failure = ModelFailure::kBadReply;
       reply.message = who + " printed nothing on standard output" + LastLines(end.err);
+    } else if (LoopWatch().Add(reply.text)) {
+      reply.failure = ModelFailure::kBadReply;
+      reply.message = who + " printed the same lines without end" + LastLines(end.err);
     }
     return reply;
   }

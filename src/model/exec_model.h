@@ -14,6 +14,7 @@ struct ExecOptions {
   std::string command;
   double max_seconds = 1800;
   size_t max_reply_bytes = 4u << 20;
+  int max_bad_replies = 3;  // the program is started so often if it prints nothing, or one thing without end
 };
 
 // Parses and checks the command. The program is started for every call.

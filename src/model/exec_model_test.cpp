@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
+#include "base/text.h"
+
 namespace hone {
 namespace {
 
@@ -56,6 +59,39 @@ TEST(Exec, TellsWhyAProgramFailed) {
   EXPECT_EQ(Shell("echo oh >&2").failure, ModelFailure::kBadReply);
 }
 
+// Each start adds a line to a file, so that the program knows how often it was started.
+TEST(Exec, StartsAProgramAgainThatPrintsNothingOrOneThingWithoutEnd) {
+  const Result<TempFolder> folder = TempFolder::Make("hone-exec");
+  const auto play = [&](const std::string& name, const std::string& bad, int times) {
+    ExecOptions options;
+    const std::string count = (folder->path() / name).string();
+    options.command = "/bin/sh -c 'echo x >> " + count + "; if test $(wc -l < " + count + ") -le " +
+                      std::to_string(times) + "; then " + bad + "; else cat; fi'";
+    return RunExec(options);
+  };
+  const std::string endless = "yes the same line again and again | head -c 20000";
+  const ModelReply empty = play("empty", "true", 1);
+  EXPECT_TRUE(empty.ok()) << empty.message;
+  EXPECT_EQ(empty.text, "the system\n\nthe prompt") << "asked as before";
+  EXPECT_EQ(empty.attempts, 2);
+  ASSERT_EQ(empty.notes.size(), 1U);
+  EXPECT_THAT(empty.notes[0], HasSubstr("printed nothing on standard output"));
+
+  const ModelReply looped = play("looped", endless, 1);
+  EXPECT_TRUE(looped.ok()) << looped.message;
+  EXPECT_THAT(looped.text,
+              HasSubstr("the prompt\n\nAn earlier reply to this began to repeat the same lines"));
+  EXPECT_GT(looped.usage.completion_tokens, 4000) << "what was dropped is counted";
+
+  const ModelReply never = play("never", endless, 9);
+  EXPECT_EQ(never.failure, ModelFailure::kBadReply);
+  EXPECT_EQ(never.attempts, 3);
+  EXPECT_THAT(never.message, HasSubstr("printed the same lines without end"));
+  EXPECT_THAT(never.message, HasSubstr("(3 attempts)"));
+  EXPECT_EQ(Lines(*ReadFile(folder->path() / "never")).size(), 3U);
+  EXPECT_EQ(play("fails", "exit 3", 1).attempts, 1) << "a failure of the program is its own word";
+}
+
 TEST(Exec, StopsAProgramThatTakesTooLong) {
   ExecOptions options;
   options.command = "/bin/sh -c 'sleep 60 & sleep 60'";
@@ -69,7 +105,7 @@ TEST(Exec, StopsAProgramThatTakesTooLong) {
 
 TEST(Exec, RefusesAReplyOverTheLimit) {
   ExecOptions options;
-  options.command = "head -c 70000 /dev/zero";
+  options.command = "/bin/sh -c 'head -c 70000 /dev/urandom | base64 -w 0 | head -c 70000'";
   options.max_reply_bytes = 65536;
   EXPECT_EQ(RunExec(options).failure, ModelFailure::kTooLarge);
   options.max_reply_bytes = 70000;

@@ -30,8 +30,6 @@ constexpr const char* kBeBrief =
     "explanations, only what is asked for, complete.";
 // If a server was never reached, its address is more likely wrong than the server busy.
 constexpr int kAttemptsForAStranger = 3;
-constexpr const char* kDoNotRepeat =
-    "\n\nAn earlier reply to this began to repeat the same lines without end. Write every line once.";
 // The shortest wait for rate limits that is reported.
 constexpr double kNotableWait_s = 2;
 // Tokens that a server adds to a prompt: its template, and its own text if tools are offered.

@@ -28,7 +28,7 @@ struct HttpModelOptions {
 
   int64_t max_output_tokens = 0;  // 0: the server's default
   std::optional<double> temperature;
-  std::string reasoning_effort;  // "low", "medium" or "high"; empty: not sent
+  std::string reasoning_effort;  // passed on, such as "low" or "xhigh"; empty: not sent
   // The effort was set for another model first. If this model refuses it, it is left out with a note.
   bool effort_may_be_left_out = false;
   Json extra;  // an object that is merged into every request: {"reasoning_effort": "high"}

@@ -479,7 +479,7 @@ TEST_P(HttpModelTest, CountsWhatWasCachedAndWhatWasThought) {
   EXPECT_EQ(reply.usage.cache_write_tokens, anthropic() ? 3 : 0);
   EXPECT_EQ(reply.usage.prompt_tokens, anthropic() ? 20 : 11)
       << "Anthropic tells the parts, OpenAI the whole";
-  EXPECT_EQ(reply.usage.reasoning_tokens, anthropic() ? 0 : 40);
+  EXPECT_EQ(reply.usage.reasoning_tokens, anthropic() ? 2 : 40);
   EXPECT_EQ(reply.usage.completion_tokens, anthropic() ? 3 : 43) << "thinking is billed as output";
 }
 

@@ -18,8 +18,8 @@ struct PromptInputs {
   std::string task_name;
   std::string task_source;
   Json card;    // ToJson(Card)
-  Json device;  // {"name", "sm", "shared_memory_per_block", "registers", "l2", "threads", "cuda", "triton",
-                // "torch", "cpu_flags", "cores"}; any may be missing
+  Json device;  // {"name", "sm" (90), "multiprocessors", "shared_memory_per_block", "l2_bytes", "threads",
+                // "cuda", "triton", "torch", "cpu_flags", "cores"}; any may be missing
   std::string candidate_source;
   Json findings;              // array of {rule, severity, line, message, fix}
   Json verdict;               // bench --json record, or null

@@ -34,8 +34,8 @@ PromptInputs Gru(const std::string& call_type, const std::string& target) {
     "outputs": [{"dtype": "float32", "shape": [512, 10, 256]}], "parameters": 2267136, "weight_bytes": 9068544,
     "least_bytes": 16994304, "flops": 23152558080.0, "operator_calls": 1, "serial_chain": 3072, "launches": 12302,
     "floor_us": 95.4, "floor_bound": "arithmetic"})");
-  inputs.device = *ParseJson(R"({"name": "NVIDIA H200", "sm": 132, "shared_memory_per_block": 232448,
-    "registers": 65536, "l2": 62914560, "cuda": "13.0", "triton": "3.6.0", "torch": "2.11.0"})");
+  inputs.device = *ParseJson(R"({"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132,
+    "shared_memory_per_block": 232448, "l2_bytes": 62914560, "cuda": "13.0", "triton": "3.6.0", "torch": "2.11.0"})");
   if (target == "cpu")
     inputs.device =
         *ParseJson(R"({"name": "EPYC", "cores": 2, "cpu_flags": ["avx2", "fma"], "torch": "2.11.0"})");
@@ -138,7 +138,7 @@ TEST(Prompt, EveryCallTypeReadsAsItsGoldenFile) {
   EXPECT_EQ(rendered, CallTypes());
 }
 
-// A task of each class of knowledge. src/pipeline/prompt_golden_test.cpp has whole prompts of real tasks.
+// A task of each class of knowledge. tests/golden/prompt_golden_test.cpp has whole prompts of real tasks.
 struct ClassOfTask {
   const char* name;
   const char* target;

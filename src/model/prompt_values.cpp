@@ -88,10 +88,10 @@ Json DeviceLines(const Json& device) {
   };
   static constexpr Fact kFacts[] = {
       {"name", "", false},
-      {"sm", "{} multiprocessors", false},
+      {"sm", "sm_{}", false},
+      {"multiprocessors", "{} multiprocessors", false},
       {"shared_memory_per_block", "{} shared memory per block", true},
-      {"registers", "{} registers per multiprocessor", false},
-      {"l2", "{} L2", true},
+      {"l2_bytes", "{} L2", true},
       {"cores", "{} cores", false},
       {"threads", "{} threads", false},
       {"cpu_flags", "{}", false},
@@ -103,11 +103,9 @@ Json DeviceLines(const Json& device) {
   for (const Fact& fact : kFacts) {
     const Json& value = GetMember(device, fact.key);
     if (value.is_null() || value == "") continue;
-    // "sm" is a number of processors, or the architecture's name ("sm_90").
-    const bool by_name = std::string_view(fact.key) == "sm" && value.is_string();
     const std::string text =
         fact.bytes && value.is_number() ? HumanBytes(value.get<double>()) : Scalar(value);
-    const std::string label = by_name || *fact.label == 0 ? "{}" : fact.label;
+    const std::string label = *fact.label == 0 ? "{}" : fact.label;
     lines.push_back(ReplaceAll(label, "{}", text));
   }
   return lines;

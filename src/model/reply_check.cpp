@@ -4,19 +4,16 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <vector>
 
 #include "base/text.h"
 #include "model/code_block.h"
+#include "model/reply_files.h"
 #include "source/syntax_tree.h"
 
 namespace hone {
 
 namespace {
 
-constexpr size_t kTail = 8192;
-constexpr size_t kLongestPeriod = 512;
-constexpr size_t kLookEvery = 1024;
 // A refusal is short. A long reply that apologises somewhere is none.
 constexpr size_t kLongestRefusal = 1500;
 constexpr size_t kOpening = 240;
@@ -35,17 +32,6 @@ constexpr const char* kEndedInside =
 
 bool HasOneOf(std::string_view text, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return Contains(text, word); });
-}
-
-// The period of the text.
-size_t PeriodOf(std::string_view text) {
-  std::vector<size_t> border(text.size(), 0);
-  for (size_t i = 1, k = 0; i < text.size(); ++i) {
-    while (k > 0 && text[i] != text[k]) k = border[k - 1];
-    if (text[i] == text[k]) ++k;
-    border[i] = k;
-  }
-  return text.size() - border.back();
 }
 
 bool Declines(std::string_view reply) {
@@ -73,27 +59,6 @@ bool EndsInside(const std::string& file, const std::string& reply) {
   return Contains(text, "```") && EndsWith(Trim(text), Trim(file));
 }
 
-// The module that the file imports and that is a second file of the reply. Empty if there is none.
-std::string ImportedSibling(const std::string& file, const std::string& reply) {
-  for (const std::string& line : Lines(file)) {
-    std::string_view rest = line;
-    if (StartsWith(rest, "from "))
-      rest.remove_prefix(5);
-    else if (StartsWith(rest, "import "))
-      rest.remove_prefix(7);
-    else
-      continue;
-    if (StartsWith(rest, ".")) rest.remove_prefix(1);
-    const size_t end = std::min(rest.find_first_of(" .,;#"), rest.size());
-    const std::string module(rest.substr(0, end));
-    if (module.size() < 2) continue;
-    // The reply names it as a file, outside of the one that imports it.
-    const std::string name = module + ".py";
-    if (Contains(ReplaceAll(reply, file, ""), name)) return name;
-  }
-  return "";
-}
-
 }  // namespace
 
 const char* const kWhatThisIs =
@@ -101,16 +66,8 @@ const char* const kWhatThisIs =
     "the "
     "user's machine, and nothing else is done with it.";
 
-bool LoopWatch::Add(std::string_view piece) {
-  if (loops_) return true;
-  since_ += piece.size();
-  tail_ += piece;
-  if (tail_.size() > kTail) tail_.erase(0, tail_.size() - kTail);
-  if (tail_.size() < kTail || since_ < kLookEvery) return false;
-  since_ = 0;
-  loops_ = PeriodOf(tail_) <= kLongestPeriod;
-  return loops_;
-}
+const char* const kDoNotRepeat =
+    "\n\nAn earlier reply to this began to repeat the same lines without end. Write every line once.";
 
 ReplyReading ReadReply(const std::string& reply, const std::string& finish_reason) {
   ReplyReading reading;
@@ -125,13 +82,14 @@ ReplyReading ReadReply(const std::string& reply, const std::string& finish_reaso
   if (reading.file && (at_the_limit || EndsInside(*reading.file, reply)) && !IsPython(*reading.file))
     return fault(ReplyFault::kCutOff, at_the_limit ? kCutOffAtTheLimit : kEndedInside);
   if (reading.file) {
-    const std::string sibling = ImportedSibling(*reading.file, reply);
-    if (sibling.empty()) return reading;
+    const std::string needs = OtherFileNeeded(*reading.file, reply);
+    if (needs.empty()) return reading;
     return fault(
         ReplyFault::kSeveralFiles,
-        fmt::format("Your last reply held several files: the one with ModelNew imports {}. Only one file is "
-                    "taken. Answer with everything in one complete file in one ```python block.",
-                    sibling));
+        fmt::format("Your last reply needs several files: the one with ModelNew {}. Only one file is taken. "
+                    "Answer with everything in one complete file in one ```python block; source in C++ or "
+                    "CUDA is a string in it.",
+                    needs));
   }
   if (at_the_limit) return fault(ReplyFault::kCutOff, kCutOffAtTheLimit);
   const std::string_view text = Trim(reply);

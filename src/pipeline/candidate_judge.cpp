@@ -112,6 +112,12 @@ TaskContext TaskContextFromJson(const Json& json) {
   return context;
 }
 
+OrderedJson RecordWithMeasurement(const Judged& judged) {
+  OrderedJson record = judged.record;
+  if (!IsFromStore(record)) record["measurement"] = ToJson(judged.measurement);
+  return record;
+}
+
 Judged JudgedFromRecord(const Json& record) {
   Judged judged;
   judged.verdict = VerdictFromJson(record);

@@ -29,6 +29,8 @@ struct Judged {
 };
 // Converts a recorded verdict. It has the fields that a run keeps; the rest stays in the record.
 Judged JudgedFromRecord(const Json& record);
+// The record that a run keeps: with the measurement.
+OrderedJson RecordWithMeasurement(const Judged& judged);
 // Whether a verdict's record says that it was taken from the store.
 bool IsFromStore(const Json& record);
 

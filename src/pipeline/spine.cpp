@@ -19,12 +19,6 @@ namespace hone {
 
 namespace {
 
-OrderedJson RecordWithMeasurement(const Judged& judged) {
-  OrderedJson record = judged.record;
-  if (!IsFromStore(record)) record["measurement"] = ToJson(judged.measurement);
-  return record;
-}
-
 void TakeVerdict(const Judged& judged, CandidateRecord* candidate) {
   KeepVerdict(judged.verdict, candidate);
   candidate->json = DumpJson(RecordWithMeasurement(judged));

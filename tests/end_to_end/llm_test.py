@@ -195,6 +195,32 @@ def budgets(house):
         require(known.out.startswith("taken from the store: R1 seed0 of "), known.out[:200])
 
 
+def money_without_a_price(house):
+    """--max-usd is refused before a run begins or goes on if the price of one of its models is not known, and holds where all are"""
+    unknown = "no price is known for %s, so --max-usd cannot hold: give --prices FILE, or use --max-tokens or --max-calls"
+    one = house.write("one.json", '{"fake": {"input": 1, "output": 2}}')
+    free = house.write("free.json", '{"fake": {"input": 0, "output": 0}, "cheap": {"input": 0, "output": 0}}')
+    with house.server("--replies", replies(house)) as server:
+        base = server.base("fine")
+        ask(house, base, *ONE_CALL, "--max-usd", "1").expect(USAGE, unknown % "fake")
+        ask(house, base, *ONE_CALL, "--max-usd", "1", "--model-repair", "cheap", "--prices", one).expect(USAGE, unknown % "cheap")
+        house.optimize(SMALL_SOFTMAX, "expert+exec:cat", "--max-usd", "1").expect(USAGE, "no price is known for exec:cat", "use --max-tokens or --max-calls")
+        house.optimize(SMALL_SOFTMAX, "agent:true", "--max-usd", "1").expect(USAGE, "--max-usd cannot hold")
+        house.run("suite", SMALL_SOFTMAX, "--proposer", "llm", "--model", "fake", "--api-base", base, "--max-usd", "1", *QUICK).expect(USAGE, unknown % "fake")
+        require_equal((house.rows("SELECT * FROM run") + house.rows("SELECT * FROM suite"), server.log()), ([], []), "runs, suites and requests before the price is known")
+
+        # A price of 0 is known: a server of one's own.
+        ask(house, base, *ONE_CALL, "--max-usd", "1", "--model-repair", "cheap", "--prices", free, "--out", house.folder / "free").expect(REJECTED)
+
+        # A run without a limit of money may get one later, with the prices.
+        ask(house, server.base("not-found"), *ONE_CALL, "--out", house.folder / "run").expect(CANNOT)
+        asked = len(server.log())
+        house.run("resume", "last", "--api-base", base, "--max-usd", "1", env={"HONE_API_KEY": KEY}).expect(USAGE, unknown % "fake")
+        require_equal((house.last().status, len(server.log())), ("failed", asked), "after the refusal")
+        house.run("resume", "last", "--api-base", base, "--max-usd", "1", "--prices", one, env={"HONE_API_KEY": KEY}).expect(REJECTED)
+    require_equal([call["price_known"] for call in house.last().calls.values()], [1], "the prices of its calls")
+
+
 def changed_on_resume(house):
     """resume takes another address, model or budget than the run had, and keeps them"""
     with house.server("--replies", replies(house)) as server:
@@ -378,6 +404,9 @@ REFUSAL = "I'm sorry, but I can't help with writing code that replaces parts of 
 CPP = "```cpp\n#include <torch/extension.h>\nstruct ModelNew : torch::nn::Module {\n  torch::Tensor forward(torch::Tensor x) { return x.softmax(1); }\n};\n```"
 TWO_FILES = ("kernels.py:\n" + fenced("import torch\n\n\ndef rows(x):\n    return torch.softmax(x, dim=1)") + "\nmodel.py:\n" +
              fenced("import torch\nfrom kernels import rows\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return rows(x)"))
+KERNEL_BESIDE = ("kernel.cu:\n```cuda\n__global__ void rows(float* x) {}\n```\nmodel.py:\n" +
+                 fenced("import os\nimport torch\nfrom torch.utils.cpp_extension import load\n\nHERE = os.path.dirname(os.path.abspath(__file__))\n"
+                        "rows = load(name='rows', sources=[os.path.join(HERE, 'kernel.cu')])\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return rows.rows(x)"))
 HALF = "```python\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.softmax(x, dim="
 
 # reply to a call, reply when it was asked once more, what was said to the model in between, what became of the candidate
@@ -386,7 +415,8 @@ BAD_REPLIES = [
     ("seed0.repair1", CPP, broken(2), "Your last reply was not a Python file. Source in C++ or CUDA has to be a string", "import-failed"),
     ("seed0.repair2", TWO_FILES, broken(3), "the one with ModelNew imports kernels.py. Only one file is taken", "import-failed"),
     ("seed0.repair3", broken(3), broken(4), "Your last reply is the same file as before, which was rejected (import-failed)", "import-failed"),
-    ("seed0.repair4", HALF, HALF, "Your last reply ended before the Python file was complete", "import-failed"),
+    ("seed0.repair4", KERNEL_BESIDE, broken(5), "the one with ModelNew reads kernel.cu. Only one file is taken", "import-failed"),
+    ("seed0.repair5", HALF, HALF, "Your last reply ended before the Python file was complete", "import-failed"),
 ]
 
 
@@ -413,7 +443,7 @@ def replies_that_are_no_answer(house):
     check_secret(house, outcome)
 
 
-CASES = [several_replies, two_models, replies_that_are_no_answer, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, changed_on_resume, minutes,
+CASES = [several_replies, two_models, replies_that_are_no_answer, troubles_overcome, defeats_survived, nobody_there, bad_certificate, keys_in_files, budgets, money_without_a_price, changed_on_resume, minutes,
          estimated_usage, seeds_overlap, budget_shared,
          killed_and_resumed, thinking_apart]
 

@@ -168,6 +168,23 @@ def prompts(house):
     repair = house.run("prompt", SMALL_SOFTMAX, "--call-type", "seed_repair", "--candidate", slow, "--json", *QUICK).expect(ACCEPTED).json()
     require("no_such_module" in repair["prompt"] and "import-failed" in repair["prompt"], "the repair prompt:\n" + repair["prompt"][:800])
     require(repair["tokens_estimated"] > 100 and repair["call_type"] == "seed_repair", "tokens: %s" % repair["tokens_estimated"])
+    right = house.write("right.py", "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.softmax(x, dim=1)\n")
+    other = house.write("other.py", "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.log_softmax(x, dim=1).exp()\n")
+    analysis = house.write("analysis.txt", 'So:\n{"worth_optimizing": true, "reason": "r", "bottleneck": "launches", "optimisation_method": "one pass",'
+                           '"modification_plan": "fuse them", "expected_speedup": 2, "implementation_complexity": "low", "kernel_type": "reduction", "time_loop": "none"}')
+    for kind, flags, words in [("improve", ("--candidate", right), ("Make it faster", "the floor of this device is", "torch.softmax(x, dim=1)")),
+                               ("combine", ("--candidate", right, "--second", other), ("The first, ", "The second, ", "log_softmax", "times the floor")),
+                               ("restart", (), ("with another algorithm than those that were tried", "The floor of this device is")),
+                               ("mend", ("--candidate", slow), ("This candidate did not pass", "no_such_module", "import-failed")),
+                               ("algorithm", ("--candidate", right, "--analysis", analysis), ("fuse them",))]:
+        shown = house.run("prompt", SMALL_SOFTMAX, "--call-type", kind, *flags, "--json", *QUICK).expect(ACCEPTED).json()
+        for word in words:
+            require(word in shown["prompt"], "%s: %r is missing:\n%s" % (kind, word, shown["prompt"][:1500]))
+        require_equal(shown["system"] + "\n", seed[:len(shown["system"]) + 1], "%s: the constant part" % kind)
+    house.run("prompt", SMALL_SOFTMAX, "--call-type", "improve", "--candidate", slow, *QUICK).expect(ACCEPTED, "only for a candidate that is correct")
+    for kind, flags, words in [("improve", (), "needs --candidate FILE"), ("combine", ("--candidate", right), "--second FILE"), ("restart", ("--candidate", right), "leave out --candidate"),
+                               ("mend", ("--candidate", slow, "--second", right), "leave out --second"), ("algorithm", ("--candidate", right), "--analysis FILE")]:
+        house.run("prompt", SMALL_SOFTMAX, "--call-type", kind, *flags).expect(USAGE, words)
     house.run("prompt", SMALL_SOFTMAX, "--call-type", "seeds").expect(USAGE)
     require(not (house.folder / "data" / "hone.db").exists() or not house.rows("SELECT 1 FROM run"), "a prompt made a run")
 

@@ -29,6 +29,7 @@ import http.server
 import json
 import os
 import pathlib
+import random
 import re
 import select
 import shlex
@@ -589,8 +590,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer("", thinking="let me think about this for ever", finish="length")
 
     def huge(self):
-        """All lines differ, because a repetitive reply is another scenario."""
-        return "".join("line %9d of a reply without end\n" % i for i in range(self.n * 1_000_000 // 39 + 1))
+        """All lines differ in more than a counter, because a repetitive reply is another scenario."""
+        draw = random.Random(1)
+        return "".join("line %016x of a reply without end\n" % draw.getrandbits(64) for _ in range(self.n * 1_000_000 // 46 + 1))
 
     def do_huge(self):
         self.answer(self.huge())
@@ -656,7 +658,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_cached(self):
         if self.anthropic:  # in addition to input_tokens
-            self.details = {"cache_read_input_tokens": 6, "cache_creation_input_tokens": 3}
+            self.details = {"cache_read_input_tokens": 6, "cache_creation_input_tokens": 3, "output_tokens_details": {"thinking_tokens": 2}}
         else:  # part of prompt_tokens; and thinking that only the total includes
             self.details = {"prompt_tokens_details": {"cached_tokens": 6}, "total_tokens": 11 + max(1, len("Hello from fake") // 4) + 40}
         self.fine()

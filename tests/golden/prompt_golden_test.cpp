@@ -1,6 +1,8 @@
-// Whole prompts of real tasks, one of each class: recorded runs (prompt_runs/NAME.json: context, replies and
-// verdicts of the real judge on a CPU) are played through the real Spine, and what it asks is compared with
-// prompts/NAME.KEY.txt. record_prompt_runs.py makes the records; HONE_UPDATE_GOLDEN=1 writes the prompts.
+// Whole prompts of real tasks, one of each class for the CPU and one for a GPU: recorded runs
+// (prompt_runs/NAME.json: context, replies and verdicts) are played through the real Spine, and what it asks
+// is compared with prompts/NAME.KEY.txt. record_prompt_runs.py makes the records of the CPU with the real
+// judge. write_gpu_prompt_runs.py writes NAME.cuda and NAME.triton without a device: their times are set by
+// hand. HONE_UPDATE_GOLDEN=1 writes the prompts.
 //
 // Which step a search makes depends on chance. It is written down before the run begins, as for a run that
 // was killed between the choice and the question.
@@ -69,7 +71,7 @@ class RecordedVerdicts : public CandidateJudge {
 };
 
 struct Prompts {
-  const char* name;
+  const char* name;                  // CLASS, or CLASS.TARGET for a GPU
   const char* step;                  // of the search; "": none
   std::vector<std::string> parents;  // of that step
   std::vector<std::string> timed;    // keys of prompts about a candidate that was timed
@@ -91,23 +93,33 @@ INSTANTIATE_TEST_SUITE_P(
                     Prompts{"norm", "mend", {"seed0"}, {}, {"gen1.mend"}},
                     Prompts{"recurrent", "", {}, {"seed0.analysis"}, {"seed0.algorithm.repair1"}},
                     Prompts{"reduction", "", {}, {"seed0.analysis", "seed0.algorithm"}, {}},
-                    Prompts{"scan", "tune", {"seed0"}, {"gen1.tune"}, {}}),
-    [](const auto& info) { return std::string(info.param.name); });
+                    Prompts{"scan", "tune", {"seed0"}, {"gen1.tune"}, {}},
+                    Prompts{"attention.triton", "improve", {"seed0"}, {"gen1.improve"}, {}},
+                    Prompts{"conv.cuda", "combine", {"seed0", "seed1"}, {"gen1.combine"}, {}},
+                    Prompts{"elementwise.cuda", "", {}, {}, {"seed0", "seed0.repair1"}},
+                    Prompts{"gemm.triton", "", {}, {"seed0.analysis"}, {}},
+                    Prompts{"norm.cuda", "mend", {"seed0"}, {}, {"gen1.mend"}},
+                    Prompts{"recurrent.triton", "", {}, {"seed0.analysis", "seed0.algorithm"}, {}},
+                    Prompts{"reduction.triton", "tune", {"seed0"}, {"gen1.tune"}, {}},
+                    Prompts{"scan.cuda", "restart", {}, {}, {"gen1.restart"}}),
+    [](const auto& info) { return ReplaceAll(info.param.name, ".", "_"); });
 
 TEST_P(PromptGolden, ReadsAsItsFile) {
   const Prompts& wanted = GetParam();
+  const std::vector<std::string> class_and_target = Split(wanted.name, '.');
+  const bool gpu = class_and_target.size() > 1;
   const fs::path golden = fs::path(HONE_SOURCE_DIR) / "tests" / "golden";
   const Json story = *ParseJson(*ReadFile(golden / "prompt_runs" / (std::string(wanted.name) + ".json")));
   const TempFolder folder = std::move(*TempFolder::Make("hone-prompts-"));
   const std::unique_ptr<RunStore> store = std::move(*RunStore::Open(folder.path() / "hone.db"));
-  const TaskFile task{folder.path() / "task.py", wanted.name, GetString(story, "task"), "x"};
+  const TaskFile task{folder.path() / "task.py", class_and_target[0], GetString(story, "task"), "x"};
   RunRecord run;
   run.name = "again";
   run.created = "now";
   run.status = "running";
   run.task = task.name;
   run.task_source = task.source;
-  run.target = "cpu";
+  run.target = gpu ? class_and_target[1] : "cpu";
   run.proposer = "the record";
   run.options = "{}";
   run.folder = (folder.path() / "run").string();
@@ -145,7 +157,9 @@ TEST_P(PromptGolden, ReadsAsItsFile) {
     EXPECT_THAT(text, HasSubstr("- floor of this device: "));
     if (i >= wanted.timed.size()) continue;
     EXPECT_THAT(text, HasSubstr("- reached: ")) << keys[i];
-    EXPECT_THAT(text, HasSubstr("- largest operators and their share of the time: ")) << keys[i];
+    EXPECT_THAT(text, HasSubstr(fmt::format("- largest {} and their share of the time: ",
+                                            gpu ? "kernels" : "operators")))
+        << keys[i];
   }
 }
 
