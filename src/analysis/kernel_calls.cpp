@@ -110,10 +110,13 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
         trace_->opaque_calls = true;
         return {};
       }
+      if (!callee.items.empty() && callee.items[0].is_tensor())
+        CheckArguments(node, "tensor", callee.path, true);
       return CallTriton(node, callee.path, std::move(args));
     case Kind::kBuiltin: {
       if (callee.path.find('.') == std::string::npos) return CallPython(node, callee.path, args);
       if (Contains(callee.path, ".libdevice.")) {
+        CheckArguments(node, "libdevice", callee.path.substr(callee.path.rfind('.') + 1), false);
         // Device library functions work elementwise.
         KernelValue out;
         for (const KernelValue& arg : args)
@@ -122,15 +125,19 @@ KernelValue KernelInterpreter::EvalCall(const PyNode* node) {
         out.from_load = false;
         return out.is_tensor() ? out : KernelValue();
       }
-      if (StartsWith(callee.path, "triton.language.math."))
+      if (StartsWith(callee.path, "triton.language.math.")) {
+        CheckArguments(node, "triton.language.math", callee.path.substr(21), false);
         return CallTriton(node, callee.path.substr(21), std::move(args));
+      }
       if (StartsWith(callee.path, "triton.language.extra") ||
           StartsWith(callee.path, "triton.experimental")) {
         trace_->opaque_calls = true;
         return {};
       }
-      if (StartsWith(callee.path, "triton.language."))
+      if (StartsWith(callee.path, "triton.language.")) {
+        CheckArguments(node, "triton.language", callee.path.substr(16), false);
         return CallTriton(node, callee.path.substr(16), std::move(args));
+      }
       return CallPython(node, callee.path, args);
     }
     case Kind::kType:

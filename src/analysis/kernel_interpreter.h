@@ -89,6 +89,9 @@ class KernelInterpreter {
   const KernelValue* Argument(const PyNode* call, const std::vector<KernelValue>& args, size_t index,
                               std::string_view name);
 
+  // kernel_arguments.cpp
+  void CheckArguments(const PyNode* node, std::string_view scope, const std::string& name, bool is_method);
+
   // kernel_ops.cpp
   void CheckType(const PyNode* node, const KernelValue* type);
   KernelValue Arange(const PyNode* node, const std::vector<KernelValue>& args);
@@ -120,6 +123,7 @@ class KernelInterpreter {
   Frame* frame_ = nullptr;
   std::vector<const PyNode*> loop_stack_;
   std::unordered_map<const PyNode*, KernelValue> keyword_values_;
+  const PyNode* unknown_keyword_ = nullptr;  // the last call with a keyword that its function does not have
   std::map<std::pair<int, const PyNode*>, size_t> reported_;
   int steps_left_ = 0;
   int call_depth_ = 0;

@@ -26,6 +26,8 @@ void KernelInterpreter::For(const PyNode* node) {
   std::vector<KernelValue> bounds;
   for (const PyNode* argument : iterated->args) bounds.push_back(Eval(argument));
   for (const PyNode* keyword : iterated->keywords) Eval(keyword->value);
+  if (StartsWith(dotted, "triton.language."))
+    CheckArguments(iterated, "triton.language", dotted.substr(16), false);
   const bool is_static = dotted == "triton.language.static_range";
   if (dotted == "enumerate" || dotted == "zip" || dotted == "reversed") {
     if (frame().names.count(dotted) == 0)

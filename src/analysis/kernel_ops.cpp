@@ -42,11 +42,6 @@ KernelValue KernelInterpreter::Arange(const PyNode* node, const std::vector<Kern
                : "Multiply the result by the step instead.");
     return out;
   }
-  for (const PyNode* keyword : node->keywords)
-    if (keyword->name != "start" && keyword->name != "end" && !keyword->name.empty())
-      Report(ProblemKind::kBadCall, node, "tl.arange",
-             fmt::format("tl.arange has no argument {}", keyword->name),
-             keyword->name == "dtype" ? "Cast the result: tl.arange(...).to(dtype)." : "Remove it.");
   for (const KernelValue* bound : {start, end}) {
     const bool at_run_time = bound->is_tensor();
     const bool is_float = bound->Is(Kind::kConstexpr) && bound->constant.kind == Constant::Kind::kFloat;
@@ -115,10 +110,14 @@ KernelValue KernelInterpreter::Shaped(const PyNode* node, const std::string& nam
   if (shape == nullptr) return {};
   bool known = false;
   std::vector<int64_t> extents = ShapeFrom(node, *shape, true, &known);
-  if (shape->Is(Kind::kConstexpr) && shape->constant.is_int() && name != "broadcast_to")
+  const bool is_number =
+      shape->Is(Kind::kConstexpr) ? shape->constant.is_int() : shape->Is(Kind::kScalar) && shape->run_time;
+  if (is_number && name != "broadcast_to") {
+    const std::string number = shape->Is(Kind::kConstexpr) ? shape->constant.Text() : shape->note;
     Report(ProblemKind::kBadCall, node, "tl." + name,
-           fmt::format("tl.{} gets the number {} as its shape", name, shape->constant.Text()),
-           fmt::format("Write tl.{}(({},), ...).", name, shape->constant.Text()));
+           fmt::format("tl.{} gets the number {} as its shape", name, number),
+           fmt::format("Write tl.{}(({},), ...).", name, number));
+  }
   if (!known) return {};
   KernelValue out = extents.empty() ? KernelValue::Of(Kind::kScalar) : KernelValue::Block(std::move(extents));
   out.run_time = true;
@@ -168,7 +167,9 @@ KernelValue KernelInterpreter::Access(const PyNode* node, const std::string& nam
     access.ranges = pointer->ranges;
     for (const PyNode* loop : loop_stack_)
       if (loop != nullptr) access.inside.push_back(loop);
-    access.masked = mask != nullptr || Argument(node, args, 99, "boundary_check") != nullptr;
+    // A keyword that is unknown may be the mask under another name.
+    access.masked =
+        mask != nullptr || Argument(node, args, 99, "boundary_check") != nullptr || node == unknown_keyword_;
     access.address_known = pointer->is_tensor() || pointer->Is(Kind::kBlockPointer);
     access.is_block = pointer->is_block() || pointer->Is(Kind::kBlockPointer);
     access.op = name;
@@ -256,11 +257,6 @@ KernelValue KernelInterpreter::Dot(const PyNode* node, const std::vector<KernelV
         use.precision = std::string(keyword->name) + "=" + Text(keyword->value);
     trace_->dots.push_back(std::move(use));
   }
-  for (const PyNode* keyword : node->keywords) {
-    if (keyword->name == "trans_a" || keyword->name == "trans_b")
-      Report(ProblemKind::kBadCall, node, "tl.dot", fmt::format("tl.dot has no argument {}", keyword->name),
-             "Transpose the operand: tl.dot(a, tl.trans(b)).", kTriton3);
-  }
   if ((a->is_block() && a->shape.size() < 2) || (b->is_block() && b->shape.size() < 2) ||
       (a->Is(Kind::kScalar) && a->run_time) || (b->Is(Kind::kScalar) && b->run_time)) {
     Report(ProblemKind::kShapeMismatch, node, "tl.dot",
@@ -340,11 +336,6 @@ KernelValue KernelInterpreter::Reduce(const PyNode* node, const std::string& nam
       if (loop != nullptr) use.inside.push_back(loop);
     trace_->reductions.push_back(std::move(use));
   }
-  for (const PyNode* keyword : node->keywords)
-    if (keyword->name == "keepdims" || keyword->name == "keepdim" || keyword->name == "dim")
-      Report(ProblemKind::kBadCall, node, "tl." + name,
-             fmt::format("tl.{} has no argument {}", name, keyword->name),
-             fmt::format("The argument is called {}.", keyword->name == "dim" ? "axis" : "keep_dims"));
   if (args.empty()) return {};
   const KernelValue& input = args[0];
   const KernelValue* axis = Argument(node, args, 1, "axis");

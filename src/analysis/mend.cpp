@@ -14,6 +14,8 @@ namespace {
 
 // Each round fixes at least one finding or is the last. No file needs this many.
 constexpr int kMostMendingRounds = 40;
+// The longest chain of fixes that is only right as a whole: a shape, its type, what they are made of.
+constexpr int kMostUncovered = 4;
 
 // Messages contain line numbers, which change when a line is added.
 std::string WithoutNumbers(const std::string& text) {
@@ -36,10 +38,14 @@ std::string EditsKey(const Finding& finding) {
   return key;
 }
 
+std::string ErrorKey(const Finding& finding) {
+  return finding.rule + "\n" + WithoutNumbers(finding.message);
+}
+
 std::map<std::string, int> Errors(const LintReport& report) {
   std::map<std::string, int> out;
   for (const Finding& finding : report.findings)
-    if (finding.severity == Severity::kError) ++out[finding.rule + "\n" + WithoutNumbers(finding.message)];
+    if (finding.severity == Severity::kError) ++out[ErrorKey(finding)];
   return out;
 }
 
@@ -79,22 +85,46 @@ class Mender {
     return true;
   }
 
+  // An error that the fixes uncover is fixed with them if it can be. If one is left, nothing is changed.
   bool Apply(const std::vector<Finding>& findings) {
+    MendedSource next = out_;
+    bool hides = false;
+    if (!Step(findings, &next, &hides)) return false;
+    for (int more = 0; IsWorse(next.report, hides); ++more) {
+      if (more == kMostUncovered || !Step(Uncovered(next.report), &next, &hides)) return false;
+    }
+    out_ = std::move(next);
+    return true;
+  }
+
+  bool Step(const std::vector<Finding>& findings, MendedSource* next, bool* hides) const {
     int applied = 0;
     std::vector<size_t> taken;
-    const std::string text = ApplyEdits(out_.text, findings, &applied, &taken);
-    if (applied == 0 || text == out_.text) return false;
-    LintReport report = LintSource(path_, text, options_);
-    bool hides = false;
-    for (const size_t index : taken) hides = hides || HidesOthers(findings[index].rule);
-    if (IsWorse(report, hides)) return false;
+    std::string text = ApplyEdits(next->text, findings, &applied, &taken);
+    if (applied == 0 || text == next->text) return false;
     // One change may fix several findings, such as an import or a parameter that is used twice.
     std::set<std::string> recorded;
-    for (const size_t index : taken)
-      if (recorded.insert(EditsKey(findings[index])).second) Record(findings[index]);
-    out_.text = text;
-    out_.report = std::move(report);
+    for (const size_t index : taken) {
+      *hides = *hides || HidesOthers(findings[index].rule);
+      if (recorded.insert(EditsKey(findings[index])).second) Record(findings[index], next);
+    }
+    next->report = LintSource(path_, text, options_);
+    next->text = std::move(text);
     return true;
+  }
+
+  // The errors that were not there before, if they have a fix.
+  std::vector<Finding> Uncovered(const LintReport& report) const {
+    const std::map<std::string, int> before = Errors(out_.report);
+    std::vector<Finding> out;
+    for (const Finding& finding : report.findings) {
+      if (finding.severity != Severity::kError || finding.edits.empty() ||
+          before.count(ErrorKey(finding)) != 0)
+        continue;
+      out.push_back(finding);
+      for (TextEdit& edit : out.back().edits) edit.replacement = InFileEndings(edit.replacement, crlf_);
+    }
+    return out;
   }
 
   bool IsWorse(const LintReport& report, bool hides) const {
@@ -107,18 +137,18 @@ class Mender {
     });
   }
 
-  void Record(const Finding& finding) {
+  static void Record(const Finding& finding, MendedSource* next) {
     AppliedFix fix;
     fix.rule = finding.rule;
     fix.line = finding.line;
-    const std::string after = ApplyEdits(out_.text, {finding}, nullptr);
-    for (const DiffLine& line : DiffLines(out_.text, after)) {
+    const std::string after = ApplyEdits(next->text, {finding}, nullptr);
+    for (const DiffLine& line : DiffLines(next->text, after)) {
       std::string* side = line.sign == '-' ? &fix.before : line.sign == '+' ? &fix.after : nullptr;
       if (side == nullptr) continue;
       if (!side->empty()) *side += '\n';
       *side += line.text;
     }
-    out_.fixes.push_back(std::move(fix));
+    next->fixes.push_back(std::move(fix));
   }
 
   const std::string& path_;

@@ -1,6 +1,7 @@
 // Mechanical repair: applies the edits of findings, analyses the file again, and repeats until nothing can be
-// fixed. A fix is kept only if the file still parses and no new error is reported. It is a pure,
-// deterministic function of the text, and repairing a repaired file changes nothing.
+// fixed. A fix is kept only if the file still parses and no new error is reported; a new error that has a fix
+// itself is fixed with it. It is a pure, deterministic function of the text, and repairing a repaired file
+// changes nothing.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Fixes calls of tl functions with misspelt arguments or arguments of the wrong kind: dim= and keepdim=,
-// torch.float32 in a kernel, tl.float32(x), tl.arange(N), tl.max(a, b), a grid that is a number.
+// Fixes calls of tl functions with arguments of the wrong kind: torch.float32 in a kernel, tl.float32(x),
+// tl.arange(N), tl.max(a, b), a grid that is a number.
 #include <fmt/format.h>
 
 #include "analysis/check.h"
@@ -9,13 +9,6 @@
 namespace hone {
 
 namespace {
-
-FixEdits RenameKeyword(const PyNode* call, std::string_view from, std::string_view to) {
-  for (const PyNode* keyword : call->keywords)
-    if (keyword->name == from && call->Keyword(to) == nullptr)
-      return {{keyword->start, keyword->start + static_cast<uint32_t>(from.size()), std::string(to)}};
-  return {};
-}
 
 // torch.float32 where a type of the language is needed.
 FixEdits UseLanguageType(const Candidate& candidate, const PyNode* call, const std::string& given) {
@@ -83,9 +76,6 @@ FixEdits FixDot(const Candidate& candidate, const PyNode* call) {
 
 // A reduction with a block in place of the axis: tl.max(a, b) becomes tl.maximum(a, b).
 FixEdits FixReduction(const PyNode* call, std::string_view name) {
-  if (FixEdits edits = RenameKeyword(call, "dim", "axis"); !edits.empty()) return edits;
-  for (std::string_view from : {"keepdim", "keepdims"})
-    if (FixEdits edits = RenameKeyword(call, from, "keep_dims"); !edits.empty()) return edits;
   if ((name == "max" || name == "min") && call->args.size() == 2 && call->keywords.empty())
     return {ReplaceName(call->value, std::string(name) + "imum")};
   return {};

@@ -104,6 +104,22 @@ TextEdit ReplaceExpression(const Candidate& candidate, const PyNode* node, const
   return {node->start, node->end, enclosed || alone || IsOneCall(text) ? text : "(" + text + ")"};
 }
 
+TextEdit ReplaceInParentheses(const Candidate& candidate, const PyNode* argument, std::string text) {
+  const std::string_view source = candidate.source.text();
+  uint32_t start = argument->start;
+  uint32_t end = argument->end;
+  // The call's own pair encloses the argument too if there is no other one.
+  const PyNode* call = argument->parent;
+  while (call != nullptr && !call->Is(PyKind::kCall)) call = call->parent;
+  while (call != nullptr && start > call->start + 1 && end + 1 < call->end && source[start - 1] == '(' &&
+         source[end] == ')' && source[start - 2] != '_' &&
+         std::isalnum(static_cast<unsigned char>(source[start - 2])) == 0) {
+    --start;
+    ++end;
+  }
+  return {start, end, std::move(text)};
+}
+
 TextEdit Insert(uint32_t at, std::string text) {
   return {at, at, std::move(text)};
 }

@@ -10,6 +10,7 @@
 
 #include "analysis/candidate.h"
 #include "analysis/finding.h"
+#include "analysis/triton_signatures.h"
 
 namespace hone {
 
@@ -41,10 +42,15 @@ std::string Code(const Candidate& candidate, const PyNode* node);
 std::string Operand(const Candidate& candidate, const PyNode* node);
 // Replaces an expression by `text`, in parentheses unless the context needs none.
 TextEdit ReplaceExpression(const Candidate& candidate, const PyNode* node, const std::string& text);
+// Replaces an argument together with parentheses of its own.
+TextEdit ReplaceInParentheses(const Candidate& candidate, const PyNode* argument, std::string text);
 TextEdit Insert(uint32_t at, std::string text);
 TextEdit RemoveArgument(const Candidate& candidate, const PyNode* argument);
 // Adds `text` as the last argument of the call.
 TextEdit AddArgument(const Candidate& candidate, const PyNode* call, std::string_view text);
+// The signatures of the requested releases.
+std::vector<CallSignature> WantedSignatures(const Candidate& candidate, std::string_view scope,
+                                            std::string_view name);
 // True if the expression contains no call, so that computing it twice is harmless and cheap.
 bool IsPure(const PyNode* node);
 // Sets the spaces and tabs before the statement. Returns false if it shares its line with another one.
@@ -74,6 +80,7 @@ FixEdits FixMissingImport(const FixRequest& request);
 FixEdits FixConstexprGlobal(const FixRequest& request);
 FixEdits FixConstexprParameter(const FixRequest& request);
 FixEdits FixPowerOfTwoBlock(const FixRequest& request);
+FixEdits FixPowerOfTwoRange(const FixRequest& request);
 FixEdits FixLaunchArguments(const FixRequest& request);
 FixEdits FixUnsupportedSyntax(const FixRequest& request);
 FixEdits FixDecorators(const FixRequest& request);
@@ -83,10 +90,14 @@ FixEdits FixDotTypes(const FixRequest& request);
 FixEdits FixDotExtents(const FixRequest& request);
 FixEdits FixBlockLayout(const FixRequest& request);
 FixEdits FixLoopStart(const FixRequest& request);
+FixEdits FixKeywordArguments(const FixRequest& request);
+FixEdits FixShapeTuple(const FixRequest& request);
 FixEdits FixCallArguments(const FixRequest& request);
 FixEdits FixHostCall(const FixRequest& request);
 FixEdits FixSyntax(const FixRequest& request);
 FixEdits FixMissingMask(const FixRequest& request);
+FixEdits FixDefinedMask(const FixRequest& request);
+FixEdits FixElementCount(const FixRequest& request);
 FixEdits FixWeightNames(const FixRequest& request);
 FixEdits FixExtensionBinding(const FixRequest& request);
 FixEdits FixExtensionApi(const FixRequest& request);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "analysis/check.h"
-#include "analysis/fixes/fix.h"
+#include "analysis/fixes/lanes.h"
 
 namespace hone {
 
@@ -52,17 +52,11 @@ const PyNode* BlockOf(const PyNode* node) {
 FixEdits FixMissingMask(const FixRequest& request) {
   const PyNode* call = request.node;
   const Candidate& candidate = request.candidate;
-  if (call == nullptr || !call->Is(PyKind::kCall) || call->args.empty() || call->Keyword("mask") != nullptr ||
-      call->args[0]->Is(PyKind::kStarred))
-    return {};
+  bool load = false;
+  if (UnmaskedCall(request, &load) == nullptr) return {};
   const Kernel* kernel = KernelAround(candidate, call);
   const KernelTrace* trace = kernel != nullptr ? candidate.TraceOf(kernel) : nullptr;
   if (trace == nullptr) return {};
-  const std::string dotted = candidate.python->scopes->Resolve(call->value);
-  const bool load = dotted == "triton.language.load";
-  const bool store = dotted == "triton.language.store";
-  if (!load && !store) return {};
-  if (call->args.size() != (load ? 1u : 2u)) return {};
   const std::string offsets = OffsetText(candidate, call->args[0]);
   if (offsets.empty() || !IsSettled(candidate, *kernel, call->args[0], call->start)) return {};
   std::string mask;
@@ -79,8 +73,12 @@ FixEdits FixMissingMask(const FixRequest& request) {
     if (sibling->Keyword("other") != nullptr) other = Code(candidate, sibling->Keyword("other"));
   }
   if (mask.empty()) return {};
-  const bool fallback = load && !other.empty() && call->Keyword("other") == nullptr;
-  return {AddArgument(candidate, call, fmt::format("mask={}{}", mask, fallback ? ", other=" + other : ""))};
+  if (!load || other.empty() || call->Keyword("other") != nullptr)
+    return AddMask(candidate, *kernel, call, load, mask);
+  // What switched-off lanes have to be follows from how they are used; else it is what the other access has.
+  const std::string certain = Lanes(candidate, *kernel).Fallback(call).value_or("");
+  return {AddArgument(candidate, call,
+                      fmt::format("mask={}, other={}", mask, certain.empty() ? other : certain))};
 }
 
 }  // namespace hone

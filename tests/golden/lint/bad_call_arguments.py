@@ -12,6 +12,10 @@ def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     lane = tl.arange(BLOCK)  # expect: bad-call-arguments
     y = x + tl.sum(x, axis=0, keepdims=True)  # expect: bad-call-arguments
     y = tl.float32(y)  # expect: bad-call-arguments
+    y += tl.load(x_ptr + offs, msk=mask, fill=0.0)  # expect: bad-call-arguments
+    y += tl.zeros(BLOCK, dtype=tl.float32)  # expect: bad-call-arguments
+    y = tl.exp(y, dtype=tl.float32)  # expect: bad-call-arguments
+    y = tl.where(mask, y)  # expect: bad-call-arguments
     tl.store(out_ptr + offs, y, mask=mask)
 
 

@@ -1,0 +1,15 @@
+import torch, torch.nn as nn, triton
+import triton.language as tl
+
+@triton.jit
+def scale(x, o, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < n
+    v = tl.load(x + i)
+    tl.store(o + i, v * 2.0)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        o = torch.empty_like(x)
+        scale[(triton.cdiv(x.numel(), 1000),)](x, o, x.numel(), BLOCK=1000)
+        return o
