@@ -24,8 +24,7 @@ constexpr RepairOption kOfRepair[] = {{"--api-base-repair", &ModelFlags::api_bas
                                       {"--request-extra-repair", &ModelFlags::extra_repair},
                                       {"--reasoning-effort-repair", &ModelFlags::reasoning_effort_repair}};
 
-constexpr const char* kKnownEfforts =
-    "none, minimal, low, medium, high, xhigh or max";
+constexpr const char* kKnownEfforts = "none, minimal, low, medium, high, xhigh or max";
 
 // Servers have different words, and get new ones. One that a server does not take ends the run with its
 // answer.
