@@ -33,9 +33,9 @@ DEFAULTS = {"TILE": TILE, "DEPTH": DEPTH, "COLUMN_BITS": 15, "CLUSTER_M": 1, "CL
 
 def host_source():
     product = runtime_text.included("split_gemm.cu")
-    part = lambda begin, end: product[product.index(begin) : product.index(end)]
-    shapes = part("// What is multiplied, in tiles", "// A cluster takes one tile after")
-    sums = part("// One CTA. order: a word", "// A row of x that holds")
+    kernel = lambda name: product.rindex('extern "C"', 0, product.index("\n%s(" % name))  # where its declaration begins
+    shapes = product[product.index("struct Shape {") : kernel("split_product")]
+    sums = product[kernel("split_order") : kernel("split_repair")]
     return wrapped("\n".join((runtime_text.included("part_split_operand.cu"), shapes, sums, runtime_text.included("split_softmax.cu"), runtime_text.included("split_plain.cu"))))
 
 
