@@ -89,19 +89,24 @@ class NotHere(Exception):
 class Bench:
     """One `hone bench --stdin` that gets its files one by one."""
 
-    def __init__(self, hone, folder, *flags):
+    def __init__(self, hone, folder, *flags, before=(), environment=()):
         self.folder = pathlib.Path(folder)
         self.said = open(self.folder / "said", "w+")
         self.process = subprocess.Popen(
-            [hone, "bench", str(TASK), "--stdin", "--json", "--no-save", "--again", "--no-lint", "--check-only", "--target", "cpu", *flags], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=self.said, text=True, env={**os.environ, "HONE_DATA": str(self.folder / "data"), "A_SECRET": SECRET})
+            [*before, hone, "bench", str(TASK), "--stdin", "--json", "--no-save", "--again", "--no-lint", "--check-only", "--target", "cpu", *flags], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.said, text=True,
+            env={**os.environ, "HONE_DATA": str(self.folder / "data"), "A_SECRET": SECRET, **dict(environment)})
 
-    def judge(self, name, text):
+    def ask(self, name, text):
+        """The line that Hone prints for a file."""
         path = self.folder / (name + ".py")
         path.write_text(text)
         self.process.stdin.write("%s\n" % path)
         self.process.stdin.flush()
-        line = self.process.stdout.readline()
+        return self.process.stdout.readline()
+
+    def judge(self, name, text):
+        line = self.ask(name, text)
         if not line or "verdict" not in json.loads(line):
             self.process.wait()
             self.said.seek(0)
