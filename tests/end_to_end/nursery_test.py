@@ -19,7 +19,7 @@ SECRET = "swordfish-%d" % os.getpid()
 
 # Reports what it sees as the message of its failure.
 LOOKS_AROUND = """
-import json, os, random, sys, tempfile
+import json, os, random, resource, sys, tempfile
 import numpy, torch
 def links(folder):
     found = {}
@@ -38,6 +38,12 @@ seen = {
     "random": [random.random(), float(numpy.random.rand())],
     "capabilities": [status[name].strip() for name in ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb")],
     "confined": [status[name].strip() for name in ("NoNewPrivs", "Seccomp")], "session": os.getsid(0) != 0,
+    "manners": {
+        "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")},
+        "nice": os.nice(0), "policy": os.sched_getscheduler(0), "affinity": sorted(os.sched_getaffinity(0)), "umask": os.umask(0o077),
+        "signals": [status[name].strip() for name in ("SigBlk", "SigIgn", "SigCgt", "SigPnd", "ShdPnd")],
+        "expendable": open("/proc/self/oom_score_adj").read().strip(), "ids": [status[name].split() for name in ("Uid", "Gid")],
+    },
     "program": os.readlink("/proc/self/exe"), "program_read_only": bool(os.statvfs("/proc/self/exe").f_flag & os.ST_RDONLY),
 }
 open("left_behind", "w").write("x")
@@ -163,6 +169,7 @@ def check_inherited(seen, level):
     assert len(seen["processes"]) <= 4, seen["processes"]
     assert all(set(one) == {"0"} for one in seen["capabilities"]), seen["capabilities"]
     assert seen["confined"] == ["1", "2"], seen["confined"]
+    assert seen["session"], "its session is that of a process outside"
     outside = {name: os.readlink("/proc/self/ns/" + name) for name in ("mnt", "pid", "net", "ipc", "uts")}
     for name, place in outside.items():
         assert seen["namespaces"][name] != place, "%s is that of outside (%s)" % (name, level)
@@ -228,6 +235,8 @@ def goes_on_without(hone, folder, level):
     bench.look_around(2)
     third = bench.look_around(3)
     assert "nursery" not in third["cmdline"] and "candidate" in third["cmdline"], third["cmdline"]
+    for name, found in first["manners"].items():
+        assert found == third["manners"][name], "%s differs: %s from the nursery, %s fresh" % (name, found, third["manners"][name])
     copy = TASK.read_text().replace("class Model(", "class ModelNew(").replace("super(Model,", "super(ModelNew,")
     verdict = bench.judge("copy", copy)
     assert verdict["gates"]["correct"] == "pass", verdict
